@@ -1,1 +1,3 @@
-#![doc = "x"] fn main(){}
+//! The command line: see `cli`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What can go wrong so that there is nothing to show.

@@ -1,0 +1,7 @@
+//! The report in other shapes: JSON and its schema, tables (CSV, Markdown, text), the terminal's one screen.
+
+pub mod csv;
+pub mod json;
+pub mod markdown;
+pub mod tables;
+pub mod text;

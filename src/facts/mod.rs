@@ -1,0 +1,1 @@
+//! Tables of facts with their sources: kernel families, model presets, device names.

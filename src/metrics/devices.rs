@@ -1,0 +1,191 @@
+//! The devices of a run and the ops that ran on them, in order.
+//!
+//! An *op* here is what occupies a device: an event of `XLA Ops` on a TPU, of a stream on a GPU (kernels, copies,
+//! fills), and for a CPU backend a host event that names its HLO op. Lines that repeat these (modules, steps,
+//! framework ops) and host events are never ops. A device is *used* where at least one op ran on it.
+
+use std::collections::BTreeMap;
+
+use crate::trace::classify::{Platform, is_gpu_cat};
+use crate::trace::{Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, Trace};
+use crate::units::Ps;
+
+/// A used device and its ops.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Name as in the trace; with the host in front where a run has several; `CPU:0` for a CPU backend.
+    pub name: String,
+    /// Which kind.
+    pub platform: Platform,
+    /// Number in its name.
+    pub ordinal: u32,
+    /// Index of its plane in the trace.
+    pub plane: usize,
+    /// Index of its host in [`Trace::hosts`].
+    pub host: u16,
+    /// Its ops by ascending start, longest first, then file order: a nested op follows its parent.
+    pub ops: Vec<EventId>,
+    /// Union of the ops.
+    pub busy: IntervalSet,
+    /// First op's start to last op's end.
+    pub span: Interval,
+}
+
+/// All devices of a run.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    /// The platform of the used devices; `None` where nothing ran. Accelerators win over a CPU backend beside them.
+    pub platform: Option<Platform>,
+    /// The used ones of that platform, by host and ordinal.
+    pub used: Vec<Device>,
+    /// Devices of that platform that the trace lists, used or not.
+    pub num_visible: u64,
+    /// First start to last end of all events, host included; `None` for an empty trace.
+    pub capture: Option<Interval>,
+    /// Events of every line in order; see [`Trace::events_by_line`].
+    pub events_by_line: Vec<Vec<EventId>>,
+}
+
+impl Devices {
+    /// Finds the devices of `trace` and their ops.
+    pub fn new(trace: &Trace) -> Devices {
+        let events_by_line = trace.events_by_line();
+        let accelerators = accelerator_ops(trace, &events_by_line);
+        let platform = [Platform::Tpu, Platform::Gpu]
+            .into_iter()
+            .find(|&wanted| accelerators.iter().any(|d| d.platform == wanted && !d.ops.is_empty()));
+        let found = if platform.is_some() { accelerators } else { cpu_ops(trace, &events_by_line) };
+        let platform = platform.or_else(|| found.iter().any(|d| !d.ops.is_empty()).then_some(Platform::Cpu));
+        let visible = found.iter().filter(|d| Some(d.platform) == platform).count() as u64;
+        let mut used: Vec<Device> =
+            found.into_iter().filter(|d| Some(d.platform) == platform && !d.ops.is_empty()).collect();
+        for device in &mut used {
+            finish(trace, device);
+        }
+        used.sort_by(|a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
+        Devices { platform, used, num_visible: visible, capture: capture(trace), events_by_line }
+    }
+}
+
+fn accelerator_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
+    let mut devices = Vec::new();
+    for (index, plane) in trace.planes.iter().enumerate() {
+        let PlaneKind::Device { platform, ordinal } = plane.kind else { continue };
+        let mut ops = Vec::new();
+        for (line, events) in trace.lines.iter().zip(events_by_line) {
+            if line.plane.index() == index && line.kind == LineKind::DeviceOps {
+                ops.extend(events.iter().copied().filter(|&id| is_device_op(trace, id)));
+            }
+        }
+        devices.push(Device { ops, ..device(trace, platform, ordinal, index, trace.text(plane.name)) });
+    }
+    devices
+}
+
+/// Kineto puts annotations on the streams too; where events have categories, only those of GPU work are ops.
+fn is_device_op(trace: &Trace, id: EventId) -> bool {
+    trace.events.get(id).is_some_and(|event| {
+        let cat = trace.args_of(&event).cat;
+        cat.is_empty() || is_gpu_cat(trace.text(cat))
+    })
+}
+
+/// Ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow them.
+fn cpu_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
+    let mut devices: BTreeMap<(u16, i64), Device> = BTreeMap::new();
+    for (line, events) in trace.lines.iter().zip(events_by_line) {
+        let Some(plane) = trace.plane_of(line).filter(|plane| plane.kind == PlaneKind::Host) else { continue };
+        for &id in events {
+            let Some(event) = trace.events.get(id) else { continue };
+            let args = trace.args_of(&event);
+            if args.hlo_op.is_empty() || trace.text(event.name).starts_with("end: ") {
+                continue;
+            }
+            let ordinal = args.device_ordinal.unwrap_or(0);
+            let device = devices.entry((plane.host, ordinal)).or_insert_with(|| {
+                let name = format!("CPU:{ordinal}");
+                let number = u32::try_from(ordinal).unwrap_or(0);
+                device(trace, Platform::Cpu, number, line.plane.index(), &name)
+            });
+            device.ops.push(id);
+        }
+    }
+    devices.into_values().collect()
+}
+
+fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &str) -> Device {
+    let host = trace.planes.get(plane).map_or(0, |plane| plane.host);
+    let host_name = trace.hosts.get(host as usize).filter(|_| trace.hosts.len() > 1);
+    Device {
+        name: host_name.map_or_else(|| name.to_owned(), |host| format!("{host} {name}")),
+        platform,
+        ordinal,
+        plane,
+        host,
+        ops: Vec::new(),
+        busy: IntervalSet::default(),
+        span: Interval::new(Ps::ZERO, Ps::ZERO),
+    }
+}
+
+fn finish(trace: &Trace, device: &mut Device) {
+    let key = |&id: &EventId| trace.events.get(id).map(|e| (e.start, std::cmp::Reverse(e.duration), id));
+    if !device.ops.is_sorted_by_key(key) {
+        device.ops.sort_unstable_by_key(key);
+    }
+    let intervals = device.ops.iter().filter_map(|&id| trace.events.get(id)).map(|e| interval(&e));
+    device.busy = IntervalSet::union_of(intervals.clone());
+    let start = intervals.clone().map(|i| i.start).min().unwrap_or_default();
+    let end = intervals.map(|i| i.end).max().unwrap_or_default();
+    device.span = Interval::new(start, end);
+}
+
+fn capture(trace: &Trace) -> Option<Interval> {
+    let events = || (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id));
+    Some(Interval::new(events().map(|e| e.start).min()?, events().map(|e| e.end()).max()?))
+}
+
+/// The time an event covers.
+pub fn interval(event: &Event) -> Interval {
+    Interval::new(event.start, event.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::builder::TraceBuilder;
+
+    #[test]
+    fn only_lines_that_occupy_the_device_hold_ops() {
+        let mut b = TraceBuilder::new();
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        let host = b.line("/host:CPU", "python");
+        b.line("/device:TPU:1", "XLA Ops");
+        b.event(modules, "jit_f", 0, 100);
+        b.event(ops, "while.1", 10, 50);
+        b.event(ops, "fusion.1", 20, 10);
+        b.event(ops, "fusion.2", 80, 10);
+        b.event(host, "train", 0, 500);
+        let devices = Devices::new(&b.build());
+        assert_eq!(devices.platform, Some(Platform::Tpu));
+        assert_eq!((devices.used.len(), devices.num_visible), (1, 2));
+        let device = devices.used.first().unwrap();
+        assert_eq!(device.ops.len(), 3);
+        assert_eq!(device.busy.length(), Ps(60_000_000));
+        assert_eq!(device.span.length(), Ps(80_000_000));
+        assert_eq!(devices.capture.unwrap().length(), Ps(500_000_000));
+    }
+
+    #[test]
+    fn a_cpu_backend_is_found_on_host_lines() {
+        let mut b = TraceBuilder::new();
+        let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+        b.event(worker, "dot.1", 0, 10).hlo_op("dot.1");
+        b.event(worker, "end: dot.1", 10, 1).hlo_op("dot.1");
+        b.event(worker, "ThreadpoolListener", 0, 20);
+        let devices = Devices::new(&b.build());
+        assert_eq!(devices.platform, Some(Platform::Cpu));
+        assert_eq!(devices.used.first().map(|d| d.ops.len()), Some(1));
+    }
+}

@@ -1,0 +1,46 @@
+//! A run's events in, its numbers out. Every number is defined in docs/metrics.md.
+//!
+//! [`analyse`] assembles the unified profile; each section is made by the module of its name.
+
+pub mod categories;
+pub mod compilation;
+pub mod devices;
+pub mod gaps;
+pub mod io;
+pub mod kernels;
+pub mod not_measured;
+pub mod parameters;
+pub mod self_time;
+pub mod statistics;
+pub mod steps;
+pub mod throughput;
+pub mod transfers;
+pub mod utilization;
+
+use crate::report::{ModelConfig, SourceFile};
+use crate::trace::Trace;
+use crate::warning::Warning;
+
+/// What the trace cannot know and the user gives: flags on the command line, a form in the page.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Settings {
+    /// Overrides the number of steps found in the trace.
+    pub num_steps: Option<u64>,
+    /// Dimensions of the model; each given field overrides the sidecar file's.
+    pub model: ModelConfig,
+}
+
+/// One run, decoded: the events of all its hosts and where they came from.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Name of the profile folder, else of the file.
+    pub name: String,
+    /// The events.
+    pub trace: Trace,
+    /// Model configuration of a sidecar file (`config.json`, `crossprof.json`).
+    pub model: ModelConfig,
+    /// The files it was made from, the main one first.
+    pub files: Vec<SourceFile>,
+    /// Warnings about the files (those about events are in the trace).
+    pub warnings: Vec<Warning>,
+}

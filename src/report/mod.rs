@@ -1,0 +1,6 @@
+//! The unified profile: the contract between the analysis and everyone who reads its result.
+
+mod sections;
+pub mod v1;
+
+pub use v1::*;

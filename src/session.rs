@@ -1,0 +1,1 @@
+//! The facade that the command line, the web worker and the tests drive.

@@ -1,0 +1,152 @@
+//! What each plane and line is, told by its name: events are classified by the line they are on, never by a substring
+//! of their own name.
+
+use super::{StrId, Trace};
+
+/// Kind of accelerator or processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Platform {
+    /// Google TPU.
+    Tpu,
+    /// NVIDIA or AMD GPU.
+    Gpu,
+    /// The host's processor as XLA's device.
+    Cpu,
+}
+
+impl Platform {
+    /// `TPU`, `GPU` or `CPU`: the report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            Platform::Tpu => "TPU",
+            Platform::Gpu => "GPU",
+            Platform::Cpu => "CPU",
+        }
+    }
+}
+
+/// What a plane is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PlaneKind {
+    /// One chip or core: `/device:TPU:0`, `/device:GPU:3`.
+    Device {
+        /// TPU or GPU.
+        platform: Platform,
+        /// Number in its name.
+        ordinal: u32,
+    },
+    /// A SparseCore of a TPU: `/device:TPU:0 SparseCore 1`.
+    SparseCore {
+        /// Number of the TPU it belongs to.
+        ordinal: u32,
+    },
+    /// The host's threads.
+    Host,
+    /// Anything else (metadata, counters, custom planes): not part of any number here.
+    #[default]
+    Other,
+}
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LineKind {
+    /// Ops or kernels that occupy the device: `XLA Ops` of a TPU, a stream of a GPU.
+    DeviceOps,
+    /// `XLA Modules`.
+    Modules,
+    /// `Steps`.
+    Steps,
+    /// `Async XLA Ops`: DMA and collectives in flight beside the ops; never added to them.
+    AsyncOps,
+    /// Lines that repeat others (`Framework Ops`, `XLA Ops` derived from streams, ...).
+    Derived,
+    /// A thread of the host.
+    Host,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// The kind of a plane from its name.
+pub fn plane_kind(name: &str) -> PlaneKind {
+    let Some(device) = name.strip_prefix("/device:") else {
+        let host = name.starts_with("/host:CPU") || name == "Host Threads";
+        return if host { PlaneKind::Host } else { PlaneKind::Other };
+    };
+    let (kind, rest) = device.split_once(':').unwrap_or((device, ""));
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let ordinal = rest.get(..digits).and_then(|text| text.parse().ok());
+    match (kind, ordinal) {
+        ("TPU", Some(ordinal)) if rest.contains("SparseCore") => PlaneKind::SparseCore { ordinal },
+        ("TPU", Some(ordinal)) => PlaneKind::Device { platform: Platform::Tpu, ordinal },
+        ("GPU", Some(ordinal)) => PlaneKind::Device { platform: Platform::Gpu, ordinal },
+        _ => PlaneKind::Other,
+    }
+}
+
+/// The kind of a line from its plane's kind and its name.
+pub fn line_kind(plane: PlaneKind, name: &str) -> LineKind {
+    let PlaneKind::Device { platform, .. } = plane else {
+        return if plane == PlaneKind::Host { LineKind::Host } else { LineKind::Other };
+    };
+    match name {
+        "Steps" => LineKind::Steps,
+        "XLA Modules" => LineKind::Modules,
+        "XLA Ops" if platform == Platform::Tpu => LineKind::DeviceOps,
+        "XLA Ops" => LineKind::Derived,
+        "Async XLA Ops" => LineKind::AsyncOps,
+        _ if name.starts_with("Framework") || name.starts_with("Source") || name.contains(" - from #") => {
+            LineKind::Derived
+        }
+        _ if platform == Platform::Gpu && is_stream(name) => LineKind::DeviceOps,
+        _ => LineKind::Other,
+    }
+}
+
+/// `Stream #13(Compute)` of XLA, `stream 7` of Kineto.
+fn is_stream(name: &str) -> bool {
+    name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("stream"))
+}
+
+/// True for categories by which Kineto marks what ran on a GPU; older files spell them `Kernel`, `Memcpy`, `Memset`.
+pub fn is_gpu_cat(cat: &str) -> bool {
+    ["kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
+}
+
+/// Sets the kind of every plane and line of `trace` from their names.
+pub fn classify(trace: &mut Trace) {
+    let text = |id: StrId| trace.strings.get(id);
+    for plane in &mut trace.planes {
+        // A decoder that knows better (Kineto's device processes) has already set the kind.
+        if plane.kind == PlaneKind::Other {
+            plane.kind = plane_kind(text(plane.name));
+        }
+    }
+    for line in &mut trace.lines {
+        let plane = trace.planes.get(line.plane.index()).map(|plane| plane.kind).unwrap_or_default();
+        if line.kind == LineKind::Other {
+            line.kind = line_kind(plane, text(line.name));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_and_lines_are_told_by_their_names() {
+        let tpu = PlaneKind::Device { platform: Platform::Tpu, ordinal: 3 };
+        let gpu = PlaneKind::Device { platform: Platform::Gpu, ordinal: 0 };
+        assert_eq!(plane_kind("/device:TPU:3"), tpu);
+        assert_eq!(plane_kind("/device:TPU:3 SparseCore 1"), PlaneKind::SparseCore { ordinal: 3 });
+        assert_eq!(plane_kind("/device:GPU:0"), gpu);
+        assert_eq!(plane_kind("/device:CUSTOM:Megascale Trace"), PlaneKind::Other);
+        assert_eq!(plane_kind("/host:CPU"), PlaneKind::Host);
+        assert_eq!(line_kind(tpu, "XLA Ops"), LineKind::DeviceOps);
+        assert_eq!(line_kind(gpu, "XLA Ops"), LineKind::Derived);
+        assert_eq!(line_kind(gpu, "Stream #13(Compute)"), LineKind::DeviceOps);
+        assert_eq!(line_kind(gpu, "XLA Ops - from #13"), LineKind::Derived);
+        assert_eq!(line_kind(PlaneKind::Host, "python"), LineKind::Host);
+    }
+}

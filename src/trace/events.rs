@@ -1,0 +1,214 @@
+//! The events of a trace as columns: 28 bytes an event, plus 12 for each of the few ids an event may carry.
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+
+use super::column::{Column, SparseColumn};
+use super::strings::StrId;
+use crate::trace::LineId;
+use crate::units::Ps;
+
+/// Index of an event of one trace, in the order in which the file holds them.
+pub type EventId = u32;
+
+/// What an event says of itself beyond name and time, with all values that differ from one occurrence to the next
+/// (correlation, run and step ids) taken out: a few thousand distinct sets describe millions of events.
+///
+/// Strings are [`StrId::EMPTY`] and numbers `None` where the file does not give them. Names are those of the
+/// profiler's stats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Args {
+    /// HLO instruction (`fusion.12`).
+    pub hlo_op: StrId,
+    /// HLO module (`jit_train_step`).
+    pub hlo_module: StrId,
+    /// XLA's category of the instruction (`loop fusion`).
+    pub hlo_category: StrId,
+    /// Framework path (`jit(f)/layer_3/attn/dot_general`): stat `tf_op`, or `name` on GPU events.
+    pub tf_op: StrId,
+    /// Full expression of the instruction.
+    pub long_name: StrId,
+    /// Source file and line.
+    pub source: StrId,
+    /// Registers, shared memory, grid, block, occupancy, as the collector wrote them.
+    pub kernel_details: StrId,
+    /// `kind_src:… kind_dst:… size:… dest:… async:…` of a copy or fill.
+    pub memcpy_details: StrId,
+    /// The category (`cat`) of a Chrome trace event; JAX writes none, Kineto does.
+    pub cat: StrId,
+    /// Bytes read and written as XLA estimates them.
+    pub bytes_accessed: Option<i64>,
+    /// FLOPs of the model's arithmetic.
+    pub model_flops: Option<i64>,
+    /// FLOPs with the compiler's additions.
+    pub flops: Option<i64>,
+    /// Bytes of a copy where they are a number of their own (Kineto's `bytes`).
+    pub copy_bytes: Option<i64>,
+    /// HLO program the instruction belongs to.
+    pub program_id: Option<i64>,
+    /// Device of an op that runs on a host thread (CPU backend).
+    pub device_ordinal: Option<i64>,
+}
+
+/// Handle of an [`Args`] set; `ArgsId::NONE` is the empty one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArgsId(pub(crate) u32);
+
+impl ArgsId {
+    /// The set without any value.
+    pub const NONE: ArgsId = ArgsId(0);
+
+    /// A dense index, from 0 for the empty set: for side tables with one entry a set.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Distinct argument sets, each stored once.
+#[derive(Clone, Debug)]
+pub struct ArgsTable {
+    sets: Vec<Args>,
+    index: HashTable<u32>,
+}
+
+impl Default for ArgsTable {
+    fn default() -> Self {
+        let mut table = ArgsTable { sets: Vec::new(), index: HashTable::new() };
+        table.intern(&Args::default());
+        table
+    }
+}
+
+impl ArgsTable {
+    /// The handle of `args`, stored on first sight.
+    pub fn intern(&mut self, args: &Args) -> ArgsId {
+        let hash = FxBuildHasher.hash_one(args);
+        let sets = &self.sets;
+        if let Some(&id) = self.index.find(hash, |&id| sets.get(id as usize) == Some(args)) {
+            return ArgsId(id);
+        }
+        let Ok(id) = u32::try_from(self.sets.len()) else { return ArgsId::NONE };
+        self.sets.push(*args);
+        let sets = &self.sets;
+        self.index.insert_unique(hash, id, |&id| FxBuildHasher.hash_one(sets.get(id as usize)));
+        ArgsId(id)
+    }
+
+    /// The set of a handle; the empty one for a handle of another table that is out of range.
+    pub fn get(&self, id: ArgsId) -> Args {
+        self.sets.get(id.index()).copied().unwrap_or_default()
+    }
+
+    /// Number of distinct sets, the empty one included.
+    pub fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// True where only the empty set is stored.
+    pub fn is_empty(&self) -> bool {
+        self.sets.len() == 1
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.sets.capacity() * size_of::<Args>() + self.index.capacity() * 5
+    }
+}
+
+/// One event, copied out of the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The line (thread, stream) it is on.
+    pub line: LineId,
+    /// Its name.
+    pub name: StrId,
+    /// Start, from the anchor.
+    pub start: Ps,
+    /// Duration, never negative.
+    pub duration: Ps,
+    /// What else it says.
+    pub args: ArgsId,
+}
+
+impl Event {
+    /// Start plus duration.
+    pub fn end(&self) -> Ps {
+        self.start + self.duration
+    }
+}
+
+/// The duration events (`X`, and closed `B`/`E` and `b`/`e` pairs) of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    line: Column<u32>,
+    name: Column<u32>,
+    start: Column<i64>,
+    duration: Column<i64>,
+    args: Column<u32>,
+    /// `correlation_id`: ties a launch on the host to its device event.
+    pub correlation: SparseColumn,
+    /// `run_id` of a module execution.
+    pub run_id: SparseColumn,
+    /// `step_num` of a step annotation or of events inside one.
+    pub step_num: SparseColumn,
+}
+
+impl Events {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.name.len()
+    }
+
+    /// True where there is none.
+    pub fn is_empty(&self) -> bool {
+        self.name.is_empty()
+    }
+
+    /// Appends an event and returns its index; `None` past 2^32 - 1 events.
+    #[inline]
+    pub fn push(&mut self, event: Event) -> Option<EventId> {
+        let id = u32::try_from(self.name.len()).ok()?;
+        self.line.push(event.line.0);
+        self.name.push(event.name.0);
+        self.start.push(event.start.0);
+        self.duration.push(event.duration.0);
+        self.args.push(event.args.0);
+        Some(id)
+    }
+
+    /// The event at `id`, or `None` past the end.
+    #[inline]
+    pub fn get(&self, id: EventId) -> Option<Event> {
+        let index = id as usize;
+        Some(Event {
+            line: LineId(self.line.get(index)?),
+            name: StrId(self.name.get(index)?),
+            start: Ps(self.start.get(index)?),
+            duration: Ps(self.duration.get(index)?),
+            args: ArgsId(self.args.get(index)?),
+        })
+    }
+
+    /// Closes an event that was opened at its start (`B`, `b`).
+    pub fn set_duration(&mut self, id: EventId, duration: Ps) {
+        self.duration.set(id as usize, duration.0);
+    }
+
+    /// The lines of all events in order.
+    pub fn lines(&self) -> impl Iterator<Item = LineId> + '_ {
+        self.line.iter().map(LineId)
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.line.memory_bytes()
+            + self.name.memory_bytes()
+            + self.start.memory_bytes()
+            + self.duration.memory_bytes()
+            + self.args.memory_bytes()
+            + self.correlation.memory_bytes()
+            + self.run_id.memory_bytes()
+            + self.step_num.memory_bytes()
+    }
+}

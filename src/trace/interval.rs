@@ -1,0 +1,176 @@
+//! Sets of half-open time intervals: unions, intersections, gaps.
+//!
+//! Busy time is always the length of a union, so that nested and concurrent events never count twice:
+//!
+//! ```text
+//! events   [----a----)     [--c--)
+//!               [--b--)
+//! union    [----------)    [-----)
+//! gap                  ----
+//! ```
+
+use crate::units::Ps;
+
+/// `[start, end)`; empty or reversed intervals have no length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Interval {
+    /// First picosecond inside.
+    pub start: Ps,
+    /// First picosecond after.
+    pub end: Ps,
+}
+
+impl Interval {
+    /// `[start, end)`.
+    pub fn new(start: Ps, end: Ps) -> Interval {
+        Interval { start, end }
+    }
+
+    /// Length, never negative.
+    pub fn length(self) -> Ps {
+        if self.end > self.start { self.end - self.start } else { Ps::ZERO }
+    }
+
+    /// The part inside `window`, or `None` where nothing is.
+    pub fn clip(self, window: Interval) -> Option<Interval> {
+        let clipped = Interval::new(self.start.max(window.start), self.end.min(window.end));
+        (clipped.end > clipped.start).then_some(clipped)
+    }
+}
+
+/// Sorted intervals that neither overlap nor touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IntervalSet {
+    parts: Vec<Interval>,
+}
+
+impl IntervalSet {
+    /// The union of any intervals; empty ones are left out and touching ones joined.
+    pub fn union_of(intervals: impl IntoIterator<Item = Interval>) -> IntervalSet {
+        let mut set = IntervalSet::default();
+        let mut unsorted: Vec<Interval> = Vec::new();
+        for interval in intervals {
+            if interval.length() == Ps::ZERO {
+                continue;
+            }
+            match set.parts.last_mut() {
+                // In order so far: events of one line mostly are, so no sort is needed for them.
+                Some(last) if interval.start >= last.start && unsorted.is_empty() => {
+                    if interval.start <= last.end {
+                        last.end = last.end.max(interval.end);
+                    } else {
+                        set.parts.push(interval);
+                    }
+                }
+                None if unsorted.is_empty() => set.parts.push(interval),
+                _ => unsorted.push(interval),
+            }
+        }
+        if unsorted.is_empty() {
+            return set;
+        }
+        unsorted.append(&mut set.parts);
+        unsorted.sort_unstable();
+        IntervalSet::union_of(unsorted)
+    }
+
+    /// The parts, in order.
+    pub fn parts(&self) -> &[Interval] {
+        &self.parts
+    }
+
+    /// True where nothing is covered.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Total covered time.
+    pub fn length(&self) -> Ps {
+        self.parts.iter().map(|part| part.length()).sum()
+    }
+
+    /// First start to last end, or `None` where empty.
+    pub fn span(&self) -> Option<Interval> {
+        Some(Interval::new(self.parts.first()?.start, self.parts.last()?.end))
+    }
+
+    /// Covered time inside `window`.
+    pub fn length_within(&self, window: Interval) -> Ps {
+        self.overlapping(window).filter_map(|part| part.clip(window)).map(Interval::length).sum()
+    }
+
+    /// The set restricted to `window`.
+    pub fn clip(&self, window: Interval) -> IntervalSet {
+        IntervalSet { parts: self.overlapping(window).filter_map(|part| part.clip(window)).collect() }
+    }
+
+    /// What both sets cover.
+    pub fn intersection(&self, other: &IntervalSet) -> IntervalSet {
+        let (mut a, mut b) = (self.parts.iter().peekable(), other.parts.iter().peekable());
+        let mut parts = Vec::new();
+        while let (Some(&&x), Some(&&y)) = (a.peek(), b.peek()) {
+            parts.extend(x.clip(y));
+            if x.end <= y.end {
+                a.next();
+            } else {
+                b.next();
+            }
+        }
+        IntervalSet { parts }
+    }
+
+    /// What this set covers and `other` does not.
+    pub fn difference(&self, other: &IntervalSet) -> IntervalSet {
+        let mut parts = Vec::new();
+        for &part in &self.parts {
+            let mut start = part.start;
+            for hole in other.overlapping(part) {
+                if hole.start > start {
+                    parts.push(Interval::new(start, hole.start));
+                }
+                start = start.max(hole.end);
+            }
+            if start < part.end {
+                parts.push(Interval::new(start, part.end));
+            }
+        }
+        IntervalSet { parts }
+    }
+
+    /// The uncovered parts of `window`, its edges included.
+    pub fn gaps(&self, window: Interval) -> Vec<Interval> {
+        IntervalSet::union_of([window]).difference(self).parts
+    }
+
+    fn overlapping(&self, window: Interval) -> impl Iterator<Item = Interval> + '_ {
+        let first = self.parts.partition_point(|part| part.end <= window.start);
+        self.parts.iter().skip(first).take_while(move |part| part.start < window.end).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(parts: &[(i64, i64)]) -> IntervalSet {
+        IntervalSet::union_of(parts.iter().map(|&(s, e)| Interval::new(Ps(s), Ps(e))))
+    }
+
+    #[test]
+    fn union_joins_overlaps_in_any_order() {
+        assert_eq!(set(&[(5, 9), (0, 4), (3, 5), (20, 20), (30, 25)]).parts().len(), 1);
+        assert_eq!(set(&[(10, 12), (0, 4)]).length(), Ps(6));
+        assert_eq!(set(&[(0, 10), (2, 3), (2, 4), (11, 12)]).length(), Ps(11));
+    }
+
+    #[test]
+    fn intersection_difference_and_gaps_partition_the_window() {
+        let (a, b) = (set(&[(0, 10), (20, 30)]), set(&[(5, 25)]));
+        assert_eq!(a.intersection(&b), set(&[(5, 10), (20, 25)]));
+        assert_eq!(a.difference(&b), set(&[(0, 5), (25, 30)]));
+        let window = Interval::new(Ps(-5), Ps(40));
+        let gaps: Ps = a.gaps(window).into_iter().map(Interval::length).sum();
+        assert_eq!(gaps + a.length_within(window), window.length());
+        assert_eq!(a.length_within(Interval::new(Ps(8), Ps(22))), Ps(4));
+    }
+}

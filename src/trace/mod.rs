@@ -1,0 +1,183 @@
+//! A profile in memory: planes (devices and hosts), their lines (streams, threads) and the events on them, in columns.
+//!
+//! Every input format is decoded into a [`Trace`]; everything downstream reads only this. The vocabulary is the
+//! XPlane's: a *plane* is a device or a host (a Chrome trace's process), a *line* is one row of it (a thread).
+
+pub mod builder;
+pub mod classify;
+pub mod column;
+pub mod events;
+pub mod interval;
+pub mod strings;
+
+pub use classify::{LineKind, PlaneKind};
+pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events};
+pub use interval::{Interval, IntervalSet};
+pub use strings::{StrId, Strings};
+
+use crate::warning::Warning;
+
+/// Index into [`Trace::planes`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaneId(pub(crate) u32);
+
+impl PlaneId {
+    /// Index into [`Trace::planes`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Index into [`Trace::lines`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineId(pub(crate) u32);
+
+impl LineId {
+    /// Index into [`Trace::lines`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a trace came from: decides what its numbers can know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SourceFormat {
+    /// `*.xplane.pb`: what the profiler recorded.
+    XPlane,
+    /// Chrome trace JSON: a lossy export.
+    ChromeJson,
+}
+
+/// Who wrote the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Framework {
+    /// The JAX profiler.
+    Jax,
+    /// TensorFlow's.
+    TensorFlow,
+    /// PyTorch Kineto.
+    PyTorch,
+    /// Another producer, or not to be told.
+    #[default]
+    Unknown,
+}
+
+/// A value that a plane says of itself (XPlane plane stats; a process label in JSON).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StatValue {
+    /// A whole number.
+    Int(i64),
+    /// A real number.
+    Double(f64),
+    /// Text.
+    Text(StrId),
+}
+
+/// A device or a host.
+#[derive(Clone, Debug, Default)]
+pub struct Plane {
+    /// As in the file (`/device:TPU:0`).
+    pub name: StrId,
+    /// What it is.
+    pub kind: PlaneKind,
+    /// Index of the host (input file) it belongs to, where a run has several.
+    pub host: u16,
+    /// `(name, value)` of its stats, in file order.
+    pub stats: Vec<(StrId, StatValue)>,
+}
+
+/// One row of a plane.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// The plane it belongs to.
+    pub plane: PlaneId,
+    /// As in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
+    pub name: StrId,
+    /// What it is; see [`classify`].
+    pub kind: LineKind,
+}
+
+/// Times of the capture itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capture {
+    /// Added to the trace's times to get the file's own clock, in nanoseconds: 0, or where the file uses absolute time, the anchor.
+    pub anchor_ns: i64,
+    /// Unix time at which the profiler started, in nanoseconds.
+    pub start_unix_ns: Option<i64>,
+    /// Unix time at which it stopped, in nanoseconds.
+    pub stop_unix_ns: Option<i64>,
+}
+
+/// One run's events, from one host or several.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Which format it was read from; `None` while nothing was read.
+    pub format: Option<SourceFormat>,
+    /// Who wrote it.
+    pub framework: Framework,
+    /// All text.
+    pub strings: Strings,
+    /// Devices and hosts in file order.
+    pub planes: Vec<Plane>,
+    /// Their rows in file order.
+    pub lines: Vec<Line>,
+    /// Distinct argument sets of the events.
+    pub args: ArgsTable,
+    /// The events.
+    pub events: Events,
+    /// Clock of the capture.
+    pub capture: Capture,
+    /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is told by it.
+    pub complete_events: u64,
+    /// Host names of the run, in the order of [`Plane::host`].
+    pub hosts: Vec<String>,
+    /// What was lost or odd while reading.
+    pub warnings: Vec<Warning>,
+}
+
+impl Trace {
+    /// Text of a handle.
+    pub fn text(&self, id: StrId) -> &str {
+        self.strings.get(id)
+    }
+
+    /// The plane of a line.
+    pub fn plane_of(&self, line: &Line) -> Option<&Plane> {
+        self.planes.get(line.plane.index())
+    }
+
+    /// Arguments of an event.
+    pub fn args_of(&self, event: &Event) -> Args {
+        self.args.get(event.args)
+    }
+
+    /// Value of a plane's stat by name.
+    pub fn plane_stat(&self, plane: &Plane, name: &str) -> Option<StatValue> {
+        let name = self.strings.find(name)?;
+        plane.stats.iter().find(|(key, _)| *key == name).map(|&(_, value)| value)
+    }
+
+    /// The events of every line, by ascending start, then longest first (so that a parent precedes its children), then
+    /// file order. Index: the line. 4 bytes an event.
+    pub fn events_by_line(&self) -> Vec<Vec<EventId>> {
+        let mut counts = vec![0usize; self.lines.len()];
+        for line in self.events.lines() {
+            if let Some(count) = counts.get_mut(line.index()) {
+                *count += 1;
+            }
+        }
+        let mut by_line: Vec<Vec<EventId>> = counts.into_iter().map(Vec::with_capacity).collect();
+        for (id, line) in (0u32..).zip(self.events.lines()) {
+            if let Some(ids) = by_line.get_mut(line.index()) {
+                ids.push(id);
+            }
+        }
+        for ids in &mut by_line {
+            let key = |&id: &EventId| self.events.get(id).map(|e| (e.start, std::cmp::Reverse(e.duration), id));
+            if !ids.is_sorted_by_key(key) {
+                ids.sort_unstable_by_key(key);
+            }
+        }
+        by_line
+    }
+}

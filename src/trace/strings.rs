@@ -1,0 +1,117 @@
+//! Distinct strings of a trace, each stored once.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+/// A string of one [`Strings`] table. It must not be used with another table. `StrId::EMPTY` is the empty string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StrId(pub(crate) u32);
+
+impl StrId {
+    /// The empty string, which also stands for "not given".
+    pub const EMPTY: StrId = StrId(0);
+
+    /// True for [`StrId::EMPTY`].
+    pub fn is_empty(self) -> bool {
+        self == StrId::EMPTY
+    }
+
+    /// A dense index, from 0 for the empty string: for side tables with one entry a string.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An append-only string table: one text buffer, one offset a string, one hash index.
+#[derive(Clone, Debug)]
+pub struct Strings {
+    text: String,
+    /// End of each string in `text`; a string starts where the previous one ends.
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Strings { text: String::new(), ends: vec![0], index: HashTable::new() }
+    }
+}
+
+impl Strings {
+    /// The handle of `text`, stored on first sight.
+    pub fn intern(&mut self, text: &str) -> StrId {
+        if text.is_empty() {
+            return StrId::EMPTY;
+        }
+        let hash = hash(text);
+        let found = self.index.find(hash, |&id| slice(&self.text, &self.ends, id) == text).copied();
+        if let Some(id) = found {
+            return StrId(id);
+        }
+        // 2^32 distinct strings would need more memory than a tab has; the empty string stands for the rest.
+        let Ok(id) = u32::try_from(self.ends.len()) else { return StrId::EMPTY };
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+        let (all, ends) = (&self.text, &self.ends);
+        self.index.insert_unique(hash, id, |&id| self::hash(slice(all, ends, id)));
+        StrId(id)
+    }
+
+    /// The handle of `text` where it is already stored.
+    pub fn find(&self, text: &str) -> Option<StrId> {
+        if text.is_empty() {
+            return Some(StrId::EMPTY);
+        }
+        self.index.find(hash(text), |&id| slice(&self.text, &self.ends, id) == text).map(|&id| StrId(id))
+    }
+
+    /// The text of a handle; empty for a handle of another table that is out of range.
+    pub fn get(&self, id: StrId) -> &str {
+        slice(&self.text, &self.ends, id.0)
+    }
+
+    /// Number of distinct strings, the empty one included.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True where only the empty string is stored.
+    pub fn is_empty(&self) -> bool {
+        self.ends.len() == 1
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.capacity() * 5
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    FxBuildHasher.hash_one(text)
+}
+
+fn slice<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
+    let id = id as usize;
+    let end = ends.get(id).copied().unwrap_or(0);
+    let start = if id == 0 { 0 } else { ends.get(id - 1).copied().unwrap_or(end) };
+    text.get(start..end).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_text_has_the_same_handle() {
+        let mut strings = Strings::default();
+        let handles: Vec<StrId> = (0..5000).map(|i| strings.intern(&format!("op.{i}"))).collect();
+        assert_eq!(strings.intern("op.77"), handles[77]);
+        assert_eq!(strings.get(handles[4999]), "op.4999");
+        assert_eq!(strings.find("op.1"), Some(handles[1]));
+        assert_eq!(strings.find("absent"), None);
+        assert_eq!(strings.intern(""), StrId::EMPTY);
+        assert_eq!(strings.len(), 5001);
+    }
+}
