@@ -1,1 +1,63 @@
-fn main() {}
+//! The project's commands: `cargo xtask serve`, `test`, `build`, `bench`.
+//!
+//! Each installs what it needs and is missing. Tools go to a cache outside the checkout, keyed by
+//! version, so the second run installs and builds nothing.
+
+mod apt;
+mod bench;
+mod browser;
+mod build;
+mod cache;
+mod node;
+mod process;
+mod serve;
+mod sources;
+mod test;
+mod toolchain;
+mod tools;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+The project's commands. Each installs what it needs and is missing.
+
+    cargo xtask serve [--port N] [--dev]   build the page and serve it at http://127.0.0.1:8080
+    cargo xtask build [--dev]              build the page into dist/, ready for any static host
+    cargo xtask test [CHECK...]            run every check (or the ones named)
+    cargo xtask bench [--events N]         time the loader natively and in a browser tab
+    cargo xtask setup                      install every tool and stop
+
+--dev builds in seconds instead of minutes and runs several times slower.
+
+    CROSSPROF_CACHE            where tools are kept (else $XDG_CACHE_HOME/crossprof or ~/.cache/crossprof)
+    CROSSPROF_WASM_TOOLCHAIN   rustup or debian: which toolchain builds for wasm32 (else whichever works)
+    CHROME, CHROMEDRIVER       the browser and its driver (else the ones on PATH)
+";
+
+/// What every command returns: nothing, or a sentence for the person at the terminal.
+type Result<T = ()> = std::result::Result<T, String>;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let command = words.next().unwrap_or_default();
+    let rest: Vec<String> = words.collect();
+    let outcome = match command.as_str() {
+        "serve" => serve::command(&rest),
+        "build" => build::command(&rest),
+        "test" => test::command(&rest),
+        "bench" => bench::command(&rest),
+        "setup" => tools::setup(),
+        "" | "help" | "-h" | "--help" => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        other => Err(format!("There is no command {other:?}.\n\n{USAGE}")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

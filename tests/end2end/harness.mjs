@@ -1,0 +1,26 @@
+// The list of tests. A file named *.test.mjs imports `test` and calls it once per test.
+//
+// A test gets a new browser context, so no test sees what another stored:
+//   page       a blank page; its console errors and uncaught errors fail the test
+//   context    the page's browser context
+//   site       { url, requests, stop }: the built page below a sub-path, on a server of its own
+//   artifacts  a folder for screenshots and downloads
+//   cli        the native command-line tool
+//   expected   add a regular expression for each console error that the test provokes
+
+export const tests = [];
+
+export function test(name, run) {
+  tests.push({ name, run });
+}
+
+/** Calls `probe` until it returns something truthy; fails with `what` after `ms`. */
+export async function until(what, probe, ms = 20_000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const found = await probe();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`did not happen within ${ms} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

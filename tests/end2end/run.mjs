@@ -1,0 +1,68 @@
+// Runs every *.test.mjs of this folder against a built page.
+//
+//   node run.mjs DIST [WORD...]     only the tests whose name or file contains one of the words
+//
+// `cargo xtask test end2end` sets NODE_PATH (playwright-core), CHROME and CROSSPROF_CLI.
+
+import { mkdirSync, readdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { launch } from "./browser.mjs";
+import { tests } from "./harness.mjs";
+import { serve } from "./server.mjs";
+
+const TIMEOUT_MS = 180_000;
+const here = dirname(fileURLToPath(import.meta.url));
+const [dist = join(here, "../../dist"), ...words] = process.argv.slice(2);
+const artifacts = join(here, "artifacts");
+mkdirSync(artifacts, { recursive: true });
+
+for (const file of readdirSync(here).filter((name) => name.endsWith(".test.mjs")).sort()) {
+  const before = tests.length;
+  await import(`./${file}`);
+  for (const test of tests.slice(before)) test.file = file;
+}
+
+/** One test in a browser context and on a server of its own. */
+async function runOne(browser, test) {
+  const site = await serve(resolve(dist), "/some/sub-path/");
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true });
+  const errors = [];
+  const expected = [];
+  let timer;
+  try {
+    const page = await context.newPage();
+    page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    const cli = process.env.CROSSPROF_CLI ?? join(here, "../../target/release/crossprof");
+    const late = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`not done after ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+    });
+    await Promise.race([test.run({ page, context, site, artifacts, cli, expected }), late]);
+    const surprising = errors.filter((text) => !expected.some((pattern) => pattern.test(text)));
+    if (surprising.length) throw new Error(`the page reported errors:\n${surprising.join("\n")}`);
+  } finally {
+    clearTimeout(timer);
+    await context.close();
+    await site.stop();
+  }
+}
+
+const browser = await launch();
+let failed = 0;
+let ran = 0;
+for (const test of tests) {
+  if (words.length && !words.some((word) => `${test.file} ${test.name}`.includes(word))) continue;
+  ran += 1;
+  const start = Date.now();
+  try {
+    await runOne(browser, test);
+    console.log(`ok      ${test.file}: ${test.name} (${Date.now() - start} ms)`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${test.file}: ${test.name} (${Date.now() - start} ms)\n${error?.stack ?? error}`);
+  }
+}
+await browser.close();
+console.log(`end to end: ${ran - failed} passed, ${failed} failed`);
+process.exitCode = failed || !ran ? 1 : 0;

@@ -1,0 +1,54 @@
+// What holds for the built page whatever it shows.
+
+import assert from "node:assert/strict";
+import { test, until } from "./harness.mjs";
+
+/** Waits until the service worker keeps every file of the build. */
+async function kept(page) {
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await until("the service worker controls the page", () => page.evaluate(() => !!navigator.serviceWorker.controller));
+}
+
+test("starts below a sub-path and asks for nothing but its own files", async ({ page, context, site }) => {
+  const urls = [];
+  context.on("request", (request) => urls.push(request.url()));
+  await page.goto(site.url);
+  await page.locator("main").waitFor();
+  await kept(page);
+  const foreign = urls.filter((url) => !url.startsWith(site.url) && !/^(data|blob):/.test(url));
+  assert.deepEqual(foreign, []);
+});
+
+test("opens without a network after the first visit", async ({ page, site }) => {
+  await page.goto(site.url);
+  await kept(page);
+  await site.stop();
+  await page.reload();
+  await page.locator("main").waitFor();
+});
+
+test("can be installed", async ({ page, site }) => {
+  await page.goto(site.url);
+  const session = await page.context().newCDPSession(page);
+  const { errors } = await session.send("Page.getAppManifest");
+  assert.deepEqual(errors, []);
+  const manifest = await page.evaluate(async () => (await fetch("manifest.webmanifest")).json());
+  for (const icon of manifest.icons) {
+    const status = await page.evaluate(async (src) => (await fetch(src)).status, icon.src);
+    assert.equal(status, 200, icon.src);
+  }
+});
+
+test("allows no connection to another host", async ({ page, site, expected }) => {
+  expected.push(/Content Security Policy/i);
+  await page.goto(site.url);
+  const outcome = await page.evaluate(() => fetch("http://127.0.0.1:9/").then(() => "sent", () => "refused"));
+  assert.equal(outcome, "refused");
+  const inline = await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.ran = true";
+    document.head.append(script);
+    return window.ran === true;
+  });
+  assert.equal(inline, false);
+});

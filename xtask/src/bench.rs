@@ -1,0 +1,139 @@
+//! `cargo xtask bench`: how long a load takes and how much memory, side by side in one run.
+//!
+//! The measure is `gzip -dc FILE > /dev/null` on the same machine in the same minute: whoever can
+//! read the file at all has to inflate it.
+
+mod generate;
+mod json;
+mod measure;
+mod random;
+mod xplane;
+
+use crate::build::{self, Variant};
+use crate::{Result, cache, node, process, toolchain};
+use flate2::{Compression, write::GzEncoder};
+use generate::Platform;
+use measure::Cost;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const EVENTS: u64 = 1_000_000;
+const RUNS: u32 = 3;
+/// Part of the files' names: to be raised when the generator writes something else.
+const GENERATOR: u32 = 1;
+
+/// `cargo xtask bench [--events N] [--native]`
+pub fn command(words: &[String]) -> Result {
+    let (mut events, mut native_only) = (EVENTS, false);
+    let mut rest = words.iter().map(String::as_str);
+    while let Some(word) = rest.next() {
+        match word {
+            "--events" => {
+                let number = rest.next().unwrap_or_default();
+                events = number.replace('_', "").parse().map_err(|_| format!("{number:?} is no number of events."))?;
+            }
+            "--native" => native_only = true,
+            _ => return Err(format!("`bench` does not know {word:?}.")),
+        }
+    }
+    let mut cargo = Command::new(toolchain::own_cargo());
+    cargo.args(["build", "--locked", "--release", "--bin", "crossprof"]).current_dir(cache::repository());
+    process::run(&mut cargo)?;
+    let traces = traces(events)?;
+    native(&traces)?;
+    if native_only { Ok(()) } else { in_tab(&traces) }
+}
+
+/// One made-up run in its two forms.
+struct Trace {
+    name: String,
+    json: PathBuf,
+    xplane: PathBuf,
+}
+
+/// The runs, written where they are missing.
+fn traces(events: u64) -> Result<Vec<Trace>> {
+    let folder = cache::folder("bench")?;
+    let mut traces = Vec::new();
+    for (platform, name) in [(Platform::Gpu, "gpu"), (Platform::Tpu, "tpu")] {
+        let stem = format!("{name}-{events}-v{GENERATOR}");
+        let json = folder.join(format!("{stem}.trace.json.gz"));
+        let xplane = folder.join(format!("{stem}.xplane.pb"));
+        if !json.is_file() {
+            create(&json, |out| {
+                let mut sink = json::JsonSink::new(GzEncoder::new(out, Compression::new(6)))?;
+                generate::run(platform, events, &mut sink)?;
+                sink.finish()?.finish()?.flush()
+            })?;
+        }
+        if !xplane.is_file() {
+            create(&xplane, |out| {
+                let mut sink = xplane::XplaneSink::default();
+                generate::run(platform, events, &mut sink)?;
+                sink.write(out)
+            })?;
+        }
+        traces.push(Trace { name: format!("{name}, {events} events"), json, xplane });
+    }
+    Ok(traces)
+}
+
+/// Writes a file whole or not at all.
+fn create(path: &Path, write: impl FnOnce(BufWriter<File>) -> std::io::Result<()>) -> Result {
+    eprintln!("Writing {}.", path.display());
+    let part = path.with_extension("part");
+    File::create(&part)
+        .and_then(|file| write(BufWriter::with_capacity(1 << 20, file)))
+        .and_then(|()| std::fs::rename(&part, path))
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
+
+/// Times the command-line tool against gzip.
+fn native(traces: &[Trace]) -> Result {
+    let tool = cache::target().join("release/crossprof");
+    let analyze = |file: &Path| {
+        let mut command = Command::new(&tool);
+        command.args(["analyze", "--format", "json"]).arg(file);
+        command
+    };
+    println!("\nNative, best of {RUNS}:");
+    println!("{:<22} {:<26} {:>9} {:>9} {:>10}", "trace", "program", "time", "of gzip", "peak");
+    for trace in traces {
+        let gzip = measure::best_of(RUNS, || {
+            let mut command = Command::new("gzip");
+            command.arg("-dc").arg(&trace.json);
+            command
+        })?;
+        let json = measure::best_of(RUNS, || analyze(&trace.json))?;
+        let xplane = measure::best_of(RUNS, || analyze(&trace.xplane))?;
+        row(&trace.name, "gzip -dc > /dev/null", gzip, gzip);
+        row(&trace.name, "crossprof, trace.json.gz", json, gzip);
+        row(&trace.name, "crossprof, xplane.pb", xplane, gzip);
+        println!("{:<22} xplane.pb is {:.1} times as fast as trace.json.gz", "", json.seconds / xplane.seconds);
+    }
+    Ok(())
+}
+
+fn row(trace: &str, program: &str, cost: Cost, gzip: Cost) {
+    let memory = cost.peak_bytes.map_or("-".to_owned(), |bytes| format!("{} MB", bytes / 1_000_000));
+    let ratio = cost.seconds / gzip.seconds;
+    println!("{trace:<22} {program:<26} {:>7.3} s {ratio:>9.2} {memory:>10}", cost.seconds);
+}
+
+/// Times the page in a browser tab, from drop to overview.
+fn in_tab(traces: &[Trace]) -> Result {
+    let script = cache::repository().join("tests/end2end/bench.mjs");
+    if !script.is_file() {
+        eprintln!("There is no {}: the page was not timed.", script.display());
+        return Ok(());
+    }
+    let dist = build::page(Variant::Release)?;
+    let mut run = node::playwright()?;
+    run.arg(script).arg(dist);
+    for trace in traces {
+        run.arg(&trace.json).arg(&trace.xplane);
+    }
+    process::run(&mut run)
+}

@@ -1,0 +1,92 @@
+//! What is left to do to dist/ after Trunk.
+
+use crate::{Result, cache, sources};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// Makes Trunk's output the page that is published.
+pub fn finish(dist: &Path, id: &str) -> Result {
+    let index = dist.join("index.html");
+    let page = cache::read(&index)?;
+    let (page, scripts) = externalise(&page)?;
+    for (name, text) in scripts {
+        cache::write(&dist.join(name), text)?;
+    }
+    cache::write(&index, page)?;
+    service_worker(dist, id)
+}
+
+/// Moves every inline script of a page into a file: the page's new text, and (name, text) of each.
+fn externalise(page: &str) -> Result<(String, Vec<(String, String)>)> {
+    let mut out = String::with_capacity(page.len());
+    let mut scripts = Vec::new();
+    let mut rest = page;
+    while let Some(start) = rest.find("<script") {
+        let (before, tag_on) = rest.split_at(start);
+        out.push_str(before);
+        let body = tag_on.find('>').ok_or("dist/index.html has a script tag without an end.")? + 1;
+        let end = tag_on.find("</script>").filter(|end| *end >= body);
+        let end = end.ok_or("dist/index.html has a script without an end.")?;
+        let (tag, text) = (&tag_on[..body], &tag_on[body..end]);
+        if text.trim().is_empty() {
+            out.push_str(&tag_on[..end]);
+        } else {
+            let name = format!("start-{}.js", short_digest(text));
+            out.push_str(tag.trim_end_matches('>'));
+            out.push_str(&format!(" src=\"./{name}\">"));
+            scripts.push((name, text.to_owned()));
+        }
+        out.push_str("</script>");
+        rest = &tag_on[end + "</script>".len()..];
+    }
+    out.push_str(rest);
+    Ok((out, scripts))
+}
+
+/// Gives the service worker its build id and the list of files to keep.
+fn service_worker(dist: &Path, id: &str) -> Result {
+    let mut files = Vec::new();
+    sources::collect(dist, &mut files)?;
+    let mut names: Vec<String> = files
+        .iter()
+        .filter_map(|file| file.strip_prefix(dist).ok())
+        .map(|file| file.to_string_lossy().replace('\\', "/"))
+        .filter(|name| name != "sw.js" && name != "build-id.txt")
+        .map(|name| format!("{:?}", format!("./{name}")))
+        .collect();
+    // The address of the page without a file name.
+    names.push("\"./\"".into());
+    names.sort();
+    let file = dist.join("sw.js");
+    let text = cache::read(&file)?;
+    if !text.contains("@BUILD_ID@") || !text.contains("/*@FILES@*/") {
+        return Err("www/assets/sw.js has lost a place that the build fills in.".into());
+    }
+    let text = text.replace("@BUILD_ID@", id).replace("/*@FILES@*/", &names.join(", "));
+    cache::write(&file, text)
+}
+
+fn short_digest(text: &str) -> String {
+    Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::externalise;
+
+    #[test]
+    fn inline_scripts_become_files_and_others_stay() {
+        let page = "<p><script src=\"a.js\"></script><script type=\"module\">go()</script></p>";
+        let (page, scripts) = externalise(page).unwrap();
+        let [(name, text)] = &scripts[..] else { panic!("one inline script, got {scripts:?}") };
+        assert_eq!(text, "go()");
+        let expected =
+            format!("<p><script src=\"a.js\"></script><script type=\"module\" src=\"./{name}\"></script></p>");
+        assert_eq!(page, expected);
+    }
+
+    #[test]
+    fn a_script_without_an_end_is_refused() {
+        assert!(externalise("<script>go()").is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! How much of the page goes over the wire.
+
+use crate::{Result, sources};
+use flate2::{Compression, write::GzEncoder};
+use std::io::Write;
+use std::path::Path;
+
+/// The page's and the worker's wasm may each be this large, compressed.
+const LIMIT_BYTES: usize = 400_000;
+
+struct Size {
+    name: String,
+    raw_bytes: usize,
+    gzip_bytes: usize,
+}
+
+/// Prints the sizes of the page's wasm files.
+pub fn print(dist: &Path) -> Result {
+    for size in wasm_sizes(dist)? {
+        println!("{}: {} kB, {} kB gzipped", size.name, size.raw_bytes / 1000, size.gzip_bytes / 1000);
+    }
+    Ok(())
+}
+
+/// Refuses a wasm file over the limit.
+pub fn check(dist: &Path) -> Result {
+    print(dist)?;
+    let sizes = wasm_sizes(dist)?;
+    if sizes.len() < 2 {
+        return Err("dist/ does not hold both the page's and the worker's wasm.".into());
+    }
+    match sizes.iter().find(|size| size.gzip_bytes > LIMIT_BYTES) {
+        Some(size) => {
+            Err(format!("{} has {} bytes gzipped, over the limit of {LIMIT_BYTES}.", size.name, size.gzip_bytes))
+        }
+        None => Ok(()),
+    }
+}
+
+fn wasm_sizes(dist: &Path) -> Result<Vec<Size>> {
+    let mut files = Vec::new();
+    sources::collect(dist, &mut files)?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
+    files.sort();
+    files
+        .iter()
+        .map(|file| {
+            let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+            let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
+            let packed = packed.map_err(|error| format!("{}: {error}", file.display()))?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Ok(Size { name, raw_bytes: bytes.len(), gzip_bytes: packed.len() })
+        })
+        .collect()
+}

@@ -1,0 +1,52 @@
+//! Where tools and built toolchains are kept: outside the checkout, shared by all checkouts.
+
+use crate::Result;
+use std::path::{Path, PathBuf};
+
+/// The root of this checkout.
+pub fn repository() -> &'static Path {
+    // xtask lies one level below the root.
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+/// The cache's folder; it is made when missing.
+pub fn root() -> Result<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("CROSSPROF_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("crossprof")))
+        .or_else(|| set("HOME").map(|home| home.join(".cache/crossprof")))
+        .ok_or("There is no folder for tools: set CROSSPROF_CACHE.")?;
+    make(&folder)?;
+    // Tools are also started from other folders.
+    folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// A folder of the cache; it is made when missing.
+pub fn folder(name: &str) -> Result<PathBuf> {
+    let folder = root()?.join(name);
+    make(&folder)?;
+    Ok(folder)
+}
+
+/// Cargo's target folder of this checkout.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => repository().join(folder),
+        None => repository().join("target"),
+    }
+}
+
+/// Makes a folder and those above it.
+pub fn make(folder: &Path) -> Result {
+    std::fs::create_dir_all(folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))
+}
+
+/// Reads a text file.
+pub fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+/// Writes a file.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
+    std::fs::write(path, bytes).map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}

@@ -1,0 +1,63 @@
+//! Node.js and the packages of the npm registry.
+
+use crate::{Result, apt, cache, process, tools};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Node.js, installed where it is missing.
+pub fn node() -> Result<PathBuf> {
+    if let Some(node) = process::which("node") {
+        return Ok(node);
+    }
+    apt::install("Node.js", &["nodejs", "npm"])?;
+    process::which("node").ok_or("Node.js was installed and is still not on PATH.".into())
+}
+
+/// The folder of an npm package of this version, installed where it is missing.
+pub fn package(name: &str, version: &str) -> Result<PathBuf> {
+    node()?;
+    let prefix = cache::folder("npm")?.join(format!("{name}-{version}"));
+    let folder = prefix.join("node_modules").join(name);
+    let complete = prefix.join("complete");
+    if complete.is_file() {
+        return Ok(folder);
+    }
+    if process::which("npm").is_none() {
+        apt::install("npm", &["npm"])?;
+    }
+    cache::make(&prefix)?;
+    eprintln!("Installing {name} {version}.");
+    process::run(
+        Command::new("npm")
+            .args([
+                "install",
+                "--silent",
+                "--no-audit",
+                "--no-fund",
+                "--ignore-scripts",
+                "--no-package-lock",
+                "--prefix",
+            ])
+            .arg(&prefix)
+            .arg(format!("{name}@{version}"))
+            .current_dir(&prefix),
+    )?;
+    tools::mark(&complete)?;
+    Ok(folder)
+}
+
+/// The version of playwright-core that tests/end2end/package.json names.
+pub fn playwright_version() -> Result<String> {
+    let file = cache::read(&cache::repository().join("tests/end2end/package.json"))?;
+    let version = file.split_once("\"playwright-core\"").and_then(|(_, rest)| rest.split('"').nth(1));
+    version.map(str::to_owned).ok_or("tests/end2end/package.json names no playwright-core.".into())
+}
+
+/// Node.js with playwright-core and the browser in its environment, for the scripts of tests/end2end.
+pub fn playwright() -> Result<Command> {
+    let package = package("playwright-core", &playwright_version()?)?;
+    let modules = package.parent().map(PathBuf::from).unwrap_or_default();
+    let mut command = Command::new(node()?);
+    command.env("NODE_PATH", modules).env("CHROME", crate::browser::chromium()?).current_dir(cache::repository());
+    Ok(command)
+}

@@ -1,0 +1,87 @@
+//! Starting other programs.
+
+use crate::Result;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program of this name on PATH.
+pub fn which(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_program(file))
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
+}
+
+/// PATH with these folders before the others.
+pub fn path_with(first: &[PathBuf]) -> Result<std::ffi::OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = first.iter().cloned().chain(std::env::split_paths(&path));
+    std::env::join_paths(folders).map_err(|error| format!("PATH cannot be extended: {error}"))
+}
+
+/// Runs a program whose output the person sees; an exit status other than 0 is an error.
+pub fn run(command: &mut Command) -> Result {
+    let name = line(command);
+    eprintln!("$ {name}");
+    let status = command.status().map_err(|error| format!("`{name}` did not start: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status}).")) }
+}
+
+/// Runs a program and returns what it printed, trimmed.
+pub fn output(command: &mut Command) -> Result<String> {
+    let name = line(command);
+    let done = command.stdin(Stdio::null()).output().map_err(|error| format!("`{name}` did not start: {error}"))?;
+    if done.status.success() {
+        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+    } else {
+        let said = String::from_utf8_lossy(&done.stderr);
+        Err(format!("`{name}` failed ({}).\n{}", done.status, said.trim()))
+    }
+}
+
+/// Whether a program starts and ends well.
+pub fn works(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Waits for a program until the deadline, then ends it. Whether it ended well in time.
+pub fn wait_until(child: &mut Child, deadline: Instant) -> bool {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(50)),
+            _ => {
+                // It may have ended by itself between the two lines.
+                let _ = child.kill();
+                let _ = child.wait();
+                return false;
+            }
+        }
+    }
+}
+
+/// A command as a person would type it, without its environment.
+fn line(command: &Command) -> String {
+    let mut words = vec![file_name(command.get_program().as_ref())];
+    words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
+    words.join(" ")
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

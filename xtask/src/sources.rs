@@ -1,0 +1,45 @@
+//! The build id: a digest of everything the page is built from.
+//!
+//! It needs no git, is the same on every machine for the same sources, and tells when dist/ is
+//! already what a build would make.
+
+use crate::{Result, cache};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+/// What the page is built from.
+const SOURCES: [&str; 7] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml", "Trunk.toml", "index.html", "src", "www"];
+
+/// Twelve hexadecimal digits that stand for the sources and the way they are built.
+pub fn build_id(variant: &str) -> Result<String> {
+    let root = cache::repository();
+    let mut files = Vec::new();
+    for name in SOURCES.iter().chain(["xtask/src/build.rs", "xtask/src/build"].iter()) {
+        collect(&root.join(name), &mut files)?;
+    }
+    files.sort();
+    let mut digest = Sha256::new();
+    digest.update(variant);
+    for file in files {
+        let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        // The lengths keep a name from running into its file's bytes.
+        digest.update(format!("{} {name} {}\n", name.len(), bytes.len()));
+        digest.update(bytes);
+    }
+    Ok(digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Every file below a path; nothing where there is no such path.
+pub fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result {
+    if path.is_file() {
+        into.push(path.to_owned());
+        return Ok(());
+    }
+    let Ok(entries) = std::fs::read_dir(path) else { return Ok(()) };
+    for entry in entries {
+        let entry = entry.map_err(|error| format!("{}: {error}", path.display()))?;
+        collect(&entry.path(), into)?;
+    }
+    Ok(())
+}

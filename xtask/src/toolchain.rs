@@ -1,0 +1,168 @@
+//! The Rust toolchain that builds for wasm32.
+//!
+//! Where rustup's server answers, it is this checkout's own toolchain with its wasm32 target. On a
+//! machine that reaches only Debian's archive it is Debian's compiler, with a standard library that
+//! `debian-wasm32.sh` builds once into the cache.
+
+use crate::{Result, apt, cache, process};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The target triple of the page and its worker.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
+/// How long rustup may take to fetch the target. A server out of reach may never answer.
+const RUSTUP_SECONDS: u64 = 90;
+
+const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
+
+/// A toolchain that builds for wasm32.
+pub enum Toolchain {
+    /// The toolchain that runs this program.
+    Own,
+    /// Debian's compiler; the folder holds `bin/` and a system root with the wasm32 libraries.
+    Debian(PathBuf),
+}
+
+impl Toolchain {
+    /// Makes a command, and the cargo it starts, use this toolchain.
+    pub fn apply(&self, command: &mut Command, more_path: &[PathBuf]) -> Result {
+        let mut folders = more_path.to_vec();
+        if let Toolchain::Debian(root) = self {
+            folders.insert(0, root.join("bin"));
+            for name in ["RUSTUP_TOOLCHAIN", "RUSTC", "RUSTDOC"] {
+                command.env_remove(name);
+            }
+            command.env("CARGO", root.join("bin/cargo"));
+        }
+        command.env("PATH", process::path_with(&folders)?);
+        Ok(())
+    }
+
+    /// Cargo of this toolchain.
+    pub fn cargo(&self) -> Result<Command> {
+        let mut command = match self {
+            Toolchain::Own => Command::new(own_cargo()),
+            Toolchain::Debian(root) => Command::new(root.join("bin/cargo")),
+        };
+        self.apply(&mut command, &[])?;
+        command.current_dir(cache::repository());
+        Ok(command)
+    }
+
+    /// Whether this toolchain has clippy for wasm32.
+    pub fn has_clippy(&self) -> bool {
+        matches!(self, Toolchain::Own)
+    }
+}
+
+/// Cargo of the toolchain that runs this program.
+pub fn own_cargo() -> std::ffi::OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// A search for the toolchain that goes on while other tools are installed.
+pub enum Search {
+    Found(Toolchain),
+    Rustup(Child, Instant),
+    Failed,
+}
+
+impl Search {
+    /// Looks for a toolchain; when there is none yet, asks rustup for the target.
+    pub fn start() -> Result<Self> {
+        let wish = std::env::var("CROSSPROF_WASM_TOOLCHAIN").unwrap_or_default();
+        if wish != "debian" && own_has_target() {
+            return Ok(Search::Found(Toolchain::Own));
+        }
+        if wish != "rustup"
+            && let Some(root) = debian_root()?.filter(|root| root.join("complete").is_file())
+        {
+            return Ok(Search::Found(Toolchain::Debian(root)));
+        }
+        if wish == "debian" || process::which("rustup").is_none() {
+            return Ok(Search::Failed);
+        }
+        eprintln!("Asking rustup for the target {TARGET}.");
+        let child = Command::new("rustup")
+            .args(["target", "add", TARGET])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Ok(match child {
+            Ok(child) => Search::Rustup(child, Instant::now() + Duration::from_secs(RUSTUP_SECONDS)),
+            Err(_) => Search::Failed,
+        })
+    }
+
+    /// The toolchain; when rustup did not help, Debian's is set up.
+    pub fn finish(self) -> Result<Toolchain> {
+        match self {
+            Search::Found(toolchain) => return Ok(toolchain),
+            Search::Rustup(mut child, deadline) => {
+                if process::wait_until(&mut child, deadline) && own_has_target() {
+                    return Ok(Toolchain::Own);
+                }
+                eprintln!("rustup could not fetch {TARGET}; Debian's compiler may help.");
+            }
+            Search::Failed => {}
+        }
+        set_up_debian()
+    }
+}
+
+/// The toolchain, found or set up.
+pub fn find() -> Result<Toolchain> {
+    Search::start()?.finish()
+}
+
+/// Whether the toolchain that runs this program has the wasm32 libraries.
+fn own_has_target() -> bool {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let folder = process::output(Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]));
+    folder.is_ok_and(|folder| {
+        std::fs::read_dir(folder).is_ok_and(|mut files| {
+            files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().starts_with("libstd-")))
+        })
+    })
+}
+
+/// Where the toolchain of Debian's installed compiler belongs; `None` without such a compiler.
+fn debian_root() -> Result<Option<PathBuf>> {
+    let Ok(version) = process::output(Command::new("/usr/bin/rustc").env_remove("RUSTUP_TOOLCHAIN").arg("-V")) else {
+        return Ok(None);
+    };
+    let key: String = version
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' })
+        .collect();
+    Ok(Some(cache::root()?.join("toolchains").join(format!("debian-{}", key.trim_end_matches('-')))))
+}
+
+/// Installs Debian's compiler where it is missing and builds the standard library for wasm32.
+fn set_up_debian() -> Result<Toolchain> {
+    let help = format!(
+        "No Rust toolchain here builds for {TARGET}. Run `rustup target add {TARGET}` where rustup's \
+         server can be reached; elsewhere Debian 12 as root works without it (packages {}).",
+        DEBIAN_PACKAGES.join(", ")
+    );
+    let present = ["/usr/bin/rustc", "/usr/bin/cargo", "/usr/bin/lld-22", "/usr/lib/rustlib/src/rust/library"];
+    if !present.iter().all(|file| std::path::Path::new(file).exists()) {
+        apt::install("A compiler for wasm32", &DEBIAN_PACKAGES).map_err(|error| format!("{help}\n{error}"))?;
+    }
+    let root = debian_root()?.ok_or(help)?;
+    if !root.join("complete").is_file() {
+        eprintln!("Building the standard library for {TARGET} (two minutes, once).");
+        process::run(
+            Command::new("sh")
+                .arg(cache::repository().join("xtask/debian-wasm32.sh"))
+                .arg(&root)
+                .env_remove("RUSTUP_TOOLCHAIN")
+                .env_remove("RUSTC")
+                .env_remove("CARGO_TARGET_DIR"),
+        )?;
+    }
+    Ok(Toolchain::Debian(root))
+}

@@ -1,0 +1,107 @@
+//! The tools that build the page: trunk, wasm-bindgen and wasm-opt, each of one exact version.
+
+use crate::toolchain::{Search, Toolchain};
+use crate::{Result, browser, cache, node, process, toolchain};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The newest one that this project's compiler builds.
+const TRUNK: &str = "0.21.14";
+/// Ships wasm-opt; distributions' own are too old for what the compiler writes.
+const BINARYEN: &str = "132.0.0";
+
+/// What builds the page.
+pub struct Tools {
+    pub toolchain: Toolchain,
+    /// The folders of trunk, wasm-bindgen and wasm-opt.
+    pub path: Vec<PathBuf>,
+}
+
+impl Tools {
+    /// The tools, installed where they are missing.
+    pub fn find() -> Result<Self> {
+        // rustup waits for its server while the tools compile.
+        let search = Search::start()?;
+        let trunk = cargo_tool("trunk", TRUNK, &["--locked"])?;
+        let bindgen = wasm_bindgen()?;
+        let wasm_opt = node::package("binaryen", BINARYEN)?.join("bin");
+        Ok(Self { toolchain: search.finish()?, path: vec![trunk, bindgen, wasm_opt] })
+    }
+
+    /// A command that finds every tool on its PATH.
+    pub fn command(&self, program: &str) -> Result<Command> {
+        let own = self.path.iter().map(|folder| folder.join(program)).find(|file| file.is_file());
+        let mut command = Command::new(own.unwrap_or_else(|| program.into()));
+        self.toolchain.apply(&mut command, &self.path)?;
+        command.current_dir(cache::repository());
+        Ok(command)
+    }
+}
+
+/// `cargo xtask setup`: everything that the other commands would install.
+pub fn setup() -> Result {
+    let tools = Tools::find()?;
+    node::package("playwright-core", &node::playwright_version()?)?;
+    let browser = browser::chromium()?;
+    let driver = browser::driver()?;
+    println!("Tools: {}", cache::root()?.display());
+    match &tools.toolchain {
+        Toolchain::Own => println!("Compiler for {}: this toolchain", toolchain::TARGET),
+        Toolchain::Debian(root) => println!("Compiler for {}: {}", toolchain::TARGET, root.display()),
+    }
+    println!("Browser: {}, driver: {}", browser.display(), driver.display());
+    Ok(())
+}
+
+/// The folder of wasm-bindgen and its test runner, of the version in Cargo.lock.
+pub fn wasm_bindgen() -> Result<PathBuf> {
+    let version = locked_version("wasm-bindgen")?;
+    // Without --locked: its own lock file names a crate that not every registry still has.
+    cargo_tool("wasm-bindgen-cli", &version, &[])
+}
+
+/// The version of a package in Cargo.lock.
+fn locked_version(package: &str) -> Result<String> {
+    let lock = cache::read(&cache::repository().join("Cargo.lock"))?;
+    let mut lines = lock.lines().skip_while(|line| *line != format!("name = {package:?}"));
+    lines
+        .nth(1)
+        .and_then(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
+        .map(str::to_owned)
+        .ok_or_else(|| format!("Cargo.lock has no package {package}."))
+}
+
+/// The `bin` folder of a program that cargo builds, built where it is missing.
+///
+/// Helpers run for seconds, so they are built without link-time optimisation and with little of
+/// any other; they share a target folder, so that what they have in common is built once.
+fn cargo_tool(name: &str, version: &str, more: &[&str]) -> Result<PathBuf> {
+    let root = cache::folder("tools")?.join(format!("{name}-{version}"));
+    let complete = root.join("complete");
+    if complete.is_file() {
+        return Ok(root.join("bin"));
+    }
+    eprintln!("Building {name} {version} (minutes, once).");
+    let scratch = cache::folder("build")?;
+    let mut command = Command::new(toolchain::own_cargo());
+    command
+        .args(["install", "--quiet", name, "--version", version, "--force", "--root"])
+        .arg(&root)
+        .args(more)
+        // Away from this checkout, whose .cargo/config.toml is for the page alone.
+        .current_dir(&scratch)
+        .env("CARGO_TARGET_DIR", &scratch)
+        .env("CARGO_PROFILE_RELEASE_LTO", "false")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "256")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
+        .env_remove("RUSTFLAGS");
+    process::run(&mut command)?;
+    mark(&complete)?;
+    Ok(root.join("bin"))
+}
+
+/// Says that what lies beside this file is whole.
+pub fn mark(file: &Path) -> Result {
+    cache::write(file, "")
+}
