@@ -49,6 +49,15 @@ pub fn output(command: &mut Command) -> Result<String> {
     }
 }
 
+/// Runs a program whose output the person sees only afterwards; what it said on stderr.
+pub fn said(command: &mut Command) -> Result<String> {
+    let name = line(command);
+    eprintln!("$ {name}");
+    let done = command.stdin(Stdio::null()).output().map_err(|error| format!("`{name}` did not start: {error}"))?;
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    if done.status.success() { Ok(said) } else { Err(format!("`{name}` failed ({}).\n{said}", done.status)) }
+}
+
 /// Whether a program starts and ends well.
 pub fn works(command: &mut Command) -> bool {
     command

@@ -134,11 +134,9 @@ fn debian_root() -> Result<Option<PathBuf>> {
     let Ok(version) = process::output(Command::new("/usr/bin/rustc").env_remove("RUSTUP_TOOLCHAIN").arg("-V")) else {
         return Ok(None);
     };
-    let key: String = version
-        .chars()
-        .map(|letter| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' })
-        .collect();
-    Ok(Some(cache::root()?.join("toolchains").join(format!("debian-{}", key.trim_end_matches('-')))))
+    // "rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball)"
+    let key: Vec<&str> = version.split_whitespace().skip(1).take(2).map(|word| word.trim_matches('(')).collect();
+    Ok(Some(cache::root()?.join("toolchains").join(format!("debian-{}", key.join("-")))))
 }
 
 /// Installs Debian's compiler where it is missing and builds the standard library for wasm32.

@@ -19,9 +19,9 @@ pub const ALL: &[Check] = &[
     Check { name: "clippy-wasm", what: "lints, wasm32", run: clippy_wasm },
     Check { name: "native", what: "tests of the library, the command line and xtask", run: native },
     Check { name: "doc", what: "the examples in the documentation", run: doc },
-    Check { name: "browser", what: "tests of the page's parts in headless Chromium", run: in_browser },
     Check { name: "build", what: "the page, in release mode", run: page },
     Check { name: "size", what: "wasm sizes", run: sizes },
+    Check { name: "browser", what: "tests of the page's parts in headless Chromium", run: in_browser },
     Check { name: "end2end", what: "the built page in Chromium", run: end_to_end },
 ];
 
@@ -44,25 +44,32 @@ fn clippy() -> Result {
 /// Lints of what runs in the browser: the library without its command line, and the page.
 fn clippy_wasm() -> Result {
     let toolchain = toolchain::find()?;
-    let lint = |words: &[&str]| {
-        let mut command = cargo(&["clippy", "--locked", "--package", "www", "--all-targets"]);
-        process::run(command.args(words).args(["--", "-D", "warnings"]))
-    };
     if toolchain.has_clippy() {
-        return lint(&["--target", TARGET]);
+        let mut clippy = on_page(toolchain.cargo()?, "clippy");
+        return process::run(clippy.args(["--", "-D", "warnings"]));
     }
-    // Debian's compiler, which builds for wasm32 here, comes without clippy: its warnings are
-    // checked for wasm32, clippy's for this machine's own target.
     eprintln!(
-        "The toolchain that builds for {TARGET} here has no clippy: clippy checks the page for this machine's own target, and the compiler alone for {TARGET}."
+        "The compiler that builds for {TARGET} here comes without clippy: clippy looks at the page as built for \
+         this machine, and for {TARGET} the compiler's own warnings count."
     );
-    lint(&[])?;
-    let mut check = toolchain.cargo()?;
-    check
-        .args(["check", "--locked", "--package", "www", "--all-targets", "--target", TARGET])
-        .env("CARGO_TARGET_DIR", cache::target().join("page"))
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-D warnings");
-    process::run(&mut check)
+    process::run(&mut cargo(&["clippy", "--locked", "--package", "www", "--all-targets", "--", "-D", "warnings"]))?;
+    // Not as RUSTFLAGS="-D warnings": every dependency would be built again for it.
+    let mut check = on_page(toolchain.cargo()?, "check");
+    let said = process::said(check.args(["--message-format", "short"]))?;
+    match said.lines().filter(|line| line.contains(".rs:") && line.contains(": warning")).count() {
+        0 => Ok(()),
+        warnings => Err(format!("The compiler has {warnings} warnings:\n{said}")),
+    }
+}
+
+/// A command of cargo about the page for wasm32, in the page's own profile and folder, so that all
+/// such commands share what they build.
+fn on_page(mut cargo: Command, command: &str) -> Command {
+    let tests = if command == "test" { "--tests" } else { "--all-targets" };
+    cargo
+        .args([command, "--locked", "--package", "www", tests, "--profile", "page", "--target", TARGET])
+        .env("CARGO_TARGET_DIR", cache::target().join("page"));
+    cargo
 }
 
 fn native() -> Result {
@@ -81,10 +88,8 @@ fn doc() -> Result {
 fn in_browser() -> Result {
     let toolchain = toolchain::find()?;
     let runner = tools::wasm_bindgen()?.join("wasm-bindgen-test-runner");
-    let mut test = toolchain.cargo()?;
-    test.args(["test", "--locked", "--package", "www", "--tests", "--target", TARGET])
-        .env("CARGO_TARGET_DIR", cache::target().join("page"))
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
+    let mut test = on_page(toolchain.cargo()?, "test");
+    test.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
         .env("CHROMEDRIVER", browser::driver()?)
         .env("WASM_BINDGEN_TEST_TIMEOUT", "120");
     browser::chromium()?;
