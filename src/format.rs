@@ -1,1 +1,227 @@
-//! Numbers as people read them.
+//! Numbers and names for people. Cards show three significant digits, hover and exports the full value; a dash stands
+//! for what was not measured.
+
+/// Stands for "not measured" wherever a number would stand.
+pub const DASH: &str = "–";
+
+/// Groups digits without a line break between them.
+const THIN_SPACE: char = '\u{202f}';
+
+const SI: [(f64, &str); 10] = [
+    (1e18, "E"),
+    (1e15, "P"),
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "k"),
+    (1.0, ""),
+    (1e-3, "m"),
+    (1e-6, "µ"),
+    (1e-9, "n"),
+];
+
+/// Three significant digits with an SI prefix: `si(1.638e12, "B/s")` is `1.64 TB/s`.
+pub fn si(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return DASH.to_owned();
+    }
+    let value = round_significant(value);
+    if value == 0.0 {
+        return format!("0 {unit}").trim_end().to_owned();
+    }
+    let size = value.abs();
+    // Picoseconds are written as such: nothing here is smaller.
+    let (scale, prefix) = SI.iter().find(|(scale, _)| size >= *scale).copied().unwrap_or((1e-12, "p"));
+    let scaled = value / scale;
+    format!("{} {prefix}{unit}", three_digits(scaled)).trim_end().to_owned()
+}
+
+/// A time given in microseconds: `33.1 ms`, `784 ms`, `2.31 s`.
+pub fn time_us(us: f64) -> String {
+    si(us / 1e6, "s")
+}
+
+/// The same, or a dash.
+pub fn optional_time_us(us: Option<f64>) -> String {
+    us.map_or_else(|| DASH.to_owned(), time_us)
+}
+
+/// A time given in microseconds with every digit: `33 123.456 µs`.
+pub fn full_time_us(us: f64) -> String {
+    format!("{} µs", full(us))
+}
+
+/// A share: `85.2 %`, `0.3 %`, `<0.1 %`; one decimal below 100.
+pub fn percent(percent: f64) -> String {
+    if !percent.is_finite() {
+        return DASH.to_owned();
+    }
+    match percent {
+        p if p > 0.0 && p < 0.05 => "<0.1 %".to_owned(),
+        p if p.abs() >= 99.95 || p == 0.0 => format!("{p:.0} %"),
+        p => format!("{p:.1} %"),
+    }
+}
+
+/// The same, or a dash.
+pub fn optional_percent(value: Option<f64>) -> String {
+    value.map_or_else(|| DASH.to_owned(), percent)
+}
+
+/// A whole number in groups of three: `1 234 567`.
+pub fn count(value: u64) -> String {
+    group(&value.to_string())
+}
+
+/// A rate or a mean without a prefix, to three significant digits: `1.28`, `240`, `25 000`.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return DASH.to_owned();
+    }
+    let value = round_significant(value);
+    let (sign, size) = (if value < 0.0 { "-" } else { "" }, value.abs());
+    if size >= 1000.0 { format!("{sign}{}", group(&format!("{size:.0}"))) } else { format!("{sign}{}", three_digits(size)) }
+}
+
+/// Memory in binary units: `15.8 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes as f64;
+    for (index, unit) in units.iter().enumerate() {
+        let rounded = round_significant(value);
+        // 1023.9 KiB rounds to 1020 KiB: four digits are right there.
+        if rounded < 1000.0 || (value < 1023.5 && index > 0) || index + 1 == units.len() {
+            return if index == 0 || value >= 1000.0 { format!("{value:.0} {unit}") } else { format!("{} {unit}", three_digits(value)) };
+        }
+        if index == 0 && value < 1024.0 {
+            return format!("{value:.0} {unit}");
+        }
+        value /= 1024.0;
+    }
+    format!("{bytes} B")
+}
+
+/// Every digit of a number, the whole part in groups of three: `33 123.456`.
+pub fn full(value: f64) -> String {
+    if !value.is_finite() {
+        return DASH.to_owned();
+    }
+    let text = value.abs().to_string();
+    let (whole, fraction) = text.split_once('.').map_or((text.as_str(), ""), |(whole, fraction)| (whole, fraction));
+    let sign = if value < 0.0 { "-" } else { "" };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}{}{point}{fraction}", group(whole))
+}
+
+/// A name of at most `width` characters, cut in the middle: its start tells the kind, its end the number.
+pub fn shorten(name: &str, width: usize) -> String {
+    let length = name.chars().count();
+    if length <= width {
+        return name.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let head: String = name.chars().take(kept.div_ceil(2)).collect();
+    let tail: String = name.chars().skip(length - kept / 2).collect();
+    format!("{head}…{tail}")
+}
+
+/// The name with control characters and marks that reorder text written out (`\u{202e}`), so that a hostile name can
+/// neither drive a terminal nor disguise itself.
+pub fn printable(name: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    };
+    if !name.contains(hidden) {
+        return name.to_owned();
+    }
+    let mut text = String::with_capacity(name.len() + 8);
+    for c in name.chars() {
+        match c {
+            '\n' | '\r' | '\t' => text.push(' '),
+            c if hidden(c) => text.extend(c.escape_unicode()),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+/// Rounds to three significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
+fn round_significant(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// Three significant digits of a value from 0 to below 1000 (fewer decimals the larger it is).
+fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
+}
+
+fn group(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(THIN_SPACE);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_significant_digits_and_the_right_prefix() {
+        for (us, text) in [
+            (33_123.456, "33.1 ms"),
+            (784_100.0, "784 ms"),
+            (999.6, "1.00 ms"),
+            (2_310_000.0, "2.31 s"),
+            (97_654_000.0, "97.7 s"),
+            (0.0, "0 s"),
+            (1e-6, "1.00 ps"),
+            (0.6, "600 ns"),
+            (390.0, "390 µs"),
+            (-12.5, "-12.5 µs"),
+        ] {
+            assert_eq!(time_us(us), text);
+        }
+        assert_eq!(si(1.638e12, "B/s"), "1.64 TB/s");
+        assert_eq!(si(f64::NAN, "s"), DASH);
+        assert_eq!(number(1.2345), "1.23");
+        assert_eq!(number(25_000.0), "25\u{202f}000");
+        assert_eq!(number(-1234.0), "-1\u{202f}230");
+    }
+
+    #[test]
+    fn shares_counts_and_sizes() {
+        assert_eq!(percent(85.194), "85.2 %");
+        assert_eq!(percent(0.01), "<0.1 %");
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(100.0), "100 %");
+        assert_eq!(optional_percent(None), DASH);
+        assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(count(12), "12");
+        assert_eq!(bytes(16_911_433_728), "15.8 GiB");
+        assert_eq!(bytes(1_048_576), "1.00 MiB");
+        assert_eq!(bytes(1_023), "1023 B");
+        assert_eq!(bytes(1_048_000), "1023 KiB");
+        assert_eq!(bytes(u64::MAX), "16.0 EiB");
+        assert_eq!(full_time_us(33_123.456), "33\u{202f}123.456 µs");
+        assert_eq!(full(-1e6), "-1\u{202f}000\u{202f}000");
+    }
+
+    #[test]
+    fn names_are_cut_in_the_middle_and_made_harmless() {
+        assert_eq!(shorten("loop_fusion_kernel.123", 11), "loop_…l.123");
+        assert_eq!(shorten("short", 11), "short");
+        assert_eq!(shorten("日本語の名前です", 5), "日本…です");
+        assert_eq!(printable("a\u{1b}[31mb\nc\u{202e}d"), "a\\u{1b}[31mb c\\u{202e}d");
+        assert_eq!(printable("<img onerror=x>"), "<img onerror=x>");
+    }
+}

@@ -1,1 +1,71 @@
-//! To be written.
+//! Tables as CSV (RFC 4180): a header of column keys, CRLF, fields quoted where they must be.
+//!
+//! Numbers are exact: the shortest decimal that reads back as the same value, never an exponent. What was not measured
+//! is an empty field. Spreadsheets run text that starts with `=`, `+`, `-` or `@` as a formula, and names come from
+//! files that anyone may have written: such a text gets an apostrophe in front, which spreadsheets hide.
+
+use super::tables::{Cell, Table};
+
+/// The whole table.
+pub fn to_csv(table: &Table) -> String {
+    let mut csv = String::new();
+    let header = table.columns.iter().map(|column| column.key.to_owned());
+    push_record(&mut csv, header);
+    for row in &table.rows {
+        push_record(&mut csv, row.iter().map(field));
+    }
+    csv
+}
+
+fn push_record(csv: &mut String, fields: impl Iterator<Item = String>) {
+    for (index, field) in fields.enumerate() {
+        if index > 0 {
+            csv.push(',');
+        }
+        if field.contains(['"', ',', '\n', '\r']) {
+            csv.push('"');
+            csv.push_str(&field.replace('"', "\"\""));
+            csv.push('"');
+        } else {
+            csv.push_str(&field);
+        }
+    }
+    csv.push_str("\r\n");
+}
+
+fn field(cell: &Cell) -> String {
+    match cell {
+        Cell::Absent => String::new(),
+        Cell::Text(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
+        Cell::Text(text) => text.clone(),
+        Cell::Int(value) => value.to_string(),
+        Cell::Float(value) => value.to_string(),
+        Cell::Flag(value) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tables::{Column, Unit};
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_and_formulas_disarmed() {
+        let column = |key| Column { key, title: key, unit: Unit::Text };
+        let text = |text: &str| Cell::Text(text.to_owned());
+        let table = Table {
+            name: "t",
+            columns: vec![column("a"), column("b_us")],
+            rows: vec![
+                vec![text("say \"hi\", you"), Cell::Float(1e-7)],
+                vec![text("=cmd()"), Cell::Float(-1.5)],
+                vec![text("two\nlines"), Cell::Absent],
+            ],
+        };
+        let csv = to_csv(&table);
+        assert_eq!(
+            csv,
+            "a,b_us\r\n\"say \"\"hi\"\", you\",0.0000001\r\n'=cmd(),-1.5\r\n\"two\nlines\",\r\n"
+        );
+    }
+}

@@ -1,1 +1,106 @@
-//! To be written.
+//! Tables and the headline of a report as Markdown (GitHub's dialect), for issues and notes.
+
+use super::tables::{Cell, Table, TableName, Unit, table};
+use super::text;
+use crate::format;
+use crate::report::UnifiedProfile;
+
+/// A table with a heading row; numbers as people read them, right-aligned.
+pub fn to_markdown(table: &Table) -> String {
+    let mut text = String::new();
+    let titles: Vec<String> = table.columns.iter().map(|column| column.title.to_owned()).collect();
+    push_row(&mut text, &titles);
+    let rules: Vec<String> =
+        table.columns.iter().map(|c| if c.unit == Unit::Text { "---" } else { "---:" }.to_owned()).collect();
+    push_row(&mut text, &rules);
+    for row in &table.rows {
+        let cells: Vec<String> = table
+            .columns
+            .iter()
+            .zip(row)
+            .map(|(column, cell)| match cell {
+                Cell::Text(name) => escape(name),
+                other => display(other, column.unit),
+            })
+            .collect();
+        push_row(&mut text, &cells);
+    }
+    text
+}
+
+/// The headline figures and the main tables of a run.
+pub fn report(profile: &UnifiedProfile) -> String {
+    let mut text = format!("## {}\n\n", escape(&text::title(profile)));
+    for (label, value) in text::headlines(profile) {
+        text.push_str(&format!("- **{label}**: {}\n", escape(&value)));
+    }
+    for (name, heading) in [
+        (TableName::Categories, "Kernel time by category"),
+        (TableName::Kernels, "Top kernels"),
+        (TableName::Devices, "Devices"),
+        (TableName::Warnings, "Warnings"),
+    ] {
+        let table = table(profile, name);
+        if !table.rows.is_empty() {
+            text.push_str(&format!("\n### {heading}\n\n{}", to_markdown(&table)));
+        }
+    }
+    text
+}
+
+/// A value as people read it.
+pub fn display(cell: &Cell, unit: Unit) -> String {
+    match (cell, unit) {
+        (Cell::Absent, _) => format::DASH.to_owned(),
+        (Cell::Text(text), _) => format::printable(text),
+        (Cell::Flag(true), _) => "yes".to_owned(),
+        (Cell::Flag(false), _) => String::new(),
+        (Cell::Int(value), Unit::Bytes) => format::bytes(*value),
+        (Cell::Int(value), _) => format::count(*value),
+        (Cell::Float(value), Unit::TimeUs) => format::time_us(*value),
+        (Cell::Float(value), Unit::Percent) => format::percent(*value),
+        (Cell::Float(value), Unit::GigabytesPerSecond) => format::si(*value * 1e9, "B/s"),
+        (Cell::Float(value), _) => format::number(*value),
+    }
+}
+
+fn push_row(text: &mut String, cells: &[String]) {
+    text.push_str("| ");
+    text.push_str(&cells.join(" | "));
+    text.push_str(" |\n");
+}
+
+/// Text from a trace is never markup: every character that could start any is escaped.
+fn escape(name: &str) -> String {
+    let mut escaped = String::with_capacity(name.len());
+    for c in format::printable(name).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' | '$' | '@' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_never_become_markup() {
+        assert_eq!(escape("<img onerror=x>|*a_b*"), "&lt;img onerror=x>\\|\\*a\\_b\\*");
+        assert_eq!(escape("[x](javascript:1)\n# h"), "\\[x\\](javascript:1) \\# h");
+    }
+
+    #[test]
+    fn the_report_has_its_tables() {
+        let text = report(&crate::export::example::profile());
+        assert!(text.starts_with("## demo, TPU v6 Lite"), "{text}");
+        assert!(text.contains("| Category | Self time | Share | Count |\n| --- | ---: | ---: | ---: |\n| matmul | 60.5 µs |"), "{text}");
+    }
+}

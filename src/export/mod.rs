@@ -1,6 +1,8 @@
 //! The report in other shapes: JSON and its schema, tables (CSV, Markdown, text), the terminal's one screen.
 
 pub mod csv;
+#[cfg(test)]
+mod example;
 pub mod json;
 pub mod markdown;
 pub mod tables;

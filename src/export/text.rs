@@ -1,1 +1,300 @@
-//! To be written.
+//! A run on one screen of a terminal: headline figures, then where the time goes, the warnings last.
+
+use super::markdown::display;
+use super::tables::{Cell, Column, Table, TableName, Unit, table};
+use crate::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
+use crate::report::UnifiedProfile;
+use crate::warning::{Severity, Warning};
+
+/// Columns of the terminal that the report is made for.
+const WIDTH: usize = 100;
+
+/// Rows of the tables on the one screen; `crossprof table` prints them whole.
+const CATEGORIES: usize = 6;
+const KERNELS: usize = 8;
+const DEVICES: usize = 8;
+
+/// The report of one run.
+pub fn report(profile: &UnifiedProfile) -> String {
+    let mut text = format!("{}\n", title(profile));
+    for (label, value) in headlines(profile) {
+        text.push_str(&format!("  {label:<13}{}\n", printable(&value)));
+    }
+    let tables = [
+        (TableName::Categories, "Kernel time by category (self time, all devices)", CATEGORIES, &["category", "time_us", "percent", "count"][..]),
+        (TableName::Kernels, "Top kernels", KERNELS, &["name", "total_us", "percent", "count", "avg_us"][..]),
+        (
+            TableName::Devices,
+            "Devices",
+            DEVICES,
+            &["device_name", "actual_busy_time_us", "total_time_us", "utilization_percent", "kernel_count", "max_gap_us"][..],
+        ),
+    ];
+    for (name, heading, rows, keys) in tables {
+        let whole = table(profile, name);
+        if whole.rows.is_empty() || (name == TableName::Devices && whole.rows.len() < 2) {
+            continue;
+        }
+        let left = whole.rows.len().saturating_sub(rows);
+        text.push_str(&format!("\n{heading}\n{}", aligned(&chosen(&whole, keys, rows), "  ")));
+        if left > 0 {
+            text.push_str(&format!("  and {left} more: crossprof table {}\n", whole.name));
+        }
+    }
+    text.push_str(&warnings(&profile.warnings));
+    text
+}
+
+/// A whole table, aligned.
+pub fn table_text(table: &Table) -> String {
+    if table.rows.is_empty() {
+        return format!("No {} in this run.\n", table.name);
+    }
+    aligned(table, "")
+}
+
+/// Name, device and origin of a run in one line.
+pub fn title(profile: &UnifiedProfile) -> String {
+    let metadata = &profile.metadata;
+    let name = metadata.run_name.as_deref().unwrap_or(&metadata.trace_file);
+    let mut parts = vec![printable(&shorten(name, 60)), printable(&shorten(&metadata.device_type, 40))];
+    parts.push(match metadata.num_devices {
+        1 => "1 device".to_owned(),
+        devices => format!("{} devices", format::count(devices)),
+    });
+    if metadata.framework != "Unknown" {
+        parts.push(printable(&shorten(&metadata.framework, 40)));
+    }
+    parts.join(", ")
+}
+
+/// The headline figures: label and value. What was not measured says so or is left out.
+pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("Read from", origin(profile)), ("Step time", step_time(profile))];
+    if profile.step_timing.avg_step_time_us.is_some() {
+        lines.push(("Steps", steps(profile)));
+    }
+    if let Some(busy) = &profile.compute_utilization {
+        let per = if busy.window.as_deref() == Some("active_span") { "per device, over its active span" } else { "per step and device" };
+        lines.push((
+            "Device busy",
+            format!(
+                "{}  ({} busy + {} idle {per})",
+                percent(busy.compute_util_percent),
+                time_us(busy.kernel_time_us),
+                time_us(busy.overhead_time_us)
+            ),
+        ));
+    }
+    lines.push(("Throughput", throughput(profile)));
+    if let Some(timeline) = &profile.timeline_analysis {
+        let gaps = &timeline.gaps;
+        lines.push((
+            "Idle gaps",
+            format!(
+                "{} of the active span, {} gaps, longest {}",
+                percent(gaps.gap_time_percent),
+                format::count(gaps.total_gaps),
+                optional_time_us(gaps.max_gap_us)
+            ),
+        ));
+    }
+    if let Some(compilation) = &profile.compilation {
+        lines.push(("Compilation", share(compilation.compilation_time_us, compilation.compilation_percent)));
+    }
+    if let Some(io) = &profile.io_operations {
+        lines.push(("Input", share(io.io_total_time_us, io.io_percent)));
+    }
+    if let Some(memory) = profile.memory_operations.as_ref().filter(|memory| !memory.transfers.is_empty()) {
+        let directions = memory.transfers.iter().map(|transfer| {
+            let rate = transfer.bandwidth_gb_per_sec.map(|rate| format!(" at {}", format::si(rate * 1e9, "B/s")));
+            format!("{} {}{}", transfer.direction, time_us(transfer.total_time_us), rate.unwrap_or_default())
+        });
+        lines.push(("Transfers", directions.collect::<Vec<_>>().join(", ")));
+    }
+    if let Some(parameters) = &profile.parameter_counts {
+        lines.push(("Parameters", format::count(parameters.total_params)));
+    }
+    lines
+}
+
+fn origin(profile: &UnifiedProfile) -> String {
+    let metadata = &profile.metadata;
+    let mut text = shorten(&metadata.trace_file, 60);
+    if let Some(duration) = metadata.capture_duration_us {
+        text += &format!(", {} captured", time_us(duration));
+    }
+    if let Some(timestamp) = &metadata.timestamp {
+        text += &format!(" from {timestamp}");
+    }
+    if let Some(events) = metadata.num_events {
+        text += &format!(", {} events", format::count(events));
+    }
+    text
+}
+
+fn step_time(profile: &UnifiedProfile) -> String {
+    let timing = &profile.step_timing;
+    let Some(mean) = timing.avg_step_time_us else {
+        return format!("{} (no steps found; give --num-steps N)", format::DASH);
+    };
+    let mut text = format!("{} mean", time_us(mean));
+    for (value, name) in [
+        (timing.stddev_step_time_us, "±"),
+        (timing.median_step_time_us, "median"),
+        (timing.p95_step_time_us, "p95"),
+        (timing.min_step_time_us, "min"),
+        (timing.max_step_time_us, "max"),
+    ] {
+        if let Some(value) = value {
+            text += &format!(", {name} {}", time_us(value));
+        }
+    }
+    text
+}
+
+fn steps(profile: &UnifiedProfile) -> String {
+    let timing = &profile.step_timing;
+    let mut text = format::count(timing.num_steps);
+    if let Some(counted) = timing.num_steps_counted {
+        let left_out = |flag: fn(&crate::report::Step) -> bool| profile.steps.iter().filter(|step| flag(step)).count();
+        text += &format!(
+            ", {} counted ({} partial, {} warm-up)",
+            format::count(counted),
+            left_out(|step| step.partial),
+            left_out(|step| step.warm_up)
+        );
+    }
+    text += &format!(", from {}", timing.step_count_source);
+    if let Some(marker) = &timing.step_marker {
+        text += &format!(": {}", shorten(marker, 40));
+    }
+    text
+}
+
+fn throughput(profile: &UnifiedProfile) -> String {
+    let rates = &profile.throughput;
+    let mut parts = Vec::new();
+    for (rate, unit) in [
+        (rates.steps_per_sec, "steps/s"),
+        (rates.samples_per_sec, "samples/s"),
+        (rates.tokens_per_sec, "tokens/s"),
+        (rates.tokens_per_sec_per_device, "tokens/s per device"),
+    ] {
+        if let Some(rate) = rate {
+            parts.push(format!("{} {unit}", format::number(rate)));
+        }
+    }
+    if parts.is_empty() {
+        return format::DASH.to_owned();
+    }
+    if rates.samples_per_sec.is_none() {
+        parts.push("samples/s and tokens/s need --batch-size and --seq-length".to_owned());
+    }
+    parts.join(", ")
+}
+
+fn share(us: f64, share: f64) -> String {
+    format!("{}, {} of the capture", time_us(us), optional_percent(Some(share)))
+}
+
+/// The columns `keys` and at most `rows` rows.
+fn chosen(table: &Table, keys: &[&str], rows: usize) -> Table {
+    let positions: Vec<usize> =
+        keys.iter().filter_map(|key| table.columns.iter().position(|column| column.key == *key)).collect();
+    Table {
+        name: table.name,
+        columns: positions.iter().filter_map(|&i| table.columns.get(i)).copied().collect(),
+        rows: table
+            .rows
+            .iter()
+            .take(rows)
+            .map(|row| positions.iter().map(|&i| row.get(i).cloned().unwrap_or(Cell::Absent)).collect())
+            .collect(),
+    }
+}
+
+/// Columns side by side; numbers to the right, long names cut in the middle so that a line fits.
+fn aligned(table: &Table, indent: &str) -> String {
+    // The first column of the one screen takes what the numbers leave; whole tables let every name have this much.
+    let name_width = if indent.is_empty() { 60 } else { WIDTH - 50 };
+    let cell = |column: &Column, cell: &Cell| shorten(&display(cell, column.unit), if table.name == "warnings" { usize::MAX } else { name_width });
+    let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];
+    for row in &table.rows {
+        lines.push(table.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect());
+    }
+    let width = |index: usize| {
+        lines.iter().filter_map(|line| line.get(index)).map(|text| text.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let mut text = String::new();
+    for line in &lines {
+        let mut row = indent.to_owned();
+        for ((value, column), &width) in line.iter().zip(&table.columns).zip(&widths) {
+            if column.unit == Unit::Text {
+                row.push_str(&format!("{value:<width$}  "));
+            } else {
+                row.push_str(&format!("{value:>width$}  "));
+            }
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn warnings(warnings: &[Warning]) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\nWarnings ({})\n", warnings.len());
+    for warning in warnings {
+        text.push_str(&format!("  {}\n", warning_line(warning)));
+    }
+    text
+}
+
+/// A warning in one line: severity, place, what happened, what to do.
+pub fn warning_line(warning: &Warning) -> String {
+    let severity = match warning.severity {
+        Severity::Note => "note",
+        Severity::Caution => "caution",
+        Severity::Damage => "damage",
+    };
+    let place = match (&warning.file, warning.byte_offset) {
+        (Some(file), Some(byte)) => format!(" {}, byte {}:", shorten(file, 60), format::count(byte)),
+        (Some(file), None) => format!(" {}:", shorten(file, 60)),
+        (None, Some(byte)) => format!(" byte {}:", format::count(byte)),
+        (None, None) => String::new(),
+    };
+    let remedy = warning.remedy.as_deref().map(|remedy| format!(" {remedy}")).unwrap_or_default();
+    printable(&format!("{severity}:{place} {}{remedy}", warning.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_fits_a_screen_and_ends_with_the_warnings() {
+        let text = report(&crate::export::example::profile());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "demo, TPU v6 Lite, 1 device, JAX");
+        assert_eq!(lines[2], "  Step time    120 µs mean, ± 400 ns, median 120 µs");
+        assert_eq!(
+            lines.last(),
+            Some(&"  damage: demo.json, byte 77: The file ends inside an event. Copy it again.")
+        );
+        assert!(lines.len() < 50 && lines.iter().all(|line| line.chars().count() <= WIDTH + 20), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn numbers_are_aligned_to_the_right() {
+        let table = table(&crate::export::example::profile(), TableName::Categories);
+        assert_eq!(
+            table_text(&table),
+            "Category  Self time   Share  Count\nmatmul      60.5 µs  60.5 %      2\ncopy        39.5 µs  39.5 %      2\n"
+        );
+    }
+}

@@ -8,6 +8,7 @@ pub mod classify;
 pub mod column;
 pub mod events;
 pub mod interval;
+pub mod merge;
 pub mod strings;
 
 pub use classify::{LineKind, PlaneKind};

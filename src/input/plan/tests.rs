@@ -1,0 +1,127 @@
+use super::*;
+
+/// The plan in words, one line a run: `name: host=path ...; not path; with path`.
+fn planned(files: &[(&str, Kind)]) -> Vec<String> {
+    let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
+    let path = |file: usize| files[file].0;
+    let plan = plan(&candidates);
+    let mut lines: Vec<String> = Vec::new();
+    for run in &plan.runs {
+        let mut line = format!("{}:", run.name);
+        for host in &run.hosts {
+            line += &format!(" {}={}", host.host, path(host.file));
+        }
+        for repeated in &run.repeated {
+            line += &format!("; {} repeats {}", path(repeated.file), path(repeated.instead));
+        }
+        for &sidecar in &run.sidecars {
+            line += &format!("; with {}", path(sidecar));
+        }
+        lines.push(line);
+    }
+    lines.extend(plan.archives.iter().map(|&file| format!("open {}", path(file))));
+    lines.extend(plan.ignored.iter().map(|ignored| format!("ignore {}", path(ignored.file))));
+    lines
+}
+
+use Kind::{Archive, MemoryProfile, ModelConfig, TraceJson, UnifiedProfile, Unknown, XPlane};
+
+#[test]
+fn a_run_folder_is_one_run_of_all_its_hosts() {
+    let files = [
+        ("log/plugins/profile/r1/b.xplane.pb", XPlane),
+        ("log/plugins/profile/r1/a.trace.json.gz", TraceJson),
+        ("log/plugins/profile/r1/a.xplane.pb", XPlane),
+        ("log/plugins/profile/r2/a.xplane.pb", XPlane),
+    ];
+    let r1 = "log/plugins/profile/r1";
+    assert_eq!(
+        planned(&files),
+        [
+            format!("r1: a={r1}/a.xplane.pb b={r1}/b.xplane.pb; {r1}/a.trace.json.gz repeats {r1}/a.xplane.pb"),
+            "r2: a=log/plugins/profile/r2/a.xplane.pb".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn a_dropped_run_folder_is_known_by_its_time() {
+    let files = [("2026_01_05_10_00_00/a.xplane.pb", XPlane), ("2026_01_05_10_00_00/b.xplane.pb", XPlane)];
+    assert_eq!(
+        planned(&files),
+        ["2026_01_05_10_00_00: a=2026_01_05_10_00_00/a.xplane.pb b=2026_01_05_10_00_00/b.xplane.pb"]
+    );
+}
+
+#[test]
+fn outside_run_folders_the_stem_pairs_files() {
+    let files = [
+        ("x.trace.json", TraceJson),
+        ("x.xplane.pb", XPlane),
+        ("sub/x.xplane.pb", XPlane),
+        ("y.json.gz", TraceJson),
+        ("result.json", UnifiedProfile),
+    ];
+    assert_eq!(
+        planned(&files),
+        ["x: x=x.xplane.pb; x.trace.json repeats x.xplane.pb", "x: x=sub/x.xplane.pb", "y: y=y.json.gz", "result: result=result.json"]
+    );
+}
+
+#[test]
+fn the_perfetto_copy_is_read_only_where_it_is_alone() {
+    let both = [("p/perfetto_trace.json.gz", TraceJson), ("p/h.trace.json.gz", TraceJson)];
+    assert_eq!(planned(&both), ["h: h=p/h.trace.json.gz; p/perfetto_trace.json.gz repeats p/h.trace.json.gz"]);
+    assert_eq!(planned(&both[..1]), ["perfetto_trace: perfetto_trace=p/perfetto_trace.json.gz"]);
+    let folder = [
+        ("plugins/profile/r/h.xplane.pb", XPlane),
+        ("plugins/profile/r/h.trace.json.gz", TraceJson),
+        ("plugins/profile/r/perfetto_trace.json.gz", TraceJson),
+    ];
+    let lines = planned(&folder);
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].starts_with("r: h=plugins/profile/r/h.xplane.pb; "), "{}", lines[0]);
+    assert!(lines[0].contains("perfetto_trace.json.gz repeats plugins/profile/r/h.xplane.pb"), "{}", lines[0]);
+}
+
+#[test]
+fn model_configurations_belong_to_what_is_below_them() {
+    let files = [
+        ("a/config.json", ModelConfig),
+        ("a/crossprof.json", ModelConfig),
+        ("a/x.xplane.pb", XPlane),
+        ("b/y.xplane.pb", XPlane),
+        ("c/config.json", ModelConfig),
+    ];
+    assert_eq!(
+        planned(&files),
+        [
+            "x: x=a/x.xplane.pb; with a/config.json; with a/crossprof.json; with c/config.json",
+            "y: y=b/y.xplane.pb; with c/config.json",
+        ]
+    );
+}
+
+#[test]
+fn caches_and_memory_profiles_are_named_and_left_out() {
+    let files = [
+        ("r/h.hlo_proto.pb", Unknown),
+        ("r/ALL_HOSTS.op_stats_v2.pb", Unknown),
+        ("r/mem.prof", MemoryProfile),
+        ("all.zip", Archive),
+    ];
+    assert_eq!(
+        planned(&files),
+        ["open all.zip", "ignore r/h.hlo_proto.pb", "ignore r/ALL_HOSTS.op_stats_v2.pb", "ignore r/mem.prof"]
+    );
+    assert!(cache_reason("r/x.SSTABLE").is_some());
+    assert!(cache_reason("r/h.xplane.pb").is_none());
+}
+
+#[test]
+fn run_folders_are_found_anywhere_in_a_path() {
+    assert_eq!(run_folder("z.zip/log/plugins/profile/r/h.pb"), Some("z.zip/log/plugins/profile/r"));
+    assert_eq!(run_folder("plugins/profile/h.pb"), None);
+    assert_eq!(run_folder("/plugins/profile/r/x/h.pb"), Some("/plugins/profile/r"));
+    assert_eq!(run_folder("h.pb"), None);
+}
