@@ -10,6 +10,7 @@ pub mod archive;
 pub mod chrome_json;
 pub mod decoder;
 pub mod gzip;
+pub mod inflate;
 pub mod model_config;
 pub mod plan;
 pub mod profile_json;

@@ -1,0 +1,190 @@
+//! Raw deflate, block by block: what gzip members and zip entries have in common.
+//!
+//! Output is handed on in blocks of [`BLOCK_BYTES`], which stay in the processor's cache for the checksum and the scanner.
+//! Headers, trailers and what lies between them are the containers' business.
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+
+/// Size of the blocks that are handed on.
+pub const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Most bytes that one file may inflate to.
+const MAX_INFLATED_BYTES: u64 = 64 << 30;
+
+/// Up to here no ratio is suspicious.
+const UNSUSPICIOUS_BYTES: u64 = 1 << 30;
+
+/// Most inflated bytes for one stored byte beyond [`UNSUSPICIOUS_BYTES`]. Traces reach 10 to 30, one repeated long name
+/// perhaps 200; deflate cannot exceed 1032.
+const MAX_RATIO: u64 = 400;
+
+/// Stops files that inflate without end: counts what a whole file, with all the layers in it, stored and gave.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InflateLimit {
+    stored_bytes: u64,
+    inflated_bytes: u64,
+}
+
+impl InflateLimit {
+    /// Counts bytes of the file itself.
+    pub fn add_stored(&mut self, bytes: usize) {
+        self.stored_bytes = self.stored_bytes.saturating_add(bytes as u64);
+    }
+
+    /// Counts inflated bytes and says whether more are allowed.
+    pub fn allow(&mut self, inflated_bytes: usize) -> bool {
+        self.inflated_bytes = self.inflated_bytes.saturating_add(inflated_bytes as u64);
+        self.inflated_bytes <= MAX_INFLATED_BYTES
+            && (self.inflated_bytes <= UNSUSPICIOUS_BYTES || self.inflated_bytes / MAX_RATIO <= self.stored_bytes)
+    }
+
+    /// The rule in words.
+    pub fn describe() -> &'static str {
+        "64 GiB, or beyond 1 GiB 400 times the bytes of the file"
+    }
+}
+
+/// How a run over some input ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All input is used; the stream goes on.
+    NeedsInput,
+    /// The stream ended; the rest of the input is not its.
+    Ended,
+    /// The compressed data are damaged.
+    Corrupt,
+    /// [`InflateLimit`] was reached.
+    OverLimit,
+}
+
+/// Inflates one deflate stream after another, with a running CRC-32 of each.
+#[derive(Debug)]
+pub struct Inflater {
+    raw: Decompress,
+    block: Vec<u8>,
+    filled: usize,
+    crc: Crc,
+}
+
+impl Default for Inflater {
+    fn default() -> Inflater {
+        Inflater::new()
+    }
+}
+
+impl Inflater {
+    /// Ready for a first stream.
+    pub fn new() -> Inflater {
+        Inflater { raw: Decompress::new(false), block: vec![0; BLOCK_BYTES], filled: 0, crc: Crc::new() }
+    }
+
+    /// Ready for the next stream. What was not flushed is dropped.
+    pub fn reset(&mut self) {
+        self.raw.reset(false);
+        self.filled = 0;
+        self.crc.reset();
+    }
+
+    /// Inflates `input` until it is used up, the stream ends, or nothing more can be done; gives the bytes used and why.
+    /// Full blocks go to `sink`, and the last one too unless the stream goes on.
+    pub fn run(&mut self, input: &[u8], limit: &mut InflateLimit, sink: &mut dyn FnMut(&[u8])) -> (usize, Outcome) {
+        let mut used = 0;
+        loop {
+            let free = self.block.get_mut(self.filled..).unwrap_or_default();
+            let room = free.len();
+            let (in_before, out_before) = (self.raw.total_in(), self.raw.total_out());
+            let status = self.raw.decompress(input.get(used..).unwrap_or_default(), free, FlushDecompress::None);
+            let taken = (self.raw.total_in() - in_before) as usize;
+            let made = (self.raw.total_out() - out_before) as usize;
+            used += taken;
+            self.filled += made;
+            let outcome = if !limit.allow(made) {
+                Outcome::OverLimit
+            } else {
+                match status {
+                    Err(_) => Outcome::Corrupt,
+                    Ok(Status::StreamEnd) => Outcome::Ended,
+                    // The decoder can hold back output that found no room: ask again with an empty block.
+                    Ok(_) if made == room => {
+                        self.flush(sink);
+                        continue;
+                    }
+                    Ok(_) if used < input.len() && taken + made > 0 => continue,
+                    // It neither reads nor writes although it has both bytes and room: it never will.
+                    Ok(_) if used < input.len() => Outcome::Corrupt,
+                    Ok(_) => Outcome::NeedsInput,
+                }
+            };
+            if outcome != Outcome::NeedsInput {
+                self.flush(sink);
+            }
+            return (used, outcome);
+        }
+    }
+
+    /// Hands on what was inflated and not yet handed on.
+    pub fn flush(&mut self, sink: &mut dyn FnMut(&[u8])) {
+        let ready = self.block.get(..self.filled).unwrap_or_default();
+        self.filled = 0;
+        if !ready.is_empty() {
+            self.crc.update(ready);
+            sink(ready);
+        }
+    }
+
+    /// CRC-32 of the stream's bytes handed on so far.
+    pub fn crc(&self) -> u32 {
+        self.crc.sum()
+    }
+
+    /// Bytes that the stream gave so far.
+    pub fn inflated_bytes(&self) -> u64 {
+        self.raw.total_out()
+    }
+
+    /// Bytes of the stream read so far.
+    pub fn stored_bytes(&self) -> u64 {
+        self.raw.total_in()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_lets_large_traces_through_and_stops_bombs() {
+        // 5,000,000 events: 2 GB of text from 160 MB.
+        let mut limit = InflateLimit::default();
+        limit.add_stored(160_000_000);
+        assert!(limit.allow(2_000_000_000));
+        // 10 GB of zeros from 10 MB.
+        let mut limit = InflateLimit::default();
+        limit.add_stored(10_000);
+        assert!(limit.allow(1 << 30));
+        assert!(!limit.allow(1 << 20));
+        // A patient bomb.
+        let mut limit = InflateLimit::default();
+        limit.add_stored(1 << 30);
+        assert!(limit.allow(60 << 30));
+        assert!(!limit.allow(5 << 30));
+    }
+
+    #[test]
+    fn blocks_are_full_but_the_last() {
+        let text: Vec<u8> = (0..700_000u32).map(|i| (i / 7 % 251) as u8).collect();
+        let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut raw, &text).expect("in memory");
+        let stored = raw.finish().expect("in memory");
+        let mut sizes = Vec::new();
+        let mut seen = Vec::new();
+        let mut inflater = Inflater::new();
+        let (used, outcome) = inflater.run(&stored, &mut InflateLimit::default(), &mut |block| {
+            sizes.push(block.len());
+            seen.extend_from_slice(block);
+        });
+        assert_eq!((used, outcome), (stored.len(), Outcome::Ended));
+        assert_eq!(sizes, [BLOCK_BYTES, BLOCK_BYTES, 700_000 - 2 * BLOCK_BYTES]);
+        assert_eq!(seen, text);
+    }
+}
