@@ -1,1 +1,11 @@
-//! Tables of facts with their sources: kernel families, model presets, device names.
+//! Tables of facts with their sources: kernel families, categories, host spans, model presets.
+//!
+//! Each table is a CSV file with a source column and one loader of the same name. Names of products, kernels and spans
+//! stand here and not in the code that measures.
+
+pub mod hlo_categories;
+pub mod host_spans;
+pub mod kernel_families;
+pub mod model_presets;
+pub mod pattern;
+mod table;

@@ -1,1 +1,143 @@
-//! To be written.
+//! Self time: the part of an op's time in which no op nested in it runs.
+//!
+//! Reads the ops of one device, line by line: streams and threads are lines of their own and never hide each other's
+//! time. What overlaps across lines is for the caller to merge ([`IntervalSet`](crate::trace::IntervalSet)).
+
+use crate::trace::{EventId, Interval, Trace};
+use crate::units::Ps;
+
+/// An op that has started and not yet ended. `op` is its index in the list of ops.
+struct Open {
+    op: usize,
+    end: Ps,
+}
+
+/// A line while its ops pass by: the open ones, innermost last, and the time up to which all time is given away.
+#[derive(Default)]
+struct LineState {
+    open: Vec<Open>,
+    given_until: Ps,
+}
+
+/// Calls `give(index into ops, interval)` for every stretch in which an op is the one that runs on its line: the latest
+/// started of those that have not ended. `ops` must be in the order of [`Device::ops`](super::devices::Device::ops).
+///
+/// ```text
+/// while.1   [-------------------------)
+/// fusion.1       [------)                    nested in while.1
+/// copy.1             [------)                sticks out of fusion.1: it started later, so it goes on
+/// given      w w w f f f c c c w w w w
+/// ```
+///
+/// Each line keeps a stack of open ops. When an op starts, those that have ended are closed from the top, each getting
+/// the time up to its end that nobody has; then the top gets the time up to the new start. An op that ended
+/// under a longer one above it finds its time already given. So every instant that some op of a line covers is given
+/// exactly once: the lengths add up to the union of the line's ops. Linear in the number of ops.
+pub fn for_each_self_interval(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
+    let mut lines: Vec<LineState> = Vec::new();
+    lines.resize_with(trace.lines.len(), LineState::default);
+    for (op, &id) in ops.iter().enumerate() {
+        let Some(event) = trace.events.get(id) else { continue };
+        let Some(line) = lines.get_mut(event.line.index()) else { continue };
+        line.close_until(event.start, &mut give);
+        line.give_top(event.start, &mut give);
+        line.given_until = event.start;
+        line.open.push(Open { op, end: event.end() });
+    }
+    for line in &mut lines {
+        line.close_until(Ps::MAX, &mut give);
+    }
+}
+
+impl LineState {
+    /// Closes the ops on top that have ended by `now`.
+    fn close_until(&mut self, now: Ps, give: &mut impl FnMut(usize, Interval)) {
+        while let Some(end) = self.open.last().map(|top| top.end).filter(|&end| end <= now) {
+            self.give_top(end, give);
+            self.given_until = self.given_until.max(end);
+            self.open.pop();
+        }
+    }
+
+    /// Gives the innermost open op the time up to `until`.
+    fn give_top(&self, until: Ps, give: &mut impl FnMut(usize, Interval)) {
+        if let Some(top) = self.open.last().filter(|_| until > self.given_until) {
+            give(top.op, Interval::new(self.given_until, until));
+        }
+    }
+}
+
+/// The self time of each of `ops`, in their order; see [`for_each_self_interval`].
+pub fn self_times(trace: &Trace, ops: &[EventId]) -> Vec<Ps> {
+    let mut times = vec![Ps::ZERO; ops.len()];
+    for_each_self_interval(trace, ops, |op, interval| {
+        if let Some(time) = times.get_mut(op) {
+            *time += interval.length();
+        }
+    });
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::devices::Devices;
+    use crate::trace::builder::TraceBuilder;
+    use proptest::prelude::*;
+
+    /// Self times in microseconds of events `(line, start, duration)`, in the order given.
+    fn self_us(events: &[(usize, i64, i64)]) -> Vec<i64> {
+        let mut b = TraceBuilder::new();
+        let lines = [b.line("/device:GPU:0", "Stream #1"), b.line("/device:GPU:0", "Stream #2")];
+        for &(line, start, duration) in events {
+            b.event(lines[line], "op", start, duration);
+        }
+        let trace = b.build();
+        let devices = Devices::new(&trace);
+        let ops = &devices.used[0].ops;
+        let mut times = vec![0; events.len()];
+        for (&id, time) in ops.iter().zip(self_times(&trace, ops)) {
+            times[id as usize] = time.0 / 1_000_000;
+        }
+        times
+    }
+
+    #[test]
+    fn nested_ops_take_their_time_out_of_their_parent() {
+        assert_eq!(self_us(&[(0, 0, 100), (0, 10, 20), (0, 15, 5), (0, 40, 10)]), [70, 15, 5, 10]);
+    }
+
+    #[test]
+    fn a_child_that_sticks_out_keeps_its_time() {
+        assert_eq!(self_us(&[(0, 0, 10), (0, 5, 10)]), [5, 10]);
+        assert_eq!(self_us(&[(0, 0, 30), (0, 5, 10), (0, 12, 6), (0, 16, 1)]), [17, 7, 5, 1]);
+    }
+
+    #[test]
+    fn streams_do_not_hide_each_other() {
+        assert_eq!(self_us(&[(0, 0, 10), (1, 2, 5)]), [10, 5]);
+    }
+
+    #[test]
+    fn equal_and_empty_ops_share_nothing_twice() {
+        assert_eq!(self_us(&[(0, 0, 10), (0, 0, 10), (0, 5, 0)]), [0, 10, 0]);
+    }
+
+    proptest! {
+        /// At every whole microsecond of a line, exactly the latest started running op owns it (brute force).
+        #[test]
+        fn self_times_partition_the_union(events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40)) {
+            let mut expected = vec![0i64; events.len()];
+            for line in 0..2 {
+                for now in 0..90 {
+                    let running = events.iter().enumerate().filter(|(_, e)| e.0 == line && e.1 <= now && now < e.1 + e.2);
+                    // Of two that start together the shorter is the inner one, then the later in the file.
+                    if let Some((owner, _)) = running.max_by_key(|(index, e)| (e.1, -e.2, *index)) {
+                        expected[owner] += 1;
+                    }
+                }
+            }
+            prop_assert_eq!(self_us(&events), expected);
+        }
+    }
+}

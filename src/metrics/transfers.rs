@@ -1,1 +1,245 @@
-//! To be written.
+//! Copies and fills: how many, how long, how many bytes, by direction.
+//!
+//! Reads the copy and fill events of GPU streams. On a TPU the copies between host and chip are not ops of the chip, and
+//! the host's `TransferToDevice` spans measure the dispatch, not the copy: nothing is reported rather than that.
+//! `copy-start`, `copy-done`, `infeed` and `outfeed` stay ops of their category, and so do kernels that copy.
+
+use rustc_hash::FxHashMap;
+
+use super::devices::Devices;
+use crate::report::{MemoryOperations, Transfer};
+use crate::trace::classify::Platform;
+use crate::trace::{Args, ArgsId, StrId, Trace};
+use crate::units::Ps;
+
+/// From where to where a copy goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// Host memory to device memory.
+    HostToDevice,
+    /// Device memory to host memory.
+    DeviceToHost,
+    /// Within one device.
+    WithinDevice,
+    /// From one device to another.
+    BetweenDevices,
+    /// A fill.
+    Fill,
+    /// A copy whose direction the trace does not tell.
+    Other,
+}
+
+impl Direction {
+    /// All directions, in the order of the report.
+    pub const ALL: [Direction; 6] = [
+        Direction::HostToDevice,
+        Direction::DeviceToHost,
+        Direction::WithinDevice,
+        Direction::BetweenDevices,
+        Direction::Fill,
+        Direction::Other,
+    ];
+
+    /// The report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            Direction::HostToDevice => "h2d",
+            Direction::DeviceToHost => "d2h",
+            Direction::WithinDevice => "d2d",
+            Direction::BetweenDevices => "p2p",
+            Direction::Fill => "memset",
+            Direction::Other => "other",
+        }
+    }
+}
+
+/// Spellings of the directions: CUPTI (`MemcpyH2D`), CUDA (`MEMCPYHtoD`, `Memcpy DtoH (Device -> Pageable)`), HIP
+/// (`CopyHostToDevice`, `hipMemcpyPeer`), without what is neither letter nor digit.
+const SPELLINGS: [(&str, Direction); 15] = [
+    ("memset", Direction::Fill),
+    ("fillbuffer", Direction::Fill),
+    ("peertopeer", Direction::BetweenDevices),
+    ("p2p", Direction::BetweenDevices),
+    ("ptop", Direction::BetweenDevices),
+    ("peer", Direction::BetweenDevices),
+    ("hosttodevice", Direction::HostToDevice),
+    ("h2d", Direction::HostToDevice),
+    ("htod", Direction::HostToDevice),
+    ("devicetohost", Direction::DeviceToHost),
+    ("d2h", Direction::DeviceToHost),
+    ("dtoh", Direction::DeviceToHost),
+    ("devicetodevice", Direction::WithinDevice),
+    ("d2d", Direction::WithinDevice),
+    ("dtod", Direction::WithinDevice),
+];
+
+/// The direction of a GPU copy or fill; `None` for every other op. The name wins over `memcpy_details`.
+pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> {
+    let args = trace.args.get(args);
+    let name = trace.text(name);
+    let call = name.split('(').next().unwrap_or(name);
+    let call: String =
+        call.chars().take(64).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let is_copy = call.starts_with("memcpy")
+        || call.starts_with("memset")
+        || call.starts_with("hipmem")
+        || ["copyhostto", "copydeviceto", "copypeerto"].iter().any(|start| call.starts_with(start))
+        || call.starts_with("amdrocclrcopybuffer")
+        || call.starts_with("amdrocclrfillbuffer")
+        || !args.memcpy_details.is_empty()
+        || is_copy_cat(trace.text(args.cat));
+    if !is_copy {
+        return None;
+    }
+    let named = SPELLINGS.iter().find(|(spelling, _)| call.contains(spelling)).map(|&(_, direction)| direction);
+    named.or_else(|| from_details(trace.text(args.memcpy_details))).or(Some(Direction::Other))
+}
+
+fn is_copy_cat(cat: &str) -> bool {
+    ["gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
+}
+
+/// From `kind_src:pageable kind_dst:device`.
+fn from_details(details: &str) -> Option<Direction> {
+    let host = |kind: &str| matches!(kind, "pageable" | "pinned" | "host");
+    let device = |kind: &str| matches!(kind, "device" | "array" | "device_static");
+    let (source, target) = (detail(details, "kind_src")?, detail(details, "kind_dst")?);
+    match () {
+        () if host(source) && device(target) => Some(Direction::HostToDevice),
+        () if device(source) && host(target) => Some(Direction::DeviceToHost),
+        () if device(source) && device(target) => Some(Direction::WithinDevice),
+        () => None,
+    }
+}
+
+/// The value of `key` in `key:value key:value`.
+fn detail<'a>(details: &'a str, key: &str) -> Option<&'a str> {
+    details.split_ascii_whitespace().find_map(|pair| pair.strip_prefix(key)?.strip_prefix(':'))
+}
+
+/// Bytes of a copy. A size of 0 is how ROCm writes "unknown".
+fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
+    let stated = detail(trace.text(args.memcpy_details), "size").and_then(|text| text.parse().ok());
+    stated.or_else(|| args.copy_bytes.and_then(|bytes| u64::try_from(bytes).ok())).filter(|&bytes| bytes > 0)
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    count: u64,
+    time: Ps,
+    bytes: u64,
+    sized_count: u64,
+    sized_time: Ps,
+}
+
+/// The copies and fills of all used GPUs; `None` on other platforms.
+pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOperations> {
+    if devices.platform != Some(Platform::Gpu) {
+        return None;
+    }
+    let mut sums = [Sum::default(); Direction::ALL.len()];
+    let mut known: FxHashMap<(StrId, ArgsId), Option<(Direction, Option<u64>)>> = FxHashMap::default();
+    for event in devices.used.iter().flat_map(|device| &device.ops).filter_map(|&id| trace.events.get(id)) {
+        let copy = *known.entry((event.name, event.args)).or_insert_with(|| {
+            direction(trace, event.name, event.args).map(|it| (it, bytes(trace, &trace.args.get(event.args))))
+        });
+        let Some((direction, bytes)) = copy else { continue };
+        let Some(sum) = sums.get_mut(direction as usize) else { continue };
+        sum.count += 1;
+        sum.time += event.duration;
+        if let Some(bytes) = bytes {
+            sum.bytes = sum.bytes.saturating_add(bytes);
+            sum.sized_count += 1;
+            sum.sized_time += event.duration;
+        }
+    }
+    let transfers: Vec<Transfer> = Direction::ALL.into_iter().zip(sums).filter_map(transfer).collect();
+    let find = |direction: Direction| transfers.iter().find(|it| it.direction == direction.label());
+    let count = |direction| find(direction).map(|it| it.count);
+    let time = |direction| find(direction).map(|it| it.total_time_us);
+    Some(MemoryOperations {
+        h2d_count: count(Direction::HostToDevice),
+        h2d_total_time_us: time(Direction::HostToDevice),
+        d2h_count: count(Direction::DeviceToHost),
+        d2h_total_time_us: time(Direction::DeviceToHost),
+        d2d_count: count(Direction::WithinDevice),
+        d2d_total_time_us: time(Direction::WithinDevice),
+        total_memory_ops: transfers.iter().map(|it| it.count).sum(),
+        transfers,
+    })
+}
+
+fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
+    let sized = sum.sized_count > 0;
+    // Bytes a nanosecond are gigabytes a second.
+    let bandwidth = (sized && sum.sized_time > Ps::ZERO).then(|| sum.bytes as f64 / (sum.sized_time.0 as f64 / 1e3));
+    (sum.count > 0).then(|| Transfer {
+        direction: direction.label().to_owned(),
+        count: sum.count,
+        total_time_us: sum.time.as_us(),
+        total_bytes: sized.then_some(sum.bytes),
+        sized_count: sum.sized_count,
+        bandwidth_gb_per_sec: bandwidth,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::builder::TraceBuilder;
+
+    fn operations(events: &[(&str, &str, i64)]) -> MemoryOperations {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:GPU:0", "Stream #7(MemcpyH2D)");
+        for (index, &(name, details, bytes)) in events.iter().enumerate() {
+            let event = b.event(line, name, index as i64 * 100, 10).memcpy_details(details);
+            event.args(|args| args.copy_bytes = (bytes > 0).then_some(bytes));
+        }
+        let trace = b.build();
+        memory_operations(&trace, &Devices::new(&trace)).unwrap()
+    }
+
+    fn directions(names: &[&str]) -> Vec<String> {
+        let one = |name: &&str| operations(&[(*name, "", 0)]).transfers.first().map(|it| it.direction.clone());
+        names.iter().filter_map(one).collect()
+    }
+
+    #[test]
+    fn directions_are_told_by_every_producers_names() {
+        assert_eq!(directions(&["MemcpyH2D", "MEMCPYHtoD", "Memcpy HtoD (Pageable -> Device)"]), ["h2d"; 3]);
+        assert_eq!(directions(&["MemcpyD2H", "Memcpy DtoH (Device -> Pinned)", "CopyDeviceToHost"]), ["d2h"; 3]);
+        assert_eq!(directions(&["MemcpyD2D", "Memcpy DtoD (Device -> Device)"]), ["d2d"; 2]);
+        assert_eq!(directions(&["MemcpyP2P", "Memcpy PtoP (Device -> Device)"]), ["p2p"; 2]);
+        assert_eq!(directions(&["Memset", "Memset (Device)", "__amd_rocclr_fillBufferAligned.kd"]), ["memset"; 3]);
+        assert_eq!(directions(&["__amd_rocclr_copyBuffer.kd", "MemcpyOther"]), ["other"; 2]);
+        assert!(directions(&["direct_copy_kernel", "loop_copy_fusion"]).is_empty());
+    }
+
+    #[test]
+    fn details_tell_the_direction_where_the_name_does_not() {
+        let details = "kind_src:device kind_dst:pinned size:8 dest:0 async:1";
+        assert_eq!(operations(&[("copy.1", details, 0)]).d2h_count, Some(1));
+        assert_eq!(operations(&[("copy.1", "kind:Unknown size:0 dest:512 async:1", 0)]).total_memory_ops, 1);
+    }
+
+    #[test]
+    fn bandwidth_is_over_the_copies_whose_size_is_known() {
+        let sized = "kind_src:pageable kind_dst:device size:1048576 dest:0 async:1";
+        let found = operations(&[("MemcpyH2D", sized, 0), ("MEMCPYHtoD", "", 0), ("MemcpyD2H", "", 2_000)]);
+        assert_eq!((found.h2d_count, found.h2d_total_time_us), (Some(2), Some(20.0)));
+        assert_eq!((found.d2d_count, found.total_memory_ops), (None, 3));
+        let h2d = found.transfers.first().unwrap();
+        assert_eq!((h2d.total_bytes, h2d.sized_count), (Some(1_048_576), 1));
+        assert_eq!(h2d.bandwidth_gb_per_sec, Some(104.8576));
+        assert_eq!(found.transfers.get(1).and_then(|it| it.bandwidth_gb_per_sec), Some(0.2));
+    }
+
+    #[test]
+    fn a_tpu_has_none() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "copy-start.1", 0, 10).hlo_category("copy-start");
+        let trace = b.build();
+        assert_eq!(memory_operations(&trace, &Devices::new(&trace)), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! What a host event does, by its name (`host_spans.csv`).
+
+use std::sync::LazyLock;
+
+use super::pattern::{Name, Pattern};
+use super::table;
+
+/// A kind of host work that the report measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostWork {
+    /// XLA compiles.
+    Compile,
+    /// The input pipeline runs.
+    Input,
+}
+
+static ROWS: LazyLock<Vec<(HostWork, Pattern)>> =
+    LazyLock::new(|| table::rows(include_str!("host_spans.csv")).filter_map(|cells| parse(&cells)).collect());
+
+fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
+    let &[purpose, kind, pattern, _source] = cells else { return None };
+    let work = match purpose {
+        "compile" => HostWork::Compile,
+        "input" => HostWork::Input,
+        _ => return None,
+    };
+    Some((work, Pattern::parse(kind, pattern)?))
+}
+
+/// Whether a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`) only
+/// match rows that ask for a frame: they nest around everything and are named after any function.
+pub fn is(work: HostWork, name: &str) -> bool {
+    let is_frame = name.starts_with('$') || name.contains(".py(");
+    let name = Name::new(name);
+    ROWS.iter()
+        .filter(|(purpose, pattern)| *purpose == work && matches!(pattern, Pattern::Frame(_)) == is_frame)
+        .any(|(_, pattern)| pattern.matches(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_read() {
+        assert_eq!(ROWS.len(), table::rows(include_str!("host_spans.csv")).count());
+    }
+
+    #[test]
+    fn compilation_is_neither_lowering_nor_running_what_was_compiled() {
+        let compiles = |name| is(HostWork::Compile, name);
+        assert!(compiles("backend_compile_and_load"));
+        assert!(compiles("TfrtTpuCompiler::Compile"));
+        assert!(compiles("XLA::TPU run hlo passes"));
+        assert!(!compiles("$compiler.py:12 backend_compile"));
+        assert!(!compiles("lower_sharding_computation"));
+        assert!(!compiles("PjitFunction(f)"));
+        assert!(!compiles("Torch-Compiled Region"));
+    }
+
+    #[test]
+    fn input_is_the_pipeline_and_its_frames() {
+        let input = |name| is(HostWork::Input, name);
+        assert!(input("Iterator::Prefetch::Map"));
+        assert!(input("IteratorGetNext"));
+        assert!(input("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"));
+        assert!(input("$dataloader.py:701 __next__"));
+        assert!(!input("$copy.py:118 deepcopy"));
+        assert!(!input("infeed-decomposer"));
+        assert!(!input("XLA::TPU memory space and buffer assignment"));
+    }
+}

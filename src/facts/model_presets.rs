@@ -1,0 +1,88 @@
+//! Dimensions of public models and their published parameter counts (`model_presets.csv`).
+
+use std::sync::LazyLock;
+
+use super::table;
+
+/// A public model; its dimensions are those of the model configuration in the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelPreset {
+    /// Name for people.
+    pub name: &'static str,
+    /// Width of the residual stream.
+    pub model_dims: u64,
+    /// Transformer blocks.
+    pub num_layers: u64,
+    /// Query heads.
+    pub num_heads: u64,
+    /// Key and value heads.
+    pub num_kv_heads: u64,
+    /// Width of one head.
+    pub head_dim: u64,
+    /// Width of one feed-forward matrix.
+    pub ffn_hidden_dims: u64,
+    /// Entries of the vocabulary.
+    pub vocab_size: u64,
+    /// Three feed-forward matrices instead of two.
+    pub gated_ffn: bool,
+    /// Input and output embedding share one matrix.
+    pub tied_embeddings: bool,
+    /// Experts of a mixture-of-experts layer.
+    pub num_experts: Option<u64>,
+    /// Experts that a token is routed to.
+    pub num_experts_per_token: Option<u64>,
+    /// Query, key and value projections have biases.
+    pub attention_bias: bool,
+    /// Norm vectors per block.
+    pub norms_per_layer: u64,
+    /// Parameters in the published weights.
+    pub published_params: u64,
+    /// Repository of the published weights and their configuration.
+    pub source: &'static str,
+}
+
+static PRESETS: LazyLock<Vec<ModelPreset>> = LazyLock::new(|| {
+    table::rows(include_str!("model_presets.csv")).filter_map(|cells| parse(&cells)).collect()
+});
+
+/// All presets, in the order of the table.
+pub fn all() -> &'static [ModelPreset] {
+    &PRESETS
+}
+
+fn parse(cells: &[&'static str]) -> Option<ModelPreset> {
+    let &[name, dims, layers, heads, kv, head, ffn, vocab, gated, tied, experts, per_token, bias, norms, published, source] =
+        cells
+    else {
+        return None;
+    };
+    Some(ModelPreset {
+        name,
+        model_dims: dims.parse().ok()?,
+        num_layers: layers.parse().ok()?,
+        num_heads: heads.parse().ok()?,
+        num_kv_heads: kv.parse().ok()?,
+        head_dim: head.parse().ok()?,
+        ffn_hidden_dims: ffn.parse().ok()?,
+        vocab_size: vocab.parse().ok()?,
+        gated_ffn: gated.parse().ok()?,
+        tied_embeddings: tied.parse().ok()?,
+        num_experts: experts.parse().ok(),
+        num_experts_per_token: per_token.parse().ok(),
+        attention_bias: bias.parse().ok()?,
+        norms_per_layer: norms.parse().ok()?,
+        published_params: published.parse().ok()?,
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_read() {
+        assert_eq!(all().len(), table::rows(include_str!("model_presets.csv")).count());
+        assert!(all().iter().any(|preset| preset.name == "Llama 3 8B"));
+    }
+}
