@@ -130,6 +130,8 @@ pub struct Trace {
     pub capture: Capture,
     /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is told by it.
     pub complete_events: u64,
+    /// Compiled modules whose HLO the file embeds; a Chrome trace embeds none.
+    pub hlo_modules: u64,
     /// Host names of the run, in the order of [`Plane::host`].
     pub hosts: Vec<String>,
     /// What was lost or odd while reading.

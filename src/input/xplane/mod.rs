@@ -1,0 +1,181 @@
+//! `*.xplane.pb`, the profile as the JAX or TensorFlow profiler recorded it: an `XSpace` message, decoded into a [`Trace`].
+//!
+//! ```text
+//! XSpace  1 planes*  2 errors*  3 warnings*  4 hostnames*
+//! XPlane  1 id  2 name  3 lines*  4 event_metadata{}  5 stat_metadata{}  6 stats*
+//! XLine   1 id  2 name  3 timestamp_ns  4 events*  9 duration_ps  10 display_id  11 display_name
+//! XEvent  1 metadata_id  2 offset_ps | 5 num_occurrences  3 duration_ps  4 stats*
+//! XStat   1 metadata_id  2 double | 3 uint64 | 4 int64 | 5 str | 6 bytes | 7 ref | 8 gzipped str
+//! ```
+//!
+//! The lines of a plane come before the metadata that names their events, so one plane is buffered at a time, indexed,
+//! walked on the wire straight into columns (no struct per event), and dropped: the peak is the largest plane plus the
+//! columns.
+//!
+//! Not read: the HLO protos of `/host:metadata` (they are counted), bytes stats such as `memory_access_breakdown`,
+//! and links between events (`_p`, `_c`, `flow`), which no number uses. Events with `num_occurrences` are sums without a
+//! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is told by their
+//! names in [`crate::trace::classify`].
+
+mod check;
+mod environment;
+mod losses;
+mod metadata;
+mod plane;
+mod stats;
+mod stream;
+mod walk;
+
+#[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod truth_tests;
+#[cfg(test)]
+mod writer;
+
+pub use check::{looks_like_xspace, what_else};
+
+use crate::error::Error;
+use crate::trace::{SourceFormat, Trace, classify};
+use crate::warning::Warning;
+use environment::XSpaceTexts;
+use losses::Losses;
+use plane::PlaneDecoder;
+use stream::{Fields, Tail, TopLevel};
+
+/// Bytes that decide whether the file is an XSpace. Fixed, so that the verdict does not depend on the chunks.
+const HEAD_BYTES: usize = 4096;
+
+/// Decodes one xplane file that is pushed in chunks of any size.
+///
+/// ```
+/// use crossprof::input::xplane::XPlaneDecoder;
+///
+/// // One plane named "/host:CPU".
+/// let file = b"\x0a\x0b\x12\x09/host:CPU";
+/// let mut decoder = XPlaneDecoder::new("host.xplane.pb");
+/// for byte in file.chunks(1) {
+///     decoder.push(byte);
+/// }
+/// let trace = decoder.finish().unwrap();
+/// assert_eq!(trace.text(trace.planes[0].name), "/host:CPU");
+/// ```
+#[derive(Debug)]
+pub struct XPlaneDecoder {
+    path: String,
+    /// The first bytes of the file until there are enough to judge them; `None` afterwards.
+    head: Option<Vec<u8>>,
+    refused: Option<Error>,
+    fields: Fields,
+    sink: Sink,
+}
+
+/// Everything that grows while fields arrive.
+#[derive(Debug)]
+struct Sink {
+    trace: Trace,
+    planes: PlaneDecoder,
+    texts: XSpaceTexts,
+    losses: Losses,
+}
+
+impl XPlaneDecoder {
+    /// A decoder for the file `path`, which warnings and errors name.
+    pub fn new(path: &str) -> XPlaneDecoder {
+        XPlaneDecoder {
+            path: path.to_owned(),
+            head: Some(Vec::new()),
+            refused: None,
+            fields: Fields::default(),
+            sink: Sink {
+                trace: Trace { format: Some(SourceFormat::XPlane), ..Trace::default() },
+                planes: PlaneDecoder::default(),
+                texts: XSpaceTexts::default(),
+                losses: Losses::default(),
+            },
+        }
+    }
+
+    /// Takes the next bytes of the file.
+    pub fn push(&mut self, mut bytes: &[u8]) {
+        if let Some(head) = &mut self.head {
+            let (taken, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - head.len()));
+            head.extend_from_slice(taken);
+            bytes = rest;
+            if head.len() < HEAD_BYTES {
+                return;
+            }
+            self.begin();
+        }
+        self.feed(bytes);
+    }
+
+    /// Events decoded so far.
+    pub fn events(&self) -> u64 {
+        self.sink.trace.events.len() as u64
+    }
+
+    /// The trace, with warnings for what was lost.
+    ///
+    /// # Errors
+    /// [`Error`] where the file is not an XSpace; a damaged one is a trace with warnings.
+    pub fn finish(mut self) -> Result<Trace, Error> {
+        self.begin();
+        if let Some(error) = self.refused {
+            return Err(error);
+        }
+        let Sink { mut trace, mut planes, texts, mut losses } = self.sink;
+        let truncated = match self.fields.finish() {
+            Tail::Complete => None,
+            Tail::Malformed { offset, unread } => {
+                losses.unreadable(offset, unread);
+                None
+            }
+            Tail::Truncated { number, offset, body, missing, length } => {
+                let before = trace.events.len();
+                let name = if number == TopLevel::PLANE {
+                    planes.decode(&body, offset, true, &mut trace, &mut losses)
+                } else {
+                    None
+                };
+                let name = name.map(|name| trace.text(name).to_owned());
+                Some(losses::truncated(name.as_deref(), missing, length, (trace.events.len() - before) as u64))
+            }
+        };
+        trace.complete_events = trace.events.len() as u64;
+        environment::describe(&mut trace, &planes, &texts);
+        classify::classify(&mut trace);
+        let mut warnings: Vec<Warning> = truncated.into_iter().collect();
+        losses.append_to(&mut warnings);
+        texts.append_to(&mut warnings);
+        if trace.events.is_empty() {
+            let sentence = "The file holds no events.";
+            let remedy = "Capture while the program runs steps, and stop the trace before it exits.";
+            warnings.push(Warning::caution("xplane_no_events", sentence).with_remedy(remedy));
+        }
+        trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(&self.path)));
+        Ok(trace)
+    }
+
+    /// Judges the head, then decodes it.
+    fn begin(&mut self) {
+        let Some(head) = self.head.take() else { return };
+        self.refused = check::refusal(&head);
+        self.feed(&head);
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        if self.refused.is_some() {
+            return;
+        }
+        let Sink { trace, planes, texts, losses } = &mut self.sink;
+        self.fields.push(bytes, &mut |field| match field {
+            TopLevel { number: TopLevel::PLANE, offset, body } => {
+                planes.decode(body, offset, false, trace, losses);
+            }
+            TopLevel { number, body, .. } => texts.add(number, body),
+        });
+    }
+}

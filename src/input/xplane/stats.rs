@@ -1,0 +1,274 @@
+//! Stats: the typed values that events, their metadata and planes carry.
+
+use std::io::Read;
+
+use super::losses::{Loss, Losses};
+use super::metadata::{IdMap, StatMetadata};
+use crate::input::wire::{Reader, Value};
+use crate::trace::{Args, StatValue, StrId, Strings};
+
+/// A gzipped stat that inflates to more is not read: the texts that profilers compress are HLO expressions.
+const MAX_INFLATED_BYTES: u64 = 16 << 20;
+
+/// What a stat means here, told by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StatKind {
+    /// Of no use to any view.
+    Ignored,
+    /// A text of [`Args`].
+    Text(TextArg),
+    /// A number of [`Args`].
+    Number(NumberArg),
+    /// An id that differs from event to event: a column of its own.
+    Id(IdColumn),
+}
+
+/// The texts of [`Args`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextArg {
+    HloOp,
+    HloModule,
+    HloCategory,
+    TfOp,
+    /// Stat `name` of a GPU event: the path in the program, where `tf_op` says only `XlaModule:`.
+    OpName,
+    LongName,
+    Source,
+    KernelDetails,
+    MemcpyDetails,
+}
+
+/// The numbers of [`Args`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NumberArg {
+    BytesAccessed,
+    ModelFlops,
+    Flops,
+    ProgramId,
+    DeviceOrdinal,
+}
+
+/// The ids an event may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IdColumn {
+    Correlation,
+    Run,
+    Step,
+}
+
+impl StatKind {
+    /// From the stat's name.
+    pub fn of(name: &[u8]) -> StatKind {
+        use StatKind::{Id, Number, Text};
+        match name {
+            b"hlo_op" => Text(TextArg::HloOp),
+            b"hlo_module" => Text(TextArg::HloModule),
+            b"hlo_category" => Text(TextArg::HloCategory),
+            b"tf_op" => Text(TextArg::TfOp),
+            b"name" => Text(TextArg::OpName),
+            b"long_name" => Text(TextArg::LongName),
+            b"source" => Text(TextArg::Source),
+            b"kernel_details" => Text(TextArg::KernelDetails),
+            b"memcpy_details" => Text(TextArg::MemcpyDetails),
+            b"bytes_accessed" => Number(NumberArg::BytesAccessed),
+            b"model_flops" => Number(NumberArg::ModelFlops),
+            b"flops" => Number(NumberArg::Flops),
+            b"program_id" => Number(NumberArg::ProgramId),
+            b"device_ordinal" => Number(NumberArg::DeviceOrdinal),
+            b"correlation_id" => Id(IdColumn::Correlation),
+            b"run_id" => Id(IdColumn::Run),
+            b"step_num" => Id(IdColumn::Step),
+            _ => StatKind::Ignored,
+        }
+    }
+}
+
+/// The value of a stat as it stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum RawValue<'a> {
+    Missing,
+    Double(f64),
+    /// `int64`, or `uint64` as its two's complement: ids of 64 bits keep all of them.
+    Int(i64),
+    Text(&'a [u8]),
+    Bytes,
+    /// Number of the stat metadata whose name is the text.
+    Reference(i64),
+    Gzip(&'a [u8]),
+}
+
+/// One stat.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Stat<'a> {
+    /// Number of its kind.
+    pub metadata_id: i64,
+    /// Its value.
+    pub value: RawValue<'a>,
+    /// Where it starts in the file.
+    pub offset: u64,
+}
+
+impl<'a> Stat<'a> {
+    /// From an `XStat` message that starts at `offset` of the file.
+    ///
+    /// # Errors
+    /// Where it does not follow the wire format: the offset in the file.
+    #[inline]
+    pub fn read(message: &'a [u8], offset: u64) -> Result<Stat<'a>, u64> {
+        let mut reader = Reader::new(message);
+        let mut stat = Stat { metadata_id: 0, value: RawValue::Missing, offset };
+        while let Some(field) = reader.field().map_err(|error| offset + error.position as u64)? {
+            stat.value = match (field.number, field.value) {
+                (1, Value::Varint(id)) => {
+                    stat.metadata_id = id as i64;
+                    continue;
+                }
+                (2, Value::Fixed64(bits)) => RawValue::Double(f64::from_bits(bits)),
+                (3 | 4, Value::Varint(number)) => RawValue::Int(number as i64),
+                (5, Value::Bytes(text)) => RawValue::Text(text),
+                (6, Value::Bytes(_)) => RawValue::Bytes,
+                (7, Value::Varint(id)) => RawValue::Reference(id as i64),
+                (8, Value::Bytes(bytes)) => RawValue::Gzip(bytes),
+                _ => continue,
+            };
+        }
+        Ok(stat)
+    }
+}
+
+/// Where values are resolved: the plane's stat metadata and the trace's strings.
+pub(super) struct Values<'p, 'a> {
+    /// Stat metadata of the plane.
+    pub metadata: &'p mut IdMap<StatMetadata<'a>>,
+    /// Strings of the trace.
+    pub strings: &'p mut Strings,
+    /// Where bad texts are counted.
+    pub losses: &'p mut Losses,
+}
+
+impl Values<'_, '_> {
+    /// What a stat means.
+    #[inline]
+    pub fn kind(&mut self, stat: &Stat<'_>) -> StatKind {
+        self.metadata.get_mut(stat.metadata_id).map_or(StatKind::Ignored, |metadata| metadata.kind)
+    }
+
+    /// A stat as text; empty where it is none.
+    pub fn text(&mut self, stat: &Stat<'_>) -> StrId {
+        match stat.value {
+            RawValue::Text(bytes) => text(bytes, stat.offset, self.strings, self.losses),
+            RawValue::Reference(id) => match self.metadata.get_mut(id) {
+                Some(metadata) => metadata.name(self.strings, self.losses),
+                None => StrId::EMPTY,
+            },
+            RawValue::Gzip(bytes) => match inflate(bytes) {
+                Some(inflated) => text(&inflated, stat.offset, self.strings, self.losses),
+                None => {
+                    self.losses.add(Loss::Corrupt, stat.offset);
+                    StrId::EMPTY
+                }
+            },
+            RawValue::Missing | RawValue::Double(_) | RawValue::Int(_) | RawValue::Bytes => StrId::EMPTY,
+        }
+    }
+
+    /// A stat as a whole number; some writers store numbers as text.
+    pub fn number(&mut self, stat: &Stat<'_>) -> Option<i64> {
+        match stat.value {
+            RawValue::Int(number) => Some(number),
+            RawValue::Double(number) if number.abs() < 9e18 => Some(number as i64),
+            RawValue::Text(bytes) => std::str::from_utf8(bytes).ok()?.trim().parse().ok(),
+            RawValue::Reference(id) => {
+                std::str::from_utf8(self.metadata.get_mut(id)?.name_bytes()).ok()?.trim().parse().ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// A stat of a plane under its name; `None` for bytes and for a stat without a name.
+    pub fn plane_stat(&mut self, stat: &Stat<'_>) -> Option<(StrId, StatValue)> {
+        let name = self.metadata.get_mut(stat.metadata_id)?.name(self.strings, self.losses);
+        let value = match stat.value {
+            RawValue::Int(number) => StatValue::Int(number),
+            RawValue::Double(number) => StatValue::Double(number),
+            RawValue::Text(_) | RawValue::Reference(_) | RawValue::Gzip(_) => StatValue::Text(self.text(stat)),
+            RawValue::Missing | RawValue::Bytes => return None,
+        };
+        Some((name, value))
+    }
+
+    /// Sets in `args` what `stats` say; returns the ids, which belong into columns.
+    pub fn apply(&mut self, stats: &[(StatKind, Stat<'_>)], args: &mut Args) -> Ids {
+        let mut ids = Ids::default();
+        let mut op_name = StrId::EMPTY;
+        for (kind, stat) in stats {
+            match *kind {
+                StatKind::Ignored => {}
+                StatKind::Id(IdColumn::Correlation) => ids.correlation = self.number(stat),
+                StatKind::Id(IdColumn::Run) => ids.run = self.number(stat),
+                StatKind::Id(IdColumn::Step) => ids.step = self.number(stat),
+                StatKind::Number(arg) => *number_slot(args, arg) = self.number(stat),
+                StatKind::Text(TextArg::OpName) => op_name = self.text(stat),
+                StatKind::Text(arg) => *text_slot(args, arg) = self.text(stat),
+            }
+        }
+        // Wherever it stands among the stats, the path says more than `tf_op`.
+        if !op_name.is_empty() {
+            args.tf_op = op_name;
+        }
+        ids
+    }
+}
+
+/// The ids of one event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ids {
+    /// `correlation_id`.
+    pub correlation: Option<i64>,
+    /// `run_id`.
+    pub run: Option<i64>,
+    /// `step_num`.
+    pub step: Option<i64>,
+}
+
+fn number_slot(args: &mut Args, arg: NumberArg) -> &mut Option<i64> {
+    match arg {
+        NumberArg::BytesAccessed => &mut args.bytes_accessed,
+        NumberArg::ModelFlops => &mut args.model_flops,
+        NumberArg::Flops => &mut args.flops,
+        NumberArg::ProgramId => &mut args.program_id,
+        NumberArg::DeviceOrdinal => &mut args.device_ordinal,
+    }
+}
+
+fn text_slot(args: &mut Args, arg: TextArg) -> &mut StrId {
+    match arg {
+        TextArg::HloOp => &mut args.hlo_op,
+        TextArg::HloModule => &mut args.hlo_module,
+        TextArg::HloCategory => &mut args.hlo_category,
+        TextArg::TfOp | TextArg::OpName => &mut args.tf_op,
+        TextArg::LongName => &mut args.long_name,
+        TextArg::Source => &mut args.source,
+        TextArg::KernelDetails => &mut args.kernel_details,
+        TextArg::MemcpyDetails => &mut args.memcpy_details,
+    }
+}
+
+/// Interns text from the file; bad bytes become U+FFFD and are counted.
+pub(super) fn text(bytes: &[u8], offset: u64, strings: &mut Strings, losses: &mut Losses) -> StrId {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => strings.intern(text),
+        Err(_) => {
+            losses.add(Loss::InvalidText, offset);
+            strings.intern(&String::from_utf8_lossy(bytes))
+        }
+    }
+}
+
+/// Inflates a gzip stream, or says that it is damaged or too large.
+fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut inflated = Vec::new();
+    let mut limited = flate2::read::GzDecoder::new(bytes).take(MAX_INFLATED_BYTES + 1);
+    limited.read_to_end(&mut inflated).ok()?;
+    (inflated.len() as u64 <= MAX_INFLATED_BYTES).then_some(inflated)
+}

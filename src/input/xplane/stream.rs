@@ -1,0 +1,197 @@
+//! Cuts the stream of chunks into the top-level fields of an XSpace.
+//!
+//! A field is buffered until it is whole, unless a chunk holds it whole already. The buffer grows with the bytes that
+//! arrive, never by what a length promises.
+
+use crate::input::wire::{Fault, Reader, Value};
+
+/// Texts longer than this are skipped: no profiler writes such an error message.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+/// A tag and a length, or a tag and a number, of ten bytes each.
+const MAX_HEADER_BYTES: usize = 20;
+
+/// A whole length-delimited field of the XSpace.
+#[derive(Debug)]
+pub(super) struct TopLevel<'a> {
+    /// Its number.
+    pub number: u32,
+    /// Where its body starts in the file.
+    pub offset: u64,
+    /// Its bytes.
+    pub body: &'a [u8],
+}
+
+impl TopLevel<'_> {
+    /// A plane.
+    pub const PLANE: u32 = 1;
+    /// An error of the profiler.
+    pub const ERROR: u32 = 2;
+    /// A warning of the profiler.
+    pub const WARNING: u32 = 3;
+    /// Name of the host.
+    pub const HOSTNAME: u32 = 4;
+}
+
+/// How the file ended.
+#[derive(Debug, PartialEq)]
+pub(super) enum Tail {
+    /// After a whole field.
+    Complete,
+    /// What stands at `offset` is no field; `unread` bytes follow.
+    Malformed { offset: u64, unread: u64 },
+    /// Inside field `number` (0 where even that is cut), whose body starts at `offset`.
+    Truncated { number: u32, offset: u64, body: Vec<u8>, missing: u64, length: u64 },
+}
+
+/// The field that is being received.
+#[derive(Debug)]
+struct Pending {
+    number: u32,
+    length: u64,
+    /// False for fields that are not of interest: their bytes are counted only.
+    wanted: bool,
+    received: u64,
+    body: Vec<u8>,
+}
+
+/// The state between chunks.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    /// Bytes taken so far.
+    position: u64,
+    /// Tag and length of the next field as far as they have arrived: 20 bytes at most.
+    header: Vec<u8>,
+    pending: Option<Pending>,
+    malformed_at: Option<u64>,
+}
+
+impl Fields {
+    /// Takes a chunk and hands out the fields that are whole by now.
+    pub fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(TopLevel<'_>)) {
+        while !bytes.is_empty() {
+            if self.malformed_at.is_some() {
+                self.position += bytes.len() as u64;
+                return;
+            }
+            let taken = match &mut self.pending {
+                Some(pending) => {
+                    let taken = pending.take(bytes, self.position, sink);
+                    if pending.received == pending.length {
+                        self.pending = None;
+                    }
+                    taken
+                }
+                None => self.take_header(bytes, sink),
+            };
+            self.position += taken as u64;
+            bytes = bytes.get(taken..).unwrap_or_default();
+        }
+    }
+
+    /// One byte at a time: a header is a few bytes and there are few of them.
+    fn take_header(&mut self, bytes: &[u8], sink: &mut dyn FnMut(TopLevel<'_>)) -> usize {
+        let Some(&byte) = bytes.first() else { return 0 };
+        self.header.push(byte);
+        let start = self.position + 1 - self.header.len() as u64;
+        let (number, length) = match Reader::new(&self.header).field() {
+            Err(error) => match error.fault {
+                Fault::Ended => match fixed_length(&self.header) {
+                    Some(header) => header,
+                    None if self.header.len() < MAX_HEADER_BYTES => return 1,
+                    None => {
+                        // A group, which no XSpace has.
+                        self.malformed_at = Some(start);
+                        return 1;
+                    }
+                },
+                Fault::Short { number, missing, .. } => (number, missing),
+                Fault::Malformed => {
+                    self.malformed_at = Some(start);
+                    return 1;
+                }
+            },
+            Ok(Some(field)) => {
+                // An empty field, or a number: whole already.
+                if let Value::Bytes(body) = field.value {
+                    sink(TopLevel { number: field.number, offset: self.position + 1, body });
+                }
+                self.header.clear();
+                return 1;
+            }
+            Ok(None) => return 1,
+        };
+        self.header.clear();
+        let wanted = match number {
+            TopLevel::PLANE => true,
+            TopLevel::ERROR..=TopLevel::HOSTNAME => length <= MAX_TEXT_BYTES,
+            _ => false,
+        };
+        self.pending = Some(Pending { number, length, wanted, received: 0, body: Vec::new() });
+        1
+    }
+
+    /// Says how the file ended.
+    pub fn finish(self) -> Tail {
+        if let Some(offset) = self.malformed_at {
+            return Tail::Malformed { offset, unread: self.position.saturating_sub(offset) };
+        }
+        let length = self.position;
+        match self.pending {
+            Some(p) => {
+                let offset = length - p.received;
+                let missing = p.length - p.received;
+                Tail::Truncated { number: p.number, offset, body: p.body, missing, length }
+            }
+            None if self.header.is_empty() => Tail::Complete,
+            None => Tail::Truncated { number: 0, offset: length, body: Vec::new(), missing: 1, length },
+        }
+    }
+}
+
+impl Pending {
+    fn take(&mut self, bytes: &[u8], position: u64, sink: &mut dyn FnMut(TopLevel<'_>)) -> usize {
+        let need = self.length - self.received;
+        let count = usize::try_from(need).unwrap_or(usize::MAX).min(bytes.len());
+        let part = bytes.get(..count).unwrap_or_default();
+        let whole = count as u64 == need;
+        if self.wanted {
+            if whole && self.received == 0 {
+                sink(TopLevel { number: self.number, offset: position, body: part });
+            } else {
+                self.append(part);
+                if whole {
+                    let offset = position - self.received;
+                    sink(TopLevel { number: self.number, offset, body: &self.body });
+                }
+            }
+        }
+        self.received += count as u64;
+        count
+    }
+
+    /// Doubles, but never past the promised length: the last step then fits exactly.
+    fn append(&mut self, part: &[u8]) {
+        let needed = self.body.len() + part.len();
+        if needed > self.body.capacity() {
+            let promised = usize::try_from(self.length).unwrap_or(usize::MAX);
+            let capacity = needed.saturating_mul(2).min(promised).max(needed);
+            self.body.reserve_exact(capacity - self.body.len());
+        }
+        self.body.extend_from_slice(part);
+    }
+}
+
+/// A tag of a fixed-width number: to be skipped like a body of that width.
+fn fixed_length(header: &[u8]) -> Option<(u32, u64)> {
+    if header.last().is_none_or(|&byte| byte >= 0x80) {
+        return None;
+    }
+    let mut padded = header.to_vec();
+    padded.resize(header.len() + 8, 0);
+    match Reader::new(&padded).field().ok()?? {
+        field if matches!(field.value, Value::Fixed64(_)) => Some((field.number, 8)),
+        field if matches!(field.value, Value::Fixed32(_)) => Some((field.number, 4)),
+        _ => None,
+    }
+}

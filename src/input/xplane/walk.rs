@@ -1,0 +1,232 @@
+//! The hot loop: the events of a line, from the wire into columns.
+//!
+//! An event without interesting stats of its own costs no hashing: its name and arguments are those of its metadata,
+//! which is decoded once. An event with some (GPU kernels carry `kernel_details`, `hlo_op`, ...) takes the metadata's
+//! arguments, overrides them, and is compared with the previous such event before the set is hashed.
+
+use rustc_hash::FxHashMap;
+
+use super::losses::{Loss, Losses};
+use super::metadata::{EventMetadata, IdMap, Resolved, StatMetadata};
+use super::stats::{Stat, StatKind, Values, text};
+use crate::input::wire::{Fault, Reader, Value, WireError};
+use crate::trace::{ArgsId, Event, Line, LineId, PlaneId, StrId, Strings, Trace};
+use crate::units::Ps;
+
+/// Nanoseconds above which a line's time is absolute Unix time (1e15 ns = 12 days after 1970), not time since the start
+/// of the capture.
+const ABSOLUTE_NS: i64 = 1_000_000_000_000_000;
+
+/// Distinct missing numbers that get a name of their own.
+const MAX_MISSING_NAMES: usize = 10_000;
+
+/// The file's clock: absolute times are counted from the first line with events that has one, because picoseconds since
+/// 1970 do not fit an `i64`.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    /// Unix time that is subtracted from absolute lines.
+    pub anchor_ns: Option<i64>,
+    relative_lines: bool,
+}
+
+/// One plane being walked.
+pub(super) struct Walk<'p, 'a> {
+    /// The plane that the lines are of.
+    pub plane: PlaneId,
+    /// Its event metadata.
+    pub event_metadata: &'p mut IdMap<EventMetadata<'a>>,
+    /// Its stat metadata.
+    pub stat_metadata: &'p mut IdMap<StatMetadata<'a>>,
+    /// Names made up for numbers without metadata.
+    pub missing: FxHashMap<i64, StrId>,
+    /// Where lines and events go.
+    pub trace: &'p mut Trace,
+    /// Where losses are counted.
+    pub losses: &'p mut Losses,
+    /// The file's clock.
+    pub clock: &'p mut Clock,
+    /// Interesting stats of the current event, kept to reuse its memory.
+    pub own: Vec<(StatKind, Stat<'a>)>,
+}
+
+/// What a line says of itself: its events come in between.
+struct Header {
+    name: StrId,
+    timestamp_ns: i64,
+    events: usize,
+}
+
+impl<'a> Walk<'_, 'a> {
+    /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was told already.
+    pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
+        let header = self.header(message, offset);
+        let Ok(line) = u32::try_from(self.trace.lines.len()).map(LineId) else { return };
+        self.trace.lines.push(Line { plane: self.plane, name: header.name, ..Line::default() });
+        if header.events == 0 {
+            return;
+        }
+        let start_ps = self.clock.line_start_ps(header.timestamp_ns, offset, self.losses);
+        let mut reader = Reader::new(message);
+        loop {
+            match reader.field() {
+                Ok(None) => return,
+                Ok(Some(field)) => {
+                    if let (4, Value::Bytes(event)) = (field.number, field.value) {
+                        let at = offset + (reader.position() - event.len()) as u64;
+                        if let Err(bad) = self.event(event, at, line, start_ps) {
+                            self.losses.add(Loss::Corrupt, bad);
+                        }
+                    }
+                }
+                Err(error) => {
+                    // The event at a cut is incomplete: it is left out, and the cut has been reported.
+                    if !(cut && is_cut(&error)) {
+                        self.losses.add(Loss::Corrupt, offset + error.position as u64);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The name shown is `display_name` where there is one, as in the profiler's own JSON.
+    fn header(&mut self, message: &'a [u8], offset: u64) -> Header {
+        let mut reader = Reader::new(message);
+        let (mut name, mut display_name) = (None, None);
+        let mut header = Header { name: StrId::EMPTY, timestamp_ns: 0, events: 0 };
+        while let Ok(Some(field)) = reader.field() {
+            let at = || offset + reader.position() as u64;
+            match (field.number, field.value) {
+                (4, Value::Bytes(_)) => header.events += 1,
+                (2, Value::Bytes(text)) => name = Some((text, at())),
+                (11, Value::Bytes(text)) if !text.is_empty() => display_name = Some((text, at())),
+                (3, Value::Varint(time)) => header.timestamp_ns = time as i64,
+                _ => {}
+            }
+        }
+        if let Some((bytes, end)) = display_name.or(name) {
+            header.name = text(bytes, end - bytes.len() as u64, &mut self.trace.strings, self.losses);
+        }
+        header
+    }
+
+    /// Decodes one event. `Err`: where in the file it is corrupt; it is left out then.
+    #[inline]
+    fn event(&mut self, message: &'a [u8], offset: u64, line: LineId, line_start_ps: Option<i64>) -> Result<(), u64> {
+        let mut reader = Reader::new(message);
+        let (mut id, mut offset_ps, mut duration_ps, mut aggregated) = (0, 0, 0, false);
+        self.own.clear();
+        while let Some(field) = reader.field().map_err(|error| offset + error.position as u64)? {
+            match (field.number, field.value) {
+                (1, Value::Varint(value)) => id = value as i64,
+                (2, Value::Varint(value)) => (offset_ps, aggregated) = (value as i64, false),
+                (3, Value::Varint(value)) => duration_ps = value as i64,
+                (4, Value::Bytes(message)) => {
+                    let stat = Stat::read(message, offset + (reader.position() - message.len()) as u64)?;
+                    let metadata = self.stat_metadata.get_mut(stat.metadata_id);
+                    let kind = metadata.map_or(StatKind::Ignored, |metadata| metadata.kind);
+                    if kind != StatKind::Ignored {
+                        self.own.push((kind, stat));
+                    }
+                }
+                (5, Value::Varint(_)) => aggregated = true,
+                _ => {}
+            }
+        }
+        if aggregated {
+            self.losses.add(Loss::Aggregated, offset);
+            return Ok(());
+        }
+        let start = line_start_ps.and_then(|start| start.checked_add(offset_ps));
+        let fits = start.is_some_and(|start| start.checked_add(duration_ps).is_some());
+        let (Some(start), true, true) = (start, fits, duration_ps >= 0) else {
+            self.losses.add(Loss::BadTime, offset);
+            return Ok(());
+        };
+        self.store(
+            Event { line, name: StrId::EMPTY, start: Ps(start), duration: Ps(duration_ps), args: ArgsId::NONE },
+            id,
+            offset,
+        );
+        Ok(())
+    }
+
+    /// Gives the event its name and arguments and appends it.
+    #[inline]
+    fn store(&mut self, mut event: Event, metadata_id: i64, offset: u64) {
+        let mut values = Values { metadata: self.stat_metadata, strings: &mut self.trace.strings, losses: self.losses };
+        let mut without = Resolved { name: StrId::EMPTY, args: ArgsId::NONE, latest: ArgsId::NONE };
+        let shared = match self.event_metadata.get_mut(metadata_id) {
+            Some(EventMetadata { resolved: Some(resolved), .. }) => resolved,
+            Some(metadata) => {
+                let (name, args) = metadata.decode(&mut values);
+                let args = self.trace.args.intern(&args);
+                metadata.resolved.insert(Resolved { name, args, latest: args })
+            }
+            None => {
+                values.losses.add(Loss::MissingMetadata, offset);
+                without.name = missing_name(metadata_id, &mut self.missing, values.strings);
+                &mut without
+            }
+        };
+        event.name = shared.name;
+        event.args = shared.args;
+        let mut ids = Default::default();
+        if !self.own.is_empty() {
+            let mut args = self.trace.args.get(shared.args);
+            ids = values.apply(&self.own, &mut args);
+            if self.trace.args.get(shared.latest) != args {
+                shared.latest = self.trace.args.intern(&args);
+            }
+            event.args = shared.latest;
+        }
+        let Some(index) = self.trace.events.push(event) else {
+            self.losses.add(Loss::TooMany, offset);
+            return;
+        };
+        let events = &mut self.trace.events;
+        for (column, id) in [
+            (&mut events.correlation, ids.correlation),
+            (&mut events.run_id, ids.run),
+            (&mut events.step_num, ids.step),
+        ] {
+            if let Some(id) = id {
+                column.push(index, id);
+            }
+        }
+    }
+}
+
+impl Clock {
+    /// A line's start in picoseconds from the anchor, `None` where that does not fit.
+    fn line_start_ps(&mut self, timestamp_ns: i64, offset: u64, losses: &mut Losses) -> Option<i64> {
+        let relative_ns = if timestamp_ns > ABSOLUTE_NS {
+            timestamp_ns - *self.anchor_ns.get_or_insert(timestamp_ns)
+        } else {
+            self.relative_lines = true;
+            timestamp_ns
+        };
+        if self.relative_lines && self.anchor_ns.is_some() {
+            losses.add(Loss::MixedClocks, offset);
+        }
+        Ps::from_ns(relative_ns).map(|start| start.0)
+    }
+}
+
+/// The number stands in for the name.
+fn missing_name(id: i64, names: &mut FxHashMap<i64, StrId>, strings: &mut Strings) -> StrId {
+    if let Some(&name) = names.get(&id) {
+        return name;
+    }
+    if names.len() >= MAX_MISSING_NAMES {
+        return strings.intern("event without metadata");
+    }
+    let name = strings.intern(&format!("event metadata {id}"));
+    names.insert(id, name);
+    name
+}
+
+/// True for the error that a missing end gives.
+pub(super) fn is_cut(error: &WireError<'_>) -> bool {
+    matches!(error.fault, Fault::Ended | Fault::Short { .. })
+}
