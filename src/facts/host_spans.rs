@@ -30,11 +30,12 @@ fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
 /// Whether a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`) only
 /// match rows that ask for a frame: they nest around everything and are named after any function.
 pub fn is(work: HostWork, name: &str) -> bool {
-    let is_frame = name.starts_with('$') || name.contains(".py(");
+    let mut rows = ROWS.iter().filter(|(purpose, _)| *purpose == work);
+    if name.starts_with('$') || name.contains(".py(") {
+        return rows.any(|(_, pattern)| pattern.matches_frame(name));
+    }
     let name = Name::new(name);
-    ROWS.iter()
-        .filter(|(purpose, pattern)| *purpose == work && matches!(pattern, Pattern::Frame(_)) == is_frame)
-        .any(|(_, pattern)| pattern.matches(&name))
+    rows.any(|(_, pattern)| pattern.matches(&name))
 }
 
 #[cfg(test)]

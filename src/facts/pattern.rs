@@ -1,6 +1,6 @@
 //! How a row of a fact table matches a name.
 
-/// A test of a name. All but [`Pattern::Frame`] ignore case: patterns are written in lower case.
+/// A test of a name. All but [`Pattern::Frame`] ignore case: their patterns are written in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// The name starts with this text.
@@ -25,14 +25,25 @@ impl Pattern {
         }
     }
 
-    /// Whether the name `name` matches.
+    /// Whether the name `name` matches; a frame never does, see [`Pattern::matches_frame`].
     pub fn matches(self, name: &Name) -> bool {
         match self {
             Pattern::Prefix(text) => name.lower.starts_with(text),
             Pattern::Contains(text) => name.lower.contains(text),
             Pattern::Words(text) => name.has_words(text),
-            Pattern::Frame(text) => name.is_frame(text),
+            Pattern::Frame(_) => false,
         }
+    }
+
+    /// Whether the event name `frame` is the Python frame that the pattern asks for. JAX writes
+    /// `$file.py:12 function`, PyTorch `path/file.py(12): function`.
+    pub fn matches_frame(self, frame: &str) -> bool {
+        let Pattern::Frame(wanted) = self else { return false };
+        let Some((file, function)) = wanted.split_once(' ') else { return false };
+        let Some((place, called)) = frame.rsplit_once(' ') else { return false };
+        let place = place.trim_end_matches([':', ')']).trim_end_matches(|c: char| c.is_ascii_digit());
+        let Some(path) = place.strip_suffix([':', '(']) else { return false };
+        called == function && path.rsplit(['/', '$']).next() == Some(file)
     }
 }
 
@@ -84,15 +95,6 @@ impl Name {
             pattern.split('-').all(|wanted| words.next().is_some_and(|word| matches(word, wanted)))
         })
     }
-
-    /// JAX writes `$file.py:12 function`, PyTorch `path/file.py(12): function`.
-    fn is_frame(&self, pattern: &str) -> bool {
-        let Some((file, function)) = pattern.split_once(' ') else { return false };
-        let Some((place, called)) = self.lower.rsplit_once(' ') else { return false };
-        let place = place.trim_end_matches([':', ')']).trim_end_matches(|c: char| c.is_ascii_digit());
-        let Some(path) = place.strip_suffix([':', '(']) else { return false };
-        called == function && path.rsplit(['/', '$']).next() == Some(file)
-    }
 }
 
 #[cfg(test)]
@@ -113,10 +115,10 @@ mod tests {
     #[test]
     fn frames_name_a_file_and_a_function() {
         let frame = Pattern::Frame("dataloader.py __next__");
-        assert!(frame.matches(&Name::new("$dataloader.py:701 __next__")));
-        assert!(frame.matches(&Name::new("torch/utils/data/dataloader.py(701): __next__")));
-        assert!(!frame.matches(&Name::new("$my_dataloader.py:1 __next__")));
-        assert!(!frame.matches(&Name::new("$dataloader.py:1 __init__")));
-        assert!(!frame.matches(&Name::new("dataloader.py __next__")));
+        assert!(frame.matches_frame("$dataloader.py:701 __next__"));
+        assert!(frame.matches_frame("torch/utils/data/dataloader.py(701): __next__"));
+        assert!(!frame.matches_frame("$my_dataloader.py:1 __next__"));
+        assert!(!frame.matches_frame("$dataloader.py:1 __init__"));
+        assert!(!frame.matches_frame("dataloader.py __next__"));
     }
 }

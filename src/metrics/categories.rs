@@ -148,6 +148,11 @@ impl<'a> Categorizer<'a> {
         self.categories.get(id.index()).map_or("", |(name, _)| name)
     }
 
+    /// All categories seen so far, in order of first sight: [`CategoryId::index`] is the position.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.categories.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The category's family.
     pub fn family(&self, id: CategoryId) -> OpFamily {
         self.categories.get(id.index()).map_or(OpFamily::OtherCompute, |&(_, family)| family)

@@ -1,0 +1,81 @@
+//! Time the host spends on one kind of work: the union of its spans over all threads of all hosts.
+//!
+//! ```text
+//! python     [---- backend_compile ----)         [-- backend_compile --)
+//! pool thread    [- Compiler::Compile -)
+//!                  [passes)[ emit )
+//! union      [-------------------------)         [---------------------)      2 outermost spans
+//! ```
+//!
+//! Spans nest on their thread and across threads (the compiler's pool works for the caller that waits), so sums would
+//! count the same work several times.
+
+use std::cmp::Reverse;
+
+use crate::facts::host_spans;
+use crate::metrics::devices::interval;
+use crate::trace::{Interval, IntervalSet, LineKind, Trace};
+
+pub use crate::facts::host_spans::HostWork;
+
+/// The spans of one kind of work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostSpans {
+    /// When any host thread does it.
+    pub union: IntervalSet,
+    /// Spans that are not inside another one.
+    pub outermost: u64,
+}
+
+/// The spans of `work` on the host lines of `trace`. Linear in the number of events; a name is looked at once.
+pub fn host_spans(trace: &Trace, work: HostWork) -> HostSpans {
+    let mut verdicts: Vec<Option<bool>> = vec![None; trace.strings.len()];
+    let mut spans: Vec<Interval> = Vec::new();
+    let on_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
+    for (id, line) in (0u32..).zip(trace.events.lines()) {
+        if on_host.get(line.index()) != Some(&true) {
+            continue;
+        }
+        let Some(event) = trace.events.get(id) else { continue };
+        let Some(verdict) = verdicts.get_mut(event.name.index()) else { continue };
+        if *verdict.get_or_insert_with(|| host_spans::is(work, trace.text(event.name))) {
+            spans.push(interval(&event));
+        }
+    }
+    spans.sort_unstable_by_key(|span| (span.start, Reverse(span.end)));
+    let mut latest = None;
+    let outermost = spans.iter().filter(|span| {
+        let outer = latest.is_none_or(|end| span.end > end);
+        latest = latest.max(Some(span.end));
+        outer
+    });
+    HostSpans { outermost: outermost.count() as u64, union: IntervalSet::union_of(spans) }
+}
+
+/// True where the trace has events of host threads: only then can the absence of a span mean anything.
+pub fn has_host_events(trace: &Trace) -> bool {
+    trace.events.lines().any(|line| trace.lines.get(line.index()).is_some_and(|line| line.kind == LineKind::Host))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::builder::TraceBuilder;
+    use crate::units::Ps;
+
+    #[test]
+    fn nested_spans_count_once_across_threads() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let pool = b.line("/host:CPU", "pool/1");
+        let device = b.line("/device:TPU:0", "XLA Ops");
+        b.event(python, "backend_compile", 0, 100);
+        b.event(pool, "TfrtTpuCompiler::Compile", 10, 80);
+        b.event(pool, "XLA::TPU run hlo passes", 20, 30);
+        b.event(python, "$compiler.py:3 backend_compile", 0, 500);
+        b.event(python, "backend_compile", 200, 50);
+        b.event(device, "backend_compile", 400, 50);
+        let spans = host_spans(&b.build(), HostWork::Compile);
+        assert_eq!((spans.outermost, spans.union.length()), (2, Ps(150_000_000)));
+    }
+}
