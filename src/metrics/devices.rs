@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::trace::classify::{Platform, is_gpu_cat};
-use crate::trace::{Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, Trace};
+use crate::trace::{ArgsId, Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, Trace};
 use crate::units::Ps;
 
 /// A used device and its ops.
@@ -97,11 +97,7 @@ fn cpu_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
         let Some(plane) = trace.plane_of(line).filter(|plane| plane.kind == PlaneKind::Host) else { continue };
         for &id in events {
             let Some(event) = trace.events.get(id) else { continue };
-            let args = trace.args_of(&event);
-            if args.hlo_op.is_empty() || trace.text(event.name).starts_with("end: ") {
-                continue;
-            }
-            let ordinal = args.device_ordinal.unwrap_or(0);
+            let Some(ordinal) = cpu_op_ordinal(trace, &event) else { continue };
             let device = devices.entry((plane.host, ordinal)).or_insert_with(|| {
                 let name = format!("CPU:{ordinal}");
                 let number = u32::try_from(ordinal).unwrap_or(0);
@@ -111,6 +107,16 @@ fn cpu_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
         }
     }
     devices.into_values().collect()
+}
+
+/// The device of a host event that is an op of the CPU backend; `None` for any other event.
+pub(super) fn cpu_op_ordinal(trace: &Trace, event: &Event) -> Option<i64> {
+    if event.args == ArgsId::NONE {
+        return None;
+    }
+    let args = trace.args_of(event);
+    let is_op = !args.hlo_op.is_empty() && !trace.text(event.name).starts_with("end: ");
+    is_op.then(|| args.device_ordinal.unwrap_or(0))
 }
 
 fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &str) -> Device {

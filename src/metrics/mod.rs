@@ -3,11 +3,14 @@
 //! [`analyse`] assembles the unified profile; each section is made by the module of its name.
 
 pub mod categories;
+mod civil;
 pub mod compilation;
 pub mod devices;
 pub mod gaps;
+pub mod host_work;
 pub mod io;
 pub mod kernels;
+pub mod metadata;
 pub mod not_measured;
 pub mod parameters;
 pub mod self_time;
@@ -17,9 +20,12 @@ pub mod throughput;
 pub mod transfers;
 pub mod utilization;
 
-use crate::report::{ModelConfig, SourceFile};
+use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
 use crate::trace::Trace;
 use crate::warning::Warning;
+
+use devices::Devices;
+use steps::Steps;
 
 /// What the trace cannot know and the user gives: flags on the command line, a form in the page.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -43,4 +49,45 @@ pub struct Run {
     pub files: Vec<SourceFile>,
     /// Warnings about the files (those about events are in the trace).
     pub warnings: Vec<Warning>,
+}
+
+/// The unified profile of `run`: the same for the same bytes and settings, on every machine.
+pub fn analyse(run: &Run, settings: &Settings) -> UnifiedProfile {
+    let trace = &run.trace;
+    let devices = Devices::new(trace);
+    let compile = compilation::compile_spans(trace);
+    let steps = steps::report(trace, &devices, &Steps::find(trace, &devices), &compile, settings.num_steps);
+    let model_config = run.model.overridden_by(&settings.model);
+    let mut warnings = run.warnings.clone();
+    warnings.extend(trace.warnings.iter().cloned());
+    warnings.extend(steps.warnings);
+    warnings.extend(no_device_ops(&devices));
+    let profile = UnifiedProfile {
+        metadata: metadata::metadata(run, &devices),
+        parameter_counts: None,
+        throughput: Default::default(),
+        model_config,
+        compute_utilization: utilization::compute_utilization(trace, &devices, steps.occupancy),
+        kernels: kernels::kernels(trace, &devices),
+        memory_operations: transfers::memory_operations(trace, &devices),
+        multi_device: utilization::multi_device(trace, &devices),
+        timeline_analysis: gaps::timeline_analysis(trace, &devices),
+        compilation: compilation::compilation(trace, &devices),
+        io_operations: io::io_operations(trace, &devices),
+        step_timing: steps.timing,
+        steps: steps.rows,
+        warnings,
+        not_measured: Vec::new(),
+        provenance: run.files.clone(),
+    };
+    profile
+}
+
+fn no_device_ops(devices: &Devices) -> Option<Warning> {
+    let warning = Warning::caution(
+        "no_device_ops",
+        "The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend: nothing can be said of devices.",
+    );
+    let remedy = "Capture while the jitted function runs, and call jax.block_until_ready on its result before the trace is stopped.";
+    devices.used.is_empty().then(|| warning.with_remedy(remedy))
 }

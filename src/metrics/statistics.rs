@@ -1,1 +1,97 @@
-//! To be written.
+//! Mean, median, percentile, spread of a list of numbers.
+//!
+//! Only `+ - * /` and `sqrt` are used, which IEEE 754 fixes to the last bit: the report is the same on every machine.
+
+/// What is said of a list of numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Middle value; the mean of the two middle ones where their count is even.
+    pub median: f64,
+    /// 95th percentile by nearest rank: the smallest value that at least 95 % of the values do not exceed.
+    pub p95: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Sample standard deviation (n - 1); `None` for fewer than two values.
+    pub stddev: Option<f64>,
+}
+
+/// The summary of `values`; `None` for an empty list.
+pub fn summarize(values: &[f64]) -> Option<Summary> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rank = (sorted.len() * 95).div_ceil(100).saturating_sub(1);
+    Some(Summary {
+        mean: mean(values)?,
+        median: median_of_sorted(&sorted)?,
+        p95: sorted.get(rank).copied()?,
+        min: sorted.first().copied()?,
+        max: sorted.last().copied()?,
+        stddev: stddev(values),
+    })
+}
+
+/// Arithmetic mean; `None` for an empty list.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Middle value; `None` for an empty list.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    median_of_sorted(&sorted)
+}
+
+/// Sample standard deviation; `None` for fewer than two values.
+pub fn stddev(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() > 1)?;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// Largest minus smallest; `None` for fewer than two values.
+pub fn range(values: &[f64]) -> Option<f64> {
+    let max = values.iter().copied().max_by(f64::total_cmp).filter(|_| values.len() > 1)?;
+    let min = values.iter().copied().min_by(f64::total_cmp)?;
+    Some(max - min)
+}
+
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let upper = sorted.get(sorted.len() / 2).copied()?;
+    let lower = sorted.get((sorted.len() - 1) / 2).copied()?;
+    Some(if sorted.len() % 2 == 1 { upper } else { (lower + upper) / 2.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_values() {
+        // Population variance of this classic list is 4, so the sample variance is 32 / 7.
+        let summary = summarize(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        assert_eq!((summary.mean, summary.median, summary.min, summary.max), (5.0, 4.5, 2.0, 9.0));
+        assert_eq!(summary.stddev, Some((32.0f64 / 7.0).sqrt()));
+        assert_eq!(summary.p95, 9.0);
+    }
+
+    #[test]
+    fn the_percentile_is_by_nearest_rank() {
+        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(summarize(&hundred).unwrap().p95, 95.0);
+        let twenty: Vec<f64> = (1..=20).rev().map(f64::from).collect();
+        assert_eq!(summarize(&twenty).unwrap().p95, 19.0);
+        assert_eq!(summarize(&[3.0]).unwrap().p95, 3.0);
+    }
+
+    #[test]
+    fn nothing_has_no_statistics() {
+        assert_eq!(summarize(&[]), None);
+        assert_eq!((median(&[]), stddev(&[1.0]), range(&[1.0])), (None, None, None));
+        assert_eq!(range(&[1.0, 4.0, 2.0]), Some(3.0));
+    }
+}

@@ -1,1 +1,132 @@
-//! To be written.
+//! How busy the devices are, and how evenly.
+
+use crate::metrics::devices::{Device, Devices};
+use crate::metrics::gaps::{device_gaps, percent};
+use crate::metrics::metadata::device_model;
+use crate::metrics::statistics::{mean, range, stddev};
+use crate::metrics::steps::Occupancy;
+use crate::report::{ComputeUtilization, DeviceStats, MultiDevice};
+use crate::trace::Trace;
+use crate::units::Ps;
+
+/// `compute_utilization`: over counted steps where they are known, else over the devices' active spans. `None` where no
+/// device was used.
+pub fn compute_utilization(trace: &Trace, devices: &Devices, steps: Option<Occupancy>) -> Option<ComputeUtilization> {
+    let spans = || {
+        let busy: Vec<f64> = devices.used.iter().map(|device| device.busy.length().as_us()).collect();
+        let idle = |device: &Device| (device.span.length() - device.busy.length()).as_us();
+        let idle: Vec<f64> = devices.used.iter().map(idle).collect();
+        Some(Occupancy { busy_us: mean(&busy)?, idle_us: mean(&idle)? })
+    };
+    let window = if steps.is_some() { "steps" } else { "active_span" };
+    let Occupancy { busy_us, idle_us } = steps.or_else(spans)?;
+    let total = busy_us + idle_us;
+    let op_time: Ps = devices.used.iter().map(|device| op_time(trace, device)).sum();
+    let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
+    Some(ComputeUtilization {
+        compute_util_percent: if total > 0.0 { 100.0 * busy_us / total } else { 0.0 },
+        kernel_time_us: busy_us,
+        overhead_time_us: idle_us,
+        window: Some(window.to_owned()),
+        avg_concurrent_kernels: ratio(op_time, busy),
+    })
+}
+
+/// `multi_device`; `None` where no device was used.
+pub fn multi_device(trace: &Trace, devices: &Devices) -> Option<MultiDevice> {
+    let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
+    let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { stats.iter().map(value).collect() };
+    let utilization = column(|device| device.utilization_percent);
+    let busy = column(|device| device.actual_busy_time_us);
+    let starts = || devices.used.iter().map(|device| device.span.start);
+    let skew = starts().max().zip(starts().min()).filter(|_| stats.len() > 1);
+    let most = busy.iter().copied().max_by(f64::total_cmp).filter(|&most| most > 0.0 && stats.len() > 1);
+    Some(MultiDevice {
+        num_devices: stats.len() as u64,
+        avg_utilization_percent: Some(mean(&utilization)?),
+        utilization_stddev: stddev(&utilization),
+        utilization_range: range(&utilization),
+        kernel_count_stddev: stddev(&column(|device| device.kernel_count as f64)),
+        busy_imbalance_percent: most.zip(mean(&busy)).map(|(most, mean)| 100.0 * (1.0 - mean / most)),
+        start_skew_us: skew.map(|(latest, earliest)| (latest - earliest).as_us()),
+        device_stats: stats,
+    })
+}
+
+fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
+    let op_time = op_time(trace, device);
+    let busy = device.busy.length();
+    let host = trace.hosts.get(usize::from(device.host)).filter(|_| trace.hosts.len() > 1);
+    DeviceStats {
+        device_name: device.name.clone(),
+        device_id: u64::from(device.ordinal),
+        kernel_count: device.ops.len() as u64,
+        total_kernel_time_us: op_time.as_us(),
+        actual_busy_time_us: busy.as_us(),
+        total_time_us: device.span.length().as_us(),
+        utilization_percent: percent(busy, device.span.length()),
+        parallelism: ratio(op_time, busy),
+        device_type: trace.planes.get(device.plane).and_then(|plane| device_model(trace, plane)),
+        host: host.cloned(),
+        gaps: Some(device_gaps(device)),
+    }
+}
+
+/// Sum of op durations: nested and concurrent ops count each.
+fn op_time(trace: &Trace, device: &Device) -> Ps {
+    device.ops.iter().filter_map(|&id| trace.events.get(id)).map(|op| op.duration).sum()
+}
+
+fn ratio(part: Ps, whole: Ps) -> Option<f64> {
+    (whole > Ps::ZERO).then(|| part.0 as f64 / whole.0 as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::builder::TraceBuilder;
+
+    /// ```text
+    /// us     0      10     20     30     40
+    /// GPU:0  [k1          )        [k2   )      busy 30 of 40
+    ///             [k3    )                      concurrent with k1
+    /// GPU:1         [k1   )[k2   )              busy 20 of 20, starts 10 later
+    /// ```
+    fn two_gpus() -> Trace {
+        let mut b = TraceBuilder::new();
+        let first = b.line("/device:GPU:0", "Stream #1(Compute)");
+        let second = b.line("/device:GPU:0", "Stream #2(Compute)");
+        let other = b.line("/device:GPU:1", "Stream #1(Compute)");
+        b.event(first, "k1", 0, 20);
+        b.event(first, "k2", 30, 10);
+        b.event(second, "k3", 8, 10);
+        b.event(other, "k1", 10, 10);
+        b.event(other, "k2", 20, 10);
+        b.build()
+    }
+
+    #[test]
+    fn devices_are_measured_over_their_own_spans() {
+        let trace = two_gpus();
+        let multi = multi_device(&trace, &Devices::new(&trace)).unwrap();
+        let first = multi.device_stats.first().unwrap();
+        assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
+        assert_eq!((first.utilization_percent, first.kernel_count), (75.0, 3));
+        assert_eq!(first.parallelism, Some(40.0 / 30.0));
+        assert_eq!(multi.avg_utilization_percent, Some(87.5));
+        assert_eq!(multi.utilization_range, Some(25.0));
+        assert_eq!(multi.start_skew_us, Some(10.0));
+        // Mean busy time 25 of the busiest 30.
+        assert_eq!(multi.busy_imbalance_percent, Some(100.0 * (1.0 - 25.0 / 30.0)));
+    }
+
+    #[test]
+    fn without_steps_the_window_is_the_active_span() {
+        let trace = two_gpus();
+        let utilization = compute_utilization(&trace, &Devices::new(&trace), None).unwrap();
+        assert_eq!((utilization.kernel_time_us, utilization.overhead_time_us), (25.0, 5.0));
+        assert_eq!(utilization.window.as_deref(), Some("active_span"));
+        assert_eq!(utilization.avg_concurrent_kernels, Some(60.0 / 50.0));
+        assert_eq!(compute_utilization(&Trace::default(), &Devices::new(&Trace::default()), None), None);
+    }
+}

@@ -190,6 +190,36 @@ pub struct ModelConfig {
     pub frozen_params: Option<u64>,
 }
 
+impl ModelConfig {
+    /// This configuration with every field that `other` gives replaced by it.
+    pub fn overridden_by(&self, other: &ModelConfig) -> ModelConfig {
+        ModelConfig {
+            model_dims: other.model_dims.or(self.model_dims),
+            num_layers: other.num_layers.or(self.num_layers),
+            num_heads: other.num_heads.or(self.num_heads),
+            batch_size: other.batch_size.or(self.batch_size),
+            seq_length: other.seq_length.or(self.seq_length),
+            vocab_size: other.vocab_size.or(self.vocab_size),
+            ffn_hidden_dims: other.ffn_hidden_dims.or(self.ffn_hidden_dims),
+            num_items: other.num_items.or(self.num_items),
+            num_clusters: other.num_clusters.or(self.num_clusters),
+            item_embedding_dim: other.item_embedding_dim.or(self.item_embedding_dim),
+            pretrained_model: other.pretrained_model.clone().or_else(|| self.pretrained_model.clone()),
+            num_kv_heads: other.num_kv_heads.or(self.num_kv_heads),
+            head_dim: other.head_dim.or(self.head_dim),
+            gated_ffn: other.gated_ffn.or(self.gated_ffn),
+            tied_embeddings: other.tied_embeddings.or(self.tied_embeddings),
+            num_experts: other.num_experts.or(self.num_experts),
+            num_experts_per_token: other.num_experts_per_token.or(self.num_experts_per_token),
+            attention_bias: other.attention_bias.or(self.attention_bias),
+            norms_per_layer: other.norms_per_layer.or(self.norms_per_layer),
+            total_params: other.total_params.or(self.total_params),
+            trainable_params: other.trainable_params.or(self.trainable_params),
+            frozen_params: other.frozen_params.or(self.frozen_params),
+        }
+    }
+}
+
 /// Parameters of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ParameterCounts {

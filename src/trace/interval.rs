@@ -119,6 +119,17 @@ impl IntervalSet {
         IntervalSet { parts }
     }
 
+    /// What either set covers.
+    pub fn union(&self, other: &IntervalSet) -> IntervalSet {
+        let (mut a, mut b) = (self.parts.iter().peekable(), other.parts.iter().peekable());
+        let in_order = std::iter::from_fn(|| match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) if x.start > y.start => b.next(),
+            (Some(_), _) => a.next(),
+            (None, _) => b.next(),
+        });
+        IntervalSet::union_of(in_order.copied())
+    }
+
     /// What this set covers and `other` does not.
     pub fn difference(&self, other: &IntervalSet) -> IntervalSet {
         let mut parts = Vec::new();
@@ -168,6 +179,8 @@ mod tests {
         let (a, b) = (set(&[(0, 10), (20, 30)]), set(&[(5, 25)]));
         assert_eq!(a.intersection(&b), set(&[(5, 10), (20, 25)]));
         assert_eq!(a.difference(&b), set(&[(0, 5), (25, 30)]));
+        assert_eq!(a.union(&b), set(&[(0, 30)]));
+        assert_eq!(set(&[(0, 1), (4, 5)]).union(&set(&[(2, 3), (9, 10)])).parts().len(), 4);
         let window = Interval::new(Ps(-5), Ps(40));
         let gaps: Ps = a.gaps(window).into_iter().map(Interval::length).sum();
         assert_eq!(gaps + a.length_within(window), window.length());

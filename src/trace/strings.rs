@@ -72,6 +72,11 @@ impl Strings {
         slice(&self.text, &self.ends, id.0)
     }
 
+    /// All strings in the order in which they were stored, from the empty one on.
+    pub fn iter(&self) -> impl Iterator<Item = &str> + '_ {
+        (0u32..).take(self.ends.len()).map(|id| slice(&self.text, &self.ends, id))
+    }
+
     /// Number of distinct strings, the empty one included.
     pub fn len(&self) -> usize {
         self.ends.len()

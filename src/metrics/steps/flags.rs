@@ -1,0 +1,128 @@
+//! Which steps count: complete ones that are not warm-up.
+
+use crate::metrics::statistics::median;
+
+/// What is known of one step before it is judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// Mean over devices, in microseconds.
+    pub duration_us: f64,
+    /// No next step ended it on any device.
+    pub open: bool,
+    /// Ops per device.
+    pub ops: f64,
+    /// Share of it in which the host compiled, 0 to 1.
+    pub compile_share: f64,
+}
+
+/// The judgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flags {
+    pub partial: bool,
+    pub warm_up: bool,
+    pub counted: bool,
+}
+
+/// A step with more compilation than this is warm-up.
+const COMPILE_SHARE: f64 = 0.1;
+/// A leading step that takes this many times the median is warm-up.
+const SLOW_START: f64 = 1.5;
+/// At most this many leading steps can be warm-up by their length alone.
+const MAX_SLOW_STARTS: usize = 5;
+/// A first step with less than this share of the usual ops began before the capture.
+const CUT_SHARE: f64 = 0.5;
+
+/// Judges all steps of a run:
+///
+/// * *partial*: no next step ends it, or it is the first and both shorter and much poorer in ops than the others, so
+///   that the capture began inside it;
+/// * *warm-up*: compilation ran in more than 10 % of it, or it is one of the leading steps that each take more than 1.5
+///   times the median of the complete ones;
+/// * *counted*: neither. If none is left, all complete ones count, else all.
+pub(super) fn judge(steps: &[Seen]) -> Vec<Flags> {
+    let mut flags: Vec<Flags> = steps.iter().map(|step| Flags { partial: step.open, ..Flags::default() }).collect();
+    if let (Some(first), Some(flag)) = (steps.first(), flags.first_mut())
+        && is_cut(first, steps)
+    {
+        flag.partial = true;
+    }
+    let complete: Vec<f64> =
+        steps.iter().zip(&flags).filter(|(_, flag)| !flag.partial).map(|(step, _)| step.duration_us).collect();
+    let median = median(&complete).unwrap_or(f64::INFINITY);
+    let mut leading = true;
+    for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
+        let slow = step.duration_us > SLOW_START * median;
+        leading &= index < MAX_SLOW_STARTS && (slow || flag.partial);
+        flag.warm_up = step.compile_share > COMPILE_SHARE || (leading && slow);
+    }
+    let rules: [fn(&Flags) -> bool; 3] = [|flag| !flag.partial && !flag.warm_up, |flag| !flag.partial, |_| true];
+    let rule = rules.into_iter().find(|rule| flags.iter().any(rule)).unwrap_or(|_| true);
+    for flag in &mut flags {
+        flag.counted = rule(flag);
+    }
+    flags
+}
+
+fn is_cut(first: &Seen, steps: &[Seen]) -> bool {
+    let others = || steps.iter().skip(1).filter(|step| !step.open);
+    let ops: Vec<f64> = others().map(|step| step.ops).collect();
+    let durations: Vec<f64> = others().map(|step| step.duration_us).collect();
+    match (median(&ops), median(&durations)) {
+        (Some(usual_ops), Some(usual)) if ops.len() > 1 => {
+            first.ops < CUT_SHARE * usual_ops && first.duration_us < usual
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(duration_us: f64) -> Seen {
+        Seen { duration_us, ops: 10.0, ..Seen::default() }
+    }
+
+    fn marks(steps: &[Seen]) -> String {
+        let letter = |flag: &Flags| match (flag.partial, flag.warm_up, flag.counted) {
+            (false, false, true) => '.',
+            (true, false, false) => 'p',
+            (false, true, false) => 'w',
+            (true, true, false) => 'b',
+            _ => '*', // counted although partial or warm-up
+        };
+        judge(steps).iter().map(letter).collect()
+    }
+
+    #[test]
+    fn an_open_last_step_is_partial_and_slow_first_ones_are_warm_up() {
+        let last = Seen { open: true, ..step(40.0) };
+        assert_eq!(marks(&[step(300.0), step(200.0), step(100.0), step(101.0), step(99.0), last]), "ww...p");
+        // A slow step later is the program's own.
+        assert_eq!(marks(&[step(100.0), step(300.0), step(100.0), step(101.0), last]), "....p");
+    }
+
+    #[test]
+    fn compilation_makes_any_step_warm_up() {
+        let compiled = Seen { compile_share: 0.11, ..step(100.0) };
+        let little = Seen { compile_share: 0.1, ..step(100.0) };
+        assert_eq!(marks(&[step(100.0), compiled, little]), ".w.");
+    }
+
+    #[test]
+    fn a_first_step_with_few_ops_was_cut() {
+        let cut = Seen { ops: 3.0, ..step(30.0) };
+        assert_eq!(marks(&[cut, step(100.0), step(100.0)]), "p..");
+        // As long as the others, it is merely different.
+        assert_eq!(marks(&[Seen { ops: 3.0, ..step(100.0) }, step(100.0), step(100.0)]), "...");
+    }
+
+    #[test]
+    fn something_always_counts() {
+        let open = Seen { open: true, ..step(100.0) };
+        let compiled = Seen { compile_share: 0.5, ..step(100.0) };
+        assert_eq!(marks(&[open]), "*");
+        assert_eq!(marks(&[compiled, open]), "*p");
+        assert_eq!(marks(&[]), "");
+    }
+}

@@ -1,0 +1,91 @@
+//! What happened in each step: sums over the devices that ran it.
+
+use super::flags::Seen;
+use super::parts::{Parts, parts};
+use super::{Steps, Window};
+use crate::metrics::categories::Categorizer;
+use crate::metrics::devices::{Device, Devices};
+use crate::trace::{Interval, IntervalSet, Trace};
+use crate::units::Ps;
+
+/// Sums over the windows of one step, in exact picoseconds. Where a next step ended it on some device, the devices on
+/// which none did are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measured {
+    /// Windows added up.
+    pub windows: u64,
+    /// Earliest start.
+    pub start: Option<Ps>,
+    pub duration: Ps,
+    pub busy: Ps,
+    pub compute: Ps,
+    pub communication: Ps,
+    pub transfer: Ps,
+    pub compile: Ps,
+    pub ops: u64,
+    pub open: bool,
+}
+
+impl Measured {
+    /// Mean over the windows, in microseconds.
+    pub fn mean_us(&self, sum: Ps) -> f64 {
+        if self.windows == 0 { 0.0 } else { sum.as_us() / self.windows as f64 }
+    }
+
+    /// Ops per device.
+    pub fn mean_ops(&self) -> f64 {
+        if self.windows == 0 { 0.0 } else { self.ops as f64 / self.windows as f64 }
+    }
+
+    /// What the step is judged by.
+    pub fn seen(&self) -> Seen {
+        let duration = self.duration.0 as f64;
+        Seen {
+            duration_us: self.mean_us(self.duration),
+            open: self.open,
+            ops: self.mean_ops(),
+            compile_share: if duration > 0.0 { self.compile.0 as f64 / duration } else { 0.0 },
+        }
+    }
+}
+
+/// Measures every step.
+pub(super) fn measure(trace: &Trace, devices: &Devices, steps: &Steps, compile: &IntervalSet) -> Vec<Measured> {
+    let mut measured: Vec<Measured> = vec![Measured { open: true, ..Measured::default() }; steps.len()];
+    for row in &steps.windows {
+        for (sums, window) in measured.iter_mut().zip(row) {
+            sums.open &= window.is_none_or(|window| window.open);
+        }
+    }
+    let mut categories = Categorizer::new(trace);
+    for (index, row) in steps.windows.iter().enumerate() {
+        let device = devices.used.get(index).map(|device| (device, parts(trace, device, &mut categories)));
+        for (sums, window) in measured.iter_mut().zip(row) {
+            if let Some(window) = window.filter(|window| sums.open || !window.open) {
+                add(trace, sums, window, device.as_ref(), compile);
+            }
+        }
+    }
+    measured
+}
+
+fn add(trace: &Trace, sums: &mut Measured, window: Window, device: Option<&(&Device, Parts)>, compile: &IntervalSet) {
+    let time = window.interval;
+    sums.windows += 1;
+    sums.start = Some(sums.start.map_or(time.start, |start| start.min(time.start)));
+    sums.duration += time.length();
+    sums.compile += compile.length_within(time);
+    if let Some((device, parts)) = device {
+        sums.busy += device.busy.length_within(time);
+        sums.compute += parts.compute.length_within(time);
+        sums.communication += parts.communication.length_within(time);
+        sums.transfer += parts.transfer.length_within(time);
+        sums.ops += ops_starting_in(trace, device, time);
+    }
+}
+
+/// Number of ops of `device` that start inside `window`.
+pub(super) fn ops_starting_in(trace: &Trace, device: &Device, window: Interval) -> u64 {
+    let before = |time: Ps| device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
+    before(window.end).saturating_sub(before(window.start)) as u64
+}

@@ -1,0 +1,169 @@
+//! The steps of a run: where each begins and ends on every device, and what happened in it.
+//!
+//! Sources, best first (the report says which was used):
+//!
+//! 1. `step_num` annotations on host lines ([`annotations`]);
+//! 2. a `Steps` line on the devices ([`steps_line`]);
+//! 3. runs of the module that takes most time ([`modules`]);
+//! 4. none: the number of steps is unknown, and nothing is guessed.
+//!
+//! The user's own count is applied on top of what was found ([`report`]).
+//!
+//! A step lasts from its start to the next step's start *on the same device*: a host annotation covers only the
+//! dispatch of asynchronous work, and devices may run a step more than a whole step apart.
+//!
+//! ```text
+//! host     [train 0]  [train 1]  [train 2]
+//! device 0      [=0=====][=1=====][=2=====]
+//! device 1                 [=0=====][=1=====][=2=====]
+//!               '-step 0-''-step 1-'
+//! ```
+
+mod align;
+mod annotations;
+mod flags;
+mod launches;
+mod measure;
+mod modules;
+mod parts;
+mod report;
+mod steps_line;
+mod windows;
+
+pub use report::{Occupancy, StepReport, report};
+pub use windows::Window;
+
+use crate::metrics::devices::Devices;
+use crate::trace::{Interval, Trace};
+
+/// How the steps were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepSource {
+    /// The user gave their number.
+    User,
+    /// Host events that carry `step_num`.
+    StepNum,
+    /// The `Steps` line of the devices.
+    StepsLine,
+    /// Runs of one module.
+    ModuleRuns,
+    /// Nothing in the trace tells.
+    Unknown,
+}
+
+impl StepSource {
+    /// The report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            StepSource::User => "user",
+            StepSource::StepNum => "step_num",
+            StepSource::StepsLine => "steps_line",
+            StepSource::ModuleRuns => "module_runs",
+            StepSource::Unknown => "unknown",
+        }
+    }
+}
+
+/// What marks one step on one device or host: the mark's own start and end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mark {
+    interval: Interval,
+    /// Number by which the trace tells this step from others (`step_num`, `run_id`).
+    key: Option<i64>,
+}
+
+/// The steps of a run.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// How they were found.
+    pub source: StepSource,
+    /// What they are, for people (`train annotations`).
+    pub marker: Option<String>,
+    /// One entry a step: the number the trace gives it.
+    pub names: Vec<Option<String>>,
+    /// `windows[device][step]`, devices as in [`Devices::used`]; one row for the host alone where no device was used.
+    /// `None` where a device did not run a step.
+    pub windows: Vec<Vec<Option<Window>>>,
+}
+
+impl Steps {
+    /// Finds the steps of `trace`.
+    pub fn find(trace: &Trace, devices: &Devices) -> Steps {
+        let lines = steps_line::marks(trace, devices);
+        let runs = modules::runs(trace, devices);
+        if let Some(found) = annotations::find(trace) {
+            return from_annotations(trace, devices, &found, &lines, runs.as_ref());
+        }
+        if lines.iter().any(|marks| !marks.is_empty()) {
+            return Steps::new(StepSource::StepsLine, "Steps line".to_owned(), &align::by_key(&lines));
+        }
+        match runs {
+            Some(runs) => {
+                let marker = format!("runs of {}", runs.module);
+                Steps::new(StepSource::ModuleRuns, marker, &align::by_rank(&runs.marks))
+            }
+            None => Steps { source: StepSource::Unknown, marker: None, names: Vec::new(), windows: Vec::new() },
+        }
+    }
+
+    /// Number of steps.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True where no step was found.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Steps from aligned marks: `marks[device][step]`. A step is named where all its marks have the same key.
+    fn new(source: StepSource, marker: String, marks: &[Vec<Option<Mark>>]) -> Steps {
+        let count = marks.iter().map(Vec::len).max().unwrap_or(0);
+        let name = |step: usize| {
+            let mut keys = marks.iter().filter_map(|row| row.get(step).copied().flatten()).map(|mark| mark.key);
+            let first = keys.next().flatten()?;
+            keys.all(|key| key == Some(first)).then(|| first.to_string())
+        };
+        Steps {
+            source,
+            marker: Some(marker),
+            names: (0..count).map(name).collect(),
+            windows: marks.iter().map(|row| windows::start_to_start(row)).collect(),
+        }
+    }
+}
+
+/// The device windows of annotated steps, from the best of what ties device work to the host's annotations:
+///
+/// 1. a `Steps` line with as many steps on every device: the profiler's own tie;
+/// 2. correlation ids: a kernel belongs to the step in which it was launched (GPU);
+/// 3. module runs, `k` of them for every annotation (TPU, CPU);
+/// 4. the annotations' own starts, for all devices of that host.
+fn from_annotations(
+    trace: &Trace,
+    devices: &Devices,
+    found: &annotations::Annotations,
+    lines: &[Vec<Mark>],
+    runs: Option<&modules::Runs>,
+) -> Steps {
+    let count = found.numbers.len();
+    let marks = if devices.used.is_empty() {
+        found.by_host.values().take(1).cloned().collect()
+    } else if lines.iter().all(|marks| marks.len() == count) {
+        lines.iter().map(|marks| marks.iter().copied().map(Some).collect()).collect()
+    } else if let Some(marks) = launches::attribute(trace, devices, found) {
+        marks
+    } else if let Some(marks) = runs.and_then(|runs| runs.per_step(count)) {
+        marks
+    } else {
+        devices.used.iter().map(|device| found.by_host.get(&device.host).cloned().unwrap_or_default()).collect()
+    };
+    let marks: Vec<Vec<Option<Mark>>> = marks;
+    Steps {
+        names: found.numbers.iter().map(|number| Some(number.to_string())).collect(),
+        ..Steps::new(StepSource::StepNum, format!("{} annotations", found.name), &marks)
+    }
+}
+
+#[cfg(test)]
+mod tests;

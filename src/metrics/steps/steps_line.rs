@@ -1,0 +1,25 @@
+//! Steps from the `Steps` line of the devices.
+
+use super::Mark;
+use crate::metrics::devices::{Devices, interval};
+use crate::trace::{LineKind, Trace};
+
+/// The marks of every used device, by start. The key is the event's `step_num`, else its name where that is a number.
+pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
+    let of_plane = |plane: usize| {
+        let mut marks = Vec::new();
+        for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+            if line.kind != LineKind::Steps || line.plane.index() != plane {
+                continue;
+            }
+            for &id in events {
+                let Some(event) = trace.events.get(id) else { continue };
+                let key = trace.events.step_num.get(id).or_else(|| trace.text(event.name).parse().ok());
+                marks.push(Mark { interval: interval(&event), key });
+            }
+        }
+        marks.sort_by_key(|mark: &Mark| mark.interval);
+        marks
+    };
+    devices.used.iter().map(|device| of_plane(device.plane)).collect()
+}

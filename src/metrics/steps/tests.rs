@@ -1,0 +1,275 @@
+//! Steps from each source, on timelines small enough to count by hand. Times are microseconds.
+
+use super::*;
+use crate::trace::builder::TraceBuilder;
+use crate::units::Ps;
+
+fn report_of(trace: &Trace, num_steps: Option<u64>) -> (Steps, StepReport) {
+    let devices = Devices::new(trace);
+    let steps = Steps::find(trace, &devices);
+    let report = report(trace, &devices, &steps, &Default::default(), num_steps);
+    (steps, report)
+}
+
+fn durations(report: &StepReport) -> Vec<f64> {
+    report.rows.iter().map(|row| row.duration_us).collect()
+}
+
+/// ```text
+///          0        100       200       300
+/// host     [train 0 ) [train 1 ) [train 2 )
+///           [$fit 0) ...  launches L carry step_num too
+/// host     L L        L L        L L
+/// GPU:0        [a)[b)     [a)[b)     [a)[b)       a starts 50 after its annotation, 20 long; b 10 later, 10 long
+/// ```
+fn annotated_gpu() -> TraceBuilder {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let launcher = b.line("/host:CPU", "py_xla_execute/1");
+    let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+    for step in 0..3 {
+        let at = step * 100;
+        b.event(python, "train", at, 40).step_num(step);
+        b.event(python, "$fit", at + 1, 30).step_num(step);
+        for kernel in 0..2 {
+            let id = 10 + step * 2 + kernel;
+            b.event(launcher, "cuLaunchKernel", at + 2 + kernel * 5, 4).correlation(id).step_num(step);
+            b.event(stream, "k", at + 50 + kernel * 30, 20 - kernel * 10).correlation(id);
+        }
+    }
+    b
+}
+
+#[test]
+fn annotations_give_the_steps_and_launches_their_time_on_the_device() {
+    let (steps, report) = report_of(&annotated_gpu().build(), None);
+    assert_eq!(steps.source, StepSource::StepNum);
+    assert_eq!(steps.marker.as_deref(), Some("train annotations"));
+    assert_eq!(durations(&report), [100.0, 100.0, 40.0]);
+    let row = &report.rows[1];
+    assert_eq!((row.start_us, row.busy_us, row.idle_us, row.num_kernels), (150.0, 30.0, 70.0, 2.0));
+    assert_eq!(row.name.as_deref(), Some("1"));
+    assert!(report.rows[2].partial && !report.rows[2].counted);
+    let timing = &report.timing;
+    assert_eq!((timing.num_steps, timing.num_steps_counted), (3, Some(2)));
+    assert_eq!((timing.avg_step_time_us, timing.kernels_per_step), (Some(100.0), Some(2.0)));
+    assert_eq!((timing.total_kernels, timing.total_time_us), (6, 240.0));
+    assert_eq!(report.occupancy, Some(Occupancy { busy_us: 30.0, idle_us: 70.0 }));
+}
+
+#[test]
+fn without_ties_to_the_device_the_annotations_own_starts_count() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+    for (step, at) in [(7, 0), (8, 100), (9, 250)] {
+        b.event(python, "train", at, 40).step_num(step);
+        b.event(stream, "k", at + 10, 20);
+    }
+    let (steps, report) = report_of(&b.build(), None);
+    assert_eq!(steps.names, [Some("7".to_owned()), Some("8".to_owned()), Some("9".to_owned())]);
+    assert_eq!(durations(&report), [100.0, 150.0, 40.0]);
+}
+
+#[test]
+fn pytorch_steps_are_told_by_their_names() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "thread 1 (python)");
+    let stream = b.line("/device:GPU:0", "stream 7");
+    for (step, at) in [(551, 0), (552, 600)] {
+        b.event(python, &format!("ProfilerStep#{step}"), at, 590);
+        b.event(python, "cudaLaunchKernel", at + 5, 5).correlation(step);
+        b.event(stream, "k", at + 50, 500).correlation(step);
+    }
+    let (steps, report) = report_of(&b.build(), None);
+    assert_eq!(steps.marker.as_deref(), Some("ProfilerStep annotations"));
+    assert_eq!(steps.names, [Some("551".to_owned()), Some("552".to_owned())]);
+    assert_eq!(durations(&report), [600.0, 500.0]);
+}
+
+/// Device 1 runs every step two steps later than device 0, and each counts its runs for itself.
+///
+/// ```text
+///          0    10   20   30   40   50   60
+/// TPU:0    [f 6 )[f 7 )[f 8 )
+/// TPU:1              [f 4 )[f 5 )[f 6 )
+/// ```
+#[test]
+fn module_runs_are_aligned_by_rank_not_by_time_or_id() {
+    let mut b = TraceBuilder::new();
+    for (device, first_id) in [(0, 6), (1, 4)] {
+        let modules = b.line(&format!("/device:TPU:{device}"), "XLA Modules");
+        let ops = b.line(&format!("/device:TPU:{device}"), "XLA Ops");
+        b.event(modules, "jit_init(99)", 0, 3).run_id(1);
+        for run in 0..3 {
+            let start = 3 + device * 20 + run * 10;
+            b.event(modules, &format!("jit_f({})", 7 + run), start, 9).run_id(first_id + run);
+            b.event(ops, "fusion.1", start, 6);
+        }
+    }
+    let (steps, report) = report_of(&b.build(), None);
+    assert_eq!(steps.source, StepSource::ModuleRuns);
+    assert_eq!(steps.marker.as_deref(), Some("runs of jit_f"));
+    assert_eq!(durations(&report), [10.0, 10.0, 9.0]);
+    assert!(report.rows.iter().all(|row| row.busy_us == 6.0 && row.name.is_none()));
+    assert_eq!(report.timing.total_time_us, 29.0);
+}
+
+#[test]
+fn a_long_single_run_is_not_the_step_of_a_loop() {
+    let mut b = TraceBuilder::new();
+    let modules = b.line("/device:TPU:0", "XLA Modules");
+    let ops = b.line("/device:TPU:0", "XLA Ops");
+    b.event(modules, "jit_init(1)", 0, 500).run_id(0);
+    for run in 0..4 {
+        b.event(modules, "jit_step(2)", 500 + run * 20, 18).run_id(run + 1);
+        b.event(ops, "fusion.1", 500 + run * 20, 18);
+    }
+    b.event(modules, "jit_tiny(3)", 600, 1).run_id(9);
+    b.event(modules, "jit_tiny(3)", 602, 1).run_id(10);
+    assert_eq!(report_of(&b.build(), None).1.timing.num_steps, 4);
+}
+
+#[test]
+fn runs_of_a_cpu_backend_are_told_by_the_ops() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let lines = [b.line("/host:CPU", "tf_XLAEigen/1"), b.line("/host:CPU", "tf_XLAEigen/2")];
+    for run in 0..3 {
+        let at = run * 50;
+        // Dispatch is asynchronous: the annotation is over before the ops start.
+        b.event(python, "train", at / 10, 2).step_num(run);
+        for (line, start) in [(lines[0], 10), (lines[1], 15)] {
+            b.event(line, "dot.1", at + start, 20).hlo_op("dot.1").hlo_module("jit_step").run_id(70 + run);
+        }
+    }
+    let (steps, report) = report_of(&b.build(), None);
+    assert_eq!(steps.source, StepSource::StepNum);
+    assert_eq!(durations(&report), [50.0, 50.0, 25.0]);
+    assert_eq!(report.rows[0].busy_us, 25.0);
+}
+
+#[test]
+fn a_steps_line_is_read_by_its_numbers() {
+    let mut b = TraceBuilder::new();
+    for (device, numbers) in [(0, [4, 5, 6]), (1, [5, 6, 7])] {
+        let steps = b.line(&format!("/device:TPU:{device}"), "Steps");
+        let ops = b.line(&format!("/device:TPU:{device}"), "XLA Ops");
+        for number in numbers {
+            b.event(steps, &number.to_string(), number * 10, 9);
+            b.event(ops, "fusion.1", number * 10, 4);
+        }
+    }
+    let (steps, report) = report_of(&b.build(), None);
+    assert_eq!(steps.source, StepSource::StepsLine);
+    assert_eq!(steps.names.len(), 4);
+    // Step 6 is the last of device 0, but device 1 tells its length.
+    assert_eq!(durations(&report), [10.0, 10.0, 10.0, 9.0]);
+    assert_eq!(report.rows.iter().map(|row| row.partial).collect::<Vec<_>>(), [false, false, false, true]);
+}
+
+/// ```text
+///           0    10   20   30   40   50   60   70   80   90   100
+/// stream 1  [gemm     )              [gemm     )
+/// stream 2       [nccl          )
+/// stream 3                 [MemcpyD2H)    [MemcpyD2H     )
+/// part      C---------M---------T----C---------T---------idle-
+/// ```
+#[test]
+fn the_parts_of_a_step_add_up_to_its_duration() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let [one, two, three] = [1, 2, 3].map(|n| b.line("/device:GPU:0", &format!("Stream #{n}(Compute)")));
+    b.event(python, "train", 0, 90).step_num(0);
+    b.event(python, "train", 100, 90).step_num(1);
+    b.event(one, "gemm_f32", 0, 20);
+    b.event(two, "ncclDevKernel_AllReduce_Sum", 10, 30);
+    b.event(three, "MemcpyD2H", 30, 20).memcpy_details("kind_src:device kind_dst:pageable size:4 dest:0 async:1");
+    b.event(one, "gemm_f32", 50, 20);
+    b.event(three, "MemcpyD2H", 60, 30).memcpy_details("kind_src:device kind_dst:pageable size:4 dest:0 async:1");
+    b.event(one, "gemm_f32", 100, 1);
+    let (_, report) = report_of(&b.build(), None);
+    let row = &report.rows[0];
+    assert_eq!(
+        (row.compute_us, row.communication_us, row.transfer_us, row.idle_us, row.busy_us, row.duration_us),
+        (40.0, 20.0, 30.0, 10.0, 90.0, 100.0)
+    );
+}
+
+#[test]
+fn compilation_marks_warm_up() {
+    let trace = annotated_gpu().build();
+    let devices = Devices::new(&trace);
+    let steps = Steps::find(&trace, &devices);
+    let compile = crate::trace::IntervalSet::union_of([Interval::new(Ps(60_000_000), Ps(80_000_000))]);
+    let report = report(&trace, &devices, &steps, &compile, None);
+    let flags: Vec<_> = report.rows.iter().map(|row| (row.warm_up, row.counted)).collect();
+    assert_eq!(flags, [(true, false), (false, true), (false, false)]);
+}
+
+#[test]
+fn the_users_count_wins() {
+    let trace = annotated_gpu().build();
+    // As found: the steps stay.
+    let (_, same) = report_of(&trace, Some(3));
+    assert_eq!((same.timing.step_count_source.as_str(), same.rows.len(), same.warnings.len()), ("user", 3, 0));
+    // Two instead of three: 240 us in two steps, each with 3 ops and 45 us of work.
+    let (_, other) = report_of(&trace, Some(2));
+    assert_eq!((other.timing.num_steps, other.timing.avg_step_time_us), (2, Some(120.0)));
+    assert_eq!((other.timing.kernels_per_step, other.rows.len()), (Some(3.0), 0));
+    assert_eq!(other.occupancy, Some(Occupancy { busy_us: 45.0, idle_us: 75.0 }));
+    let warning = &other.warnings[0];
+    assert!(warning.code == "num_steps_overridden" && warning.message.contains("3 (train annotations)"), "{warning:?}");
+    // Zero is no count.
+    assert_eq!(report_of(&trace, Some(0)).1.warnings[0].code, "num_steps_ignored");
+}
+
+#[test]
+fn unknown_steps_stay_unknown() {
+    let mut b = TraceBuilder::new();
+    let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+    b.event(stream, "k", 0, 10);
+    b.event(stream, "k", 30, 10);
+    let trace = b.build();
+    let (_, report) = report_of(&trace, None);
+    assert_eq!(report.timing.step_count_source, "unknown");
+    assert_eq!((report.timing.num_steps, report.timing.avg_step_time_us, report.occupancy), (0, None, None));
+    assert_eq!(report.timing.total_time_us, 40.0);
+    assert_eq!(report.warnings[0].code, "steps_unknown");
+    let (_, given) = report_of(&trace, Some(4));
+    assert_eq!((given.timing.avg_step_time_us, given.timing.kernels_per_step), (Some(10.0), Some(0.5)));
+}
+
+#[test]
+fn annotations_without_any_device_op_still_give_step_times() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    for step in 0..4 {
+        b.event(python, "train", step * 100, 10).step_num(step);
+    }
+    let (_, report) = report_of(&b.build(), None);
+    assert_eq!((report.timing.avg_step_time_us, report.timing.num_steps), (Some(100.0), 4));
+    assert_eq!((report.rows.len(), report.occupancy, report.timing.kernels_per_step), (0, None, None));
+}
+
+#[test]
+fn hosts_annotate_for_their_own_devices() {
+    let mut b = TraceBuilder::new();
+    for host in 0..2 {
+        let python = b.line(&format!("/host:CPU {host}"), "python");
+        let stream = b.line(&format!("/device:GPU:{host}"), "Stream #1(Compute)");
+        for step in 0..3 {
+            // Host 1 is 1000 us late and reuses the correlation ids of host 0.
+            let at = host * 1000 + step * 100;
+            b.event(python, "train", at, 40).step_num(step);
+            b.event(python, "cuLaunchKernel", at + 5, 5).correlation(step);
+            b.event(stream, "k", at + 20 + step, 30).correlation(step);
+        }
+    }
+    b.trace_mut().hosts = vec!["a".to_owned(), "b".to_owned()];
+    for (plane, host) in b.trace_mut().planes.iter_mut().zip([0, 0, 1, 1]) {
+        plane.host = host;
+    }
+    let (_, report) = report_of(&b.build(), None);
+    assert_eq!(durations(&report), [101.0, 101.0, 30.0]);
+}
