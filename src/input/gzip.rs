@@ -96,7 +96,7 @@ impl GzipDecoder {
     }
 
     /// Inflates the next bytes of the file.
-    pub fn push(&mut self, mut chunk: &[u8], limit: &mut InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) {
+    pub fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) {
         while let Some((&byte, rest)) = chunk.split_first() {
             match self.state {
                 State::Stopped => return,
@@ -227,7 +227,7 @@ impl GzipDecoder {
     }
 
     /// Bytes of the deflate stream; gives how many were its.
-    fn body(&mut self, chunk: &[u8], limit: &mut InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) -> usize {
+    fn body(&mut self, chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) -> usize {
         let (used, outcome) = self.inflater.run(chunk, limit, &mut |block| sink(GzipItem::Data(block)));
         self.offset += used as u64;
         let inflated = self.inflated_bytes + self.inflater.inflated_bytes();

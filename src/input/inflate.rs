@@ -3,6 +3,8 @@
 //! Output is handed on in blocks of [`BLOCK_BYTES`], which stay in the processor's cache for the checksum and the scanner.
 //! Headers, trailers and what lies between them are the containers' business.
 
+use std::cell::Cell;
+
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 /// Size of the blocks that are handed on.
@@ -18,24 +20,26 @@ const UNSUSPICIOUS_BYTES: u64 = 1 << 30;
 /// perhaps 200; deflate cannot exceed 1032.
 const MAX_RATIO: u64 = 400;
 
-/// Stops files that inflate without end: counts what a whole file, with all the layers in it, stored and gave.
-#[derive(Clone, Copy, Debug, Default)]
+/// Stops files that inflate without end: counts what a whole file stored and gave. The layers of a file (gzip in a zip)
+/// share one, hence the cells.
+#[derive(Debug, Default)]
 pub struct InflateLimit {
-    stored_bytes: u64,
-    inflated_bytes: u64,
+    stored_bytes: Cell<u64>,
+    inflated_bytes: Cell<u64>,
 }
 
 impl InflateLimit {
     /// Counts bytes of the file itself.
-    pub fn add_stored(&mut self, bytes: usize) {
-        self.stored_bytes = self.stored_bytes.saturating_add(bytes as u64);
+    pub fn add_stored(&self, bytes: usize) {
+        self.stored_bytes.set(self.stored_bytes.get().saturating_add(bytes as u64));
     }
 
     /// Counts inflated bytes and says whether more are allowed.
-    pub fn allow(&mut self, inflated_bytes: usize) -> bool {
-        self.inflated_bytes = self.inflated_bytes.saturating_add(inflated_bytes as u64);
-        self.inflated_bytes <= MAX_INFLATED_BYTES
-            && (self.inflated_bytes <= UNSUSPICIOUS_BYTES || self.inflated_bytes / MAX_RATIO <= self.stored_bytes)
+    pub fn allow(&self, inflated_bytes: usize) -> bool {
+        let inflated = self.inflated_bytes.get().saturating_add(inflated_bytes as u64);
+        self.inflated_bytes.set(inflated);
+        inflated <= MAX_INFLATED_BYTES
+            && (inflated <= UNSUSPICIOUS_BYTES || inflated / MAX_RATIO <= self.stored_bytes.get())
     }
 
     /// The rule in words.
@@ -87,7 +91,7 @@ impl Inflater {
 
     /// Inflates `input` until it is used up, the stream ends, or nothing more can be done; gives the bytes used and why.
     /// Full blocks go to `sink`, and the last one too unless the stream goes on.
-    pub fn run(&mut self, input: &[u8], limit: &mut InflateLimit, sink: &mut dyn FnMut(&[u8])) -> (usize, Outcome) {
+    pub fn run(&mut self, input: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(&[u8])) -> (usize, Outcome) {
         let mut used = 0;
         loop {
             let free = self.block.get_mut(self.filled..).unwrap_or_default();
@@ -155,16 +159,16 @@ mod tests {
     #[test]
     fn the_limit_lets_large_traces_through_and_stops_bombs() {
         // 5,000,000 events: 2 GB of text from 160 MB.
-        let mut limit = InflateLimit::default();
+        let limit = InflateLimit::default();
         limit.add_stored(160_000_000);
         assert!(limit.allow(2_000_000_000));
         // 10 GB of zeros from 10 MB.
-        let mut limit = InflateLimit::default();
+        let limit = InflateLimit::default();
         limit.add_stored(10_000);
         assert!(limit.allow(1 << 30));
         assert!(!limit.allow(1 << 20));
         // A patient bomb.
-        let mut limit = InflateLimit::default();
+        let limit = InflateLimit::default();
         limit.add_stored(1 << 30);
         assert!(limit.allow(60 << 30));
         assert!(!limit.allow(5 << 30));
@@ -179,7 +183,7 @@ mod tests {
         let mut sizes = Vec::new();
         let mut seen = Vec::new();
         let mut inflater = Inflater::new();
-        let (used, outcome) = inflater.run(&stored, &mut InflateLimit::default(), &mut |block| {
+        let (used, outcome) = inflater.run(&stored, &InflateLimit::default(), &mut |block| {
             sizes.push(block.len());
             seen.extend_from_slice(block);
         });

@@ -8,7 +8,7 @@ use super::*;
 fn inflate(stored: &[u8], chunk: usize) -> (Vec<u8>, Vec<(String, Option<u64>, Option<u64>)>) {
     let mut content = Vec::new();
     let mut warnings = Vec::new();
-    let mut limit = InflateLimit::default();
+    let limit = InflateLimit::default();
     let mut sink = |item: GzipItem<'_>| match item {
         GzipItem::Data(bytes) => content.extend_from_slice(bytes),
         GzipItem::Warning(warning) => {
@@ -19,7 +19,7 @@ fn inflate(stored: &[u8], chunk: usize) -> (Vec<u8>, Vec<(String, Option<u64>, O
     let mut decoder = GzipDecoder::new("a.gz");
     for piece in stored.chunks(chunk) {
         limit.add_stored(piece.len());
-        decoder.push(piece, &mut limit, &mut sink);
+        decoder.push(piece, &limit, &mut sink);
     }
     decoder.finish(&mut sink);
     (content, warnings)
@@ -138,14 +138,14 @@ fn a_damaged_stream_keeps_what_is_before() {
 fn a_bomb_stops_at_the_limit() {
     // Members of 16 MB of zeros in 16 kB: a ratio of 1030.
     let member = gzip(&vec![0u8; 16 << 20]);
-    let mut limit = InflateLimit::default();
+    let limit = InflateLimit::default();
     // As if the first gigabyte, in which any ratio is allowed, were almost through.
     assert!(limit.allow((1 << 30) - (100 << 20)));
     let mut decoder = GzipDecoder::new("bomb.gz");
     let (mut inflated, mut warnings) = (0u64, Vec::new());
     for _ in 0..150 {
         limit.add_stored(member.len());
-        decoder.push(&member, &mut limit, &mut |item| match item {
+        decoder.push(&member, &limit, &mut |item| match item {
             GzipItem::Data(bytes) => inflated += bytes.len() as u64,
             GzipItem::Warning(warning) => warnings.push(warning),
         });
