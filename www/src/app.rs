@@ -1,0 +1,72 @@
+//! The application: the frame around the views, and which view the address names.
+
+use leptos::prelude::*;
+
+use crate::components::drop_zone;
+use crate::components::footer::Footer;
+use crate::components::help::Help;
+use crate::components::rail::Rail;
+use crate::components::run_header::RunHeader;
+use crate::components::tip::{TipView, Tips};
+use crate::components::top::Top;
+use crate::pages::devices::Devices;
+use crate::pages::export::Export;
+use crate::pages::kernels::Kernels;
+use crate::pages::model::Model;
+use crate::pages::overview::Overview;
+use crate::pages::start::Start;
+use crate::pages::steps::Steps;
+use crate::route::{Route, View};
+use crate::state::{Run, State};
+use crate::{browser, keys, theme};
+
+/// The whole page.
+#[component]
+pub fn App() -> impl IntoView {
+    theme::restore();
+    let state = State::new(Route::parse(&browser::hash()));
+    provide_context(state);
+    let tips = Tips::new();
+    provide_context(tips);
+    window_event_listener(leptos::ev::hashchange, move |_| {
+        tips.hide();
+        state.route.set(Route::parse(&browser::hash()));
+    });
+    keys::listen(state);
+    drop_zone::listen(state);
+    let place = Memo::new(move |_| (state.view(), state.run().map(|run| run.id)));
+    let page = move || match place.get() {
+        (View::Start, _) | (_, None) => view! { <Start /> }.into_any(),
+        (view, Some(_)) => {
+            untrack(|| state.run()).map_or_else(|| view! { <Start /> }.into_any(), |run| page(view, run))
+        }
+    };
+    view! {
+        <div class="shell" class:dragging=move || state.dragging.get()>
+            <Top />
+            <Rail />
+            <main id="main" tabindex="-1">
+                {move || state.blocked.get().map(|text| view! { <p class="banner" role="alert">{text}</p> })}
+                {page}
+            </main>
+            <Footer />
+        </div>
+        <Help />
+        <TipView />
+        <div class="notice" role="status" class:shown=move || state.notice.with(Option::is_some)>{move || state.notice.get()}</div>
+    }
+}
+
+/// One view of a run.
+fn page(view: View, run: Run) -> AnyView {
+    let shown = run.clone();
+    let body = match view {
+        View::Overview => view! { <Overview run=run /> }.into_any(),
+        View::Steps => view! { <Steps run=run /> }.into_any(),
+        View::Kernels => view! { <Kernels run=run /> }.into_any(),
+        View::Devices => view! { <Devices run=run /> }.into_any(),
+        View::Model => view! { <Model run=run /> }.into_any(),
+        View::Export | View::Start => view! { <Export run=run /> }.into_any(),
+    };
+    view! { <div class=format!("page {}", view.slug())><RunHeader run=shown />{body}</div> }.into_any()
+}

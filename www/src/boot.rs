@@ -1,0 +1,105 @@
+//! Everything the page will ever need is fetched while it loads: the workers' code and the examples. Nothing is
+//! requested after that, and the footer's counter shows it.
+
+use std::cell::RefCell;
+
+use js_sys::{Array, Promise, Reflect, WebAssembly};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, future_to_promise};
+use web_sys::{Blob, BlobPropertyBag, Response, Url, Worker, WorkerOptions, WorkerType};
+
+use crate::protocol::BUILD_ID;
+
+/// Starts the worker's program with the module that its first message brings.
+const START: &str = "\nself.addEventListener(\"message\", ({ data }) => initSync({ module: data }), { once: true });\n";
+
+/// An example that loads with one click.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// File below the page.
+    pub file: &'static str,
+    /// Name on the button.
+    pub title: &'static str,
+    /// What it is.
+    pub about: &'static str,
+}
+
+/// The examples, all of the project's own making.
+pub const EXAMPLES: [Example; 3] = [
+    Example {
+        file: "examples/tpu-training.trace.json.gz",
+        title: "TPU training",
+        about: "4 devices, collectives, a slow first step",
+    },
+    Example {
+        file: "examples/gpu-training.xplane.pb.gz",
+        title: "GPU training",
+        about: "2 devices, copies from the host, idle gaps",
+    },
+    Example {
+        file: "examples/cpu-mlp.xplane.pb.gz",
+        title: "CPU, real capture",
+        about: "a small model, captured with JAX",
+    },
+];
+
+thread_local! {
+    /// Resolves to the workers' code: the address of its script, and its compiled module.
+    static CODE: Promise = future_to_promise(fetch_code());
+    static KEPT: RefCell<Vec<(&'static str, Promise)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Fetches everything; returns once it is there (or cannot be had).
+pub async fn prefetch() {
+    let code = CODE.with(Promise::clone);
+    let examples: Vec<Promise> = EXAMPLES.iter().map(|example| example_promise(example.file)).collect();
+    for promise in [code].into_iter().chain(examples) {
+        // Whoever needs it learns of the failure.
+        let _ = JsFuture::from(promise).await;
+    }
+}
+
+/// A new worker. It hears nothing before its first message arrives.
+pub async fn worker() -> Result<Worker, JsValue> {
+    let code = Array::from(&JsFuture::from(CODE.with(Promise::clone)).await?);
+    let options = WorkerOptions::new();
+    options.set_type(WorkerType::Module);
+    let worker = Worker::new_with_options(&code.get(0).as_string().unwrap_or_default(), &options)?;
+    worker.post_message(&code.get(1))?;
+    Ok(worker)
+}
+
+/// The bytes of an example.
+pub async fn example(file: &'static str) -> Result<Blob, JsValue> {
+    Ok(JsFuture::from(example_promise(file)).await?.unchecked_into())
+}
+
+fn example_promise(file: &'static str) -> Promise {
+    KEPT.with_borrow_mut(|kept| {
+        if let Some((_, promise)) = kept.iter().find(|(name, _)| *name == file) {
+            return promise.clone();
+        }
+        let promise = future_to_promise(async move { JsFuture::from(get(file).await?.blob()?).await });
+        kept.push((file, promise.clone()));
+        promise
+    })
+}
+
+async fn fetch_code() -> Result<JsValue, JsValue> {
+    // Without the build in their addresses, a browser could take those of an earlier build from its cache.
+    let script = get(&format!("worker.js?build={BUILD_ID}")).await?;
+    let script = JsFuture::from(script.text()?).await?;
+    let module = get(&format!("worker_bg.wasm?build={BUILD_ID}")).await?;
+    let module = JsFuture::from(WebAssembly::compile(&JsFuture::from(module.array_buffer()?).await?)).await?;
+    let kind = BlobPropertyBag::new();
+    kind.set_type("text/javascript");
+    let parts = Array::of2(&script, &JsValue::from_str(START));
+    let script = Blob::new_with_str_sequence_and_options(&parts, &kind)?;
+    Ok(Array::of2(&Url::create_object_url_with_blob(&script)?.into(), &module).into())
+}
+
+async fn get(address: &str) -> Result<Response, JsValue> {
+    let window = web_sys::window().ok_or(JsValue::NULL)?;
+    let response: Response = JsFuture::from(window.fetch_with_str(address)).await?.unchecked_into();
+    if response.ok() { Ok(response) } else { Err(Reflect::get(&response, &"statusText".into())?) }
+}

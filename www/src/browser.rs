@@ -1,0 +1,113 @@
+//! The few things the page asks of the browser: addresses, downloads, the clipboard, what it remembers.
+
+use js_sys::Array;
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, HtmlElement, Storage, Url};
+
+use crate::route::Route;
+use crate::state::State;
+
+/// The address behind the page's own.
+pub fn hash() -> String {
+    window().location().hash().unwrap_or_default()
+}
+
+/// Goes to an address, as a link would.
+pub fn go(route: &Route) {
+    // The address of this page with another fragment is always allowed.
+    let _ = window().location().set_hash(&route.href());
+}
+
+/// Changes the address without a step in the history.
+pub fn replace(route: &Route) {
+    if let Ok(history) = window().history() {
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&route.href()));
+    }
+}
+
+/// Saves a text as a file.
+pub fn download(name: &str, kind: &str, text: &str) {
+    // Fails only where the browser has no room left; it says so itself.
+    let _ = try_download(name, kind, text);
+}
+
+fn try_download(name: &str, kind: &str, text: &str) -> Result<(), JsValue> {
+    let options = BlobPropertyBag::new();
+    options.set_type(kind);
+    let blob = Blob::new_with_str_sequence_and_options(&Array::of1(&text.into()), &options)?;
+    let address = Url::create_object_url_with_blob(&blob)?;
+    let link: HtmlAnchorElement = document().create_element("a")?.unchecked_into();
+    link.set_href(&address);
+    link.set_download(name);
+    link.click();
+    // The browser still reads from the address after the click.
+    set_timeout(move || drop(Url::revoke_object_url(&address)), std::time::Duration::from_secs(60));
+    Ok(())
+}
+
+/// A file name made of a run's: letters, digits, `-`, `_` and `.`, of bounded length.
+pub fn file_stem(name: &str) -> String {
+    let last = name.rsplit('/').find(|part| !part.is_empty()).unwrap_or("profile");
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let stem: String = last.chars().take(80).map(safe).collect();
+    let stem = stem.trim_matches(['.', '-']);
+    if stem.is_empty() { "profile".to_owned() } else { stem.to_owned() }
+}
+
+/// Copies a text and says so.
+pub fn copy(state: State, text: String, what: &'static str) {
+    let promise = window().navigator().clipboard().write_text(&text);
+    wasm_bindgen_futures::spawn_local(async move {
+        let outcome = JsFuture::from(promise).await;
+        state.say(match outcome {
+            Ok(_) => format!("{what} copied."),
+            Err(_) => "The browser did not allow copying. Download the file instead.".to_owned(),
+        });
+    });
+}
+
+/// Something remembered from an earlier visit.
+pub fn remembered(key: &str) -> Option<String> {
+    storage()?.get_item(key).ok()?
+}
+
+/// Remembers something; a private window may refuse, which harms nothing.
+pub fn remember(key: &str, value: &str) {
+    if let Some(storage) = storage() {
+        let _ = storage.set_item(key, value);
+    }
+}
+
+fn storage() -> Option<Storage> {
+    window().local_storage().ok()?
+}
+
+/// Tells the world (and the tests) that the page has everything it will ever fetch.
+pub fn mark_ready() {
+    if let Some(body) = document().body() {
+        // Fails only for a malformed attribute name.
+        let _ = body.set_attribute("data-ready", "");
+    }
+}
+
+/// Moves the keyboard's focus to the first element that matches.
+pub fn focus(selector: &str) {
+    if let Ok(Some(element)) = document().query_selector(selector) {
+        let _ = element.unchecked_into::<HtmlElement>().focus();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_stem;
+
+    #[test]
+    fn names_of_downloads_are_harmless() {
+        assert_eq!(file_stem("plugins/profile/run-a"), "run-a");
+        assert_eq!(file_stem("<img onerror=x>"), "img-onerror-x");
+        assert_eq!(file_stem("../.."), "profile");
+        assert_eq!(file_stem(&"x".repeat(1 << 20)).len(), 80);
+    }
+}

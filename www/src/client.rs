@@ -1,0 +1,267 @@
+//! Starts the workers of a load and turns what they say into signals.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crossprof::metrics::Settings;
+use futures_channel::oneshot;
+use js_sys::Array;
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use web_sys::{ErrorEvent, MessageChannel, MessageEvent, Worker};
+
+use crate::protocol::{BUILD_ID, FileDone, FileEntry, News, Order};
+use crate::route::{Route, View};
+use crate::state::{FileRow, Load, Phase, Report, Run, State};
+use crate::{boot, browser, wire};
+
+const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
+const CRASHED: &str = "The analysis stopped: the tab ran out of memory, or this profile hits a fault of crossprof. \
+    Close other runs and try again, or use the command line: crossprof analyze FILE.";
+const NO_WORKER: &str = "The analysis could not be started: the page's own files could not be read. Reload the page.";
+
+/// A file to load: its path, its bytes.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Path as dropped.
+    pub path: String,
+    /// The bytes, by reference: only a worker reads them.
+    pub blob: web_sys::Blob,
+}
+
+/// The workers of one load.
+struct Pair {
+    inflate: Worker,
+    scan: Worker,
+    _heard: Vec<Listener>,
+}
+
+/// Kept as long as its worker.
+struct Listener {
+    _on_message: Closure<dyn FnMut(MessageEvent)>,
+    _on_error: Closure<dyn FnMut(ErrorEvent)>,
+}
+
+thread_local! {
+    static PAIRS: RefCell<BTreeMap<u32, Pair>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Loads files that belong together; runs appear in the state as they are understood.
+pub fn load(state: State, sources: Vec<Source>) {
+    let entries: Vec<FileEntry> = sources
+        .iter()
+        .map(|source| FileEntry { path: source.path.clone(), size_bytes: source.blob.size() as u64 })
+        .collect();
+    let rows = entries
+        .iter()
+        .map(|entry| FileRow { path: entry.path.clone(), size_bytes: entry.size_bytes, ..FileRow::default() })
+        .collect();
+    let id = add(state, rows, true);
+    let blobs: Array = sources.into_iter().map(|source| JsValue::from(source.blob)).collect();
+    wasm_bindgen_futures::spawn_local(async move {
+        if start(state, id, entries, blobs).await.is_err() {
+            fail(state, id, None, NO_WORKER);
+        }
+    });
+}
+
+/// Adds a load to the list; rows of files that are not read come with `busy` false.
+pub fn add(state: State, rows: Vec<FileRow>, busy: bool) -> u32 {
+    let id = state.loads.with_untracked(|loads| loads.iter().map(|load| load.id).max().unwrap_or(0) + 1);
+    let load = Load { id, files: RwSignal::new(rows), busy: RwSignal::new(busy) };
+    state.loads.update(|loads| loads.push(load));
+    id
+}
+
+/// Ends a load: its workers stop at once, whatever they do. Runs that are done stay, but cannot be analysed again.
+pub fn cancel(state: State, id: u32) {
+    stop(id);
+    let Some(load) = state.load(id) else { return };
+    load.busy.set(false);
+    load.files.update(|files| {
+        for file in files {
+            if matches!(file.phase, Phase::Waiting | Phase::Reading | Phase::Analysing) {
+                file.phase = Phase::Cancelled;
+            }
+        }
+    });
+}
+
+/// Takes a run away and, with the last run of its load, the workers and their memory.
+pub fn close(state: State, run: &Run) {
+    state.runs.update(|runs| runs.retain(|other| other.id != run.id));
+    if !state.runs.with_untracked(|runs| runs.iter().any(|other| other.load == run.load)) {
+        stop(run.load);
+        state.loads.update(|loads| loads.retain(|load| load.id != run.load));
+    }
+    browser::go(&Route::default());
+}
+
+/// Takes a load that has ended off the list.
+pub fn forget(state: State, id: u32) {
+    stop(id);
+    state.loads.update(|loads| loads.retain(|load| load.id != id));
+}
+
+/// Asks for a run's numbers under other settings.
+pub fn analyse(run: &Run, settings: Settings) {
+    run.settings.set(settings.clone());
+    send(run.load, &Order::Report { run: run.index, settings });
+}
+
+/// Asks a run's worker for the JSON Schema, which then downloads.
+pub fn schema(run: &Run) {
+    send(run.load, &Order::Schema);
+}
+
+fn send(load: u32, order: &Order) {
+    PAIRS.with_borrow(|pairs| {
+        if let Some(pair) = pairs.get(&load) {
+            // A worker that is gone was cancelled.
+            let _ = pair.scan.post_message(&wire::pack(order, &[]));
+        }
+    });
+}
+
+fn stop(load: u32) {
+    if let Some(pair) = PAIRS.with_borrow_mut(|pairs| pairs.remove(&load)) {
+        pair.inflate.terminate();
+        pair.scan.terminate();
+    }
+}
+
+async fn start(state: State, id: u32, entries: Vec<FileEntry>, blobs: Array) -> Result<(), JsValue> {
+    let (inflate, first) = employ(state, id).await?;
+    let (scan, second) = employ(state, id).await?;
+    if !state.load(id).is_some_and(|load| load.busy.get_untracked()) {
+        inflate.terminate();
+        scan.terminate();
+        return Ok(());
+    }
+    let channel = MessageChannel::new()?;
+    let (to_scan, to_inflate) = (JsValue::from(channel.port1()), JsValue::from(channel.port2()));
+    let order = wire::pack(&Order::Scan(entries.clone()), std::slice::from_ref(&to_inflate));
+    scan.post_message_with_transfer(&order, &Array::of1(&to_inflate))?;
+    let order = wire::pack(&Order::Unpack(entries), &[to_scan.clone(), blobs.into()]);
+    inflate.post_message_with_transfer(&order, &Array::of1(&to_scan))?;
+    PAIRS.with_borrow_mut(|pairs| pairs.insert(id, Pair { inflate, scan, _heard: vec![first, second] }));
+    Ok(())
+}
+
+/// Starts a worker and waits for its first message: what is sent before that is lost.
+async fn employ(state: State, load: u32) -> Result<(Worker, Listener), JsValue> {
+    let worker = boot::worker().await?;
+    let (sender, ready) = oneshot::channel();
+    let sender = Rc::new(RefCell::new(Some(sender)));
+    let failed = sender.clone();
+    let on_message =
+        Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| match wire::unpack(event.data()) {
+            Some((News::Ready { build }, _)) => {
+                if build != BUILD_ID {
+                    state.blocked.set(Some(STALE.to_owned()));
+                } else if let Some(sender) = sender.borrow_mut().take() {
+                    let _ = sender.send(());
+                }
+            }
+            Some((news, _)) => hear(state, load, news),
+            None => {}
+        });
+    let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| {
+        // Wakes whoever still waits for the first message.
+        failed.borrow_mut().take();
+        fail(state, load, None, CRASHED);
+    });
+    worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+    worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+    let listener = Listener { _on_message: on_message, _on_error: on_error };
+    ready.await.map_err(|_| JsValue::NULL)?;
+    Ok((worker, listener))
+}
+
+fn hear(state: State, load: u32, news: News) {
+    match news {
+        News::Ready { .. } => {}
+        News::Read { file, bytes } => state.update_file(load, file, |row| {
+            row.read_bytes = bytes;
+            if row.phase == Phase::Waiting {
+                row.phase = Phase::Reading;
+            }
+        }),
+        News::Scanned { file, events } => state.update_file(load, file, |row| row.events = events),
+        News::FileDone(done) => file_done(state, load, done),
+        News::Runs(runs) => {
+            if runs == 0 {
+                end(state, load);
+            }
+        }
+        News::Report { run, json, last } => report(state, load, run, json, last),
+        News::Schema(text) => browser::download("crossprof.schema.json", "application/schema+json", &text),
+        News::Failed { file, message } => fail(state, load, file, &message),
+    }
+}
+
+fn file_done(state: State, load: u32, done: FileDone) {
+    state.update_file(load, done.file, |row| {
+        row.events = done.events;
+        row.format = done.format;
+        row.warnings = done.warnings;
+        row.phase = match (done.error, done.skipped) {
+            (Some(error), _) => Phase::Failed(error),
+            (None, Some(reason)) => Phase::Skipped(reason),
+            (None, None) => Phase::Analysing,
+        };
+    });
+}
+
+fn report(state: State, load: u32, index: u32, json: String, last: bool) {
+    let profile = match serde_json::from_str(&json) {
+        Ok(profile) => profile,
+        Err(_) => return fail(state, load, None, CRASHED),
+    };
+    let report = Arc::new(Report { profile, json });
+    if let Some(run) = state.find_run(load, index) {
+        run.report.set(report);
+        return;
+    }
+    let id = state.runs.with_untracked(|runs| runs.iter().map(|run| run.id).max().unwrap_or(0) + 1);
+    let run = Run { id, load, index, report: RwSignal::new(report), settings: RwSignal::new(Settings::default()) };
+    state.runs.update(|runs| runs.push(run));
+    if last {
+        end(state, load);
+    }
+    if index == 0 && state.route.with_untracked(|route| route.view == View::Start) {
+        browser::go(&Route::of(View::Overview, id));
+    }
+}
+
+/// A load has ended well.
+fn end(state: State, load: u32) {
+    let Some(load) = state.load(load) else { return };
+    load.busy.set(false);
+    load.files.update(|files| {
+        for file in files {
+            if file.phase == Phase::Analysing {
+                file.phase = Phase::Read;
+            }
+        }
+    });
+}
+
+/// A load, or one file of it, has failed.
+fn fail(state: State, id: u32, file: Option<u32>, message: &str) {
+    let Some(load) = state.load(id) else { return };
+    if file.is_none() {
+        stop(id);
+        load.busy.set(false);
+    }
+    load.files.update(|files| {
+        for (index, row) in files.iter_mut().enumerate() {
+            let meant = file.is_none_or(|file| file as usize == index);
+            if meant && !matches!(row.phase, Phase::Failed(_) | Phase::Skipped(_) | Phase::Read) {
+                row.phase = Phase::Failed(message.to_owned());
+            }
+        }
+    });
+}

@@ -1,0 +1,104 @@
+//! Where profiles come in: dropped anywhere on the page, or picked.
+
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use web_sys::{DragEvent, HtmlInputElement};
+
+use crate::client::{self, Source};
+use crate::route::Route;
+use crate::state::{FileRow, Phase, State};
+use crate::{boot, browser, files};
+
+/// Loads whatever was dropped or picked, and shows how far it is.
+pub fn open(state: State, sources: Vec<Source>) {
+    browser::go(&Route::default());
+    if sources.is_empty() {
+        let reason = "This holds no file. Drop a profile, or the folder that JAX wrote it to.".to_owned();
+        client::add(
+            state,
+            vec![FileRow { path: "Nothing to read".into(), phase: Phase::Failed(reason), ..FileRow::default() }],
+            false,
+        );
+        return;
+    }
+    let sizes: Vec<(String, u64)> =
+        sources.iter().map(|source| (source.path.clone(), source.blob.size() as u64)).collect();
+    for group in files::groups(&sizes) {
+        client::load(state, group.into_iter().filter_map(|index| sources.get(index).cloned()).collect());
+    }
+}
+
+/// Loads an example.
+pub fn open_example(state: State, file: &'static str) {
+    wasm_bindgen_futures::spawn_local(async move {
+        match boot::example(file).await {
+            Ok(blob) => open(state, vec![Source { path: file.rsplit('/').next().unwrap_or(file).to_owned(), blob }]),
+            Err(_) => state.say("This example could not be read. Reload the page.".to_owned()),
+        }
+    });
+}
+
+/// Lets files be dropped anywhere on the page.
+pub fn listen(state: State) {
+    let over = move |event: DragEvent| {
+        event.prevent_default();
+        if let Some(transfer) = event.data_transfer() {
+            transfer.set_drop_effect("copy");
+        }
+        state.dragging.set(true);
+    };
+    let leave = move |event: DragEvent| {
+        // Leaving the window, not one element for another.
+        if event.related_target().is_none() {
+            state.dragging.set(false);
+        }
+    };
+    let drop = move |event: DragEvent| {
+        event.prevent_default();
+        state.dragging.set(false);
+        let entries = event.data_transfer().map(|transfer| files::entries(&transfer)).unwrap_or_default();
+        wasm_bindgen_futures::spawn_local(async move { open(state, files::walk(entries).await) });
+    };
+    on_window("dragover", over);
+    on_window("dragleave", leave);
+    on_window("drop", drop);
+}
+
+fn on_window(name: &str, handler: impl FnMut(DragEvent) + 'static) {
+    let closure = Closure::<dyn FnMut(DragEvent)>::new(handler);
+    // The window takes any listener.
+    let _ = window().add_event_listener_with_callback(name, closure.as_ref().unchecked_ref());
+    closure.forget();
+}
+
+/// The zone on the start page, with the two pickers.
+#[component]
+pub fn DropZone() -> impl IntoView {
+    let state = State::get();
+    let folder = NodeRef::<leptos::html::Input>::new();
+    // No attribute of this name exists in HTML proper, but every browser knows it.
+    Effect::new(move |_| {
+        if let Some(input) = folder.get() {
+            let _ = input.set_attribute("webkitdirectory", "");
+        }
+    });
+    let picked = move |event: web_sys::Event| {
+        let Some(input) = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) else { return };
+        let sources = input.files().map(|list| files::picked(&list)).unwrap_or_default();
+        // The same file can be picked again.
+        input.set_value("");
+        if !sources.is_empty() {
+            open(state, sources);
+        }
+    };
+    view! {
+        <section class="drop-zone" class:dragging=move || state.dragging.get() id="drop">
+            <p class="drop-lead">"Drop a profile, an archive or a whole profile folder here"</p>
+            <p class="quiet">"*.xplane.pb, *.trace.json.gz, perfetto_trace.json.gz, zip, tar.gz, unified profile JSON; several at once"</p>
+            <p class="pickers">
+                <label class="button primary">"Choose files"<input class="visually-hidden" id="pick-files" type="file" multiple on:change=picked /></label>
+                <label class="button">"Choose a folder"<input class="visually-hidden" id="pick-folder" type="file" multiple node_ref=folder on:change=picked /></label>
+            </p>
+        </section>
+    }
+}

@@ -1,0 +1,52 @@
+//! The footer: version, build, and the proof that nothing leaves the tab.
+
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use web_sys::{PerformanceObserver, PerformanceObserverEntryList, PerformanceObserverInit};
+
+use crate::protocol::BUILD_ID;
+use crate::{boot, browser};
+
+/// The footer. Its counter starts when everything that belongs to the page is there.
+#[component]
+pub fn Footer() -> impl IntoView {
+    let requests = RwSignal::new(None::<u32>);
+    wasm_bindgen_futures::spawn_local(async move {
+        boot::prefetch().await;
+        // Entries of what was fetched until now are delivered in a task of their own.
+        set_timeout(move || requests.set(Some(0)), std::time::Duration::from_millis(50));
+        observe(requests);
+    });
+    let text = move || match requests.get() {
+        None => "loading".to_owned(),
+        Some(1) => "1 request since load".to_owned(),
+        Some(count) => format!("{count} requests since load"),
+    };
+    view! {
+        <footer class="footer" class:ready=move || requests.get().is_some()>
+            <span>"crossprof "{env!("CARGO_PKG_VERSION")}</span>
+            <span>"build "<code>{BUILD_ID}</code></span>
+            <span class="requests" class:alarm=move || requests.get().is_some_and(|count| count > 0)
+                title="Counted by this page's PerformanceObserver. Your browser's network panel shows the same.">{text}</span>
+        </footer>
+    }
+}
+
+/// Counts what is requested from now on.
+fn observe(requests: RwSignal<Option<u32>>) {
+    let callback =
+        Closure::<dyn FnMut(PerformanceObserverEntryList)>::new(move |list: PerformanceObserverEntryList| {
+            let sent = |entry: &JsValue| {
+                let address = js_sys::Reflect::get(entry, &"name".into()).ok().and_then(|name| name.as_string());
+                address.is_none_or(|address| !address.starts_with("blob:") && !address.starts_with("data:"))
+            };
+            let more = list.get_entries().iter().filter(sent).count() as u32;
+            requests.update(|count| *count = Some(count.unwrap_or(0) + more));
+        });
+    if let Ok(observer) = PerformanceObserver::new(callback.as_ref().unchecked_ref()) {
+        let kinds = js_sys::Array::of1(&"resource".into());
+        observer.observe(&PerformanceObserverInit::new(&kinds));
+    }
+    callback.forget();
+    browser::mark_ready();
+}

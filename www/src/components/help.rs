@@ -1,0 +1,40 @@
+//! The help: every key.
+
+use leptos::prelude::*;
+
+use crate::state::State;
+
+const KEYS: [(&str, &str); 8] = [
+    ("1 … 6", "views of the run"),
+    ("[  ]", "previous and next run"),
+    ("/", "filter the table"),
+    ("Esc", "clear the filter, close this"),
+    ("D", "light or dark"),
+    ("O", "open a profile"),
+    ("← → ↑ ↓", "walk through a chart or table that has the focus"),
+    ("?", "this help"),
+];
+
+/// The dialog.
+#[component]
+pub fn Help() -> impl IntoView {
+    let state = State::get();
+    let close = move |_| state.help.set(false);
+    let rows = || KEYS.iter().map(|(key, what)| view! { <dt><kbd>{*key}</kbd></dt><dd>{*what}</dd> }).collect_view();
+    Effect::new(move |_| {
+        if state.help.get() {
+            request_animation_frame(|| crate::browser::focus("#help .plain"));
+        }
+    });
+    view! {
+        <Show when=move || state.help.get()>
+            <div class="curtain" on:click=close>
+                <section id="help" class="dialog" role="dialog" aria-modal="true" aria-label="Keys" on:click=|event| event.stop_propagation()>
+                    <header><h2>"Keys"</h2><span class="spring"></span><button class="plain" on:click=close>"Close"</button></header>
+                    <dl class="keys">{rows}</dl>
+                    <p class="quiet">"Point at, or tab to, any headline or column heading: it says what the number is. Times in cards have three digits; pointing at them shows all."</p>
+                </section>
+            </div>
+        </Show>
+    }
+}

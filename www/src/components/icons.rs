@@ -1,0 +1,37 @@
+//! Line drawings, 16 by 16, in the colour of the text around them.
+
+use leptos::prelude::*;
+
+use crate::route::View;
+
+/// The icon of a view.
+#[component]
+pub fn ViewIcon(
+    /// Which.
+    of: View,
+) -> impl IntoView {
+    let path = match of {
+        View::Start => "M8 2v8M5 7l3 3 3-3M2.5 11v2.5h11V11",
+        View::Overview => "M2.5 2.5h4.5v6h-4.5zM9 2.5h4.5v3H9zM9 7.5h4.5v6H9zM2.5 10.5h4.5v3h-4.5z",
+        View::Steps => "M2.5 13.5v-4M6.2 13.5v-8M9.9 13.5v-6M13.5 13.5v-11",
+        View::Kernels => "M2.5 3.5h11M2.5 8h7.5M2.5 12.5h4",
+        View::Devices => {
+            "M4 4h8v8H4zM6.5 1.5V4M9.5 1.5V4M6.5 12v2.5M9.5 12v2.5M1.5 6.5H4M1.5 9.5H4M12 6.5h2.5M12 9.5h2.5"
+        }
+        View::Model => "M8 2l5.5 3v6L8 14l-5.5-3V5zM2.5 5L8 8l5.5-3M8 8v6",
+        View::Export => "M8 10V2M5 5l3-3 3 3M2.5 9.5v4h11v-4",
+    };
+    view! { <Line path=path /> }
+}
+
+/// A drawing of one path.
+#[component]
+pub fn Line(
+    /// The path.
+    path: &'static str,
+) -> impl IntoView {
+    view! {
+        <svg class="icon" width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.4"
+            stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=path /></svg>
+    }
+}

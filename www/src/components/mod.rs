@@ -1,0 +1,16 @@
+//! The parts that pages are made of. Each is a skin over pure values.
+
+pub mod bars;
+pub mod card;
+pub mod drop_zone;
+pub mod footer;
+pub mod help;
+pub mod icons;
+pub mod loads;
+pub mod rail;
+pub mod run_header;
+pub mod step_chart;
+pub mod table;
+pub mod tip;
+pub mod top;
+pub mod warnings;

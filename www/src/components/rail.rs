@@ -1,0 +1,65 @@
+//! The left rail: runs, and below them the views of the chosen one. A bar at the bottom on narrow screens.
+
+use leptos::prelude::*;
+
+use super::icons::ViewIcon;
+use super::tip::Name;
+use crate::route::{Route, View};
+use crate::state::{Run, State};
+
+/// The rail.
+#[component]
+pub fn Rail() -> impl IntoView {
+    let state = State::get();
+    let runs = move || state.runs.get();
+    let current = Memo::new(move |_| state.run().map(|run| run.id));
+    let views = move || {
+        let run = current.get();
+        let items = View::OF_A_RUN.into_iter().enumerate().map(|(index, of)| {
+            let here = move || state.view() == of;
+            match run {
+                Some(run) => view! {
+                    <li><a class="view-link" href=Route::of(of, run).href() aria-current=move || here().then_some("page")>
+                        <ViewIcon of=of /><span>{of.title()}</span><kbd aria-hidden="true">{index + 1}</kbd>
+                    </a></li>
+                }.into_any(),
+                None => view! { <li><span class="view-link off" aria-disabled="true"><ViewIcon of=of /><span>{of.title()}</span></span></li> }.into_any(),
+            }
+        });
+        items.collect_view()
+    };
+    let start_here = move || state.view() == View::Start;
+    view! {
+        <nav class="rail" aria-label="Runs and views">
+            <h2 class="rail-title">"Runs"</h2>
+            <ul class="runs">
+                <For each=runs key=|run| run.id let:run><RunLink run=run current=current /></For>
+            </ul>
+            <a class="view-link open-link" href="#/start" aria-current=move || start_here().then_some("page")>
+                <ViewIcon of=View::Start /><span>"Open a profile"</span>
+            </a>
+            <h2 class="rail-title">"Views"</h2>
+            <ul class="views">{views}</ul>
+        </nav>
+    }
+}
+
+#[component]
+fn RunLink(run: Run, current: Memo<Option<u32>>) -> impl IntoView {
+    let state = State::get();
+    let id = run.id;
+    let href = move || {
+        let of = state.route.with(|route| route.view);
+        Route::of(if of == View::Start { View::Overview } else { of }, id).href()
+    };
+    let here = move || current.get() == Some(id) && state.view() != View::Start;
+    view! {
+        <li><a class="run-link" href=href aria-current=move || here().then_some("true")>
+            <i class=format!("dot run-{}", (id - 1) % 8)></i>
+            {move || { let report = run.report.get(); view! {
+                <Name text=report.name().to_owned() width=18 />
+                <span class="platform">{report.profile.metadata.platform.clone()}" × "{report.profile.metadata.num_devices}</span>
+            } }}
+        </a></li>
+    }
+}

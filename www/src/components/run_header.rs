@@ -1,0 +1,78 @@
+//! The line above every view of a run: what it is, from where, and whether it is whole.
+
+use crossprof::format;
+use crossprof::warning::Severity;
+use leptos::prelude::*;
+
+use super::tip::Name;
+use crate::client;
+use crate::protocol::{format_name, total_bytes};
+use crate::state::{Run, State};
+
+/// The header of a run.
+#[component]
+pub fn RunHeader(
+    /// The run.
+    run: Run,
+) -> impl IntoView {
+    let state = State::get();
+    let report = run.report;
+    let facts = move || {
+        let report = report.get();
+        let profile = &report.profile;
+        let metadata = &profile.metadata;
+        let devices =
+            if metadata.num_devices == 1 { "1 device".to_owned() } else { format!("{} devices", metadata.num_devices) };
+        let mut facts = vec![format!("{}, {devices}", metadata.device_type)];
+        if let Some(hosts) = metadata.num_hosts.filter(|hosts| *hosts > 1) {
+            facts.push(format!("{hosts} hosts"));
+        }
+        if let Some(duration) = metadata.capture_duration_us {
+            facts.push(format!("{} captured", format::time_us(duration)));
+        }
+        if let Some(events) = metadata.num_events {
+            facts.push(format!("{} events", format::count(events)));
+        }
+        if let Some(file) = profile.provenance.first() {
+            let more = profile.provenance.len() - 1;
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            facts.push(format!(
+                "read from {}{more}, {}",
+                format_name(&file.format),
+                format::bytes(total_bytes(&profile.provenance))
+            ));
+        }
+        facts.into_iter().map(|fact| view! { <li>{format::printable(&format::shorten(&fact, 80))}</li> }).collect_view()
+    };
+    let alerts = move || {
+        let report = report.get();
+        let warnings = report.profile.warnings.iter();
+        let worst = warnings.clone().map(|warning| warning.severity).max()?;
+        let count = warnings.filter(|warning| warning.severity > Severity::Note).count();
+        if worst == Severity::Note {
+            return None;
+        }
+        let class = if worst == Severity::Damage { "bad" } else { "warning" };
+        let text = if count == 1 { "1 warning".to_owned() } else { format!("{count} warnings") };
+        Some(view! { <a class=format!("badge {class}") href="#warnings" on:click=show_warnings>{text}</a> })
+    };
+    let closing = run.clone();
+    view! {
+        <header class="run-header">
+            <h1>{move || view! { <Name text=report.get().name().to_owned() width=48 /> }}</h1>
+            <span class="platform-badge">{move || report.get().profile.metadata.platform.clone()}</span>
+            {alerts}
+            <span class="spring"></span>
+            <button class="plain" title="Close this run and free its memory" on:click=move |_| client::close(state, &closing)>"Close run"</button>
+            <ul class="facts">{facts}</ul>
+        </header>
+    }
+}
+
+/// Scrolls to the warnings; the address stays, for it names the view.
+fn show_warnings(event: web_sys::MouseEvent) {
+    event.prevent_default();
+    if let Some(element) = document().get_element_by_id("warnings") {
+        element.scroll_into_view();
+    }
+}

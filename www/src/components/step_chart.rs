@@ -1,0 +1,151 @@
+//! Step by step: each step a column of its parts. Partial and warm-up steps are marked below the axis.
+
+use std::sync::Arc;
+
+use crossprof::format;
+use crossprof::report::Step;
+use leptos::html;
+use leptos::prelude::*;
+use web_sys::{KeyboardEvent, PointerEvent};
+
+use crate::plot::stack;
+use crate::plot::ticks::{Axis, axis};
+use crate::state::Report;
+
+/// The parts of a step, lowest first: name, colour class, size.
+type Part = (&'static str, &'static str, fn(&Step) -> f64);
+
+const PARTS: [Part; 4] = [
+    ("Compute", "compute", |step| step.compute_us),
+    ("Communication", "communication", |step| step.communication_us),
+    ("Transfers", "transfer", |step| step.transfer_us),
+    ("Idle", "idle", |step| step.idle_us),
+];
+
+/// The chart of a run's steps.
+#[component]
+pub fn StepChart(
+    /// The run.
+    report: Arc<Report>,
+) -> impl IntoView {
+    let steps: Arc<[Step]> = report.profile.steps.clone().into();
+    if steps.is_empty() {
+        let reason = crate::headline::why_missing(&report.profile, "steps");
+        let reason = reason.or_else(|| crate::headline::why_missing(&report.profile, "step_timing.avg_step_time_us"));
+        let reason = reason.unwrap_or("This profile lists no single steps.").to_owned();
+        return view! { <p class="empty">{reason}</p> }.into_any();
+    }
+    let chosen = RwSignal::new(None::<usize>);
+    let plot = NodeRef::<html::Div>::new();
+    let count = steps.len();
+    let columns: Vec<Vec<f64>> = steps.iter().map(|step| PARTS.iter().map(|part| (part.2)(step)).collect()).collect();
+    let largest = steps.iter().map(|step| step.duration_us).fold(0.0, f64::max);
+    let Axis { max, ticks } = axis(largest, 4);
+    let paths = stack::paths(&columns, PARTS.len(), max);
+    let drawn = PARTS
+        .iter()
+        .zip(paths)
+        .map(|(part, path)| view! { <path class=format!("part {}", part.1) d=path /> })
+        .collect_view();
+    let lines = ticks
+        .iter()
+        .map(|tick| {
+            let y = stack::y_of(*tick, max);
+            view! { <line class="grid" x1="0" x2=count.to_string() y1=y.to_string() y2=y.to_string() /> }
+        })
+        .collect_view();
+    let labels = ticks
+        .iter()
+        .map(|tick| {
+            let top = format!("{:.2}%", stack::y_of(*tick, max));
+            view! { <span style:top=top>{format::time_us(*tick)}</span> }
+        })
+        .collect_view();
+    let on_move = move |event: PointerEvent| {
+        if let Some(element) = plot.get_untracked() {
+            let place = element.get_bounding_client_rect();
+            chosen.set(stack::column_at(f64::from(event.client_x()) - place.left(), place.width(), count));
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        let last = count - 1;
+        let next = match (event.key().as_str(), chosen.get_untracked()) {
+            ("ArrowRight", Some(step)) => (step + 1).min(last),
+            ("ArrowLeft", Some(step)) => step.saturating_sub(1),
+            ("ArrowRight" | "Home", _) => 0,
+            ("ArrowLeft" | "End", _) => last,
+            _ => return,
+        };
+        event.prevent_default();
+        chosen.set(Some(next));
+    };
+    let marks = marks(&steps);
+    let (said, listed) = (steps.clone(), steps.clone());
+    let sentence = move || match chosen.get().and_then(|index| said.get(index)) {
+        Some(step) => describe(step),
+        None => summary(&listed),
+    };
+    let marker = move || {
+        chosen.get().map(|index| view! { <rect class="chosen" x=index.to_string() y="0" width="1" height="100" /> })
+    };
+    let legend =
+        PARTS.iter().map(|part| view! { <li><i class=format!("swatch {}", part.1)></i>{part.0}</li> }).collect_view();
+    view! {
+        <figure class="step-chart">
+            <ul class="legend" aria-hidden="true">{legend}</ul>
+            <div class="plot">
+                <div class="y-axis" aria-hidden="true">{labels}</div>
+                <div class="canvas" node_ref=plot tabindex="0" role="img" aria-label="Step times and their parts; arrow keys walk through the steps"
+                    on:pointermove=on_move on:pointerleave=move |_| chosen.set(None)
+                    on:keydown=on_key on:blur=move |_| chosen.set(None)>
+                    <svg viewBox=format!("0 0 {count} 100") preserveAspectRatio="none" aria-hidden="true">
+                        {lines}{drawn}{marker}
+                    </svg>
+                </div>
+                <div class="marks" aria-hidden="true">
+                    <svg viewBox=format!("0 0 {count} 4") preserveAspectRatio="none"><path class="odd" d=marks /></svg>
+                </div>
+            </div>
+            <figcaption aria-live="polite">{sentence}</figcaption>
+        </figure>
+    }
+    .into_any()
+}
+
+/// A line under every step that the statistics leave out.
+fn marks(steps: &[Step]) -> String {
+    let odd = steps.iter().enumerate().filter(|(_, step)| !step.counted);
+    odd.map(|(index, _)| format!("M{:.2} 0h0.9v4h-0.9z", index as f64 + 0.05)).collect()
+}
+
+/// One step in words.
+fn describe(step: &Step) -> String {
+    let name = step
+        .name
+        .as_deref()
+        .map_or_else(|| step.index.to_string(), |name| format::shorten(&format::printable(name), 40));
+    let parts = PARTS.iter().map(|part| (part.0, (part.2)(step))).filter(|(_, time)| *time > 0.0);
+    let parts: Vec<String> =
+        parts.map(|(name, time)| format!("{} {}", name.to_lowercase(), format::time_us(time))).collect();
+    let kind = match (step.partial, step.warm_up) {
+        (true, _) => " Partial: not counted.",
+        (false, true) => " Warm-up: not counted.",
+        (false, false) if !step.counted => " Not counted.",
+        _ => "",
+    };
+    format!("Step {name}: {} ({}).{kind}", format::time_us(step.duration_us), parts.join(", "))
+}
+
+/// What the marks mean, in words.
+fn summary(steps: &[Step]) -> String {
+    let partial = steps.iter().filter(|step| step.partial).count();
+    let warm_up = steps.iter().filter(|step| step.warm_up && !step.partial).count();
+    let mut text = format!("{} steps, start to start.", steps.len());
+    if partial + warm_up > 0 {
+        let kinds = [(partial, "partial"), (warm_up, "warm-up")];
+        let kinds: Vec<String> =
+            kinds.iter().filter(|kind| kind.0 > 0).map(|kind| format!("{} {}", kind.0, kind.1)).collect();
+        text.push_str(&format!(" Underlined and not counted: {}.", kinds.join(", ")));
+    }
+    text
+}

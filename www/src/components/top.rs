@@ -1,0 +1,56 @@
+//! The bar at the top: name, the run on narrow screens, theme, help.
+
+use leptos::prelude::*;
+
+use super::icons::Line;
+use crate::route::{Route, View};
+use crate::state::State;
+use crate::{browser, theme};
+
+/// The bar.
+#[component]
+pub fn Top() -> impl IntoView {
+    let state = State::get();
+    let chosen = move |event: web_sys::Event| {
+        if let Ok(id) = event_target_value(&event).parse() {
+            let of = state.route.with_untracked(|route| route.view);
+            browser::go(&Route::of(if of == View::Start { View::Overview } else { of }, id));
+        }
+    };
+    let runs = move || {
+        let current = state.run().map(|run| run.id);
+        state
+            .runs
+            .get()
+            .into_iter()
+            .map(|run| {
+                let name = crossprof::format::shorten(&crossprof::format::printable(run.report.get().name()), 40);
+                view! { <option value=run.id.to_string() selected=current == Some(run.id)>{name}</option> }
+            })
+            .collect_view()
+    };
+    let has_filter = move || state.route.with(|route| !route.filter.is_empty());
+    view! {
+        <header class="top">
+            <a class="brand" href="#/start" aria-label="crossprof, start page">
+                <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">
+                    <rect class="brand-a" x="1" y="3" width="12" height="4" rx="1" /><rect class="brand-b" x="5" y="8.5" width="14" height="4" rx="1" /><rect class="brand-c" x="3" y="14" width="8" height="4" rx="1" />
+                </svg>
+                <span>"crossprof"</span>
+            </a>
+            <span class="crumb">{move || state.view().title()}</span>
+            <Show when=has_filter>
+                <button class="chip" title="Clear the filter (Esc)" on:click=move |_| state.filter(String::new())>
+                    <bdi>{move || state.route.with(|route| crossprof::format::shorten(&crossprof::format::printable(&route.filter), 32))}</bdi>" ×"
+                </button>
+            </Show>
+            <span class="spring"></span>
+            <Show when=move || state.runs.with(|runs| !runs.is_empty())>
+                <select class="run-select" aria-label="Run" on:change=chosen>{runs}</select>
+            </Show>
+            <a class="icon-button narrow-only" href="#/start" aria-label="Open a profile"><Line path="M8 3v10M3 8h10" /></a>
+            <button class="icon-button" aria-label="Light or dark (D)" title="Light or dark (D)" on:click=move |_| theme::toggle()><Line path="M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12" /></button>
+            <button class="icon-button" aria-label="Keys (?)" title="Keys (?)" on:click=move |_| state.help.set(true)><Line path="M5.8 6a2.2 2.2 0 1 1 3.1 2c-.6.3-.9.7-.9 1.5M8 12v.1" /></button>
+        </header>
+    }
+}

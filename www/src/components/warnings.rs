@@ -1,0 +1,52 @@
+//! Warnings, and numbers that a run cannot have.
+
+use crossprof::format;
+use crossprof::report::NotMeasured;
+use crossprof::warning::{Severity, Warning};
+use leptos::prelude::*;
+
+use crate::table::cell::WHOLE_CHARS;
+
+/// One warning: how bad, what, what to do.
+#[component]
+pub fn WarningRow(
+    /// The warning.
+    warning: Warning,
+) -> impl IntoView {
+    let (word, class) = match warning.severity {
+        Severity::Note => ("note", "note"),
+        Severity::Caution => ("caution", "warning"),
+        Severity::Damage => ("damage", "bad"),
+    };
+    let place = match (&warning.file, warning.byte_offset) {
+        (Some(file), Some(offset)) => Some(format!("{}, byte {}", bounded(file), format::count(offset))),
+        (Some(file), None) => Some(bounded(file)),
+        (None, Some(offset)) => Some(format!("byte {}", format::count(offset))),
+        (None, None) => None,
+    };
+    view! {
+        <div class=format!("warning-row {class}") data-code=warning.code>
+            <span class=format!("badge {class}")>{word}</span>
+            <p><bdi>{bounded(&warning.message)}</bdi>
+                {warning.remedy.map(|remedy| view! { " "<span class="remedy">{remedy}</span> })}
+                {place.map(|place| view! { <bdi class="place quiet">{place}</bdi> })}
+            </p>
+        </div>
+    }
+}
+
+/// What was not measured: the field, why, and how to get it.
+#[component]
+pub fn Missing(
+    /// The gaps of the profile.
+    list: Vec<NotMeasured>,
+) -> impl IntoView {
+    let rows = list.into_iter().map(|missing| view! {
+        <li><code>{missing.field}</code><p>{missing.reason}{missing.remedy.map(|remedy| view! { " "<span class="remedy">{remedy}</span> })}</p></li>
+    }).collect_view();
+    view! { <ul class="missing-list">{rows}</ul> }
+}
+
+fn bounded(text: &str) -> String {
+    format::printable(&format::shorten(text, WHOLE_CHARS))
+}

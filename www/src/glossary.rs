@@ -1,0 +1,98 @@
+//! The definition behind every figure: the text of docs/metrics.md, found by the field's path.
+//!
+//! That document defines each field in a bullet that starts with the field's path in backquotes. The page shows the
+//! same text on hover and focus, so the two cannot differ.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+const DOCUMENT: &str = include_str!("../../docs/metrics.md");
+
+/// The definition of a field (`step_timing.avg_step_time_us`), or nothing where the document has none.
+pub fn definition(field: &str) -> Option<&'static str> {
+    static ENTRIES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    ENTRIES.get_or_init(|| parse(DOCUMENT)).get(field).map(String::as_str)
+}
+
+/// Field paths and their texts. A bullet goes on over indented lines; one bullet may name several fields.
+fn parse(document: &str) -> BTreeMap<String, String> {
+    let mut entries = BTreeMap::new();
+    let mut bullet = String::new();
+    for line in document.lines().chain([""]) {
+        let goes_on = !bullet.is_empty() && line.starts_with("  ");
+        if goes_on {
+            bullet.push(' ');
+            bullet.push_str(line.trim());
+            continue;
+        }
+        add(&bullet, &mut entries);
+        bullet.clear();
+        if let Some(text) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")) {
+            bullet.push_str(text.trim());
+        }
+    }
+    entries
+}
+
+/// Splits "`a.b`, `a.c` (us): text" into its fields and the text.
+fn add(bullet: &str, entries: &mut BTreeMap<String, String>) {
+    let mut rest = bullet.trim_start_matches("**");
+    let mut fields = Vec::new();
+    while let Some((field, tail)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+        fields.push(field);
+        rest = tail.trim_start_matches(['*', ',', ' ', '/']);
+        rest = rest.strip_prefix("and ").unwrap_or(rest);
+    }
+    let text = plain(rest.trim_start_matches([':', '.', '-', ' ']));
+    for field in fields {
+        entries.entry(field.to_owned()).or_insert_with(|| text.clone());
+    }
+}
+
+/// Markdown without its marks.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(['`', '*', '[']) {
+        out.push_str(&rest[..start]);
+        let mark = &rest[start..];
+        rest = match mark.strip_prefix('[').and_then(|link| link.split_once("](")) {
+            Some((label, tail)) if tail.contains(')') => {
+                out.push_str(label);
+                tail.split_once(')').map_or("", |(_, after)| after)
+            }
+            _ => {
+                // A single star is a product; a pair makes letters bold.
+                let skip = if mark.starts_with("**") { 2 } else { 1 };
+                if mark.starts_with('[') || (skip == 1 && mark.starts_with('*')) {
+                    out.push_str(&mark[..1]);
+                }
+                &mark[skip..]
+            }
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bullets_become_entries() {
+        let text = "# Title\n\n- `a.b_us` (us): the **sum** of `x`,\n  over [all](#all) devices: 2 * x.\n- `c`, `d`: both.\ntext\n";
+        let entries = parse(text);
+        assert_eq!(entries["a.b_us"], "(us): the sum of x, over all devices: 2 * x.");
+        assert_eq!(entries["c"], "both.");
+        assert_eq!(entries["d"], "both.");
+        assert_eq!(entries.len(), 3);
+    }
+
+    #[test]
+    fn every_headline_has_its_definition() {
+        for field in crate::headline::FIELDS {
+            assert!(definition(field).is_some_and(|text| text.len() > 20), "docs/metrics.md does not define `{field}`");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The headline figures of a run: what the cards of the overview say. Pure: a profile in, texts out.
+
+use crossprof::format;
+use crossprof::report::UnifiedProfile;
+
+use crate::status::{self, Status, Thresholds};
+
+/// The fields behind the cards; docs/metrics.md defines each.
+pub const FIELDS: [&str; 6] = [
+    "step_timing.avg_step_time_us",
+    "compute_utilization.compute_util_percent",
+    "compute_utilization.overhead_time_us",
+    "kernels.kernels_by_category",
+    "compilation.compilation_time_us",
+    "throughput.tokens_per_sec",
+];
+
+/// One card.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Headline {
+    /// What it is, in two or three words.
+    pub title: &'static str,
+    /// Path of the field in the profile.
+    pub field: &'static str,
+    /// Three significant digits with the unit; absent where it was not measured.
+    pub value: Option<String>,
+    /// Every digit.
+    pub exact: String,
+    /// What stands below: spread, count, or why there is no value.
+    pub detail: String,
+    /// How it does.
+    pub status: Option<Status>,
+    /// The limits in words.
+    pub limits: Option<&'static str>,
+    /// The form of the Model page would give the value.
+    pub needs_model: bool,
+}
+
+/// The cards, in the order in which they are read.
+pub fn headlines(profile: &UnifiedProfile) -> Vec<Headline> {
+    vec![
+        step_time(profile),
+        busy(profile),
+        overhead(profile),
+        mean_kernel(profile),
+        compilation(profile),
+        throughput(profile),
+    ]
+}
+
+impl Headline {
+    fn new(title: &'static str, field: &'static str) -> Headline {
+        Headline { title, field, ..Headline::default() }
+    }
+
+    fn with(mut self, value: String, exact: String, detail: String) -> Headline {
+        self.value = Some(value);
+        self.exact = exact;
+        self.detail = detail;
+        self
+    }
+
+    fn judged(mut self, thresholds: &Thresholds, value: f64) -> Headline {
+        self.status = thresholds.judge(value);
+        self.limits = Some(thresholds.text);
+        self
+    }
+
+    fn missing(mut self, profile: &UnifiedProfile) -> Headline {
+        self.detail = why_missing(profile, self.field).unwrap_or("not in this profile").to_owned();
+        self
+    }
+}
+
+/// Why a field is absent, where the profile says so; a reason for a section holds for its fields.
+pub fn why_missing<'a>(profile: &'a UnifiedProfile, field: &str) -> Option<&'a str> {
+    let section = field.split('.').next().unwrap_or(field);
+    let exact = profile.not_measured.iter().find(|missing| missing.field == field);
+    let found = exact.or_else(|| profile.not_measured.iter().find(|missing| missing.field == section));
+    found.map(|missing| missing.reason.as_str())
+}
+
+fn step_time(profile: &UnifiedProfile) -> Headline {
+    let timing = &profile.step_timing;
+    let card = Headline::new("Step time", FIELDS[0]);
+    let Some(mean) = timing.avg_step_time_us else { return card.missing(profile) };
+    let counted = timing.num_steps_counted.unwrap_or(timing.num_steps);
+    let steps = if counted == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(counted)) };
+    let detail = match timing.stddev_step_time_us {
+        Some(deviation) => format!("± {} over {steps}", format::time_us(deviation)),
+        None => format!("over {steps}"),
+    };
+    card.with(format::time_us(mean), format::full_time_us(mean), detail)
+}
+
+fn busy(profile: &UnifiedProfile) -> Headline {
+    let card = Headline::new("Device busy", FIELDS[1]);
+    let Some(usage) = &profile.compute_utilization else { return card.missing(profile) };
+    let share = usage.compute_util_percent;
+    let window = if usage.window.as_deref() == Some("active_span") { "of the active span" } else { "of each step" };
+    let detail = format!("{} {window}", format::time_us(usage.kernel_time_us));
+    card.with(format::percent(share), format!("{} %", format::full(share)), detail)
+        .judged(&status::UTILIZATION_PERCENT, share)
+}
+
+fn overhead(profile: &UnifiedProfile) -> Headline {
+    let card = Headline::new("Host overhead", FIELDS[2]);
+    let Some(usage) = &profile.compute_utilization else { return card.missing(profile) };
+    let whole = usage.kernel_time_us + usage.overhead_time_us;
+    if whole <= 0.0 {
+        return card.missing(profile);
+    }
+    let share = 100.0 * usage.overhead_time_us / whole;
+    let detail = format!("{} without a device op", format::time_us(usage.overhead_time_us));
+    card.with(format::percent(share), format!("{} %", format::full(share)), detail)
+        .judged(&status::OVERHEAD_PERCENT, share)
+}
+
+fn mean_kernel(profile: &UnifiedProfile) -> Headline {
+    let card = Headline::new("Mean kernel", FIELDS[3]);
+    let categories = profile.kernels.kernels_by_category.values();
+    let (time_us, count) = categories
+        .fold((0.0, 0u64), |(time, count), category| (time + category.time_us, count.saturating_add(category.count)));
+    if count == 0 {
+        return card.missing(profile);
+    }
+    let mean = time_us / count as f64;
+    let detail = format!("self time of {} ops", format::count(count));
+    card.with(format::time_us(mean), format::full_time_us(mean), detail).judged(&status::KERNEL_US, mean)
+}
+
+fn compilation(profile: &UnifiedProfile) -> Headline {
+    let card = Headline::new("Compilation", FIELDS[4]);
+    let Some(found) = &profile.compilation else { return card.missing(profile) };
+    let time = found.compilation_time_us;
+    let times = if found.num_compilation_events == 1 { "time" } else { "times" };
+    let detail = format!(
+        "{} {times}, {} of the capture",
+        format::count(found.num_compilation_events),
+        format::percent(found.compilation_percent)
+    );
+    card.with(format::time_us(time), format::full_time_us(time), detail).judged(&status::COMPILATION_US, time)
+}
+
+/// The best rate that is known: tokens, else samples, else steps.
+fn throughput(profile: &UnifiedProfile) -> Headline {
+    let rates = &profile.throughput;
+    let mut card = Headline::new("Throughput", FIELDS[5]);
+    card.needs_model = rates.tokens_per_sec.is_none();
+    let known =
+        [(rates.tokens_per_sec, "tokens/s"), (rates.samples_per_sec, "samples/s"), (rates.steps_per_sec, "steps/s")];
+    let Some((rate, unit)) = known.into_iter().find_map(|(rate, unit)| rate.map(|rate| (rate, unit))) else {
+        return card.missing(profile);
+    };
+    let detail = match (rates.tokens_per_sec_per_device, unit) {
+        (Some(each), _) if profile.metadata.num_devices > 1 => format!("{} per device", format::number(each)),
+        (_, "steps/s") => "add the batch size for samples/s".to_owned(),
+        (_, "samples/s") => "add the sequence length for tokens/s".to_owned(),
+        _ => "whole run".to_owned(),
+    };
+    card.with(format!("{} {unit}", format::number(rate)), format!("{} {unit}", format::full(rate)), detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossprof::report::{ComputeUtilization, NotMeasured};
+
+    fn profile() -> UnifiedProfile {
+        serde_json::from_str(
+            r#"{"metadata":{"platform":"TPU","device_type":"TPU","trace_file":"a","framework":"JAX","num_devices":2,"profiler_version":"1.0.0"},
+            "model_config":{},"step_timing":{"num_steps":3,"total_time_us":3.0,"total_kernels":9,"step_count_source":"user","avg_step_time_us":33123.456},
+            "throughput":{"steps_per_sec":30.19},"kernels":{"top_kernels":[],"kernels_by_category":{}}}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn what_is_there_is_shown_and_judged() {
+        let mut profile = profile();
+        profile.compute_utilization = Some(ComputeUtilization {
+            compute_util_percent: 25.0,
+            kernel_time_us: 1.0,
+            overhead_time_us: 3.0,
+            ..ComputeUtilization::default()
+        });
+        let cards = headlines(&profile);
+        assert_eq!(cards[0].value.as_deref(), Some("33.1 ms"));
+        assert_eq!(cards[0].exact, "33\u{202f}123.456 µs");
+        assert_eq!(cards[1].status, Some(Status::Bad));
+        assert_eq!(cards[2].value.as_deref(), Some("75.0 %"));
+        assert_eq!(cards[5].value.as_deref(), Some("30.2 steps/s"));
+        assert!(cards[5].needs_model);
+    }
+
+    #[test]
+    fn what_is_missing_says_why() {
+        let mut profile = profile();
+        let reason = "The trace holds no compile span.".to_owned();
+        profile.not_measured.push(NotMeasured { field: "compilation".into(), reason, remedy: None });
+        let cards = headlines(&profile);
+        assert_eq!(cards[4].value, None);
+        assert_eq!(cards[4].detail, "The trace holds no compile span.");
+        assert_eq!(cards[3].status, None);
+    }
+}

@@ -1,0 +1,115 @@
+//! The page's keys. They do nothing while a text is being typed.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, KeyboardEvent};
+
+use crate::route::{Route, View};
+use crate::state::State;
+use crate::{browser, theme};
+
+/// What a key does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Shows a view of the run.
+    View(View),
+    /// Goes so many runs forward.
+    Run(i32),
+    /// Moves to the table's filter.
+    Filter,
+    /// Clears and closes.
+    Clear,
+    /// Light or dark.
+    Theme,
+    /// The start page.
+    Open,
+    /// The list of keys.
+    Help,
+}
+
+/// The action of a key; `typing` in a field, only Esc acts.
+pub fn action(key: &str, typing: bool) -> Option<Action> {
+    if key == "Escape" {
+        return Some(Action::Clear);
+    }
+    if typing {
+        return None;
+    }
+    if let Ok(number) = key.parse::<usize>() {
+        return View::OF_A_RUN.get(number.checked_sub(1)?).copied().map(Action::View);
+    }
+    Some(match key {
+        "[" => Action::Run(-1),
+        "]" => Action::Run(1),
+        "/" => Action::Filter,
+        "d" | "D" => Action::Theme,
+        "o" | "O" => Action::Open,
+        "?" => Action::Help,
+        _ => return None,
+    })
+}
+
+/// Listens for the page's keys.
+pub fn listen(state: State) {
+    window_event_listener(leptos::ev::keydown, move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
+        let typing =
+            target.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"));
+        if let Some(action) = action(&event.key(), typing) {
+            if act(state, action) {
+                event.prevent_default();
+            }
+        }
+    });
+}
+
+/// Does it; false where there was nothing to do.
+fn act(state: State, action: Action) -> bool {
+    match action {
+        Action::View(view) => {
+            let Some(run) = untrack(|| state.run()) else { return false };
+            browser::go(&Route::of(view, run.id));
+        }
+        Action::Run(by) => {
+            let ids: Vec<u32> = state.runs.with_untracked(|runs| runs.iter().map(|run| run.id).collect());
+            let here = untrack(|| state.run()).and_then(|run| ids.iter().position(|id| *id == run.id));
+            let Some(next) = here.and_then(|here| here.checked_add_signed(by as isize)).and_then(|next| ids.get(next))
+            else {
+                return false;
+            };
+            let view = state.route.with_untracked(|route| route.view);
+            browser::go(&Route::of(view, *next));
+        }
+        Action::Filter => browser::focus(".table-filter"),
+        Action::Clear => {
+            if state.help.get_untracked() {
+                state.help.set(false);
+            } else {
+                state.filter(String::new());
+            }
+        }
+        Action::Theme => theme::toggle(),
+        Action::Open => browser::go(&Route::default()),
+        Action::Help => state.help.set(true),
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_act_unless_a_text_is_typed() {
+        assert_eq!(action("1", false), Some(Action::View(View::Overview)));
+        assert_eq!(action("6", false), Some(Action::View(View::Export)));
+        assert_eq!(action("9", false), None);
+        assert_eq!(action("0", false), None);
+        assert_eq!(action("1", true), None);
+        assert_eq!(action("Escape", true), Some(Action::Clear));
+        assert_eq!(action("x", false), None);
+    }
+}

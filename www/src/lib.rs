@@ -1,0 +1,25 @@
+//! The screen of crossprof: everything that touches the browser, and nothing that measures.
+//!
+//! Components are skins over pure values. The pure parts (`route`, `status`, `headline`, `model`, `table`, `plot`, the
+//! key map, the grouping of files) are tested natively; the rest runs in the browser's tests.
+
+pub mod app;
+pub mod boot;
+pub mod browser;
+pub mod client;
+pub mod components;
+pub mod files;
+pub mod glossary;
+pub mod headline;
+pub mod keys;
+pub mod model;
+pub mod pages;
+pub mod plot;
+pub mod protocol;
+pub mod route;
+pub mod state;
+pub mod status;
+pub mod table;
+pub mod theme;
+pub mod wire;
+pub mod worker;

@@ -1,0 +1,173 @@
+//! The fields of the model's form, and how they are read and written. Pure.
+
+use crossprof::facts::model_presets::ModelPreset;
+use crossprof::report::ModelConfig;
+
+/// A whole number of the model configuration.
+pub struct Field {
+    /// Name in the profile.
+    pub key: &'static str,
+    /// Name for people.
+    pub label: &'static str,
+    /// Where it stands.
+    pub group: Group,
+    access: fn(&mut ModelConfig) -> &mut Option<u64>,
+}
+
+/// The parts of the form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// What a rate needs.
+    Batch,
+    /// What the parameter count is computed from.
+    Dimensions,
+    /// Counts given by hand.
+    Parameters,
+}
+
+const fn field(
+    key: &'static str,
+    label: &'static str,
+    group: Group,
+    access: fn(&mut ModelConfig) -> &mut Option<u64>,
+) -> Field {
+    Field { key, label, group, access }
+}
+
+/// Every number of the form.
+pub const FIELDS: [Field; 15] = [
+    field("batch_size", "Batch size, all devices", Group::Batch, |model| &mut model.batch_size),
+    field("seq_length", "Sequence length", Group::Batch, |model| &mut model.seq_length),
+    field("model_dims", "Model width", Group::Dimensions, |model| &mut model.model_dims),
+    field("num_layers", "Layers", Group::Dimensions, |model| &mut model.num_layers),
+    field("num_heads", "Query heads", Group::Dimensions, |model| &mut model.num_heads),
+    field("num_kv_heads", "Key-value heads", Group::Dimensions, |model| &mut model.num_kv_heads),
+    field("head_dim", "Width of a head", Group::Dimensions, |model| &mut model.head_dim),
+    field("ffn_hidden_dims", "Feed-forward width", Group::Dimensions, |model| &mut model.ffn_hidden_dims),
+    field("vocab_size", "Vocabulary", Group::Dimensions, |model| &mut model.vocab_size),
+    field("num_experts", "Experts", Group::Dimensions, |model| &mut model.num_experts),
+    field("num_experts_per_token", "Experts per token", Group::Dimensions, |model| &mut model.num_experts_per_token),
+    field("norms_per_layer", "Norms per layer", Group::Dimensions, |model| &mut model.norms_per_layer),
+    field("total_params", "Total parameters", Group::Parameters, |model| &mut model.total_params),
+    field("trainable_params", "Trainable parameters", Group::Parameters, |model| &mut model.trainable_params),
+    field("frozen_params", "Frozen parameters", Group::Parameters, |model| &mut model.frozen_params),
+];
+
+/// A yes-or-no of the model configuration.
+pub struct Flag {
+    /// Name in the profile.
+    pub key: &'static str,
+    /// Name for people.
+    pub label: &'static str,
+    access: fn(&mut ModelConfig) -> &mut Option<bool>,
+}
+
+/// Every yes-or-no of the form.
+pub const FLAGS: [Flag; 3] = [
+    Flag { key: "gated_ffn", label: "Gated feed-forward", access: |model| &mut model.gated_ffn },
+    Flag { key: "tied_embeddings", label: "Tied embeddings", access: |model| &mut model.tied_embeddings },
+    Flag { key: "attention_bias", label: "Attention biases", access: |model| &mut model.attention_bias },
+];
+
+impl Field {
+    /// The value in a configuration.
+    pub fn get(&self, model: &ModelConfig) -> Option<u64> {
+        *(self.access)(&mut model.clone())
+    }
+
+    /// Puts a value in a configuration.
+    pub fn set(&self, model: &mut ModelConfig, value: Option<u64>) {
+        *(self.access)(model) = value;
+    }
+}
+
+impl Flag {
+    /// The value in a configuration.
+    pub fn get(&self, model: &ModelConfig) -> Option<bool> {
+        *(self.access)(&mut model.clone())
+    }
+
+    /// Puts a value in a configuration.
+    pub fn set(&self, model: &mut ModelConfig, value: Option<bool>) {
+        *(self.access)(model) = value;
+    }
+}
+
+/// Reads a whole number as people write it: `4096`, `32 000`, `32,000`, `32k`, `8B`, `1.5M`. `Err` for anything else;
+/// nothing at all is no value.
+pub fn parse(text: &str) -> Result<Option<u64>, ()> {
+    let text: String = text.chars().filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_' | '\'')).collect();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let (digits, scale) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
+        Some((at, 'm' | 'M')) => (&text[..at], 1e6),
+        Some((at, 'b' | 'B' | 'g' | 'G')) => (&text[..at], 1e9),
+        _ => return text.parse().map(Some).map_err(drop),
+    };
+    let value: f64 = digits.parse().map_err(drop)?;
+    let scaled = (value * scale).round();
+    let whole = scaled.is_finite() && (0.0..9e15).contains(&scaled) && digits.starts_with(|c: char| c.is_ascii_digit());
+    if whole { Ok(Some(scaled as u64)) } else { Err(()) }
+}
+
+/// Puts a public model's dimensions in a configuration; batch and sequence length stay.
+pub fn apply(preset: &ModelPreset, model: &mut ModelConfig) {
+    *model = ModelConfig {
+        batch_size: model.batch_size,
+        seq_length: model.seq_length,
+        model_dims: Some(preset.model_dims),
+        num_layers: Some(preset.num_layers),
+        num_heads: Some(preset.num_heads),
+        num_kv_heads: Some(preset.num_kv_heads),
+        head_dim: Some(preset.head_dim),
+        ffn_hidden_dims: Some(preset.ffn_hidden_dims),
+        vocab_size: Some(preset.vocab_size),
+        gated_ffn: Some(preset.gated_ffn),
+        tied_embeddings: Some(preset.tied_embeddings),
+        num_experts: preset.num_experts,
+        num_experts_per_token: preset.num_experts_per_token,
+        attention_bias: Some(preset.attention_bias),
+        norms_per_layer: Some(preset.norms_per_layer),
+        pretrained_model: Some(preset.source.to_owned()),
+        ..ModelConfig::default()
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        let cases = [
+            ("4096", 4096),
+            ("32 000", 32_000),
+            ("32,000", 32_000),
+            ("32k", 32_000),
+            ("8B", 8_000_000_000),
+            ("1.5 M", 1_500_000),
+        ];
+        for (text, value) in cases {
+            assert_eq!(parse(text), Ok(Some(value)), "{text}");
+        }
+        assert_eq!(parse("  "), Ok(None));
+        for text in ["-1", "1e9x", "k", "1.5", "infk", "99999999999999999999", "é"] {
+            assert_eq!(parse(text), Err(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_field_has_a_place_of_its_own() {
+        let mut model = ModelConfig::default();
+        for (index, field) in FIELDS.iter().enumerate() {
+            field.set(&mut model, Some(index as u64));
+        }
+        for (index, field) in FIELDS.iter().enumerate() {
+            assert_eq!(field.get(&model), Some(index as u64), "{}", field.key);
+        }
+        let json = serde_json::to_value(&model).unwrap();
+        assert!(FIELDS.iter().all(|field| json.get(field.key).is_some()));
+    }
+}

@@ -1,0 +1,63 @@
+//! The start page: what this does, where to drop a profile, examples, how to capture one.
+
+use leptos::prelude::*;
+
+use crate::boot::EXAMPLES;
+use crate::browser;
+use crate::components::drop_zone::{DropZone, open_example};
+use crate::components::loads::Loads;
+use crate::state::State;
+
+const SNIPPET: &str = "\
+import jax
+
+with jax.profiler.trace(\"/tmp/profile\"):
+    for step in range(10):
+        with jax.profiler.StepTraceAnnotation(\"train\", step_num=step):
+            state, loss = train_step(state, batch)
+    jax.block_until_ready(state)
+";
+
+/// The page.
+#[component]
+pub fn Start() -> impl IntoView {
+    let state = State::get();
+    let examples = EXAMPLES
+        .iter()
+        .map(|example| {
+            let file = example.file;
+            view! {
+                <button class="example" on:click=move |_| open_example(state, file)>
+                    <strong>{example.title}</strong><span>{example.about}</span>
+                </button>
+            }
+        })
+        .collect_view();
+    view! {
+        <div class="start">
+            <section class="lead">
+                <h1>"Where does a JAX training step spend its time?"</h1>
+                <p>"crossprof reads a profile from TPUs, GPUs or CPUs inside this tab and shows step times, idle devices and expensive kernels."</p>
+            </section>
+            <DropZone />
+            <Loads />
+            <section class="examples" aria-label="Examples">
+                <h2>"Or open an example"</h2>
+                <div class="example-row">{examples}</div>
+            </section>
+            <div class="two">
+                <section>
+                    <h2>"Nothing leaves this tab"</h2>
+                    <p>"The analysis is a WebAssembly program in this page. Its Content-Security-Policy forbids every connection but to the page's own files, and all of those are loaded already."</p>
+                    <p>"Check it: the footer counts requests since load. Open the browser's network panel while a profile loads, or disconnect from the network first: everything works."</p>
+                </section>
+                <section>
+                    <header class="snippet-head"><h2>"Capture a profile"</h2><span class="spring"></span>
+                        <button class="plain" on:click=move |_| browser::copy(state, SNIPPET.to_owned(), "Snippet")>"Copy"</button></header>
+                    <pre class="snippet" tabindex="0"><code>{SNIPPET}</code></pre>
+                    <p class="quiet">"Then drop the folder /tmp/profile here. The step annotations make every step visible; block_until_ready keeps the last one whole."</p>
+                </section>
+            </div>
+        </div>
+    }
+}

@@ -1,0 +1,42 @@
+//! Round values for an axis that starts at zero.
+
+/// An axis from zero to a round value that covers the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// The upper end.
+    pub max: f64,
+    /// Round values from 0 to `max`, both included.
+    pub ticks: Vec<f64>,
+}
+
+/// An axis for values up to `largest` with about `wanted` intervals, each 1, 2, 2.5 or 5 times a power of ten wide.
+/// Without a positive finite value the axis is 0 to 1.
+pub fn axis(largest: f64, wanted: u32) -> Axis {
+    let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
+    let rough = largest / f64::from(wanted.max(1));
+    let power = 10f64.powf(rough.log10().floor());
+    let width = [1.0, 2.0, 2.5, 5.0].into_iter().map(|step| step * power).find(|step| *step >= rough * 0.999_999);
+    let width = width.unwrap_or(10.0 * power);
+    let count = (largest / width - 1e-6).ceil().max(1.0) as u32;
+    let ticks: Vec<f64> = (0..=count).map(|index| f64::from(index) * width).collect();
+    Axis { max: f64::from(count) * width, ticks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::axis;
+
+    #[test]
+    fn ticks_are_round_and_cover_the_data() {
+        assert_eq!(axis(33.1, 4).ticks, [0.0, 10.0, 20.0, 30.0, 40.0]);
+        assert_eq!(axis(100.0, 4).ticks, [0.0, 25.0, 50.0, 75.0, 100.0]);
+        assert_eq!(axis(0.0, 4).max, 1.0);
+        assert_eq!(axis(f64::NAN, 4).max, 1.0);
+        for exponent in -12..12 {
+            let largest = 7.3 * 10f64.powi(exponent);
+            let axis = axis(largest, 4);
+            assert!(axis.max >= largest && axis.max < 2.0 * largest, "{largest}: {axis:?}");
+            assert!((3..=9).contains(&axis.ticks.len()), "{axis:?}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What the page and its workers tell each other.
+//!
+//! ```text
+//!                 Order::Unpack + files                Piece (bytes transferred)
+//!        page ------------------------> inflate worker ------------------------> scan worker
+//!          |                                  |  ^                                 |   |
+//!          |<--- News::Read, News::Failed ----+  +--- the buffer, to fill again ---+   |
+//!          |---- Order::Scan, Order::Report, Order::Schema --------------------------->|
+//!          |<--- News::Scanned, News::FileDone, News::Report, News::Schema ------------+
+//! ```
+//!
+//! A profile crosses as the JSON text that is also the download, so page, download and command line cannot differ.
+
+use crossprof::metrics::Settings;
+use crossprof::report::SourceFile;
+use crossprof::warning::Warning;
+use serde::{Deserialize, Serialize};
+
+/// Which build this is; a worker's first message carries its own, so that a stale one is noticed.
+pub const BUILD_ID: &str = match option_env!("CROSSPROF_BUILD_ID") {
+    Some(id) => id,
+    None => "dev",
+};
+
+/// One file of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Path as it was dropped.
+    pub path: String,
+    /// Size as stored.
+    pub size_bytes: u64,
+}
+
+/// From the page to a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Order {
+    /// Read these files and pass what is in them on. Comes with the port to the scanner and the files themselves.
+    Unpack(Vec<FileEntry>),
+    /// Read what the other worker sends. Comes with the port to it.
+    Scan(Vec<FileEntry>),
+    /// Analyse a run (again).
+    Report {
+        /// Number of the run within this load.
+        run: u32,
+        /// What the user gave.
+        settings: Settings,
+    },
+    /// Write the JSON Schema.
+    Schema,
+}
+
+/// From a worker to the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum News {
+    /// The worker is up. Before this message it hears nothing.
+    Ready {
+        /// Its [`BUILD_ID`].
+        build: String,
+    },
+    /// Bytes of a file that were read from disk.
+    Read {
+        /// Index into the load's files.
+        file: u32,
+        /// Bytes so far.
+        bytes: u64,
+    },
+    /// Events of a file that were understood.
+    Scanned {
+        /// Index into the load's files.
+        file: u32,
+        /// Events so far.
+        events: u64,
+    },
+    /// A file is through.
+    FileDone(FileDone),
+    /// Every file is through; this many runs follow, each as a [`News::Report`].
+    Runs(u32),
+    /// A run, analysed.
+    Report {
+        /// Number of the run within this load.
+        run: u32,
+        /// The unified profile as JSON.
+        json: String,
+        /// No other run of this load follows.
+        last: bool,
+    },
+    /// The JSON Schema.
+    Schema(String),
+    /// The load cannot go on.
+    Failed {
+        /// Index into the load's files, where one of them is the reason.
+        file: Option<u32>,
+        /// A sentence for the user.
+        message: String,
+    },
+}
+
+/// What became of one file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileDone {
+    /// Index into the load's files.
+    pub file: u32,
+    /// Events read from it.
+    pub events: u64,
+    /// What it is, in a word or two.
+    pub format: String,
+    /// What was lost or odd.
+    pub warnings: Vec<Warning>,
+    /// Why there is nothing to show, as a sentence.
+    pub error: Option<String>,
+    /// Why it was not read although nothing is wrong with it, as a sentence.
+    pub skipped: Option<String>,
+}
+
+/// From the inflating worker to the scanning one. `Bytes` comes with its buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Piece {
+    /// A file begins.
+    File(u32),
+    /// A member of it begins.
+    Begin {
+        /// Its path, inside its archive where it came from one.
+        path: String,
+        /// Its size, where known.
+        size_bytes: Option<u64>,
+    },
+    /// The first so many bytes of the buffer belong to the member.
+    Bytes(u32),
+    /// The member ends.
+    End,
+    /// Something about the file.
+    Warning(Warning),
+    /// The file ends.
+    FileEnd,
+    /// No file follows.
+    Done,
+}
+
+/// Used by the page to name what a run was read from.
+pub fn format_name(format: &str) -> &'static str {
+    match format {
+        "xplane" => "XPlane",
+        "trace_json" => "trace JSON",
+        "unified_profile" => "unified profile JSON",
+        "model_config" => "model configuration",
+        "memory_profile" => "memory profile",
+        _ => "file",
+    }
+}
+
+/// Bytes of all files of a run.
+pub fn total_bytes(files: &[SourceFile]) -> u64 {
+    files.iter().fold(0, |sum, file| sum.saturating_add(file.size_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_do_not_overflow() {
+        let file = SourceFile { path: "a".into(), size_bytes: u64::MAX, format: "xplane".into(), num_events: None };
+        assert_eq!(total_bytes(&[file.clone(), file]), u64::MAX);
+    }
+}

@@ -1,0 +1,210 @@
+//! Everything that the page shows, as signals in one place.
+
+use std::sync::Arc;
+
+use crossprof::metrics::Settings;
+use crossprof::report::UnifiedProfile;
+use crossprof::warning::Warning;
+use leptos::prelude::*;
+
+use crate::route::{Route, View};
+
+/// The page's state. Cheap to copy: every field is a handle.
+#[derive(Clone, Copy)]
+pub struct State {
+    /// The address.
+    pub route: RwSignal<Route>,
+    /// Drops, in order.
+    pub loads: RwSignal<Vec<Load>>,
+    /// Runs, in the order in which they were read.
+    pub runs: RwSignal<Vec<Run>>,
+    /// A sentence that shows for a moment.
+    pub notice: RwSignal<Option<String>>,
+    /// The help is open.
+    pub help: RwSignal<bool>,
+    /// Something is dragged over the page.
+    pub dragging: RwSignal<bool>,
+    /// What hinders all work, as a sentence (a stale worker after a deploy).
+    pub blocked: RwSignal<Option<String>>,
+}
+
+/// One worker pair's files.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Its number.
+    pub id: u32,
+    /// The files, in the order in which they are read.
+    pub files: RwSignal<Vec<FileRow>>,
+    /// True until the last run is analysed, or the load ended in any other way.
+    pub busy: RwSignal<bool>,
+}
+
+/// One file of a load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileRow {
+    /// Path as dropped.
+    pub path: String,
+    /// Size as stored.
+    pub size_bytes: u64,
+    /// Bytes read so far.
+    pub read_bytes: u64,
+    /// Events so far.
+    pub events: u64,
+    /// How far it is.
+    pub phase: Phase,
+    /// What it is, once known.
+    pub format: String,
+    /// What was lost or odd.
+    pub warnings: Vec<Warning>,
+}
+
+/// How far a file is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Phase {
+    /// Others come first.
+    #[default]
+    Waiting,
+    /// Its bytes are being read.
+    Reading,
+    /// The numbers are being made.
+    Analysing,
+    /// Done.
+    Read,
+    /// It was not read; the reason as a sentence.
+    Skipped(String),
+    /// Nothing to show; the reason as a sentence.
+    Failed(String),
+    /// The user ended it.
+    Cancelled,
+}
+
+impl FileRow {
+    /// Share of the bytes that were read, in percent.
+    pub fn percent(&self) -> f64 {
+        match self.phase {
+            Phase::Waiting => 0.0,
+            Phase::Analysing | Phase::Read => 100.0,
+            _ if self.size_bytes == 0 => 100.0,
+            _ => 100.0 * (self.read_bytes as f64 / self.size_bytes as f64).min(1.0),
+        }
+    }
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its number in addresses and in the rail, from 1.
+    pub id: u32,
+    /// The load that it came from.
+    pub load: u32,
+    /// Its number within the load.
+    pub index: u32,
+    /// Its numbers.
+    pub report: RwSignal<Arc<Report>>,
+    /// What the user gave for it.
+    pub settings: RwSignal<Settings>,
+}
+
+/// The numbers of a run.
+#[derive(Debug)]
+pub struct Report {
+    /// The profile.
+    pub profile: UnifiedProfile,
+    /// The same as the text to download.
+    pub json: String,
+}
+
+impl Report {
+    /// Name of the run: the profile's, else the file's.
+    pub fn name(&self) -> &str {
+        let metadata = &self.profile.metadata;
+        metadata.run_name.as_deref().filter(|name| !name.is_empty()).unwrap_or(&metadata.trace_file)
+    }
+}
+
+impl State {
+    /// An empty page at an address.
+    pub fn new(route: Route) -> State {
+        State {
+            route: RwSignal::new(route),
+            loads: RwSignal::new(Vec::new()),
+            runs: RwSignal::new(Vec::new()),
+            notice: RwSignal::new(None),
+            help: RwSignal::new(false),
+            dragging: RwSignal::new(false),
+            blocked: RwSignal::new(None),
+        }
+    }
+
+    /// The state that the application provides.
+    pub fn get() -> State {
+        expect_context::<State>()
+    }
+
+    /// The run of the address; the first where the address names none.
+    pub fn run(&self) -> Option<Run> {
+        let wanted = self.route.with(|route| route.run);
+        self.runs.with(|runs| {
+            let found = runs.iter().find(|run| Some(run.id) == wanted);
+            found.or(if wanted.is_none() { runs.first() } else { None }).cloned()
+        })
+    }
+
+    /// Changes a file's row, where the load is still there.
+    pub fn update_file(&self, load: u32, file: u32, change: impl FnOnce(&mut FileRow)) {
+        if let Some(load) = self.load(load) {
+            load.files.update(|files| {
+                if let Some(row) = files.get_mut(file as usize) {
+                    change(row);
+                }
+            });
+        }
+    }
+
+    /// Shows a sentence for a few seconds.
+    pub fn say(&self, text: String) {
+        let notice = self.notice;
+        notice.set(Some(text.clone()));
+        let over = move || {
+            if notice.get_untracked().as_ref() == Some(&text) {
+                notice.set(None);
+            }
+        };
+        set_timeout(over, std::time::Duration::from_secs(4));
+    }
+
+    /// Filters the tables of this view, in the address too.
+    pub fn filter(&self, text: String) {
+        self.route.update(|route| route.filter = text);
+        crate::browser::replace(&self.route.get_untracked());
+    }
+
+    /// A load by its number.
+    pub fn load(&self, id: u32) -> Option<Load> {
+        self.loads.with_untracked(|loads| loads.iter().find(|load| load.id == id).cloned())
+    }
+
+    /// The view that the address names; without a run there is only the start page.
+    pub fn view(&self) -> View {
+        if self.run().is_none() { View::Start } else { self.route.with(|route| route.view) }
+    }
+
+    /// The settings of the run with this number within its load.
+    pub fn find_run(&self, load: u32, index: u32) -> Option<Run> {
+        self.runs.with_untracked(|runs| runs.iter().find(|run| run.load == load && run.index == index).cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_a_share_of_the_bytes() {
+        let row = |phase, read_bytes| FileRow { size_bytes: 200, read_bytes, phase, ..FileRow::default() };
+        assert_eq!(row(Phase::Reading, 50).percent(), 25.0);
+        assert_eq!(row(Phase::Reading, 900).percent(), 100.0);
+        assert_eq!(row(Phase::Waiting, 50).percent(), 0.0);
+        assert_eq!(FileRow { phase: Phase::Reading, ..FileRow::default() }.percent(), 100.0);
+    }
+}

@@ -1,0 +1,106 @@
+//! How a table's values look: short in the cell, with every digit on hover and in copies.
+
+use crossprof::export::tables::{Cell, Column, Unit};
+use crossprof::format;
+
+/// Characters of a text in a cell; longer ones are cut in the middle.
+const NAME_CHARS: usize = 64;
+/// Characters of a text anywhere in the page: a name may be a megabyte long.
+pub const WHOLE_CHARS: usize = 4000;
+
+/// What stands in the cell.
+pub fn short(cell: &Cell, unit: Unit) -> String {
+    match (cell, unit) {
+        (Cell::Absent, _) => format::DASH.to_owned(),
+        (Cell::Text(text), _) => format::shorten(&format::printable(bounded(text)), NAME_CHARS),
+        (Cell::Flag(yes), _) => if *yes { "yes" } else { "" }.to_owned(),
+        (Cell::Int(value), Unit::Bytes) => format::bytes(*value),
+        (Cell::Int(value), _) => format::count(*value),
+        (Cell::Float(value), Unit::TimeUs) => format::time_us(*value),
+        (Cell::Float(value), Unit::Percent) => format::percent(*value),
+        (Cell::Float(value), Unit::GigabytesPerSecond) => format::si(value * 1e9, "B/s"),
+        (Cell::Float(value), _) => format::number(*value),
+    }
+}
+
+/// Every digit or letter, where the cell shows less; nothing where it shows all.
+pub fn whole(cell: &Cell, unit: Unit) -> Option<String> {
+    let text = match (cell, unit) {
+        (Cell::Absent, _) => "not measured".to_owned(),
+        (Cell::Text(text), _) => format::shorten(&format::printable(text), WHOLE_CHARS),
+        (Cell::Flag(_), _) => return None,
+        (Cell::Int(value), Unit::Bytes) => format!("{} bytes", format::count(*value)),
+        (Cell::Int(_), _) => return None,
+        (Cell::Float(value), Unit::TimeUs) => format::full_time_us(*value),
+        (Cell::Float(value), Unit::Percent) => format!("{} %", format::full(*value)),
+        (Cell::Float(value), Unit::GigabytesPerSecond) => format!("{} GB/s", format::full(*value)),
+        (Cell::Float(value), _) => format::full(*value),
+    };
+    (text != short(cell, unit)).then_some(text)
+}
+
+/// The value as a spreadsheet wants it: no groups, no unit; empty where not measured.
+pub fn raw(cell: &Cell) -> String {
+    match cell {
+        Cell::Absent => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Int(value) => value.to_string(),
+        Cell::Float(value) => value.to_string(),
+        Cell::Flag(yes) => yes.to_string(),
+    }
+}
+
+/// Tab-separated values with a header: what the clipboard gets. Tabs and line breaks inside texts become spaces.
+pub fn tsv(columns: &[Column], rows: &[Vec<Cell>]) -> String {
+    let mut out: String = columns.iter().map(|column| column.key).collect::<Vec<_>>().join("\t");
+    out.push('\n');
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| raw(cell).replace(['\t', '\n', '\r'], " ")).collect();
+        out.push_str(&cells.join("\t"));
+        out.push('\n');
+    }
+    out
+}
+
+/// Whether values of this unit stand at the right, digits under digits.
+pub fn is_number(unit: Unit) -> bool {
+    !matches!(unit, Unit::Text | Unit::Flag)
+}
+
+/// At most so much of a text that cutting it in the middle stays cheap.
+fn bounded(text: &str) -> &str {
+    // The end of a megabyte is not worth a walk through it.
+    let mut end = text.len().min(4 * WHOLE_CHARS);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_in_cells_and_whole_on_hover() {
+        let cell = Cell::Float(33_123.456);
+        assert_eq!(short(&cell, Unit::TimeUs), "33.1 ms");
+        assert_eq!(whole(&cell, Unit::TimeUs).unwrap(), "33\u{202f}123.456 µs");
+        assert_eq!(raw(&cell), "33123.456");
+        assert_eq!(short(&Cell::Absent, Unit::Count), "–");
+        assert_eq!(raw(&Cell::Absent), "");
+    }
+
+    #[test]
+    fn a_huge_name_stays_small_in_the_page() {
+        let cell = Cell::Text("é".repeat(1 << 20));
+        assert_eq!(short(&cell, Unit::Text).chars().count(), NAME_CHARS);
+        assert_eq!(whole(&cell, Unit::Text).unwrap().chars().count(), WHOLE_CHARS);
+    }
+
+    #[test]
+    fn copies_stay_in_their_cells() {
+        let column = Column { key: "name", title: "Kernel", unit: Unit::Text };
+        assert_eq!(tsv(&[column], &[vec![Cell::Text("a\tb\nc".into())]]), "name\na b c\n");
+    }
+}

@@ -1,0 +1,50 @@
+//! Virtual rows: only those in sight (and a few around them) are in the document.
+
+/// The rows to draw, and the free space above and below that stands for the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// First row drawn.
+    pub first: usize,
+    /// One past the last row drawn.
+    pub end: usize,
+    /// Height of the rows above, in pixels.
+    pub above_px: f64,
+    /// Height of the rows below, in pixels.
+    pub below_px: f64,
+}
+
+/// Rows drawn beyond each edge, so that scrolling shows no white.
+const MARGIN: usize = 12;
+
+/// The window of a list of `rows` rows, each `row_px` high, scrolled by `scroll_px` in a view `height_px` high.
+pub fn window(rows: usize, row_px: f64, scroll_px: f64, height_px: f64) -> Window {
+    let row_px = row_px.max(1.0);
+    let top = (scroll_px.max(0.0) / row_px) as usize;
+    let seen = (height_px.max(0.0) / row_px).ceil() as usize + 1;
+    let first = top.saturating_sub(MARGIN).min(rows);
+    let end = top.saturating_add(seen).saturating_add(MARGIN).clamp(first, rows);
+    Window { first, end, above_px: first as f64 * row_px, below_px: (rows - end) as f64 * row_px }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_heights_add_up() {
+        for rows in [0, 1, 30, 100_000] {
+            for scroll in [-5.0, 0.0, 333.0, 1e9] {
+                let window = window(rows, 26.0, scroll, 400.0);
+                let drawn = (window.end - window.first) as f64 * 26.0;
+                assert_eq!(window.above_px + drawn + window.below_px, rows as f64 * 26.0);
+                assert!(window.end - window.first <= 2 * MARGIN + 17);
+            }
+        }
+    }
+
+    #[test]
+    fn the_rows_in_sight_are_drawn() {
+        let window = window(1000, 20.0, 2000.0, 200.0);
+        assert!(window.first <= 100 && window.end >= 110);
+    }
+}
