@@ -120,8 +120,10 @@ fn environment(trace: &Trace, devices: &Devices) -> BTreeMap<String, String> {
                 StatValue::Text(id) => trace.text(id).to_owned(),
             };
             let measured = name.ends_with("_utilization_percent") || name.starts_with("profile_");
+            // How a viewer should show the process.
+            let shown = ["labels", "sort_index"].contains(&name);
             let printable = !text.is_empty() && text.len() <= LONGEST_VALUE && !text.starts_with('<');
-            if !name.is_empty() && !measured && printable {
+            if !name.is_empty() && !measured && !shown && printable {
                 environment.entry(name.to_owned()).or_insert(text);
             }
         }

@@ -58,14 +58,15 @@ pub fn analyse(run: &Run, settings: &Settings) -> UnifiedProfile {
     let compile = compilation::compile_spans(trace);
     let steps = steps::report(trace, &devices, &Steps::find(trace, &devices), &compile, settings.num_steps);
     let model_config = run.model.overridden_by(&settings.model);
+    let num_devices = devices.used.len() as u64;
     let mut warnings = run.warnings.clone();
     warnings.extend(trace.warnings.iter().cloned());
     warnings.extend(steps.warnings);
     warnings.extend(no_device_ops(&devices));
-    let profile = UnifiedProfile {
+    let mut profile = UnifiedProfile {
         metadata: metadata::metadata(run, &devices),
-        parameter_counts: None,
-        throughput: Default::default(),
+        parameter_counts: parameters::parameter_counts(&model_config),
+        throughput: throughput::throughput(&steps.timing, &model_config, num_devices),
         model_config,
         compute_utilization: utilization::compute_utilization(trace, &devices, steps.occupancy),
         kernels: kernels::kernels(trace, &devices),
@@ -80,6 +81,7 @@ pub fn analyse(run: &Run, settings: &Settings) -> UnifiedProfile {
         not_measured: Vec::new(),
         provenance: run.files.clone(),
     };
+    profile.not_measured = not_measured::not_measured(&profile, trace);
     profile
 }
 

@@ -1,4 +1,5 @@
-//! Step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)`, PyTorch's `ProfilerStep#i`.
+//! Step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)`, PyTorch's `ProfilerStep#i`
+//! (whose number the decoder takes out of the name).
 //!
 //! Everything that runs inside an annotation may carry its `step_num` too (nested Python frames, kernel launches), so
 //! the annotation has to be told from them: its numbers never repeat on a line, and of the names of which that is true
@@ -68,11 +69,7 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
     for (id, number) in trace.events.step_num.iter() {
         candidates.push(id, number);
     }
-    let best = candidates.best();
-    let (name, hosts) = match best {
-        Some(best) => best,
-        None => profiler_steps(trace)?,
-    };
+    let (name, hosts) = candidates.best()?;
     let rows: Vec<Vec<Mark>> = hosts.values().cloned().collect();
     let aligned = align::by_key(&rows);
     let count = aligned.first().map_or(0, Vec::len);
@@ -84,25 +81,6 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
         numbers: (0..count).map(number).collect(),
         by_host: hosts.into_keys().zip(aligned).collect(),
     })
-}
-
-/// PyTorch's steps have their number in the name: `ProfilerStep#7`.
-fn profiler_steps(trace: &Trace) -> Option<(String, BTreeMap<u16, Vec<Mark>>)> {
-    if !trace.strings.iter().any(|text| profiler_step(text).is_some()) {
-        return None;
-    }
-    let mut candidates = Candidates::new(trace);
-    for id in 0..trace.events.len() as EventId {
-        let Some(event) = trace.events.get(id) else { break };
-        if let Some(number) = profiler_step(trace.text(event.name)) {
-            candidates.push(id, number);
-        }
-    }
-    candidates.best()
-}
-
-fn profiler_step(name: &str) -> Option<i64> {
-    name.strip_prefix("ProfilerStep#")?.parse().ok()
 }
 
 struct Candidates<'a> {

@@ -72,12 +72,12 @@ fn without_ties_to_the_device_the_annotations_own_starts_count() {
 }
 
 #[test]
-fn pytorch_steps_are_told_by_their_names() {
+fn names_that_hold_the_step_number_are_one_annotation() {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "thread 1 (python)");
     let stream = b.line("/device:GPU:0", "stream 7");
     for (step, at) in [(551, 0), (552, 600)] {
-        b.event(python, &format!("ProfilerStep#{step}"), at, 590);
+        b.event(python, &format!("ProfilerStep#{step}"), at, 590).step_num(step);
         b.event(python, "cudaLaunchKernel", at + 5, 5).correlation(step);
         b.event(stream, "k", at + 50, 500).correlation(step);
     }
