@@ -5,7 +5,8 @@
 #
 # Debian's rustc-web has no standard library for this target, but rust-web-src has its source. It is
 # built once and laid beside links to what Debian installed; nothing is written outside FOLDER. The
-# libraries carry bitcode, because link-time optimisation of the page needs it.
+# libraries carry bitcode, because link-time optimisation of the page needs it. `test` is for the
+# tests that run in the browser.
 set -eu
 
 folder=$1
@@ -29,7 +30,7 @@ TOML
 (
     cd "$work/std"
     PATH=/usr/bin:$PATH RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Cembed-bitcode=yes \
-        /usr/bin/cargo build --release -Zbuild-std=std,panic_abort --target "$target"
+        /usr/bin/cargo build --release -Zbuild-std=std,panic_abort,test --target "$target"
 )
 for library in "$work/std/target/$target/release/deps/"*.rlib; do
     case ${library##*/} in

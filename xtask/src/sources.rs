@@ -27,7 +27,16 @@ pub fn build_id(variant: &str) -> Result<String> {
         digest.update(format!("{} {name} {}\n", name.len(), bytes.len()));
         digest.update(bytes);
     }
-    Ok(digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(&digest.finalize()))
+}
+
+/// Twelve hexadecimal digits that stand for some bytes.
+pub fn digest(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Every file below a path; nothing where there is no such path.

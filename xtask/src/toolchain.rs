@@ -4,7 +4,7 @@
 //! machine that reaches only Debian's archive it is Debian's compiler, with a standard library that
 //! `debian-wasm32.sh` builds once into the cache.
 
-use crate::{Result, apt, cache, process};
+use crate::{Result, apt, cache, process, sources};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,6 +15,8 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 /// How long rustup may take to fetch the target. A server out of reach may never answer.
 const RUSTUP_SECONDS: u64 = 90;
 
+/// Builds the standard library; another script makes another toolchain.
+const DEBIAN_SCRIPT: &str = include_str!("../debian-wasm32.sh");
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
 /// A toolchain that builds for wasm32.
@@ -136,7 +138,8 @@ fn debian_root() -> Result<Option<PathBuf>> {
     };
     // "rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball)"
     let key: Vec<&str> = version.split_whitespace().skip(1).take(2).map(|word| word.trim_matches('(')).collect();
-    Ok(Some(cache::root()?.join("toolchains").join(format!("debian-{}", key.join("-")))))
+    let recipe = sources::digest(DEBIAN_SCRIPT.as_bytes());
+    Ok(Some(cache::root()?.join("toolchains").join(format!("debian-{}-{recipe}", key.join("-")))))
 }
 
 /// Installs Debian's compiler where it is missing and builds the standard library for wasm32.

@@ -1,7 +1,6 @@
 //! What is left to do to dist/ after Trunk.
 
 use crate::{Result, cache, sources};
-use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Makes Trunk's output the page that is published.
@@ -48,7 +47,7 @@ fn externalise(page: &str) -> Result<(String, Vec<(String, String)>)> {
         if text.trim().is_empty() {
             out.push_str(&tag_on[..end]);
         } else {
-            let name = format!("start-{}.js", short_digest(text));
+            let name = format!("start-{}.js", sources::digest(text.as_bytes()));
             out.push_str(tag.trim_end_matches('>'));
             out.push_str(&format!(" src=\"./{name}\">"));
             scripts.push((name, text.to_owned()));
@@ -81,10 +80,6 @@ fn service_worker(dist: &Path, id: &str) -> Result {
     }
     let text = text.replace("@BUILD_ID@", id).replace("/*@FILES@*/", &names.join(", "));
     cache::write(&file, text)
-}
-
-fn short_digest(text: &str) -> String {
-    Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
