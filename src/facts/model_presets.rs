@@ -41,9 +41,8 @@ pub struct ModelPreset {
     pub source: &'static str,
 }
 
-static PRESETS: LazyLock<Vec<ModelPreset>> = LazyLock::new(|| {
-    table::rows(include_str!("model_presets.csv")).filter_map(|cells| parse(&cells)).collect()
-});
+static PRESETS: LazyLock<Vec<ModelPreset>> =
+    LazyLock::new(|| table::rows(include_str!("model_presets.csv")).filter_map(|cells| parse(&cells)).collect());
 
 /// All presets, in the order of the table.
 pub fn all() -> &'static [ModelPreset] {
@@ -51,8 +50,24 @@ pub fn all() -> &'static [ModelPreset] {
 }
 
 fn parse(cells: &[&'static str]) -> Option<ModelPreset> {
-    let &[name, dims, layers, heads, kv, head, ffn, vocab, gated, tied, experts, per_token, bias, norms, published, source] =
-        cells
+    let &[
+        name,
+        dims,
+        layers,
+        heads,
+        kv,
+        head,
+        ffn,
+        vocab,
+        gated,
+        tied,
+        experts,
+        per_token,
+        bias,
+        norms,
+        published,
+        source,
+    ] = cells
     else {
         return None;
     };

@@ -135,12 +135,7 @@ fn kernel(trace: &Trace, categorizer: &Categorizer, named: &Named, total: Ps) ->
 
 fn category(tally: &Tally, total: Ps) -> KernelCategory {
     let time_us = tally.total.as_us();
-    KernelCategory {
-        time_us,
-        total_time_us: Some(time_us),
-        count: tally.count,
-        percent: percent(tally.total, total),
-    }
+    KernelCategory { time_us, total_time_us: Some(time_us), count: tally.count, percent: percent(tally.total, total) }
 }
 
 /// Absent where no op took any time.

@@ -1,1 +1,267 @@
-//! To be written.
+//! Numbers that a run cannot have, each with the reason and what to do about it.
+//!
+//! Only headline numbers are listed: those that the page and the text report would show.
+
+use super::host_work::has_host_events;
+use crate::report::{NotMeasured, UnifiedProfile};
+use crate::trace::{Framework, SourceFormat, Trace};
+
+const STEP_REMEDY: &str = "Wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`, or give the \
+                           number of steps by hand.";
+
+/// What is absent from `profile`, which was made from `trace`, in the order of the report's sections.
+pub fn not_measured(profile: &UnifiedProfile, trace: &Trace) -> Vec<NotMeasured> {
+    let mut list = List(Vec::new());
+    metadata(profile, trace, &mut list);
+    model(profile, &mut list);
+    steps(profile, &mut list);
+    devices(profile, trace, &mut list);
+    host(profile, trace, &mut list);
+    list.0
+}
+
+struct List(Vec<NotMeasured>);
+
+impl List {
+    fn add(&mut self, field: &str, reason: &str, remedy: &str) {
+        let remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
+        self.0.push(NotMeasured { field: field.to_owned(), reason: reason.to_owned(), remedy });
+    }
+}
+
+fn metadata(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
+    let json = trace.format == Some(SourceFormat::ChromeJson);
+    let nothing_ran = profile.metadata.num_devices == 0;
+    if profile.metadata.timestamp.is_none() {
+        let reason = "The file does not say when it was captured.";
+        let remedy = if json {
+            "Open the *.xplane.pb beside it, or drop the whole profile folder: its name tells the time."
+        } else {
+            "Drop the whole profile folder: its name tells the time."
+        };
+        list.add("metadata.timestamp", reason, remedy);
+    }
+    if !nothing_ran && profile.metadata.platform != "CPU" && profile.metadata.device_type == profile.metadata.platform {
+        let (reason, remedy) = if json {
+            ("A trace JSON does not name the device's model.", "Open the *.xplane.pb of the same run: it does.")
+        } else {
+            ("This profile does not name the device's model; older profilers did not write it.", "")
+        };
+        list.add("metadata.device_type", reason, remedy);
+    }
+}
+
+fn model(profile: &UnifiedProfile, list: &mut List) {
+    if profile.parameter_counts.is_none() {
+        list.add(
+            "parameter_counts.total_params",
+            "A trace does not know the model's dimensions.",
+            "Fill in the model form, drop the model's config.json with the profile, or pass --model-config.",
+        );
+    }
+}
+
+fn steps(profile: &UnifiedProfile, list: &mut List) {
+    let timed = profile.step_timing.avg_step_time_us.is_some();
+    if !timed && profile.step_timing.num_steps == 0 {
+        let reason = "No steps were found: no step annotations, no Steps line, no module that runs repeatedly.";
+        list.add("step_timing.avg_step_time_us", reason, STEP_REMEDY);
+    } else if !timed {
+        let reason = "No step of the capture is complete, so none can be timed.";
+        list.add("step_timing.avg_step_time_us", reason, "Capture several steps more.");
+    }
+    let throughput = &profile.throughput;
+    if throughput.steps_per_sec.is_none() {
+        list.add("throughput.steps_per_sec", "The step time is unknown.", STEP_REMEDY);
+    }
+    let form = "Fill in the model form, or pass --batch-size and --seq-length.";
+    let model = &profile.model_config;
+    for (field, value, needed) in [
+        ("throughput.samples_per_sec", throughput.samples_per_sec, &[("the batch size", model.batch_size)][..]),
+        (
+            "throughput.tokens_per_sec",
+            throughput.tokens_per_sec,
+            &[("the batch size", model.batch_size), ("the sequence length", model.seq_length)][..],
+        ),
+    ] {
+        if value.is_some() {
+            continue;
+        }
+        let missing: Vec<&str> = needed.iter().filter(|(_, it)| it.is_none_or(|it| it == 0)).map(|&(n, _)| n).collect();
+        if missing.is_empty() {
+            list.add(field, "The step time is unknown.", STEP_REMEDY);
+        } else {
+            list.add(field, &format!("It needs {}, which a trace does not know.", missing.join(" and ")), form);
+        }
+    }
+}
+
+fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
+    let platform = profile.metadata.platform.as_str();
+    if profile.compute_utilization.is_none() {
+        let visible = profile.metadata.num_devices_visible.unwrap_or(0);
+        let (reason, remedy) = if profile.metadata.num_devices > 0 {
+            ("The devices' ops take no time, so no share of it can be given.".to_owned(), "")
+        } else if visible > 0 {
+            (
+                format!("The profile lists {visible} devices, but no op ran on any of them during the capture."),
+                "Capture while the program computes, and wait for its results inside the capture \
+                 (jax.block_until_ready).",
+            )
+        } else {
+            (
+                "The profile holds no device ops, only host events.".to_owned(),
+                "Capture on the machine that holds the devices; on the CPU backend, use a JAX version that records \
+                 its ops (0.7 or newer).",
+            )
+        };
+        list.add("compute_utilization.compute_util_percent", &reason, remedy);
+        list.add("kernels.top_kernels", &reason, remedy);
+    }
+    match &profile.memory_operations {
+        None if platform == "TPU" => list.add(
+            "memory_operations",
+            "Copies between host and chip are not recorded as ops of a TPU; the host's transfer spans only cover their \
+             dispatch.",
+            "",
+        ),
+        None if platform == "CPU" => {
+            list.add(
+                "memory_operations",
+                "The CPU backend computes in host memory: nothing is copied to a device.",
+                "",
+            );
+        }
+        Some(memory) if !memory.transfers.is_empty() && memory.transfers.iter().all(|it| it.sized_count == 0) => {
+            let reason = "The copies in this profile do not say how many bytes they moved.";
+            let remedy = if trace.format == Some(SourceFormat::ChromeJson) {
+                "Open the *.xplane.pb of the same run, where there is one."
+            } else {
+                ""
+            };
+            list.add("memory_operations.transfers[].total_bytes", reason, remedy);
+        }
+        _ => {}
+    }
+}
+
+fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
+    let no_host = !has_host_events(trace);
+    let host_remedy = "Capture with the host tracer on (ProfileOptions.host_tracer_level of at least 1).";
+    if profile.compilation.is_none() {
+        let (reason, remedy) = if no_host {
+            ("The profile holds no host events.", host_remedy)
+        } else if trace.framework == Framework::PyTorch {
+            ("This profile marks no compilation.", "")
+        } else {
+            (
+                "No compilation was recorded. If the program was compiled before the capture, that is as it should be.",
+                "To measure compilation, start the capture before the first call.",
+            )
+        };
+        list.add("compilation.compilation_time_us", reason, remedy);
+    }
+    if profile.io_operations.is_none() {
+        let (reason, remedy) = if no_host {
+            ("The profile holds no host events.", host_remedy)
+        } else {
+            (
+                "No span of an input pipeline was found (tf.data, Grain, DataLoader, infeed).",
+                "Wrap the code that makes the next batch in `with jax.profiler.TraceAnnotation(\"next_batch\"):`.",
+            )
+        };
+        list.add("io_operations.io_total_time_us", reason, remedy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Metadata, StepTiming, Throughput};
+    use crate::trace::builder::TraceBuilder;
+
+    fn profile(platform: &str, num_devices: u64) -> UnifiedProfile {
+        UnifiedProfile {
+            metadata: Metadata {
+                platform: platform.to_owned(),
+                device_type: platform.to_owned(),
+                num_devices,
+                ..Metadata::default()
+            },
+            model_config: Default::default(),
+            parameter_counts: None,
+            step_timing: StepTiming::default(),
+            throughput: Throughput::default(),
+            compute_utilization: None,
+            kernels: Default::default(),
+            memory_operations: None,
+            multi_device: None,
+            timeline_analysis: None,
+            compilation: None,
+            io_operations: None,
+            steps: Vec::new(),
+            warnings: Vec::new(),
+            not_measured: Vec::new(),
+            provenance: Vec::new(),
+        }
+    }
+
+    fn trace(format: SourceFormat) -> Trace {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        b.event(python, "train", 0, 10);
+        let mut trace = b.build();
+        trace.format = Some(format);
+        trace
+    }
+
+    #[test]
+    fn every_absent_headline_number_has_a_sentence() {
+        let found = not_measured(&profile("TPU", 1), &trace(SourceFormat::ChromeJson));
+        let fields: Vec<&str> = found.iter().map(|it| it.field.as_str()).collect();
+        for field in [
+            "metadata.timestamp",
+            "metadata.device_type",
+            "parameter_counts.total_params",
+            "step_timing.avg_step_time_us",
+            "throughput.steps_per_sec",
+            "throughput.samples_per_sec",
+            "throughput.tokens_per_sec",
+            "compute_utilization.compute_util_percent",
+            "memory_operations",
+            "compilation.compilation_time_us",
+            "io_operations.io_total_time_us",
+        ] {
+            assert!(fields.contains(&field), "{field}");
+        }
+        assert!(
+            found
+                .iter()
+                .all(|it| it.reason.ends_with('.') && it.remedy.as_ref().is_none_or(|r| r.ends_with(['.', ':', ')'])))
+        );
+        let device = found.iter().find(|it| it.field == "metadata.device_type").unwrap();
+        assert!(device.remedy.as_deref().is_some_and(|it| it.contains("xplane")));
+    }
+
+    #[test]
+    fn tokens_name_what_is_missing() {
+        let mut profile = profile("GPU", 1);
+        profile.step_timing = StepTiming { num_steps: 5, avg_step_time_us: Some(10.0), ..StepTiming::default() };
+        profile.throughput.steps_per_sec = Some(1e5);
+        profile.throughput.samples_per_sec = Some(1e6);
+        profile.model_config.batch_size = Some(10);
+        let found = not_measured(&profile, &trace(SourceFormat::XPlane));
+        let throughput: Vec<_> = found.iter().filter(|it| it.field.starts_with("throughput")).collect();
+        assert_eq!(throughput.len(), 1);
+        assert_eq!(throughput[0].reason, "It needs the sequence length, which a trace does not know.");
+    }
+
+    #[test]
+    fn a_measured_number_is_not_listed() {
+        let mut profile = profile("CPU", 1);
+        profile.metadata.timestamp = Some("2026-01-01T00:00:00Z".to_owned());
+        profile.compilation = Some(Default::default());
+        let found = not_measured(&profile, &trace(SourceFormat::XPlane));
+        assert!(!found.iter().any(|it| it.field.starts_with("metadata") || it.field.starts_with("compilation")));
+    }
+}
