@@ -108,106 +108,155 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// After an error the reader stays where the bad field starts.
-    #[inline]
+    #[inline(always)]
     pub fn field(&mut self) -> Result<Option<Field<'a>>, WireError<'a>> {
         let start = self.position;
         if start >= self.bytes.len() {
             return Ok(None);
         }
         match self.read() {
-            Ok(field) => Ok(Some(field)),
-            Err(fault) => {
+            Some(field) => Ok(Some(field)),
+            None => {
                 self.position = start;
-                Err(WireError { position: start, fault })
+                Err(WireError { position: start, fault: self.fault() })
             }
         }
     }
 
-    #[inline]
-    fn read(&mut self) -> Result<Field<'a>, Fault<'a>> {
+    /// The next field, `None` where it cannot be read: why is found out by reading it again, so that the common case
+    /// carries no reasons along.
+    #[inline(always)]
+    fn read(&mut self) -> Option<Field<'a>> {
         let (number, wire_type) = self.tag()?;
         let value = match wire_type {
             0 => Value::Varint(self.varint()?),
             1 => Value::Fixed64(u64::from_le_bytes(self.fixed()?)),
-            2 => Value::Bytes(self.delimited(number)?),
-            3 => {
-                self.skip_group()?;
-                Value::Group
-            }
+            2 => Value::Bytes(self.delimited()?),
+            3 => self.group()?,
             5 => Value::Fixed32(u32::from_le_bytes(self.fixed()?)),
-            _ => return Err(Fault::Malformed),
+            _ => return None,
         };
-        Ok(Field { number, value })
+        Some(Field { number, value })
     }
 
-    #[inline]
-    fn tag(&mut self) -> Result<(u32, u8), Fault<'a>> {
+    #[inline(always)]
+    fn tag(&mut self) -> Option<(u32, u8)> {
         let tag = self.varint()?;
-        match u32::try_from(tag >> 3) {
-            Ok(number) if number != 0 => Ok((number, (tag & 7) as u8)),
-            _ => Err(Fault::Malformed),
-        }
+        let number = u32::try_from(tag >> 3).ok().filter(|&number| number != 0)?;
+        Some((number, (tag & 7) as u8))
     }
 
-    /// Bits past the 64th are dropped, as every protobuf implementation does.
-    #[inline]
-    fn varint(&mut self) -> Result<u64, Fault<'a>> {
-        let rest = self.bytes.get(self.position..).unwrap_or_default();
+    #[inline(always)]
+    fn varint(&mut self) -> Option<u64> {
+        let rest = self.bytes.get(self.position..)?;
+        let &first = rest.first()?;
         // Tags and most ids fit one byte.
-        if let Some(&first) = rest.first()
-            && first < 0x80
-        {
-            self.position += 1;
-            return Ok(u64::from(first));
-        }
-        let mut value = 0u64;
-        for (i, &byte) in rest.iter().take(10).enumerate() {
-            value |= u64::from(byte & 0x7f) << (7 * i);
-            if byte < 0x80 {
-                self.position += i + 1;
-                return Ok(value);
-            }
-        }
-        Err(if rest.len() < 10 { Fault::Ended } else { Fault::Malformed })
+        let (value, length) = if first < 0x80 { (u64::from(first), 1) } else { long_varint(rest)? };
+        self.position += length;
+        Some(value)
     }
 
-    #[inline]
-    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], Fault<'a>> {
-        let bytes = self.bytes.get(self.position..).and_then(|rest| rest.first_chunk::<N>()).ok_or(Fault::Ended)?;
+    #[inline(always)]
+    fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let bytes = self.bytes.get(self.position..)?.first_chunk::<N>()?;
         self.position += N;
-        Ok(*bytes)
+        Some(*bytes)
     }
 
-    #[inline]
-    fn delimited(&mut self, number: u32) -> Result<&'a [u8], Fault<'a>> {
+    #[inline(always)]
+    fn delimited(&mut self) -> Option<&'a [u8]> {
         let length = self.varint()?;
-        let rest = self.bytes.get(self.position..).unwrap_or_default();
-        match usize::try_from(length).ok().and_then(|length| rest.get(..length)) {
-            Some(bytes) => {
-                self.position += bytes.len();
-                Ok(bytes)
-            }
-            None => Err(Fault::Short { number, rest, missing: length.saturating_sub(rest.len() as u64) }),
-        }
+        let bytes = self.bytes.get(self.position..)?.get(..usize::try_from(length).ok()?)?;
+        self.position += bytes.len();
+        Some(bytes)
     }
 
     /// Nested groups are counted, not recursed into: depth costs no stack.
-    fn skip_group(&mut self) -> Result<(), Fault<'a>> {
+    #[cold]
+    fn group(&mut self) -> Option<Value<'a>> {
         let mut depth = 1u64;
         while depth > 0 {
-            let (number, wire_type) = self.tag()?;
-            match wire_type {
+            match self.tag()?.1 {
                 0 => drop(self.varint()?),
                 1 => drop(self.fixed::<8>()?),
-                2 => drop(self.delimited(number)?),
+                2 => drop(self.delimited()?),
                 3 => depth += 1,
                 4 => depth -= 1,
                 5 => drop(self.fixed::<4>()?),
-                _ => return Err(Fault::Malformed),
+                _ => return None,
             }
         }
-        Ok(())
+        Some(Value::Group)
     }
+
+    /// Why the field at the reader's position cannot be read.
+    #[cold]
+    fn fault(&self) -> Fault<'a> {
+        let mut probe = *self;
+        let rest = |probe: &Reader<'a>| probe.bytes.get(probe.position..).unwrap_or_default();
+        // A varint that did not come to its end in ten bytes is bad; one that met the end of the bytes is cut.
+        let unfinished = |rest: &[u8]| if rest.len() < 10 { Fault::Ended } else { Fault::Malformed };
+        let mut depth = 0u64;
+        loop {
+            let Some(tag) = probe.varint() else { return unfinished(rest(&probe)) };
+            let Some(number) = u32::try_from(tag >> 3).ok().filter(|&number| number != 0) else {
+                return Fault::Malformed;
+            };
+            match tag & 7 {
+                0 if probe.varint().is_none() => return unfinished(rest(&probe)),
+                1 if probe.fixed::<8>().is_none() => return Fault::Ended,
+                5 if probe.fixed::<4>().is_none() => return Fault::Ended,
+                2 => {
+                    let Some(length) = probe.varint() else { return unfinished(rest(&probe)) };
+                    let rest = rest(&probe);
+                    match usize::try_from(length) {
+                        Ok(length) if length <= rest.len() => probe.position += length,
+                        _ => return Fault::Short { number, rest, missing: length.saturating_sub(rest.len() as u64) },
+                    }
+                }
+                3 => depth += 1,
+                4 if depth > 0 => depth -= 1,
+                4 | 6 | 7 => return Fault::Malformed,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A varint of two to ten bytes and its length. Bits past the 64th are dropped, as every protobuf implementation does.
+///
+/// Eight bytes are read at once where there are as many; the first byte without its top bit set ends the number:
+///
+/// ```text
+/// bytes   1ggggggg 1fffffff ... 0aaaaaaa    (low groups of seven bits first)
+/// value   aaaaaaa ... fffffff ggggggg       pairs of groups are joined: 7+7, 14+14, 28+28 bits
+/// ```
+#[inline(always)]
+fn long_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let Some(word) = bytes.first_chunk::<8>().map(|chunk| u64::from_le_bytes(*chunk)) else {
+        return slow_varint(bytes);
+    };
+    let ends = !word & 0x8080_8080_8080_8080;
+    if ends == 0 {
+        return slow_varint(bytes);
+    }
+    let bits = ends.trailing_zeros() + 1;
+    let word = word & (u64::MAX >> (64 - bits)) & 0x7f7f_7f7f_7f7f_7f7f;
+    let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
+    let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
+    let word = (word & 0x0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4);
+    Some((word, bits as usize / 8))
+}
+
+fn slow_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0u64;
+    for (i, &byte) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Some((value, i + 1));
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -268,6 +317,21 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn varints_are_read_whatever_follows(value: u64, tail: Vec<u8>) {
+            let mut bytes = Vec::new();
+            let mut rest = value;
+            while rest > 127 {
+                bytes.push(rest as u8 | 0x80);
+                rest >>= 7;
+            }
+            bytes.push(rest as u8);
+            let length = bytes.len();
+            bytes.extend_from_slice(&tail);
+            let mut reader = Reader::new(&bytes);
+            proptest::prop_assert_eq!((reader.varint(), reader.position()), (Some(value), length));
+        }
+
         #[test]
         fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
             let read = all(&bytes);

@@ -11,16 +11,12 @@ use crate::input::wire::{Fault, Field, Reader, Value, WireError};
 /// What the encoding of U+FFFD is in UTF-8.
 const REPLACEMENT: &[u8] = b"\xef\xbf\xbd";
 
-/// Where the verdict cannot see on: the head ends there.
-enum Seen {
-    /// The structure is that of the message, as far as it was seen.
-    Fits,
-    /// It is not.
-    Differs,
-}
-
 /// True where `head`, the first bytes of a file (or all of it), are those of an XSpace. A few hundred bytes are enough.
 pub fn looks_like_xspace(head: &[u8]) -> bool {
+    // Three bytes EF BF BD where a length should be make a length, too.
+    if is_decoded_as_text(head) {
+        return false;
+    }
     let mut reader = Reader::new(head);
     loop {
         match reader.field() {
@@ -34,9 +30,6 @@ pub fn looks_like_xspace(head: &[u8]) -> bool {
 
 /// What a file is that is no XSpace but near to one, as an error that says so; `None` where it is not known.
 pub fn what_else(head: &[u8]) -> Option<Error> {
-    if looks_like_xspace(head) {
-        return None;
-    }
     if is_decoded_as_text(head) {
         let remedy = "Its lengths and numbers are lost: copy the original again, as a binary file.";
         return Some(Error::not_a_profile(
@@ -44,7 +37,7 @@ pub fn what_else(head: &[u8]) -> Option<Error> {
             remedy,
         ));
     }
-    let what = other_protobuf(head)?;
+    let what = if looks_like_xspace(head) { None } else { other_protobuf(head) }?;
     Some(Error::not_a_profile(what, "Drop the *.xplane.pb or *.trace.json.gz of the same capture instead."))
 }
 
@@ -67,7 +60,7 @@ fn is_plane(bytes: &[u8]) -> bool {
         match reader.field() {
             Ok(Some(Field { number: 1, value: Value::Varint(_) })) => {}
             Ok(Some(Field { number: 2, value: Value::Bytes(name) })) => {
-                return !name.is_empty() && is_printable(name, false) && matches!(rest_of_plane(reader), Seen::Fits);
+                return !name.is_empty() && is_printable(name, false) && rest_of_plane(reader);
             }
             Err(WireError { fault: Fault::Short { number: 2, rest, .. }, .. }) => {
                 return !rest.is_empty() && is_printable(rest, true);
@@ -78,15 +71,15 @@ fn is_plane(bytes: &[u8]) -> bool {
 }
 
 /// After the name: known fields of the right wire type, as far as the head reaches. Unknown numbers are later additions.
-fn rest_of_plane(mut reader: Reader<'_>) -> Seen {
+fn rest_of_plane(mut reader: Reader<'_>) -> bool {
     loop {
         match reader.field() {
-            Ok(None) => return Seen::Fits,
+            Ok(None) => return true,
             Ok(Some(Field { number: 3..=6, value: Value::Bytes(_) })) => {}
-            Ok(Some(Field { number: 1..=6, .. })) => return Seen::Differs,
+            Ok(Some(Field { number: 1..=6, .. })) => return false,
             Ok(Some(_)) => {}
-            Err(WireError { fault: Fault::Short { number: 3..=6, .. } | Fault::Ended, .. }) => return Seen::Fits,
-            Err(_) => return Seen::Differs,
+            Err(WireError { fault: Fault::Short { number: 3..=6, .. } | Fault::Ended, .. }) => return true,
+            Err(_) => return false,
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) enum StatKind {
     Number(NumberArg),
     /// An id that differs from event to event: a column of its own.
     Id(IdColumn),
+    /// The name of a step, which takes the place of the event's name, as in the profiler's own JSON.
+    StepName,
 }
 
 /// The texts of [`Args`].
@@ -78,6 +80,7 @@ impl StatKind {
             b"correlation_id" => Id(IdColumn::Correlation),
             b"run_id" => Id(IdColumn::Run),
             b"step_num" => Id(IdColumn::Step),
+            b"step_name" => StatKind::StepName,
             _ => StatKind::Ignored,
         }
     }
@@ -109,6 +112,17 @@ pub(super) struct Stat<'a> {
 }
 
 impl<'a> Stat<'a> {
+    /// The number of a stat's kind where it stands first and is small, as every writer has it: most stats are of no use
+    /// and need not be read further.
+    #[inline(always)]
+    pub fn peek_metadata_id(message: &[u8]) -> Option<i64> {
+        match message {
+            [0x08, id @ 0..0x80, ..] => Some(i64::from(*id)),
+            [0x08, low, high @ 0..0x80, ..] => Some(i64::from(low & 0x7f) | i64::from(*high) << 7),
+            _ => None,
+        }
+    }
+
     /// From an `XStat` message that starts at `offset` of the file.
     ///
     /// # Errors
@@ -197,38 +211,41 @@ impl Values<'_, '_> {
         Some((name, value))
     }
 
-    /// Sets in `args` what `stats` say; returns the ids, which belong into columns.
-    pub fn apply(&mut self, stats: &[(StatKind, Stat<'_>)], args: &mut Args) -> Ids {
-        let mut ids = Ids::default();
+    /// Sets in `args` what `stats` say; returns what does not belong there.
+    pub fn apply(&mut self, stats: &[(StatKind, Stat<'_>)], args: &mut Args) -> Own {
+        let mut own = Own::default();
         let mut op_name = StrId::EMPTY;
         for (kind, stat) in stats {
             match *kind {
                 StatKind::Ignored => {}
-                StatKind::Id(IdColumn::Correlation) => ids.correlation = self.number(stat),
-                StatKind::Id(IdColumn::Run) => ids.run = self.number(stat),
-                StatKind::Id(IdColumn::Step) => ids.step = self.number(stat),
+                StatKind::StepName => own.step_name = self.text(stat),
+                StatKind::Id(IdColumn::Correlation) => own.correlation = self.number(stat),
+                StatKind::Id(IdColumn::Run) => own.run = self.number(stat),
+                StatKind::Id(IdColumn::Step) => own.step = self.number(stat),
                 StatKind::Number(arg) => *number_slot(args, arg) = self.number(stat),
                 StatKind::Text(TextArg::OpName) => op_name = self.text(stat),
                 StatKind::Text(arg) => *text_slot(args, arg) = self.text(stat),
             }
         }
-        // Wherever it stands among the stats, the path says more than `tf_op`.
-        if !op_name.is_empty() {
+        // On GPUs `tf_op` is mostly the same empty word, and the path stands in `name`.
+        if !op_name.is_empty() && (args.tf_op.is_empty() || self.strings.get(args.tf_op) == "XlaModule:") {
             args.tf_op = op_name;
         }
-        ids
+        own
     }
 }
 
-/// The ids of one event.
+/// What belongs to one event alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ids {
+pub(super) struct Own {
     /// `correlation_id`.
     pub correlation: Option<i64>,
     /// `run_id`.
     pub run: Option<i64>,
     /// `step_num`.
     pub step: Option<i64>,
+    /// `step_name`, empty where there is none.
+    pub step_name: StrId,
 }
 
 fn number_slot(args: &mut Args, arg: NumberArg) -> &mut Option<i64> {

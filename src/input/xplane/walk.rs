@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, Resolved, StatMetadata};
-use super::stats::{Stat, StatKind, Values, text};
+use super::stats::{Own, Stat, StatKind, Values, text};
 use crate::input::wire::{Fault, Reader, Value, WireError};
 use crate::trace::{ArgsId, Event, Line, LineId, PlaneId, StrId, Strings, Trace};
 use crate::units::Ps;
@@ -122,11 +122,13 @@ impl<'a> Walk<'_, 'a> {
                 (2, Value::Varint(value)) => (offset_ps, aggregated) = (value as i64, false),
                 (3, Value::Varint(value)) => duration_ps = value as i64,
                 (4, Value::Bytes(message)) => {
-                    let stat = Stat::read(message, offset + (reader.position() - message.len()) as u64)?;
-                    let metadata = self.stat_metadata.get_mut(stat.metadata_id);
-                    let kind = metadata.map_or(StatKind::Ignored, |metadata| metadata.kind);
+                    let at = offset + (reader.position() - message.len()) as u64;
+                    let kind = match Stat::peek_metadata_id(message) {
+                        Some(id) => self.stat_kind(id),
+                        None => self.stat_kind(Stat::read(message, at)?.metadata_id),
+                    };
                     if kind != StatKind::Ignored {
-                        self.own.push((kind, stat));
+                        self.own.push((kind, Stat::read(message, at)?));
                     }
                 }
                 (5, Value::Varint(_)) => aggregated = true,
@@ -151,6 +153,11 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
+    #[inline]
+    fn stat_kind(&mut self, id: i64) -> StatKind {
+        self.stat_metadata.get_mut(id).map_or(StatKind::Ignored, |metadata| metadata.kind)
+    }
+
     /// Gives the event its name and arguments and appends it.
     #[inline]
     fn store(&mut self, mut event: Event, metadata_id: i64, offset: u64) {
@@ -171,14 +178,17 @@ impl<'a> Walk<'_, 'a> {
         };
         event.name = shared.name;
         event.args = shared.args;
-        let mut ids = Default::default();
+        let mut own = Own::default();
         if !self.own.is_empty() {
             let mut args = self.trace.args.get(shared.args);
-            ids = values.apply(&self.own, &mut args);
+            own = values.apply(&self.own, &mut args);
             if self.trace.args.get(shared.latest) != args {
                 shared.latest = self.trace.args.intern(&args);
             }
             event.args = shared.latest;
+            if !own.step_name.is_empty() {
+                event.name = own.step_name;
+            }
         }
         let Some(index) = self.trace.events.push(event) else {
             self.losses.add(Loss::TooMany, offset);
@@ -186,9 +196,9 @@ impl<'a> Walk<'_, 'a> {
         };
         let events = &mut self.trace.events;
         for (column, id) in [
-            (&mut events.correlation, ids.correlation),
-            (&mut events.run_id, ids.run),
-            (&mut events.step_num, ids.step),
+            (&mut events.correlation, own.correlation),
+            (&mut events.run_id, own.run),
+            (&mut events.step_num, own.step),
         ] {
             if let Some(id) = id {
                 column.push(index, id);
