@@ -57,7 +57,7 @@ const HEAD_BYTES: usize = 4096;
 /// let file = b"\x0a\x0b\x12\x09/host:CPU";
 /// let mut decoder = XPlaneDecoder::new("host.xplane.pb");
 /// for byte in file.chunks(1) {
-///     decoder.push(byte);
+///     decoder.push(byte).unwrap();
 /// }
 /// let trace = decoder.finish().unwrap();
 /// assert_eq!(trace.text(trace.planes[0].name), "/host:CPU");
@@ -99,17 +99,21 @@ impl XPlaneDecoder {
     }
 
     /// Takes the next bytes of the file.
-    pub fn push(&mut self, mut bytes: &[u8]) {
+    ///
+    /// # Errors
+    /// [`Error`] as soon as the file is known not to be an XSpace: no further bytes are of use.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         if let Some(head) = &mut self.head {
             let (taken, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - head.len()));
             head.extend_from_slice(taken);
             bytes = rest;
             if head.len() < HEAD_BYTES {
-                return;
+                return Ok(());
             }
             self.begin();
         }
         self.feed(bytes);
+        self.refused.clone().map_or(Ok(()), Err)
     }
 
     /// Events decoded so far.

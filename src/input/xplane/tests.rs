@@ -8,7 +8,7 @@ use crate::warning::Severity;
 pub(super) fn decode(bytes: &[u8], chunk: usize) -> Result<Trace, Error> {
     let mut decoder = XPlaneDecoder::new("some.xplane.pb");
     for part in bytes.chunks(chunk) {
-        decoder.push(part);
+        decoder.push(part)?;
     }
     decoder.finish()
 }
