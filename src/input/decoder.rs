@@ -176,10 +176,7 @@ impl Decoder {
     fn pass_on(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let refused = match &mut self.state {
             State::Json(decoder) => decoder.push(bytes).err(),
-            State::XPlane(decoder) => {
-                decoder.push(bytes);
-                None
-            }
+            State::XPlane(decoder) => decoder.push(bytes).err(),
             State::Whole { kind, bytes: document } => {
                 document.extend_from_slice(bytes);
                 too_large(*kind, document.len())
