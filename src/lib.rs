@@ -1,16 +1,67 @@
-//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs.
+//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs: the bytes of a profile in, one unified profile a run out.
+//!
+//! ```
+//! use crossprof::{Session, Settings};
+//!
+//! let trace = br#"{"traceEvents":[
+//!   {"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}},
+//!   {"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"XLA Ops"}},
+//!   {"ph":"X","pid":3,"tid":1,"ts":0,"dur":60,"name":"fusion.1"},
+//!   {"ph":"X","pid":3,"tid":1,"ts":80,"dur":20,"name":"copy.2"},
+//!   {}]}"#;
+//!
+//! let mut session = Session::new();
+//! let file = session.begin("demo.trace.json", Some(trace.len() as u64));
+//! for chunk in trace.chunks(100) {
+//!     session.push(file, chunk);
+//! }
+//! let result = session.finish(file);
+//! assert_eq!((result.events, result.error), (2, None));
+//!
+//! for run in session.runs() {
+//!     let report = session.report(run.index, &Settings::default()).unwrap();
+//!     assert_eq!(report.metadata.platform, "TPU");
+//!     // Busy 80 of 100 microseconds.
+//!     assert_eq!(report.compute_utilization.unwrap().compute_util_percent, 80.0);
+//! }
+//! ```
+//!
+//! # Design constraints
+//!
+//! * The library takes bytes and returns values. It reads no clock, file or network and knows no browser: the command
+//!   line, the web worker and the tests are thin adapters of [`Session`].
+//! * Input is pushed in chunks of any size; the same bytes give the same report, bit for bit.
+//! * Damage is data: what could be read is reported beside [`Warning`]s that say what was lost and where. Only "this is
+//!   not a profile" is an [`Error`]. Nothing panics, whatever the bytes.
+//!
+//! The modules below are listed in the order in which data flows through them.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+// What every stage uses.
 pub mod error;
-pub mod export;
 pub mod facts;
 pub mod format;
-pub mod input;
-pub mod metrics;
-pub mod report;
-pub mod session;
-pub mod trace;
 pub mod units;
 pub mod warning;
+
+// Bytes -> events -> numbers -> document -> other shapes of it.
+pub mod input;
+pub mod trace;
+pub mod metrics;
+pub mod report;
+pub mod export;
+
+// All of it behind one door.
+pub mod session;
+
+pub use error::Error;
+pub use export::tables::{Cell, Column, Table, TableName, Unit, table};
+pub use input::plan::{Candidate, Kind, Plan, plan};
+pub use input::unpack::{Unpacked, Unpacker};
+pub use metrics::Settings;
+pub use report::{ModelConfig, UnifiedProfile};
+pub use session::{FileId, FileResult, MemberResult, RunSummary, Session};
+pub use units::Ps;
+pub use warning::{Severity, Warning};

@@ -1,1 +1,129 @@
-//! The facade that the command line, the web worker and the tests drive.
+//! The facade that the command line, the web worker and the tests drive: files in, runs and their reports out.
+//!
+//! ```text
+//!                one thread:   begin -> push, push, ... -> finish          (per file)
+//!
+//!  thread 1      bytes -> Unpacker -> pieces ==buffers==>  thread 2     begin -> unpacked, unpacked, ... -> finish
+//!
+//!  all files finished:         runs -> report, report, ...
+//! ```
+//!
+//! Inflating and decoding cost about the same, so a native tool or a page overlaps them: one thread drives the
+//! [`Unpacker`] and passes its pieces on, the other calls [`Session::unpacked`]. Both ways give the same runs.
+//!
+//! An error belongs to its file: the other files of the session still load. Files of one run (its hosts, its sidecars)
+//! must be finished before [`Session::runs`] is called; what is finished later becomes runs of its own.
+
+mod intake;
+mod peek;
+mod runs;
+
+pub use intake::{FileResult, MemberResult};
+pub use peek::peek;
+pub use runs::RunSummary;
+
+use crate::input::plan::Kind;
+use crate::input::unpack::{Unpacked, Unpacker};
+use crate::metrics::Settings;
+use crate::report::UnifiedProfile;
+
+use intake::{Content, Intake, Member};
+use runs::LoadedRun;
+
+/// A file of one [`Session`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(u32);
+
+/// Loads files and keeps their runs. See the module's documentation for the order of calls.
+#[derive(Default)]
+pub struct Session {
+    files: Vec<File>,
+    members: Vec<Member>,
+    runs: Vec<LoadedRun>,
+}
+
+/// A file while it is read; `None` once it is finished.
+struct File {
+    unpacker: Option<Unpacker>,
+    intake: Option<Intake>,
+}
+
+impl Session {
+    /// A session without files.
+    pub fn new() -> Session {
+        Session::default()
+    }
+
+    /// Starts a file. `path` is shown to people and decides which run it belongs to (`/` between folders); `size` is its
+    /// size as stored, where known.
+    pub fn begin(&mut self, path: &str, size: Option<u64>) -> FileId {
+        let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        self.files.push(File { unpacker: None, intake: Some(Intake::new(path, size)) });
+        id
+    }
+
+    /// Gives the next bytes of a file, as stored. Ignored for a file that is finished.
+    pub fn push(&mut self, file: FileId, bytes: &[u8]) {
+        let Some(File { unpacker, intake: Some(intake) }) = self.files.get_mut(file.0 as usize) else { return };
+        intake.count_stored(bytes.len());
+        let unpacker = unpacker.get_or_insert_with(|| Unpacker::new(intake.path()));
+        unpacker.push(bytes, &mut |piece| intake.accept(piece));
+    }
+
+    /// Gives the next piece that an [`Unpacker`] made of a file elsewhere; never mixed with [`Session::push`].
+    pub fn unpacked(&mut self, file: FileId, piece: Unpacked<'_>) {
+        if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
+            intake.accept(piece);
+        }
+    }
+
+    /// Events decoded so far from a file that is being read.
+    pub fn events(&self, file: FileId) -> u64 {
+        self.files.get(file.0 as usize).and_then(|file| file.intake.as_ref()).map_or(0, Intake::events)
+    }
+
+    /// Ends a file: what it gave, and what was wrong with it.
+    pub fn finish(&mut self, file: FileId) -> FileResult {
+        let Some(file) = self.files.get_mut(file.0 as usize) else { return FileResult::default() };
+        let Some(mut intake) = file.intake.take() else { return FileResult::default() };
+        if let Some(mut unpacker) = file.unpacker.take() {
+            unpacker.finish(&mut |piece| intake.accept(piece));
+        }
+        let (result, members) = intake.finish();
+        self.members.extend(members);
+        result
+    }
+
+    /// Drops a file that is being read, with everything it gave.
+    pub fn cancel(&mut self, file: FileId) {
+        if let Some(file) = self.files.get_mut(file.0 as usize) {
+            (file.unpacker, file.intake) = (None, None);
+        }
+    }
+
+    /// Says that a file is there and was not read, because the plan reads another of the same host. The report of its
+    /// run mentions it; should the other one turn out to be no profile, [`Session::wanted`] asks for this one.
+    pub fn leave_out(&mut self, path: &str, size: u64, kind: Kind) {
+        self.members.push(Member::new(path, size, kind, Content::NotRead));
+    }
+
+    /// Files that were left out and are needed after all, because the file read instead of them gave nothing. They are
+    /// forgotten by this call and have to be read as any other file.
+    pub fn wanted(&mut self) -> Vec<String> {
+        runs::wanted(&mut self.members)
+    }
+
+    /// The runs so far, in the order of their files.
+    pub fn runs(&mut self) -> Vec<RunSummary> {
+        self.runs.extend(runs::build(&mut self.members));
+        self.runs.iter().enumerate().map(|(index, run)| run.summary(index)).collect()
+    }
+
+    /// The report of a run (its index in [`Session::runs`]); `None` where there is no such run.
+    pub fn report(&self, run: u32, settings: &Settings) -> Option<UnifiedProfile> {
+        self.runs.get(run as usize).map(|run| run.report(settings))
+    }
+}
+
+#[cfg(test)]
+mod tests;

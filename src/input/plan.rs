@@ -143,7 +143,8 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
     cached.then_some("XProf derived this file from the profile beside it; it holds nothing that the profile does not.")
 }
 
-const MEMORY_PROFILE: &str = "This is a device memory profile (pprof). crossprof recognises it but has no view for it yet; open it with `pprof`.";
+/// What is said of a device memory profile.
+pub const MEMORY_PROFILE: &str = "This is a device memory profile (pprof). crossprof recognises it but has no view for it yet; open it with `pprof`.";
 
 fn unknown_reason(path: &str) -> String {
     cache_reason(path).unwrap_or("This file is not a profile that crossprof knows.").to_owned()

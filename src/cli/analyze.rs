@@ -1,0 +1,79 @@
+//! `crossprof analyze`: the report of every run.
+
+use crossprof::{Severity, UnifiedProfile, export};
+
+use super::args::{Analyze, Inputs, ReportFormat};
+use super::load::{self, Loaded};
+use super::{DAMAGED, FAILED, READ, complain, print_result};
+
+/// Reads, reports, and returns the exit status.
+pub fn run(command: &Analyze) -> u8 {
+    let reports = match reports(&command.inputs) {
+        Ok(reports) => reports,
+        Err(message) => {
+            complain(&message);
+            return FAILED;
+        }
+    };
+    if reports.profiles.is_empty() {
+        return FAILED;
+    }
+    let json = match reports.profiles.as_slice() {
+        [only] => export::json::profile(only),
+        several => export::json::profiles(several),
+    };
+    let mut status = reports.status();
+    if let Some(path) = &command.output_json
+        && let Err(error) = std::fs::write(path, &json)
+    {
+        complain(&format!("{}: cannot be written: {error}", path.display()));
+        status = FAILED;
+    }
+    match command.format {
+        ReportFormat::Json => {
+            print_result(&json);
+            reports.print_warnings();
+        }
+        ReportFormat::Text => {
+            let texts: Vec<String> = reports.profiles.iter().map(export::text::report).collect();
+            print_result(&texts.join("\n"));
+        }
+    }
+    status
+}
+
+/// The reports of all runs of a call.
+pub struct Reports {
+    /// One a run.
+    pub profiles: Vec<UnifiedProfile>,
+    /// A named file was no profile.
+    failed: bool,
+}
+
+impl Reports {
+    /// The exit status that the reports call for.
+    pub fn status(&self) -> u8 {
+        let damaged = |profile: &UnifiedProfile| profile.warnings.iter().any(|w| w.severity == Severity::Damage);
+        match (self.failed, self.profiles.iter().any(damaged)) {
+            (true, _) => FAILED,
+            (false, true) => DAMAGED,
+            (false, false) => READ,
+        }
+    }
+
+    /// Warnings for formats that have no place for them.
+    pub fn print_warnings(&self) {
+        for warning in self.profiles.iter().flat_map(|profile| &profile.warnings) {
+            complain(&export::text::warning_line(warning));
+        }
+    }
+}
+
+/// Loads the inputs and analyses every run.
+pub fn reports(inputs: &Inputs) -> Result<Reports, String> {
+    let settings = load::settings(&inputs.model)?;
+    let Loaded { mut session, failed } = load::load(inputs.paths());
+    let runs = session.runs();
+    let profiles = runs.iter().filter_map(|run| session.report(run.index, &settings)).collect();
+    Ok(Reports { profiles, failed })
+}

@@ -1,0 +1,174 @@
+//! What the command line accepts.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+const EXAMPLES: &str = "\
+Examples:
+  crossprof analyze host.xplane.pb
+  crossprof analyze logdir --batch-size 16 --seq-length 2048
+  crossprof analyze trace.json.gz --num-steps 5 --output-json profile.json
+  crossprof table kernels host.xplane.pb --format csv > kernels.csv
+  crossprof table steps logdir
+
+A folder is searched for profiles: each plugins/profile/<run> is one run. Archives (zip, tar, tar.gz) of one work too.
+
+Exit status: 0 the profile was read; 1 it was read, but parts of it are damaged or lost (the warnings say which);
+2 a file is not a profile, or the call was wrong.";
+
+/// Analyses JAX profiles from TPUs, GPUs and CPUs.
+#[derive(Debug, Parser)]
+#[command(name = "crossprof", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Args {
+    /// What to do; `analyze` where it is left out.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Report step time, device utilisation, kernels and more of each run
+    #[command(after_help = EXAMPLES)]
+    Analyze(Analyze),
+    /// Print one table of each run
+    #[command(after_help = EXAMPLES)]
+    Table(Table),
+    /// Print the JSON Schema of the profile that --output-json writes
+    Schema,
+}
+
+/// What to read.
+#[derive(Debug, clap::Args)]
+pub struct Inputs {
+    /// Profiles, folders or archives of them
+    #[arg(value_name = "FILE|DIR", required_unless_present = "trace_file")]
+    pub files: Vec<PathBuf>,
+    /// The same as FILE
+    #[arg(long, alias = "trace_file", value_name = "FILE", hide_short_help = true)]
+    pub trace_file: Vec<PathBuf>,
+    /// What the trace cannot know.
+    #[command(flatten)]
+    pub model: Model,
+}
+
+impl Inputs {
+    /// All given paths, in their order.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().chain(&self.trace_file)
+    }
+}
+
+/// What the trace cannot know.
+#[derive(Debug, clap::Args)]
+pub struct Model {
+    /// Number of steps in the capture, instead of the number found in it
+    #[arg(long, alias = "num_steps", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub num_steps: Option<u64>,
+    /// Samples per step over all devices: gives samples/s
+    #[arg(long, alias = "batch_size", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch_size: Option<u64>,
+    /// Tokens per sample: with --batch-size gives tokens/s
+    #[arg(long, alias = "seq_length", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seq_length: Option<u64>,
+    /// Model configuration: a Hugging Face config.json or a crossprof.json
+    #[arg(long, alias = "model_config", value_name = "FILE")]
+    pub model_config: Option<PathBuf>,
+}
+
+/// `crossprof analyze`.
+#[derive(Debug, clap::Args)]
+pub struct Analyze {
+    /// What to read.
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Also write the profile as JSON to this file (an array where there are several runs)
+    #[arg(long, alias = "output_json", value_name = "OUT")]
+    pub output_json: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+}
+
+/// `crossprof table`.
+#[derive(Debug, clap::Args)]
+pub struct Table {
+    /// Which table
+    #[arg(value_name = "TABLE", value_parser = table_name)]
+    pub table: crossprof::TableName,
+    /// What to read.
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub format: TableFormat,
+}
+
+/// Shapes of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One screen for people
+    Text,
+    /// The unified profile
+    Json,
+}
+
+/// Shapes of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// Aligned columns for people
+    Text,
+    /// Exact numbers, one line a row
+    Csv,
+    /// An array of objects
+    Json,
+}
+
+fn table_name(key: &str) -> Result<crossprof::TableName, String> {
+    crossprof::TableName::from_key(key).ok_or_else(|| {
+        let keys: Vec<&str> = crossprof::TableName::ALL.iter().map(|name| name.key()).collect();
+        format!("the tables are {}", keys.join(", "))
+    })
+}
+
+/// The arguments with `analyze` put in front where no command is named: `crossprof FILE`, `crossprof --trace_file FILE`.
+pub fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let known = ["analyze", "table", "schema", "help", "-h", "--help", "-V", "--version"];
+    if arguments.get(1).is_some_and(|first| !known.iter().any(|known| first == known)) {
+        arguments.insert(1, "analyze".into());
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args, clap::Error> {
+        Args::try_parse_from(with_default_command(line.split(' ').map(OsString::from)))
+    }
+
+    #[test]
+    fn a_file_alone_is_analysed_and_both_spellings_work() {
+        for line in [
+            "crossprof --trace_file t.json --num_steps 5 --output_json o.json",
+            "crossprof t.json --num-steps 5 --output-json o.json",
+            "crossprof analyze t.json --num-steps=5 --output-json=o.json",
+        ] {
+            let Command::Analyze(analyze) = parse(line).unwrap().command else { panic!("{line}") };
+            assert_eq!(analyze.inputs.paths().collect::<Vec<_>>(), [&PathBuf::from("t.json")], "{line}");
+            assert_eq!(analyze.inputs.model.num_steps, Some(5));
+            assert_eq!(analyze.output_json, Some(PathBuf::from("o.json")));
+        }
+    }
+
+    #[test]
+    fn wrong_calls_are_refused() {
+        for line in ["crossprof", "crossprof analyze", "crossprof table nope t.json", "crossprof t.json --num-steps 0"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

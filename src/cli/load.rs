@@ -1,0 +1,314 @@
+//! Files from disk into a [`Session`]: folders are walked, the plan decides what is read, and two threads read it.
+//!
+//! ```text
+//!  reader thread:  file --1 MiB--> Unpacker --copied into recycled buffers--> channel --> main thread: Session
+//!                                           <------------- empty buffers -------------
+//! ```
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
+
+use crossprof::input::decoder::{Decoded, Decoder};
+use crossprof::input::plan::{self, Candidate, Kind};
+use crossprof::input::unpack::{Unpacked, Unpacker};
+use crossprof::{ModelConfig, Session, Settings, Warning, session};
+
+use super::args::Model;
+use super::complain;
+use super::progress::Progress;
+
+/// Read from disk at once.
+const READ_BYTES: usize = 1 << 20;
+/// Sent to the decoder at once: large enough that sending costs nothing, small enough for the processor's cache.
+const SEND_BYTES: usize = 256 << 10;
+/// Buffers on their way at most: bounds memory and lets neither thread wait for a hiccup of the other.
+const BUFFERS: usize = 8;
+/// Enough to tell what a file holds.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// What was loaded.
+pub struct Loaded {
+    /// The session with all runs.
+    pub session: Session,
+    /// A named file gave nothing.
+    pub failed: bool,
+}
+
+/// A file on disk.
+struct Input {
+    path: PathBuf,
+    /// As the session knows it.
+    name: String,
+    size: u64,
+    kind: Kind,
+    /// Named on the command line, or called like a profile: has to say why it gives nothing.
+    expected: bool,
+}
+
+/// What the user gives beside the profile.
+pub fn settings(model: &Model) -> Result<Settings, String> {
+    let mut settings = Settings { num_steps: model.num_steps, ..Settings::default() };
+    if let Some(path) = &model.model_config {
+        settings.model = model_config(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
+    }
+    let flags =
+        ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..ModelConfig::default() };
+    settings.model = settings.model.overridden_by(&flags);
+    Ok(settings)
+}
+
+fn model_config(path: &Path) -> Result<ModelConfig, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let mut decoder = Decoder::new(&path.to_string_lossy());
+    decoder.push(&bytes).map_err(|error| error.to_string())?;
+    match decoder.finish().map_err(|error| error.to_string())? {
+        Decoded::Model(model) => Ok(*model),
+        _ => Err("This is not a model configuration. Give a Hugging Face config.json or a crossprof.json.".to_owned()),
+    }
+}
+
+/// Reads everything under `paths`.
+pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Loaded {
+    let mut loaded = Loaded { session: Session::new(), failed: false };
+    let mut inputs = Vec::new();
+    for path in paths {
+        let found = inputs.len();
+        let mut files = Vec::new();
+        let walked = walk(path, &mut files);
+        if let Err(error) = walked {
+            complain(&format!("{}: cannot be read: {error}", path.display()));
+            loaded.failed = true;
+        }
+        for file in files {
+            match look_at(file, !path.is_dir()) {
+                Ok(input) => inputs.push(input),
+                Err(message) => {
+                    complain(&message);
+                    loaded.failed = true;
+                }
+            }
+        }
+        let is_expected = |input: &Input| input.expected;
+        if path.is_dir() && !inputs.iter().skip(found).any(is_expected) {
+            complain(&format!(
+                "{}: This folder holds no profile. Give the folder that you passed to jax.profiler.start_trace; it \
+                 holds plugins/profile/<run>/*.xplane.pb.",
+                path.display()
+            ));
+            loaded.failed = true;
+        }
+    }
+    read_planned(&mut loaded, &inputs);
+    loaded
+}
+
+/// The files under `path` in the order of their names; `path` itself where it is a file.
+fn walk(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    // The kind of a link's target for what the user named, of the link itself inside folders: no cycles.
+    if !std::fs::metadata(path)?.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            walk(&entry.path(), files)?;
+        } else if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+fn look_at(path: PathBuf, named: bool) -> Result<Input, String> {
+    let failed = |error: std::io::Error| format!("{}: cannot be read: {error}", path.display());
+    let mut head = Vec::new();
+    let file = File::open(&path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    file.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
+    let name = path.to_string_lossy().replace('\\', "/");
+    let kind = session::peek(&name, &head, size <= HEAD_BYTES);
+    let expected = named || is_input(kind) || is_called_profile(&name);
+    Ok(Input { path, name, size, kind, expected })
+}
+
+fn is_called_profile(name: &str) -> bool {
+    [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// Reads what the plan of all inputs says, then what it turns out to need after all.
+fn read_planned(loaded: &mut Loaded, inputs: &[Input]) {
+    let candidates: Vec<Candidate<'_>> =
+        inputs.iter().map(|input| Candidate { path: &input.name, kind: input.kind }).collect();
+    let plan = plan::plan(&candidates);
+    let repeated: Vec<usize> = plan.runs.iter().flat_map(|run| &run.repeated).map(|repeated| repeated.file).collect();
+    // What a folder holds beside its profiles is no mistake and not read.
+    let is_read = |index: usize, input: &Input| !repeated.contains(&index) && input.expected;
+    let chosen: Vec<&Input> =
+        inputs.iter().enumerate().filter(|(index, input)| is_read(*index, input)).map(|(_, input)| input).collect();
+    for input in repeated.iter().filter_map(|&index| inputs.get(index)) {
+        loaded.session.leave_out(&input.name, input.size, input.kind);
+    }
+    read_all(loaded, &chosen);
+    let wanted = loaded.session.wanted();
+    let wanted: Vec<&Input> = inputs.iter().filter(|input| wanted.contains(&input.name)).collect();
+    read_all(loaded, &wanted);
+}
+
+fn is_input(kind: Kind) -> bool {
+    !matches!(kind, Kind::Unknown | Kind::MemoryProfile)
+}
+
+/// What the reader thread sends.
+enum Piece {
+    Begin { path: String, size: Option<u64> },
+    Data(Vec<u8>),
+    End,
+    Warning(Warning),
+    /// Bytes as stored that were read since the last one.
+    Read(u64),
+    /// The file is done.
+    Done(std::io::Result<()>),
+}
+
+fn read_all(loaded: &mut Loaded, inputs: &[&Input]) {
+    let mut progress = Progress::new(inputs.iter().map(|input| input.size).sum());
+    let (pieces, received) = sync_channel::<Piece>(BUFFERS);
+    let (empty, recycled) = channel::<Vec<u8>>();
+    let mut messages = Vec::new();
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().name("reader".to_owned());
+        let started = reader.spawn_scoped(scope, move || {
+            for input in inputs {
+                let sent = read_file(input, &pieces, &recycled);
+                if pieces.send(Piece::Done(sent)).is_err() {
+                    return;
+                }
+            }
+        });
+        if let Err(error) = started {
+            messages.push(format!("cannot start a thread: {error}"));
+            return;
+        }
+        for input in inputs {
+            messages.extend(receive_file(&mut loaded.session, input, &received, &empty, &mut progress));
+        }
+    });
+    drop(progress);
+    for message in messages {
+        complain(&message);
+        loaded.failed = true;
+    }
+}
+
+/// Decodes one file from its pieces; returns what is wrong with it.
+fn receive_file(
+    session: &mut Session,
+    input: &Input,
+    received: &Receiver<Piece>,
+    empty: &std::sync::mpsc::Sender<Vec<u8>>,
+    progress: &mut Progress,
+) -> Option<String> {
+    let file = session.begin(&input.name, Some(input.size));
+    let mut failure = None;
+    while let Ok(piece) = received.recv() {
+        match piece {
+            Piece::Begin { path, size } => session.unpacked(file, Unpacked::Begin { path: &path, size }),
+            Piece::Data(buffer) => {
+                session.unpacked(file, Unpacked::Data(&buffer));
+                let _ = empty.send(buffer);
+            }
+            Piece::End => session.unpacked(file, Unpacked::End),
+            Piece::Warning(warning) => session.unpacked(file, Unpacked::Warning(warning)),
+            Piece::Read(bytes) => progress.advance(bytes),
+            Piece::Done(read) => {
+                failure = read.err();
+                break;
+            }
+        }
+    }
+    let result = session.finish(file);
+    if let Some(error) = failure {
+        return Some(format!("{}: cannot be read: {error}", input.name));
+    }
+    let ignored = || result.members.iter().all(|m| m.ignored.is_some()).then(|| result.members.first()).flatten();
+    let reason = match result.error {
+        Some(error) => Some(error.to_string()),
+        None => ignored().and_then(|member| member.ignored.clone()),
+    };
+    reason.map(|reason| format!("{}: {reason}", input.name))
+}
+
+/// Reads, unpacks and sends one file.
+fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<u8>>) -> std::io::Result<()> {
+    let mut file = File::open(&input.path)?;
+    let mut unpacker = Unpacker::new(&input.name);
+    let mut sender = Sender { pieces, recycled, buffer: Vec::with_capacity(SEND_BYTES) };
+    let mut chunk = vec![0; READ_BYTES];
+    loop {
+        let read = match file.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        unpacker.push(chunk.get(..read).unwrap_or_default(), &mut |piece| sender.send(piece));
+        let _ = pieces.send(Piece::Read(read as u64));
+    }
+    unpacker.finish(&mut |piece| sender.send(piece));
+    sender.flush();
+    Ok(())
+}
+
+/// Copies pieces into buffers that travel. Sending fails only where the main thread is gone, and then nothing is lost.
+struct Sender<'a> {
+    pieces: &'a SyncSender<Piece>,
+    recycled: &'a Receiver<Vec<u8>>,
+    buffer: Vec<u8>,
+}
+
+impl Sender<'_> {
+    fn send(&mut self, piece: Unpacked<'_>) {
+        match piece {
+            Unpacked::Data(mut bytes) => {
+                while !bytes.is_empty() {
+                    let room = SEND_BYTES.saturating_sub(self.buffer.len()).min(bytes.len());
+                    let (now, later) = bytes.split_at(room);
+                    self.buffer.extend_from_slice(now);
+                    bytes = later;
+                    if self.buffer.len() >= SEND_BYTES {
+                        self.flush();
+                    }
+                }
+            }
+            Unpacked::Begin { path, size } => {
+                self.flush();
+                let _ = self.pieces.send(Piece::Begin { path: path.to_owned(), size });
+            }
+            Unpacked::End => {
+                self.flush();
+                let _ = self.pieces.send(Piece::End);
+            }
+            Unpacked::Warning(warning) => {
+                self.flush();
+                let _ = self.pieces.send(Piece::Warning(warning));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.buffer.is_empty() {
+            return;
+        }
+        let mut next = match self.recycled.try_recv() {
+            Ok(buffer) => buffer,
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Vec::with_capacity(SEND_BYTES),
+        };
+        next.clear();
+        let _ = self.pieces.send(Piece::Data(std::mem::replace(&mut self.buffer, next)));
+    }
+}

@@ -1,0 +1,36 @@
+//! `crossprof table`: one table of every run.
+
+use crossprof::export::{csv, json, tables, text};
+
+use super::args::{Table, TableFormat};
+use super::{FAILED, complain, print_result};
+
+/// Reads, prints the table, and returns the exit status.
+pub fn run(command: &Table) -> u8 {
+    let reports = match super::analyze::reports(&command.inputs) {
+        Ok(reports) => reports,
+        Err(message) => {
+            complain(&message);
+            return FAILED;
+        }
+    };
+    if reports.profiles.is_empty() {
+        return FAILED;
+    }
+    let several = reports.profiles.len() > 1;
+    for (index, profile) in reports.profiles.iter().enumerate() {
+        let table = tables::table(profile, command.table);
+        // Several runs follow each other: named and apart for people, apart for CSV, a line each for JSON.
+        let before = if index > 0 { "\n" } else { "" };
+        print_result(&match command.format {
+            TableFormat::Text if several => format!("{before}{}\n{}", text::title(profile), text::table_text(&table)),
+            TableFormat::Text => text::table_text(&table),
+            TableFormat::Csv => format!("{}{}", if index > 0 { "\r\n" } else { "" }, csv::to_csv(&table)),
+            TableFormat::Json => json::table(&table),
+        });
+    }
+    if command.table != crossprof::TableName::Warnings {
+        reports.print_warnings();
+    }
+    reports.status()
+}

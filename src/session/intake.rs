@@ -1,0 +1,220 @@
+//! One file while it is read: its unpacked members go to a decoder each, and what they gave is collected.
+
+use crate::error::Error;
+use crate::input::decoder::{Decoded, Decoder};
+use crate::input::plan::{self, Kind};
+use crate::input::unpack::Unpacked;
+use crate::report::{ModelConfig, UnifiedProfile};
+use crate::trace::{SourceFormat, Trace};
+use crate::warning::Warning;
+
+/// What a finished file gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileResult {
+    /// The file, as it was given.
+    pub path: String,
+    /// Events read from it.
+    pub events: u64,
+    /// Its members: itself, or those of an archive.
+    pub members: Vec<MemberResult>,
+    /// What was lost or odd.
+    pub warnings: Vec<Warning>,
+    /// Why nothing could be read from it. `None` where a run, a model configuration or a file that is ignored on
+    /// purpose was found.
+    pub error: Option<Error>,
+}
+
+/// What one member of a file gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberResult {
+    /// Its path; inside an archive, the archive's path first.
+    pub path: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// Events read from it.
+    pub events: u64,
+    /// Why it is no part of a run, as a sentence.
+    pub ignored: Option<String>,
+    /// Why it could not be read.
+    pub error: Option<Error>,
+}
+
+/// A file, or a member of an archive, that is part of a run.
+pub(super) struct Member {
+    pub(super) path: String,
+    pub(super) size_bytes: u64,
+    pub(super) kind: Kind,
+    pub(super) content: Content,
+    /// Warnings about its bytes; those about its events are in the trace.
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// What was decoded.
+pub(super) enum Content {
+    Trace(Box<Trace>),
+    Profile(Box<UnifiedProfile>),
+    Model(Box<ModelConfig>),
+    /// Left out by the caller: another file of the same host is read.
+    NotRead,
+    /// Moved into a run.
+    Taken,
+}
+
+impl Member {
+    pub(super) fn new(path: &str, size_bytes: u64, kind: Kind, content: Content) -> Member {
+        Member { path: path.to_owned(), size_bytes, kind, content, warnings: Vec::new() }
+    }
+}
+
+/// The state of one file.
+pub(super) struct Intake {
+    path: String,
+    size: Option<u64>,
+    /// Bytes as stored that came by so far.
+    stored: u64,
+    open: Option<OpenMember>,
+    members: Vec<Member>,
+    results: Vec<MemberResult>,
+    /// Of the member that is open, or about to be.
+    warnings: Vec<Warning>,
+    all_warnings: Vec<Warning>,
+}
+
+struct OpenMember {
+    path: String,
+    size: Option<u64>,
+    unpacked_bytes: u64,
+    decoder: Result<Decoder, Error>,
+}
+
+impl Intake {
+    pub(super) fn new(path: &str, size: Option<u64>) -> Intake {
+        Intake {
+            path: path.to_owned(),
+            size,
+            stored: 0,
+            open: None,
+            members: Vec::new(),
+            results: Vec::new(),
+            warnings: Vec::new(),
+            all_warnings: Vec::new(),
+        }
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(super) fn count_stored(&mut self, bytes: usize) {
+        self.stored = self.stored.saturating_add(bytes as u64);
+    }
+
+    pub(super) fn events(&self) -> u64 {
+        let open = self.open.as_ref().and_then(|open| open.decoder.as_ref().ok()).map_or(0, Decoder::events);
+        self.results.iter().map(|member| member.events).sum::<u64>().saturating_add(open)
+    }
+
+    pub(super) fn accept(&mut self, piece: Unpacked<'_>) {
+        match piece {
+            Unpacked::Begin { path, size } => {
+                self.end_member();
+                let decoder = Ok(Decoder::new(path));
+                self.open = Some(OpenMember { path: path.to_owned(), size, unpacked_bytes: 0, decoder });
+            }
+            Unpacked::Data(bytes) => {
+                let Some(open) = &mut self.open else { return };
+                open.unpacked_bytes = open.unpacked_bytes.saturating_add(bytes.len() as u64);
+                if let Ok(decoder) = &mut open.decoder
+                    && let Err(error) = decoder.push(bytes)
+                {
+                    // The rest of the member is unpacked and passed over: an archive's next member follows it.
+                    open.decoder = Err(error);
+                }
+            }
+            Unpacked::End => self.end_member(),
+            Unpacked::Warning(mut warning) => {
+                warning.file.get_or_insert_with(|| self.path.clone());
+                self.all_warnings.push(warning.clone());
+                match self.members.last_mut() {
+                    // Said after the end of a member: bytes after the stream, a wrong checksum.
+                    Some(member) if self.open.is_none() => member.warnings.push(warning),
+                    _ => self.warnings.push(warning),
+                }
+            }
+        }
+    }
+
+    fn end_member(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let decoded = open.decoder.and_then(Decoder::finish);
+        let is_file = open.path == self.path || self.path.strip_suffix(".gz") == Some(open.path.as_str());
+        let size = if is_file { self.size.or((self.stored > 0).then_some(self.stored)) } else { open.size };
+        let mut result =
+            MemberResult { path: open.path, kind: Kind::Unknown, events: 0, ignored: None, error: None };
+        let content = match decoded {
+            Ok(Decoded::Trace(trace)) => {
+                result.kind = trace_kind(&trace);
+                result.events = trace.events.len() as u64;
+                self.all_warnings.extend(trace.warnings.iter().cloned());
+                Some(Content::Trace(trace))
+            }
+            Ok(Decoded::Profile(profile)) => {
+                result.kind = Kind::UnifiedProfile;
+                Some(Content::Profile(profile))
+            }
+            Ok(Decoded::Model(model)) => {
+                result.kind = Kind::ModelConfig;
+                Some(Content::Model(model))
+            }
+            Ok(Decoded::MemoryProfile) => {
+                result.kind = Kind::MemoryProfile;
+                result.ignored = Some(plan::MEMORY_PROFILE.to_owned());
+                None
+            }
+            Ok(Decoded::Ignored { reason }) => {
+                result.ignored = Some(reason);
+                None
+            }
+            Err(error) => {
+                // XProf's caches are no profiles and no mistake either.
+                match plan::cache_reason(&result.path) {
+                    Some(reason) => result.ignored = Some(reason.to_owned()),
+                    None => result.error = Some(error),
+                }
+                None
+            }
+        };
+        if let Some(content) = content {
+            // The name of the file as it was given, so that messages and provenance name what the reader knows.
+            let path = if is_file { &self.path } else { &result.path };
+            let mut member = Member::new(path, size.unwrap_or(open.unpacked_bytes), result.kind, content);
+            member.warnings = std::mem::take(&mut self.warnings);
+            self.members.push(member);
+        }
+        self.results.push(result);
+    }
+
+    pub(super) fn finish(mut self) -> (FileResult, Vec<Member>) {
+        self.end_member();
+        let events = self.events();
+        let nothing = self.members.is_empty() && self.results.iter().all(|member| member.ignored.is_none());
+        let error = nothing.then(|| match self.results.as_slice() {
+            [] => Error::Empty,
+            [only] => only.error.clone().unwrap_or(Error::Empty),
+            _ => Error::not_a_profile(
+                "an archive without a profile in it",
+                "Pack the folder that holds plugins/profile/<run>/*.xplane.pb, or the files themselves.",
+            ),
+        });
+        let result =
+            FileResult { path: self.path, events, members: self.results, warnings: self.all_warnings, error };
+        (result, self.members)
+    }
+}
+
+fn trace_kind(trace: &Trace) -> Kind {
+    match trace.format {
+        Some(SourceFormat::XPlane) => Kind::XPlane,
+        _ => Kind::TraceJson,
+    }
+}

@@ -1,0 +1,54 @@
+//! What a file holds, told by its first bytes, so that a plan can be made before anything is read.
+
+use crate::input::plan::Kind;
+use crate::input::sniff::{Format, sniff};
+use crate::input::unpack::{Unpacked, Unpacker};
+
+/// The kind of the file `path` that starts with `head` (64 KiB are plenty; as stored, so gzip is inflated here).
+///
+/// `complete`: these are all of its bytes.
+pub fn peek(path: &str, head: &[u8], complete: bool) -> Kind {
+    if matches!(sniff(head, complete), Some(Format::Zip | Format::Tar)) {
+        return Kind::Archive;
+    }
+    let mut first: Vec<u8> = Vec::new();
+    let mut archive = false;
+    let mut unpacker = Unpacker::new(path);
+    let mut sink = |piece: Unpacked<'_>| match piece {
+        Unpacked::Begin { path: member, .. } => archive |= member != path && path.strip_suffix(".gz") != Some(member),
+        Unpacked::Data(bytes) if first.len() < MAX_INFLATED_HEAD => first.extend_from_slice(bytes),
+        _ => {}
+    };
+    unpacker.push(head, &mut sink);
+    unpacker.finish(&mut sink);
+    if archive {
+        return Kind::Archive;
+    }
+    match sniff(&first, complete) {
+        Some(Format::XSpace) => Kind::XPlane,
+        // JSON whose deciding key has not come yet: everything else that is large says what it is at its start.
+        Some(Format::TraceJson) | None => Kind::TraceJson,
+        Some(Format::UnifiedProfile) => Kind::UnifiedProfile,
+        Some(Format::HuggingFaceConfig | Format::Sidecar) => Kind::ModelConfig,
+        Some(Format::MemoryProfile) => Kind::MemoryProfile,
+        Some(Format::Zip | Format::Tar) => Kind::Archive,
+        Some(Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => Kind::Unknown,
+    }
+}
+
+/// Of a packed head, so much is looked at.
+const MAX_INFLATED_HEAD: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_by_content() {
+        let json = br#"{"displayTimeUnit":"ns","traceEvents":[{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"}]}"#;
+        assert_eq!(peek("any", json, true), Kind::TraceJson);
+        assert_eq!(peek("any", b"PK\x03\x04rest of a zip", false), Kind::Archive);
+        assert_eq!(peek("any", b"<html></html>", true), Kind::Unknown);
+        assert_eq!(peek("any", b"", true), Kind::Unknown);
+    }
+}

@@ -1,0 +1,190 @@
+//! From finished files to runs: the plan decides what belongs together, hosts are merged, reports are made.
+
+use super::intake::{Content, Member};
+use crate::input::plan::{self, Candidate, Kind, Plan, PlannedRun};
+use crate::metrics::{self, Run, Settings};
+use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
+use crate::trace::merge::merge;
+use crate::warning::Warning;
+
+/// A run, before its report is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    /// What [`super::Session::report`] takes.
+    pub index: u32,
+    /// Name of the profile folder, else of the file.
+    pub name: String,
+    /// Its files, the main one first.
+    pub files: Vec<String>,
+    /// Its events.
+    pub events: u64,
+    /// True for an earlier result that was imported.
+    pub imported: bool,
+}
+
+/// A run of the session.
+pub(super) enum LoadedRun {
+    Traced(Box<Run>),
+    Imported(Box<Imported>),
+}
+
+/// An earlier result: its report is the document itself.
+pub(super) struct Imported {
+    name: String,
+    file: String,
+    profile: UnifiedProfile,
+    sidecar: ModelConfig,
+    warnings: Vec<Warning>,
+}
+
+impl LoadedRun {
+    pub(super) fn summary(&self, index: usize) -> RunSummary {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        match self {
+            LoadedRun::Traced(run) => RunSummary {
+                index,
+                name: run.name.clone(),
+                files: run.files.iter().map(|file| file.path.clone()).collect(),
+                events: run.trace.events.len() as u64,
+                imported: false,
+            },
+            LoadedRun::Imported(run) => RunSummary {
+                index,
+                name: run.name.clone(),
+                files: vec![run.file.clone()],
+                events: run.profile.metadata.num_events.unwrap_or(0),
+                imported: true,
+            },
+        }
+    }
+
+    pub(super) fn report(&self, settings: &Settings) -> UnifiedProfile {
+        match self {
+            LoadedRun::Traced(run) => metrics::analyse(run, settings),
+            LoadedRun::Imported(run) => run.report(settings),
+        }
+    }
+}
+
+impl Imported {
+    /// The document as it is, so that an export of an import is the same document; only what the user or a sidecar
+    /// gives is worked in, and then what follows from it is computed again.
+    fn report(&self, settings: &Settings) -> UnifiedProfile {
+        let mut profile = self.profile.clone();
+        let model = profile.model_config.overridden_by(&self.sidecar).overridden_by(&settings.model);
+        let timing = &mut profile.step_timing;
+        let steps = settings.num_steps.filter(|&steps| steps > 0 && steps != timing.num_steps);
+        if let Some(steps) = steps {
+            timing.num_steps = steps;
+            timing.avg_step_time_us = Some(timing.total_time_us / steps as f64);
+            timing.kernels_per_step = None;
+            timing.step_count_source = "user".to_owned();
+        }
+        if model != profile.model_config || steps.is_some() {
+            profile.throughput = metrics::throughput::throughput(timing, &model, profile.metadata.num_devices);
+            profile.parameter_counts =
+                metrics::parameters::parameter_counts(&model).or(profile.parameter_counts.take());
+            profile.model_config = model;
+        }
+        profile.warnings.extend(self.warnings.iter().cloned());
+        profile
+    }
+}
+
+/// Makes runs of all members that are in none yet. Sidecars stay: they also apply to what comes later.
+pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
+    let plan = plan_members(members);
+    let runs = plan.runs.iter().filter_map(|planned| build_run(members, planned)).collect();
+    members.retain(|member| matches!(member.content, Content::Model(_)));
+    runs
+}
+
+/// See [`super::Session::wanted`].
+pub(super) fn wanted(members: &mut Vec<Member>) -> Vec<String> {
+    let hosts: Vec<usize> =
+        plan_members(members).runs.iter().flat_map(|run| &run.hosts).map(|host| host.file).collect();
+    let is_wanted = |index: usize, member: &Member| hosts.contains(&index) && matches!(member.content, Content::NotRead);
+    let paths = members.iter().enumerate().filter(|(i, m)| is_wanted(*i, m)).map(|(_, m)| m.path.clone()).collect();
+    let mut index = 0;
+    members.retain(|member| {
+        index += 1;
+        !is_wanted(index - 1, member)
+    });
+    paths
+}
+
+fn plan_members(members: &[Member]) -> Plan {
+    let candidates: Vec<Candidate<'_>> =
+        members.iter().map(|member| Candidate { path: &member.path, kind: member.kind }).collect();
+    plan::plan(&candidates)
+}
+
+fn build_run(members: &mut [Member], planned: &PlannedRun) -> Option<LoadedRun> {
+    let mut run = Run { name: planned.name.clone(), ..Run::default() };
+    let mut hosts = Vec::new();
+    for host in &planned.hosts {
+        let Some(member) = members.get_mut(host.file) else { continue };
+        run.warnings.append(&mut member.warnings);
+        match std::mem::replace(&mut member.content, Content::Taken) {
+            Content::Trace(trace) => {
+                run.files.push(source_file(member, Some(trace.events.len() as u64)));
+                hosts.push((host.host.clone(), *trace));
+            }
+            Content::Profile(profile) => {
+                let (file, warnings) = (member.path.clone(), std::mem::take(&mut run.warnings));
+                let sidecar = sidecars(members, planned).0;
+                let name = planned.name.clone();
+                let imported = Imported { name, file, profile: *profile, sidecar, warnings };
+                return Some(LoadedRun::Imported(Box::new(imported)));
+            }
+            _ => {}
+        }
+    }
+    if hosts.is_empty() {
+        return None;
+    }
+    for repeated in &planned.repeated {
+        let (Some(unread), Some(read)) = (members.get(repeated.file), members.get(repeated.instead)) else { continue };
+        run.warnings.push(repeated_note(unread, read));
+    }
+    let (model, files) = sidecars(members, planned);
+    run.model = model;
+    run.files.extend(files);
+    run.trace = merge(hosts);
+    Some(LoadedRun::Traced(Box::new(run)))
+}
+
+fn repeated_note(unread: &Member, read: &Member) -> Warning {
+    let name = plan::file_name(&read.path);
+    let message = match (unread.kind, read.kind) {
+        (Kind::TraceJson, Kind::XPlane) => {
+            format!("This trace JSON was not read: {name} of the same host holds the same events and more.")
+        }
+        _ => format!("This file was not read: {name} holds the same events."),
+    };
+    Warning::note("repeated_file_not_read", message).with_file(&unread.path)
+}
+
+/// The configuration that a run's sidecars add up to, and their files.
+fn sidecars(members: &[Member], planned: &PlannedRun) -> (ModelConfig, Vec<SourceFile>) {
+    let mut model = ModelConfig::default();
+    let mut files = Vec::new();
+    for member in planned.sidecars.iter().filter_map(|&sidecar| members.get(sidecar)) {
+        if let Content::Model(given) = &member.content {
+            model = model.overridden_by(given);
+            files.push(source_file(member, None));
+        }
+    }
+    (model, files)
+}
+
+fn source_file(member: &Member, num_events: Option<u64>) -> SourceFile {
+    let format = match member.kind {
+        Kind::XPlane => "xplane",
+        Kind::TraceJson => "trace_json",
+        Kind::UnifiedProfile => "unified_profile",
+        Kind::ModelConfig => "model_config",
+        Kind::MemoryProfile | Kind::Archive | Kind::Unknown => "unknown",
+    };
+    SourceFile { path: member.path.clone(), size_bytes: member.size_bytes, format: format.to_owned(), num_events }
+}

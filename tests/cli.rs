@@ -1,0 +1,164 @@
+//! The built tool: what it prints where, and how it exits.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use support::samples;
+
+fn crossprof(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_crossprof"))
+        .args(arguments)
+        .current_dir(samples::root())
+        .output()
+        .expect("the tool starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A folder of its own for one test.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a scratch folder");
+    folder
+}
+
+const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
+const CPU: &str = "tests/data/jax-cpu-train";
+
+#[test]
+fn analyze_prints_one_screen() {
+    let output = crossprof(&["analyze", TPU]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.lines().count() <= 50, "{text}");
+    assert!(text.contains("Step time") && text.contains("4 devices"), "{text}");
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn json_is_the_profile_and_nothing_else() {
+    let output = crossprof(&["analyze", TPU, "--format", "json", "--batch-size", "8", "--seq-length", "100"]);
+    let profile: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("standard output is one document");
+    let rate = |name: &str| profile["throughput"][name].as_f64().expect("a rate");
+    assert!((rate("tokens_per_sec") - 800.0 * rate("steps_per_sec")).abs() < 1e-6 * rate("tokens_per_sec"));
+}
+
+#[test]
+fn the_old_spellings_work() {
+    let out = scratch("old_spellings").join("profile.json");
+    let out = out.to_str().expect("a plain path");
+    let output = crossprof(&["--trace_file", TPU, "--num_steps", "5", "--output_json", out]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let written = std::fs::read_to_string(out).expect("the profile was written");
+    let profile: serde_json::Value = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(profile["step_timing"]["num_steps"], 5);
+    assert_eq!(profile["step_timing"]["step_count_source"], "user");
+    assert!(stdout(&output).contains("Step time"), "the report is still printed");
+}
+
+#[test]
+fn a_result_can_be_analysed_again() {
+    let out = scratch("again").join("profile.json");
+    let out = out.to_str().expect("a plain path");
+    let first = crossprof(&["analyze", TPU, "--format", "json", "--output-json", out]);
+    let second = crossprof(&["analyze", out, "--format", "json"]);
+    assert_eq!(stdout(&first), stdout(&second));
+}
+
+#[test]
+fn a_folder_is_walked_and_the_xplane_preferred() {
+    let output = crossprof(&["analyze", CPU, "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let profile: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("one run, one document");
+    assert_eq!(profile["metadata"]["source_format"], "xplane");
+    assert_eq!(profile["metadata"]["platform"], "CPU");
+    let codes: Vec<_> = profile["warnings"].as_array().expect("a note").iter().map(|w| w["code"].clone()).collect();
+    assert!(codes.contains(&"repeated_file_not_read".into()), "{codes:?}");
+}
+
+#[test]
+fn tables_in_three_shapes() {
+    let csv = stdout(&crossprof(&["table", "steps", TPU, "--format", "csv"]));
+    assert!(csv.starts_with("index,name,start_us,duration_us,"), "{csv}");
+    assert_eq!(csv.lines().count(), 9);
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&crossprof(&["table", "devices", TPU, "--format", "json"]))).expect("JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(4));
+    let text = stdout(&crossprof(&["table", "kernels", TPU]));
+    assert!(text.starts_with("Kernel"), "{text}");
+    let none = crossprof(&["table", "warnings", TPU]);
+    assert_eq!(stdout(&none), "No warnings in this run.\n");
+}
+
+#[test]
+fn the_schema_is_printed() {
+    let output = crossprof(&["schema"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).contains("\"$schema\": \"https://json-schema.org/draft/2020-12/schema\""));
+}
+
+#[test]
+fn damage_exits_with_1_and_says_where() {
+    let folder = scratch("damage");
+    let path = folder.join("cut.trace.json.gz");
+    let whole = std::fs::read(samples::root().join(TPU)).expect("the example is there");
+    std::fs::write(&path, &whole[..whole.len() / 2]).expect("a cut file");
+    let output = crossprof(&["analyze", path.to_str().expect("a plain path")]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = stdout(&output);
+    let warnings = text.split("\nWarnings (").nth(1).expect("warnings come last");
+    assert!(warnings.contains("cut.trace.json.gz, byte "), "{text}");
+}
+
+#[test]
+fn what_is_no_profile_exits_with_2_and_the_others_still_load() {
+    let folder = scratch("no_profile");
+    let html = folder.join("page.json");
+    std::fs::write(&html, "<!DOCTYPE html><html><body>Sign in</body></html>").expect("a file");
+    let html = html.to_str().expect("a plain path");
+    let output = crossprof(&["analyze", html, TPU]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("page.json: This is an HTML page"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("4 devices"));
+
+    let empty = folder.join("empty.json");
+    std::fs::write(&empty, "").expect("a file");
+    let output = crossprof(&["analyze", empty.to_str().expect("a plain path")]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
+    assert!(stderr(&output).contains("empty.json: The file is empty"), "{}", stderr(&output));
+}
+
+#[test]
+fn wrong_calls_exit_with_2() {
+    let empty = scratch("empty_folder");
+    let empty = empty.to_str().expect("a plain path");
+    for (arguments, sentence) in [
+        (&["analyze", "absent.json"][..], "absent.json: cannot be read"),
+        (&["analyze", empty], "This folder holds no profile"),
+        (&["analyze"], "Usage"),
+        (&["table", "nonsense", TPU], "the tables are steps, devices"),
+        (&["analyze", TPU, "--num-steps", "0"], "num-steps"),
+        (&["analyze", TPU, "--model-config", "Cargo.toml"], "Cargo.toml: "),
+    ] {
+        let output = crossprof(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(stdout(&output), "", "{arguments:?}");
+        assert!(stderr(&output).contains(sentence), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn help_has_examples_on_standard_output() {
+    let output = crossprof(&["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).contains("crossprof analyze host.xplane.pb"));
+}

@@ -1,0 +1,183 @@
+//! One `check` over every sample: the project's own, and real profiles where they are present.
+
+mod support;
+
+use crossprof::{FileResult, UnifiedProfile, export};
+use serde_json::Value;
+use support::{gunzip, gzip, load, load_chunked, samples};
+
+/// Everything that must hold for any file.
+fn check(path: &std::path::Path) {
+    let shown = path.display().to_string();
+    let stored = std::fs::read(path).expect("a readable sample");
+    let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+    let expected = load(&name, &stored);
+
+    assert!(load(&name, &stored) == expected, "{shown}: two runs differ");
+    let packed = stored.starts_with(&[0x1f, 0x8b]);
+    for chunk in chunk_sizes(stored.len()) {
+        assert!(load_chunked(&name, &stored, chunk) == expected, "{shown}: chunks of {chunk} bytes differ");
+    }
+    let nameless = anonymous(load("x", &stored));
+    assert!(nameless == anonymous(expected.clone()), "{shown}: what it is depends on its name");
+    if expected.0.warnings.is_empty() {
+        let plain = if packed { gunzip(&stored) } else { stored.clone() };
+        let other = if packed { load("x", &plain) } else { load("x", &gzip(&stored)) };
+        assert!(anonymous(other) == nameless, "{shown}: gzip and plain differ");
+        for chunk in chunk_sizes(plain.len()) {
+            assert!(anonymous(load_chunked("x", &plain, chunk)) == nameless, "{shown}: plain chunks of {chunk} differ");
+        }
+    }
+    for report in &expected.1 {
+        check_report(&shown, report);
+    }
+}
+
+/// Small chunks take long on large files: there, larger ones do.
+fn chunk_sizes(bytes: usize) -> &'static [usize] {
+    match bytes {
+        0..600_000 => &[1, 7, 4096],
+        600_000..4_000_000 => &[7, 4096],
+        _ => &[4099],
+    }
+}
+
+fn check_report(shown: &str, report: &UnifiedProfile) {
+    let json = export::json::profile(report);
+    let (result, imported) = load("result.json", json.as_bytes());
+    assert_eq!(result.error, None, "{shown}: its export is refused");
+    assert!(imported.as_slice() == std::slice::from_ref(report), "{shown}: export and import is not the identity");
+    assert!(export::json::profile(&imported[0]) == json, "{shown}: the second export differs");
+    check_values(shown, "", &serde_json::from_str(&json).expect("JSON"));
+    let steps = report.step_timing.avg_step_time_us.filter(|_| report.step_timing.step_count_source != "user");
+    if let (Some(step), Some(busy)) = (steps, &report.compute_utilization) {
+        let sum = busy.kernel_time_us + busy.overhead_time_us;
+        assert!((sum - step).abs() <= 1e-6 * step, "{shown}: busy and idle are {sum} of a step of {step}");
+    }
+}
+
+/// No share outside 0..100, no negative time or size, no number that JSON cannot hold.
+fn check_values(shown: &str, path: &str, value: &Value) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            let path = format!("{path}.{key}");
+            if let Some(number) = value.as_f64() {
+                if key.ends_with("percent") || key == "utilization_range" {
+                    assert!((0.0..=100.0).contains(&number), "{shown}: {path} is {number}");
+                }
+                if (key.ends_with("_us") && key != "start_us") || key.ends_with("_bytes") {
+                    assert!(number >= 0.0, "{shown}: {path} is {number}");
+                }
+            }
+            check_values(shown, &path, value);
+        }),
+        Value::Array(values) => values.iter().for_each(|value| check_values(shown, path, value)),
+        _ => {}
+    }
+}
+
+/// Without what a file's name decides.
+fn anonymous((mut result, mut reports): (FileResult, Vec<UnifiedProfile>)) -> (FileResult, Vec<UnifiedProfile>) {
+    result.path.clear();
+    result.members.iter_mut().for_each(|member| member.path.clear());
+    result.warnings.iter_mut().for_each(|warning| warning.file = None);
+    for report in &mut reports {
+        report.metadata.run_name = None;
+        report.metadata.trace_file.clear();
+        report.warnings.iter_mut().for_each(|warning| warning.file = None);
+        for file in &mut report.provenance {
+            file.path.clear();
+            file.size_bytes = 0;
+        }
+    }
+    (result, reports)
+}
+
+#[test]
+fn own_samples() {
+    samples::own().iter().for_each(|path| check(path));
+}
+
+#[test]
+fn real_samples() {
+    let Some(folder) = samples::traces() else { return };
+    let files: Vec<_> = samples::files(&folder, &["", ".gz"])
+        .into_iter()
+        .filter(|path| !path.to_string_lossy().contains("/xprof/") && path.extension().is_none_or(|e| e != "md"))
+        .collect();
+    assert!(files.len() > 30);
+    // Half of them on a second thread: one checks the large ones while the other checks the small.
+    let (odd, even): (Vec<_>, Vec<_>) = files.iter().enumerate().partition(|(index, _)| index % 2 == 1);
+    std::thread::scope(|scope| {
+        let half = scope.spawn(|| odd.iter().for_each(|(_, path)| check(path)));
+        even.iter().for_each(|(_, path)| check(path));
+        if let Err(panic) = half.join() {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+/// The xplane and the JSON of one run agree on every number that both can know.
+#[test]
+fn pairs_agree() {
+    let mut pairs = 0;
+    let mut folders = vec![samples::root().join("tests/data")];
+    folders.extend(samples::traces());
+    for xplane in folders.iter().flat_map(|folder| samples::files(folder, &[".xplane.pb"])) {
+        let json = xplane.to_string_lossy().replace(".xplane.pb", ".trace.json.gz");
+        let Ok(json_bytes) = std::fs::read(&json) else { continue };
+        let (_, from_xplane) = load("x", &std::fs::read(&xplane).expect("a readable sample"));
+        let (_, from_json) = load("x", &json_bytes);
+        let (a, b) = (known_to_both(&from_xplane[0]), known_to_both(&from_json[0]));
+        let mut differences = Vec::new();
+        compare("", &a, &b, &mut differences);
+        assert!(differences.is_empty(), "{}: {differences:#?}", xplane.display());
+        pairs += 1;
+    }
+    assert!(pairs >= 2);
+}
+
+fn known_to_both(report: &UnifiedProfile) -> Value {
+    let mut report = report.clone();
+    // Hardware, versions, times of day and op costs stand in the xplane only; what is read and written about them too.
+    report.metadata.device_type.clear();
+    report.metadata.environment.clear();
+    report.metadata.timestamp = None;
+    report.metadata.source_format = None;
+    report.metadata.num_events = None;
+    report.metadata.framework.clear();
+    report.warnings.clear();
+    report.not_measured.clear();
+    report.provenance.clear();
+    if let Some(devices) = &mut report.multi_device {
+        devices.device_stats.iter_mut().for_each(|device| device.device_type = None);
+    }
+    serde_json::to_value(report).expect("a report is JSON")
+}
+
+fn compare(path: &str, a: &Value, b: &Value, differences: &mut Vec<String>) {
+    match (a, b) {
+        (Value::Object(x), Value::Object(y)) => {
+            for key in x.keys().chain(y.keys().filter(|key| !x.contains_key(*key))) {
+                let absent = Value::Null;
+                let (x, y) = (x.get(key).unwrap_or(&absent), y.get(key).unwrap_or(&absent));
+                compare(&format!("{path}.{key}"), x, y, differences);
+            }
+        }
+        (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
+            for (index, (x, y)) in x.iter().zip(y).enumerate() {
+                compare(&format!("{path}[{index}]"), x, y, differences);
+            }
+        }
+        _ => {
+            // The JSON writes picoseconds as decimal microseconds: equal but for the last digit.
+            let same = match (a.as_f64(), b.as_f64()) {
+                (Some(x), Some(y)) => (x - y).abs() <= 1e-9 * x.abs() + 1e-5,
+                _ => a == b,
+            };
+            if !same {
+                differences.push(format!("{path}: xplane {a}, JSON {b}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The JSON Schema: committed, up to date, and true of what is exported.
+
+mod support;
+
+use crossprof::{Settings, export};
+use support::{load, samples};
+
+const COMMITTED: &str = "docs/schema/unified-profile-1.1.0.json";
+
+/// After a change of the report: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test schema`.
+#[test]
+fn the_committed_schema_is_the_current_one() {
+    let path = samples::root().join(COMMITTED);
+    let current = export::json::schema();
+    if std::env::var_os("CROSSPROF_WRITE_SCHEMA").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        std::fs::write(&path, &current).expect("the schema can be written");
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == current, "{COMMITTED} is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test schema");
+}
+
+#[test]
+fn exported_profiles_satisfy_the_schema() {
+    let schema = serde_json::from_str(&export::json::schema()).expect("the schema is JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
+    let mut checked = 0;
+    for path in samples::own() {
+        let bytes = std::fs::read(&path).expect("a readable sample");
+        let mut settings = Settings::default();
+        settings.model.batch_size = Some(8);
+        settings.model.seq_length = Some(128);
+        let (_, reports) = load(&path.to_string_lossy(), &bytes);
+        for report in reports {
+            let json = serde_json::from_str(&export::json::profile(&report)).expect("an export is JSON");
+            let errors: Vec<String> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked >= 4);
+    assert!(!validator.is_valid(&serde_json::json!({"metadata": {}})), "the schema refuses nothing");
+}

@@ -1,0 +1,46 @@
+//! What the integration tests share: finding profiles, loading them, and writing traces of known content.
+#![allow(dead_code)] // Each test binary uses a part of it.
+
+pub mod chrome;
+pub mod gpu;
+pub mod samples;
+pub mod tpu;
+
+use crossprof::{FileResult, Session, Settings, UnifiedProfile};
+
+/// One file pushed in chunks of `chunk` bytes: what it gave, and its runs' reports.
+pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<UnifiedProfile>) {
+    let mut session = Session::new();
+    let file = session.begin(path, Some(bytes.len() as u64));
+    for part in bytes.chunks(chunk.max(1)) {
+        session.push(file, part);
+    }
+    let result = session.finish(file);
+    (result, reports(&mut session))
+}
+
+/// One file pushed at once.
+pub fn load(path: &str, bytes: &[u8]) -> (FileResult, Vec<UnifiedProfile>) {
+    load_chunked(path, bytes, usize::MAX)
+}
+
+/// The reports of all runs, without settings.
+pub fn reports(session: &mut Session) -> Vec<UnifiedProfile> {
+    session.runs().iter().filter_map(|run| session.report(run.index, &Settings::default())).collect()
+}
+
+/// Bytes as a gzip stream.
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(9));
+    encoder.write_all(bytes).expect("writing to memory");
+    encoder.finish().expect("writing to memory")
+}
+
+/// The content of a gzip stream.
+pub fn gunzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Read;
+    let mut plain = Vec::new();
+    flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain).expect("a whole gzip stream");
+    plain
+}
