@@ -1,23 +1,65 @@
-//! The worker's entry: says which build it is, then answers the page's messages.
+//! The worker's entry: says which build it is, then takes the role that its first order gives it.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::Array;
 use wasm_bindgen::prelude::*;
-use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
-
-/// Which build this is; the page compares it with its own.
-const BUILD_ID: &str = match option_env!("CROSSPROF_BUILD_ID") {
-    Some(id) => id,
-    None => "dev",
-};
+use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, MessagePort};
+use www::protocol::{BUILD_ID, FileEntry, News, Order};
+use www::wire;
+use www::worker::{inflate, scan::Scanner, tell};
 
 fn main() {
     console_error_panic_hook::set_once();
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    let scanner = Rc::new(RefCell::new(None));
     let port = scope.clone();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        // A channel that is closed has nobody left to tell.
-        let _ = port.post_message(&event.data());
+        if let Some((order, extras)) = wire::unpack(event.data()) {
+            obey(&port, &scanner, order, &extras);
+        }
     });
     scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     on_message.forget();
-    let _ = scope.post_message(&JsValue::from_str(BUILD_ID));
+    tell(&scope, &News::Ready { build: BUILD_ID.to_owned() });
+}
+
+fn obey(scope: &DedicatedWorkerGlobalScope, scanner: &Rc<RefCell<Option<Scanner>>>, order: Order, extras: &Array) {
+    match order {
+        Order::Unpack(entries) => {
+            let (port, files) = (extras.get(1).unchecked_into(), Array::from(&extras.get(2)));
+            wasm_bindgen_futures::spawn_local(inflate::run(scope.clone(), entries, files, port));
+        }
+        Order::Scan(entries) => listen(scope, scanner.clone(), entries, extras.get(1).unchecked_into()),
+        Order::Report { run, settings } => {
+            if let Some(scanner) = scanner.borrow().as_ref() {
+                scanner.report(run, &settings);
+            }
+        }
+        Order::Schema => tell(scope, &News::Schema(crossprof::export::json::schema())),
+    }
+}
+
+/// Takes what the inflating worker sends; its buffers go back to it.
+fn listen(
+    scope: &DedicatedWorkerGlobalScope,
+    scanner: Rc<RefCell<Option<Scanner>>>,
+    entries: Vec<FileEntry>,
+    port: MessagePort,
+) {
+    scanner.replace(Some(Scanner::new(scope.clone(), entries)));
+    let back = port.clone();
+    let on_piece = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        if let (Some((piece, extras)), Some(scanner)) = (wire::unpack(event.data()), scanner.borrow_mut().as_mut()) {
+            let buffer = extras.get(1);
+            scanner.take(piece, &buffer);
+            if !buffer.is_undefined() {
+                // The other worker is gone only when both are.
+                let _ = back.post_message_with_transferable(&buffer, &Array::of1(&buffer));
+            }
+        }
+    });
+    port.set_onmessage(Some(on_piece.as_ref().unchecked_ref()));
+    on_piece.forget();
 }

@@ -1,0 +1,75 @@
+// What the tests of the page share: opening it, dropping profiles on it, reading its figures.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { drop } from "./browser.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** The folder of real profiles. */
+export const TRACES = process.env.CROSSPROF_TRACES ?? join(here, "../../../shared/traces");
+
+/** The path of a real profile; says so where it is absent. */
+export function trace(name) {
+  const path = join(TRACES, name);
+  if (existsSync(path)) return path;
+  console.log(`skipped: there is no ${name} among the real profiles`);
+  return null;
+}
+
+/** A folder for files that a test makes. */
+export function scratch() {
+  return mkdtempSync(join(tmpdir(), "crossprof-"));
+}
+
+/** Opens the page and waits until it has fetched everything. */
+export async function open(page, site) {
+  await page.goto(site.url);
+  await page.locator("body[data-ready]").waitFor();
+}
+
+/** Drops files and waits for the overview. */
+export async function load(page, paths) {
+  await drop(page, "#main", [paths].flat());
+  await page.locator(".page.overview .card").first().waitFor({ timeout: 120_000 });
+}
+
+/** The exact figure of a card as a number; null where it was not measured. */
+export async function figure(page, card) {
+  const text = await page.locator(`[data-card="${card}"] .figure`).getAttribute("data-exact");
+  return text ? Number(text.replace(/[^0-9.eE+-]/g, "")) : null;
+}
+
+/** What the command line says about a file (exit code 1 means: read, but damaged). */
+export function analyze(cli, path, options = []) {
+  const args = ["analyze", "--format", "json", ...options, basename(path)];
+  try {
+    return execFileSync(cli, args, { cwd: dirname(path), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString();
+  } catch (error) {
+    if (error.status === 1) return error.stdout.toString();
+    throw error;
+  }
+}
+
+/** Clicks and returns the text of the file that downloads. */
+export async function downloaded(page, selector) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(selector).first().click()]);
+  return readFileSync(await download.path(), "utf8");
+}
+
+/** Goes to a view of the run. */
+export async function view(page, name) {
+  await page.locator(`.views a[href^="#/${name}"]`).click();
+  await page.locator(`.page.${name}`).waitFor();
+}
+
+/** True where the page itself does not scroll sideways. */
+export function fits(page) {
+  return page.evaluate(() => {
+    const main = document.querySelector("#main");
+    return document.documentElement.scrollWidth <= innerWidth && main.scrollWidth <= main.clientWidth;
+  });
+}

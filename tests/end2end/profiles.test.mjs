@@ -1,0 +1,112 @@
+// Profiles in, figures out: what the page shows is what the command line says.
+
+import assert from "node:assert/strict";
+import { drop } from "./browser.mjs";
+import { test, until } from "./harness.mjs";
+import { analyze, downloaded, figure, load, open, trace, view } from "./page.mjs";
+
+/** Compares every headline with the profile's JSON. */
+async function compare(page, profile) {
+  const usage = profile.compute_utilization;
+  const whole = usage ? usage.kernel_time_us + usage.overhead_time_us : 0;
+  const kinds = Object.values(profile.kernels.kernels_by_category);
+  const ops = kinds.reduce((sum, kind) => sum + kind.count, 0);
+  const expected = {
+    "step-time": profile.step_timing.avg_step_time_us ?? null,
+    "device-busy": usage?.compute_util_percent ?? null,
+    "host-overhead": whole > 0 ? (100 * usage.overhead_time_us) / whole : null,
+    "mean-kernel": ops ? kinds.reduce((sum, kind) => sum + kind.time_us, 0) / ops : null,
+    compilation: profile.compilation?.compilation_time_us ?? null,
+    throughput: profile.throughput.tokens_per_sec ?? profile.throughput.samples_per_sec ?? profile.throughput.steps_per_sec ?? null,
+  };
+  for (const [card, value] of Object.entries(expected)) assert.equal(await figure(page, card), value, card);
+  const shown = await page.locator(".table-box table tbody tr:not(.pad)").count();
+  assert.equal(shown, profile.kernels.top_kernels.length, "rows of the top kernels");
+  const missing = await page.locator(".missing-list li").count();
+  assert.equal(missing, (profile.not_measured ?? []).length, "what was not measured");
+}
+
+const REAL = [
+  ["a TPU's xplane", "tpu-v6e-4chip/host.xplane.pb"],
+  ["a TPU's trace JSON", "tpu-qwen3-runs/run-a.trace.json.gz"],
+  ["eight GPUs' trace JSON", "mi300x-8gpu-conv/tw003.trace.json.gz"],
+  ["a GPU's xplane", "gfx950-te-attention/934987a2fc2f.xplane.pb"],
+  ["a Kineto trace", "kineto/rank-0.json.gz"],
+];
+
+for (const [what, name] of REAL) {
+  test(`reads ${what} as the command line does`, async ({ page, site, cli }) => {
+    const path = trace(name);
+    if (!path) return;
+    const text = analyze(cli, path);
+    await open(page, site);
+    await load(page, path);
+    await compare(page, JSON.parse(text));
+    await view(page, "export");
+    const json = await downloaded(page, "#download-json");
+    assert.equal(json.trim(), text.trim(), "the downloaded profile");
+  });
+}
+
+test("counts tokens once the model is known, as the command line does", async ({ page, site, cli }) => {
+  const path = trace("tpu-qwen3-runs/run-a.trace.json.gz");
+  if (!path) return;
+  const options = ["--batch-size", "32", "--seq-length", "1024", "--num-steps", "4"];
+  const profile = JSON.parse(analyze(cli, path, options));
+  await open(page, site);
+  await load(page, path);
+  await view(page, "model");
+  await page.locator("[name=batch_size]").fill("32");
+  await page.locator("[name=seq_length]").fill("1k");
+  await page.locator("[name=seq_length]").fill("1 024");
+  await page.locator("[name=num_steps]").fill("4");
+  await page.locator("[name=num_steps]").press("Enter");
+  const field = page.locator('[data-field="throughput.tokens_per_sec"]');
+  const tokens = async () => Number(((await field.getAttribute("data-exact")) ?? "").replace(/[^0-9.]/g, ""));
+  await until("tokens/s are those of the command line", async () => (await tokens()) === profile.throughput.tokens_per_sec);
+  await page.locator(".form select").first().selectOption("Llama 3 8B");
+  const params = page.locator('[data-field="parameter_counts.total_params"]');
+  await until("the parameters of Llama 3 8B", async () => ((await params.getAttribute("data-exact")) ?? "").replace(/\D/g, "") === "8030261248");
+});
+
+test("shows two runs beside each other, dropped at once", async ({ page, site }) => {
+  const paths = ["run-a", "run-b"].map((name) => trace(`tpu-qwen3-runs/${name}.trace.json.gz`));
+  if (!paths.every(Boolean)) return;
+  await open(page, site);
+  await load(page, paths);
+  await until("both runs are in the rail", async () => (await page.locator(".run-link").count()) === 2);
+  const before = await page.url();
+  await page.keyboard.press("]");
+  await until("the other run is shown", async () => (await page.url()) !== before);
+});
+
+test("walks a dropped folder", async ({ page, site }) => {
+  const folder = trace("mi300x-8gpu-conv");
+  if (!folder) return;
+  await open(page, site);
+  await load(page, folder);
+  await until("the load has ended", async () => (await page.locator(".load .cancel").count()) === 0);
+  assert.equal(await page.locator(".run-link").count(), 1, "xplane and JSON of one host are one run");
+});
+
+test("validates what it downloads against its own schema's required fields", async ({ page, site }) => {
+  await open(page, site);
+  await page.locator(".example").first().click();
+  await page.locator(".page.overview .card").first().waitFor();
+  await view(page, "export");
+  const profile = JSON.parse(await downloaded(page, "#download-json"));
+  const schema = JSON.parse(await downloaded(page, "#download-schema"));
+  for (const field of schema.required) assert.ok(field in profile, field);
+  assert.equal(profile.metadata.profiler_version, "1.0.0");
+  const csv = await downloaded(page, '.exports li:has-text("kernels") button');
+  assert.equal(csv.trim().split("\r\n").length, profile.kernels.top_kernels.length + 1);
+});
+
+test("cancels a load at once", async ({ page, site }) => {
+  const path = trace("tpu-v6e-4chip/host.trace.json.gz");
+  if (!path) return;
+  await open(page, site);
+  await drop(page, "#main", [path]);
+  await page.locator(".load .cancel").click();
+  await page.locator(".phase", { hasText: /cancelled|^read/ }).waitFor();
+});

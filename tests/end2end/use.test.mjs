@@ -1,0 +1,114 @@
+// The page in a person's hands: examples, keys, tables, no request after load, no network at all.
+
+import assert from "node:assert/strict";
+import { test, until } from "./harness.mjs";
+import { downloaded, fits, open, view } from "./page.mjs";
+
+async function example(page, index = 0) {
+  await page.locator(".example").nth(index).click();
+  await page.locator(".page.overview .card").first().waitFor();
+}
+
+test("every example opens with one click and asks for nothing", async ({ page, context, site }) => {
+  await open(page, site);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  const count = await page.locator(".example").count();
+  assert.ok(count >= 2);
+  const late = [];
+  context.on("request", (request) => /^https?:/.test(request.url()) && late.push(request.url()));
+  for (let index = 0; index < count; index++) {
+    await page.goto(`${site.url}#/start`);
+    await example(page, index);
+    assert.ok((await page.locator(".card:not(.missing)").count()) >= 3, "most cards have a figure");
+  }
+  assert.deepEqual(late.filter((url) => !url.includes("#")), []);
+  assert.equal(await page.locator(".requests").innerText(), "0 requests since load");
+});
+
+test("works without a network after the first visit", async ({ page, site }) => {
+  await open(page, site);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await until("the service worker controls the page", () => page.evaluate(() => !!navigator.serviceWorker.controller));
+  await site.stop();
+  await page.reload();
+  await page.locator("body[data-ready]").waitFor();
+  await example(page);
+});
+
+test("can be used with the keyboard alone", async ({ page, site }) => {
+  await open(page, site);
+  for (let presses = 0; presses < 40; presses++) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(() => document.activeElement?.classList.contains("example"))) break;
+  }
+  await page.keyboard.press("Enter");
+  await page.locator(".page.overview .card").first().waitFor();
+  for (const [key, name] of [["2", "steps"], ["3", "kernels"], ["4", "devices"], ["5", "model"], ["6", "export"], ["3", "kernels"]]) {
+    await page.keyboard.press(key);
+    await page.locator(`.page.${name}`).waitFor();
+  }
+  await page.keyboard.press("?");
+  await page.locator("#help").waitFor();
+  await page.keyboard.press("Escape");
+  await until("the help is closed", async () => (await page.locator("#help").count()) === 0);
+  await page.keyboard.press("/");
+  await page.keyboard.type("zzz -x");
+  await until("the filter stands in the address", async () => page.url().includes("q=zzz%20-x"));
+  assert.match(await page.locator(".table-scroll").first().innerText(), /No row passes/);
+  await page.keyboard.press("Escape");
+  await until("the filter is cleared", async () => !page.url().includes("q="));
+  await page.locator(".table-scroll").first().focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.locator("tr.active").count(), 1);
+  assert.match(await page.locator("#tip").innerText(), /Kernel: /);
+  const before = await page.evaluate(() => document.documentElement.dataset.theme ?? "");
+  await page.keyboard.press("d");
+  await until("the theme changes", () => page.evaluate((before) => document.documentElement.dataset.theme !== before, before));
+});
+
+test("tables sort, filter, copy and download", async ({ page, context, site }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, site);
+  await example(page);
+  await view(page, "kernels");
+  const box = page.locator(".table-box").first();
+  const column = async (index) => box.locator(`tbody tr:not(.pad) td:nth-child(${index})`).allInnerTexts();
+  await box.locator("th .sort").first().click();
+  const names = await column(1);
+  assert.deepEqual(names, [...names].sort(), "sorted by name");
+  assert.equal(await box.locator("th").first().getAttribute("aria-sort"), "ascending");
+  await box.locator("th .sort").first().click();
+  assert.deepEqual(await column(1), [...names].reverse(), "sorted the other way");
+  const word = names[0].slice(0, 4);
+  await box.locator(".table-filter").fill(`-${word}`);
+  await until("rows are left out", async () => (await column(1)).every((name) => !name.includes(word)));
+  await box.locator("button", { hasText: "Copy" }).click();
+  await page.locator(".notice.shown").waitFor();
+  const rows = (await column(1)).length;
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(copied.trim().split("\n").length, rows + 1);
+  assert.ok(copied.startsWith("name\tcategory\ttotal_us"));
+  const csv = await downloaded(page, '.table-box button:has-text("CSV")');
+  assert.equal(csv.trim().split("\r\n").length, rows + 1);
+});
+
+test("fits narrow and wide screens, and nothing jumps while it loads", async ({ page, site }) => {
+  for (const width of [390, 800, 1280, 1920]) {
+    await page.setViewportSize({ width, height: 844 });
+    await open(page, site);
+    assert.ok(await fits(page), `the start page at ${width}`);
+    await page.evaluate(() => {
+      window.shift = 0;
+      const add = (list) => list.getEntries().forEach((entry) => { if (!entry.hadRecentInput) window.shift += entry.value; });
+      new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+    });
+    await example(page);
+    for (const name of ["overview", "steps", "kernels", "devices", "model", "export"]) {
+      await view(page, name);
+      assert.ok(await fits(page), `${name} at ${width}`);
+    }
+    const shift = await page.evaluate(() => window.shift);
+    assert.ok(shift < 0.1, `layout shift ${shift} at ${width}`);
+  }
+});
