@@ -38,10 +38,10 @@ pub fn command(words: &[String]) -> Result {
             _ => return Err(format!("`bench` does not know {word:?}.")),
         }
     }
+    let traces = traces(events)?;
     let mut cargo = Command::new(toolchain::own_cargo());
     cargo.args(["build", "--locked", "--release", "--bin", "crossprof"]).current_dir(cache::repository());
     process::run(&mut cargo)?;
-    let traces = traces(events)?;
     native(&traces)?;
     if native_only { Ok(()) } else { in_tab(&traces) }
 }

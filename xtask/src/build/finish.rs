@@ -12,24 +12,7 @@ pub fn finish(dist: &Path, id: &str) -> Result {
         cache::write(&dist.join(name), text)?;
     }
     cache::write(&index, page)?;
-    worker_loader(dist, id)?;
     service_worker(dist, id)
-}
-
-/// Names the build in the addresses of the worker's files. Trunk gives them no digest, so a browser
-/// could otherwise take those of an earlier build from its cache. The page starts the worker as
-/// `worker_loader.js?build=ID`.
-fn worker_loader(dist: &Path, id: &str) -> Result {
-    for name in ["worker_loader.js", "worker.js", "worker_bg.wasm"] {
-        if !dist.join(name).is_file() {
-            return Err(format!("Trunk wrote no {name}."));
-        }
-    }
-    let text = format!(
-        "import start from \"./worker.js?build={id}\";\n\
-         await start({{ module_or_path: new URL(\"./worker_bg.wasm?build={id}\", import.meta.url) }});\n"
-    );
-    cache::write(&dist.join("worker_loader.js"), text)
 }
 
 /// Moves every inline script of a page into a file: the page's new text, and (name, text) of each.
