@@ -8,7 +8,18 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// What the page is built from.
-const SOURCES: [&str; 7] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml", "Trunk.toml", "index.html", "src", "www"];
+const SOURCES: [&str; 10] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    ".cargo/config.toml",
+    "Trunk.toml",
+    "index.html",
+    "src",
+    "www/Cargo.toml",
+    "www/src",
+    "www/style",
+    "www/assets",
+];
 
 /// Twelve hexadecimal digits that stand for the sources and the way they are built.
 pub fn build_id(variant: &str) -> Result<String> {
