@@ -1,0 +1,129 @@
+//! Kernels, categories, copies and host work of real profiles against truths that were measured with other tools.
+
+use std::path::{Path, PathBuf};
+
+use crossprof::input::xplane::XPlaneDecoder;
+use crossprof::metrics::devices::Devices;
+use crossprof::metrics::self_time::self_times;
+use crossprof::metrics::{compilation, io, kernels, transfers};
+use crossprof::report::{KernelCategory, Kernels};
+use crossprof::trace::{Interval, IntervalSet, Trace};
+use crossprof::units::Ps;
+
+/// The profile at `path` in the folder of real traces; says so and gives `None` where the folder is absent.
+fn xplane(path: &str) -> Option<Trace> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
+    let folder = std::env::var_os("CROSSPROF_TRACES").map_or(beside, PathBuf::from);
+    let Ok(bytes) = std::fs::read(folder.join(path)) else {
+        eprintln!("skipped: {path} is not in {}", folder.display());
+        return None;
+    };
+    let mut decoder = XPlaneDecoder::new(path);
+    decoder.push(&bytes);
+    Some(decoder.finish().expect("a profile"))
+}
+
+fn found(trace: &Trace) -> (Devices, Kernels) {
+    let devices = Devices::new(trace);
+    let kernels = kernels::kernels(trace, &devices);
+    let shares: f64 = kernels.kernels_by_category.values().filter_map(|it| it.percent).sum();
+    assert!((shares - 100.0).abs() < 1e-6, "{shares}");
+    // Per device, the self times of a line add up to the union of its ops.
+    for device in &devices.used {
+        let total: Ps = self_times(trace, &device.ops).into_iter().sum();
+        let unions: Ps = (0..trace.lines.len())
+            .map(|line| {
+                let events = device.ops.iter().filter_map(|&id| trace.events.get(id));
+                let events = events.filter(|event| event.line.index() == line);
+                IntervalSet::union_of(events.map(|event| Interval::new(event.start, event.end()))).length()
+            })
+            .sum();
+        assert_eq!(total, unions, "{}", device.name);
+    }
+    (devices, kernels)
+}
+
+fn category<'a>(kernels: &'a Kernels, name: &str) -> &'a KernelCategory {
+    kernels
+        .kernels_by_category
+        .get(name)
+        .unwrap_or_else(|| panic!("no {name} in {:?}", kernels.kernels_by_category.keys()))
+}
+
+fn total_count(kernels: &Kernels) -> u64 {
+    kernels.kernels_by_category.values().map(|it| it.count).sum()
+}
+
+/// Sums of XProf's table by hlo_category, in milliseconds to the printed digit.
+#[test]
+fn tpu_categories_are_xlas_own() {
+    let Some(trace) = xplane("tpu-v6e-4chip/host.xplane.pb") else { return };
+    let (devices, kernels) = found(&trace);
+    for (name, count, ms) in [
+        ("copy-done", 2400, "304257.919"),
+        ("loop fusion", 1200, "9399.928"),
+        ("all-reduce", 12, "1460.406"),
+        ("broadcast", 1, "4.444"),
+        ("copy-start", 2400, "0.009"),
+    ] {
+        let found = category(&kernels, name);
+        assert_eq!((found.count, format!("{:.3}", found.time_us / 1e3).as_str()), (count, ms), "{name}");
+    }
+    assert_eq!((total_count(&kernels), kernels.kernels_by_category.len()), (6013, 5));
+    let top = kernels.top_kernels.first().unwrap();
+    assert_eq!((top.name.as_str(), top.category.as_str(), top.count), ("copy-done.2", "copy-done", 400));
+    assert_eq!(transfers::memory_operations(&trace, &devices), None);
+    let compilation = compilation::compilation(&trace, &devices).unwrap();
+    assert_eq!(format!("{:.1}", compilation.compilation_time_us / 1e3), "1528.9");
+    assert_eq!(compilation.num_compilation_events, 4);
+    assert_eq!(io::io_operations(&trace, &devices), None);
+}
+
+#[test]
+fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
+    let Some(trace) = xplane("gfx950-te-attention/934987a2fc2f.xplane.pb") else { return };
+    let (devices, kernels) = found(&trace);
+    assert_eq!(total_count(&kernels), 150);
+    let attention = kernels.top_kernels.iter().filter(|it| it.name.contains("Fmha"));
+    assert!(attention.clone().count() > 0);
+    for kernel in attention {
+        assert_eq!(kernel.category, "attention", "{}", kernel.name);
+    }
+    for kernel in kernels.top_kernels.iter().filter(|it| it.name.starts_with("gemm_fusion")) {
+        assert_eq!(kernel.category, "matmul", "{}", kernel.name);
+    }
+    assert_eq!(kernels.kernels_by_category.get("other").map_or(0, |it| it.count), 0);
+    assert!(transfers::memory_operations(&trace, &devices).is_some());
+}
+
+/// A convolution that the library does as an image-to-column copy and a matrix product: the instruction says what it is.
+#[test]
+fn a_convolution_stays_one_whatever_kernels_do_it() {
+    let Some(trace) = xplane("mi300x-8gpu-conv/tw003.xplane.pb") else { return };
+    let (devices, kernels) = found(&trace);
+    assert_eq!((devices.used.len(), total_count(&kernels)), (8, 235));
+    let parts: Vec<_> = kernels.top_kernels.iter().filter(|it| it.name.starts_with("Cijk_")).collect();
+    assert!(!parts.is_empty());
+    assert!(parts.iter().all(|it| it.category == "convolution"));
+    let path = parts.first().and_then(|it| it.framework_op.as_deref());
+    assert!(path.is_some_and(|path| path.ends_with("conv_general_dilated")));
+}
+
+/// Built by hand: per step H2D 40 + 10 us, D2H 30, D2D 20, one all-reduce 50; each `Memcpy*` moves 1 MiB.
+#[test]
+fn copies_are_told_by_direction_with_their_bytes() {
+    let Some(trace) = xplane("synth-gpu-7steps/vm.xplane.pb") else { return };
+    let (devices, kernels) = found(&trace);
+    let memory = transfers::memory_operations(&trace, &devices).unwrap();
+    assert_eq!((memory.h2d_count, memory.h2d_total_time_us), (Some(14), Some(7.0 * 50.0)));
+    assert_eq!((memory.d2h_count, memory.d2h_total_time_us), (Some(7), Some(7.0 * 30.0)));
+    assert_eq!((memory.d2d_count, memory.d2d_total_time_us), (Some(7), Some(7.0 * 20.0)));
+    for (transfer, us) in memory.transfers.iter().zip([40.0, 30.0, 20.0]) {
+        assert_eq!((transfer.total_bytes, transfer.sized_count), (Some(7 * 1_048_576), 7), "{}", transfer.direction);
+        let bandwidth = transfer.bandwidth_gb_per_sec.unwrap();
+        assert!((bandwidth - 1_048_576.0 / us / 1e3).abs() < 1e-9, "{bandwidth}");
+    }
+    assert_eq!(category(&kernels, "all-reduce").time_us, 7.0 * 50.0);
+    let all: f64 = kernels.kernels_by_category.values().map(|it| it.time_us).sum();
+    assert!((all - 7.0 * 390.0).abs() < 1e-6, "{all}");
+}
