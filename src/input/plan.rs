@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file holds, told by its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Kind {
     /// An XSpace: what the profiler recorded.
     XPlane,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
 use futures_channel::oneshot;
 use js_sys::Array;
@@ -20,13 +21,14 @@ use crate::{boot, browser, wire};
 const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
 const CRASHED: &str = "The analysis stopped: the tab ran out of memory, or this profile hits a fault of crossprof. \
     Close other runs and try again, or use the command line: crossprof analyze FILE.";
+const REPEATED: &str = "Not read: another file holds the same events of the same host, and more.";
 const NO_WORKER: &str = "The analysis could not be started: the page's own files could not be read. Reload the page.";
 
-/// A file to load: its path, its bytes.
+/// A file to load.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Path as dropped.
-    pub path: String,
+    /// What is known of it.
+    pub entry: FileEntry,
     /// The bytes, by reference: only a worker reads them.
     pub blob: web_sys::Blob,
 }
@@ -35,6 +37,7 @@ pub struct Source {
 struct Pair {
     inflate: Worker,
     scan: Worker,
+    left_out: Vec<Source>,
     _heard: Vec<Listener>,
 }
 
@@ -48,23 +51,28 @@ thread_local! {
     static PAIRS: RefCell<BTreeMap<u32, Pair>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Loads files that belong together; runs appear in the state as they are understood.
-pub fn load(state: State, sources: Vec<Source>) {
-    let entries: Vec<FileEntry> = sources
-        .iter()
-        .map(|source| FileEntry { path: source.path.clone(), size_bytes: source.blob.size() as u64 })
-        .collect();
-    let rows = entries
-        .iter()
-        .map(|entry| FileRow { path: entry.path.clone(), size_bytes: entry.size_bytes, ..FileRow::default() })
-        .collect();
-    let id = add(state, rows, true);
-    let blobs: Array = sources.into_iter().map(|source| JsValue::from(source.blob)).collect();
+/// Loads files that belong together; runs appear in the state as they are understood. Files that are left out, because
+/// another of the same host is read, are read after all where that other one is no profile.
+pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) {
+    let read = sources.iter().map(|source| row(&source.entry, Phase::Waiting));
+    let skipped = left_out.iter().map(|source| row(&source.entry, Phase::Skipped(REPEATED.to_owned())));
+    let id = add(state, read.chain(skipped).collect(), true);
     wasm_bindgen_futures::spawn_local(async move {
-        if start(state, id, entries, blobs).await.is_err() {
+        if start(state, id, sources, left_out).await.is_err() {
             fail(state, id, None, NO_WORKER);
         }
     });
+}
+
+/// The row of a file that is not read at all.
+pub fn row(entry: &FileEntry, phase: Phase) -> FileRow {
+    FileRow {
+        path: entry.path.clone(),
+        size_bytes: entry.size_bytes,
+        kind: Some(entry.kind).filter(|kind| *kind != Kind::Unknown),
+        phase,
+        ..FileRow::default()
+    }
 }
 
 /// Adds a load to the list; rows of files that are not read come with `busy` false.
@@ -132,7 +140,10 @@ fn stop(load: u32) {
     }
 }
 
-async fn start(state: State, id: u32, entries: Vec<FileEntry>, blobs: Array) -> Result<(), JsValue> {
+async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source>) -> Result<(), JsValue> {
+    let entries = |sources: &[Source]| sources.iter().map(|source| source.entry.clone()).collect::<Vec<_>>();
+    let files = entries(&sources);
+    let blobs: Array = sources.into_iter().map(|source| JsValue::from(source.blob)).collect();
     let (inflate, first) = employ(state, id).await?;
     let (scan, second) = employ(state, id).await?;
     if !state.load(id).is_some_and(|load| load.busy.get_untracked()) {
@@ -142,11 +153,12 @@ async fn start(state: State, id: u32, entries: Vec<FileEntry>, blobs: Array) -> 
     }
     let channel = MessageChannel::new()?;
     let (to_scan, to_inflate) = (JsValue::from(channel.port1()), JsValue::from(channel.port2()));
-    let order = wire::pack(&Order::Scan(entries.clone()), std::slice::from_ref(&to_inflate));
+    let order = Order::Scan { files: files.clone(), left_out: entries(&left_out) };
+    let order = wire::pack(&order, std::slice::from_ref(&to_inflate));
     scan.post_message_with_transfer(&order, &Array::of1(&to_inflate))?;
-    let order = wire::pack(&Order::Unpack(entries), &[to_scan.clone(), blobs.into()]);
+    let order = wire::pack(&Order::Unpack(files), &[to_scan.clone(), blobs.into()]);
     inflate.post_message_with_transfer(&order, &Array::of1(&to_scan))?;
-    PAIRS.with_borrow_mut(|pairs| pairs.insert(id, Pair { inflate, scan, _heard: vec![first, second] }));
+    PAIRS.with_borrow_mut(|pairs| pairs.insert(id, Pair { inflate, scan, left_out, _heard: vec![first, second] }));
     Ok(())
 }
 
@@ -191,6 +203,7 @@ fn hear(state: State, load: u32, news: News) {
         }),
         News::Scanned { file, events } => state.update_file(load, file, |row| row.events = events),
         News::FileDone(done) => file_done(state, load, done),
+        News::Wanted(paths) => wanted(state, load, &paths),
         News::Runs(runs) => {
             if runs == 0 {
                 end(state, load);
@@ -205,7 +218,7 @@ fn hear(state: State, load: u32, news: News) {
 fn file_done(state: State, load: u32, done: FileDone) {
     state.update_file(load, done.file, |row| {
         row.events = done.events;
-        row.format = done.format;
+        row.kind = done.kind;
         row.warnings = done.warnings;
         row.phase = match (done.error, done.skipped) {
             (Some(error), _) => Phase::Failed(error),
@@ -233,6 +246,15 @@ fn report(state: State, load: u32, index: u32, json: String, last: bool) {
     }
     if index == 0 && state.route.with_untracked(|route| route.view == View::Start) {
         browser::go(&Route::of(View::Overview, id));
+    }
+}
+
+/// Reads files after all that were left out.
+fn wanted(state: State, load: u32, paths: &[String]) {
+    let sources = PAIRS.with_borrow(|pairs| pairs.get(&load).map(|pair| pair.left_out.clone())).unwrap_or_default();
+    let sources: Vec<Source> = sources.into_iter().filter(|source| paths.contains(&source.entry.path)).collect();
+    if !sources.is_empty() {
+        self::load(state, sources, Vec::new());
     }
 }
 

@@ -1,15 +1,26 @@
 //! What was dropped or picked: files, and folders walked to the end.
 
-use crossprof::input::plan;
-use js_sys::{Array, Function, Promise, Reflect};
+use crossprof::input::plan::{self, Candidate, Kind};
+use crossprof::session::peek;
+use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
-    DataTransfer, File, FileList, FileSystemDirectoryEntry, FileSystemDirectoryReader, FileSystemEntry,
+    Blob, DataTransfer, File, FileList, FileSystemDirectoryEntry, FileSystemDirectoryReader, FileSystemEntry,
     FileSystemFileEntry,
 };
 
 use crate::client::Source;
+use crate::protocol::FileEntry;
+
+/// A file that was dropped or picked.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Its path, folders included.
+    pub path: String,
+    /// Its bytes, by reference.
+    pub blob: Blob,
+}
 
 /// Entries of a drop. They must be taken while the event is handled: after that the browser forgets them.
 pub fn entries(transfer: &DataTransfer) -> Vec<FileSystemEntry> {
@@ -22,7 +33,7 @@ pub fn entries(transfer: &DataTransfer) -> Vec<FileSystemEntry> {
 }
 
 /// All files in these entries, folders walked, in the order of their paths.
-pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<Source> {
+pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<Found> {
     let mut sources = Vec::new();
     let mut open = entries;
     while let Some(entry) = open.pop() {
@@ -37,7 +48,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<Source> {
                 open.extend(more);
             }
         } else if let Ok(file) = file_of(entry.unchecked_into()).await {
-            sources.push(Source { path, blob: file.into() });
+            sources.push(Found { path, blob: file.into() });
         }
     }
     sources.sort_by(|a, b| a.path.cmp(&b.path));
@@ -45,13 +56,13 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<Source> {
 }
 
 /// The files of a picker; those of a folder come with their path in it.
-pub fn picked(list: &FileList) -> Vec<Source> {
+pub fn picked(list: &FileList) -> Vec<Found> {
     let files = (0..list.length()).filter_map(|index| list.get(index));
-    let mut sources: Vec<Source> = files
+    let mut sources: Vec<Found> = files
         .map(|file| {
             let path = Reflect::get(&file, &"webkitRelativePath".into()).ok().and_then(|path| path.as_string());
             let path = path.filter(|path| !path.is_empty()).unwrap_or_else(|| file.name());
-            Source { path, blob: file.into() }
+            Found { path, blob: file.into() }
         })
         .collect();
     sources.sort_by(|a, b| a.path.cmp(&b.path));
@@ -83,79 +94,94 @@ fn promise(mut start: impl FnMut(&Function, &Function) -> Result<(), JsValue>) -
     })
 }
 
-/// Groups of files, each to be read by workers of its own.
-///
-/// Files of one profile folder (`plugins/profile/<run>`) belong together, as do files of one folder whose names differ
-/// only in their suffixes (`host.xplane.pb`, `host.trace.json.gz`). What a file holds is told later, by its content.
-/// Small JSON files that belong to no other (`config.json`) may describe a model: each group of their folder or of a
-/// folder below gets them.
-pub fn groups(sources: &[(String, u64)]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
-    let mut sidecars = Vec::new();
-    for (index, (path, size_bytes)) in sources.iter().enumerate() {
-        let name = plan::file_name(path).to_lowercase();
-        if *size_bytes < SIDECAR_BYTES && SIDECARS.contains(&name.as_str()) {
-            sidecars.push(index);
-            continue;
-        }
-        let key = plan::run_folder(path).map_or_else(|| stem(path).to_owned(), |folder| format!("{folder}/"));
-        match groups.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, members)) => members.push(index),
-            None => groups.push((key, vec![index])),
+/// Bytes that tell what a file holds.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Looks at a file's first bytes.
+pub async fn look_at(file: Found) -> Source {
+    let size_bytes = file.blob.size() as u64;
+    let head = match file.blob.slice_with_f64_and_f64(0.0, size_bytes.min(HEAD_BYTES) as f64) {
+        Ok(slice) => JsFuture::from(slice.array_buffer()).await.map(|bytes| Uint8Array::new(&bytes).to_vec()),
+        Err(error) => Err(error),
+    };
+    // A file that cannot be read says so when it is loaded.
+    let kind = head.map_or(Kind::Unknown, |head| peek(&file.path, &head, size_bytes <= HEAD_BYTES));
+    Source { entry: FileEntry { path: file.path, size_bytes, kind }, blob: file.blob }
+}
+
+/// What to do with the files of one drop.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// Files that workers of their own read, and files left out beside them: one group a run or archive.
+    pub loads: Vec<(Vec<usize>, Vec<usize>)>,
+    /// Files that are not read, with the reason.
+    pub ignored: Vec<(usize, String)>,
+}
+
+/// Plans a drop. A file that nobody knows is read when it was dropped by itself or is called like a profile, so that it
+/// can say what is wrong; what a folder holds beside its profiles is no mistake.
+pub fn groups(entries: &[FileEntry]) -> Groups {
+    let candidates: Vec<Candidate<'_>> =
+        entries.iter().map(|entry| Candidate { path: &entry.path, kind: entry.kind }).collect();
+    let plan = plan::plan(&candidates);
+    let mut groups = Groups::default();
+    for run in plan.runs {
+        let read = run.hosts.iter().map(|host| host.file).chain(run.sidecars.iter().copied()).collect();
+        groups.loads.push((read, run.repeated.iter().map(|repeated| repeated.file).collect()));
+    }
+    groups.loads.extend(plan.archives.into_iter().map(|file| (vec![file], Vec::new())));
+    for ignored in plan.ignored {
+        let Some(entry) = entries.get(ignored.file) else { continue };
+        if entry.kind == Kind::Unknown && (!entry.path.contains('/') || is_called_profile(&entry.path)) {
+            groups.loads.push((vec![ignored.file], Vec::new()));
+        } else if entry.kind != Kind::Unknown {
+            groups.ignored.push((ignored.file, ignored.reason));
         }
     }
-    let mut groups: Vec<Vec<usize>> = groups.into_iter().map(|(_, members)| members).collect();
-    if groups.is_empty() && !sidecars.is_empty() {
-        groups.push(Vec::new());
-    }
-    for group in &mut groups {
-        group.extend(&sidecars);
+    if groups.loads.is_empty() {
+        let models = entries.iter().enumerate().filter(|(_, entry)| entry.kind == Kind::ModelConfig);
+        groups.ignored.extend(models.map(|(index, _)| (index, LONELY_MODEL.to_owned())));
     }
     groups
 }
 
-/// Names under which a model configuration lies beside a profile.
-const SIDECARS: [&str; 2] = ["config.json", "crossprof.json"];
-/// No model configuration is as large.
-const SIDECAR_BYTES: u64 = 1 << 20;
+const LONELY_MODEL: &str = "This is a model configuration. Drop it together with the profile it belongs to.";
 
-/// The path without its suffixes.
-fn stem(path: &str) -> &str {
-    let name_at = path.len() - plan::file_name(path).len();
-    let name = path.get(name_at..).unwrap_or("");
-    let end = name.get(1..).and_then(|rest| rest.find('.')).map_or(name.len(), |dot| dot + 1);
-    path.get(..name_at + end).unwrap_or(path)
+fn is_called_profile(path: &str) -> bool {
+    [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| path.ends_with(suffix))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn group(paths: &[&str]) -> Vec<Vec<usize>> {
-        groups(&paths.iter().map(|path| ((*path).to_owned(), 1000)).collect::<Vec<_>>())
+    fn group(files: &[(&str, Kind)]) -> Groups {
+        let entry = |(path, kind): &(&str, Kind)| FileEntry { path: (*path).to_owned(), size_bytes: 9, kind: *kind };
+        groups(&files.iter().map(entry).collect::<Vec<_>>())
     }
 
     #[test]
-    fn a_profile_folder_is_one_group() {
-        let paths = [
-            "log/plugins/profile/2026_01_05/a.xplane.pb",
-            "log/plugins/profile/2026_01_05/b.trace.json.gz",
-            "log/plugins/profile/2026_01_06/a.xplane.pb",
+    fn a_profile_folder_is_one_load_and_two_files_are_two() {
+        let folder = [
+            ("log/plugins/profile/r/a.trace.json.gz", Kind::TraceJson),
+            ("log/plugins/profile/r/a.xplane.pb", Kind::XPlane),
         ];
-        assert_eq!(group(&paths), [vec![0, 1], vec![2]]);
+        assert_eq!(group(&folder).loads, [(vec![1], vec![0])]);
+        let files = [("run-a.trace.json.gz", Kind::TraceJson), ("run-b.trace.json.gz", Kind::TraceJson)];
+        assert_eq!(group(&files).loads, [(vec![0], vec![]), (vec![1], vec![])]);
     }
 
     #[test]
-    fn files_side_by_side_are_runs_of_their_own() {
-        assert_eq!(group(&["run-a.trace.json.gz", "run-b.trace.json.gz"]), [vec![0], vec![1]]);
-        assert_eq!(group(&["host.xplane.pb", "host.trace.json.gz"]), [vec![0, 1]]);
+    fn a_stranger_is_read_only_when_it_was_meant() {
+        assert_eq!(group(&[("notes.txt", Kind::Unknown)]).loads.len(), 1);
+        assert_eq!(group(&[("log/notes.txt", Kind::Unknown)]), Groups::default());
+        assert_eq!(group(&[("log/a.xplane.pb", Kind::Unknown)]).loads.len(), 1);
     }
 
     #[test]
-    fn a_model_configuration_goes_with_every_run() {
-        assert_eq!(group(&["a.pb", "b.pb", "config.json"]), [vec![0, 2], vec![1, 2]]);
-        assert_eq!(group(&["config.json"]), [vec![0]]);
-        assert_eq!(stem("x/.hidden.json"), "x/.hidden");
-        assert_eq!(stem("é.b"), "é");
+    fn a_model_configuration_needs_a_profile() {
+        assert_eq!(group(&[("config.json", Kind::ModelConfig)]).ignored.len(), 1);
+        let both = group(&[("config.json", Kind::ModelConfig), ("a.pb", Kind::XPlane)]);
+        assert_eq!((both.loads, both.ignored), (vec![(vec![1, 0], vec![])], vec![]));
     }
 }

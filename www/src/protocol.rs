@@ -11,6 +11,7 @@
 //!
 //! A profile crosses as the JSON text that is also the download, so page, download and command line cannot differ.
 
+use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
 use crossprof::report::SourceFile;
 use crossprof::warning::Warning;
@@ -29,6 +30,8 @@ pub struct FileEntry {
     pub path: String,
     /// Size as stored.
     pub size_bytes: u64,
+    /// What it holds, told by its first bytes.
+    pub kind: Kind,
 }
 
 /// From the page to a worker.
@@ -37,7 +40,12 @@ pub enum Order {
     /// Read these files and pass what is in them on. Comes with the port to the scanner and the files themselves.
     Unpack(Vec<FileEntry>),
     /// Read what the other worker sends. Comes with the port to it.
-    Scan(Vec<FileEntry>),
+    Scan {
+        /// The files that come.
+        files: Vec<FileEntry>,
+        /// Files that are there too and are not read, because another of the same host is.
+        left_out: Vec<FileEntry>,
+    },
     /// Analyse a run (again).
     Report {
         /// Number of the run within this load.
@@ -73,6 +81,8 @@ pub enum News {
     },
     /// A file is through.
     FileDone(FileDone),
+    /// Files that were left out and are needed after all: what was read instead of them was no profile.
+    Wanted(Vec<String>),
     /// Every file is through; this many runs follow, each as a [`News::Report`].
     Runs(u32),
     /// A run, analysed.
@@ -102,8 +112,8 @@ pub struct FileDone {
     pub file: u32,
     /// Events read from it.
     pub events: u64,
-    /// What it is, in a word or two.
-    pub format: String,
+    /// What it is.
+    pub kind: Option<Kind>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
     /// Why there is nothing to show, as a sentence.
@@ -136,14 +146,26 @@ pub enum Piece {
     Done,
 }
 
-/// Used by the page to name what a run was read from.
+/// What a file is, for people.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::XPlane => "XPlane",
+        Kind::TraceJson => "trace JSON",
+        Kind::UnifiedProfile => "unified profile",
+        Kind::ModelConfig => "model configuration",
+        Kind::MemoryProfile => "memory profile",
+        Kind::Archive => "archive",
+        Kind::Unknown => "not known",
+    }
+}
+
+/// The same for the word that stands in a profile.
 pub fn format_name(format: &str) -> &'static str {
     match format {
-        "xplane" => "XPlane",
-        "trace_json" => "trace JSON",
-        "unified_profile" => "unified profile JSON",
-        "model_config" => "model configuration",
-        "memory_profile" => "memory profile",
+        "xplane" => kind_name(Kind::XPlane),
+        "trace_json" => kind_name(Kind::TraceJson),
+        "unified_profile" => kind_name(Kind::UnifiedProfile),
+        "model_config" => kind_name(Kind::ModelConfig),
         _ => "file",
     }
 }

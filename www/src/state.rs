@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
 use crossprof::report::UnifiedProfile;
 use crossprof::warning::Warning;
@@ -53,7 +54,7 @@ pub struct FileRow {
     /// How far it is.
     pub phase: Phase,
     /// What it is, once known.
-    pub format: String,
+    pub kind: Option<Kind>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
 }

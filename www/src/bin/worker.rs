@@ -6,7 +6,7 @@ use std::rc::Rc;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, MessagePort};
-use www::protocol::{BUILD_ID, FileEntry, News, Order};
+use www::protocol::{BUILD_ID, News, Order};
 use www::wire;
 use www::worker::{inflate, scan::Scanner, tell};
 
@@ -31,7 +31,10 @@ fn obey(scope: &DedicatedWorkerGlobalScope, scanner: &Rc<RefCell<Option<Scanner>
             let (port, files) = (extras.get(1).unchecked_into(), Array::from(&extras.get(2)));
             wasm_bindgen_futures::spawn_local(inflate::run(scope.clone(), entries, files, port));
         }
-        Order::Scan(entries) => listen(scope, scanner.clone(), entries, extras.get(1).unchecked_into()),
+        Order::Scan { files, left_out } => {
+            scanner.replace(Some(Scanner::new(scope.clone(), files, &left_out)));
+            listen(scanner.clone(), extras.get(1).unchecked_into());
+        }
         Order::Report { run, settings } => {
             if let Some(scanner) = scanner.borrow().as_ref() {
                 scanner.report(run, &settings);
@@ -42,13 +45,7 @@ fn obey(scope: &DedicatedWorkerGlobalScope, scanner: &Rc<RefCell<Option<Scanner>
 }
 
 /// Takes what the inflating worker sends; its buffers go back to it.
-fn listen(
-    scope: &DedicatedWorkerGlobalScope,
-    scanner: Rc<RefCell<Option<Scanner>>>,
-    entries: Vec<FileEntry>,
-    port: MessagePort,
-) {
-    scanner.replace(Some(Scanner::new(scope.clone(), entries)));
+fn listen(scanner: Rc<RefCell<Option<Scanner>>>, port: MessagePort) {
     let back = port.clone();
     let on_piece = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
         if let (Some((piece, extras)), Some(scanner)) = (wire::unpack(event.data()), scanner.borrow_mut().as_mut()) {

@@ -4,35 +4,55 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{DragEvent, HtmlInputElement};
 
-use crate::client::{self, Source};
+use crate::client;
+use crate::files::Found;
+use crate::protocol::FileEntry;
 use crate::route::Route;
 use crate::state::{FileRow, Phase, State};
 use crate::{boot, browser, files};
 
 /// Loads whatever was dropped or picked, and shows how far it is.
-pub fn open(state: State, sources: Vec<Source>) {
+pub async fn open(state: State, found: Vec<Found>) {
     browser::go(&Route::default());
-    if sources.is_empty() {
-        let reason = "This holds no file. Drop a profile, or the folder that JAX wrote it to.".to_owned();
+    let mut sources = Vec::with_capacity(found.len());
+    for file in found {
+        sources.push(files::look_at(file).await);
+    }
+    let entries: Vec<FileEntry> = sources.iter().map(|source| source.entry.clone()).collect();
+    let groups = files::groups(&entries);
+    let pick = |indices: Vec<usize>| indices.into_iter().filter_map(|index| sources.get(index).cloned()).collect();
+    let rows: Vec<FileRow> = groups
+        .ignored
+        .iter()
+        .filter_map(|(index, reason)| Some(client::row(entries.get(*index)?, Phase::Skipped(reason.clone()))))
+        .collect();
+    if groups.loads.is_empty() && rows.is_empty() {
+        let name =
+            entries.first().and_then(|entry| entry.path.split('/').next()).unwrap_or("Nothing to read").to_owned();
         client::add(
             state,
-            vec![FileRow { path: "Nothing to read".into(), phase: Phase::Failed(reason), ..FileRow::default() }],
+            vec![FileRow { path: name, phase: Phase::Failed(NO_PROFILE.to_owned()), ..FileRow::default() }],
             false,
         );
-        return;
     }
-    let sizes: Vec<(String, u64)> =
-        sources.iter().map(|source| (source.path.clone(), source.blob.size() as u64)).collect();
-    for group in files::groups(&sizes) {
-        client::load(state, group.into_iter().filter_map(|index| sources.get(index).cloned()).collect());
+    for (read, left_out) in groups.loads {
+        client::load(state, pick(read), pick(left_out));
+    }
+    if !rows.is_empty() {
+        client::add(state, rows, false);
     }
 }
+
+const NO_PROFILE: &str = "This holds no profile. Drop the folder that you passed to jax.profiler.start_trace: it holds \
+    plugins/profile/<run>/*.xplane.pb.";
 
 /// Loads an example.
 pub fn open_example(state: State, file: &'static str) {
     wasm_bindgen_futures::spawn_local(async move {
         match boot::example(file).await {
-            Ok(blob) => open(state, vec![Source { path: file.rsplit('/').next().unwrap_or(file).to_owned(), blob }]),
+            Ok(blob) => {
+                open(state, vec![Found { path: file.rsplit('/').next().unwrap_or(file).to_owned(), blob }]).await
+            }
             Err(_) => state.say("This example could not be read. Reload the page.".to_owned()),
         }
     });
@@ -57,7 +77,7 @@ pub fn listen(state: State) {
         event.prevent_default();
         state.dragging.set(false);
         let entries = event.data_transfer().map(|transfer| files::entries(&transfer)).unwrap_or_default();
-        wasm_bindgen_futures::spawn_local(async move { open(state, files::walk(entries).await) });
+        wasm_bindgen_futures::spawn_local(async move { open(state, files::walk(entries).await).await });
     };
     on_window("dragover", over);
     on_window("dragleave", leave);
@@ -88,7 +108,7 @@ pub fn DropZone() -> impl IntoView {
         // The same file can be picked again.
         input.set_value("");
         if !sources.is_empty() {
-            open(state, sources);
+            wasm_bindgen_futures::spawn_local(open(state, sources));
         }
     };
     view! {

@@ -7,7 +7,7 @@ use super::tip::Name;
 use super::warnings::WarningRow;
 use crate::browser;
 use crate::client;
-use crate::protocol::format_name;
+use crate::protocol::kind_name;
 use crate::state::{FileRow, Load, Phase, State};
 
 /// All loads of this visit, the latest first.
@@ -65,13 +65,13 @@ fn File(file: FileRow) -> impl IntoView {
         Phase::Cancelled => "cancelled",
     };
     let details = details(&file);
-    let FileRow { path, size_bytes, events, phase, format, warnings, .. } = file;
+    let FileRow { path, size_bytes, events, phase, kind, warnings, .. } = file;
     let failed = matches!(phase, Phase::Failed(_));
     let message = match phase {
         Phase::Failed(message) | Phase::Skipped(message) => Some(message),
         _ => None,
     };
-    let kind = if format.is_empty() { "" } else { format_name(&format) };
+    let kind = kind.map(|kind| format!(" · {}", kind_name(kind)));
     let events = (events > 0).then(|| format!("{} events", format::count(events)));
     let troubled = failed || !warnings.is_empty();
     view! {
@@ -79,7 +79,7 @@ fn File(file: FileRow) -> impl IntoView {
             <div class="file-line">
                 <Name text=path width=56 />
                 <span class="value">{format::bytes(size_bytes)}</span>
-                <span class="phase">{word}{kind_text(kind)}</span>
+                <span class="phase">{word}{kind}</span>
                 <span class="value events">{events}</span>
                 <span class="value percent">{format!("{percent:.0} %")}</span>
             </div>
@@ -100,10 +100,6 @@ fn File(file: FileRow) -> impl IntoView {
     }
 }
 
-fn kind_text(kind: &str) -> String {
-    if kind.is_empty() { String::new() } else { format!(" · {kind}") }
-}
-
 /// Everything known about a file, for a bug report.
 fn details(file: &FileRow) -> String {
     use std::fmt::Write;
@@ -111,8 +107,8 @@ fn details(file: &FileRow) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(out, "file: {}", format::shorten(&format::printable(&file.path), 400));
     let _ = writeln!(out, "size: {} bytes, read: {} bytes, events: {}", file.size_bytes, file.read_bytes, file.events);
-    if !file.format.is_empty() {
-        let _ = writeln!(out, "format: {}", file.format);
+    if let Some(kind) = file.kind {
+        let _ = writeln!(out, "kind: {}", kind_name(kind));
     }
     if let Phase::Failed(message) | Phase::Skipped(message) = &file.phase {
         let _ = writeln!(out, "outcome: {}", format::printable(message));
