@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Content, and the codes and offsets of the warnings.
-fn inflate(stored: &[u8], chunk: usize) -> (Vec<u8>, Vec<(String, Option<u64>, Option<u64>)>) {
+/// Content, and code, offset and count of the warnings.
+type Inflated = (Vec<u8>, Vec<(String, Option<u64>, Option<u64>)>);
+
+fn inflate(stored: &[u8], chunk: usize) -> Inflated {
     let mut content = Vec::new();
     let mut warnings = Vec::new();
     let limit = InflateLimit::default();
@@ -26,7 +28,7 @@ fn inflate(stored: &[u8], chunk: usize) -> (Vec<u8>, Vec<(String, Option<u64>, O
 }
 
 /// The same for every chunk size.
-fn inflate_all_ways(stored: &[u8]) -> (Vec<u8>, Vec<(String, Option<u64>, Option<u64>)>) {
+fn inflate_all_ways(stored: &[u8]) -> Inflated {
     let whole = inflate(stored, stored.len().max(1));
     for chunk in [1, 7, 4096] {
         assert_eq!(inflate(stored, chunk), whole, "chunks of {chunk}");
