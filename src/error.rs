@@ -52,10 +52,7 @@ pub enum Error {
 impl Error {
     /// Shorthand for [`Error::NotAProfile`].
     pub fn not_a_profile(what: impl Into<String>, remedy: impl Into<String>) -> Error {
-        Error::NotAProfile {
-            what: what.into(),
-            remedy: remedy.into(),
-        }
+        Error::NotAProfile { what: what.into(), remedy: remedy.into() }
     }
 }
 
@@ -66,18 +63,12 @@ mod tests {
     #[test]
     fn reads_as_sentences() {
         let error = Error::not_a_profile("an HTML page", "Download the file itself.");
-        assert_eq!(
-            error.to_string(),
-            "This is an HTML page, not a profile. Download the file itself."
-        );
+        assert_eq!(error.to_string(), "This is an HTML page, not a profile. Download the file itself.");
         let error = Error::LimitExceeded {
             what: "The profile JSON".to_owned(),
             limit: "64 MiB".to_owned(),
             remedy: "Drop the trace instead.".to_owned(),
         };
-        assert_eq!(
-            error.to_string(),
-            "The profile JSON is larger than the limit of 64 MiB. Drop the trace instead."
-        );
+        assert_eq!(error.to_string(), "The profile JSON is larger than the limit of 64 MiB. Drop the trace instead.");
     }
 }

@@ -100,6 +100,11 @@ impl ArgsTable {
         self.sets.get(id.index()).copied().unwrap_or_default()
     }
 
+    /// The set with a dense index, to go through all of them.
+    pub fn set(&self, index: usize) -> Option<&Args> {
+        self.sets.get(index)
+    }
+
     /// Number of distinct sets, the empty one included.
     pub fn len(&self) -> usize {
         self.sets.len()
@@ -188,6 +193,18 @@ impl Events {
             duration: Ps(self.duration.get(index)?),
             args: ArgsId(self.args.get(index)?),
         })
+    }
+
+    /// Start and duration of the event at `id`: less work than [`get`](Events::get) where nothing else is needed.
+    #[inline]
+    pub fn time(&self, id: EventId) -> Option<(Ps, Ps)> {
+        let index = id as usize;
+        Some((Ps(self.start.get(index)?), Ps(self.duration.get(index)?)))
+    }
+
+    /// Start and duration of all events in order.
+    pub fn times(&self) -> impl Iterator<Item = (Ps, Ps)> + '_ {
+        self.start.iter().zip(self.duration.iter()).map(|(start, duration)| (Ps(start), Ps(duration)))
     }
 
     /// Closes an event that was opened at its start (`B`, `b`).

@@ -1,0 +1,171 @@
+//! The `args` of an event: the keys that metrics use, found in one pass and turned into [`Args`] and ids.
+//!
+//! JAX writes every value as a string, Kineto as numbers: both are taken. Keys that no number needs (`source_stack`,
+//! `shape_with_layout`, Kineto's `External id`, input shapes, ...) are passed over; nested values are never looked into.
+
+use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
+use super::number;
+use super::text::text;
+use crate::trace::{Args, StrId, Strings};
+
+/// Which argument a value belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    HloOp,
+    HloModule,
+    HloCategory,
+    TfOp,
+    /// The op path on GPU events; the name in metadata events.
+    Name,
+    LongName,
+    Source,
+    KernelDetails,
+    MemcpyDetails,
+    BytesAccessed,
+    ModelFlops,
+    Flops,
+    /// Kineto's `bytes` of a copy.
+    CopyBytes,
+    ProgramId,
+    /// Also Kineto's `device`.
+    DeviceOrdinal,
+    /// Also Kineto's `correlation`.
+    Correlation,
+    RunId,
+    StepNum,
+    /// Of a `process_labels` event.
+    Labels,
+    /// Of a `process_sort_index` event.
+    SortIndex,
+    /// A number under any other key: not kept, but known to differ from event to event.
+    OtherNumber,
+}
+
+/// An argument and the place of its value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    pub key: Key,
+    pub value: Span,
+}
+
+/// Ids that differ from one occurrence of an event to the next: they have columns of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ids {
+    pub correlation: Option<i64>,
+    pub run_id: Option<i64>,
+    pub step_num: Option<i64>,
+}
+
+impl Ids {
+    /// Sets the id that `key` names; other keys are ignored.
+    pub fn set(&mut self, key: Key, id: Option<i64>) {
+        match key {
+            Key::Correlation => self.correlation = id,
+            Key::RunId => self.run_id = id,
+            Key::StepNum => self.step_num = id,
+            _ => {}
+        }
+    }
+}
+
+fn key_of(name: &[u8]) -> Option<Key> {
+    Some(match name {
+        b"hlo_op" => Key::HloOp,
+        b"hlo_module" => Key::HloModule,
+        b"hlo_category" => Key::HloCategory,
+        b"tf_op" => Key::TfOp,
+        b"name" => Key::Name,
+        b"long_name" => Key::LongName,
+        b"source" => Key::Source,
+        b"kernel_details" => Key::KernelDetails,
+        b"memcpy_details" => Key::MemcpyDetails,
+        b"bytes_accessed" => Key::BytesAccessed,
+        b"model_flops" => Key::ModelFlops,
+        b"flops" => Key::Flops,
+        b"bytes" => Key::CopyBytes,
+        b"program_id" => Key::ProgramId,
+        b"device_ordinal" | b"device" => Key::DeviceOrdinal,
+        b"correlation_id" | b"correlation" => Key::Correlation,
+        b"run_id" => Key::RunId,
+        b"step_num" => Key::StepNum,
+        b"labels" => Key::Labels,
+        b"sort_index" => Key::SortIndex,
+        _ => return None,
+    })
+}
+
+/// Reads the object at `pos` (its `{`) into `fields` and returns the position after it.
+pub(super) fn parse(buf: &[u8], pos: usize, fields: &mut Vec<Field>) -> Scan<usize> {
+    fields.clear();
+    let mut pos = pos + 1;
+    loop {
+        match peek(buf, &mut pos)? {
+            b'"' => {}
+            b'}' => return Ok(pos + 1),
+            _ => return Err(Stop::Bad(pos)),
+        }
+        let (key_end, _) = string(buf, pos + 1)?;
+        let key = key_of(buf.get(pos + 1..key_end).unwrap_or_default());
+        let (value, next) = value(buf, colon(buf, key_end + 1)?)?;
+        if let Some(key) = key.or_else(|| is_number(value.bytes(buf)).then_some(Key::OtherNumber)) {
+            fields.push(Field { key, value });
+        }
+        pos = next;
+        match peek(buf, &mut pos)? {
+            b',' => pos += 1,
+            b'}' => return Ok(pos + 1),
+            _ => return Err(Stop::Bad(pos)),
+        }
+    }
+}
+
+/// True for bytes of which numbers are made.
+#[inline]
+pub(super) fn is_number_byte(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E')
+}
+
+fn is_number(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|&byte| is_number_byte(byte))
+}
+
+/// The arguments and ids of `fields`, except for the event's category, which stands outside them.
+///
+/// The op's path is `tf_op`; GPU events have it as `name`, with a mere `XlaModule:` as `tf_op` beside it.
+pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch: &mut String) -> (Args, Ids) {
+    let (mut args, mut ids) = (Args::default(), Ids::default());
+    let mut path = StrId::EMPTY;
+    for &Field { key, value } in fields {
+        let bytes = value.bytes(buf);
+        let slot = match key {
+            Key::HloOp => &mut args.hlo_op,
+            Key::HloModule => &mut args.hlo_module,
+            Key::HloCategory => &mut args.hlo_category,
+            Key::TfOp => &mut args.tf_op,
+            Key::Name => &mut path,
+            Key::LongName => &mut args.long_name,
+            Key::Source => &mut args.source,
+            Key::KernelDetails => &mut args.kernel_details,
+            Key::MemcpyDetails => &mut args.memcpy_details,
+            _ => {
+                match key {
+                    Key::BytesAccessed => args.bytes_accessed = number::count(bytes),
+                    Key::ModelFlops => args.model_flops = number::count(bytes),
+                    Key::Flops => args.flops = number::count(bytes),
+                    Key::CopyBytes => args.copy_bytes = number::count(bytes),
+                    Key::ProgramId => args.program_id = number::id(bytes),
+                    Key::DeviceOrdinal => args.device_ordinal = number::id(bytes),
+                    key => ids.set(key, number::id(bytes)),
+                }
+                continue;
+            }
+        };
+        if matches!(value.kind, Kind::Text | Kind::Escaped) {
+            *slot = strings.intern(text(value, buf, scratch));
+        }
+    }
+    if !path.is_empty() && (args.tf_op.is_empty() || strings.get(args.tf_op) == "XlaModule:") {
+        args.tf_op = path;
+    }
+    (args, ids)
+}

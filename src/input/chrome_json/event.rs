@@ -1,0 +1,95 @@
+//! One object of the event list, as places in the text: nothing is converted or stored yet, so an event that turns out
+//! to be cut off or malformed has left no trace.
+
+use super::args::{self, Field, Ids};
+use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
+use super::memo::Memo;
+
+/// Phase of an event whose `ph` is longer than a letter.
+const UNKNOWN_PHASE: u8 = 0xff;
+
+/// The parts of an event that are used. Keys come in any order; of a repeated key the last one counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RawEvent {
+    /// Letter of `ph`; 0 where it is missing.
+    pub phase: u8,
+    pub pid: Span,
+    pub tid: Span,
+    pub ts: Span,
+    pub dur: Span,
+    pub name: Span,
+    pub cat: Span,
+    /// `id`, or `id2` with its braces.
+    pub id: Span,
+    pub args: Span,
+    /// The remembered event whose name and arguments this one repeats, and the ids that differ.
+    pub repeats: Option<(usize, Ids)>,
+    /// True where the object has no key at all.
+    pub is_empty: bool,
+}
+
+/// Reads the event at `start` (its `{`) and returns it with the position after it.
+///
+/// `fields` receives its arguments unless they repeat those of a remembered event.
+pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<Field>) -> Scan<(RawEvent, usize)> {
+    let mut event = RawEvent { is_empty: true, ..RawEvent::default() };
+    fields.clear();
+    let mut pos = start + 1;
+    loop {
+        match peek(buf, &mut pos)? {
+            b'"' => event.is_empty = false,
+            b'}' => break,
+            _ => return Err(Stop::Bad(pos)),
+        }
+        let (key_end, _) = string(buf, pos + 1)?;
+        let key = buf.get(pos + 1..key_end).unwrap_or_default();
+        let at = colon(buf, key_end + 1)?;
+        if key == b"args" && buf.get(at) == Some(&b'{') {
+            let end = args(buf, at, memo, fields, &mut event)?;
+            event.args = Span { start: at, end, kind: Kind::Nested };
+            pos = end;
+        } else {
+            let (value, next) = value(buf, at)?;
+            match key {
+                b"ph" => event.phase = phase(value.bytes(buf)),
+                b"ts" => event.ts = value,
+                b"dur" => event.dur = value,
+                b"pid" => event.pid = value,
+                b"tid" => event.tid = value,
+                b"cat" => event.cat = value,
+                b"id" | b"id2" => event.id = value,
+                b"name" => {
+                    event.repeats = None;
+                    event.name = value;
+                }
+                _ => {}
+            }
+            pos = next;
+        }
+        match peek(buf, &mut pos)? {
+            b',' => pos += 1,
+            b'}' => break,
+            _ => return Err(Stop::Bad(pos)),
+        }
+    }
+    if !event.args.is_given() {
+        event.repeats = memo.find_without_args(event.name, event.tid, buf).map(|slot| (slot, Ids::default()));
+    }
+    Ok((event, pos + 1))
+}
+
+fn args(buf: &[u8], at: usize, memo: &Memo, fields: &mut Vec<Field>, event: &mut RawEvent) -> Scan<usize> {
+    if let Some((slot, ids, end)) = memo.find(event.name, event.tid, buf, at) {
+        event.repeats = Some((slot, ids));
+        return Ok(end);
+    }
+    event.repeats = None;
+    args::parse(buf, at, fields)
+}
+
+fn phase(text: &[u8]) -> u8 {
+    match text {
+        [letter] => *letter,
+        _ => UNKNOWN_PHASE,
+    }
+}

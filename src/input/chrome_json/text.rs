@@ -1,0 +1,91 @@
+//! Strings as they are meant: JSON escapes and surrogate pairs resolved, bytes that are not UTF-8 replaced.
+
+use super::lexer::{Kind, Span};
+
+/// The text of a string or word. Only strings with escapes or invalid UTF-8 are copied, to `scratch`.
+///
+/// A surrogate without its other half and an escape that JSON does not know become U+FFFD.
+pub(super) fn text<'a>(span: Span, buf: &'a [u8], scratch: &'a mut String) -> &'a str {
+    let bytes = span.bytes(buf);
+    if span.kind != Kind::Escaped {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => return text,
+            Err(_) => *scratch = String::from_utf8_lossy(bytes).into_owned(),
+        }
+        return scratch;
+    }
+    scratch.clear();
+    let mut rest = bytes;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (plain, tail) = rest.split_at(at);
+        scratch.push_str(&String::from_utf8_lossy(plain));
+        let (character, length) = escape(tail);
+        scratch.push(character);
+        rest = tail.get(length..).unwrap_or_default();
+    }
+    scratch.push_str(&String::from_utf8_lossy(rest));
+    scratch
+}
+
+/// The character of the escape at the start of `bytes`, and the escape's length.
+fn escape(bytes: &[u8]) -> (char, usize) {
+    let character = match bytes.get(1) {
+        Some(b'n') => '\n',
+        Some(b't') => '\t',
+        Some(b'r') => '\r',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(&c @ (b'"' | b'\\' | b'/')) => char::from(c),
+        Some(b'u') => return unicode_escape(bytes),
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    // An unknown escape covers the backslash only: what follows may be part of a longer character.
+    (character, if character == char::REPLACEMENT_CHARACTER { 1 } else { 2 })
+}
+
+fn unicode_escape(bytes: &[u8]) -> (char, usize) {
+    let Some(first) = hex4(bytes, 2) else { return (char::REPLACEMENT_CHARACTER, 2) };
+    if let Some(character) = char::from_u32(first) {
+        return (character, 6);
+    }
+    // A high surrogate is one character with the low one that follows it.
+    let low = if bytes.get(6..8) == Some(b"\\u") { hex4(bytes, 8) } else { None };
+    match low {
+        Some(low @ 0xdc00..=0xdfff) if first < 0xdc00 => {
+            let code = 0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00);
+            (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
+        }
+        _ => (char::REPLACEMENT_CHARACTER, 6),
+    }
+}
+
+fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
+    let digits = bytes.get(at..at + 4)?;
+    digits.iter().try_fold(0, |code, &digit| Some(code * 16 + char::from(digit).to_digit(16)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_become_what_they_stand_for() {
+        let cases: [(&[u8], &str); 8] = [
+            (br#"a\"b\\c\/d\n\t"#, "a\"b\\c/d\n\t"),
+            (br"\u00e9\ud83d\ude00!", "é😀!"),
+            (br"lone \ud83d high", "lone \u{fffd} high"),
+            (br"lone \ude00 low", "lone \u{fffd} low"),
+            (br"two \ud83d\ud83d\ude00", "two \u{fffd}😀"),
+            (br"\q\u12", "\u{fffd}q\u{fffd}12"),
+            (b"bad \xff\\n", "bad \u{fffd}\n"),
+            ("caf\u{e9}\\n".as_bytes(), "café\n"),
+        ];
+        for (raw, expected) in cases {
+            let span = Span { start: 0, end: raw.len(), kind: Kind::Escaped };
+            assert_eq!(text(span, raw, &mut String::new()), expected);
+        }
+        let raw = b"\xc3\x28 control \x01";
+        let span = Span { start: 0, end: raw.len(), kind: Kind::Text };
+        assert_eq!(text(span, raw, &mut String::new()), "\u{fffd}( control \u{1}");
+    }
+}
