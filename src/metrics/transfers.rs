@@ -123,6 +123,13 @@ fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
     stated.or_else(|| args.copy_bytes.and_then(|bytes| u64::try_from(bytes).ok())).filter(|&bytes| bytes > 0)
 }
 
+/// What the name and arguments of a copy say.
+#[derive(Clone, Copy)]
+struct SizedCopy {
+    direction: Direction,
+    bytes: Option<u64>,
+}
+
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
@@ -138,12 +145,13 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
         return None;
     }
     let mut sums = [Sum::default(); Direction::ALL.len()];
-    let mut known: FxHashMap<(StrId, ArgsId), Option<(Direction, Option<u64>)>> = FxHashMap::default();
+    let mut known: FxHashMap<(StrId, ArgsId), Option<SizedCopy>> = FxHashMap::default();
     for event in devices.used.iter().flat_map(|device| &device.ops).filter_map(|&id| trace.events.get(id)) {
         let copy = *known.entry((event.name, event.args)).or_insert_with(|| {
-            direction(trace, event.name, event.args).map(|it| (it, bytes(trace, &trace.args.get(event.args))))
+            let direction = direction(trace, event.name, event.args)?;
+            Some(SizedCopy { direction, bytes: bytes(trace, &trace.args.get(event.args)) })
         });
-        let Some((direction, bytes)) = copy else { continue };
+        let Some(SizedCopy { direction, bytes }) = copy else { continue };
         let Some(sum) = sums.get_mut(direction as usize) else { continue };
         sum.count += 1;
         sum.time += event.duration;
