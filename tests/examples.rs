@@ -36,7 +36,7 @@ fn tpu_training() {
     assert_eq!(report.metadata.num_devices, 4);
     assert_eq!(report.step_timing.num_steps, tpu::STEPS);
     assert_eq!(report.step_timing.total_kernels, truth.ops);
-    assert!(report.steps.first().is_some_and(|step| step.warm_up), "the first step compiles");
+    assert!(report.steps.first().is_some_and(|step| step.warm_up), "it compiles again before the next");
     let devices = report.multi_device.expect("four devices").device_stats;
     for (device, (busy, span)) in devices.iter().zip(truth.busy.iter().zip(truth.span)) {
         assert!(close(device.actual_busy_time_us, *busy as f64 / PS_PER_US), "{device:?}");
