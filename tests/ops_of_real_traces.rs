@@ -1,7 +1,9 @@
 //! Kernels, categories, copies and host work of real profiles against truths that were measured with other tools.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crossprof::input::chrome_json::ChromeJsonDecoder;
 use crossprof::input::xplane::XPlaneDecoder;
 use crossprof::metrics::devices::Devices;
 use crossprof::metrics::self_time::self_times;
@@ -10,16 +12,28 @@ use crossprof::report::{KernelCategory, Kernels};
 use crossprof::trace::{Interval, IntervalSet, Trace};
 use crossprof::units::Ps;
 
-/// The profile at `path` in the folder of real traces; says so and gives `None` where the folder is absent.
-fn xplane(path: &str) -> Option<Trace> {
+/// The file at `path` in the folder of real traces; says so and gives `None` where the folder is absent.
+fn read(path: &str) -> Option<Vec<u8>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
     let folder = std::env::var_os("CROSSPROF_TRACES").map_or(beside, PathBuf::from);
-    let Ok(bytes) = std::fs::read(folder.join(path)) else {
+    let bytes = std::fs::read(folder.join(path)).ok();
+    if bytes.is_none() {
         eprintln!("skipped: {path} is not in {}", folder.display());
-        return None;
-    };
+    }
+    bytes
+}
+
+fn xplane(path: &str) -> Option<Trace> {
     let mut decoder = XPlaneDecoder::new(path);
-    decoder.push(&bytes);
+    decoder.push(&read(path)?).expect("a profile");
+    Some(decoder.finish().expect("a profile"))
+}
+
+fn json(path: &str) -> Option<Trace> {
+    let mut text = Vec::new();
+    flate2::read::MultiGzDecoder::new(&read(path)?[..]).read_to_end(&mut text).expect("whole gzip");
+    let mut decoder = ChromeJsonDecoder::new(path);
+    decoder.push(&text).expect("a profile");
     Some(decoder.finish().expect("a profile"))
 }
 
@@ -126,4 +140,28 @@ fn copies_are_told_by_direction_with_their_bytes() {
     assert_eq!(category(&kernels, "all-reduce").time_us, 7.0 * 50.0);
     let all: f64 = kernels.kernels_by_category.values().map(|it| it.time_us).sum();
     assert!((all - 7.0 * 390.0).abs() < 1e-6, "{all}");
+}
+
+/// Of two runs of one serving job, only the first exchanges all to all.
+#[test]
+fn json_of_a_tpu_has_xlas_categories_too() {
+    let Some(trace) = json("tpu-qwen3-runs/run-a.trace.json.gz") else { return };
+    assert_eq!(category(&found(&trace).1, "all-to-all").count, 256);
+    let Some(trace) = json("tpu-qwen3-runs/run-b.trace.json.gz") else { return };
+    assert!(!found(&trace).1.kernels_by_category.contains_key("all-to-all"));
+}
+
+/// Counts and times by `cat` and name, summed from the file by a few lines of another language.
+#[test]
+fn kineto_copies_and_library_kernels_are_told_apart() {
+    let Some(trace) = json("kineto/h100-owlv2.json.gz") else { return };
+    let (devices, kernels) = found(&trace);
+    let memory = transfers::memory_operations(&trace, &devices).unwrap();
+    assert_eq!((memory.h2d_count, memory.d2h_count), (Some(25), Some(55)));
+    assert_eq!(memory.d2h_total_time_us.map(|us| (us * 10.0).round()), Some(129_035.0));
+    let memset = memory.transfers.iter().find(|it| it.direction == "memset").unwrap();
+    assert_eq!((memset.count, memset.sized_count), (750, 750));
+    assert_eq!(category(&kernels, "convolution").count, 5);
+    assert_eq!(kernels.top_kernels.first().map(|it| (it.category.as_str(), it.count)), Some(("softmax", 120)));
+    assert!(!kernels.kernels_by_category.contains_key("other"));
 }
