@@ -68,13 +68,16 @@ impl Devices {
 }
 
 fn accelerator_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
+    // Told once for each set of arguments, not for each of the million events that share them.
+    let gpu_work: Vec<bool> = (0..trace.args.len()).map(|index| is_gpu_work(trace, index)).collect();
+    let is_op = |id: EventId| trace.events.get(id).is_some_and(|op| gpu_work.get(op.args.index()) == Some(&true));
     let mut devices = Vec::new();
     for (index, plane) in trace.planes.iter().enumerate() {
         let PlaneKind::Device { platform, ordinal } = plane.kind else { continue };
         let mut ops = Vec::new();
         for (line, events) in trace.lines.iter().zip(events_by_line) {
             if line.plane.index() == index && line.kind == LineKind::DeviceOps {
-                ops.extend(events.iter().copied().filter(|&id| is_device_op(trace, id)));
+                ops.extend(events.iter().copied().filter(|&id| is_op(id)));
             }
         }
         devices.push(Device { ops, ..device(trace, platform, ordinal, index, trace.text(plane.name)) });
@@ -83,11 +86,8 @@ fn accelerator_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device
 }
 
 /// Kineto puts annotations on the streams too; where events have categories, only those of GPU work are ops.
-fn is_device_op(trace: &Trace, id: EventId) -> bool {
-    trace.events.get(id).is_some_and(|event| {
-        let cat = trace.args_of(&event).cat;
-        cat.is_empty() || is_gpu_cat(trace.text(cat))
-    })
+fn is_gpu_work(trace: &Trace, args: usize) -> bool {
+    trace.args.set(args).is_some_and(|args| args.cat.is_empty() || is_gpu_cat(trace.text(args.cat)))
 }
 
 /// Ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow them.
@@ -135,20 +135,25 @@ fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &
 }
 
 fn finish(trace: &Trace, device: &mut Device) {
-    let key = |&id: &EventId| trace.events.get(id).map(|e| (e.start, std::cmp::Reverse(e.duration), id));
+    let key = |&id: &EventId| trace.events.time(id).map(|(start, length)| (start, std::cmp::Reverse(length), id));
     if !device.ops.is_sorted_by_key(key) {
-        device.ops.sort_unstable_by_key(key);
+        // The ops are one sorted run a stream: a stable sort merges runs instead of sorting anew.
+        device.ops.sort_by_key(key);
     }
-    let intervals = device.ops.iter().filter_map(|&id| trace.events.get(id)).map(|e| interval(&e));
-    device.busy = IntervalSet::union_of(intervals.clone());
-    let start = intervals.clone().map(|i| i.start).min().unwrap_or_default();
-    let end = intervals.map(|i| i.end).max().unwrap_or_default();
+    let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
+    let intervals = device.ops.iter().filter_map(|&id| trace.events.time(id)).map(|(op_start, length)| {
+        let op = Interval::new(op_start, op_start + length);
+        (start, end) = (start.min(op.start), end.max(op.end));
+        op
+    });
+    device.busy = IntervalSet::union_of(intervals);
     device.span = Interval::new(start, end);
 }
 
 fn capture(trace: &Trace) -> Option<Interval> {
-    let events = || (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id));
-    Some(Interval::new(events().map(|e| e.start).min()?, events().map(|e| e.end()).max()?))
+    let all = trace.events.times().map(|(start, length)| (start, start + length));
+    let (start, end) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    Some(Interval::new(start, end))
 }
 
 /// The time an event covers.

@@ -32,7 +32,7 @@ struct Sums {
 impl Sums {
     fn of(device: &Device) -> Sums {
         let mut sums = Sums { span: device.span.length(), ..Sums::default() };
-        for gap in device.busy.gaps(device.span) {
+        for gap in gaps_of(device) {
             let length = gap.length();
             sums.count += 1;
             sums.total += length;
@@ -105,16 +105,34 @@ pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAna
     Some(TimelineAnalysis { gaps: sums.report(), longest_gaps })
 }
 
+/// The gaps of a device in order, its active span's edges included (ops without length can lie there).
+fn gaps_of(device: &Device) -> impl Iterator<Item = Interval> + '_ {
+    let mut end = device.span.start;
+    let parts = device.busy.parts().iter().copied();
+    let last = Interval::new(device.span.end, device.span.end);
+    parts.chain([last]).filter_map(move |part| {
+        let gap = Interval::new(end, part.start);
+        end = part.end;
+        (gap.end > gap.start).then_some(gap)
+    })
+}
+
 /// The longest gaps with the index of their device: longest first, of equals the earliest, then the first device.
 fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
     let order = |gap: &(Interval, usize)| (std::cmp::Reverse(gap.0.length()), gap.0.start, gap.1);
     let mut kept: Vec<(Interval, usize)> = Vec::new();
+    // Shorter gaps cannot come into the list any more.
+    let mut shortest = Ps::ZERO;
     for (index, device) in devices.used.iter().enumerate() {
-        for gap in device.busy.gaps(device.span) {
+        for gap in gaps_of(device) {
+            if gap.length() < shortest {
+                continue;
+            }
             kept.push((gap, index));
             if kept.len() > 64 * LONGEST {
                 kept.sort_unstable_by_key(order);
                 kept.truncate(LONGEST);
+                shortest = kept.last().map_or(Ps::ZERO, |(gap, _)| gap.length());
             }
         }
     }

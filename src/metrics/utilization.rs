@@ -74,7 +74,7 @@ fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
 
 /// Sum of op durations: nested and concurrent ops count each.
 fn op_time(trace: &Trace, device: &Device) -> Ps {
-    device.ops.iter().filter_map(|&id| trace.events.get(id)).map(|op| op.duration).sum()
+    device.ops.iter().filter_map(|&id| trace.events.time(id)).map(|(_, duration)| duration).sum()
 }
 
 fn ratio(part: Ps, whole: Ps) -> Option<f64> {

@@ -133,13 +133,19 @@ impl IntervalSet {
     /// What this set covers and `other` does not.
     pub fn difference(&self, other: &IntervalSet) -> IntervalSet {
         let mut parts = Vec::new();
+        let mut holes = other.parts.as_slice();
         for &part in &self.parts {
             let mut start = part.start;
-            for hole in other.overlapping(part) {
+            while let Some((hole, rest)) = holes.split_first().filter(|(hole, _)| hole.start < part.end) {
                 if hole.start > start {
                     parts.push(Interval::new(start, hole.start));
                 }
                 start = start.max(hole.end);
+                // A hole that reaches past this part may reach into the next one.
+                if hole.end > part.end {
+                    break;
+                }
+                holes = rest;
             }
             if start < part.end {
                 parts.push(Interval::new(start, part.end));

@@ -176,7 +176,7 @@ impl Trace {
             }
         }
         for ids in &mut by_line {
-            let key = |&id: &EventId| self.events.get(id).map(|e| (e.start, std::cmp::Reverse(e.duration), id));
+            let key = |&id: &EventId| self.events.time(id).map(|(start, duration)| (start, std::cmp::Reverse(duration), id));
             if !ids.is_sorted_by_key(key) {
                 ids.sort_unstable_by_key(key);
             }

@@ -86,6 +86,7 @@ fn add(trace: &Trace, sums: &mut Measured, window: Window, device: Option<&(&Dev
 
 /// Number of ops of `device` that start inside `window`.
 pub(super) fn ops_starting_in(trace: &Trace, device: &Device, window: Interval) -> u64 {
-    let before = |time: Ps| device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
+    let before =
+        |time: Ps| device.ops.partition_point(|&id| trace.events.time(id).is_some_and(|(start, _)| start < time));
     before(window.end).saturating_sub(before(window.start)) as u64
 }
