@@ -80,7 +80,11 @@ pub fn number(value: f64) -> String {
     }
     let value = round_significant(value);
     let (sign, size) = (if value < 0.0 { "-" } else { "" }, value.abs());
-    if size >= 1000.0 { format!("{sign}{}", group(&format!("{size:.0}"))) } else { format!("{sign}{}", three_digits(size)) }
+    if size >= 1000.0 {
+        format!("{sign}{}", group(&format!("{size:.0}")))
+    } else {
+        format!("{sign}{}", three_digits(size))
+    }
 }
 
 /// Memory in binary units: `15.8 GiB`.
@@ -91,7 +95,11 @@ pub fn bytes(bytes: u64) -> String {
         let rounded = round_significant(value);
         // 1023.9 KiB rounds to 1020 KiB: four digits are right there.
         if rounded < 1000.0 || (value < 1023.5 && index > 0) || index + 1 == units.len() {
-            return if index == 0 || value >= 1000.0 { format!("{value:.0} {unit}") } else { format!("{} {unit}", three_digits(value)) };
+            return if index == 0 || value >= 1000.0 {
+                format!("{value:.0} {unit}")
+            } else {
+                format!("{} {unit}", three_digits(value))
+            };
         }
         if index == 0 && value < 1024.0 {
             return format!("{value:.0} {unit}");
@@ -129,7 +137,8 @@ pub fn shorten(name: &str, width: usize) -> String {
 /// neither drive a terminal nor disguise itself.
 pub fn printable(name: &str) -> String {
     let hidden = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
     };
     if !name.contains(hidden) {
         return name.to_owned();

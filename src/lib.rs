@@ -46,11 +46,15 @@ pub mod format;
 pub mod units;
 pub mod warning;
 
-// Bytes -> events -> numbers -> document -> other shapes of it.
+// Bytes in: unpacked and decoded ...
 pub mod input;
+// ... into events in columns, ...
 pub mod trace;
+// ... from which the numbers are computed ...
 pub mod metrics;
+// ... that one document holds ...
 pub mod report;
+// ... and other shapes show.
 pub mod export;
 
 // All of it behind one door.

@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn wrong_calls_are_refused() {
-        for line in ["crossprof", "crossprof analyze", "crossprof table nope t.json", "crossprof t.json --num-steps 0"] {
+        for line in ["crossprof", "crossprof analyze", "crossprof table nope t.json", "crossprof t.json --num-steps 0"]
+        {
             assert!(parse(line).is_err(), "{line}");
         }
     }

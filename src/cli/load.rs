@@ -53,8 +53,7 @@ pub fn settings(model: &Model) -> Result<Settings, String> {
     if let Some(path) = &model.model_config {
         settings.model = model_config(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
     }
-    let flags =
-        ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..ModelConfig::default() };
+    let flags = ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..ModelConfig::default() };
     settings.model = settings.model.overridden_by(&flags);
     Ok(settings)
 }
@@ -165,7 +164,10 @@ fn is_input(kind: Kind) -> bool {
 
 /// What the reader thread sends.
 enum Piece {
-    Begin { path: String, size: Option<u64> },
+    Begin {
+        path: String,
+        size: Option<u64>,
+    },
     Data(Vec<u8>),
     End,
     Warning(Warning),

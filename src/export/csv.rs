@@ -63,9 +63,6 @@ mod tests {
             ],
         };
         let csv = to_csv(&table);
-        assert_eq!(
-            csv,
-            "a,b_us\r\n\"say \"\"hi\"\", you\",0.0000001\r\n'=cmd(),-1.5\r\n\"two\nlines\",\r\n"
-        );
+        assert_eq!(csv, "a,b_us\r\n\"say \"\"hi\"\", you\",0.0000001\r\n'=cmd(),-1.5\r\n\"two\nlines\",\r\n");
     }
 }

@@ -45,11 +45,7 @@ pub(crate) fn profile() -> UnifiedProfile {
             step_marker: Some("train annotations".into()),
             ..StepTiming::default()
         },
-        throughput: Throughput {
-            steps_per_sec: Some(8333.0),
-            ms_per_step: Some(0.12),
-            ..Throughput::default()
-        },
+        throughput: Throughput { steps_per_sec: Some(8333.0), ms_per_step: Some(0.12), ..Throughput::default() },
         compute_utilization: Some(ComputeUtilization {
             compute_util_percent: 83.3,
             kernel_time_us: 100.0,
@@ -58,7 +54,8 @@ pub(crate) fn profile() -> UnifiedProfile {
         }),
         kernels: Kernels {
             top_kernels: vec![kernel("dot.1", "matmul", 60.5, 2), kernel("<img onerror=x>\u{1b}[2J", "copy", 39.5, 2)],
-            kernels_by_category: [("copy".to_owned(), category(39.5, 2)), ("matmul".to_owned(), category(60.5, 2))].into(),
+            kernels_by_category: [("copy".to_owned(), category(39.5, 2)), ("matmul".to_owned(), category(60.5, 2))]
+                .into(),
         },
         memory_operations: Some(MemoryOperations {
             total_memory_ops: 2,

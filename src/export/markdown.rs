@@ -101,6 +101,11 @@ mod tests {
     fn the_report_has_its_tables() {
         let text = report(&crate::export::example::profile());
         assert!(text.starts_with("## demo, TPU v6 Lite"), "{text}");
-        assert!(text.contains("| Category | Self time | Share | Count |\n| --- | ---: | ---: | ---: |\n| matmul | 60.5 µs |"), "{text}");
+        assert!(
+            text.contains(
+                "| Category | Self time | Share | Count |\n| --- | ---: | ---: | ---: |\n| matmul | 60.5 µs |"
+            ),
+            "{text}"
+        );
     }
 }

@@ -21,13 +21,25 @@ pub fn report(profile: &UnifiedProfile) -> String {
         text.push_str(&format!("  {label:<13}{}\n", printable(&value)));
     }
     let tables = [
-        (TableName::Categories, "Kernel time by category (self time, all devices)", CATEGORIES, &["category", "time_us", "percent", "count"][..]),
+        (
+            TableName::Categories,
+            "Kernel time by category (self time, all devices)",
+            CATEGORIES,
+            &["category", "time_us", "percent", "count"][..],
+        ),
         (TableName::Kernels, "Top kernels", KERNELS, &["name", "total_us", "percent", "count", "avg_us"][..]),
         (
             TableName::Devices,
             "Devices",
             DEVICES,
-            &["device_name", "actual_busy_time_us", "total_time_us", "utilization_percent", "kernel_count", "max_gap_us"][..],
+            &[
+                "device_name",
+                "actual_busy_time_us",
+                "total_time_us",
+                "utilization_percent",
+                "kernel_count",
+                "max_gap_us",
+            ][..],
         ),
     ];
     for (name, heading, rows, keys) in tables {
@@ -75,7 +87,11 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
         lines.push(("Steps", steps(profile)));
     }
     if let Some(busy) = &profile.compute_utilization {
-        let per = if busy.window.as_deref() == Some("active_span") { "per device, over its active span" } else { "per step and device" };
+        let per = if busy.window.as_deref() == Some("active_span") {
+            "per device, over its active span"
+        } else {
+            "per step and device"
+        };
         lines.push((
             "Device busy",
             format!(
@@ -99,10 +115,10 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
             ),
         ));
     }
-    if let Some(compilation) = &profile.compilation {
+    if let Some(compilation) = profile.compilation.as_ref().filter(|found| found.num_compilation_events > 0) {
         lines.push(("Compilation", share(compilation.compilation_time_us, compilation.compilation_percent)));
     }
-    if let Some(io) = &profile.io_operations {
+    if let Some(io) = profile.io_operations.as_ref().filter(|found| found.io_event_count > 0) {
         lines.push(("Input", share(io.io_total_time_us, io.io_percent)));
     }
     if let Some(memory) = profile.memory_operations.as_ref().filter(|memory| !memory.transfers.is_empty()) {
@@ -218,7 +234,9 @@ fn chosen(table: &Table, keys: &[&str], rows: usize) -> Table {
 fn aligned(table: &Table, indent: &str) -> String {
     // The first column of the one screen takes what the numbers leave; whole tables let every name have this much.
     let name_width = if indent.is_empty() { 60 } else { WIDTH - 50 };
-    let cell = |column: &Column, cell: &Cell| shorten(&display(cell, column.unit), if table.name == "warnings" { usize::MAX } else { name_width });
+    let cell = |column: &Column, cell: &Cell| {
+        shorten(&display(cell, column.unit), if table.name == "warnings" { usize::MAX } else { name_width })
+    };
     let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];
     for row in &table.rows {
         lines.push(table.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect());
@@ -281,10 +299,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "demo, TPU v6 Lite, 1 device, JAX");
         assert_eq!(lines[2], "  Step time    120 µs mean, ± 400 ns, median 120 µs");
-        assert_eq!(
-            lines.last(),
-            Some(&"  damage: demo.json, byte 77: The file ends inside an event. Copy it again.")
-        );
+        assert_eq!(lines.last(), Some(&"  damage: demo.json, byte 77: The file ends inside an event. Copy it again."));
         assert!(lines.len() < 50 && lines.iter().all(|line| line.chars().count() <= WIDTH + 20), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
     }

@@ -223,7 +223,10 @@ pub fn run_folder(path: &str) -> Option<&str> {
 fn is_capture_time(name: &str) -> bool {
     let pattern = b"dddd_dd_dd_dd_dd_dd";
     name.len() >= pattern.len()
-        && name.bytes().zip(pattern).all(|(byte, &want)| if want == b'd' { byte.is_ascii_digit() } else { byte == want })
+        && name
+            .bytes()
+            .zip(pattern)
+            .all(|(byte, &want)| if want == b'd' { byte.is_ascii_digit() } else { byte == want })
 }
 
 /// `perfetto_trace.json.gz` is JAX's second copy of `<host>.trace.json.gz`: beside any other trace of its folder it

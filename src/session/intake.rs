@@ -149,8 +149,7 @@ impl Intake {
         let decoded = open.decoder.and_then(Decoder::finish);
         let is_file = open.path == self.path || self.path.strip_suffix(".gz") == Some(open.path.as_str());
         let size = if is_file { self.size.or((self.stored > 0).then_some(self.stored)) } else { open.size };
-        let mut result =
-            MemberResult { path: open.path, kind: Kind::Unknown, events: 0, ignored: None, error: None };
+        let mut result = MemberResult { path: open.path, kind: Kind::Unknown, events: 0, ignored: None, error: None };
         let content = match decoded {
             Ok(Decoded::Trace(trace)) => {
                 result.kind = trace_kind(&trace);
@@ -206,8 +205,7 @@ impl Intake {
                 "Pack the folder that holds plugins/profile/<run>/*.xplane.pb, or the files themselves.",
             ),
         });
-        let result =
-            FileResult { path: self.path, events, members: self.results, warnings: self.all_warnings, error };
+        let result = FileResult { path: self.path, events, members: self.results, warnings: self.all_warnings, error };
         (result, self.members)
     }
 }

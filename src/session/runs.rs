@@ -103,7 +103,8 @@ pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
 pub(super) fn wanted(members: &mut Vec<Member>) -> Vec<String> {
     let hosts: Vec<usize> =
         plan_members(members).runs.iter().flat_map(|run| &run.hosts).map(|host| host.file).collect();
-    let is_wanted = |index: usize, member: &Member| hosts.contains(&index) && matches!(member.content, Content::NotRead);
+    let is_wanted =
+        |index: usize, member: &Member| hosts.contains(&index) && matches!(member.content, Content::NotRead);
     let paths = members.iter().enumerate().filter(|(i, m)| is_wanted(*i, m)).map(|(_, m)| m.path.clone()).collect();
     let mut index = 0;
     members.retain(|member| {

@@ -43,8 +43,16 @@ const D2H: (u32, &str) = (15, "Stream #15(MemcpyD2H)");
 const NCCL: (u32, &str) = (22, "Stream #22(Compute)");
 
 impl Writer {
-    /// Launches `name` from the host at `launch`; it runs at `start` for `length`. Returns its end.
-    fn launch(&mut self, device: usize, stream: u32, (name, op): (&str, &str), launch: u64, start: u64, length: u64, details: (&str, &str)) -> u64 {
+    /// Launches `name` on `stream` from the host at `launch`; it runs from `start` for `length`. Returns its end.
+    fn launch(
+        &mut self,
+        device: usize,
+        stream: u32,
+        (name, op): (&str, &str),
+        launch: u64,
+        (start, length): (u64, u64),
+        details: (&str, &str),
+    ) -> u64 {
         self.correlation += 1;
         let id = self.correlation.to_string();
         let call = match name {
@@ -103,7 +111,14 @@ fn write_step(w: &mut Writer, step: u64, start: u64) -> u64 {
         let mut launch = start + load + 20 * US;
         let length = w.json.jitter(690 * US, 3);
         w.truth.h2d += length;
-        let mut compute = w.launch(device, H2D.0, ("MemcpyH2D", ""), launch, launch + 12 * US, length, ("memcpy_details", &details)) + 5 * US;
+        let mut compute = w.launch(
+            device,
+            H2D.0,
+            ("MemcpyH2D", ""),
+            launch,
+            (launch + 12 * US, length),
+            ("memcpy_details", &details),
+        ) + 5 * US;
         let mut collective = 0;
         for pass in ["fwd", "bwd"] {
             for layer in 0..LAYERS {
@@ -119,9 +134,12 @@ fn write_step(w: &mut Writer, step: u64, start: u64) -> u64 {
                     launch += 6 * US;
                     let factor = if pass == "bwd" { 2 } else { 1 };
                     let length = w.json.jitter(mean_us * factor * US, 3);
-                    let shape = "regs:168 static_shared:0 dynamic_shared:166912 grid:132,1,1 block:384,1,1 occ_pct:18.75";
+                    let shape =
+                        "regs:168 static_shared:0 dynamic_shared:166912 grid:132,1,1 block:384,1,1 occ_pct:18.75";
                     let begin = compute.max(launch + 7 * US);
-                    compute = w.launch(device, COMPUTE.0, (&name, &op), launch, begin, length, ("kernel_details", shape)) + 1_500_000;
+                    compute =
+                        w.launch(device, COMPUTE.0, (&name, &op), launch, (begin, length), ("kernel_details", shape))
+                            + 1_500_000;
                 }
                 if pass == "bwd" {
                     launch += 6 * US;
@@ -129,7 +147,14 @@ fn write_step(w: &mut Writer, step: u64, start: u64) -> u64 {
                     let shape = "regs:96 static_shared:0 dynamic_shared:82240 grid:24,1,1 block:512,1,1 occ_pct:12.5";
                     let begin = compute.max(collective) + 4 * US;
                     let op = format!("all-reduce-start.{layer}");
-                    collective = w.launch(device, NCCL.0, ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)", &op), launch, begin, length, ("kernel_details", shape));
+                    collective = w.launch(
+                        device,
+                        NCCL.0,
+                        ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)", &op),
+                        launch,
+                        (begin, length),
+                        ("kernel_details", shape),
+                    );
                 }
             }
         }
@@ -138,11 +163,18 @@ fn write_step(w: &mut Writer, step: u64, start: u64) -> u64 {
         let begin = compute.max(collective) + 3 * US;
         let adam = ("loop_multiply_add_fusion", "loop_multiply_add_fusion.90");
         let shape = "regs:40 static_shared:0 dynamic_shared:0 grid:2048,1,1 block:128,1,1 occ_pct:100";
-        let done = w.launch(device, COMPUTE.0, adam, launch, begin, length, ("kernel_details", shape));
+        let done = w.launch(device, COMPUTE.0, adam, launch, (begin, length), ("kernel_details", shape));
         let length = w.json.jitter(2 * US, 10);
         w.truth.d2h += length;
         let loss = "kind_src:device kind_dst:pinned size:4 dest:0 async:1";
-        end = end.max(w.launch(device, D2H.0, ("MemcpyD2H", ""), launch + 6 * US, done + 2 * US, length, ("memcpy_details", loss)));
+        end = end.max(w.launch(
+            device,
+            D2H.0,
+            ("MemcpyD2H", ""),
+            launch + 6 * US,
+            (done + 2 * US, length),
+            ("memcpy_details", loss),
+        ));
     }
     let next = end + 90 * US;
     let name = step.to_string();

@@ -10,8 +10,7 @@ pub fn root() -> PathBuf {
 /// The folder of real profiles: `$CROSSPROF_TRACES`, or beside the repository. `None`, with a visible notice, where it
 /// is absent.
 pub fn traces() -> Option<PathBuf> {
-    let folder =
-        std::env::var_os("CROSSPROF_TRACES").map_or_else(|| root().join("../shared/traces"), PathBuf::from);
+    let folder = std::env::var_os("CROSSPROF_TRACES").map_or_else(|| root().join("../shared/traces"), PathBuf::from);
     if folder.is_dir() {
         return Some(folder);
     }

@@ -50,11 +50,46 @@ fn model() -> Vec<Op> {
             let id = layer + 10 * times as usize;
             let scope = |part: &str| format!("{pass}/layer_{layer}/{part}");
             op(format!("fusion.{id}1"), "loop fusion", 25 * times, 4_194_304, 67_108_864, scope("norm/mul"));
-            op(format!("fusion.{id}2"), "convolution fusion", 210 * times, 154_618_822_656, 62_914_560, scope("attn/qkv/dot_general"));
-            op(format!("custom-call.{id}3"), "custom-call", 180 * times, 68_719_476_736, 50_331_648, scope("attn/flash_attention"));
-            op(format!("fusion.{id}4"), "convolution fusion", 75 * times, 51_539_607_552, 41_943_040, scope("attn/out/dot_general"));
-            op(format!("fusion.{id}5"), "convolution fusion", 540 * times, 412_316_860_416, 150_994_944, scope("ffn/gate_up/dot_general"));
-            op(format!("fusion.{id}6"), "convolution fusion", 270 * times, 206_158_430_208, 100_663_296, scope("ffn/down/dot_general"));
+            op(
+                format!("fusion.{id}2"),
+                "convolution fusion",
+                210 * times,
+                154_618_822_656,
+                62_914_560,
+                scope("attn/qkv/dot_general"),
+            );
+            op(
+                format!("custom-call.{id}3"),
+                "custom-call",
+                180 * times,
+                68_719_476_736,
+                50_331_648,
+                scope("attn/flash_attention"),
+            );
+            op(
+                format!("fusion.{id}4"),
+                "convolution fusion",
+                75 * times,
+                51_539_607_552,
+                41_943_040,
+                scope("attn/out/dot_general"),
+            );
+            op(
+                format!("fusion.{id}5"),
+                "convolution fusion",
+                540 * times,
+                412_316_860_416,
+                150_994_944,
+                scope("ffn/gate_up/dot_general"),
+            );
+            op(
+                format!("fusion.{id}6"),
+                "convolution fusion",
+                270 * times,
+                206_158_430_208,
+                100_663_296,
+                scope("ffn/down/dot_general"),
+            );
             if times == 2 {
                 op(format!("all-reduce.{id}7"), "all-reduce", 190, 0, 56_623_104, scope("psum"));
             }

@@ -64,7 +64,12 @@ fn outside_run_folders_the_stem_pairs_files() {
     ];
     assert_eq!(
         planned(&files),
-        ["x: x=x.xplane.pb; x.trace.json repeats x.xplane.pb", "x: x=sub/x.xplane.pb", "y: y=y.json.gz", "result: result=result.json"]
+        [
+            "x: x=x.xplane.pb; x.trace.json repeats x.xplane.pb",
+            "x: x=sub/x.xplane.pb",
+            "y: y=y.json.gz",
+            "result: result=result.json"
+        ]
     );
 }
 
