@@ -75,10 +75,23 @@ impl Imported {
         let timing = &mut profile.step_timing;
         let steps = settings.num_steps.filter(|&steps| steps > 0 && steps != timing.num_steps);
         if let Some(steps) = steps {
+            let average = timing.total_time_us / steps as f64;
             timing.num_steps = steps;
-            timing.avg_step_time_us = Some(timing.total_time_us / steps as f64);
-            timing.kernels_per_step = None;
+            timing.avg_step_time_us = Some(average);
             timing.step_count_source = "user".to_owned();
+            // These need the single steps, which a result does not keep.
+            timing.kernels_per_step = None;
+            timing.num_steps_counted = None;
+            timing.median_step_time_us = None;
+            timing.p95_step_time_us = None;
+            timing.min_step_time_us = None;
+            timing.max_step_time_us = None;
+            timing.stddev_step_time_us = None;
+            if let Some(busy) = &mut profile.compute_utilization {
+                // The share of the time stays; a step is a different part of it.
+                busy.kernel_time_us = average * busy.compute_util_percent / 100.0;
+                busy.overhead_time_us = average - busy.kernel_time_us;
+            }
         }
         if model != profile.model_config || steps.is_some() {
             profile.throughput = metrics::throughput::throughput(timing, &model, profile.metadata.num_devices);

@@ -1,0 +1,137 @@
+use super::*;
+use crate::input::unpack::Unpacker;
+use crate::report::ModelConfig;
+
+fn json(op: &str) -> Vec<u8> {
+    format!(
+        r#"{{"traceEvents":[{{"ph":"M","pid":3,"name":"process_name","args":{{"name":"/device:TPU:0"}}}},
+{{"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{{"name":"XLA Ops"}}}},
+{{"ph":"X","pid":3,"tid":1,"ts":0,"dur":60,"name":"{op}"}},{{}}]}}"#
+    )
+    .into_bytes()
+}
+
+fn xplane() -> Vec<u8> {
+    let folder = format!("{}/tests/data/jax-cpu-train/plugins/profile", env!("CARGO_MANIFEST_DIR"));
+    let run = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    std::fs::read(run.join("host.xplane.pb")).unwrap()
+}
+
+fn add(session: &mut Session, path: &str, bytes: &[u8]) -> FileResult {
+    let file = session.begin(path, Some(bytes.len() as u64));
+    session.push(file, bytes);
+    session.finish(file)
+}
+
+fn names(session: &mut Session) -> Vec<String> {
+    session.runs().iter().map(|run| run.name.clone()).collect()
+}
+
+#[test]
+fn the_xplane_is_read_and_the_json_mentioned() {
+    let mut session = Session::new();
+    add(&mut session, "plugins/profile/r/h.trace.json", &json("op"));
+    add(&mut session, "plugins/profile/r/h.xplane.pb", &xplane());
+    assert_eq!(names(&mut session), ["r"]);
+    let report = session.report(0, &Settings::default()).unwrap();
+    assert_eq!(report.metadata.source_format.as_deref(), Some("xplane"));
+    let note = report.warnings.iter().find(|warning| warning.code == "repeated_file_not_read").unwrap();
+    assert_eq!(note.file.as_deref(), Some("plugins/profile/r/h.trace.json"));
+    assert!(note.message.contains("h.xplane.pb"), "{}", note.message);
+}
+
+#[test]
+fn a_left_out_file_is_wanted_when_the_other_gives_nothing() {
+    let mut session = Session::new();
+    session.leave_out("h.trace.json", 9, Kind::TraceJson);
+    let result = add(&mut session, "h.xplane.pb", b"\0\0\0\0 nothing of the kind");
+    assert!(result.error.is_some());
+    assert_eq!(session.wanted(), ["h.trace.json"]);
+    add(&mut session, "h.trace.json", &json("op"));
+    assert_eq!(names(&mut session), ["h"]);
+
+    let mut session = Session::new();
+    session.leave_out("h.trace.json", 9, Kind::TraceJson);
+    add(&mut session, "h.xplane.pb", &xplane());
+    assert!(session.wanted().is_empty());
+    let report = {
+        session.runs();
+        session.report(0, &Settings::default()).unwrap()
+    };
+    assert!(report.warnings.iter().any(|warning| warning.code == "repeated_file_not_read"));
+}
+
+#[test]
+fn several_hosts_are_one_run() {
+    let mut session = Session::new();
+    add(&mut session, "plugins/profile/r/b.trace.json", &json("of b"));
+    add(&mut session, "plugins/profile/r/a.trace.json", &json("of a"));
+    assert_eq!(names(&mut session), ["r"]);
+    let report = session.report(0, &Settings::default()).unwrap();
+    let devices = report.multi_device.unwrap().device_stats;
+    let devices: Vec<&str> = devices.iter().map(|device| device.device_name.as_str()).collect();
+    assert_eq!(devices, ["a /device:TPU:0", "b /device:TPU:0"]);
+    assert_eq!(report.metadata.num_hosts, Some(2));
+}
+
+#[test]
+fn sidecars_and_settings_reach_the_report() {
+    let mut session = Session::new();
+    add(&mut session, "x/crossprof.json", br#"{"batch_size":8,"seq_length":128}"#);
+    add(&mut session, "x/h.trace.json", &json("op"));
+    session.runs();
+    let model = ModelConfig { batch_size: Some(16), ..ModelConfig::default() };
+    let report = session.report(0, &Settings { num_steps: Some(3), model }).unwrap();
+    assert_eq!((report.model_config.batch_size, report.model_config.seq_length), (Some(16), Some(128)));
+    // 60 us in 3 steps of 16 samples of 128 tokens.
+    assert_eq!(report.step_timing.avg_step_time_us, Some(20.0));
+    assert_eq!(report.throughput.tokens_per_sec.map(f64::round), Some(102_400_000.0));
+    assert_eq!(report.provenance.len(), 2);
+}
+
+#[test]
+fn an_imported_result_is_a_run_and_takes_settings() {
+    let mut session = Session::new();
+    add(&mut session, "h.trace.json", &json("op"));
+    session.runs();
+    let first = session.report(0, &Settings::default()).unwrap();
+    add(&mut session, "result.json", crate::export::json::profile(&first).as_bytes());
+    assert_eq!(names(&mut session), ["h", "result"]);
+    assert_eq!(session.report(1, &Settings::default()).as_ref(), Some(&first));
+    let model = ModelConfig { batch_size: Some(2), ..ModelConfig::default() };
+    let again = session.report(1, &Settings { num_steps: Some(2), model }).unwrap();
+    assert_eq!(again.step_timing.avg_step_time_us, Some(30.0));
+    assert_eq!(again.throughput.samples_per_sec.map(f64::round), Some(66_667.0));
+}
+
+#[test]
+fn unpacking_elsewhere_gives_the_same() {
+    let bytes = json("op");
+    let mut pushed = Session::new();
+    let expected = add(&mut pushed, "h.json", &bytes);
+    pushed.runs();
+
+    let mut session = Session::new();
+    let file = session.begin("h.json", Some(bytes.len() as u64));
+    let mut unpacker = Unpacker::new("h.json");
+    for chunk in bytes.chunks(5) {
+        unpacker.push(chunk, &mut |piece| session.unpacked(file, piece));
+    }
+    unpacker.finish(&mut |piece| session.unpacked(file, piece));
+    assert_eq!(session.finish(file), expected);
+    session.runs();
+    let settings = Settings::default();
+    assert_eq!(session.report(0, &settings), pushed.report(0, &settings));
+}
+
+#[test]
+fn a_cancelled_file_leaves_nothing() {
+    let mut session = Session::new();
+    let file = session.begin("h.json", None);
+    session.push(file, &json("op"));
+    session.cancel(file);
+    session.push(file, b"more");
+    assert_eq!(session.finish(file), FileResult::default());
+    assert!(session.runs().is_empty());
+    assert_eq!(session.report(0, &Settings::default()), None);
+}
