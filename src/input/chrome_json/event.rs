@@ -59,7 +59,10 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<Fiel
                 b"cat" => event.cat = value,
                 b"id" | b"id2" => event.id = value,
                 b"name" => {
-                    event.repeats = None;
+                    // A name after the arguments: those of a remembered event stand in no field yet.
+                    if event.repeats.take().is_some() {
+                        args::parse(buf, event.args.start, fields)?;
+                    }
                     event.name = value;
                 }
                 _ => {}

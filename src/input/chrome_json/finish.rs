@@ -30,7 +30,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     if let Some(error) = not_a_trace(&scanner, length) {
         return Err(error);
     }
-    let Scanner { state, mut store, top_level, is_array, .. } = scanner;
+    let Scanner { state, mut store, top_level, is_array, has_list, .. } = scanner;
     store.settle_anchor();
     let Store { pairs, losses, .. } = &mut store;
     pairs.count_open(losses);
@@ -45,7 +45,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
         store.trace.events = kept;
         warnings.push(far_off(removed));
     }
-    warnings.extend(cut_off(state, is_array, store.trace.events.len(), done, length));
+    warnings.extend(cut_off(state, [is_array, has_list], store.trace.events.len(), done, length));
     warnings.extend(store.losses.warnings());
     let mut trace = store.trace;
     if trace.framework == Framework::PyTorch {
@@ -82,7 +82,9 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
         (true, true) => "an empty JSON object".to_owned(),
         (true, false) => format!("a JSON object without \"traceEvents\" (it has {keys})"),
         (false, true) => "a JSON object that is cut off before its first key".to_owned(),
-        (false, false) => format!("a JSON object that is cut off or malformed before any \"traceEvents\" (it has {keys})"),
+        (false, false) => {
+            format!("a JSON object that is cut off or malformed before any \"traceEvents\" (it has {keys})")
+        }
     };
     Some(Error::not_a_profile(what, remedy))
 }
@@ -201,13 +203,18 @@ fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
     trace.capture.start_unix_ns = unix_ns.filter(|&ns| ns > 1_000_000_000_000_000_000);
 }
 
-fn cut_off(state: State, is_array: bool, events: usize, done: u64, length: u64) -> Option<Warning> {
+fn cut_off(state: State, [is_array, has_list]: [bool; 2], events: usize, done: u64, length: u64) -> Option<Warning> {
     match state {
         State::Done => None,
+        // The end stands in text that could not be read, which has its own warning.
+        State::Lost { previous: b'}' | b']' } => None,
         // The format allows a list without its bracket: writers append to it until they stop.
         State::Events if is_array && done == length => Some(
             Warning::note("json_unterminated", "The event list has no closing bracket; every event in it was read.")
                 .with_offset(length),
+        ),
+        State::Object if has_list && done == length => Some(
+            Warning::note("json_unterminated", "The file has no closing brace; the event list in it is whole.").with_offset(length),
         ),
         _ => Some(
             Warning::damage(

@@ -152,19 +152,28 @@ pub(super) fn value(buf: &[u8], pos: usize) -> Scan<(Span, usize)> {
     }
 }
 
+/// Bytes that cannot be part of a word.
+static ENDS_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let ends = b",}] \n\r\t\"{[:";
+    let mut index = 0;
+    while index < ends.len() {
+        table[ends[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
 /// End of the word at `pos`.
 #[inline]
 fn word(buf: &[u8], pos: usize) -> Scan<usize> {
-    let mut end = pos;
-    loop {
-        match buf.get(end) {
-            None => return Err(Stop::Incomplete),
-            Some(b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') if end > pos => return Ok(end),
-            Some(b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t' | b'"' | b'{' | b'[' | b':') => {
-                return Err(Stop::Bad(end));
-            }
-            Some(_) => end += 1,
-        }
+    let rest = buf.get(pos..).unwrap_or_default();
+    let Some(length) = rest.iter().position(|&byte| ENDS_WORD[byte as usize]) else { return Err(Stop::Incomplete) };
+    let end = pos + length;
+    match rest.get(length) {
+        Some(b'"' | b'{' | b'[' | b':') => Err(Stop::Bad(end)),
+        _ if length == 0 => Err(Stop::Bad(end)),
+        _ => Ok(end),
     }
 }
 

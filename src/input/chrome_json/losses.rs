@@ -48,9 +48,11 @@ impl Losses {
             Loss::UnknownPhase,
             Loss::TooMany,
         ];
-        kinds.into_iter().zip(self.counts).filter(|(_, (count, _))| *count > 0).map(|(loss, (count, first))| {
-            describe(loss, count).with_offset(first).with_count(count)
-        })
+        kinds
+            .into_iter()
+            .zip(self.counts)
+            .filter(|(_, (count, _))| *count > 0)
+            .map(|(loss, (count, first))| describe(loss, count).with_offset(first).with_count(count))
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! An event that fits the template of the last event of its name and thread needs no tokens, no hashing and no table: its
 //! bytes are compared. What the template calls equal, the parser would have read to the same values; so the memo
-//! changes the time a load takes and nothing else. It is a direct-mapped cache of bounded size.
+//! changes the time a load takes and nothing else. It is a cache of bounded size in which each event has two possible slots.
 
 use std::hash::BuildHasher;
 
@@ -52,6 +52,8 @@ struct Slot {
     holes: Vec<Hole>,
     stored: Stored,
     used: bool,
+    /// Its neighbour was written later.
+    is_older: bool,
 }
 
 impl Slot {
@@ -116,7 +118,19 @@ impl Memo {
         if self.slots.is_empty() {
             self.slots.resize(SLOTS, Slot::default());
         }
-        let Some(slot) = self.slots.get_mut(place(name, tid, buf)) else { return };
+        let first = place(name, tid, buf);
+        let same_name = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.used && slot.name() == parts[0]);
+        // An older event of the same name makes room first, then an unused slot; else the two neighbours take turns.
+        let neighbours = [first, first ^ 1];
+        let unused = |index: &usize| self.slots.get(*index).is_some_and(|slot| !slot.used);
+        let turn = neighbours.iter().position(|index| self.slots.get(*index).is_some_and(|slot| slot.is_older));
+        let index = neighbours.into_iter().find(same_name).or_else(|| neighbours.into_iter().find(unused));
+        let index = index.unwrap_or(neighbours[turn.unwrap_or(0)]);
+        if let Some(other) = self.slots.get_mut(index ^ 1) {
+            other.is_older = true;
+        }
+        let Some(slot) = self.slots.get_mut(index) else { return };
+        slot.is_older = false;
         slot.text.clear();
         parts.iter().for_each(|part| slot.text.extend_from_slice(part));
         (slot.name_len, slot.cat_len) = (name.bytes(buf).len(), cat.bytes(buf).len());
@@ -131,9 +145,11 @@ impl Memo {
         if self.slots.is_empty() || !matches!(name.kind, Kind::Text | Kind::Escaped) {
             return None;
         }
-        let index = place(name, tid, buf);
-        let slot = self.slots.get(index)?;
-        (slot.used && slot.name() == name.bytes(buf)).then_some((index, slot))
+        let (first, name) = (place(name, tid, buf), name.bytes(buf));
+        [first, first ^ 1].into_iter().find_map(|index| {
+            let slot = self.slots.get(index)?;
+            (slot.used && slot.name() == name).then_some((index, slot))
+        })
     }
 }
 

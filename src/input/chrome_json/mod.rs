@@ -63,13 +63,7 @@ pub struct ChromeJsonDecoder {
 impl ChromeJsonDecoder {
     /// A decoder of the file `path`, which is named in the warnings.
     pub fn new(path: &str) -> ChromeJsonDecoder {
-        ChromeJsonDecoder {
-            path: path.to_owned(),
-            scanner: Scanner::default(),
-            tail: Vec::new(),
-            look_at: 0,
-            done: 0,
-        }
+        ChromeJsonDecoder { path: path.to_owned(), scanner: Scanner::default(), tail: Vec::new(), look_at: 0, done: 0 }
     }
 
     /// Takes the next bytes of the unpacked text.

@@ -48,7 +48,7 @@ fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
         _ => 0,
     };
     for _ in 0..MAX_CUTS {
-        let gaps = kept.windows(2).map(|pair| span(pair)).enumerate();
+        let gaps = kept.windows(2).map(span).enumerate();
         let Some((at, gap)) = gaps.max_by_key(|&(at, gap)| (gap, std::cmp::Reverse(at))) else { break };
         let (before, after) = kept.split_at(at + 1);
         let (few, many) = if before.len() < after.len() { (before, after) } else { (after, before) };

@@ -44,6 +44,16 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
+    /// The innermost open begin of a track. An id is often used once: its track goes with its last begin.
+    fn pop(&mut self, track: Track) -> Option<Open> {
+        let stack = self.open.get_mut(&track)?;
+        let open = stack.pop();
+        if stack.is_empty() && matches!(track, Track::Async { .. }) {
+            self.open.remove(&track);
+        }
+        open
+    }
+
     /// Counts the begins that never ended.
     pub fn count_open(&self, losses: &mut Losses) {
         let mut offsets: Vec<u64> = self.open.values().flatten().map(|open| open.offset).collect();
@@ -68,9 +78,7 @@ impl Store {
     pub fn end(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         let Some(end) = self.time(event.ts, buf, offset) else { return };
         let (track, _) = self.track(event, buf);
-        let Some(open) = self.pairs.open.get_mut(&track).and_then(Vec::pop) else {
-            return self.losses.add(Loss::UnmatchedEnd, offset);
-        };
+        let Some(open) = self.pairs.pop(track) else { return self.losses.add(Loss::UnmatchedEnd, offset) };
         let Open { line, name, args, ids, start, offset } = open;
         match end.since(start) {
             None => self.losses.add(Loss::OutOfRange, offset),

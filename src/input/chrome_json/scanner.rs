@@ -77,7 +77,7 @@ impl Scanner {
         let mut pos = 0;
         loop {
             let step = match self.state {
-                State::Start => self.start(buf)?,
+                State::Start => self.start(buf, pos, base)?,
                 State::Object => self.object(buf, pos, base),
                 State::Events => self.events(buf, pos, base),
                 State::Skip { in_events } => match self.skipper.skip(buf, pos) {
@@ -97,14 +97,15 @@ impl Scanner {
         }
     }
 
-    fn start(&mut self, buf: &[u8]) -> Result<Step, Error> {
+    fn start(&mut self, buf: &[u8], pos: usize, base: u64) -> Result<Step, Error> {
         const BOM: &[u8] = b"\xef\xbb\xbf";
-        if buf.len() < BOM.len() && BOM.starts_with(buf) {
+        let is_first = base == 0 && pos == 0;
+        if is_first && buf.len() < BOM.len() && BOM.starts_with(buf) {
             return Ok(Step::More(0));
         }
-        let pos = skip_space(buf, if buf.starts_with(BOM) { BOM.len() } else { 0 });
+        let pos = skip_space(buf, if is_first && buf.starts_with(BOM) { BOM.len() } else { pos });
         match buf.get(pos) {
-            None => return Ok(Step::More(0)),
+            None => return Ok(Step::More(pos)),
             Some(b'{') => self.state = State::Object,
             Some(b'[') => {
                 self.is_array = true;
