@@ -91,7 +91,8 @@ impl ArgsTable {
         let Ok(id) = u32::try_from(self.sets.len()) else { return ArgsId::NONE };
         self.sets.push(*args);
         let sets = &self.sets;
-        self.index.insert_unique(hash, id, |&id| FxBuildHasher.hash_one(sets.get(id as usize)));
+        // The same hash as above: that of a set, not of an `Option` of one.
+        self.index.insert_unique(hash, id, |&id| sets.get(id as usize).map_or(0, |set| FxBuildHasher.hash_one(set)));
         ArgsId(id)
     }
 
@@ -227,5 +228,21 @@ impl Events {
             + self.correlation.memory_bytes()
             + self.run_id.memory_bytes()
             + self.step_num.memory_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_found_again_however_many_follow_it() {
+        let set = |flops| Args { flops: Some(flops), ..Args::default() };
+        let mut table = ArgsTable::default();
+        let ids: Vec<ArgsId> = (0..5_000).map(|flops| table.intern(&set(flops))).collect();
+        assert!(
+            (0..5_000).zip(&ids).all(|(flops, &id)| table.intern(&set(flops)) == id && table.get(id) == set(flops))
+        );
+        assert_eq!(table.len(), 5_001);
     }
 }

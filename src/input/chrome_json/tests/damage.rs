@@ -10,8 +10,11 @@ const HEAD: &str = r#"{"displayTimeUnit":"ns","traceEvents":["#;
 const OP: &str = r#"{"ph":"X","pid":1,"tid":13,"ts":1.5,"dur":2.25,"name":"fusion.1","args":{"hlo_op":"fusion.1"}}"#;
 const FUSION: (&str, i64, i64) = ("fusion.1", 1_500_000, 2_250_000);
 
-/// One more event beside the good one: what the trace then holds.
-fn beside(event: &str) -> (Vec<(String, i64, i64)>, Vec<(String, Option<u64>)>) {
+type Times = Vec<(String, i64, i64)>;
+type Counts = Vec<(String, Option<u64>)>;
+
+/// One more event beside the good one: the events and warnings of the trace.
+fn beside(event: &str) -> (Times, Counts) {
     let trace = decode(format!("{HEAD}{event},{OP}]}}")).unwrap();
     let owned = events(&trace).into_iter().map(|(name, start, duration)| (name.to_owned(), start, duration)).collect();
     (owned, warnings(&trace).into_iter().map(|(code, count)| (code.to_owned(), count)).collect())

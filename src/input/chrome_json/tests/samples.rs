@@ -86,6 +86,7 @@ fn kineto_traces_have_their_known_counts() {
         ("kineto/h100-owlv2.json.gz", 4_330 + 750 + 85, 104_159, 0),
         ("kineto/rank-0.json.gz", 1_154 + 40 + 10, 4_811, 0),
         ("kineto/rank-1.json.gz", 1_104 + 40 + 10, 4_676, 1),
+        ("broken/integer-over-2p53.json.gz", 1, 2, 0),
         ("kineto/top-level-array.pt.trace.json.gz", 9_538 + 377 + 12, 63_166, 0),
     ] {
         let Some(trace) = trace(name) else { continue };
@@ -107,7 +108,8 @@ fn kineto_traces_have_their_known_counts() {
 #[test]
 fn damaged_and_odd_files_give_what_they_hold() {
     // File, events, codes of the warnings; `None`: refused.
-    let cases: [(&str, Option<(usize, &[&str])>); 21] = [
+    type Expected = Option<(usize, &'static [&'static str])>;
+    let cases: [(&str, Expected); 22] = [
         ("damaged/array_only.json", Some((2, &[]))),
         ("damaged/array_unterminated.json", Some((2, &["json_unterminated"]))),
         ("damaged/bad_utf8.json", Some((3, &[]))),
@@ -124,6 +126,7 @@ fn damaged_and_odd_files_give_what_they_hold() {
         ("damaged/overlap.json", Some((2, &[]))),
         ("damaged/spaces.json", Some((2, &[]))),
         ("damaged/sub_ns.json", Some((2, &[]))),
+        ("damaged/trailing_comma.json", Some((2, &[]))),
         ("damaged/trailing_garbage.json", Some((2, &[]))),
         ("damaged/trunc_missing_bracket.json", Some((2, &["json_cut_off"]))),
         ("damaged/unicode.json", Some((3, &[]))),
