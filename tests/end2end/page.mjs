@@ -37,10 +37,15 @@ export async function load(page, paths) {
   await page.locator(".page.overview .card").first().waitFor({ timeout: 120_000 });
 }
 
+/** The number at the start of a text, its digits in groups. */
+export function number(text) {
+  return Number.parseFloat(text.replace(/\u202f/g, ""));
+}
+
 /** The exact figure of a card as a number; null where it was not measured. */
 export async function figure(page, card) {
   const text = await page.locator(`[data-card="${card}"] .figure`).getAttribute("data-exact");
-  return text ? Number(text.replace(/[^0-9.eE+-]/g, "")) : null;
+  return text ? number(text) : null;
 }
 
 /** What the command line says about a file (exit code 1 means: read, but damaged). */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
-import { analyze, downloaded, figure, load, open, trace, view } from "./page.mjs";
+import { analyze, downloaded, figure, load, number, open, trace, view } from "./page.mjs";
 
 /** Compares every headline with the profile's JSON. */
 async function compare(page, profile) {
@@ -62,7 +62,7 @@ test("counts tokens once the model is known, as the command line does", async ({
   await page.locator("[name=num_steps]").fill("4");
   await page.locator("[name=num_steps]").press("Enter");
   const field = page.locator('[data-field="throughput.tokens_per_sec"]');
-  const tokens = async () => Number(((await field.getAttribute("data-exact")) ?? "").replace(/[^0-9.]/g, ""));
+  const tokens = async () => number((await field.getAttribute("data-exact")) ?? "");
   await until("tokens/s are those of the command line", async () => (await tokens()) === profile.throughput.tokens_per_sec);
   await page.locator(".form select").first().selectOption("Llama 3 8B");
   const params = page.locator('[data-field="parameter_counts.total_params"]');

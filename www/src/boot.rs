@@ -29,17 +29,17 @@ pub const EXAMPLES: [Example; 3] = [
     Example {
         file: "examples/tpu-training.trace.json.gz",
         title: "TPU training",
-        about: "4 devices, collectives, a slow first step",
+        about: "made up: one slow device, a stall of the input",
     },
     Example {
-        file: "examples/gpu-training.xplane.pb.gz",
+        file: "examples/gpu-training.trace.json.gz",
         title: "GPU training",
-        about: "2 devices, copies from the host, idle gaps",
+        about: "made up: copies from the host, idle gaps",
     },
     Example {
-        file: "examples/cpu-mlp.xplane.pb.gz",
-        title: "CPU, real capture",
-        about: "a small model, captured with JAX",
+        file: "examples/jax-cpu-train.xplane.pb",
+        title: "A real capture",
+        about: "a small model that JAX trained on a CPU",
     },
 ];
 

@@ -245,7 +245,10 @@ fn report(state: State, load: u32, index: u32, json: String, last: bool) {
         end(state, load);
     }
     if index == 0 && state.route.with_untracked(|route| route.view == View::Start) {
-        browser::go(&Route::of(View::Overview, id));
+        // At once: another run of the same drop may be the next message.
+        let route = Route::of(View::Overview, id);
+        browser::go(&route);
+        state.route.set(route);
     }
 }
 

@@ -34,16 +34,25 @@ fn parse(document: &str) -> BTreeMap<String, String> {
     entries
 }
 
-/// Splits "`a.b`, `a.c` (us): text" into its fields and the text.
+/// Splits "`a.b`, `a.c` text" into its fields and the text.
 fn add(bullet: &str, entries: &mut BTreeMap<String, String>) {
-    let mut rest = bullet.trim_start_matches("**");
+    let mut rest = bullet;
     let mut fields = Vec::new();
     while let Some((field, tail)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
         fields.push(field);
-        rest = tail.trim_start_matches(['*', ',', ' ', '/']);
-        rest = rest.strip_prefix("and ").unwrap_or(rest);
+        rest = match tail.strip_prefix(", ") {
+            // Another field of the same definition.
+            Some(next) if next.starts_with('`') => next,
+            _ => {
+                rest = tail;
+                break;
+            }
+        };
     }
     let text = plain(rest.trim_start_matches([':', '.', '-', ' ']));
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let text = first + letters.as_str();
     for field in fields {
         entries.entry(field.to_owned()).or_insert_with(|| text.clone());
     }
@@ -84,8 +93,8 @@ mod tests {
         let text = "# Title\n\n- `a.b_us` (us): the **sum** of `x`,\n  over [all](#all) devices: 2 * x.\n- `c`, `d`: both.\ntext\n";
         let entries = parse(text);
         assert_eq!(entries["a.b_us"], "(us): the sum of x, over all devices: 2 * x.");
-        assert_eq!(entries["c"], "both.");
-        assert_eq!(entries["d"], "both.");
+        assert_eq!(entries["c"], "Both.");
+        assert_eq!(entries["d"], "Both.");
         assert_eq!(entries.len(), 3);
     }
 

@@ -10,7 +10,7 @@ pub const FIELDS: [&str; 6] = [
     "step_timing.avg_step_time_us",
     "compute_utilization.compute_util_percent",
     "compute_utilization.overhead_time_us",
-    "kernels.kernels_by_category",
+    "kernels.kernels_by_category.*.time_us",
     "compilation.compilation_time_us",
     "throughput.tokens_per_sec",
 ];

@@ -113,7 +113,8 @@ fn device(device: &DeviceStats) -> impl IntoView + use<> {
         gap_text.unwrap_or_default()
     );
     let share = format::percent(device.utilization_percent);
-    let label = device.device_name.clone();
+    // Every device's name starts alike; what tells them apart is the rest.
+    let label = device.device_name.replace("/device:", "");
     let width = device.utilization_percent.clamp(0.0, 100.0);
     view! { <Bar label colour=Some("compute") value share width exact /> }
 }

@@ -1,5 +1,6 @@
 //! A headline figure: value, spread, judgement by colour, word and shape.
 
+use crossprof::format;
 use leptos::prelude::*;
 
 use super::tip::{Term, Tips};
@@ -18,7 +19,10 @@ pub fn Card(
     let tips = Tips::get();
     let Headline { title, field, value, exact, detail, status, limits, needs_model } = headline;
     let missing = value.is_none();
-    let shown = value.unwrap_or_else(|| "–".to_owned());
+    let shown = value.unwrap_or_else(|| format::DASH.to_owned());
+    // Digits in groups are parted by another space than the unit.
+    let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
+    let (number, unit) = (number.to_owned(), unit.to_owned());
     let on_focus = exact.clone();
     let key = title.to_lowercase().replace(' ', "-");
     let detail = if needs_model {
@@ -33,7 +37,7 @@ pub fn Card(
                 on:mouseenter=move |event| if !missing { tips.show(&event, exact.clone()) }
                 on:focus=move |event| if !missing { tips.show(&event, on_focus.clone()) }
                 on:mouseleave=move |_| tips.hide() on:blur=move |_| tips.hide()>
-                {shown}
+                {number}" "<span class="unit">{unit}</span>
             </p>
             <p class="detail">{status.map(|status| view! { <Badge status=status /> })}<span>{detail}</span></p>
         </article>

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use web_sys::{KeyboardEvent, PointerEvent};
 
 use crate::plot::stack;
-use crate::plot::ticks::{Axis, axis};
+use crate::plot::ticks::{self, Axis, axis};
 use crate::state::Report;
 
 /// The parts of a step, lowest first: name, colour class, size.
@@ -58,7 +58,7 @@ pub fn StepChart(
         .iter()
         .map(|tick| {
             let top = format!("{:.2}%", stack::y_of(*tick, max));
-            view! { <span style:top=top>{format::time_us(*tick)}</span> }
+            view! { <span style:top=top>{ticks::label(*tick)}</span> }
         })
         .collect_view();
     let on_move = move |event: PointerEvent| {
@@ -115,7 +115,7 @@ pub fn StepChart(
 /// A line under every step that the statistics leave out.
 fn marks(steps: &[Step]) -> String {
     let odd = steps.iter().enumerate().filter(|(_, step)| !step.counted);
-    odd.map(|(index, _)| format!("M{:.2} 0h0.9v4h-0.9z", index as f64 + 0.05)).collect()
+    odd.map(|(index, _)| format!("M{:.2} 0h0.78v4h-0.78z", index as f64 + 0.11)).collect()
 }
 
 /// One step in words.

@@ -5,8 +5,7 @@ use crossprof::export::tables::{Cell, Column, Table, Unit};
 use crossprof::metrics::categories::family_of;
 use leptos::html;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, KeyboardEvent};
+use web_sys::{Element, KeyboardEvent};
 
 use super::tip::Tips;
 use crate::browser;
@@ -38,6 +37,9 @@ pub fn TableView(
     /// Columns that are left out of sight (exports have them).
     #[prop(optional)]
     hidden: &'static [&'static str],
+    /// Characters of a text in a cell; longer ones are cut in the middle.
+    #[prop(default = 64)]
+    name_chars: usize,
 ) -> impl IntoView {
     let state = State::get();
     let order = RwSignal::new(None::<Order>);
@@ -45,12 +47,11 @@ pub fn TableView(
     let active = RwSignal::new(None::<usize>);
     let scroller = NodeRef::<html::Div>::new();
     let rows = Memo::new(move |_| table.with(|table| select(table, &filter.get(), order.get())));
-    let columns = Memo::new(move |_| table.with(|table| table.columns.clone()));
-    let shown = Memo::new(move |_| table.with(|table| visible(table, hidden)));
+    let look = Memo::new(move |_| table.with(|table| Look::of(table, hidden, name_chars)));
     let total = move || table.with(|table| table.rows.len());
     let selected = move || Table {
         name: table.with_untracked(|table| table.name),
-        columns: columns.get_untracked(),
+        columns: table.with_untracked(|table| table.columns.clone()),
         rows: rows.get_untracked(),
     };
     let counted = move || {
@@ -79,9 +80,7 @@ pub fn TableView(
         active.set(Some(next));
         let Some(element) = scroller.get_untracked() else { return };
         reveal(&element, next);
-        let texts = rows.with_untracked(|rows| {
-            rows.get(next).map(|row| row_text(row, &columns.get_untracked(), &shown.get_untracked()))
-        });
+        let texts = rows.with_untracked(|rows| rows.get(next).map(|row| row_text(row, &look.get_untracked())));
         tips.show_at(&element, texts.unwrap_or_default());
     };
     let part = Memo::new(move |_| window(rows.with(Vec::len), ROW_PX, scroll.get(), VIEW_PX));
@@ -102,17 +101,16 @@ pub fn TableView(
                 on:scroll=on_scroll on:keydown=on_key on:blur=move |_| { tips.hide(); active.set(None); }>
                 <table aria-rowcount=move || rows.with(Vec::len) + 1>
                     <thead>
-                        <tr>{move || shown.get().into_iter().map(|index| heading(columns.get()[index], index, path, order)).collect_view()}</tr>
+                        <tr>{move || look.get().columns.into_iter().map(|(index, column, _)| heading(column, index, path, order)).collect_view()}</tr>
                     </thead>
                     <tbody>
                         <tr class="pad" aria-hidden="true" style:height=move || format!("{}px", part.get().above_px)></tr>
                         {move || {
                             let part = part.get();
-                            let (columns, shown) = (columns.get(), shown.get());
                             rows.with(|rows| {
                                 let drawn = rows.get(part.first..part.end).unwrap_or_default();
                                 drawn.iter().enumerate().map(|(offset, row)| {
-                                    row_view(row, part.first + offset, &columns, &shown, active)
+                                    row_view(row, part.first + offset, &look.get(), active)
                                 }).collect_view()
                             })
                         }}
@@ -140,10 +138,12 @@ fn visible(table: &Table, hidden: &[&str]) -> Vec<usize> {
 
 fn heading(column: Column, index: usize, path: &'static str, order: RwSignal<Option<Order>>) -> impl IntoView {
     let tips = Tips::get();
-    let field = format!("{path}{}", column.key);
+    // A device's gaps are a section of their own.
+    let fields = [format!("{path}{}", column.key), format!("{path}gaps.{}", column.key)];
+    let field = fields.into_iter().find(|field| crate::glossary::definition(field).is_some()).unwrap_or_default();
     let about = match crate::glossary::definition(&field) {
         Some(text) => format!("{text}\n{field}"),
-        None => field,
+        None => column.title.to_owned(),
     };
     let on_focus = about.clone();
     let current = move || order.get().filter(|order| order.column == index);
@@ -171,44 +171,70 @@ fn heading(column: Column, index: usize, path: &'static str, order: RwSignal<Opt
     }
 }
 
-fn row_view(
-    row: &[Cell],
-    index: usize,
-    columns: &[Column],
-    shown: &[usize],
-    active: RwSignal<Option<usize>>,
-) -> impl IntoView + use<> {
-    let cells =
-        shown.iter().filter_map(|column| Some(cell_view(row.get(*column)?, *columns.get(*column)?))).collect_view();
-    view! { <tr aria-rowindex=index + 2 class:active=move || active.get() == Some(index)>{cells}</tr> }
+/// How rows are drawn.
+#[derive(Clone, PartialEq)]
+struct Look {
+    /// Each column in sight, with its index and the largest of its numbers.
+    columns: Vec<(usize, Column, f64)>,
+    name_chars: usize,
 }
 
-fn cell_view(value: &Cell, column: Column) -> impl IntoView + use<> {
+impl Look {
+    fn of(table: &Table, hidden: &[&str], name_chars: usize) -> Look {
+        let largest = |index: usize| {
+            let numbers = table.rows.iter().filter_map(|row| match row.get(index) {
+                Some(Cell::Float(value)) => Some(*value),
+                _ => None,
+            });
+            numbers.fold(0.0, f64::max)
+        };
+        let columns = visible(table, hidden).into_iter();
+        let columns = columns.filter_map(|index| Some((index, *table.columns.get(index)?, largest(index)))).collect();
+        Look { columns, name_chars }
+    }
+}
+
+fn row_view(row: &[Cell], index: usize, look: &Look, active: RwSignal<Option<usize>>) -> AnyView {
+    let cell = |(at, column, largest): &(usize, Column, f64)| {
+        Some(cell_view(row.get(*at)?, *column, *largest, look.name_chars))
+    };
+    let cells = look.columns.iter().filter_map(cell).collect_view();
+    view! { <tr aria-rowindex=index + 2 class:active=move || active.get() == Some(index)>{cells}</tr> }.into_any()
+}
+
+fn cell_view(value: &Cell, column: Column, largest: f64, name_chars: usize) -> AnyView {
     let tips = Tips::get();
     let unit = column.unit;
-    let short = cell::short(value, unit);
-    let whole = cell::whole(value, unit);
-    let share = match (value, unit) {
-        (Cell::Float(share), Unit::Percent) => Some(format!("{:.2}%", share.clamp(0.0, 100.0))),
+    let short = cell::short(value, unit, name_chars);
+    let whole = cell::whole(value, unit, name_chars);
+    // The longest bar fills its cell: what is compared is the rows.
+    let bar = match (value, unit) {
+        (Cell::Float(share), Unit::Percent) if largest > 0.0 => {
+            let width = format!("{:.2}%", (100.0 * share / largest).clamp(0.0, 100.0));
+            Some(view! { <i class="share" style:width=width></i> })
+        }
         _ => None,
     };
-    let bar = share.map(|width| view! { <i class="share" style:width=width></i> });
     let swatch = match value {
         Cell::Text(category) if column.key == "category" => {
             Some(view! { <i class=format!("swatch {}", family_of(category).label())></i> })
         }
         _ => None,
     };
-    let show = move |event: Event| {
+    let show = move |event: web_sys::MouseEvent| {
         if let Some(whole) = &whole {
             tips.show(&event, whole.clone());
         }
     };
-    let on_enter = move |event: web_sys::MouseEvent| show(event.unchecked_into());
     let text = if unit == Unit::Text { view! { <bdi>{short}</bdi> }.into_any() } else { short.into_any() };
     view! {
-        <td class:number=cell::is_number(unit) on:mouseenter=on_enter on:mouseleave=move |_| tips.hide()>{bar}{swatch}{text}</td>
+        <td class:number=cell::is_number(unit) on:mouseenter=show on:mouseleave=move |_| tips.hide()>
+            {bar}
+            {swatch}
+            {text}
+        </td>
     }
+    .into_any()
 }
 
 /// The row that a key leads to.
@@ -238,11 +264,12 @@ fn reveal(scroller: &Element, row: usize) {
 }
 
 /// A row as a person reads it aloud: heading and value, line by line.
-fn row_text(row: &[Cell], columns: &[Column], shown: &[usize]) -> String {
-    let line = |index: &usize| {
-        let (value, column) = (row.get(*index)?, columns.get(*index)?);
-        let text = cell::whole(value, column.unit).unwrap_or_else(|| cell::short(value, column.unit));
+fn row_text(row: &[Cell], look: &Look) -> String {
+    let line = |(index, column, _): &(usize, Column, f64)| {
+        let value = row.get(*index)?;
+        let short = cell::short(value, column.unit, cell::WHOLE_CHARS);
+        let text = cell::whole(value, column.unit, cell::WHOLE_CHARS).unwrap_or(short);
         Some(format!("{}: {text}", column.title))
     };
-    shown.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+    look.columns.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }

@@ -39,7 +39,7 @@ pub fn Export(
         }
     }).collect_view();
     view! {
-        <div class="export">
+        <div class="export-grid">
             <section class="panel">
                 <h2>"Unified profile"</h2>
                 <p>"Every number of this run with its unit in its name: the same document that the command line writes."</p>

@@ -19,12 +19,12 @@ pub fn Kernels(
     let filter = filter_of(State::get());
     view! {
         <section class="panel">
-            <h2><Term field="kernels.kernels_by_category" text="Kernel time by category" /></h2>
+            <h2><Term field="kernels.kernels_by_category.*.time_us" text="Kernel time by category" /></h2>
             {move || view! { <CategoryBars report=report.get() /> }}
         </section>
         <TableView table=table_of(&run, TableName::Kernels) title="Top kernels" path="kernels.top_kernels[]." filter=filter
             empty=reason(&run, "kernels", "No device op was read.") />
-        <TableView table=table_of(&run, TableName::Categories) title="Categories" path="kernels.kernels_by_category." filter=filter
+        <TableView table=table_of(&run, TableName::Categories) title="Categories" path="kernels.kernels_by_category.*." filter=filter
             empty=reason(&run, "kernels", "No device op was read.") />
     }
 }

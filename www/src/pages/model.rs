@@ -46,7 +46,7 @@ pub fn Model(
     let flags =
         FLAGS.iter().map(|flag| view! { <FlagField flag=flag settings=settings changed=changed /> }).collect_view();
     view! {
-        <div class="model">
+        <div class="model-grid">
             <form class="panel form" on:submit=|event| event.prevent_default()>
                 <h2>"Batch"</h2>
                 <div class="fields">{batch}<StepCount settings=settings changed=changed /></div>

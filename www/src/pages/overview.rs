@@ -1,6 +1,9 @@
 //! The overview: how long a step is and how steady, how busy the devices are, where the time goes.
 
 use crossprof::export::tables::TableName;
+use crossprof::format::{count, printable, shorten};
+use crossprof::report::{NotMeasured, StepTiming, UnifiedProfile};
+use crossprof::warning::Warning;
 use leptos::prelude::*;
 
 use super::{reason, table_of};
@@ -14,7 +17,10 @@ use crate::headline::headlines;
 use crate::route::{Route, View};
 use crate::state::Run;
 
-/// The page.
+/// Facts of the environment that are listed.
+const MAX_FACTS: usize = 60;
+
+/// The page. On narrow screens the columns dissolve and `first` to `last` give the order.
 #[component]
 pub fn Overview(
     /// The run.
@@ -24,100 +30,117 @@ pub fn Overview(
     let kernels = table_of(&run, TableName::Kernels);
     let filter = RwSignal::new(String::new());
     let cards = move || {
-        headlines(&report.get().profile)
-            .into_iter()
-            .map(|headline| view! { <Card headline=headline run=id /> })
-            .collect_view()
+        let cards = headlines(&report.get().profile).into_iter();
+        cards.map(|headline| view! { <Card headline=headline run=id /> }).collect_view()
     };
     view! {
         <div class="cards">{cards}</div>
         <div class="overview-grid">
-            <section class="panel wide">
-                <h2><Term field="steps[].duration_us" text="Step by step" /> <a class="more" href=Route::of(View::Steps, id).href()>"all steps"</a></h2>
-                <p class="quiet">{move || step_source(&report.get().profile.step_timing)}</p>
-                {move || view! { <StepChart report=report.get() /> }}
+            <div class="column">
+                <section class="panel first">
+                    <h2>
+                        <Term field="steps[].duration_us" text="Step by step" />
+                        <a class="more" href=Route::of(View::Steps, id).href()>"all steps"</a>
+                    </h2>
+                    <p class="quiet">{move || step_source(&report.get().profile.step_timing)}</p>
+                    {move || view! { <StepChart report=report.get() /> }}
+                </section>
+                <section class="panel third">
+                    <TableView
+                        table=kernels
+                        title="Top kernels"
+                        path="kernels.top_kernels[]."
+                        filter=filter
+                        name_chars=30
+                        hidden=&["framework_op", "min_us", "max_us"]
+                        empty=reason(&run, "kernels", "No device op was read.")
+                    />
+                </section>
+                <section class="panel fourth" id="warnings">
+                    <h2>"Warnings"</h2>
+                    {move || warnings(&report.get().profile.warnings)}
+                </section>
+            </div>
+            <div class="column">
+                <section class="panel second">
+                    <h2>
+                        <Term field="kernels.kernels_by_category.*.time_us" text="Kernel time by category" />
+                        <a class="more" href=Route::of(View::Kernels, id).href()>"kernels"</a>
+                    </h2>
+                    {move || view! { <CategoryBars report=report.get() /> }}
+                </section>
+                <section class="panel second">
+                    <h2>
+                        <Term field="multi_device.device_stats[].utilization_percent" text="Devices, busy share" />
+                        <a class="more" href=Route::of(View::Devices, id).href()>"devices"</a>
+                    </h2>
+                    {move || view! { <DeviceBars report=report.get() most=10 /> }}
+                </section>
+                <section class="panel last">
+                    <h2>"Run environment"</h2>
+                    {move || environment(&report.get().profile)}
+                </section>
+            </div>
+            <section class="panel full">
+                <h2>"Not measured, and why"</h2>
+                {move || missing(&report.get().profile.not_measured)}
             </section>
-            <section class="panel">
-                <h2><Term field="kernels.kernels_by_category" text="Kernel time by category" /> <a class="more" href=Route::of(View::Kernels, id).href()>"kernels"</a></h2>
-                {move || view! { <CategoryBars report=report.get() /> }}
-            </section>
-            <section class="panel wide">
-                <TableView table=kernels title="Top kernels" path="kernels.top_kernels[]." filter=filter hidden=&["framework_op", "min_us", "max_us"]
-                    empty=reason(&run, "kernels", "No device op was read.") />
-            </section>
-            <section class="panel">
-                <h2><Term field="multi_device.device_stats[].utilization_percent" text="Devices, busy share" /> <a class="more" href=Route::of(View::Devices, id).href()>"devices"</a></h2>
-                {move || view! { <DeviceBars report=report.get() most=10 /> }}
-            </section>
-            <Notes run=run />
         </div>
     }
 }
 
 /// Where the steps came from, as a sentence.
-fn step_source(timing: &crossprof::report::StepTiming) -> String {
-    let marker = timing
-        .step_marker
-        .as_deref()
-        .map(|marker| crossprof::format::printable(&crossprof::format::shorten(marker, 60)));
-    let marker = marker.unwrap_or_default();
-    match timing.step_count_source.as_str() {
-        "user" => "Steps: the count that you gave.".to_owned(),
-        "step_num" => format!("Steps: annotations with a step number. {marker}"),
-        "steps_line" => format!("Steps: the profile's own Steps line. {marker}"),
-        "module_runs" => format!("Steps: runs of the dominant module. {marker}"),
-        "unknown" => "The trace does not tell its steps. Give their number on the Model page.".to_owned(),
-        other => format!("Steps: {}.", crossprof::format::printable(other)),
+fn step_source(timing: &StepTiming) -> String {
+    let marker = timing.step_marker.as_deref().map(|marker| printable(&shorten(marker, 60)));
+    match (timing.step_count_source.as_str(), marker) {
+        ("user", _) => "Steps: the count that you gave.".to_owned(),
+        ("unknown", _) => "The trace does not tell its steps. Give their number on the Model page.".to_owned(),
+        (_, Some(marker)) => format!("Steps are told by {marker}."),
+        ("step_num", None) => "Steps are told by annotations with a step number.".to_owned(),
+        ("steps_line", None) => "Steps are told by the profile's own Steps line.".to_owned(),
+        ("module_runs", None) => "Steps are told by runs of the dominant module.".to_owned(),
+        (other, None) => format!("Steps are told by {}.", printable(&shorten(other, 60))),
     }
 }
 
-/// Warnings, what was not measured, and the run's environment.
-#[component]
-fn Notes(run: Run) -> impl IntoView {
-    let report = run.report;
-    let warnings = move || {
-        let list = report.get().profile.warnings.clone();
-        if list.is_empty() {
-            view! { <p class="quiet">"None: the profile was read whole."</p> }.into_any()
-        } else {
-            list.into_iter().map(|warning| view! { <WarningRow warning=warning /> }).collect_view().into_any()
-        }
-    };
-    let missing = move || {
-        let list = report.get().profile.not_measured.clone();
-        if list.is_empty() {
-            view! { <p class="quiet">"Everything was."</p> }.into_any()
-        } else {
-            view! { <Missing list=list /> }.into_any()
-        }
-    };
-    view! {
-        <section class="panel wide" id="warnings"><h2>"Warnings"</h2>{warnings}</section>
-        <section class="panel"><h2>"Run environment"</h2>{move || environment(&report.get().profile)}</section>
-        <section class="panel full"><h2>"Not measured, and why"</h2>{missing}</section>
+fn warnings(list: &[Warning]) -> AnyView {
+    if list.is_empty() {
+        return view! { <p class="quiet">"None: the profile was read whole."</p> }.into_any();
     }
+    list.iter().map(|warning| view! { <WarningRow warning=warning.clone() /> }).collect_view().into_any()
 }
 
-fn environment(profile: &crossprof::report::UnifiedProfile) -> impl IntoView + use<> {
+fn missing(list: &[NotMeasured]) -> AnyView {
+    if list.is_empty() {
+        return view! { <p class="quiet">"Everything was measured."</p> }.into_any();
+    }
+    view! { <Missing list=list.to_vec() /> }.into_any()
+}
+
+fn environment(profile: &UnifiedProfile) -> AnyView {
     let metadata = &profile.metadata;
-    let count = |value: Option<u64>| value.map(crossprof::format::count);
     let known = [
         ("Captured", metadata.timestamp.clone()),
         ("Platform", Some(metadata.platform.clone())),
         ("Device type", Some(metadata.device_type.clone())),
         ("Framework", Some(metadata.framework.clone())),
-        ("Devices used", Some(crossprof::format::count(metadata.num_devices))),
-        ("Devices visible", count(metadata.num_devices_visible)),
-        ("Hosts", count(metadata.num_hosts)),
-        ("Events", count(metadata.num_events)),
+        ("Devices used", Some(count(metadata.num_devices))),
+        ("Devices visible", metadata.num_devices_visible.map(count)),
+        ("Hosts", metadata.num_hosts.map(count)),
     ];
-    let files = profile.provenance.iter().map(|file| ("File".to_owned(), file.path.clone()));
-    let given = metadata.environment.iter().map(|(key, value)| (key.clone(), value.clone()));
     let known = known.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    let rows: Vec<(String, String)> = known.chain(given).chain(files).take(60).collect();
-    let rows = rows
-        .into_iter()
-        .map(|(key, value)| view! { <dt><Name text=key width=28 /></dt><dd><Name text=value width=44 /></dd> })
-        .collect_view();
-    view! { <dl class="environment">{rows}</dl> }
+    let given = metadata.environment.iter().map(|(key, value)| (key.clone(), value.clone()));
+    let files = profile.provenance.iter().map(|file| ("File".to_owned(), file.path.clone()));
+    let row = |(key, value): (String, String)| {
+        view! {
+            <dt>
+                <Name text=key width=24 />
+            </dt>
+            <dd>
+                <Name text=value width=36 />
+            </dd>
+        }
+    };
+    let rows = known.chain(given).chain(files).take(MAX_FACTS).map(row).collect_view();
+    view! { <dl class="environment">{rows}</dl> }.into_any()
 }

@@ -10,11 +10,12 @@ use crate::state::State;
 
 const SNIPPET: &str = "\
 import jax
+from jax import profiler
 
-with jax.profiler.trace(\"/tmp/profile\"):
+with profiler.trace(\"/tmp/profile\"):
     for step in range(10):
-        with jax.profiler.StepTraceAnnotation(\"train\", step_num=step):
-            state, loss = train_step(state, batch)
+        with profiler.StepTraceAnnotation(\"train\", step_num=step):
+            state = train_step(state, batch)
     jax.block_until_ready(state)
 ";
 

@@ -55,7 +55,7 @@ pub fn Steps(
             <h2><Term field="steps[].duration_us" text="Step by step" /></h2>
             {move || view! { <StepChart report=report.get() /> }}
         </section>
-        <TableView table=table title="Steps" path="steps[]." filter=filter_of(State::get())
+        <TableView table=table title="Steps" path="steps[]." hidden=&["counted"] filter=filter_of(State::get())
             empty=reason(&run, "steps", "This profile lists no single steps.") />
     }
 }

@@ -1,5 +1,7 @@
 //! Round values for an axis that starts at zero.
 
+use crossprof::format;
+
 /// An axis from zero to a round value that covers the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -22,9 +24,29 @@ pub fn axis(largest: f64, wanted: u32) -> Axis {
     Axis { max: f64::from(count) * width, ticks }
 }
 
+/// The label of a tick on an axis of times: round values need no digits behind the point.
+pub fn label(us: f64) -> String {
+    if us == 0.0 {
+        return "0".to_owned();
+    }
+    let text = format::time_us(us);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::axis;
+    use super::{axis, label};
+
+    #[test]
+    fn labels_are_short() {
+        let labels = [0.0, 20_000.0, 2_500_000.0, 100.0].map(label);
+        assert_eq!(labels, ["0", "20 ms", "2.5 s", "100 µs"]);
+    }
 
     #[test]
     fn ticks_are_round_and_cover_the_data() {

@@ -3,16 +3,14 @@
 use crossprof::export::tables::{Cell, Column, Unit};
 use crossprof::format;
 
-/// Characters of a text in a cell; longer ones are cut in the middle.
-const NAME_CHARS: usize = 64;
 /// Characters of a text anywhere in the page: a name may be a megabyte long.
 pub const WHOLE_CHARS: usize = 4000;
 
-/// What stands in the cell.
-pub fn short(cell: &Cell, unit: Unit) -> String {
+/// What stands in the cell; a text of more than so many characters is cut in the middle.
+pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
     match (cell, unit) {
         (Cell::Absent, _) => format::DASH.to_owned(),
-        (Cell::Text(text), _) => format::shorten(&format::printable(bounded(text)), NAME_CHARS),
+        (Cell::Text(text), _) => format::shorten(&format::printable(bounded(text)), name_chars),
         (Cell::Flag(yes), _) => if *yes { "yes" } else { "" }.to_owned(),
         (Cell::Int(value), Unit::Bytes) => format::bytes(*value),
         (Cell::Int(value), _) => format::count(*value),
@@ -24,7 +22,7 @@ pub fn short(cell: &Cell, unit: Unit) -> String {
 }
 
 /// Every digit or letter, where the cell shows less; nothing where it shows all.
-pub fn whole(cell: &Cell, unit: Unit) -> Option<String> {
+pub fn whole(cell: &Cell, unit: Unit, name_chars: usize) -> Option<String> {
     let text = match (cell, unit) {
         (Cell::Absent, _) => "not measured".to_owned(),
         (Cell::Text(text), _) => format::shorten(&format::printable(text), WHOLE_CHARS),
@@ -36,7 +34,7 @@ pub fn whole(cell: &Cell, unit: Unit) -> Option<String> {
         (Cell::Float(value), Unit::GigabytesPerSecond) => format!("{} GB/s", format::full(*value)),
         (Cell::Float(value), _) => format::full(*value),
     };
-    (text != short(cell, unit)).then_some(text)
+    (text != short(cell, unit, name_chars)).then_some(text)
 }
 
 /// The value as a spreadsheet wants it: no groups, no unit; empty where not measured.
@@ -84,18 +82,18 @@ mod tests {
     #[test]
     fn numbers_are_short_in_cells_and_whole_on_hover() {
         let cell = Cell::Float(33_123.456);
-        assert_eq!(short(&cell, Unit::TimeUs), "33.1 ms");
-        assert_eq!(whole(&cell, Unit::TimeUs).unwrap(), "33\u{202f}123.456 µs");
+        assert_eq!(short(&cell, Unit::TimeUs, 64), "33.1 ms");
+        assert_eq!(whole(&cell, Unit::TimeUs, 64).unwrap(), "33\u{202f}123.456 µs");
         assert_eq!(raw(&cell), "33123.456");
-        assert_eq!(short(&Cell::Absent, Unit::Count), "–");
+        assert_eq!(short(&Cell::Absent, Unit::Count, 64), "–");
         assert_eq!(raw(&Cell::Absent), "");
     }
 
     #[test]
     fn a_huge_name_stays_small_in_the_page() {
         let cell = Cell::Text("é".repeat(1 << 20));
-        assert_eq!(short(&cell, Unit::Text).chars().count(), NAME_CHARS);
-        assert_eq!(whole(&cell, Unit::Text).unwrap().chars().count(), WHOLE_CHARS);
+        assert_eq!(short(&cell, Unit::Text, 64).chars().count(), 64);
+        assert_eq!(whole(&cell, Unit::Text, 64).unwrap().chars().count(), WHOLE_CHARS);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub fn select(table: &Table, filter: &str, order: Option<Order>) -> Vec<Vec<Cell
             .map(|(cell, column)| match cell {
                 Cell::Text(text) => text.clone(),
                 Cell::Flag(true) => column.title.to_owned(),
-                other => cell::short(other, column.unit),
+                other => cell::short(other, column.unit, cell::WHOLE_CHARS),
             })
             .collect()
     };
