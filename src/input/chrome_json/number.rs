@@ -52,43 +52,49 @@ pub(super) fn time(text: &[u8]) -> Result<Time, Fault> {
 /// The usual form: at most 18 digits, perhaps a fraction, no sign and no exponent.
 #[inline]
 fn plain_time(text: &[u8]) -> Option<Time> {
-    let mut bytes = text.iter();
-    let (mut us, mut digits) = (0i64, 0);
-    let mut fraction = false;
-    for &byte in bytes.by_ref() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            fraction = byte == b'.';
-            if !fraction {
-                return None;
-            }
-            break;
-        }
-        us = us.wrapping_mul(10).wrapping_add(i64::from(digit));
-        digits += 1;
-    }
-    if digits == 0 || digits > 18 {
+    let whole = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at_checked(whole)?;
+    let us = short_count(digits)?;
+    let Some((point, fraction)) = rest.split_first() else { return Some(Time { us, ps: 0 }) };
+    if *point != b'.' {
         return None;
     }
-    if !fraction {
-        return Some(Time { us, ps: 0 });
-    }
-    let (mut ps, mut unit, mut up) = (0, PS_PER_US, false);
-    for &byte in bytes {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
+    // Eight decimals are turned into a number at once; those after the seventh only have to be digits.
+    let (ps, up) = match fraction.split_first_chunk::<8>() {
+        Some((first, rest)) => {
+            let value = eight_digits(*first).filter(|_| rest.iter().all(u8::is_ascii_digit))?;
+            (value / 100, value % 100 >= 50)
         }
-        if unit > 1 {
-            ps = ps * 10 + i64::from(digit);
-            unit /= 10;
-        } else if unit == 1 {
-            up = digit >= 5;
-            unit = 0;
-        }
-    }
-    ps = ps * unit.max(1) + i64::from(up);
+        None => few_decimals(fraction)?,
+    };
+    let ps = ps + i64::from(up);
     Some(if ps < PS_PER_US { Time { us, ps } } else { Time { us: us + 1, ps: 0 } })
+}
+
+/// The picoseconds of at most seven decimals, and whether the seventh rounds up.
+#[inline]
+fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
+    let mut padded = [b'0'; 8];
+    padded.get_mut(..fraction.len())?.copy_from_slice(fraction);
+    let value = eight_digits(padded)?;
+    Some((value / 100, value % 100 >= 50))
+}
+
+/// The number that eight decimal digits write, by adding neighbours in one word: digits to pairs, pairs to fours, fours
+/// to the whole.
+#[inline]
+fn eight_digits(digits: [u8; 8]) -> Option<i64> {
+    let word = u64::from_le_bytes(digits);
+    // A byte is a digit if its high half is 3, and stays 3 after adding 6.
+    let high = 0xf0f0_f0f0_f0f0_f0f0;
+    let threes = 0x3030_3030_3030_3030;
+    if word & high != threes || word.wrapping_add(0x0606_0606_0606_0606) & high != threes {
+        return None;
+    }
+    let ones = word & 0x0f0f_0f0f_0f0f_0f0f;
+    let pairs = (ones * 10 + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((((fours & 0xffff) * 10_000 + (fours >> 32)) as u32).into())
 }
 
 /// Any decimal number: sign, fraction, exponent, any number of digits.
@@ -148,7 +154,27 @@ fn exponent_value(text: &[u8]) -> Option<i64> {
 
 /// A whole number used as an id: decimal or `0x` hexadecimal. Unsigned 64-bit ids keep their bits (as XPlane stats
 /// do), so all of them are told apart; longer ones are no ids.
+#[inline]
 pub(super) fn id(text: &[u8]) -> Option<i64> {
+    match short_count(text) {
+        Some(id) => Some(id),
+        None => any_id(text),
+    }
+}
+
+/// The usual form of a whole number: 1 to 18 digits, which cannot overflow.
+#[inline]
+fn short_count(text: &[u8]) -> Option<i64> {
+    if text.is_empty() || text.len() > 18 {
+        return None;
+    }
+    text.iter().try_fold(0i64, |value, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit <= 9).then(|| value.wrapping_mul(10).wrapping_add(i64::from(digit)))
+    })
+}
+
+fn any_id(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text.split_first()? {
         (b'-', rest) => (true, rest),
         _ => (false, text),
@@ -170,8 +196,8 @@ pub(super) fn id(text: &[u8]) -> Option<i64> {
 
 /// A count of bytes or operations: a whole number, or a real one (`1.5e9`) rounded; `None` where it is neither or negative.
 pub(super) fn count(text: &[u8]) -> Option<i64> {
-    if !text.is_empty() && text.len() <= 18 && text.iter().all(u8::is_ascii_digit) {
-        return Some(text.iter().fold(0, |value, byte| value * 10 + i64::from(byte - b'0')));
+    if let Some(count) = short_count(text) {
+        return Some(count);
     }
     let value = std::str::from_utf8(text).ok()?;
     if let Ok(value) = value.parse::<i64>() {
@@ -183,6 +209,8 @@ pub(super) fn count(text: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn ps(text: &str) -> Result<i128, Fault> {
@@ -213,15 +241,85 @@ mod tests {
             ("0e999999999999999999999", 0),
             ("00000000000000000000000012.5", 12_500_000),
             ("1.", 1_000_000),
+            ("0.1234567", 123_457),
+            ("0.12345649", 123_456),
+            ("7.12345678901234567", 7_123_457),
+            ("999999999999999999.9999995", 1_000_000_000_000_000_000_000_000),
         ];
         for (text, expected) in cases {
             assert_eq!(ps(text), Ok(expected), "{text}");
         }
     }
 
+    /// The picoseconds of a number of microseconds by long arithmetic: `digits * 10^(exponent + 6)`, half rounded up.
+    fn by_long_arithmetic(digits: i128, exponent: i32) -> i128 {
+        let shift = exponent + 6;
+        if shift >= 0 {
+            return digits * 10i128.pow(shift.unsigned_abs());
+        }
+        let unit = 10i128.pow(shift.unsigned_abs().min(38));
+        (digits + unit / 2) / unit
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn any_way_to_write_a_number_gives_the_nearest_picosecond(
+            digits in 0i128..1_000_000_000_000_000_000,
+            point in 0usize..30,
+            exponent in -30i32..1,
+            zeros in 0usize..4,
+            negative in any::<bool>(),
+        ) {
+            // `digits` with the last `point` of them behind the point, then `e<exponent>`.
+            let mut mantissa = format!("{}{digits:0>width$}", "0".repeat(zeros), width = point + 1);
+            mantissa.insert(mantissa.len() - point, '.');
+            let expected = by_long_arithmetic(digits, exponent - point as i32);
+            let sign = if negative { "-" } else { "" };
+            let expected = if negative { -expected } else { expected };
+            for text in [format!("{sign}{mantissa}e{exponent}"), format!("{sign}{mantissa}0E{exponent:+03}")] {
+                prop_assert_eq!(ps(&text), Ok(expected), "{}", text);
+            }
+            let plain = by_long_arithmetic(digits, -(point as i32));
+            let plain = if negative { -plain } else { plain };
+            prop_assert_eq!(ps(&format!("{sign}{mantissa}")), Ok(plain), "{}{}", sign, mantissa);
+        }
+
+        #[test]
+        fn what_the_writer_prints_comes_back(picoseconds in 0i64..4_294_000_000_000_000) {
+            // Below 2^32 microseconds (71 minutes) a double is at most a quarter of a picosecond off; above it, half of one.
+            let printed = format!("{:.16e}", picoseconds as f64 / 1e6);
+            prop_assert_eq!(ps(&printed), Ok(i128::from(picoseconds)), "{}", printed);
+            let shortest = format!("{}", picoseconds as f64 / 1e6);
+            prop_assert_eq!(ps(&shortest), Ok(i128::from(picoseconds)), "{}", shortest);
+        }
+
+        #[test]
+        fn any_text_is_a_time_or_none(text in "[-+0-9.eENa ]{0,40}") {
+            let _ = (time(text.as_bytes()), id(text.as_bytes()), count(text.as_bytes()));
+        }
+    }
+
     #[test]
     fn what_is_no_time_is_told_apart() {
-        for text in ["NaN", "Infinity", "-Infinity", "null", "", ".", "-", "1e", "1.2.3", "0x10", "1 2", "true"] {
+        for text in [
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "null",
+            "",
+            ".",
+            "-",
+            "1e",
+            "1.2.3",
+            "1.23456789x",
+            "1.2345678:",
+            "1.234/",
+            "0x10",
+            "1 2",
+            "true",
+        ] {
             assert_eq!(ps(text), Err(Fault::NotANumber), "{text}");
         }
         for text in ["1e400", "99999999999999999999", "-1e30", "1e99999999999999999999"] {

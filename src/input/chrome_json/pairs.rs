@@ -54,6 +54,12 @@ impl Pairs {
         open
     }
 
+    /// Number of tracks for which something is held.
+    #[cfg(test)]
+    pub fn open_tracks(&self) -> usize {
+        self.open.len()
+    }
+
     /// Counts the begins that never ended.
     pub fn count_open(&self, losses: &mut Losses) {
         let mut offsets: Vec<u64> = self.open.values().flatten().map(|open| open.offset).collect();

@@ -2,6 +2,7 @@
 
 mod damage;
 mod kineto;
+mod repeats;
 mod samples;
 mod totals;
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{decode, decode_in, describe, events, warnings};
+use super::{ChromeJsonDecoder, decode, decode_in, describe, events, warnings};
 use crate::error::Error;
 use crate::warning::Severity;
 
@@ -205,6 +205,53 @@ fn one_absurd_time_does_not_stretch_the_capture() {
         assert_eq!(events(&trace), [FUSION, FUSION]);
         assert_eq!(warnings(&trace), [("time_far_off", Some(1))]);
     }
+}
+
+#[test]
+fn a_broken_last_event_is_one_loss_and_no_cut() {
+    let trace = decode(format!(r#"{HEAD}{OP},{{"ph":"X" "ts":1}}]}}"#)).unwrap();
+    assert_eq!((events(&trace), warnings(&trace)), (vec![FUSION], vec![("event_unreadable", Some(1))]));
+    let cut = decode(format!(r#"{HEAD}{OP},{{"ph":"X" "ts":1}},{{"na"#)).unwrap();
+    assert_eq!(
+        (events(&cut), warnings(&cut)),
+        (vec![FUSION], vec![("json_cut_off", None), ("event_unreadable", Some(1))])
+    );
+}
+
+#[test]
+fn text_that_is_not_needed_is_not_held() {
+    let mut decoder = ChromeJsonDecoder::new("test.json");
+    let push = |decoder: &mut ChromeJsonDecoder, piece: &str| {
+        for _ in 0..1000 {
+            decoder.push(piece.as_bytes()).unwrap();
+        }
+        assert!(decoder.tail.capacity() <= 4 * piece.len(), "{} bytes held", decoder.tail.capacity());
+    };
+    let spaces = " \n".repeat(5_000);
+    push(&mut decoder, &spaces);
+    decoder.push(b"{\"other\":[\"").unwrap();
+    push(&mut decoder, &"x".repeat(10_000));
+    decoder.push(b"\"],\"traceEvents\":[").unwrap();
+    push(&mut decoder, &spaces);
+    push(&mut decoder, &format!("{OP},").repeat(100));
+    decoder.push(b"!").unwrap();
+    push(&mut decoder, &"\"{,[:".repeat(2_000));
+    assert_eq!(decoder.finish().unwrap().events.len(), 100_000);
+}
+
+#[test]
+fn ids_that_occur_once_do_not_stay() {
+    let pair = |id: u32| {
+        format!(
+            r#"{{"ph":"b","cat":"c","id":{id},"ts":{id},"name":"a"}},{{"ph":"e","cat":"c","id":{id},"ts":{id}.5}},"#
+        )
+    };
+    let mut decoder = ChromeJsonDecoder::new("test.json");
+    decoder.push(HEAD.as_bytes()).unwrap();
+    (0..10_000).for_each(|id| decoder.push(pair(id).as_bytes()).unwrap());
+    // The end of the last pair may still wait in the tail.
+    assert!(decoder.events() > 9_000 && decoder.scanner.store.pairs.open_tracks() <= 1);
+    assert_eq!(decoder.finish().unwrap().events.len(), 10_000);
 }
 
 #[test]

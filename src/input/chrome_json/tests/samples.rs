@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use super::{decode_in, describe};
-use crate::trace::{EventId, LineKind, PlaneKind, Trace};
+use crate::trace::{Event, EventId, LineKind, PlaneKind, Trace};
 
 /// The unpacked text of a sample, or `None` with a notice.
 fn sample(name: &str) -> Option<Vec<u8>> {
@@ -73,6 +73,7 @@ fn gpu_traces_have_their_known_counts() {
         ("gtx1080ti-2gpu/cyclops.trace.json.gz", 41),
         ("pascal-tf-laptop/LAPTOP.trace.json.gz", 846),
         ("tpu-qwen3-runs/run-a.trace.json.gz", 12_599),
+        ("tpu-qwen3-runs/run-b.trace.json.gz", 11_203),
     ] {
         let Some(trace) = trace(name) else { continue };
         assert_eq!((trace.complete_events, trace.events.len()), (complete, complete as usize), "{name}");
@@ -91,8 +92,7 @@ fn kineto_traces_have_their_known_counts() {
     ] {
         let Some(trace) = trace(name) else { continue };
         assert_eq!(trace.complete_events, complete, "{name}");
-        let gpu =
-            |event: &crate::trace::Event| crate::trace::classify::is_gpu_cat(trace.text(trace.args_of(event).cat));
+        let gpu = |event: &Event| crate::trace::classify::is_gpu_cat(trace.text(trace.args_of(event).cat));
         let found: Vec<_> =
             (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)).filter(gpu).collect();
         assert_eq!(found.len(), on_device, "{name}");
@@ -141,4 +141,29 @@ fn damaged_and_odd_files_give_what_they_hold() {
         });
         assert_eq!(found, expected.map(|(events, codes)| (events, codes.to_vec())), "{name}");
     }
+}
+
+#[test]
+fn two_runs_of_a_serving_job_differ_as_known() {
+    // Events on the op lines; all-to-all operations; runs of the step's module.
+    for (name, ops, all_to_all) in
+        [("tpu-qwen3-runs/run-a.trace.json.gz", 9_364, 256), ("tpu-qwen3-runs/run-b.trace.json.gz", 7_828, 0)]
+    {
+        let Some(trace) = trace(name) else { continue };
+        let count = |wanted: &dyn Fn(&Event) -> bool| {
+            (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)).filter(|e| wanted(e)).count()
+        };
+        let kind = |event: &Event| trace.lines.get(event.line.index()).map(|line| line.kind);
+        assert_eq!(count(&|event| kind(event) == Some(LineKind::DeviceOps)), ops, "{name}");
+        assert_eq!(count(&|event| trace.text(event.name).contains("all-to-all")), all_to_all, "{name}");
+        assert_eq!(count(&|event| trace.text(event.name).starts_with("jit_step_fun")), 2, "{name}");
+    }
+}
+
+#[test]
+fn another_tools_file_is_refused_by_what_it_is() {
+    let Some(text) = sample("broken/incomplete.json") else { return };
+    let error = decode_in(&text, 7).unwrap_err().to_string();
+    assert!(error.contains("without \"traceEvents\" (it has \"$schema\", \"shared\", \"profiles\")"), "{error}");
+    assert!(error.contains("Drop a trace.json") && error.ends_with('.'), "{error}");
 }
