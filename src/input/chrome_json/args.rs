@@ -119,10 +119,22 @@ pub(super) fn parse(buf: &[u8], pos: usize, fields: &mut Vec<Field>) -> Scan<usi
     }
 }
 
+/// The bytes of which numbers are made.
+static NUMBER_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"0123456789.-+eE";
+    let mut index = 0;
+    while index < bytes.len() {
+        table[bytes[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
 /// True for bytes of which numbers are made.
 #[inline]
 pub(super) fn is_number_byte(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E')
+    NUMBER_BYTES[byte as usize]
 }
 
 fn is_number(text: &[u8]) -> bool {

@@ -2,6 +2,7 @@
 //! to be cut off or malformed has left no trace.
 
 use super::args::{self, Field, Ids};
+use super::bytes::equal;
 use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
 use super::memo::Memo;
 
@@ -24,20 +25,29 @@ pub(super) struct RawEvent {
     pub args: Span,
     /// The remembered event whose name and arguments this one repeats, and the ids that differ.
     pub repeats: Option<(usize, Ids)>,
-    /// True where the object has no key at all.
-    pub is_empty: bool,
+    /// False for `{}`.
+    pub has_keys: bool,
 }
 
 /// Reads the event at `start` (its `{`) and returns it with the position after it.
 ///
 /// `fields` receives its arguments unless they repeat those of a remembered event.
 pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<Field>) -> Scan<(RawEvent, usize)> {
-    let mut event = RawEvent { is_empty: true, ..RawEvent::default() };
     fields.clear();
-    let mut pos = start + 1;
+    let (mut event, mut pos) = usual_head(buf, start).unwrap_or_else(|| (RawEvent::default(), start + 1));
+    // After the usual head, a comma or brace comes next; else a key.
+    let mut after_value = pos > start + 1;
     loop {
+        if after_value {
+            match peek(buf, &mut pos)? {
+                b',' => pos += 1,
+                b'}' => break,
+                _ => return Err(Stop::Bad(pos)),
+            }
+        }
+        after_value = true;
         match peek(buf, &mut pos)? {
-            b'"' => event.is_empty = false,
+            b'"' => event.has_keys = true,
             b'}' => break,
             _ => return Err(Stop::Bad(pos)),
         }
@@ -69,16 +79,40 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<Fiel
             }
             pos = next;
         }
-        match peek(buf, &mut pos)? {
-            b',' => pos += 1,
-            b'}' => break,
-            _ => return Err(Stop::Bad(pos)),
-        }
     }
     if !event.args.is_given() {
         event.repeats = memo.find_without_args(event.name, event.tid, buf).map(|slot| (slot, Ids::default()));
     }
     Ok((event, pos + 1))
+}
+
+/// The keys of a complete event up to its name, as XLA writes them: always in this order, without spaces. Returns the
+/// position after the name; what looks otherwise is left to the general case, which would read the same.
+#[inline]
+fn usual_head(buf: &[u8], start: usize) -> Option<(RawEvent, usize)> {
+    let mut event = RawEvent { phase: b'X', has_keys: true, ..RawEvent::default() };
+    let mut pos = literal(buf, start, br#"{"ph":"X","pid":"#)?;
+    (event.pid, pos) = number(buf, pos)?;
+    (event.tid, pos) = number(buf, literal(buf, pos, br#","tid":"#)?)?;
+    (event.ts, pos) = number(buf, literal(buf, pos, br#","ts":"#)?)?;
+    (event.dur, pos) = number(buf, literal(buf, pos, br#","dur":"#)?)?;
+    pos = literal(buf, pos, br#","name":""#)?;
+    let (end, escaped) = string(buf, pos).ok()?;
+    event.name = Span { start: pos, end, kind: if escaped { Kind::Escaped } else { Kind::Text } };
+    Some((event, end + 1))
+}
+
+#[inline]
+fn literal(buf: &[u8], pos: usize, expected: &[u8]) -> Option<usize> {
+    let end = pos + expected.len();
+    equal(buf.get(pos..end)?, expected).then_some(end)
+}
+
+#[inline]
+fn number(buf: &[u8], start: usize) -> Option<(Span, usize)> {
+    let length = buf.get(start..)?.iter().position(|&byte| !args::is_number_byte(byte))?;
+    let end = start + length;
+    (length > 0).then_some((Span { start, end, kind: Kind::Word }, end))
 }
 
 fn args(buf: &[u8], at: usize, memo: &Memo, fields: &mut Vec<Field>, event: &mut RawEvent) -> Scan<usize> {

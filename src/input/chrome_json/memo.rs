@@ -16,6 +16,7 @@ use std::hash::BuildHasher;
 use rustc_hash::FxBuildHasher;
 
 use super::args::{Field, Ids, Key, is_number_byte};
+use super::bytes::equal;
 use super::lexer::{Kind, Span};
 use crate::trace::{ArgsId, StrId};
 
@@ -105,7 +106,7 @@ impl Memo {
     /// What the slot's event was stored as, if its category was `cat` too.
     #[inline]
     pub fn stored(&self, index: usize, cat: &[u8]) -> Option<Stored> {
-        self.slots.get(index).filter(|slot| slot.cat() == cat).map(|slot| slot.stored)
+        self.slots.get(index).filter(|slot| equal(slot.cat(), cat)).map(|slot| slot.stored)
     }
 
     /// Remembers an event in place of an older one.
@@ -148,7 +149,7 @@ impl Memo {
         let (first, name) = (place(name, tid, buf), name.bytes(buf));
         [first, first ^ 1].into_iter().find_map(|index| {
             let slot = self.slots.get(index)?;
-            (slot.used && slot.name() == name).then_some((index, slot))
+            (slot.used && equal(slot.name(), name)).then_some((index, slot))
         })
     }
 }
@@ -199,5 +200,5 @@ fn fill(key: Key, buf: &[u8], start: usize, ids: &mut Ids) -> Option<usize> {
 #[inline]
 fn same(expected: &[u8], buf: &[u8], pos: usize) -> Option<usize> {
     let end = pos + expected.len();
-    (buf.get(pos..end)? == expected).then_some(end)
+    equal(buf.get(pos..end)?, expected).then_some(end)
 }

@@ -78,7 +78,7 @@ impl Store {
             b'M' => self.metadata(event, buf),
             b'i' | b'I' | b's' | b't' | b'f' | b'C' | b'P' | b'O' | b'N' | b'D' | b'n' | b'R' | b'c' => {}
             // JAX ends its list with an empty object.
-            0 if event.is_empty => {}
+            0 if !event.has_keys => {}
             0 => self.losses.add(Loss::Unreadable, offset),
             _ => self.losses.add(Loss::UnknownPhase, offset),
         }
