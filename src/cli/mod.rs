@@ -38,7 +38,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Analyze(command) => analyze::run(&command),
         Command::Table(command) => table::run(&command),
         Command::Schema => {
-            print_result(&crossprof::export::json::schema());
+            print_result(crossprof::export::json::schema());
             READ
         }
     };
