@@ -162,6 +162,40 @@ async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source
     Ok(())
 }
 
+/// What files hold, told by their first bytes. A worker looks at them: the page stays responsive, and small without the
+/// code that unpacks. `Unknown` where that fails; loading such a file says what is wrong.
+pub async fn kinds(paths: &[String], blobs: &[web_sys::Blob]) -> Vec<Kind> {
+    let kinds = look(paths.to_vec(), blobs.iter().collect()).await.unwrap_or_default();
+    kinds.into_iter().chain(std::iter::repeat(Kind::Unknown)).take(paths.len()).collect()
+}
+
+async fn look(paths: Vec<String>, blobs: Array) -> Result<Vec<Kind>, JsValue> {
+    let worker = boot::worker().await?;
+    let (sender, answer) = oneshot::channel();
+    let sender = Rc::new(RefCell::new(Some(sender)));
+    let (failed, port) = (sender.clone(), worker.clone());
+    let on_message =
+        Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| match wire::unpack(event.data()) {
+            Some((News::Ready { .. }, _)) => {
+                let order = wire::pack(&Order::Look(paths.clone()), std::slice::from_ref(&blobs));
+                let _ = port.post_message(&order);
+            }
+            Some((News::Kinds(kinds), _)) => {
+                if let Some(sender) = sender.borrow_mut().take() {
+                    let _ = sender.send(kinds);
+                }
+            }
+            _ => {}
+        });
+    // Wakes who waits, without an answer.
+    let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| drop(failed.borrow_mut().take()));
+    worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+    worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+    let kinds = answer.await.map_err(|_| JsValue::NULL);
+    worker.terminate();
+    kinds
+}
+
 /// Starts a worker and waits for its first message: what is sent before that is lost.
 async fn employ(state: State, load: u32) -> Result<(Worker, Listener), JsValue> {
     let worker = boot::worker().await?;
@@ -194,7 +228,7 @@ async fn employ(state: State, load: u32) -> Result<(Worker, Listener), JsValue> 
 
 fn hear(state: State, load: u32, news: News) {
     match news {
-        News::Ready { .. } => {}
+        News::Ready { .. } | News::Kinds(_) => {}
         News::Read { file, bytes } => state.update_file(load, file, |row| {
             row.read_bytes = bytes;
             if row.phase == Phase::Waiting {

@@ -1,8 +1,7 @@
 //! What was dropped or picked: files, and folders walked to the end.
 
 use crossprof::input::plan::{self, Candidate, Kind};
-use crossprof::session::peek;
-use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
+use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
@@ -10,7 +9,7 @@ use web_sys::{
     FileSystemFileEntry,
 };
 
-use crate::client::Source;
+use crate::client::{self, Source};
 use crate::protocol::FileEntry;
 
 /// A file that was dropped or picked.
@@ -94,19 +93,14 @@ fn promise(mut start: impl FnMut(&Function, &Function) -> Result<(), JsValue>) -
     })
 }
 
-/// Bytes that tell what a file holds.
-const HEAD_BYTES: u64 = 64 << 10;
-
-/// Looks at a file's first bytes.
-pub async fn look_at(file: Found) -> Source {
-    let size_bytes = file.blob.size() as u64;
-    let head = match file.blob.slice_with_f64_and_f64(0.0, size_bytes.min(HEAD_BYTES) as f64) {
-        Ok(slice) => JsFuture::from(slice.array_buffer()).await.map(|bytes| Uint8Array::new(&bytes).to_vec()),
-        Err(error) => Err(error),
-    };
-    // A file that cannot be read says so when it is loaded.
-    let kind = head.map_or(Kind::Unknown, |head| peek(&file.path, &head, size_bytes <= HEAD_BYTES));
-    Source { entry: FileEntry { path: file.path, size_bytes, kind }, blob: file.blob }
+/// Tells what the files hold.
+pub async fn look_at(files: Vec<Found>) -> Vec<Source> {
+    let (paths, blobs): (Vec<String>, Vec<Blob>) = files.into_iter().map(|file| (file.path, file.blob)).unzip();
+    let kinds = client::kinds(&paths, &blobs).await;
+    let sources = paths.into_iter().zip(blobs).zip(kinds);
+    sources
+        .map(|((path, blob), kind)| Source { entry: FileEntry { path, size_bytes: blob.size() as u64, kind }, blob })
+        .collect()
 }
 
 /// What to do with the files of one drop.

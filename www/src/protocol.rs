@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!                 Order::Unpack + files                Piece (bytes transferred)
+//!        page --- Order::Look + files --> a worker of its own --- News::Kinds --> page
 //!        page ------------------------> inflate worker ------------------------> scan worker
 //!          |                                  |  ^                                 |   |
 //!          |<--- News::Read, News::Failed ----+  +--- the buffer, to fill again ---+   |
@@ -37,6 +38,8 @@ pub struct FileEntry {
 /// From the page to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
+    /// Tell what these files hold. Comes with the files themselves.
+    Look(Vec<String>),
     /// Read these files and pass what is in them on. Comes with the port to the scanner and the files themselves.
     Unpack(Vec<FileEntry>),
     /// Read what the other worker sends. Comes with the port to it.
@@ -65,6 +68,8 @@ pub enum News {
         /// Its [`BUILD_ID`].
         build: String,
     },
+    /// What the files of an [`Order::Look`] hold, in their order.
+    Kinds(Vec<Kind>),
     /// Bytes of a file that were read from disk.
     Read {
         /// Index into the load's files.

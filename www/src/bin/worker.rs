@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, MessagePort};
 use www::protocol::{BUILD_ID, News, Order};
 use www::wire;
-use www::worker::{inflate, scan::Scanner, tell};
+use www::worker::{inflate, look, scan::Scanner, tell};
 
 fn main() {
     console_error_panic_hook::set_once();
@@ -27,6 +27,9 @@ fn main() {
 
 fn obey(scope: &DedicatedWorkerGlobalScope, scanner: &Rc<RefCell<Option<Scanner>>>, order: Order, extras: &Array) {
     match order {
+        Order::Look(paths) => {
+            wasm_bindgen_futures::spawn_local(look::run(scope.clone(), paths, Array::from(&extras.get(1))));
+        }
         Order::Unpack(entries) => {
             let (port, files) = (extras.get(1).unchecked_into(), Array::from(&extras.get(2)));
             wasm_bindgen_futures::spawn_local(inflate::run(scope.clone(), entries, files, port));

@@ -14,10 +14,7 @@ use crate::{boot, browser, files};
 /// Loads whatever was dropped or picked, and shows how far it is.
 pub async fn open(state: State, found: Vec<Found>) {
     browser::go(&Route::default());
-    let mut sources = Vec::with_capacity(found.len());
-    for file in found {
-        sources.push(files::look_at(file).await);
-    }
+    let sources = files::look_at(found).await;
     let entries: Vec<FileEntry> = sources.iter().map(|source| source.entry.clone()).collect();
     let groups = files::groups(&entries);
     let pick = |indices: Vec<usize>| indices.into_iter().filter_map(|index| sources.get(index).cloned()).collect();

@@ -1,6 +1,8 @@
-//! The two workers of a load. The same program plays both roles; the first order says which.
+//! The workers: one looks at what was dropped, then each load has two. The same program plays all roles; the first
+//! order says which.
 
 pub mod inflate;
+pub mod look;
 pub mod scan;
 
 use crate::protocol::News;

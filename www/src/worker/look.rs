@@ -1,0 +1,31 @@
+//! Looks at the first bytes of files: what they hold decides which of them are one run.
+
+use crossprof::input::plan::Kind;
+use crossprof::session::peek;
+use js_sys::{Array, Uint8Array};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, DedicatedWorkerGlobalScope};
+
+use crate::protocol::News;
+use crate::worker::tell;
+
+/// Bytes that tell what a file holds.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Looks at every file and answers with their kinds.
+pub async fn run(scope: DedicatedWorkerGlobalScope, paths: Vec<String>, files: Array) {
+    let mut kinds = Vec::with_capacity(paths.len());
+    for (path, file) in paths.iter().zip(files.iter()) {
+        // A file that cannot be read says so when it is loaded.
+        kinds.push(kind(path, file.unchecked_ref()).await.unwrap_or(Kind::Unknown));
+    }
+    tell(&scope, &News::Kinds(kinds));
+}
+
+async fn kind(path: &str, file: &Blob) -> Result<Kind, JsValue> {
+    let size_bytes = file.size() as u64;
+    let head = file.slice_with_f64_and_f64(0.0, size_bytes.min(HEAD_BYTES) as f64)?;
+    let head = Uint8Array::new(&JsFuture::from(head.array_buffer()).await?).to_vec();
+    Ok(peek(path, &head, size_bytes <= HEAD_BYTES))
+}
