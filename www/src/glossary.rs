@@ -14,28 +14,37 @@ pub fn definition(field: &str) -> Option<&'static str> {
     ENTRIES.get_or_init(|| parse(DOCUMENT)).get(field).map(String::as_str)
 }
 
-/// Field paths and their texts. A bullet goes on over indented lines; one bullet may name several fields.
+/// Field paths and their texts. A bullet goes on over indented lines; one bullet may name several fields. A definition
+/// of a few words gets the first sentence of its section's introduction: it says what "the union" is of.
 fn parse(document: &str) -> BTreeMap<String, String> {
     let mut entries = BTreeMap::new();
     let mut bullet = String::new();
+    let mut introduction = String::new();
     for line in document.lines().chain([""]) {
-        let goes_on = !bullet.is_empty() && line.starts_with("  ");
-        if goes_on {
+        if !bullet.is_empty() && line.starts_with("  ") {
             bullet.push(' ');
             bullet.push_str(line.trim());
             continue;
         }
-        add(&bullet, &mut entries);
+        add(&bullet, &introduction, &mut entries);
         bullet.clear();
         if let Some(text) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")) {
             bullet.push_str(text.trim());
+        } else if line.starts_with('#') {
+            introduction.clear();
+        } else if !line.is_empty() {
+            introduction.push_str(line.trim());
+            introduction.push(' ');
         }
     }
     entries
 }
 
+/// Definitions of fewer characters do not stand for themselves.
+const FEW_CHARS: usize = 48;
+
 /// Splits "`a.b`, `a.c` text" into its fields and the text.
-fn add(bullet: &str, entries: &mut BTreeMap<String, String>) {
+fn add(bullet: &str, introduction: &str, entries: &mut BTreeMap<String, String>) {
     let mut rest = bullet;
     let mut fields = Vec::new();
     while let Some((field, tail)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
@@ -52,7 +61,12 @@ fn add(bullet: &str, entries: &mut BTreeMap<String, String>) {
     let text = plain(rest.trim_start_matches([':', '.', '-', ' ']));
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    let text = first + letters.as_str();
+    let mut text = first + letters.as_str();
+    if text.len() < FEW_CHARS
+        && let Some((sentence, _)) = introduction.split_once(". ")
+    {
+        text.push_str(&format!(" {}.", plain(sentence)));
+    }
     for field in fields {
         entries.entry(field.to_owned()).or_insert_with(|| text.clone());
     }
@@ -90,11 +104,11 @@ mod tests {
 
     #[test]
     fn bullets_become_entries() {
-        let text = "# Title\n\n- `a.b_us` (us): the **sum** of `x`,\n  over [all](#all) devices: 2 * x.\n- `c`, `d`: both.\ntext\n";
+        let text = "# Title\nSome words. More.\n\n- `a.b_us` (us): the **sum** of `x`,\n  over [all](#all) devices: 2 * x.\n- `c`, `d`: both.\ntext\n";
         let entries = parse(text);
-        assert_eq!(entries["a.b_us"], "(us): the sum of x, over all devices: 2 * x.");
-        assert_eq!(entries["c"], "Both.");
-        assert_eq!(entries["d"], "Both.");
+        assert_eq!(entries["a.b_us"], "(us): the sum of x, over all devices: 2 * x. Some words.");
+        assert_eq!(entries["c"], "Both. Some words.");
+        assert_eq!(entries["d"], "Both. Some words.");
         assert_eq!(entries.len(), 3);
     }
 

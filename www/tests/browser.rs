@@ -1,13 +1,43 @@
-//! Runs in a browser: the pieces that need a document.
+//! Runs in a browser: the pieces that need one.
 
 #![cfg(target_arch = "wasm32")]
 
+use crossprof::input::plan::Kind;
+use crossprof::metrics::Settings;
+use crossprof::warning::Warning;
+use wasm_bindgen::JsValue;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+use www::protocol::{FileDone, FileEntry, News, Order, Piece};
+use www::wire;
 
 wasm_bindgen_test_configure!(run_in_browser);
 
 #[wasm_bindgen_test]
-fn a_document_is_there() {
-    let document = web_sys::window().and_then(|window| window.document());
-    assert!(document.is_some());
+fn messages_arrive_as_they_were_sent() {
+    let entry = FileEntry { path: "a/\u{202e}b.xplane.pb".into(), size_bytes: 1 << 52, kind: Kind::XPlane };
+    let mut settings = Settings { num_steps: Some(7), ..Settings::default() };
+    settings.model.total_params = Some(8_030_261_248);
+    for order in [
+        Order::Unpack(vec![entry.clone()]),
+        Order::Scan { files: vec![entry.clone()], left_out: vec![entry] },
+        Order::Report { run: 3, settings },
+        Order::Schema,
+    ] {
+        let (back, extras) = wire::unpack::<Order>(wire::pack(&order, &[JsValue::from_str("port")])).unwrap();
+        assert_eq!(back, order);
+        assert_eq!(extras.get(1), JsValue::from_str("port"));
+    }
+    let warning = Warning::damage("json_truncated", "The file ends early.").with_offset(1 << 40).with_file("a");
+    let done = FileDone { warnings: vec![warning.clone()], kind: Some(Kind::TraceJson), ..FileDone::default() };
+    let news = News::FileDone(done);
+    assert_eq!(wire::unpack::<News>(wire::pack(&news, &[])).unwrap().0, news);
+    let piece = Piece::Warning(warning);
+    assert_eq!(wire::unpack::<Piece>(wire::pack(&piece, &[])).unwrap().0, piece);
+}
+
+#[wasm_bindgen_test]
+fn foreign_messages_are_ignored() {
+    for message in [JsValue::NULL, JsValue::from_str("hello"), js_sys::Array::new().into()] {
+        assert!(wire::unpack::<News>(message).is_none());
+    }
 }
