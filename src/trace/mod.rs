@@ -176,7 +176,8 @@ impl Trace {
             }
         }
         for ids in &mut by_line {
-            let key = |&id: &EventId| self.events.time(id).map(|(start, duration)| (start, std::cmp::Reverse(duration), id));
+            let key =
+                |&id: &EventId| self.events.time(id).map(|(start, duration)| (start, std::cmp::Reverse(duration), id));
             if !ids.is_sorted_by_key(key) {
                 ids.sort_unstable_by_key(key);
             }

@@ -2,12 +2,12 @@
 //!
 //! Sources, best first (the report says which was used):
 //!
-//! 1. `step_num` annotations on host lines ([`annotations`]);
-//! 2. a `Steps` line on the devices ([`steps_line`]);
-//! 3. runs of the module that takes most time ([`modules`]);
+//! 1. `step_num` annotations on host lines (`annotations`);
+//! 2. a `Steps` line on the devices (`steps_line`);
+//! 3. runs of the module that takes most time (`modules`);
 //! 4. none: the number of steps is unknown, and nothing is guessed.
 //!
-//! The user's own count is applied on top of what was found ([`report`]).
+//! The user's own count is applied on top of what was found (`report`).
 //!
 //! A step lasts from its start to the next step's start *on the same device*: a host annotation covers only the
 //! dispatch of asynchronous work, and devices may run a step more than a whole step apart.

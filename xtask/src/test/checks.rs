@@ -73,10 +73,13 @@ fn on_page(mut cargo: Command, command: &str) -> Command {
 }
 
 fn native() -> Result {
-    let workspace = ["--locked", "--workspace", "--exclude", "www"];
     let nextest = process::works(&mut cargo(&["nextest", "--version"]));
-    let words: &[&str] = if nextest { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
-    process::run(cargo(words).args(workspace))
+    let (runner, all): (&[&str], &[&str]) =
+        if nextest { (&["nextest", "run"], &[]) } else { (&["test"], &["--lib", "--bins", "--tests"]) };
+    let run = |packages: &[&str]| process::run(cargo(runner).args(["--locked", "--no-fail-fast"]).args(packages));
+    let all_but_page = ["--workspace", "--exclude", "www"].iter().chain(all).copied().collect::<Vec<_>>();
+    // The page's pure parts; its tests in a browser are a check of their own.
+    run(&all_but_page).and(run(&["--package", "www", "--lib"]))
 }
 
 fn doc() -> Result {
