@@ -1,4 +1,4 @@
-//! Everything the page will ever need is fetched while it loads: the workers' code and the examples. Nothing is
+//! Everything the page will ever need is fetched while it loads: the workers' code, the examples, the schema. Nothing is
 //! requested after that, and the footer's counter shows it.
 
 use std::cell::RefCell;
@@ -12,6 +12,9 @@ use crate::protocol::BUILD_ID;
 
 /// Starts the worker's program with the module that its first message brings.
 const START: &str = "\nself.addEventListener(\"message\", ({ data }) => initSync({ module: data }), { once: true });\n";
+
+/// The JSON Schema of the unified profile, below the page.
+pub const SCHEMA: &str = "unified-profile-1.1.0.json";
 
 /// An example that loads with one click.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +55,9 @@ thread_local! {
 /// Fetches everything; returns once it is there (or cannot be had).
 pub async fn prefetch() {
     let code = CODE.with(Promise::clone);
-    let examples: Vec<Promise> = EXAMPLES.iter().map(|example| example_promise(example.file)).collect();
-    for promise in [code].into_iter().chain(examples) {
+    let files = EXAMPLES.iter().map(|example| example.file).chain([SCHEMA]);
+    let files: Vec<Promise> = files.map(kept_promise).collect();
+    for promise in [code].into_iter().chain(files) {
         // Whoever needs it learns of the failure.
         let _ = JsFuture::from(promise).await;
     }
@@ -69,12 +73,12 @@ pub async fn worker() -> Result<Worker, JsValue> {
     Ok(worker)
 }
 
-/// The bytes of an example.
-pub async fn example(file: &'static str) -> Result<Blob, JsValue> {
-    Ok(JsFuture::from(example_promise(file)).await?.unchecked_into())
+/// The bytes of a file below the page, fetched once.
+pub async fn kept(file: &'static str) -> Result<Blob, JsValue> {
+    Ok(JsFuture::from(kept_promise(file)).await?.unchecked_into())
 }
 
-fn example_promise(file: &'static str) -> Promise {
+fn kept_promise(file: &'static str) -> Promise {
     KEPT.with_borrow_mut(|kept| {
         if let Some((_, promise)) = kept.iter().find(|(name, _)| *name == file) {
             return promise.clone();

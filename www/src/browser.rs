@@ -29,15 +29,22 @@ pub fn replace(route: &Route) {
 
 /// Saves a text as a file.
 pub fn download(name: &str, kind: &str, text: &str) {
-    // Fails only where the browser has no room left; it says so itself.
-    let _ = try_download(name, kind, text);
-}
-
-fn try_download(name: &str, kind: &str, text: &str) -> Result<(), JsValue> {
     let options = BlobPropertyBag::new();
     options.set_type(kind);
-    let blob = Blob::new_with_str_sequence_and_options(&Array::of1(&text.into()), &options)?;
-    let address = Url::create_object_url_with_blob(&blob)?;
+    // Fails only where the browser has no room left; it says so itself.
+    if let Ok(blob) = Blob::new_with_str_sequence_and_options(&Array::of1(&text.into()), &options) {
+        download_blob(name, &blob);
+    }
+}
+
+/// Saves bytes as a file.
+pub fn download_blob(name: &str, blob: &Blob) {
+    // Fails only where the browser has no room left; it says so itself.
+    let _ = try_download(name, blob);
+}
+
+fn try_download(name: &str, blob: &Blob) -> Result<(), JsValue> {
+    let address = Url::create_object_url_with_blob(blob)?;
     let link: HtmlAnchorElement = document().create_element("a")?.unchecked_into();
     link.set_href(&address);
     link.set_download(name);

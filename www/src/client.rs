@@ -116,12 +116,7 @@ pub fn forget(state: State, id: u32) {
 /// Asks for a run's numbers under other settings.
 pub fn analyse(run: &Run, settings: Settings) {
     run.settings.set(settings.clone());
-    send(run.load, &Order::Report { run: run.index, settings });
-}
-
-/// Asks a run's worker for the JSON Schema, which then downloads.
-pub fn schema(run: &Run) {
-    send(run.load, &Order::Schema);
+    send(run.load, &Order::Report { run: run.index, settings: settings.into() });
 }
 
 fn send(load: u32, order: &Order) {
@@ -244,7 +239,6 @@ fn hear(state: State, load: u32, news: News) {
             }
         }
         News::Report { run, json, last } => report(state, load, run, json, last),
-        News::Schema(text) => browser::download("crossprof.schema.json", "application/schema+json", &text),
         News::Failed { file, message } => fail(state, load, file, &message),
     }
 }

@@ -58,10 +58,8 @@ pub fn listen(state: State) {
         let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
         let typing =
             target.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"));
-        if let Some(action) = action(&event.key(), typing) {
-            if act(state, action) {
-                event.prevent_default();
-            }
+        if action(&event.key(), typing).is_some_and(|action| act(state, action)) {
+            event.prevent_default();
         }
     });
 }

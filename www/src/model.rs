@@ -93,9 +93,13 @@ impl Flag {
     }
 }
 
-/// Reads a whole number as people write it: `4096`, `32 000`, `32,000`, `32k`, `8B`, `1.5M`. `Err` for anything else;
-/// nothing at all is no value.
-pub fn parse(text: &str) -> Result<Option<u64>, ()> {
+/// What was typed is no whole number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotANumber;
+
+/// Reads a whole number as people write it: `4096`, `32 000`, `32,000`, `32k`, `8B`, `1.5M`. Nothing at all is
+/// no value.
+pub fn parse(text: &str) -> Result<Option<u64>, NotANumber> {
     let text: String = text.chars().filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_' | '\'')).collect();
     if text.is_empty() {
         return Ok(None);
@@ -104,12 +108,12 @@ pub fn parse(text: &str) -> Result<Option<u64>, ()> {
         Some((at, 'k' | 'K')) => (&text[..at], 1e3),
         Some((at, 'm' | 'M')) => (&text[..at], 1e6),
         Some((at, 'b' | 'B' | 'g' | 'G')) => (&text[..at], 1e9),
-        _ => return text.parse().map(Some).map_err(drop),
+        _ => return text.parse().map(Some).map_err(|_| NotANumber),
     };
-    let value: f64 = digits.parse().map_err(drop)?;
+    let value: f64 = digits.parse().map_err(|_| NotANumber)?;
     let scaled = (value * scale).round();
     let whole = scaled.is_finite() && (0.0..9e15).contains(&scaled) && digits.starts_with(|c: char| c.is_ascii_digit());
-    if whole { Ok(Some(scaled as u64)) } else { Err(()) }
+    if whole { Ok(Some(scaled as u64)) } else { Err(NotANumber) }
 }
 
 /// Puts a public model's dimensions in a configuration; batch and sequence length stay.
@@ -154,7 +158,7 @@ mod tests {
         }
         assert_eq!(parse("  "), Ok(None));
         for text in ["-1", "1e9x", "k", "1.5", "infk", "99999999999999999999", "é"] {
-            assert_eq!(parse(text), Err(()), "{text}");
+            assert_eq!(parse(text), Err(NotANumber), "{text}");
         }
     }
 

@@ -6,8 +6,8 @@
 //!        page ------------------------> inflate worker ------------------------> scan worker
 //!          |                                  |  ^                                 |   |
 //!          |<--- News::Read, News::Failed ----+  +--- the buffer, to fill again ---+   |
-//!          |---- Order::Scan, Order::Report, Order::Schema --------------------------->|
-//!          |<--- News::Scanned, News::FileDone, News::Report, News::Schema ------------+
+//!          |---- Order::Scan, Order::Report ------------------------------------------->|
+//!          |<--- News::Scanned, News::FileDone, News::Report --------------------------+
 //! ```
 //!
 //! A profile crosses as the JSON text that is also the download, so page, download and command line cannot differ.
@@ -54,10 +54,8 @@ pub enum Order {
         /// Number of the run within this load.
         run: u32,
         /// What the user gave.
-        settings: Settings,
+        settings: Box<Settings>,
     },
-    /// Write the JSON Schema.
-    Schema,
 }
 
 /// From a worker to the page.
@@ -99,8 +97,6 @@ pub enum News {
         /// No other run of this load follows.
         last: bool,
     },
-    /// The JSON Schema.
-    Schema(String),
     /// The load cannot go on.
     Failed {
         /// Index into the load's files, where one of them is the reason.

@@ -2,7 +2,7 @@
 
 use js_sys::Array;
 use serde::{Serialize, de::DeserializeOwned};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 
 /// A message and what travels with it.
 pub fn pack(message: &impl Serialize, extras: &[JsValue]) -> JsValue {
@@ -16,7 +16,7 @@ pub fn pack(message: &impl Serialize, extras: &[JsValue]) -> JsValue {
 
 /// The message, and the whole array (extras start at index 1); nothing for a foreign message.
 pub fn unpack<T: DeserializeOwned>(data: JsValue) -> Option<(T, Array)> {
-    let parts = Array::try_from(data).ok()?;
+    let parts: Array = data.dyn_into().ok()?;
     let message = serde_wasm_bindgen::from_value(parts.get(0)).ok()?;
     Some((message, parts))
 }

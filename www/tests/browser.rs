@@ -20,8 +20,8 @@ fn messages_arrive_as_they_were_sent() {
     for order in [
         Order::Unpack(vec![entry.clone()]),
         Order::Scan { files: vec![entry.clone()], left_out: vec![entry] },
-        Order::Report { run: 3, settings },
-        Order::Schema,
+        Order::Report { run: 3, settings: settings.into() },
+        Order::Look(vec!["a".into(), "b".into()]),
     ] {
         let (back, extras) = wire::unpack::<Order>(wire::pack(&order, &[JsValue::from_str("port")])).unwrap();
         assert_eq!(back, order);

@@ -43,7 +43,6 @@ fn obey(scope: &DedicatedWorkerGlobalScope, scanner: &Rc<RefCell<Option<Scanner>
                 scanner.report(run, &settings);
             }
         }
-        Order::Schema => tell(scope, &News::Schema(crossprof::export::json::schema().to_owned())),
     }
 }
 

@@ -46,7 +46,7 @@ const NO_PROFILE: &str = "This holds no profile. Drop the folder that you passed
 /// Loads an example.
 pub fn open_example(state: State, file: &'static str) {
     wasm_bindgen_futures::spawn_local(async move {
-        match boot::example(file).await {
+        match boot::kept(file).await {
             Ok(blob) => {
                 open(state, vec![Found { path: file.rsplit('/').next().unwrap_or(file).to_owned(), blob }]).await
             }

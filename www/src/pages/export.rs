@@ -5,7 +5,7 @@ use crossprof::export::{csv, markdown};
 use leptos::prelude::*;
 
 use crate::state::{Run, State};
-use crate::{browser, client};
+use crate::{boot, browser};
 
 /// The page.
 #[component]
@@ -19,7 +19,14 @@ pub fn Export(
     let profile = move |_| {
         browser::download(&format!("{}.crossprof.json", stem()), "application/json", &report.get_untracked().json)
     };
-    let asked = run.clone();
+    let schema = move |_| {
+        wasm_bindgen_futures::spawn_local(async move {
+            match boot::kept(boot::SCHEMA).await {
+                Ok(blob) => browser::download_blob("crossprof.schema.json", &blob),
+                Err(_) => state.say("The schema could not be read. Reload the page.".to_owned()),
+            }
+        });
+    };
     let text = move |_| browser::copy(state, markdown::report(&report.get_untracked().profile), "Report");
     let size = move || report.with(|report| crossprof::format::bytes(report.json.len() as u64));
     let tables = TableName::ALL.into_iter().map(|name| {
@@ -46,7 +53,7 @@ pub fn Export(
                 <p class="buttons">
                     <button class="button primary" id="download-json" on:click=profile>"Download JSON"</button>
                     <span class="quiet">{size}</span>
-                    <button class="button" id="download-schema" on:click=move |_| client::schema(&asked)>"JSON Schema"</button>
+                    <button class="button" id="download-schema" on:click=schema>"JSON Schema"</button>
                     <button class="button" id="copy-markdown" on:click=text>"Copy as Markdown"</button>
                 </p>
             </section>

@@ -110,7 +110,7 @@ fn NumberField(field: &'static Field, run: Run, changed: Callback<Settings>) -> 
             field.set(&mut next.model, value);
             changed.run(next);
         }
-        Err(()) => wrong.set(true),
+        Err(_) => wrong.set(true),
     };
     view! {
         <label class="field" class:wrong=move || wrong.get()>{field.label}
@@ -153,7 +153,7 @@ fn StepCount(settings: RwSignal<Settings>, changed: Callback<Settings>) -> impl 
     let given = move || settings.with(|settings| settings.num_steps).map(|steps| steps.to_string()).unwrap_or_default();
     let wrong = RwSignal::new(false);
     let input = move |event: web_sys::Event| match model::parse(&event_target_value(&event)) {
-        Ok(Some(0)) | Err(()) => wrong.set(true),
+        Ok(Some(0)) | Err(_) => wrong.set(true),
         Ok(value) => {
             wrong.set(false);
             changed.run(Settings { num_steps: value, ..settings.get_untracked() });
