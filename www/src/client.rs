@@ -13,10 +13,11 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageChannel, MessageEvent, Worker};
 
-use crate::protocol::{BUILD_ID, FileDone, FileEntry, News, Order};
+use crate::crew::{self, NoWorker};
+use crate::protocol::{FileDone, FileEntry, News, Order};
 use crate::route::{Route, View};
 use crate::state::{FileRow, Load, Phase, Report, Run, State};
-use crate::{boot, browser, wire};
+use crate::{browser, wire};
 
 const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
 const CRASHED: &str = "The analysis stopped: the tab ran out of memory, or this profile hits a fault of crossprof. \
@@ -58,8 +59,13 @@ pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) {
     let skipped = left_out.iter().map(|source| row(&source.entry, Phase::Skipped(REPEATED.to_owned())));
     let id = add(state, read.chain(skipped).collect(), true);
     wasm_bindgen_futures::spawn_local(async move {
-        if start(state, id, sources, left_out).await.is_err() {
-            fail(state, id, None, NO_WORKER);
+        match start(state, id, sources, left_out).await {
+            Ok(()) => {}
+            Err(NoWorker::Unreadable) => fail(state, id, None, NO_WORKER),
+            Err(NoWorker::Stale) => {
+                state.blocked.set(Some(STALE.to_owned()));
+                fail(state, id, None, STALE);
+            }
         }
     });
 }
@@ -135,26 +141,33 @@ fn stop(load: u32) {
     }
 }
 
-async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source>) -> Result<(), JsValue> {
+async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source>) -> Result<(), NoWorker> {
+    let (inflate, first) = employ(state, id).await?;
+    let (scan, second) = employ(state, id).await?;
+    let pair = Pair { inflate, scan, left_out, _heard: vec![first, second] };
+    let is_wanted = state.load(id).is_some_and(|load| load.busy.get_untracked());
+    if is_wanted {
+        instruct(&pair, sources).map_err(|_| NoWorker::Unreadable)?;
+    }
+    PAIRS.with_borrow_mut(|pairs| pairs.insert(id, pair));
+    if !is_wanted {
+        stop(id);
+    }
+    Ok(())
+}
+
+/// Joins the workers of a pair and gives them their files.
+fn instruct(pair: &Pair, sources: Vec<Source>) -> Result<(), JsValue> {
     let entries = |sources: &[Source]| sources.iter().map(|source| source.entry.clone()).collect::<Vec<_>>();
     let files = entries(&sources);
     let blobs: Array = sources.into_iter().map(|source| JsValue::from(source.blob)).collect();
-    let (inflate, first) = employ(state, id).await?;
-    let (scan, second) = employ(state, id).await?;
-    if !state.load(id).is_some_and(|load| load.busy.get_untracked()) {
-        inflate.terminate();
-        scan.terminate();
-        return Ok(());
-    }
     let channel = MessageChannel::new()?;
     let (to_scan, to_inflate) = (JsValue::from(channel.port1()), JsValue::from(channel.port2()));
-    let order = Order::Scan { files: files.clone(), left_out: entries(&left_out) };
+    let order = Order::Scan { files: files.clone(), left_out: entries(&pair.left_out) };
     let order = wire::pack(&order, std::slice::from_ref(&to_inflate));
-    scan.post_message_with_transfer(&order, &Array::of1(&to_inflate))?;
+    pair.scan.post_message_with_transfer(&order, &Array::of1(&to_inflate))?;
     let order = wire::pack(&Order::Unpack(files), &[to_scan.clone(), blobs.into()]);
-    inflate.post_message_with_transfer(&order, &Array::of1(&to_scan))?;
-    PAIRS.with_borrow_mut(|pairs| pairs.insert(id, Pair { inflate, scan, left_out, _heard: vec![first, second] }));
-    Ok(())
+    pair.inflate.post_message_with_transfer(&order, &Array::of1(&to_scan))
 }
 
 /// What files hold, told by their first bytes. A worker looks at them: the page stays responsive, and small without the
@@ -164,61 +177,39 @@ pub async fn kinds(paths: &[String], blobs: &[web_sys::Blob]) -> Vec<Kind> {
     kinds.into_iter().chain(std::iter::repeat(Kind::Unknown)).take(paths.len()).collect()
 }
 
-async fn look(paths: Vec<String>, blobs: Array) -> Result<Vec<Kind>, JsValue> {
-    let worker = boot::worker().await?;
+async fn look(paths: Vec<String>, blobs: Array) -> Option<Vec<Kind>> {
+    let worker = crew::hire().await.ok()?;
     let (sender, answer) = oneshot::channel();
     let sender = Rc::new(RefCell::new(Some(sender)));
-    let (failed, port) = (sender.clone(), worker.clone());
-    let on_message =
-        Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| match wire::unpack(event.data()) {
-            Some((News::Ready { .. }, _)) => {
-                let order = wire::pack(&Order::Look(paths.clone()), std::slice::from_ref(&blobs));
-                let _ = port.post_message(&order);
-            }
-            Some((News::Kinds(kinds), _)) => {
-                if let Some(sender) = sender.borrow_mut().take() {
-                    let _ = sender.send(kinds);
-                }
-            }
-            _ => {}
-        });
+    let failed = sender.clone();
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        if let (Some((News::Kinds(kinds), _)), Some(sender)) = (wire::unpack(event.data()), sender.borrow_mut().take())
+        {
+            let _ = sender.send(kinds);
+        }
+    });
     // Wakes who waits, without an answer.
     let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| drop(failed.borrow_mut().take()));
     worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-    let kinds = answer.await.map_err(|_| JsValue::NULL);
+    let _ = worker.post_message(&wire::pack(&Order::Look(paths), &[blobs.into()]));
+    let kinds = answer.await.ok();
     worker.terminate();
     kinds
 }
 
-/// Starts a worker and waits for its first message: what is sent before that is lost.
-async fn employ(state: State, load: u32) -> Result<(Worker, Listener), JsValue> {
-    let worker = boot::worker().await?;
-    let (sender, ready) = oneshot::channel();
-    let sender = Rc::new(RefCell::new(Some(sender)));
-    let failed = sender.clone();
-    let on_message =
-        Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| match wire::unpack(event.data()) {
-            Some((News::Ready { build }, _)) => {
-                if build != BUILD_ID {
-                    state.blocked.set(Some(STALE.to_owned()));
-                } else if let Some(sender) = sender.borrow_mut().take() {
-                    let _ = sender.send(());
-                }
-            }
-            Some((news, _)) => hear(state, load, news),
-            None => {}
-        });
-    let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| {
-        // Wakes whoever still waits for the first message.
-        failed.borrow_mut().take();
-        fail(state, load, None, CRASHED);
+/// Hires a worker for a load and hears it.
+async fn employ(state: State, load: u32) -> Result<(Worker, Listener), NoWorker> {
+    let worker = crew::hire().await?;
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        if let Some((news, _)) = wire::unpack(event.data()) {
+            hear(state, load, news);
+        }
     });
+    let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| fail(state, load, None, CRASHED));
     worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-    let listener = Listener { _on_message: on_message, _on_error: on_error };
-    ready.await.map_err(|_| JsValue::NULL)?;
-    Ok((worker, listener))
+    Ok((worker, Listener { _on_message: on_message, _on_error: on_error }))
 }
 
 fn hear(state: State, load: u32, news: News) {
@@ -234,6 +225,12 @@ fn hear(state: State, load: u32, news: News) {
         News::FileDone(done) => file_done(state, load, done),
         News::Wanted(paths) => wanted(state, load, &paths),
         News::Runs(runs) => {
+            // All is read: its buffers are given back.
+            PAIRS.with_borrow(|pairs| {
+                if let Some(pair) = pairs.get(&load) {
+                    pair.inflate.terminate();
+                }
+            });
             if runs == 0 {
                 end(state, load);
             }

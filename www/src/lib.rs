@@ -8,6 +8,7 @@ pub mod boot;
 pub mod browser;
 pub mod client;
 pub mod components;
+pub mod crew;
 pub mod files;
 pub mod glossary;
 pub mod headline;

@@ -24,6 +24,8 @@ pub fn Card(
     let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
     let (number, unit) = (number.to_owned(), unit.to_owned());
     let on_focus = exact.clone();
+    // Why it is absent may be longer than the card.
+    let more = limits.map_or_else(|| Some(detail.clone()).filter(|_| missing), |limits| Some(limits.to_owned()));
     let key = title.to_lowercase().replace(' ', "-");
     let detail = if needs_model {
         view! { <a href=Route::of(View::Model, run).href()>{detail}</a> }.into_any()
@@ -32,7 +34,7 @@ pub fn Card(
     };
     view! {
         <article class="card" class:missing=missing data-card=key>
-            <h3><Term field=field text=title more=limits.map(str::to_owned) /></h3>
+            <h3><Term field=field text=title more=more /></h3>
             <p class="figure" tabindex="0" aria-describedby="tip" data-exact=exact.clone()
                 on:mouseenter=move |event| if !missing { tips.show(&event, exact.clone()) }
                 on:focus=move |event| if !missing { tips.show(&event, on_focus.clone()) }

@@ -22,8 +22,11 @@ use crate::worker::tell;
 const BLOCK_BYTES: u32 = 4 << 20;
 /// Blocks that may wait for the scanner.
 const MAX_OUTSTANDING: u32 = 3;
-/// Bytes read from disk at once.
-const READ_BYTES: u64 = 2 << 20;
+/// Bytes read from disk at first: unpacking starts soon. Each read is twice as large as the one before, up to the most,
+/// since every read has its price.
+const FIRST_READ_BYTES: u64 = 512 << 10;
+/// The most bytes read from disk at once.
+const MOST_READ_BYTES: u64 = 8 << 20;
 /// Bytes unpacked before the scanner gets a chance to push back: deflate makes at most a thousand times as many of them.
 const PUSH_BYTES: usize = 64 << 10;
 
@@ -59,7 +62,7 @@ async fn one(
                 entry.path
             )
         })?;
-        at = (at + READ_BYTES).min(entry.size_bytes);
+        at = end_of_read(at, entry.size_bytes);
         next = read(blob, at, entry.size_bytes)?;
         for part in Uint8Array::new(&bytes).to_vec().chunks(PUSH_BYTES) {
             pipe.ready().await;
@@ -77,10 +80,15 @@ fn read(blob: &Blob, at: u64, size: u64) -> Result<Option<Promise>, String> {
     if at >= size {
         return Ok(None);
     }
-    let end = (at + READ_BYTES).min(size);
+    let end = end_of_read(at, size);
     let slice =
         blob.slice_with_f64_and_f64(at as f64, end as f64).map_err(|_| "The file could not be read.".to_owned())?;
     Ok(Some(slice.array_buffer()))
+}
+
+/// Where the read that starts at `at` ends.
+fn end_of_read(at: u64, size: u64) -> u64 {
+    (at + at.clamp(FIRST_READ_BYTES, MOST_READ_BYTES)).min(size)
 }
 
 /// The way to the scanner.
@@ -158,5 +166,24 @@ impl Pipe {
         let _ = self.port.post_message_with_transferable(&message, &Array::of1(&buffer));
         self.outstanding.set(self.outstanding.get() + 1);
         self.filled = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_grow_and_cover_the_file() {
+        let size = 100 << 20;
+        let (mut at, mut reads) = (0, 0);
+        while at < size {
+            let end = end_of_read(at, size);
+            assert!(end > at && end - at <= MOST_READ_BYTES);
+            (at, reads) = (end, reads + 1);
+        }
+        assert_eq!(at, size);
+        assert!(reads < 20);
+        assert_eq!(end_of_read(0, 10), 10);
     }
 }

@@ -1,0 +1,87 @@
+//! Workers that are up before they are needed: starting one takes longer than a small profile.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_channel::oneshot;
+use leptos::prelude::set_timeout;
+use wasm_bindgen::prelude::*;
+use web_sys::{ErrorEvent, MessageEvent, Worker};
+
+use crate::protocol::{BUILD_ID, News};
+use crate::{boot, wire};
+
+/// Workers of one load, and one that looks at the files.
+const SPARE: u32 = 3;
+/// New ones are started when the load that took the others has had its time.
+const REST: Duration = Duration::from_secs(3);
+
+/// Why there is no worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoWorker {
+    /// Its files could not be read.
+    Unreadable,
+    /// It is of another build: the page was updated while it was open.
+    Stale,
+}
+
+thread_local! {
+    static WAITING: RefCell<Vec<Worker>> = const { RefCell::new(Vec::new()) };
+    static STARTING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A worker that listens. Its handlers are the caller's to set.
+pub async fn hire() -> Result<Worker, NoWorker> {
+    set_timeout(fill, REST);
+    let waiting = WAITING.with_borrow_mut(Vec::pop);
+    match waiting {
+        Some(worker) => Ok(worker),
+        None => start().await,
+    }
+}
+
+/// Starts workers until enough wait.
+pub fn fill() {
+    let there = WAITING.with_borrow(Vec::len) as u32 + STARTING.get();
+    for _ in there..SPARE {
+        STARTING.set(STARTING.get() + 1);
+        wasm_bindgen_futures::spawn_local(async {
+            let started = start().await;
+            STARTING.set(STARTING.get().saturating_sub(1));
+            // Whoever needs one learns why there is none.
+            if let Ok(worker) = started {
+                WAITING.with_borrow_mut(|waiting| waiting.push(worker));
+            }
+        });
+    }
+}
+
+/// Starts a worker and waits for its first message: what is sent before that is lost.
+async fn start() -> Result<Worker, NoWorker> {
+    let worker = boot::worker().await.map_err(|_| NoWorker::Unreadable)?;
+    let (sender, ready) = oneshot::channel();
+    let sender = Rc::new(RefCell::new(Some(sender)));
+    let failed = sender.clone();
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        if let (Some((News::Ready { build }, _)), Some(sender)) =
+            (wire::unpack(event.data()), sender.borrow_mut().take())
+        {
+            let _ = sender.send(build);
+        }
+    });
+    // Dropping the sender wakes who waits.
+    let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| drop(failed.borrow_mut().take()));
+    worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+    worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+    let build = ready.await.map_err(|_| NoWorker::Unreadable);
+    worker.set_onmessage(None);
+    worker.set_onerror(None);
+    match build? {
+        build if build == BUILD_ID => Ok(worker),
+        _ => {
+            worker.terminate();
+            Err(NoWorker::Stale)
+        }
+    }
+}
