@@ -59,6 +59,7 @@ pub mod export;
 
 // All of it behind one door.
 pub mod session;
+pub mod sort;
 
 pub use error::Error;
 pub use export::tables::{Cell, Column, Table, TableName, Unit, table};

@@ -7,14 +7,15 @@ use std::path::Path;
 /// traces (and import reports), metrics read traces and fill reports, exporters read reports.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("units", &[]),
+    ("sort", &[]),
     ("warning", &[]),
     ("format", &[]),
     ("error", &["warning"]),
     ("facts", &["report"]),
     ("trace", &["units", "warning"]),
     ("report", &["units", "warning"]),
-    ("input", &["error", "report", "trace", "units", "warning"]),
-    ("metrics", &["facts", "format", "report", "trace", "units", "warning"]),
+    ("input", &["error", "report", "sort", "trace", "units", "warning"]),
+    ("metrics", &["facts", "format", "report", "sort", "trace", "units", "warning"]),
     ("export", &["format", "report", "warning"]),
     ("session", &["error", "input", "metrics", "report", "trace", "warning"]),
 ];

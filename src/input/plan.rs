@@ -12,6 +12,7 @@
 //! other/y.json                                                   a run of its own
 //! ```
 
+use crate::sort;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file holds, told by its content.
@@ -163,7 +164,7 @@ impl Group {
         let kind = |file: usize| files.get(file).map(|candidate| (candidate.kind, candidate.path));
         for (host, mut of_host) in self.hosts {
             // The xplane first, then by path: the first is read.
-            of_host.sort_by_key(|&file| (kind(file), file));
+            sort::sort_by_key(&mut of_host, |&file| (kind(file), file));
             let mut of_host = of_host.into_iter();
             let Some(read) = of_host.next() else { continue };
             run.repeated.extend(of_host.map(|file| Repeated { file, instead: read }));
@@ -265,7 +266,7 @@ fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, 
 /// The deepest folder wins, in one folder `crossprof.json` over `config.json`.
 fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     let mut sidecars: Vec<usize> = (0..files.len()).filter(|&i| kind_of(files, i) == Some(Kind::ModelConfig)).collect();
-    sidecars.sort_by_key(|&i| files.get(i).map(|f| (folder(f.path).split('/').count(), f.path)));
+    sort::sort_by_key(&mut sidecars, |&i| files.get(i).map(|f| (folder(f.path).split('/').count(), f.path)));
     for sidecar in sidecars {
         let Some(folder) = files.get(sidecar).map(|file| folder(file.path)) else { continue };
         let of_run = |run: &PlannedRun| {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::sort;
 use crate::trace::classify::{Platform, is_gpu_cat};
 use crate::trace::{ArgsId, Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, Trace};
 use crate::units::Ps;
@@ -62,7 +63,7 @@ impl Devices {
         for device in &mut used {
             finish(trace, device);
         }
-        used.sort_by(|a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
+        sort::sort_by(&mut used, |a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
         Devices { platform, used, num_visible: visible, capture: capture(trace), events_by_line }
     }
 }

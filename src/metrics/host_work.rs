@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 
 use crate::facts::host_spans;
 use crate::metrics::devices::interval;
+use crate::sort;
 use crate::trace::{Interval, IntervalSet, LineKind, Trace};
 
 pub use crate::facts::host_spans::HostWork;
@@ -42,7 +43,7 @@ pub fn host_spans(trace: &Trace, work: HostWork) -> HostSpans {
             spans.push(interval(&event));
         }
     }
-    spans.sort_unstable_by_key(|span| (span.start, Reverse(span.end)));
+    sort::sort_by_key(&mut spans, |span: &Interval| (span.start, Reverse(span.end)));
     let mut latest = None;
     let outermost = spans.iter().filter(|span| {
         let outer = latest.is_none_or(|end| span.end > end);

@@ -6,6 +6,7 @@ use super::categories::{Categorizer, CategoryId};
 use super::devices::Devices;
 use super::self_time::self_times;
 use crate::report::{Kernel, KernelCategory, Kernels};
+use crate::sort;
 use crate::trace::{ArgsId, StrId, Trace};
 use crate::units::Ps;
 
@@ -79,15 +80,13 @@ pub fn kernels(trace: &Trace, devices: &Devices) -> Kernels {
     let order = |a: &Named, b: &Named| {
         b.tally.total.cmp(&a.tally.total).then_with(|| trace.text(a.name).cmp(trace.text(b.name)))
     };
-    names.sort_by(order);
+    sort::sort_by(&mut names, order);
     names.truncate(TOP_KERNELS);
     Kernels {
         top_kernels: names.iter().map(|named| kernel(trace, &categorizer, named, total)).collect(),
-        kernels_by_category: categorizer
-            .names()
-            .zip(&categories)
-            .map(|(name, tally)| (name.to_owned(), category(tally, total)))
-            .collect(),
+        kernels_by_category: sort::map(
+            categorizer.names().zip(&categories).map(|(name, tally)| (name.to_owned(), category(tally, total))),
+        ),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::report::{
     ModelConfig, MultiDevice, PROFILER_VERSION, ParameterCounts, SCHEMA_VERSION, StepTiming, Throughput,
     TimelineAnalysis, UnifiedProfile,
 };
+use crate::sort;
 use crate::warning::Warning;
 
 /// Converts a document; what is missing is absent, what is odd is noted.
@@ -162,7 +163,7 @@ fn kernels(section: &Section<'_>) -> Kernels {
         let count = category.count("count").unwrap_or(0);
         Some((name, KernelCategory { time_us, total_time_us: Some(time_us), count, percent: None }))
     });
-    Kernels { top_kernels, kernels_by_category: categories.collect() }
+    Kernels { top_kernels, kernels_by_category: sort::map(categories) }
 }
 
 fn memory_operations(section: &Section<'_>) -> Option<MemoryOperations> {

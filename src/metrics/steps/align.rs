@@ -2,6 +2,7 @@
 //!
 //! Never by time: the starts of one step can lie further apart on two devices than two steps on one.
 
+use crate::sort;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Mark;
@@ -20,7 +21,7 @@ pub(super) fn by_key(marks: &[Vec<Mark>]) -> Aligned {
     if !keys_ascend(marks) {
         return ranks(marks);
     }
-    let keys: BTreeSet<i64> = marks.iter().flatten().filter_map(|mark| mark.key).collect();
+    let keys = sort::set(marks.iter().flatten().filter_map(|mark| mark.key));
     align_keys(marks, &keys)
 }
 
@@ -40,7 +41,7 @@ pub(super) fn by_rank(marks: &[Vec<Mark>]) -> Aligned {
     if shared * 2 < devices_of.len() {
         return ranks(marks);
     }
-    align_keys(marks, &devices_of.into_keys().collect())
+    align_keys(marks, &sort::set(devices_of.into_keys()))
 }
 
 /// True where every mark has a key and the keys of each device ascend.

@@ -12,6 +12,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{Mark, align};
 use crate::metrics::devices::interval;
+use crate::sort;
 use crate::trace::{EventId, LineId, LineKind, StrId, Trace};
 use crate::units::Ps;
 
@@ -54,7 +55,7 @@ impl Candidate {
             let mut keys: Vec<Option<i64>> = marks.iter().map(|mark| mark.key).collect();
             keys.sort_unstable();
             if keys.is_sorted_by(|a, b| a < b) {
-                marks.sort_by_key(|mark| mark.interval);
+                sort::sort_by_key(marks, |mark| mark.interval);
             } else {
                 return None;
             }
@@ -79,7 +80,7 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
     Some(Annotations {
         name,
         numbers: (0..count).map(number).collect(),
-        by_host: hosts.into_keys().zip(aligned).collect(),
+        by_host: sort::map(hosts.into_keys().zip(aligned)),
     })
 }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use super::{Mark, align::Aligned, annotations::Annotations};
 use crate::metrics::devices::{Devices, interval};
+use crate::sort;
 use crate::trace::{Interval, LineKind, Trace};
 use crate::units::Ps;
 
@@ -94,8 +95,8 @@ fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launche
         .iter()
         .map(|line| trace.plane_of(line).filter(|_| line.kind == LineKind::Host).map(|plane| plane.host))
         .collect();
-    let starts: BTreeMap<u16, Starts> = found.by_host.iter().map(|(&host, marks)| (host, Starts::new(marks))).collect();
-    let step_of_number: BTreeMap<i64, u32> = found.numbers.iter().copied().zip(0u32..).collect();
+    let starts = sort::map(found.by_host.iter().map(|(&host, marks)| (host, Starts::new(marks))));
+    let step_of_number = sort::map(found.numbers.iter().copied().zip(0u32..));
     let mut step_nums = trace.events.step_num.iter().peekable();
     let mut hosts: BTreeMap<u16, Launches> = BTreeMap::new();
     for (id, correlation) in trace.events.correlation.iter() {

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::{Mark, align::Aligned};
-use crate::metrics::devices::{Devices, cpu_op_ordinal, interval};
+use crate::metrics::devices::{Device, Devices, cpu_op_ordinal, interval};
+use crate::sort;
 use crate::trace::{Interval, LineKind, PlaneKind, Trace};
 use crate::units::Ps;
 
@@ -73,7 +74,7 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     let (module, _) = repeated.filter(|(_, time)| time.0 >= top.1.0 / 10).unwrap_or(top);
     let mut marks = by_module.remove(module.as_str())?;
     for row in &mut marks {
-        row.sort_by_key(|mark| mark.interval);
+        sort::sort_by_key(row, |mark| mark.interval);
     }
     Some(Runs { module, marks })
 }
@@ -101,12 +102,8 @@ fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
 
 /// A run is the time from the first to the last op that carries its id.
 fn from_ops<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
-    let device_index: BTreeMap<(u16, i64), usize> = devices
-        .used
-        .iter()
-        .enumerate()
-        .map(|(index, device)| ((device.host, i64::from(device.ordinal)), index))
-        .collect();
+    let key = |(index, device): (usize, &Device)| ((device.host, i64::from(device.ordinal)), index);
+    let device_index = sort::map(devices.used.iter().enumerate().map(key));
     let mut runs: BTreeMap<(&str, usize, i64), Interval> = BTreeMap::new();
     for (id, run_id) in trace.events.run_id.iter() {
         let Some(event) = trace.events.get(id) else { continue };

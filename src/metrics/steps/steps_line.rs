@@ -2,6 +2,7 @@
 
 use super::Mark;
 use crate::metrics::devices::{Devices, interval};
+use crate::sort;
 use crate::trace::{LineKind, Trace};
 
 /// The marks of every used device, by start. The key is the event's `step_num`, else its name where that is a number.
@@ -18,7 +19,7 @@ pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
                 marks.push(Mark { interval: interval(&event), key });
             }
         }
-        marks.sort_by_key(|mark: &Mark| mark.interval);
+        sort::sort_by_key(&mut marks, |mark: &Mark| mark.interval);
         marks
     };
     devices.used.iter().map(|device| of_plane(device.plane)).collect()
