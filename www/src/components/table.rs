@@ -38,7 +38,7 @@ pub fn TableView(
     #[prop(optional)]
     hidden: &'static [&'static str],
     /// Characters of a text in a cell; longer ones are cut in the middle.
-    #[prop(default = 64)]
+    #[prop(default = 46)]
     name_chars: usize,
 ) -> impl IntoView {
     let state = State::get();
@@ -56,7 +56,8 @@ pub fn TableView(
     };
     let counted = move || {
         let (some, all) = (rows.with(Vec::len), total());
-        if some == all { format!("{all} rows") } else { format!("{some} of {all} rows") }
+        let word = if all == 1 { "row" } else { "rows" };
+        if some == all { format!("{all} {word}") } else { format!("{some} of {all} {word}") }
     };
     let copy = move |_| {
         let table = selected();
