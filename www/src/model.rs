@@ -1,6 +1,6 @@
 //! The fields of the model's form, and how they are read and written. Pure.
 
-use crossprof::facts::model_presets::ModelPreset;
+use crossprof::metrics::parameters::Preset;
 use crossprof::report::ModelConfig;
 
 /// A whole number of the model configuration.
@@ -117,26 +117,8 @@ pub fn parse(text: &str) -> Result<Option<u64>, NotANumber> {
 }
 
 /// Puts a public model's dimensions in a configuration; batch and sequence length stay.
-pub fn apply(preset: &ModelPreset, model: &mut ModelConfig) {
-    *model = ModelConfig {
-        batch_size: model.batch_size,
-        seq_length: model.seq_length,
-        model_dims: Some(preset.model_dims),
-        num_layers: Some(preset.num_layers),
-        num_heads: Some(preset.num_heads),
-        num_kv_heads: Some(preset.num_kv_heads),
-        head_dim: Some(preset.head_dim),
-        ffn_hidden_dims: Some(preset.ffn_hidden_dims),
-        vocab_size: Some(preset.vocab_size),
-        gated_ffn: Some(preset.gated_ffn),
-        tied_embeddings: Some(preset.tied_embeddings),
-        num_experts: preset.num_experts,
-        num_experts_per_token: preset.num_experts_per_token,
-        attention_bias: Some(preset.attention_bias),
-        norms_per_layer: Some(preset.norms_per_layer),
-        pretrained_model: Some(preset.source.to_owned()),
-        ..ModelConfig::default()
-    };
+pub fn apply(preset: &Preset, model: &mut ModelConfig) {
+    *model = ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..preset.model.clone() };
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What the trace cannot know: batch and sequence length, the model's dimensions, the number of steps.
 
-use crossprof::facts::model_presets;
 use crossprof::format;
 use crossprof::metrics::Settings;
+use crossprof::metrics::parameters::presets;
 use leptos::prelude::*;
 
 use crate::client;
@@ -23,16 +23,14 @@ pub fn Model(
     let (settings, report) = (run.settings, run.report);
     let preset = move |event: web_sys::Event| {
         let name = event_target_value(&event);
-        if let Some(preset) = model_presets::all().iter().find(|preset| preset.name == name) {
+        if let Some(preset) = presets().iter().find(|preset| preset.name == name) {
             let mut next = settings.get_untracked();
             model::apply(preset, &mut next.model);
             changed.run(next);
         }
     };
-    let options = model_presets::all()
-        .iter()
-        .map(|preset| view! { <option value=preset.name>{preset.name}</option> })
-        .collect_view();
+    let options =
+        presets().iter().map(|preset| view! { <option value=preset.name>{preset.name}</option> }).collect_view();
     let numbers = move |group: Group| {
         FIELDS
             .iter()
