@@ -16,5 +16,4 @@ pub mod plan;
 pub mod profile_json;
 pub mod sniff;
 pub mod unpack;
-pub mod wire;
 pub mod xplane;

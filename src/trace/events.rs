@@ -12,6 +12,23 @@ use crate::units::Ps;
 /// Index of an event of one trace, in the order in which the file holds them.
 pub type EventId = u32;
 
+/// Bytes that an op moves once it runs, by memory and direction, as XLA's compiler counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MemoryBytes {
+    /// Read from the device's main memory (HBM).
+    pub hbm_read: i64,
+    /// Written to it.
+    pub hbm_write: i64,
+    /// Read from the common memory of older TPUs (CMEM).
+    pub cmem_read: i64,
+    /// Written to it.
+    pub cmem_write: i64,
+    /// Read from the vector memory on the chip (VMEM).
+    pub vmem_read: i64,
+    /// Written to it.
+    pub vmem_write: i64,
+}
+
 /// What an event says of itself beyond name and time, with all values that differ from one occurrence to the next
 /// (correlation, run and step ids) taken out: a few thousand distinct sets describe millions of events.
 ///
@@ -35,6 +52,10 @@ pub struct Args {
     pub kernel_details: StrId,
     /// `kind_src:… kind_dst:… size:… dest:… async:…` of a copy or fill.
     pub memcpy_details: StrId,
+    /// The call stack of the instruction in the program, a frame a line, innermost last.
+    pub source_stack: StrId,
+    /// Name of the instruction that this one is an equal copy of.
+    pub deduplicated_name: StrId,
     /// The category (`cat`) of a Chrome trace event; JAX writes none, Kineto does.
     pub cat: StrId,
     /// Bytes read and written as XLA estimates them.
@@ -49,6 +70,14 @@ pub struct Args {
     pub program_id: Option<i64>,
     /// Device of an op that runs on a host thread (CPU backend).
     pub device_ordinal: Option<i64>,
+    /// Bytes by memory (TPU); `None` where the compiler did not split them.
+    pub memory: Option<MemoryBytes>,
+    /// Bytes that a transfer between hosts or devices moved.
+    pub bytes_transferred: Option<i64>,
+    /// CUDA graph (XLA command buffer) that the kernel was launched by.
+    pub graph_id: Option<i64>,
+    /// The kernel's node in that graph.
+    pub graph_node_id: Option<i64>,
 }
 
 /// Handle of an [`Args`] set; `ArgsId::NONE` is the empty one.
@@ -158,6 +187,10 @@ pub struct Events {
     pub run_id: SparseColumn,
     /// `step_num` of a step annotation or of events inside one.
     pub step_num: SparseColumn,
+    /// Duration in picoseconds on the device's own clock, where it differs from the duration on the host's (TPU).
+    pub device_duration: SparseColumn,
+    /// Number that the same run of one collective has on all devices (TPU).
+    pub all_reduce_id: SparseColumn,
 }
 
 impl Events {
@@ -228,6 +261,8 @@ impl Events {
             + self.correlation.memory_bytes()
             + self.run_id.memory_bytes()
             + self.step_num.memory_bytes()
+            + self.device_duration.memory_bytes()
+            + self.all_reduce_id.memory_bytes()
     }
 }
 

@@ -10,7 +10,7 @@
 //!                                   |--b1--|   |--b2--|
 //! ```
 
-use super::{Args, ArgsId, Event, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
+use super::{Args, ArgsId, Event, HloProto, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
 use crate::units::Ps;
 use crate::warning::Warning;
 
@@ -130,6 +130,8 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         (&mut events.correlation, &other.events.correlation, stride),
         (&mut events.run_id, &other.events.run_id, 0),
         (&mut events.step_num, &other.events.step_num, 0),
+        (&mut events.device_duration, &other.events.device_duration, 0),
+        (&mut events.all_reduce_id, &other.events.all_reduce_id, 0),
     ] {
         for (event, value) in from.iter() {
             if let Some(event) = moved(event) {
@@ -138,6 +140,11 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         }
     }
 
+    merged.hlo.extend(other.hlo.into_iter().map(|module| HloProto {
+        name: string(module.name),
+        host: module.host.saturating_add(host),
+        ..module
+    }));
     merged.complete_events = merged.complete_events.saturating_add(other.complete_events);
     merged.warnings.extend(other.warnings);
     if merged.framework == super::Framework::Unknown {
@@ -166,6 +173,8 @@ fn map_args(set: Args, string: impl Fn(StrId) -> StrId) -> Args {
         source: string(set.source),
         kernel_details: string(set.kernel_details),
         memcpy_details: string(set.memcpy_details),
+        source_stack: string(set.source_stack),
+        deduplicated_name: string(set.deduplicated_name),
         cat: string(set.cat),
         ..set
     }

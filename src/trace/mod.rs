@@ -12,7 +12,7 @@ pub mod merge;
 pub mod strings;
 
 pub use classify::{LineKind, PlaneKind};
-pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events};
+pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
 pub use interval::{Interval, IntervalSet};
 pub use strings::{StrId, Strings};
 
@@ -98,6 +98,19 @@ pub struct Line {
     pub kind: LineKind,
 }
 
+/// A compiled module as the file embeds it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HloProto {
+    /// The program that events name ([`Args::program_id`]).
+    pub program_id: i64,
+    /// Its name with the program's number: `jit_f(12190760917235803885)`.
+    pub name: StrId,
+    /// Index of the host whose file it stands in.
+    pub host: u16,
+    /// The `xla.HloProto` message; [`crate::hlo`] reads it when it is asked for.
+    pub bytes: Vec<u8>,
+}
+
 /// Times of the capture itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
@@ -130,8 +143,8 @@ pub struct Trace {
     pub capture: Capture,
     /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is told by it.
     pub complete_events: u64,
-    /// Compiled modules whose HLO the file embeds; a Chrome trace embeds none.
-    pub hlo_modules: u64,
+    /// The HLO of compiled modules that the file embeds; a Chrome trace embeds none.
+    pub hlo: Vec<HloProto>,
     /// Host names of the run, in the order of [`Plane::host`].
     pub hosts: Vec<String>,
     /// What was lost or odd while reading.

@@ -1,6 +1,6 @@
 //! Protobufs that lie beside profiles: they have no magic number, so the first fields must be those of the message.
 
-use crate::input::wire::{Fault, Field, Reader, Value, WireError};
+use crate::wire::{Fault, Field, Reader, Value, WireError};
 
 /// A pprof `Profile`: it starts with its sample types, pairs of small string indices.
 ///

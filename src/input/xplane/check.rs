@@ -6,7 +6,7 @@
 //! byte above 127 became U+FFFD (`EF BF BD`): its lengths are lost for good.
 
 use crate::error::Error;
-use crate::input::wire::{Fault, Field, Reader, Value, WireError};
+use crate::wire::{Fault, Field, Reader, Value, WireError};
 
 /// What the encoding of U+FFFD is in UTF-8.
 const REPLACEMENT: &[u8] = b"\xef\xbf\xbd";

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::losses::Losses;
 use super::stats::{StatKind, text};
-use crate::input::wire::{Reader, Value};
+use crate::wire::{Reader, Value};
 use crate::trace::{ArgsId, StrId, Strings};
 
 /// A table by id. Profilers number from 1, so nearly all ids index a dense list; the others (program ids, hostile ones)
@@ -51,7 +51,7 @@ impl<T> IdMap<T> {
 }
 
 /// What many events share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct EventMetadata<'a> {
     /// The `XEventMetadata` message.
     pub body: &'a [u8],

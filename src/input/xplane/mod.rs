@@ -12,8 +12,8 @@
 //! walked on the wire straight into columns (no struct per event), and dropped: the peak is the largest plane plus the
 //! columns.
 //!
-//! Not read: the HLO protos of `/host:metadata` (they are counted), bytes stats such as `memory_access_breakdown`,
-//! and links between events (`_p`, `_c`, `flow`), which no number uses. Events with `num_occurrences` are sums without a
+//! The HLO protos of `/host:metadata` are kept as they are. Not read: bytes stats other than these and
+//! `memory_access_breakdown`, and links between events (`_p`, `_c`, `flow`), which no number uses. Events with `num_occurrences` are sums without a
 //! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is told by their
 //! names in [`crate::trace::classify`].
 

@@ -6,16 +6,14 @@ use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, StatMetadata, map_entry};
 use super::stats::{Stat, StatKind, Values, text};
 use super::walk::{Clock, Walk, is_cut};
-use crate::input::wire::{Fault, Reader, Value};
-use crate::trace::{Args, Plane, PlaneId, StrId, Trace};
+use crate::wire::{Fault, Reader, Value};
+use crate::trace::{Args, HloProto, Plane, PlaneId, StrId, Trace};
 
 /// Decodes planes one after the other; keeps what belongs to the whole file.
 #[derive(Debug, Default)]
 pub(super) struct PlaneDecoder {
     /// The clock of the file's lines.
     pub clock: Clock,
-    /// HLO modules embedded in `/host:metadata`.
-    pub hlo_modules: u64,
     /// A name that only JAX gives was seen.
     pub jax: bool,
 }
@@ -46,6 +44,9 @@ impl PlaneDecoder {
         let parts = Parts::of(message, offset, cut, losses);
         let plane = PlaneId(u32::try_from(trace.planes.len()).ok()?);
         let name = text(parts.name.0, parts.name.1, &mut trace.strings, losses);
+        // A module's number in this table is its program id.
+        let modules: Vec<(i64, EventMetadata<'_>)> =
+            if parts.name.0 == b"/host:metadata" { parts.event_metadata.clone() } else { Vec::new() };
         let mut event_metadata = IdMap::new(parts.event_metadata);
         let mut stat_metadata = IdMap::new(parts.stat_metadata);
         let mut stats = Vec::new();
@@ -59,7 +60,10 @@ impl PlaneDecoder {
         trace.planes.push(Plane { name, stats, ..Plane::default() });
         for metadata in event_metadata.entries() {
             self.jax |= metadata.names_jax();
-            self.hlo_modules += u64::from(parts.name.0 == b"/host:metadata" && metadata.has_hlo(&mut stat_metadata));
+        }
+        if parts.name.0 == b"/host:metadata" {
+            let mut values = Values { metadata: &mut stat_metadata, strings: &mut trace.strings, losses };
+            trace.hlo.extend(modules.iter().filter_map(|(id, module)| module.hlo(*id, &mut values)));
         }
         let mut walk = Walk {
             plane,
@@ -176,17 +180,24 @@ impl EventMetadata<'_> {
         false
     }
 
-    /// True where a compiled module's HLO stands here.
-    fn has_hlo(&self, stat_metadata: &mut IdMap<StatMetadata<'_>>) -> bool {
+    /// The compiled module whose HLO stands here.
+    fn hlo(&self, program_id: i64, values: &mut Values<'_, '_>) -> Option<HloProto> {
         let mut reader = Reader::new(self.body);
+        let (mut name, mut proto) = (StrId::EMPTY, None);
         while let Ok(Some(field)) = reader.field() {
-            let (5, Value::Bytes(body)) = (field.number, field.value) else { continue };
-            let Ok(stat) = Stat::read(body, 0) else { continue };
-            let metadata = stat_metadata.get_mut(stat.metadata_id);
-            if metadata.is_some_and(|m| m.name_bytes() == b"Hlo Proto" || m.name_bytes() == b"hlo_proto") {
-                return true;
+            let Value::Bytes(body) = field.value else { continue };
+            match field.number {
+                2 => name = text(body, self.offset, values.strings, values.losses),
+                5 => {
+                    let Ok(stat) = Stat::read(body, self.offset) else { continue };
+                    let kind = values.metadata.get_mut(stat.metadata_id).map(|metadata| metadata.name_bytes());
+                    if matches!(kind, Some(b"Hlo Proto" | b"hlo_proto")) {
+                        proto = stat.value.bytes();
+                    }
+                }
+                _ => {}
             }
         }
-        false
+        Some(HloProto { program_id, name, host: 0, bytes: proto?.to_vec() })
     }
 }

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use super::losses::{Loss, Losses};
 use super::metadata::{IdMap, StatMetadata};
-use crate::input::wire::{Reader, Value};
-use crate::trace::{Args, StatValue, StrId, Strings};
+use crate::wire::{Reader, Value};
+use crate::trace::{Args, MemoryBytes, StatValue, StrId, Strings};
 
 /// A gzipped stat that inflates to more is not read: the texts that profilers compress are HLO expressions.
 const MAX_INFLATED_BYTES: u64 = 16 << 20;
@@ -21,6 +21,10 @@ pub(super) enum StatKind {
     Number(NumberArg),
     /// An id that differs from event to event: a column of its own.
     Id(IdColumn),
+    /// Bytes by memory, a message of its own.
+    Memory,
+    /// Start and duration on the device's own clock.
+    DeviceDuration,
     /// The name of a step, which takes the place of the event's name, as in the profiler's own JSON.
     StepName,
 }
@@ -38,6 +42,8 @@ pub(super) enum TextArg {
     Source,
     KernelDetails,
     MemcpyDetails,
+    SourceStack,
+    DeduplicatedName,
 }
 
 /// The numbers of [`Args`].
@@ -48,6 +54,9 @@ pub(super) enum NumberArg {
     Flops,
     ProgramId,
     DeviceOrdinal,
+    BytesTransferred,
+    GraphId,
+    GraphNodeId,
 }
 
 /// The ids an event may have.
@@ -56,6 +65,7 @@ pub(super) enum IdColumn {
     Correlation,
     Run,
     Step,
+    AllReduce,
 }
 
 impl StatKind {
@@ -77,6 +87,14 @@ impl StatKind {
             b"flops" => Number(NumberArg::Flops),
             b"program_id" => Number(NumberArg::ProgramId),
             b"device_ordinal" => Number(NumberArg::DeviceOrdinal),
+            b"source_stack" => Text(TextArg::SourceStack),
+            b"deduplicated_name" => Text(TextArg::DeduplicatedName),
+            b"bytes_transferred" => Number(NumberArg::BytesTransferred),
+            b"cuda_graph_id" => Number(NumberArg::GraphId),
+            b"cuda_graph_node_id" => Number(NumberArg::GraphNodeId),
+            b"memory_access_breakdown" => StatKind::Memory,
+            b"device_duration_ps" => StatKind::DeviceDuration,
+            b"all_reduce_id" | b"all_reduce_unique_id" => Id(IdColumn::AllReduce),
             b"correlation_id" => Id(IdColumn::Correlation),
             b"run_id" => Id(IdColumn::Run),
             b"step_num" => Id(IdColumn::Step),
@@ -94,7 +112,7 @@ pub(super) enum RawValue<'a> {
     /// `int64`, or `uint64` as its two's complement: ids of 64 bits keep all of them.
     Int(i64),
     Text(&'a [u8]),
-    Bytes,
+    Bytes(&'a [u8]),
     /// Number of the stat metadata whose name is the text.
     Reference(i64),
     Gzip(&'a [u8]),
@@ -140,7 +158,7 @@ impl<'a> Stat<'a> {
                 (2, Value::Fixed64(bits)) => RawValue::Double(f64::from_bits(bits)),
                 (3 | 4, Value::Varint(number)) => RawValue::Int(number as i64),
                 (5, Value::Bytes(text)) => RawValue::Text(text),
-                (6, Value::Bytes(_)) => RawValue::Bytes,
+                (6, Value::Bytes(bytes)) => RawValue::Bytes(bytes),
                 (7, Value::Varint(id)) => RawValue::Reference(id as i64),
                 (8, Value::Bytes(bytes)) => RawValue::Gzip(bytes),
                 _ => continue,
@@ -182,7 +200,7 @@ impl Values<'_, '_> {
                     StrId::EMPTY
                 }
             },
-            RawValue::Missing | RawValue::Double(_) | RawValue::Int(_) | RawValue::Bytes => StrId::EMPTY,
+            RawValue::Missing | RawValue::Double(_) | RawValue::Int(_) | RawValue::Bytes(_) => StrId::EMPTY,
         }
     }
 
@@ -206,7 +224,7 @@ impl Values<'_, '_> {
             RawValue::Int(number) => StatValue::Int(number),
             RawValue::Double(number) => StatValue::Double(number),
             RawValue::Text(_) | RawValue::Reference(_) | RawValue::Gzip(_) => StatValue::Text(self.text(stat)),
-            RawValue::Missing | RawValue::Bytes => return None,
+            RawValue::Missing | RawValue::Bytes(_) => return None,
         };
         Some((name, value))
     }
@@ -222,6 +240,9 @@ impl Values<'_, '_> {
                 StatKind::Id(IdColumn::Correlation) => own.correlation = self.number(stat),
                 StatKind::Id(IdColumn::Run) => own.run = self.number(stat),
                 StatKind::Id(IdColumn::Step) => own.step = self.number(stat),
+                StatKind::Id(IdColumn::AllReduce) => own.all_reduce = self.number(stat),
+                StatKind::DeviceDuration => own.device_duration = self.number(stat),
+                StatKind::Memory => args.memory = stat.value.bytes().and_then(memory_bytes),
                 StatKind::Number(arg) => *number_slot(args, arg) = self.number(stat),
                 StatKind::Text(TextArg::OpName) => op_name = self.text(stat),
                 StatKind::Text(arg) => *text_slot(args, arg) = self.text(stat),
@@ -244,6 +265,10 @@ pub(super) struct Own {
     pub run: Option<i64>,
     /// `step_num`.
     pub step: Option<i64>,
+    /// `all_reduce_id`.
+    pub all_reduce: Option<i64>,
+    /// `device_duration_ps`.
+    pub device_duration: Option<i64>,
     /// `step_name`, empty where there is none.
     pub step_name: StrId,
 }
@@ -255,6 +280,9 @@ fn number_slot(args: &mut Args, arg: NumberArg) -> &mut Option<i64> {
         NumberArg::Flops => &mut args.flops,
         NumberArg::ProgramId => &mut args.program_id,
         NumberArg::DeviceOrdinal => &mut args.device_ordinal,
+        NumberArg::BytesTransferred => &mut args.bytes_transferred,
+        NumberArg::GraphId => &mut args.graph_id,
+        NumberArg::GraphNodeId => &mut args.graph_node_id,
     }
 }
 
@@ -268,7 +296,52 @@ fn text_slot(args: &mut Args, arg: TextArg) -> &mut StrId {
         TextArg::Source => &mut args.source,
         TextArg::KernelDetails => &mut args.kernel_details,
         TextArg::MemcpyDetails => &mut args.memcpy_details,
+        TextArg::SourceStack => &mut args.source_stack,
+        TextArg::DeduplicatedName => &mut args.deduplicated_name,
     }
+}
+
+impl<'a> RawValue<'a> {
+    /// The bytes of a bytes stat; some writers store a message as text.
+    pub fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            RawValue::Bytes(bytes) | RawValue::Text(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+/// `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`, each `{ 1 operation (1 read, 2 write), 2 memory space
+/// (1 HBM, 2 CMEM, 3 VMEM), 3 bytes }`; `None` where it names none of these or is damaged.
+fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
+    let mut memory = MemoryBytes::default();
+    let mut reader = Reader::new(message);
+    let mut any = false;
+    while let Some(field) = reader.field().ok()? {
+        let (1, Value::Bytes(entry)) = (field.number, field.value) else { continue };
+        let (mut operation, mut space, mut bytes) = (0, 0, 0);
+        let mut entry = Reader::new(entry);
+        while let Some(field) = entry.field().ok()? {
+            match (field.number, field.value) {
+                (1, Value::Varint(value)) => operation = value,
+                (2, Value::Varint(value)) => space = value,
+                (3, Value::Varint(value)) => bytes = value as i64,
+                _ => {}
+            }
+        }
+        let slot = match (operation, space) {
+            (1, 1) => &mut memory.hbm_read,
+            (2, 1) => &mut memory.hbm_write,
+            (1, 2) => &mut memory.cmem_read,
+            (2, 2) => &mut memory.cmem_write,
+            (1, 3) => &mut memory.vmem_read,
+            (2, 3) => &mut memory.vmem_write,
+            _ => continue,
+        };
+        *slot = slot.saturating_add(bytes.max(0));
+        any = true;
+    }
+    any.then_some(memory)
 }
 
 /// Interns text from the file; bad bytes become U+FFFD and are counted.

@@ -3,7 +3,7 @@
 //! A field is buffered until it is whole, unless a chunk holds it whole already. The buffer grows with the bytes that
 //! arrive, never by what a length promises.
 
-use crate::input::wire::{Fault, Reader, Value};
+use crate::wire::{Fault, Reader, Value};
 
 /// Texts longer than this are skipped: no profiler writes such an error message.
 const MAX_TEXT_BYTES: u64 = 1 << 20;

@@ -93,7 +93,7 @@ fn gpu_totals_are_those_of_the_readme() {
         assert_eq!(events.len(), 150);
         assert_eq!(format!("{:.1}", set.length().as_us()), "12133.1");
         assert_eq!(format!("{:.1}", set.span().unwrap().length().as_us()), "12956.8");
-        assert_eq!(trace.hlo_modules, 9);
+        assert_eq!(trace.hlo.len(), 9);
     }
     if let Some(trace) = load("mi300x-8gpu-conv/tw003.xplane.pb") {
         assert_eq!(device_events(&trace).len(), 235);

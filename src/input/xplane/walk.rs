@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, Resolved, StatMetadata};
 use super::stats::{Own, Stat, StatKind, Values, text};
-use crate::input::wire::{Fault, Reader, Value, WireError};
+use crate::wire::{Fault, Reader, Value, WireError};
 use crate::trace::{ArgsId, Event, Line, LineId, PlaneId, StrId, Strings, Trace};
 use crate::units::Ps;
 
@@ -190,6 +190,8 @@ impl<'a> Walk<'_, 'a> {
                 event.name = own.step_name;
             }
         }
+        // The host's clock is coarser than the device's: an op of a few nanoseconds would be wrong by half.
+        let device_duration = own.device_duration.filter(|&ps| ps >= 0 && ps != event.duration.0);
         let Some(index) = self.trace.events.push(event) else {
             self.losses.add(Loss::TooMany, offset);
             return;
@@ -199,6 +201,8 @@ impl<'a> Walk<'_, 'a> {
             (&mut events.correlation, own.correlation),
             (&mut events.run_id, own.run),
             (&mut events.step_num, own.step),
+            (&mut events.device_duration, device_duration),
+            (&mut events.all_reduce_id, own.all_reduce),
         ] {
             if let Some(id) = id {
                 column.push(index, id);
