@@ -55,21 +55,27 @@ pub mod trace;
 pub mod hlo;
 // ... from which the numbers are computed ...
 pub mod metrics;
+// ... and put together, with what to do about them, ...
+pub mod analysis;
 // ... that one document holds ...
 pub mod report;
-// ... and other shapes show.
+// ... and tables, pages and other shapes show.
 pub mod export;
+pub mod pages;
+pub mod table;
+pub mod tables;
 
 // All of it behind one door.
 pub mod session;
 pub mod sort;
 
 pub use error::Error;
-pub use export::tables::{Cell, Column, Table, TableName, Unit, table};
 pub use input::plan::{Candidate, Kind, Plan, plan};
 pub use input::unpack::{Unpacked, Unpacker};
 pub use metrics::Settings;
 pub use report::{ModelConfig, UnifiedProfile};
 pub use session::{FileId, FileResult, MemberResult, RunSummary, Session};
+pub use table::{Cell, Column, Query, Sort, Table, Unit};
+pub use tables::TableName;
 pub use units::Ps;
 pub use warning::{Severity, Warning};

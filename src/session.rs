@@ -25,7 +25,10 @@ pub use runs::RunSummary;
 use crate::input::plan::Kind;
 use crate::input::unpack::{Unpacked, Unpacker};
 use crate::metrics::Settings;
+use crate::pages::{Page, PageQuery};
 use crate::report::UnifiedProfile;
+use crate::table::{Query, Table};
+use crate::tables::TableName;
 
 use intake::{Content, Intake, Member};
 use runs::LoadedRun;
@@ -120,8 +123,26 @@ impl Session {
     }
 
     /// The report of a run (its index in [`Session::runs`]); `None` where there is no such run.
-    pub fn report(&self, run: u32, settings: &Settings) -> Option<UnifiedProfile> {
-        self.runs.get(run as usize).map(|run| run.report(settings))
+    pub fn report(&mut self, run: u32, settings: &Settings) -> Option<UnifiedProfile> {
+        self.runs.get_mut(run as usize).map(|run| run.report(settings))
+    }
+
+    /// A table of a run; see [`crate::tables::rows`] for `variant`. The analysis behind it is made once for the same
+    /// settings.
+    pub fn table(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        name: TableName,
+        variant: &str,
+        query: &Query,
+    ) -> Option<Table> {
+        self.runs.get_mut(run as usize).map(|run| run.table(settings, name, variant, query))
+    }
+
+    /// A page of a run by its name in addresses; `None` where there is no such run or page, and for imported results.
+    pub fn page(&mut self, run: u32, settings: &Settings, view: &str, query: &PageQuery) -> Option<Page> {
+        self.runs.get_mut(run as usize)?.page(settings, view, query)
     }
 }
 

@@ -189,7 +189,7 @@ fn hostile_names_stay_text() {
     let report = read("names", &trace(&events.join(",")), 6);
     let text = crossprof::export::text::report(&report);
     assert!(text.len() < 20_000 && !text.contains('\u{202e}'));
-    let table = crossprof::table(&report, crossprof::TableName::Kernels);
+    let table = crossprof::tables::of_report(&report, crossprof::TableName::TopKernels).unwrap();
     assert!(crossprof::export::csv::to_csv(&table).contains("\r\n'=HYPERLINK(1),"));
     let markdown = crossprof::export::markdown::to_markdown(&table);
     assert!(!markdown.contains("<img") && !markdown.contains("| cell |"));

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use crossprof::metrics::{Run, Settings, analyse};
+use crossprof::analysis::analyse;
+use crossprof::metrics::{Run, Settings};
 use crossprof::report::UnifiedProfile;
 use crossprof::trace::builder::TraceBuilder;
 use proptest::prelude::*;

@@ -7,13 +7,14 @@
 
 use std::path::PathBuf;
 
+use crossprof::analysis::analyse;
 use crossprof::input::chrome_json::ChromeJsonDecoder;
 use crossprof::input::unpack::{Unpacked, Unpacker};
 use crossprof::input::xplane::XPlaneDecoder;
 use crossprof::metrics::devices::Devices;
 use crossprof::metrics::statistics::median;
 use crossprof::metrics::steps::Steps;
-use crossprof::metrics::{Run, Settings, analyse};
+use crossprof::metrics::{Run, Settings};
 use crossprof::report::UnifiedProfile;
 use crossprof::trace::Trace;
 

@@ -1,6 +1,6 @@
 //! `crossprof analyze`: the report of every run.
 
-use crossprof::{Severity, UnifiedProfile, export};
+use crossprof::{Session, Settings, Severity, UnifiedProfile, export};
 
 use super::args::{Analyze, Inputs, ReportFormat};
 use super::load::{self, Loaded};
@@ -46,6 +46,10 @@ pub fn run(command: &Analyze) -> u8 {
 pub struct Reports {
     /// One a run.
     pub profiles: Vec<UnifiedProfile>,
+    /// What they were made from.
+    pub session: Session,
+    /// What the user gave.
+    pub settings: Settings,
     /// A named file was no profile.
     failed: bool,
 }
@@ -75,5 +79,5 @@ pub fn reports(inputs: &Inputs) -> Result<Reports, String> {
     let Loaded { mut session, failed } = load::load(inputs.paths());
     let runs = session.runs();
     let profiles = runs.iter().filter_map(|run| session.report(run.index, &settings)).collect();
-    Ok(Reports { profiles, failed })
+    Ok(Reports { profiles, session, settings, failed })
 }

@@ -1,13 +1,15 @@
 //! `crossprof table`: one table of every run.
 
-use crossprof::export::{csv, json, tables, text};
+use crossprof::export::{csv, json, text};
+
+use crossprof::Query;
 
 use super::args::{Table, TableFormat};
 use super::{FAILED, complain, print_result};
 
 /// Reads, prints the table, and returns the exit status.
 pub fn run(command: &Table) -> u8 {
-    let reports = match super::analyze::reports(&command.inputs) {
+    let mut reports = match super::analyze::reports(&command.inputs) {
         Ok(reports) => reports,
         Err(message) => {
             complain(&message);
@@ -19,7 +21,10 @@ pub fn run(command: &Table) -> u8 {
     }
     let several = reports.profiles.len() > 1;
     for (index, profile) in reports.profiles.iter().enumerate() {
-        let table = tables::table(profile, command.table);
+        let run = u32::try_from(index).unwrap_or(u32::MAX);
+        let Some(table) = reports.session.table(run, &reports.settings, command.table, "", &Query::default()) else {
+            continue;
+        };
         // Several runs follow each other: named and apart for people, apart for CSV, a line each for JSON.
         let before = if index > 0 { "\n" } else { "" };
         print_result(&match command.format {

@@ -4,7 +4,7 @@
 //! is an empty field. Spreadsheets run text that starts with `=`, `+`, `-` or `@` as a formula, and names come from
 //! files that anyone may have written: such a text gets an apostrophe in front, which spreadsheets hide.
 
-use super::tables::{Cell, Table};
+use crate::table::{Cell, Table};
 
 /// The whole table.
 pub fn to_csv(table: &Table) -> String {
@@ -46,22 +46,22 @@ fn field(cell: &Cell) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tables::{Column, Unit};
     use super::*;
+    use crate::table::{Column, Unit};
 
     #[test]
     fn fields_are_quoted_and_formulas_disarmed() {
         let column = |key| Column { key, title: key, unit: Unit::Text };
         let text = |text: &str| Cell::Text(text.to_owned());
-        let table = Table {
-            name: "t",
-            columns: vec![column("a"), column("b_us")],
-            rows: vec![
+        let table = Table::new(
+            "t",
+            vec![column("a"), column("b_us")],
+            vec![
                 vec![text("say \"hi\", you"), Cell::Float(1e-7)],
                 vec![text("=cmd()"), Cell::Float(-1.5)],
                 vec![text("two\nlines"), Cell::Absent],
             ],
-        };
+        );
         let csv = to_csv(&table);
         assert_eq!(csv, "a,b_us\r\n\"say \"\"hi\"\", you\",0.0000001\r\n'=cmd(),-1.5\r\n\"two\nlines\",\r\n");
     }

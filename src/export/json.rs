@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::tables::Table;
 use crate::report::UnifiedProfile;
 use crate::report::v1::SCHEMA_VERSION;
+use crate::table::Table;
 
 /// The document, indented, with a newline at its end. The same profile always gives the same bytes.
 pub fn profile(profile: &UnifiedProfile) -> String {

@@ -1,9 +1,10 @@
 //! Tables and the headline of a report as Markdown (GitHub's dialect), for issues and notes.
 
-use super::tables::{Cell, Table, TableName, Unit, table};
 use super::text;
 use crate::format;
 use crate::report::UnifiedProfile;
+use crate::table::{Cell, Table, Unit};
+use crate::tables::{TableName, of_report};
 
 /// A table with a heading row; numbers as people read them, right-aligned.
 pub fn to_markdown(table: &Table) -> String {
@@ -36,11 +37,11 @@ pub fn report(profile: &UnifiedProfile) -> String {
     }
     for (name, heading) in [
         (TableName::Categories, "Kernel time by category"),
-        (TableName::Kernels, "Top kernels"),
+        (TableName::TopKernels, "Top kernels"),
         (TableName::Devices, "Devices"),
         (TableName::Warnings, "Warnings"),
     ] {
-        let table = table(profile, name);
+        let Some(table) = of_report(profile, name) else { continue };
         if !table.rows.is_empty() {
             text.push_str(&format!("\n### {heading}\n\n{}", to_markdown(&table)));
         }

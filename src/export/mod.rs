@@ -2,8 +2,7 @@
 
 pub mod csv;
 #[cfg(test)]
-mod example;
+pub(crate) mod example;
 pub mod json;
 pub mod markdown;
-pub mod tables;
 pub mod text;

@@ -1,9 +1,10 @@
 //! A run on one screen of a terminal: headline figures, then where the time goes, the warnings last.
 
 use super::markdown::display;
-use super::tables::{Cell, Column, Table, TableName, Unit, table};
 use crate::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
 use crate::report::UnifiedProfile;
+use crate::table::{Cell, Column, Table, Unit};
+use crate::tables::{TableName, of_report};
 use crate::warning::{Severity, Warning};
 
 /// Columns of the terminal that the report is made for.
@@ -27,7 +28,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
             CATEGORIES,
             &["category", "time_us", "percent", "count"][..],
         ),
-        (TableName::Kernels, "Top kernels", KERNELS, &["name", "total_us", "percent", "count", "avg_us"][..]),
+        (TableName::TopKernels, "Top kernels", KERNELS, &["name", "total_us", "percent", "count", "avg_us"][..]),
         (
             TableName::Devices,
             "Devices",
@@ -43,7 +44,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
         ),
     ];
     for (name, heading, rows, keys) in tables {
-        let whole = table(profile, name);
+        let Some(whole) = of_report(profile, name) else { continue };
         if whole.rows.is_empty() || (name == TableName::Devices && whole.rows.len() < 2) {
             continue;
         }
@@ -218,16 +219,12 @@ fn share(us: f64, share: f64) -> String {
 fn chosen(table: &Table, keys: &[&str], rows: usize) -> Table {
     let positions: Vec<usize> =
         keys.iter().filter_map(|key| table.columns.iter().position(|column| column.key == *key)).collect();
-    Table {
-        name: table.name,
-        columns: positions.iter().filter_map(|&i| table.columns.get(i)).copied().collect(),
-        rows: table
-            .rows
-            .iter()
-            .take(rows)
-            .map(|row| positions.iter().map(|&i| row.get(i).cloned().unwrap_or(Cell::Absent)).collect())
-            .collect(),
-    }
+    let row = |row: &Vec<Cell>| positions.iter().map(|&i| row.get(i).cloned().unwrap_or(Cell::Absent)).collect();
+    Table::new(
+        table.name,
+        positions.iter().filter_map(|&i| table.columns.get(i)).copied().collect(),
+        table.rows.iter().take(rows).map(row).collect(),
+    )
 }
 
 /// Columns side by side; numbers to the right, long names cut in the middle so that a line fits.
@@ -306,7 +303,7 @@ mod tests {
 
     #[test]
     fn numbers_are_aligned_to_the_right() {
-        let table = table(&crate::export::example::profile(), TableName::Categories);
+        let table = of_report(&crate::export::example::profile(), TableName::Categories).unwrap();
         assert_eq!(
             table_text(&table),
             "Category  Self time   Share  Count\nmatmul      60.5 µs  60.5 %      2\ncopy        39.5 µs  39.5 %      2\n"

@@ -1,9 +1,13 @@
 //! From finished files to runs: the plan decides what belongs together, hosts are merged, reports are made.
 
 use super::intake::{Content, Member};
+use crate::analysis::{Analysis, Context};
 use crate::input::plan::{self, Candidate, Kind, Plan, PlannedRun};
 use crate::metrics::{self, Run, Settings};
+use crate::pages::{self, Page, PageQuery};
 use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
+use crate::table::{self, Query, Table};
+use crate::tables::{self, TableName};
 use crate::trace::merge::merge;
 use crate::warning::Warning;
 
@@ -24,8 +28,23 @@ pub struct RunSummary {
 
 /// A run of the session.
 pub(super) enum LoadedRun {
-    Traced(Box<Run>),
+    Traced(Box<Traced>),
     Imported(Box<Imported>),
+}
+
+/// A run that was read from traces, with its latest analysis.
+pub(super) struct Traced {
+    run: Run,
+    analysis: Option<(Settings, Analysis)>,
+}
+
+impl Traced {
+    /// The analysis with these settings: made once, until others are given.
+    fn analyse(&mut self, settings: &Settings) -> Context<'_> {
+        let known = self.analysis.take().filter(|(known, _)| known == settings);
+        let known = known.unwrap_or_else(|| (settings.clone(), Analysis::new(&self.run, settings)));
+        Context { run: &self.run, analysis: &self.analysis.insert(known).1 }
+    }
 }
 
 /// An earlier result: its report is the document itself.
@@ -41,13 +60,16 @@ impl LoadedRun {
     pub(super) fn summary(&self, index: usize) -> RunSummary {
         let index = u32::try_from(index).unwrap_or(u32::MAX);
         match self {
-            LoadedRun::Traced(run) => RunSummary {
-                index,
-                name: run.name.clone(),
-                files: run.files.iter().map(|file| file.path.clone()).collect(),
-                events: run.trace.events.len() as u64,
-                imported: false,
-            },
+            LoadedRun::Traced(traced) => {
+                let run = &traced.run;
+                RunSummary {
+                    index,
+                    name: run.name.clone(),
+                    files: run.files.iter().map(|file| file.path.clone()).collect(),
+                    events: run.trace.events.len() as u64,
+                    imported: false,
+                }
+            }
             LoadedRun::Imported(run) => RunSummary {
                 index,
                 name: run.name.clone(),
@@ -58,10 +80,29 @@ impl LoadedRun {
         }
     }
 
-    pub(super) fn report(&self, settings: &Settings) -> UnifiedProfile {
+    pub(super) fn report(&mut self, settings: &Settings) -> UnifiedProfile {
         match self {
-            LoadedRun::Traced(run) => metrics::analyse(run, settings),
+            LoadedRun::Traced(traced) => traced.analyse(settings).analysis.profile.clone(),
             LoadedRun::Imported(run) => run.report(settings),
+        }
+    }
+
+    /// An imported result has only the tables that its document holds.
+    pub(super) fn table(&mut self, settings: &Settings, name: TableName, variant: &str, asked: &Query) -> Table {
+        match self {
+            LoadedRun::Traced(traced) => table::query(&*tables::rows(&traced.analyse(settings), name, variant), asked),
+            LoadedRun::Imported(run) => {
+                let rows = tables::of_report(&run.report(settings), name);
+                table::query(&rows.unwrap_or_else(|| tables::empty(name)), asked)
+            }
+        }
+    }
+
+    /// `None` for an unknown page and for an imported result, which holds no events.
+    pub(super) fn page(&mut self, settings: &Settings, view: &str, asked: &PageQuery) -> Option<Page> {
+        match self {
+            LoadedRun::Traced(traced) => pages::page(&traced.analyse(settings), view, asked),
+            LoadedRun::Imported(_) => None,
         }
     }
 }
@@ -165,7 +206,7 @@ fn build_run(members: &mut [Member], planned: &PlannedRun) -> Option<LoadedRun> 
     run.model = model;
     run.files.extend(files);
     run.trace = merge(hosts);
-    Some(LoadedRun::Traced(Box::new(run)))
+    Some(LoadedRun::Traced(Box::new(Traced { run, analysis: None })))
 }
 
 fn repeated_note(unread: &Member, read: &Member) -> Warning {

@@ -81,7 +81,7 @@ fn sidecars_and_settings_reach_the_report() {
     add(&mut session, "x/h.trace.json", &json("op"));
     session.runs();
     let model = ModelConfig { batch_size: Some(16), ..ModelConfig::default() };
-    let report = session.report(0, &Settings { num_steps: Some(3), model }).unwrap();
+    let report = session.report(0, &Settings { num_steps: Some(3), model, ..Settings::default() }).unwrap();
     assert_eq!((report.model_config.batch_size, report.model_config.seq_length), (Some(16), Some(128)));
     // 60 us in 3 steps of 16 samples of 128 tokens.
     assert_eq!(report.step_timing.avg_step_time_us, Some(20.0));
@@ -99,7 +99,7 @@ fn an_imported_result_is_a_run_and_takes_settings() {
     assert_eq!(names(&mut session), ["h", "result"]);
     assert_eq!(session.report(1, &Settings::default()).as_ref(), Some(&first));
     let model = ModelConfig { batch_size: Some(2), ..ModelConfig::default() };
-    let again = session.report(1, &Settings { num_steps: Some(2), model }).unwrap();
+    let again = session.report(1, &Settings { num_steps: Some(2), model, ..Settings::default() }).unwrap();
     assert_eq!(again.step_timing.avg_step_time_us, Some(30.0));
     assert_eq!(again.throughput.samples_per_sec.map(f64::round), Some(66_667.0));
 }

@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 
 use super::losses::Losses;
 use super::stats::{StatKind, text};
-use crate::wire::{Reader, Value};
 use crate::trace::{ArgsId, StrId, Strings};
+use crate::wire::{Reader, Value};
 
 /// A table by id. Profilers number from 1, so nearly all ids index a dense list; the others (program ids, hostile ones)
 /// are hashed, so that a huge id costs no memory.

@@ -6,8 +6,8 @@ use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, StatMetadata, map_entry};
 use super::stats::{Stat, StatKind, Values, text};
 use super::walk::{Clock, Walk, is_cut};
-use crate::wire::{Fault, Reader, Value};
 use crate::trace::{Args, HloProto, Plane, PlaneId, StrId, Trace};
+use crate::wire::{Fault, Reader, Value};
 
 /// Decodes planes one after the other; keeps what belongs to the whole file.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use super::losses::{Loss, Losses};
 use super::metadata::{IdMap, StatMetadata};
-use crate::wire::{Reader, Value};
 use crate::trace::{Args, MemoryBytes, StatValue, StrId, Strings};
+use crate::wire::{Reader, Value};
 
 /// A gzipped stat that inflates to more is not read: the texts that profilers compress are HLO expressions.
 const MAX_INFLATED_BYTES: u64 = 16 << 20;

@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, Resolved, StatMetadata};
 use super::stats::{Own, Stat, StatKind, Values, text};
-use crate::wire::{Fault, Reader, Value, WireError};
 use crate::trace::{ArgsId, Event, Line, LineId, PlaneId, StrId, Strings, Trace};
 use crate::units::Ps;
+use crate::wire::{Fault, Reader, Value, WireError};
 
 /// Nanoseconds above which a line's time is absolute Unix time (1e15 ns = 12 days after 1970), not time since the start
 /// of the capture.

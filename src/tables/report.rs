@@ -1,130 +1,21 @@
-//! Tables of a report: one generic [`Table`] that the command line prints, the page shows and both export.
-//!
-//! Column keys are the field names of the unified profile, units included, so that a CSV and the JSON can be joined.
+//! The tables that a unified profile holds, so that an imported result has them too.
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-
+use super::TableName;
 use crate::report::{DeviceStats, UnifiedProfile};
+use crate::table::{Cell, Column, Table, Unit};
 
-/// Which table of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TableName {
-    /// Every step of the capture.
-    Steps,
-    /// The used devices.
-    Devices,
-    /// The kernels with the most self time.
-    Kernels,
-    /// Self time by category.
-    Categories,
-    /// The longest idle gaps.
-    Gaps,
-    /// Copies by direction.
-    Transfers,
-    /// What was lost or odd.
-    Warnings,
-}
-
-impl TableName {
-    /// All of them, in the order of the report.
-    pub const ALL: [TableName; 7] = [
-        TableName::Steps,
-        TableName::Devices,
-        TableName::Kernels,
-        TableName::Categories,
-        TableName::Gaps,
-        TableName::Transfers,
-        TableName::Warnings,
-    ];
-
-    /// The word of the command line and of file names.
-    pub fn key(self) -> &'static str {
-        match self {
-            TableName::Steps => "steps",
-            TableName::Devices => "devices",
-            TableName::Kernels => "kernels",
-            TableName::Categories => "categories",
-            TableName::Gaps => "gaps",
-            TableName::Transfers => "transfers",
-            TableName::Warnings => "warnings",
-        }
-    }
-
-    /// The table of that word.
-    pub fn from_key(key: &str) -> Option<TableName> {
-        TableName::ALL.into_iter().find(|name| name.key() == key)
-    }
-}
-
-/// What the values of a column are: decides how a person sees them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Names and sentences.
-    Text,
-    /// A number of things.
-    Count,
-    /// A mean or a ratio without unit.
-    Number,
-    /// Microseconds.
-    TimeUs,
-    /// Percent.
-    Percent,
-    /// Bytes.
-    Bytes,
-    /// 1e9 bytes a second.
-    GigabytesPerSecond,
-    /// Yes or no.
-    Flag,
-}
-
-/// A column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Field name in the unified profile.
-    pub key: &'static str,
-    /// Heading for people.
-    pub title: &'static str,
-    /// What its values are.
-    pub unit: Unit,
-}
-
-/// A value. What was not measured is [`Cell::Absent`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// Not measured.
-    Absent,
-    /// Text as in the trace.
-    Text(String),
-    /// A whole number.
-    Int(u64),
-    /// A real number.
-    Float(f64),
-    /// Yes or no.
-    Flag(bool),
-}
-
-/// Rows under columns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Table {
-    /// Word of the command line and of file names.
-    pub name: &'static str,
-    /// The columns.
-    pub columns: Vec<Column>,
-    /// The rows, each as long as `columns`.
-    pub rows: Vec<Vec<Cell>>,
-}
-
-/// One table of a report.
-pub fn table(profile: &UnifiedProfile, name: TableName) -> Table {
-    match name {
+/// One of these tables; `None` for a table that needs the run itself.
+pub fn table(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
+    Some(match name {
         TableName::Steps => steps(profile),
         TableName::Devices => devices(profile),
-        TableName::Kernels => kernels(profile),
+        TableName::TopKernels => kernels(profile),
         TableName::Categories => categories(profile),
         TableName::Gaps => gaps(profile),
         TableName::Transfers => transfers(profile),
         TableName::Warnings => warnings(profile),
-    }
+        _ => return None,
+    })
 }
 
 fn steps(profile: &UnifiedProfile) -> Table {
@@ -145,9 +36,9 @@ fn steps(profile: &UnifiedProfile) -> Table {
             Cell::Flag(step.counted),
         ]
     });
-    Table {
-        name: "steps",
-        columns: vec![
+    Table::new(
+        "steps",
+        vec![
             column("index", "Step", Unit::Count),
             column("name", "Name", Unit::Text),
             column("start_us", "Start", Unit::TimeUs),
@@ -162,8 +53,8 @@ fn steps(profile: &UnifiedProfile) -> Table {
             column("warm_up", "Warm-up", Unit::Flag),
             column("counted", "Counted", Unit::Flag),
         ],
-        rows: rows.collect(),
-    }
+        rows.collect(),
+    )
 }
 
 fn devices(profile: &UnifiedProfile) -> Table {
@@ -182,9 +73,9 @@ fn devices(profile: &UnifiedProfile) -> Table {
             device.gaps.as_ref().map_or(Cell::Absent, |gaps| float(gaps.max_gap_us)),
         ]
     };
-    Table {
-        name: "devices",
-        columns: vec![
+    Table::new(
+        "devices",
+        vec![
             column("device_name", "Device", Unit::Text),
             column("host", "Host", Unit::Text),
             column("device_type", "Type", Unit::Text),
@@ -197,8 +88,8 @@ fn devices(profile: &UnifiedProfile) -> Table {
             column("total_gaps", "Gaps", Unit::Count),
             column("max_gap_us", "Longest gap", Unit::TimeUs),
         ],
-        rows: profile.multi_device.iter().flat_map(|devices| &devices.device_stats).map(row).collect(),
-    }
+        profile.multi_device.iter().flat_map(|devices| &devices.device_stats).map(row).collect(),
+    )
 }
 
 fn kernels(profile: &UnifiedProfile) -> Table {
@@ -215,9 +106,9 @@ fn kernels(profile: &UnifiedProfile) -> Table {
             text(kernel.framework_op.as_deref()),
         ]
     });
-    Table {
-        name: "kernels",
-        columns: vec![
+    Table::new(
+        "top-kernels",
+        vec![
             column("name", "Kernel", Unit::Text),
             column("category", "Category", Unit::Text),
             column("total_us", "Self time", Unit::TimeUs),
@@ -228,8 +119,8 @@ fn kernels(profile: &UnifiedProfile) -> Table {
             column("max_us", "Longest", Unit::TimeUs),
             column("framework_op", "Framework op", Unit::Text),
         ],
-        rows: rows.collect(),
-    }
+        rows.collect(),
+    )
 }
 
 fn categories(profile: &UnifiedProfile) -> Table {
@@ -243,16 +134,16 @@ fn categories(profile: &UnifiedProfile) -> Table {
             Cell::Int(category.count),
         ]
     });
-    Table {
-        name: "categories",
-        columns: vec![
+    Table::new(
+        "categories",
+        vec![
             column("category", "Category", Unit::Text),
             column("time_us", "Self time", Unit::TimeUs),
             column("percent", "Share", Unit::Percent),
             column("count", "Count", Unit::Count),
         ],
-        rows: rows.collect(),
-    }
+        rows.collect(),
+    )
 }
 
 fn gaps(profile: &UnifiedProfile) -> Table {
@@ -265,17 +156,17 @@ fn gaps(profile: &UnifiedProfile) -> Table {
             Cell::Text(gap.before.clone()),
         ]
     });
-    Table {
-        name: "gaps",
-        columns: vec![
+    Table::new(
+        "gaps",
+        vec![
             column("device_name", "Device", Unit::Text),
             column("start_us", "Start", Unit::TimeUs),
             column("duration_us", "Length", Unit::TimeUs),
             column("after", "After", Unit::Text),
             column("before", "Before", Unit::Text),
         ],
-        rows: rows.collect(),
-    }
+        rows.collect(),
+    )
 }
 
 fn transfers(profile: &UnifiedProfile) -> Table {
@@ -289,9 +180,9 @@ fn transfers(profile: &UnifiedProfile) -> Table {
             float(transfer.bandwidth_gb_per_sec),
         ]
     });
-    Table {
-        name: "transfers",
-        columns: vec![
+    Table::new(
+        "transfers",
+        vec![
             column("direction", "Direction", Unit::Text),
             column("count", "Count", Unit::Count),
             column("total_time_us", "Time", Unit::TimeUs),
@@ -299,8 +190,8 @@ fn transfers(profile: &UnifiedProfile) -> Table {
             column("sized_count", "Of known size", Unit::Count),
             column("bandwidth_gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond),
         ],
-        rows: rows.collect(),
-    }
+        rows.collect(),
+    )
 }
 
 fn warnings(profile: &UnifiedProfile) -> Table {
@@ -315,9 +206,9 @@ fn warnings(profile: &UnifiedProfile) -> Table {
             int(warning.count),
         ]
     });
-    Table {
-        name: "warnings",
-        columns: vec![
+    Table::new(
+        "warnings",
+        vec![
             column("severity", "Severity", Unit::Text),
             column("code", "Code", Unit::Text),
             column("message", "Message", Unit::Text),
@@ -326,8 +217,8 @@ fn warnings(profile: &UnifiedProfile) -> Table {
             column("byte_offset", "Byte", Unit::Count),
             column("count", "Count", Unit::Count),
         ],
-        rows: rows.collect(),
-    }
+        rows.collect(),
+    )
 }
 
 fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
@@ -346,44 +237,6 @@ fn float(value: Option<f64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Float)
 }
 
-/// An array of objects whose keys are the columns' in their order; what was not measured is `null`.
-impl Serialize for Table {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut rows = serializer.serialize_seq(Some(self.rows.len()))?;
-        for row in &self.rows {
-            rows.serialize_element(&Row { columns: &self.columns, cells: row })?;
-        }
-        rows.end()
-    }
-}
-
-struct Row<'a> {
-    columns: &'a [Column],
-    cells: &'a [Cell],
-}
-
-impl Serialize for Row<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.cells.len()))?;
-        for (column, cell) in self.columns.iter().zip(self.cells) {
-            map.serialize_entry(column.key, cell)?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for Cell {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Cell::Absent => serializer.serialize_none(),
-            Cell::Text(text) => serializer.serialize_str(text),
-            Cell::Int(value) => serializer.serialize_u64(*value),
-            Cell::Float(value) => serializer.serialize_f64(*value),
-            Cell::Flag(value) => serializer.serialize_bool(*value),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -391,9 +244,8 @@ mod tests {
     #[test]
     fn every_row_is_as_wide_as_its_table_and_keys_are_unique() {
         let profile = crate::export::example::profile();
-        for name in TableName::ALL {
-            let table = table(&profile, name);
-            assert_eq!(TableName::from_key(table.name), Some(name));
+        for table in TableName::ALL.into_iter().filter_map(|name| table(&profile, name)) {
+            assert!(TableName::from_key(table.name).is_some());
             assert!(!table.rows.is_empty(), "{}", table.name);
             assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.name);
             let mut keys: Vec<_> = table.columns.iter().map(|column| column.key).collect();
@@ -405,7 +257,7 @@ mod tests {
 
     #[test]
     fn json_rows_keep_the_order_of_columns() {
-        let table = table(&crate::export::example::profile(), TableName::Categories);
+        let table = table(&crate::export::example::profile(), TableName::Categories).unwrap();
         let json = serde_json::to_string(&table).unwrap();
         assert!(json.starts_with(r#"[{"category":"matmul","time_us":60.5,"percent":"#), "{json}");
     }

@@ -1,0 +1,119 @@
+//! A run, analysed: everything measured of it, and the unified profile that says so.
+//!
+//! Tables and pages are made from this; so are findings, which cite its numbers.
+
+use crate::metrics::collectives::Collectives;
+use crate::metrics::copies::Copies;
+use crate::metrics::devices::Devices;
+use crate::metrics::kernel_stats::KernelStats;
+use crate::metrics::launches::Launches;
+use crate::metrics::ops::Ops;
+use crate::metrics::step_breakdown::StepBreakdown;
+use crate::metrics::steps::{self, Steps};
+use crate::metrics::{
+    Run, Settings, compilation, gaps, io, kernels, metadata, not_measured, parameters, throughput, transfers,
+    utilization,
+};
+use crate::report::UnifiedProfile;
+use crate::trace::Trace;
+use crate::warning::Warning;
+
+/// Everything measured of one run with one set of settings.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The devices and their ops.
+    pub devices: Devices,
+    /// The steps found in the trace.
+    pub steps: Steps,
+    /// Op statistics.
+    pub ops: Ops,
+    /// Where the time of each step goes.
+    pub step_breakdown: StepBreakdown,
+    /// GPU kernels.
+    pub kernel_stats: KernelStats,
+    /// Launches of device work.
+    pub launches: Launches,
+    /// Copies and fills.
+    pub copies: Copies,
+    /// Communication.
+    pub collectives: Collectives,
+    /// The document.
+    pub profile: UnifiedProfile,
+}
+
+/// A run together with its analysis: what tables and pages are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// What was measured of it.
+    pub analysis: &'a Analysis,
+}
+
+impl<'a> Context<'a> {
+    /// The run's events.
+    pub fn trace(&self) -> &'a Trace {
+        &self.run.trace
+    }
+}
+
+impl Analysis {
+    /// Analyses `run`: the same for the same bytes and settings, on every machine.
+    pub fn new(run: &Run, settings: &Settings) -> Analysis {
+        let trace = &run.trace;
+        let devices = Devices::new(trace);
+        let compile = compilation::compile_spans(trace);
+        let steps = Steps::find(trace, &devices);
+        let step_report = steps::report(trace, &devices, &steps, &compile, settings.num_steps);
+        let model_config = run.model.overridden_by(&settings.model);
+        let num_devices = devices.used.len() as u64;
+        let mut warnings = run.warnings.clone();
+        warnings.extend(trace.warnings.iter().cloned());
+        warnings.extend(step_report.warnings);
+        warnings.extend(no_device_ops(&devices));
+        let mut profile = UnifiedProfile {
+            metadata: metadata::metadata(run, &devices),
+            parameter_counts: parameters::parameter_counts(&model_config),
+            throughput: throughput::throughput(&step_report.timing, &model_config, num_devices),
+            model_config,
+            compute_utilization: utilization::compute_utilization(trace, &devices, step_report.occupancy),
+            kernels: kernels::kernels(trace, &devices),
+            memory_operations: transfers::memory_operations(trace, &devices),
+            multi_device: utilization::multi_device(trace, &devices),
+            timeline_analysis: gaps::timeline_analysis(trace, &devices),
+            compilation: compilation::compilation(trace, &devices),
+            io_operations: io::io_operations(trace, &devices),
+            step_timing: step_report.timing,
+            steps: step_report.rows,
+            warnings,
+            not_measured: Vec::new(),
+            provenance: run.files.clone(),
+        };
+        profile.not_measured = not_measured::not_measured(&profile, trace);
+        Analysis {
+            ops: Ops::new(trace, &devices),
+            step_breakdown: StepBreakdown::new(trace, &devices),
+            kernel_stats: KernelStats::new(trace, &devices),
+            launches: Launches::new(trace, &devices),
+            copies: Copies::new(trace, &devices),
+            collectives: Collectives::new(trace, &devices),
+            devices,
+            steps,
+            profile,
+        }
+    }
+}
+
+/// The unified profile of `run` alone.
+pub fn analyse(run: &Run, settings: &Settings) -> UnifiedProfile {
+    Analysis::new(run, settings).profile
+}
+
+fn no_device_ops(devices: &Devices) -> Option<Warning> {
+    let warning = Warning::caution(
+        "no_device_ops",
+        "The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend: nothing can be said of devices.",
+    );
+    let remedy = "Capture while the jitted function runs, and call jax.block_until_ready on its result before the trace is stopped.";
+    devices.used.is_empty().then(|| warning.with_remedy(remedy))
+}

@@ -1,0 +1,314 @@
+//! What a page is made of: a list of blocks, each of which says what is shown and not how. The web page draws them; an
+//! HTML report can draw the same.
+//!
+//! Numbers are in the unit that stands beside them; texts of a trace are texts, never markup. `class` names a colour of
+//! the page: the label of an `OpFamily` (`matmul`, `communication`, `data movement`, ...), `idle`, or one of the idle causes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::table::{Cell, Column, Unit};
+
+/// A page of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// From top to bottom.
+    pub blocks: Vec<Block>,
+}
+
+/// One part of a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Block {
+    /// A heading, with a sentence below it where there is something to explain.
+    Heading {
+        /// The heading.
+        text: String,
+        /// The sentence.
+        note: Option<String>,
+    },
+    /// A sentence on its own.
+    Note {
+        /// The sentence.
+        text: String,
+    },
+    /// Nothing to show: why, and how to capture what is needed (a copyable piece of Python).
+    Empty {
+        /// Why.
+        reason: String,
+        /// What to run.
+        remedy: Option<String>,
+    },
+    /// Headline figures, side by side.
+    Figures {
+        /// The figures.
+        figures: Vec<Figure>,
+    },
+    /// Rows of stacked parts, such as steps by what happened in them.
+    Stack(Stack),
+    /// Labelled bars, longest first or in an order of their own (histograms).
+    Bars(Bars),
+    /// Points in a plane, with lines.
+    Scatter(Scatter),
+    /// A tree as nested spans.
+    Icicle(Icicle),
+    /// A number for every pair of devices.
+    Matrix(Matrix),
+    /// Buttons of which one is chosen: the forms of the table or chart below.
+    Choice(Choice),
+    /// The first rows of a table; the page asks for others by name.
+    Table(TableBlock),
+    /// What to do, most important first.
+    Findings {
+        /// The findings.
+        findings: Vec<FindingBlock>,
+    },
+}
+
+/// One headline figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What it is.
+    pub label: String,
+    /// Its value; absent where it was not measured.
+    pub value: Option<f64>,
+    /// Of `value`.
+    pub unit: Unit,
+    /// A line below the value; where `value` is absent, why and what would give it.
+    pub note: String,
+    /// `good`, `warning` or `bad` where there is a threshold; the note says which.
+    pub status: Option<String>,
+    /// Path of the definition in docs/metrics.md (`step_timing.avg_step_time_us`), where it is a field of the profile.
+    pub metric: Option<String>,
+    /// Where a click leads.
+    pub link: Option<Link>,
+}
+
+/// Another view of the same run, filtered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The view's name in addresses (`ops`, `kernels`, `roofline`, `steps`, `communication`, `transfers`, `findings`, ...).
+    pub view: String,
+    /// The filter there; see [`crate::table::Filter`].
+    pub filter: String,
+}
+
+/// Stacked rows: `parts[series]` of every row add up to its length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// What a row is and what is measured.
+    pub title: String,
+    /// Of all values.
+    pub unit: Unit,
+    /// What the parts are.
+    pub series: Vec<Series>,
+    /// The rows.
+    pub rows: Vec<StackRow>,
+}
+
+/// One kind of part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Its name.
+    pub label: String,
+    /// Its colour.
+    pub class: String,
+    /// Where a click on it leads.
+    pub link: Option<Link>,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StackRow {
+    /// Its name.
+    pub label: String,
+    /// One value a series.
+    pub parts: Vec<f64>,
+    /// Where a click on the row leads.
+    pub link: Option<Link>,
+}
+
+/// Bars.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bars {
+    /// What is measured.
+    pub title: String,
+    /// Of all values.
+    pub unit: Unit,
+    /// The bars.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bar {
+    /// Its name.
+    pub label: String,
+    /// Its length.
+    pub value: f64,
+    /// Its colour.
+    pub class: String,
+    /// A word beside the value (`43 %`).
+    pub note: String,
+    /// Where a click leads.
+    pub link: Option<Link>,
+}
+
+/// Points and lines. Both axes are logarithmic where `logarithmic`: values are positive then.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scatter {
+    /// What is shown.
+    pub title: String,
+    /// Name of the horizontal axis, with its unit.
+    pub x_label: String,
+    /// Name of the vertical axis, with its unit.
+    pub y_label: String,
+    /// Both axes.
+    pub logarithmic: bool,
+    /// The points.
+    pub points: Vec<Point>,
+    /// Lines through points of the plane, such as roofs.
+    pub lines: Vec<Line>,
+}
+
+/// One point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Its name.
+    pub label: String,
+    /// Horizontal.
+    pub x: f64,
+    /// Vertical.
+    pub y: f64,
+    /// Share of the largest point's area, 0 to 1.
+    pub size: f64,
+    /// Its colour.
+    pub class: String,
+    /// What hovering says beyond its name, a line each.
+    pub notes: Vec<String>,
+    /// Where a click leads.
+    pub link: Option<Link>,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Its name, written at its end.
+    pub label: String,
+    /// `(x, y)` of its corners.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A tree as nested spans: a child lies within its parent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Icicle {
+    /// What is shown.
+    pub title: String,
+    /// Of the values.
+    pub unit: Unit,
+    /// Parents before their children; the first is the root.
+    pub nodes: Vec<Node>,
+}
+
+/// A span of an icicle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// Its name.
+    pub label: String,
+    /// Index of its parent; absent for the root.
+    pub parent: Option<u32>,
+    /// Its length; children add up to at most it.
+    pub value: f64,
+    /// Its colour.
+    pub class: String,
+    /// What hovering says beyond its name and value, a line each.
+    pub notes: Vec<String>,
+    /// Where a click leads.
+    pub link: Option<Link>,
+}
+
+/// A number for every pair.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Matrix {
+    /// What is shown.
+    pub title: String,
+    /// Of the values.
+    pub unit: Unit,
+    /// Names of rows and columns.
+    pub labels: Vec<String>,
+    /// `values[row][column]`; absent where there is none.
+    pub values: Vec<Vec<Option<f64>>>,
+}
+
+/// A choice: `option` is the key under which the page sends the chosen value back ([`crate::pages::PageQuery::options`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Key of the choice.
+    pub option: String,
+    /// What is chosen.
+    pub label: String,
+    /// `(value, name for people)`, the first being the default.
+    pub values: Vec<(String, String)>,
+    /// The chosen value.
+    pub chosen: String,
+}
+
+/// The first rows of a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TableBlock {
+    /// Word of the command line (`ops`).
+    pub table: String,
+    /// The form, where the table has several.
+    pub variant: String,
+    /// Heading.
+    pub title: String,
+    /// The columns.
+    pub columns: Vec<ColumnBlock>,
+    /// Rows in the asked order.
+    pub rows: Vec<Vec<Cell>>,
+    /// Rows that passed the filter.
+    pub matched_rows: u64,
+    /// Rows of the whole table.
+    pub total_rows: u64,
+    /// The order shown.
+    pub sort: Option<crate::table::Sort>,
+}
+
+/// A column as the page needs it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnBlock {
+    /// Key in exports and filters.
+    pub key: String,
+    /// Heading.
+    pub title: String,
+    /// What its values are.
+    pub unit: Unit,
+    /// Why all of it is empty, where it is.
+    pub empty: Option<String>,
+}
+
+impl From<&Column> for ColumnBlock {
+    fn from(column: &Column) -> ColumnBlock {
+        ColumnBlock { key: column.key.to_owned(), title: column.title.to_owned(), unit: column.unit, empty: None }
+    }
+}
+
+/// A finding.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FindingBlock {
+    /// Name of the rule.
+    pub id: String,
+    /// `critical`, `warning`, `note`, or `not_checked`.
+    pub severity: String,
+    /// One line.
+    pub title: String,
+    /// What was seen, in sentences with numbers.
+    pub text: String,
+    /// What to do.
+    pub remedy: String,
+    /// `high`, `medium` or `low`.
+    pub confidence: String,
+    /// `(name, value)` of the numbers it rests on.
+    pub evidence: Vec<(String, String)>,
+    /// Where the evidence is.
+    pub link: Option<Link>,
+}

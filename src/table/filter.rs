@@ -1,0 +1,216 @@
+//! The filter of a table: words that a row must hold, `-words` that it must not, and conditions on a column. No patterns.
+//!
+//! ```text
+//! fusion -copy "loop fusion"      words and phrases: each in any text of the row, or in none
+//! category:all-reduce             a word in one column
+//! occurrences>10  bound_by=HBM    a comparison with one column: = < > <= >=
+//! ```
+
+use std::borrow::Cow;
+
+use super::{CellRef, Column};
+
+/// A filter, parsed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    terms: Vec<Term>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Term {
+    negated: bool,
+    /// The word in lower case, as it was typed.
+    word: String,
+    /// The same read as a condition, where it can be one.
+    condition: Option<Condition>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Condition {
+    column: String,
+    operator: Operator,
+    text: String,
+    number: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Holds,
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Filter {
+    /// Terms are separated by spaces; a phrase stands in double quotes; letter case does not matter.
+    pub fn parse(text: &str) -> Filter {
+        let mut terms = Vec::new();
+        let mut rest = text.trim_start();
+        while !rest.is_empty() {
+            let (negated, tail) = match rest.strip_prefix('-') {
+                Some(tail) => (true, tail),
+                None => (false, rest),
+            };
+            let (word, after, quoted) = next_word(tail);
+            if !word.is_empty() {
+                let condition = if quoted { None } else { Condition::parse(&word) };
+                terms.push(Term { negated, word, condition });
+            }
+            rest = after.trim_start();
+        }
+        Filter { terms }
+    }
+
+    /// True where every row passes.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Whether a row passes whose cell in column `i` is `cell(i)`. A term that names none of `columns` is a plain word.
+    pub fn passes<'a>(&self, columns: &[Column], cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
+        self.terms.iter().all(|term| term.negated != term.matches(columns, cell))
+    }
+}
+
+/// The next word in lower case, what follows it, and whether it is a phrase. Quotes inside a word belong to its value:
+/// `category:"loop fusion"`.
+fn next_word(text: &str) -> (String, &str, bool) {
+    let quoted = text.starts_with('"');
+    let mut inside = false;
+    let end = text.find(|c: char| {
+        inside ^= c == '"';
+        c.is_whitespace() && !inside
+    });
+    let (word, after) = text.split_at(end.unwrap_or(text.len()));
+    (word.replace('"', "").to_lowercase(), after, quoted)
+}
+
+impl Condition {
+    fn parse(word: &str) -> Option<Condition> {
+        let at = word.find([':', '=', '<', '>'])?;
+        let (column, rest) = word.split_at(at);
+        let operators = [
+            (">=", Operator::GreaterOrEqual),
+            ("<=", Operator::LessOrEqual),
+            (">", Operator::Greater),
+            ("<", Operator::Less),
+            ("=", Operator::Equal),
+            (":", Operator::Holds),
+        ];
+        let (value, operator) = operators.iter().find_map(|(sign, op)| Some((rest.strip_prefix(sign)?, *op)))?;
+        let named = !column.is_empty() && column.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        (named && !value.is_empty()).then(|| Condition {
+            column: column.to_owned(),
+            operator,
+            text: value.to_owned(),
+            number: value.parse().ok(),
+        })
+    }
+
+    fn holds(&self, cell: CellRef<'_>) -> bool {
+        let number = match cell {
+            CellRef::Absent => return false,
+            CellRef::Text(text) => {
+                let text = lower(text);
+                return match self.operator {
+                    Operator::Holds => text.contains(&self.text),
+                    Operator::Equal => *text == self.text,
+                    _ => false,
+                };
+            }
+            CellRef::Flag(value) => {
+                return matches!((value, self.text.as_str()), (true, "yes" | "true") | (false, "no" | "false"));
+            }
+            CellRef::Int(value) => value as f64,
+            CellRef::Float(value) => value,
+        };
+        let Some(wanted) = self.number else { return false };
+        match self.operator {
+            Operator::Holds | Operator::Equal => number == wanted,
+            Operator::Less => number < wanted,
+            Operator::LessOrEqual => number <= wanted,
+            Operator::Greater => number > wanted,
+            Operator::GreaterOrEqual => number >= wanted,
+        }
+    }
+}
+
+impl Term {
+    fn matches<'a>(&self, columns: &[Column], cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
+        let condition = self.condition.as_ref();
+        let column = condition.and_then(|it| columns.iter().position(|column| column.key == it.column));
+        if let (Some(condition), Some(column)) = (condition, column) {
+            return condition.holds(cell(column));
+        }
+        let word = self.word.as_str();
+        (0..columns.len()).any(|column| matches!(cell(column), CellRef::Text(text) if holds(text, word)))
+    }
+}
+
+/// Whether `text` holds `word`, which is in lower case. Names are nearly always ASCII: those are not copied.
+fn holds(text: &str, word: &str) -> bool {
+    if !text.is_ascii() {
+        return text.to_lowercase().contains(word);
+    }
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    let Some((&first, rest)) = word.split_first() else { return true };
+    let both = [first, first.to_ascii_uppercase()];
+    memchr::memchr2_iter(both[0], both[1], text)
+        .any(|at| text.get(at + 1..at + 1 + rest.len()).is_some_and(|found| found.eq_ignore_ascii_case(rest)))
+}
+
+fn lower(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|b| b.is_ascii_uppercase() || !b.is_ascii()) {
+        Cow::Owned(text.to_lowercase())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Unit;
+
+    fn passes(filter: &str, row: &[CellRef<'static>]) -> bool {
+        let keys = ["name", "category", "count"];
+        let columns: Vec<Column> = keys.iter().map(|&key| Column { key, title: key, unit: Unit::Text }).collect();
+        Filter::parse(filter).passes(&columns, &|column| row.get(column).copied().unwrap_or(CellRef::Absent))
+    }
+
+    const ROW: [CellRef<'static>; 3] = [CellRef::Text("Fusion.12"), CellRef::Text("loop fusion"), CellRef::Int(7)];
+
+    #[test]
+    fn words_are_all_needed_and_minus_excludes() {
+        assert!(passes("", &ROW));
+        assert!(passes("  FUSION loop", &ROW));
+        assert!(!passes("fusion copy", &ROW));
+        assert!(!passes("fusion -loop", &ROW));
+        assert!(passes("-copy", &ROW));
+        assert!(passes("\"loop fusion\"", &ROW));
+        assert!(!passes("-\"loop fusion\"", &ROW));
+        assert!(passes("-", &ROW));
+        assert!(passes("-\"", &ROW));
+    }
+
+    #[test]
+    fn conditions_are_about_one_column() {
+        assert!(passes("count>6 count<=7 count=7", &ROW));
+        assert!(!passes("count>7", &ROW));
+        assert!(passes("category:\"loop f\"", &ROW));
+        assert!(!passes("name:loop", &ROW));
+        assert!(!passes("category=loop", &ROW));
+        assert!(passes("-name=fusion.1", &ROW));
+        assert!(!passes("count>1", &[CellRef::Text("a"), CellRef::Absent, CellRef::Absent]));
+    }
+
+    #[test]
+    fn patterns_and_unknown_columns_are_plain_text() {
+        assert!(passes(".*", &[CellRef::Text("a.*b")]));
+        assert!(!passes(".*", &ROW));
+        assert!(passes("layer:3", &[CellRef::Text("x/layer:3/y")]));
+        assert!(passes("größe", &[CellRef::Text("die GRÖSSE, die Größe")]));
+    }
+}

@@ -1,0 +1,108 @@
+//! Every table of a run: what `crossprof table` prints, the page shows and both export. One table, one file.
+//!
+//! Column keys are the field names of the unified profile or XProf's column ids, units included, so that a CSV, the
+//! JSON and XProf's own export can be joined. docs/metrics.md defines each column.
+
+mod report;
+
+pub use report::table as of_report;
+
+use crate::analysis::Context;
+use crate::table::{Rows, Table};
+
+/// Which table of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TableName {
+    /// Every step of the capture.
+    Steps,
+    /// Where the time of each step goes, by device.
+    StepBreakdown,
+    /// Every op with its time and cost.
+    Ops,
+    /// The ops as a tree: by program, category, name scope or source.
+    OpTree,
+    /// The ops against the peaks of the device.
+    Roofline,
+    /// Kernel statistics.
+    Kernels,
+    /// The kernels with the most self time, as the unified profile lists them.
+    TopKernels,
+    /// Self time by category.
+    Categories,
+    /// Launches of device work on the host and what became of them.
+    Launches,
+    /// Collectives, sends and receives.
+    Collectives,
+    /// Copies by direction.
+    Transfers,
+    /// The used devices.
+    Devices,
+    /// The longest idle gaps.
+    Gaps,
+    /// What to do, with the numbers it rests on.
+    Findings,
+    /// What was lost or odd.
+    Warnings,
+}
+
+impl TableName {
+    /// All of them, in the order of the pages.
+    pub const ALL: [TableName; 15] = [
+        TableName::Steps,
+        TableName::StepBreakdown,
+        TableName::Ops,
+        TableName::OpTree,
+        TableName::Roofline,
+        TableName::Kernels,
+        TableName::TopKernels,
+        TableName::Categories,
+        TableName::Launches,
+        TableName::Collectives,
+        TableName::Transfers,
+        TableName::Devices,
+        TableName::Gaps,
+        TableName::Findings,
+        TableName::Warnings,
+    ];
+
+    /// The word of the command line and of file names.
+    pub fn key(self) -> &'static str {
+        match self {
+            TableName::Steps => "steps",
+            TableName::StepBreakdown => "step-breakdown",
+            TableName::Ops => "ops",
+            TableName::OpTree => "op-tree",
+            TableName::Roofline => "roofline",
+            TableName::Kernels => "kernels",
+            TableName::TopKernels => "top-kernels",
+            TableName::Categories => "categories",
+            TableName::Launches => "launches",
+            TableName::Collectives => "collectives",
+            TableName::Transfers => "transfers",
+            TableName::Devices => "devices",
+            TableName::Gaps => "gaps",
+            TableName::Findings => "findings",
+            TableName::Warnings => "warnings",
+        }
+    }
+
+    /// The table of that word.
+    pub fn from_key(key: &str) -> Option<TableName> {
+        TableName::ALL.into_iter().find(|name| name.key() == key)
+    }
+}
+
+/// A table of a run. `variant` chooses among the forms that some tables have (the grouping of `op-tree`: `program`,
+/// `category`, `scope`, `source`); empty for the first.
+pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
+    let _ = variant;
+    match name {
+        // Tables made from the run itself are added here, each by its own module.
+        _ => Box::new(of_report(&context.analysis.profile, name).unwrap_or_else(|| empty(name))),
+    }
+}
+
+/// A table without rows and columns: what a run has that this table cannot be made of.
+pub fn empty(name: TableName) -> Table {
+    Table::new(name.key(), Vec::new(), Vec::new())
+}
