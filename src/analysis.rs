@@ -85,6 +85,7 @@ impl Analysis {
             io_operations: io::io_operations(trace, &devices),
             step_timing: step_report.timing,
             steps: step_report.rows,
+            findings: Vec::new(),
             warnings,
             not_measured: Vec::new(),
             provenance: run.files.clone(),
@@ -102,11 +103,6 @@ impl Analysis {
             profile,
         }
     }
-}
-
-/// The unified profile of `run` alone.
-pub fn analyse(run: &Run, settings: &Settings) -> UnifiedProfile {
-    Analysis::new(run, settings).profile
 }
 
 fn no_device_ops(devices: &Devices) -> Option<Warning> {

@@ -18,12 +18,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("report", &["units", "warning"]),
     ("input", &["error", "report", "sort", "trace", "units", "warning", "wire"]),
     ("metrics", &["facts", "format", "hlo", "report", "sort", "trace", "units", "warning"]),
-    ("analysis", &["hlo", "insight", "metrics", "report", "trace", "warning"]),
+    ("analysis", &["hlo", "metrics", "report", "trace", "warning"]),
+    ("insight", &["analysis", "facts", "format", "metrics", "report", "sort", "trace", "units", "warning"]),
     ("table", &["sort"]),
     ("tables", &["analysis", "facts", "format", "hlo", "metrics", "report", "sort", "table", "trace", "units"]),
     ("pages", &["analysis", "facts", "format", "metrics", "report", "sort", "table", "tables", "trace", "units"]),
     ("export", &["format", "report", "table", "tables", "warning"]),
-    ("session", &["analysis", "error", "input", "metrics", "pages", "report", "table", "tables", "trace", "warning"]),
+    ("session", &["analysis", "error", "input", "insight", "metrics", "pages", "report", "table", "tables", "trace", "warning"]),
 ];
 
 #[test]

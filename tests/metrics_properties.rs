@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use crossprof::analysis::analyse;
+use crossprof::insight::examine;
 use crossprof::metrics::{Run, Settings};
 use crossprof::report::UnifiedProfile;
 use crossprof::trace::builder::TraceBuilder;
@@ -28,7 +28,7 @@ fn profile(ops: &[Op]) -> UnifiedProfile {
     for &(stream, class, start, duration) in ops {
         b.event(streams[stream], NAMES[class], start as i64, duration as i64);
     }
-    analyse(&Run { trace: b.build(), ..Run::default() }, &Settings::default())
+    examine(&Run { trace: b.build(), ..Run::default() }, &Settings::default()).profile
 }
 
 /// What the device does in each microsecond: the first of compute, communication and copies that is the innermost op of

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use crossprof::analysis::analyse;
+use crossprof::insight::examine;
 use crossprof::input::chrome_json::ChromeJsonDecoder;
 use crossprof::input::unpack::{Unpacked, Unpacker};
 use crossprof::input::xplane::XPlaneDecoder;
@@ -51,7 +51,7 @@ fn decode(path: &str) -> Option<Trace> {
 
 fn profile(path: &str, settings: &Settings) -> Option<UnifiedProfile> {
     let run = Run { trace: decode(path)?, ..Run::default() };
-    let profile = analyse(&run, settings);
+    let profile = examine(&run, settings).profile;
     check_laws(path, &profile);
     Some(profile)
 }

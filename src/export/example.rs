@@ -102,6 +102,7 @@ pub(crate) fn profile() -> UnifiedProfile {
                 .with_remedy("Copy it again."),
         ],
         not_measured: Vec::new(),
+        findings: Vec::new(),
         provenance: Vec::new(),
     }
 }

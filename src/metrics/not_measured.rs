@@ -202,6 +202,7 @@ mod tests {
             steps: Vec::new(),
             warnings: Vec::new(),
             not_measured: Vec::new(),
+            findings: Vec::new(),
             provenance: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 //! docs and addresses. The web page only draws the blocks.
 
 mod block;
+mod findings;
 
 pub use block::{
     Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Icicle, Line, Link, Matrix, Node, Page, Point,
@@ -44,9 +45,10 @@ impl PageQuery {
 
 /// The page with this name in addresses; `None` where there is none.
 pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page> {
-    let (_, _, _) = (context, view, query);
-    // Each page is added here by its own module.
-    None
+    Some(match view {
+        "findings" => findings::page(context, query),
+        _ => return None,
+    })
 }
 
 /// A table with the page's filter and order.

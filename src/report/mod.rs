@@ -1,5 +1,6 @@
 //! The unified profile: the contract between the analysis and everyone who reads its result.
 
+mod findings;
 mod sections;
 pub mod v1;
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::warning::Warning;
 
+pub use super::findings::*;
 pub use super::sections::*;
 
 /// `metadata.schema_version` of profiles written by this version.
@@ -54,6 +55,9 @@ pub struct UnifiedProfile {
     /// Every step of the capture. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// What to do about the run. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// What was lost or odd. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

@@ -3,6 +3,7 @@
 use super::intake::{Content, Member};
 use crate::analysis::{Analysis, Context};
 use crate::input::plan::{self, Candidate, Kind, Plan, PlannedRun};
+use crate::insight;
 use crate::metrics::{self, Run, Settings};
 use crate::pages::{self, Page, PageQuery};
 use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
@@ -42,7 +43,7 @@ impl Traced {
     /// The analysis with these settings: made once, until others are given.
     fn analyse(&mut self, settings: &Settings) -> Context<'_> {
         let known = self.analysis.take().filter(|(known, _)| known == settings);
-        let known = known.unwrap_or_else(|| (settings.clone(), Analysis::new(&self.run, settings)));
+        let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
         Context { run: &self.run, analysis: &self.analysis.insert(known).1 }
     }
 }

@@ -72,6 +72,12 @@ impl Filter {
     pub fn passes<'a>(&self, columns: &[Column], cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
         self.terms.iter().all(|term| term.negated != term.matches(columns, cell))
     }
+
+    /// Whether plain texts pass, as one row without column names.
+    pub fn passes_texts(&self, texts: &[&str]) -> bool {
+        let holds = |term: &Term| texts.iter().any(|text| holds(text, &term.word));
+        self.terms.iter().all(|term| term.negated != holds(term))
+    }
 }
 
 /// The next word in lower case, what follows it, and whether it is a phrase. Quotes inside a word belong to its value:

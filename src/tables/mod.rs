@@ -3,6 +3,7 @@
 //! Column keys are the field names of the unified profile or XProf's column ids, units included, so that a CSV, the
 //! JSON and XProf's own export can be joined. docs/metrics.md defines each column.
 
+mod findings;
 mod report;
 
 pub use report::table as of_report;

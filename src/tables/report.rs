@@ -14,6 +14,7 @@ pub fn table(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
         TableName::Gaps => gaps(profile),
         TableName::Transfers => transfers(profile),
         TableName::Warnings => warnings(profile),
+        TableName::Findings => super::findings::table(profile),
         _ => return None,
     })
 }

@@ -32,6 +32,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             steps: vec![],
             warnings: vec![],
             not_measured: vec![],
+            findings: vec![],
             provenance: vec![],
             step_timing,
             multi_device,
