@@ -1,1 +1,52 @@
 //! Compiled modules (HLO) that a profile embeds: what the kernels of a GPU and the ops of a TPU compute.
+//!
+//! ```text
+//! Trace::hlo (bytes) -> Modules::find(host, program id) -> Module -> instruction(name of the kernel's hlo_op)
+//!                                                                        |-> category, expression, fused, source
+//!                                                                        |-> cost         FLOPs and bytes
+//!                                                                        '-> collective   who talks to whom
+//! ```
+//!
+//! A module is read when it is first asked for. Buffer assignments, schedules and the values of large constants are not read:
+//! nothing here needs them.
+
+mod attributes;
+mod backend_config;
+mod category;
+mod collective;
+pub mod cost;
+mod data_type;
+mod expression;
+mod instruction;
+mod module;
+mod modules;
+mod read;
+mod shape;
+
+pub use attributes::{
+    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, SliceDimension, WindowDimension,
+};
+pub use category::category;
+pub use collective::{Collective, collective};
+pub use cost::{Conventions, Cost, CostSource, cost};
+pub use data_type::DataType;
+pub use expression::expression;
+pub use instruction::{ComputationIndex, Instruction, InstructionIndex, Metadata};
+pub use module::{Computation, Module};
+pub use modules::Modules;
+pub use read::{module as read_module, proto as read_proto};
+pub use shape::{ArrayShape, Layout, Shape};
+
+/// Was the instruction computed again, to save the memory of keeping its result? Told by `.remat` in its name, which the
+/// compiler's own pass leaves, or `rematted_computation` in its framework path (`jax.checkpoint`).
+pub fn is_rematerialized(_module: &Module, instruction: &Instruction) -> bool {
+    instruction.name.contains(".remat") || instruction.metadata.op_name.contains("rematted_computation")
+}
+
+/// The instructions inside a fusion, operands before their users, parameters included; nothing for other instructions.
+pub fn fused<'m>(module: &'m Module, instruction: &Instruction) -> &'m [Instruction] {
+    if !instruction.is("fusion") {
+        return &[];
+    }
+    module.called(instruction, 0).map_or(&[], |computation| module.instructions_of(computation))
+}

@@ -1,0 +1,66 @@
+//! The backend's configuration of an instruction: a JSON text on GPUs and CPUs. Numbers may be written as text.
+
+use serde_json::Value;
+
+use super::DotDimensions;
+
+/// The configuration as a document; `None` where there is none or it is not JSON.
+pub(super) fn parse(text: &str) -> Option<Value> {
+    if text.is_empty() { None } else { serde_json::from_str(text).ok() }
+}
+
+/// The value of a member of any object of the document, the outermost first. Versions of the compiler nest differently.
+pub(super) fn member<'v>(document: &'v Value, name: &str) -> Option<&'v Value> {
+    let mut level = vec![document];
+    // A JSON text is at most 128 levels deep here, which the parser bounds.
+    while !level.is_empty() {
+        if let Some(found) = level.iter().find_map(|value| value.as_object()?.get(name)) {
+            return Some(found);
+        }
+        level = level.into_iter().filter_map(Value::as_object).flat_map(|object| object.values()).collect();
+    }
+    None
+}
+
+/// A number, or text that is one.
+pub(super) fn int(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// A list of numbers; empty where it is none.
+pub(super) fn ints(value: Option<&Value>) -> Vec<i64> {
+    value.and_then(Value::as_array).map(|items| items.iter().filter_map(int).collect()).unwrap_or_default()
+}
+
+/// `known_trip_count` of a while loop.
+pub(super) fn trip_count(text: &str) -> Option<i64> {
+    let document = parse(text)?;
+    let count = int(member(&document, "known_trip_count")?.get("n")?)?;
+    (count >= 0).then_some(count)
+}
+
+/// `dot_dimension_numbers` of a library's matrix multiplication, or another member of that form.
+pub(super) fn dot(document: &Value, name: &str) -> Option<DotDimensions> {
+    let numbers = member(document, name)?;
+    Some(DotDimensions {
+        lhs_contracting: ints(numbers.get("lhs_contracting_dimensions")),
+        rhs_contracting: ints(numbers.get("rhs_contracting_dimensions")),
+        lhs_batch: ints(numbers.get("lhs_batch_dimensions")),
+        rhs_batch: ints(numbers.get("rhs_batch_dimensions")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_found_at_any_depth() {
+        let text = r#"{"operation_queue_id":"0","gemm_backend_config":{"alpha_real":1,"dot_dimension_numbers":
+            {"lhs_contracting_dimensions":["1"],"rhs_contracting_dimensions":[0],"lhs_batch_dimensions":[]}}}"#;
+        let found = dot(&parse(text).unwrap(), "dot_dimension_numbers").unwrap();
+        assert_eq!((found.lhs_contracting, found.rhs_contracting, found.lhs_batch), (vec![1], vec![0], vec![]));
+        assert_eq!(trip_count(r#"{"known_trip_count":{"n":"28"}}"#), Some(28));
+        assert_eq!(trip_count("not JSON"), None);
+    }
+}

@@ -1,0 +1,338 @@
+//! The text of an instruction, as HLO dumps and XProf write it.
+//!
+//! ```text
+//! %dot.3 = f32[8,16]{1,0} dot(f32[8,4]{1,0} %a, f32[4,16]{1,0} %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+//! ```
+//!
+//! Left out: metadata and backend configuration, which have columns of their own, control dependencies, and settings of
+//! instructions that no kernel is named after.
+
+use std::fmt::Write as _;
+
+use super::attributes::{Attributes, ReplicaGroups};
+use super::shape::join;
+use super::{ConvolutionDimensions, Instruction, Module};
+
+/// Longer expressions are cut, on a character's boundary. Real ones with thousands of operands exist.
+const MAX_BYTES: usize = 10_000;
+
+/// `%name = shape opcode(operands), attributes`.
+pub fn expression(module: &Module, instruction: &Instruction) -> String {
+    let mut out = format!("%{} = ", instruction.name);
+    instruction.shape.write(&mut out, true);
+    let _ = write!(out, " {}(", instruction.opcode);
+    match instruction.opcode.as_str() {
+        "constant" => out.push_str(constant(instruction)),
+        "parameter" => {
+            let _ = write!(out, "{}", instruction.attributes().parameter_number.unwrap_or(0));
+        }
+        _ => operands(module, instruction, &mut out),
+    }
+    out.push(')');
+    attributes(module, instruction, &mut out);
+    truncate(out)
+}
+
+fn constant(instruction: &Instruction) -> &str {
+    match instruction.attributes().literal.as_str() {
+        "" => "{...}",
+        literal => literal,
+    }
+}
+
+fn operands(module: &Module, instruction: &Instruction, out: &mut String) {
+    for (i, operand) in module.operands(instruction).enumerate() {
+        if out.len() > MAX_BYTES {
+            return;
+        }
+        if i > 0 {
+            out.push_str(", ");
+            if i % 5 == 0 {
+                let _ = write!(out, "/*index={i}*/");
+            }
+        }
+        operand.shape.write(out, true);
+        let _ = write!(out, " %{}", operand.name);
+    }
+}
+
+fn truncate(mut out: String) -> String {
+    if out.len() > MAX_BYTES {
+        let mut end = MAX_BYTES;
+        while !out.is_char_boundary(end) {
+            end -= 1;
+        }
+        out.truncate(end);
+    }
+    out
+}
+
+fn attributes(module: &Module, instruction: &Instruction, out: &mut String) {
+    let own = instruction.attributes();
+    let opcode = instruction.opcode.as_str();
+    let _ = own_attributes(opcode, own, out);
+    called(module, instruction, out);
+    if !own.sharding.is_empty() {
+        let _ = write!(out, ", sharding={}", own.sharding);
+    }
+    if !own.frontend_attributes.is_empty() {
+        let entries: Vec<String> = own.frontend_attributes.iter().map(|(k, v)| format!("{k}={}", quoted(v))).collect();
+        let _ = write!(out, ", frontend_attributes={{{}}}", entries.join(","));
+    }
+}
+
+/// A value is quoted unless it is a list in braces.
+fn quoted(value: &str) -> String {
+    if value.starts_with('{') && value.ends_with('}') { value.to_owned() } else { format!("\"{value}\"") }
+}
+
+/// What the opcode itself says, in the order in which XLA writes it.
+fn own_attributes(opcode: &str, own: &Attributes, out: &mut String) -> std::fmt::Result {
+    let custom = opcode == "custom-call";
+    let windowed = matches!(opcode, "convolution" | "reduce-window" | "select-and-scatter") || custom;
+    if windowed && !own.window.is_empty() {
+        write!(out, ", window={}", window(own))?;
+    }
+    if let Some(dimensions) = own.convolution.as_deref().filter(|_| windowed) {
+        write!(out, ", dim_labels={}", dim_labels(dimensions))?;
+    }
+    if own.feature_group_count > 1 {
+        write!(out, ", feature_group_count={}", own.feature_group_count)?;
+    }
+    if own.batch_group_count > 1 {
+        write!(out, ", batch_group_count={}", own.batch_group_count)?;
+    }
+    if let Some(dot) = own.dot.as_deref() {
+        let mut list = |name: &str, dimensions: &[i64], always: bool| match (dimensions, always) {
+            ([], false) => Ok(()),
+            _ => write!(out, ", {name}={{{}}}", join(dimensions)),
+        };
+        list("lhs_batch_dims", &dot.lhs_batch, false)?;
+        list("lhs_contracting_dims", &dot.lhs_contracting, true)?;
+        list("rhs_batch_dims", &dot.rhs_batch, false)?;
+        list("rhs_contracting_dims", &dot.rhs_contracting, true)?;
+        list("lhs_ragged_dims", &own.ragged_dimensions, false)?;
+        list("rhs_group_dims", &own.group_dimensions, false)?;
+    }
+    match opcode {
+        "get-tuple-element" => write!(out, ", index={}", own.tuple_index)?,
+        "compare" => write!(out, ", direction={}", own.comparison_direction)?,
+        "slice" => {
+            let stride = |stride| if stride == 1 { String::new() } else { format!(":{stride}") };
+            let ranges = own.slices.iter().map(|s| format!("[{}:{}{}]", s.start, s.limit, stride(s.stride)));
+            write!(out, ", slice={{{}}}", ranges.collect::<Vec<_>>().join(", "))?;
+        }
+        "dynamic-slice" => write!(out, ", dynamic_slice_sizes={{{}}}", join(&own.dynamic_slice_sizes))?,
+        "pad" => {
+            let interior = |interior| if interior == 0 { String::new() } else { format!("_{interior}") };
+            let padding = own.padding.iter().map(|&(low, high, inner)| format!("{low}_{high}{}", interior(inner)));
+            write!(out, ", padding={}", padding.collect::<Vec<_>>().join("x"))?;
+        }
+        "fft" => {
+            let name = ["FFT", "IFFT", "RFFT", "IRFFT"].get(usize::try_from(own.fft_type).unwrap_or(9));
+            write!(out, ", fft_type={}, fft_length={{{}}}", name.unwrap_or(&"?"), join(&own.fft_length))?;
+        }
+        "gather" => gather(own, out)?,
+        "scatter" => scatter(own, out)?,
+        "iota" => write!(out, ", iota_dimension={}", own.dimensions.first().unwrap_or(&0))?,
+        "topk" => write!(out, ", k={}", own.k)?,
+        _ => {}
+    }
+    let lists_dimensions = matches!(
+        opcode,
+        "broadcast" | "reduce" | "concatenate" | "transpose" | "reverse" | "sort" | "map" | "all-gather" | "all-to-all"
+            | "all-gather-start" | "reduce-scatter"
+    );
+    let communicates = own.replica_groups.is_some() || own.channel_id > 0;
+    if communicates && opcode != "custom-call" {
+        collective(own, out)?;
+    }
+    if lists_dimensions && !(opcode == "all-to-all" && own.dimensions.is_empty()) {
+        write!(out, ", dimensions={{{}}}", join(&own.dimensions))?;
+    }
+    if !own.source_target_pairs.is_empty() {
+        let pairs = own.source_target_pairs.iter().map(|(source, target)| format!("{{{source},{target}}}"));
+        write!(out, ", source_target_pairs={{{}}}", pairs.collect::<Vec<_>>().join(","))?;
+    }
+    if custom {
+        custom_call(own, out)?;
+    }
+    if own.operand_precision.iter().any(|&precision| precision != 0) {
+        let name = |&precision: &i64| ["default", "high", "highest"].get(usize::try_from(precision).ok()?).copied();
+        let names: Vec<_> = own.operand_precision.iter().filter_map(name).collect();
+        write!(out, ", operand_precision={{{}}}", names.join(","))?;
+    }
+    if opcode == "fusion" {
+        write!(out, ", kind={}", own.fusion_kind)?;
+        aliasing(own, out)?;
+    }
+    Ok(())
+}
+
+fn custom_call(own: &Attributes, out: &mut String) -> std::fmt::Result {
+    write!(out, ", custom_call_target=\"{}\"", own.custom_call_target)?;
+    if !own.operand_layouts.is_empty() {
+        let shapes: Vec<_> = own.operand_layouts.iter().map(|shape| shape.text(true)).collect();
+        write!(out, ", operand_layout_constraints={{{}}}", shapes.join(", "))?;
+    }
+    let version = match own.api_version {
+        2 => "API_VERSION_STATUS_RETURNING",
+        3 => "API_VERSION_STATUS_RETURNING_UNIFIED",
+        4 => "API_VERSION_TYPED_FFI",
+        _ => "",
+    };
+    if !version.is_empty() {
+        write!(out, ", api_version={version}")?;
+    }
+    aliasing(own, out)
+}
+
+fn aliasing(own: &Attributes, out: &mut String) -> std::fmt::Result {
+    if own.aliasing.is_empty() {
+        return Ok(());
+    }
+    let entry = |(output, operand, index): &(Vec<i64>, i64, Vec<i64>)| {
+        format!("{{{}}}: ({operand}, {{{}}})", join(output), join(index))
+    };
+    let entries: Vec<_> = own.aliasing.iter().map(entry).collect();
+    write!(out, ", output_to_operand_aliasing={{{}}}", entries.join(", "))
+}
+
+fn collective(own: &Attributes, out: &mut String) -> std::fmt::Result {
+    if own.channel_id > 0 {
+        write!(out, ", channel_id={}", own.channel_id)?;
+    }
+    match &own.replica_groups {
+        Some(ReplicaGroups::Lists(lists)) => {
+            let groups: Vec<_> = lists.iter().map(|group| format!("{{{}}}", join(group))).collect();
+            write!(out, ", replica_groups={{{}}}", groups.join(","))?;
+        }
+        Some(ReplicaGroups::Iota { groups, group_size, reshape, transpose }) => {
+            write!(out, ", replica_groups=[{groups},{group_size}]<=[{}]", join(reshape))?;
+            if transpose.len() > 1 {
+                write!(out, "T({})", join(transpose))?;
+            }
+        }
+        None => {}
+    }
+    if own.use_global_device_ids {
+        out.push_str(", use_global_device_ids=true");
+    }
+    Ok(())
+}
+
+fn gather(own: &Attributes, out: &mut String) -> std::fmt::Result {
+    let Some(numbers) = own.gather.as_deref() else { return Ok(()) };
+    write!(
+        out,
+        ", offset_dims={{{}}}, collapsed_slice_dims={{{}}}, start_index_map={{{}}}, index_vector_dim={}, slice_sizes={{{}}}",
+        join(&numbers.offset),
+        join(&numbers.collapsed),
+        join(&numbers.start_index_map),
+        numbers.index_vector,
+        join(&own.gather_slice_sizes)
+    )
+}
+
+fn scatter(own: &Attributes, out: &mut String) -> std::fmt::Result {
+    let Some(numbers) = own.gather.as_deref() else { return Ok(()) };
+    write!(
+        out,
+        ", update_window_dims={{{}}}, inserted_window_dims={{{}}}, scatter_dims_to_operand_dims={{{}}}, index_vector_dim={}",
+        join(&numbers.offset),
+        join(&numbers.collapsed),
+        join(&numbers.start_index_map),
+        numbers.index_vector
+    )
+}
+
+/// `{size=1x2 stride=2x2 pad=0_1x1_0 lhs_dilate=1x2 rhs_dilate=2x1 rhs_reversal=1x0}`: only what is not the usual.
+fn window(own: &Attributes) -> String {
+    let window = &own.window;
+    let list = |value: &dyn Fn(&super::WindowDimension) -> String| {
+        window.iter().map(value).collect::<Vec<_>>().join("x")
+    };
+    let mut out = format!("{{size={}", list(&|d| d.size.to_string()));
+    let mut add = |name: &str, wanted: bool, value: &dyn Fn(&super::WindowDimension) -> String| {
+        if wanted {
+            let _ = write!(out, " {name}={}", list(value));
+        }
+    };
+    add("stride", window.iter().any(|d| d.stride != 1), &|d| d.stride.to_string());
+    let padded = window.iter().any(|d| d.padding_low != 0 || d.padding_high != 0);
+    add("pad", padded, &|d| format!("{}_{}", d.padding_low, d.padding_high));
+    add("lhs_dilate", window.iter().any(|d| d.base_dilation != 1), &|d| d.base_dilation.to_string());
+    add("rhs_dilate", window.iter().any(|d| d.window_dilation != 1), &|d| d.window_dilation.to_string());
+    add("rhs_reversal", window.iter().any(|d| d.reversal), &|d| u8::from(d.reversal).to_string());
+    out.push('}');
+    out
+}
+
+/// `bf01_oi01->bf01`: what each dimension of input, kernel and output is.
+fn dim_labels(dimensions: &ConvolutionDimensions) -> String {
+    let labels = |first: (i64, char), second: (i64, char), spatial: &[i64]| {
+        let mut labels: Vec<(i64, String)> = vec![(first.0, first.1.to_string()), (second.0, second.1.to_string())];
+        labels.extend(spatial.iter().enumerate().map(|(i, &dimension)| (dimension, i.to_string())));
+        sort_labels(&mut labels);
+        labels.into_iter().map(|(_, label)| label).collect::<String>()
+    };
+    let d = dimensions;
+    format!(
+        "{}_{}->{}",
+        labels((d.input_batch, 'b'), (d.input_feature, 'f'), &d.input_spatial),
+        labels((d.kernel_output_feature, 'o'), (d.kernel_input_feature, 'i'), &d.kernel_spatial),
+        labels((d.output_batch, 'b'), (d.output_feature, 'f'), &d.output_spatial)
+    )
+}
+
+/// At most a handful of labels: an insertion sort is less code than the library's.
+fn sort_labels(labels: &mut [(i64, String)]) {
+    for i in 1..labels.len() {
+        let mut j = i;
+        while j > 0 && labels.get(j - 1).map(|l| l.0) > labels.get(j).map(|l| l.0) {
+            labels.swap(j - 1, j);
+            j -= 1;
+        }
+    }
+}
+
+fn called(module: &Module, instruction: &Instruction, out: &mut String) {
+    let name = |n: usize| module.called(instruction, n).map(|computation| computation.name.as_str());
+    let mut write = |key: &str, n: usize| {
+        if let Some(name) = name(n) {
+            let _ = write!(out, ", {key}=%{name}");
+        }
+    };
+    match instruction.opcode.as_str() {
+        "while" => {
+            write("condition", 1);
+            write("body", 0);
+        }
+        "select-and-scatter" => {
+            write("select", 0);
+            write("scatter", 1);
+        }
+        "conditional" if instruction.called.len() == 2 && is_boolean(module, instruction) => {
+            write("true_computation", 0);
+            write("false_computation", 1);
+        }
+        "conditional" => {
+            let names: Vec<_> = (0..instruction.called.len()).filter_map(name).map(|name| format!("%{name}")).collect();
+            let _ = write!(out, ", branch_computations={{{}}}", names.join(", "));
+        }
+        "call" | "map" | "reduce" | "reduce-window" | "sort" | "scatter" | "all-reduce" | "all-reduce-start"
+        | "reduce-scatter" | "topk" => write("to_apply", 0),
+        "custom-call" if instruction.called.len() > 1 => {
+            let names: Vec<_> = (0..instruction.called.len()).filter_map(name).map(|name| format!("%{name}")).collect();
+            let _ = write!(out, ", called_computations={{{}}}", names.join(", "));
+        }
+        "async-update" | "async-done" => {}
+        _ => write("calls", 0),
+    }
+}
+
+/// A conditional on a truth value has a true and a false computation.
+fn is_boolean(module: &Module, instruction: &Instruction) -> bool {
+    let condition = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
+    condition.is_some_and(|array| array.data_type == super::DataType::PRED)
+}

@@ -1,0 +1,115 @@
+//! A compiled module: its computations and instructions.
+
+use rustc_hash::FxHashMap;
+
+use super::instruction::{ComputationIndex, Instruction, InstructionIndex};
+
+/// A compiled module. Constants' values are not kept, but for single numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    pub(super) name: String,
+    pub(super) id: i64,
+    pub(super) computations: Vec<Computation>,
+    pub(super) instructions: Vec<Instruction>,
+    pub(super) entry: Option<ComputationIndex>,
+    pub(super) by_name: FxHashMap<Box<str>, InstructionIndex>,
+    pub(super) damaged: bool,
+    /// `(replicas, partitions)` as the module's device assignment says.
+    pub(super) devices: Option<(i64, i64)>,
+}
+
+/// A list of instructions with parameters and one result.
+#[derive(Clone, Debug, Default)]
+pub struct Computation {
+    /// Its id.
+    pub id: i64,
+    /// Its name: `fused_computation.3`.
+    pub name: String,
+    /// Its instructions, operands before their users, as a range of [`Module::instructions`].
+    pub instructions: std::ops::Range<InstructionIndex>,
+    /// Its result.
+    pub root: Option<InstructionIndex>,
+}
+
+impl Module {
+    /// Name of the module: `jit_f`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The module's own id. Events name the program's id instead.
+    pub fn id(&self) -> i64 {
+        self.id
+    }
+
+    /// Did part of the module's bytes not follow the format?
+    pub fn damaged(&self) -> bool {
+        self.damaged
+    }
+
+    /// Instruction by name (`loop_add_fusion.3`), with or without a leading `%`.
+    pub fn instruction(&self, name: &str) -> Option<&Instruction> {
+        self.at(*self.by_name.get(name.strip_prefix('%').unwrap_or(name))?)
+    }
+
+    /// Instruction by index.
+    pub fn at(&self, index: InstructionIndex) -> Option<&Instruction> {
+        self.instructions.get(index as usize)
+    }
+
+    /// All instructions, computation by computation.
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    /// All computations, callees before their callers.
+    pub fn computations(&self) -> &[Computation] {
+        &self.computations
+    }
+
+    /// Computation by index.
+    pub fn computation(&self, index: ComputationIndex) -> Option<&Computation> {
+        self.computations.get(index as usize)
+    }
+
+    /// The computation that runs when the module does.
+    pub fn entry(&self) -> Option<&Computation> {
+        self.computation(self.entry?)
+    }
+
+    /// Index of an instruction of this module.
+    pub fn index_of(&self, instruction: &Instruction) -> Option<InstructionIndex> {
+        self.by_name.get(instruction.name.as_str()).copied()
+    }
+
+    /// Operand number `n` of an instruction.
+    pub fn operand(&self, instruction: &Instruction, n: usize) -> Option<&Instruction> {
+        self.at(*instruction.operands.get(n)?)
+    }
+
+    /// The operands of an instruction.
+    pub fn operands<'m>(&'m self, instruction: &'m Instruction) -> impl Iterator<Item = &'m Instruction> {
+        instruction.operands.iter().filter_map(|&index| self.at(index))
+    }
+
+    /// The instructions of a computation, operands before their users.
+    pub fn instructions_of(&self, computation: &Computation) -> &[Instruction] {
+        let range = &computation.instructions;
+        self.instructions.get(range.start as usize..range.end as usize).unwrap_or_default()
+    }
+
+    /// The result of a computation.
+    pub fn root(&self, computation: &Computation) -> Option<&Instruction> {
+        self.at(computation.root?)
+    }
+
+    /// Computation number `n` that an instruction calls.
+    pub fn called(&self, instruction: &Instruction, n: usize) -> Option<&Computation> {
+        self.computation(*instruction.called.get(n)?)
+    }
+
+    /// `(replicas, partitions)` that the module was compiled for, where the file says it.
+    pub fn devices(&self) -> Option<(i64, i64)> {
+        self.devices
+    }
+}

@@ -1,0 +1,139 @@
+//! Reads `xla.HloProto` and `xla.HloModuleProto`: names, shapes, the graph, and the attributes that say what an instruction
+//! costs, where it came from and with whom it communicates.
+//!
+//! Left out: constants of more than one element, schedules, buffer assignments, control dependencies, random-number and
+//! infeed settings, and what only a compiler needs. Bytes that do not follow the format end the message that they stand in;
+//! what was read before stays.
+
+mod attributes;
+mod fields;
+mod instruction;
+mod literal;
+mod sharding;
+mod shape;
+mod stack_frames;
+
+use std::cell::Cell;
+
+use rustc_hash::FxHashMap;
+
+use self::fields::{bytes, fields, int, text};
+use self::instruction::Parsed;
+use super::instruction::{ComputationIndex, InstructionIndex};
+use super::module::{Computation, Module};
+
+/// The module of an `xla.HloProto`.
+pub fn proto(message: &[u8]) -> Module {
+    let damaged = Cell::new(false);
+    let found = fields(message, &damaged).find(|(number, _)| *number == 1).map(|(_, value)| bytes(value));
+    let mut read = module(found.unwrap_or_default());
+    read.damaged |= damaged.get();
+    read
+}
+
+/// The module of an `xla.HloModuleProto`.
+pub fn module(message: &[u8]) -> Module {
+    let damaged = Cell::new(false);
+    let mut module = Module::default();
+    let mut entry = (None, String::new());
+    let mut parsed = Vec::new();
+    let mut frames = None;
+    for (number, value) in fields(message, &damaged) {
+        match number {
+            1 => module.name = text(value),
+            2 => entry.1 = text(value),
+            3 => computation(bytes(value), &damaged, &mut module, &mut parsed),
+            5 => module.id = int(value),
+            6 => entry.0 = Some(int(value)),
+            15 => module.devices = devices(bytes(value), &damaged),
+            17 => frames = Some(stack_frames::read(bytes(value), &damaged)),
+            _ => {}
+        }
+    }
+    link(&mut module, parsed, entry);
+    if let Some(frames) = frames {
+        module.instructions.iter_mut().for_each(|instruction| frames.resolve(&mut instruction.metadata));
+    }
+    module.damaged = damaged.get();
+    module
+}
+
+/// Appends a computation to the module and its instructions to `parsed`.
+fn computation(message: &[u8], damaged: &Cell<bool>, module: &mut Module, parsed: &mut Vec<Parsed>) {
+    let index = |len: usize| InstructionIndex::try_from(len).unwrap_or(InstructionIndex::MAX);
+    let mut computation = Computation { instructions: index(parsed.len())..0, ..Computation::default() };
+    let mut root_id = None;
+    let this = index(module.computations.len());
+    for (number, value) in fields(message, damaged) {
+        match number {
+            1 => computation.name = text(value),
+            2 => parsed.push(instruction::read(bytes(value), damaged, this)),
+            5 => computation.id = int(value),
+            6 => root_id = Some(int(value)),
+            _ => {}
+        }
+    }
+    computation.instructions.end = index(parsed.len());
+    let own = parsed.get(computation.instructions.start as usize..).unwrap_or_default();
+    let at = |id: i64| own.iter().position(|parsed| same(parsed.instruction.id, id));
+    // Very old modules say no root: there it is the last instruction.
+    let root = root_id.map_or_else(|| own.len().checked_sub(1), at);
+    computation.root = root.map(|root| index(root).saturating_add(computation.instructions.start));
+    module.computations.push(computation);
+}
+
+/// Are two ids the same? Some writers put the computation's id into the upper half of an instruction's id and leave it
+/// out where they refer to it.
+fn same(a: i64, b: i64) -> bool {
+    a == b || low(a) == low(b)
+}
+
+/// The half of an id that is always there.
+fn low(id: i64) -> u32 {
+    id as u32
+}
+
+/// Turns ids into indices. Instructions refer to others of their own computation only.
+fn link(module: &mut Module, parsed: Vec<Parsed>, (entry_id, entry_name): (Option<i64>, String)) {
+    let mut computations: FxHashMap<u32, ComputationIndex> = FxHashMap::default();
+    for (index, computation) in (0..).zip(&module.computations) {
+        computations.entry(low(computation.id)).or_insert(index);
+    }
+    let by_name = || module.computations.iter().position(|computation| computation.name == entry_name);
+    let by_id = entry_id.and_then(|id| computations.get(&low(id)).copied());
+    module.entry = by_id.or_else(|| ComputationIndex::try_from(by_name()?).ok());
+
+    let mut local: FxHashMap<u32, InstructionIndex> = FxHashMap::default();
+    let mut of = None;
+    let ids: Vec<u32> = parsed.iter().map(|parsed| low(parsed.instruction.id)).collect();
+    for (index, Parsed { mut instruction, operand_ids, called_ids }) in (0..).zip(parsed) {
+        if of != Some(instruction.computation) {
+            of = Some(instruction.computation);
+            let range = module.computations.get(instruction.computation as usize).map(|c| c.instructions.clone());
+            let range = range.unwrap_or_default();
+            let own = ids.get(range.start as usize..range.end as usize).unwrap_or_default();
+            local.clear();
+            local.extend(own.iter().copied().zip(range.start..));
+        }
+        instruction.operands = operand_ids.iter().filter_map(|&id| local.get(&low(id)).copied()).collect();
+        instruction.called = called_ids.iter().filter_map(|&id| computations.get(&low(id)).copied()).collect();
+        module.by_name.entry(instruction.name.as_str().into()).or_insert(index);
+        module.instructions.push(instruction);
+    }
+}
+
+/// `(replicas, partitions)` of an `xla.DeviceAssignmentProto`.
+fn devices(message: &[u8], damaged: &Cell<bool>) -> Option<(i64, i64)> {
+    let (mut replicas, mut partitions) = (0, 0);
+    for (number, value) in fields(message, damaged) {
+        match number {
+            1 => replicas = int(value),
+            2 => partitions = int(value),
+            _ => {}
+        }
+    }
+    (replicas > 0 && partitions > 0).then_some((replicas, partitions))
+}
+
+#[cfg(test)]
+mod tests;
