@@ -123,6 +123,38 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The number of the next field where the field's tag is this byte (field number times 8, wire type 0); else the
+    /// reader stays where it is. For messages whose fields nearly always come in one order.
+    #[inline(always)]
+    pub fn varint_with_tag(&mut self, tag: u8) -> Option<u64> {
+        let start = self.position;
+        if self.bytes.get(start) != Some(&tag) {
+            return None;
+        }
+        self.position += 1;
+        let value = self.varint();
+        if value.is_none() {
+            self.position = start;
+        }
+        value
+    }
+
+    /// The bytes of the next field where the field's tag is this byte (field number times 8 plus wire type 2); else the
+    /// reader stays where it is.
+    #[inline(always)]
+    pub fn bytes_with_tag(&mut self, tag: u8) -> Option<&'a [u8]> {
+        let start = self.position;
+        if self.bytes.get(start) != Some(&tag) {
+            return None;
+        }
+        self.position += 1;
+        let value = self.delimited();
+        if value.is_none() {
+            self.position = start;
+        }
+        value
+    }
+
     /// The next field, `None` where it cannot be read: why is found out by reading it again, so that the common case
     /// carries no reasons along.
     #[inline(always)]

@@ -1,10 +1,11 @@
 //! `crossprof analyze`: the report of every run.
 
+use crossprof::report::FindingSeverity;
 use crossprof::{Session, Settings, Severity, UnifiedProfile, export};
 
 use super::args::{Analyze, Inputs, ReportFormat};
 use super::load::{self, Loaded};
-use super::{DAMAGED, FAILED, READ, complain, print_result};
+use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result};
 
 /// Reads, reports, and returns the exit status.
 pub fn run(command: &Analyze) -> u8 {
@@ -39,7 +40,10 @@ pub fn run(command: &Analyze) -> u8 {
             print_result(&texts.join("\n"));
         }
     }
-    status
+    match command.fail_on {
+        Some(limit) if status != FAILED && reports.fires(limit.least()) => FOUND,
+        _ => status,
+    }
 }
 
 /// The reports of all runs of a call.
@@ -63,6 +67,11 @@ impl Reports {
             (false, true) => DAMAGED,
             (false, false) => READ,
         }
+    }
+
+    /// Whether a finding of this severity, or a worse one, fires.
+    fn fires(&self, least: FindingSeverity) -> bool {
+        self.profiles.iter().flat_map(|profile| &profile.findings).any(|finding| finding.severity >= least)
     }
 
     /// Warnings for formats that have no place for them.

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crossprof::report::FindingSeverity;
+
 use clap::{Parser, Subcommand, ValueEnum};
 
 const EXAMPLES: &str = "\
@@ -12,11 +14,14 @@ Examples:
   crossprof analyze trace.json.gz --num-steps 5 --output-json profile.json
   crossprof table kernels host.xplane.pb --format csv > kernels.csv
   crossprof table steps logdir
+  crossprof table ops host.xplane.pb --filter 'category:fusion -copy' --sort=-total_self_time_us --top 20
+  crossprof table op-tree host.xplane.pb --by scope
+  crossprof analyze logdir --fail-on warning
 
 A folder is searched for profiles: each plugins/profile/<run> is one run. Archives (zip, tar, tar.gz) of one work too.
 
 Exit status: 0 the profile was read; 1 it was read, but parts of it are damaged or lost (the warnings say which);
-2 a file is not a profile, or the call was wrong.";
+2 a file is not a profile, or the call was wrong; 3 a finding of the severity of --fail-on, or worse.";
 
 /// Analyses JAX profiles from TPUs, GPUs and CPUs.
 #[derive(Debug, Parser)]
@@ -73,6 +78,9 @@ pub struct Model {
     /// Tokens per sample: with --batch-size gives tokens/s
     #[arg(long, alias = "seq_length", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub seq_length: Option<u64>,
+    /// Device whose peaks to compare with, instead of what the profile says (`h100-sxm`, `tpu-v5e`; see docs/metrics.md)
+    #[arg(long, value_name = "KEY")]
+    pub device: Option<String>,
     /// Model configuration: a Hugging Face config.json or a crossprof.json
     #[arg(long, alias = "model_config", value_name = "FILE")]
     pub model_config: Option<PathBuf>,
@@ -90,6 +98,9 @@ pub struct Analyze {
     /// What to print
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
+    /// Exit with status 3 when a finding of this severity, or a worse one, fires
+    #[arg(long, alias = "fail_on", value_enum, value_name = "SEVERITY")]
+    pub fail_on: Option<FailOn>,
 }
 
 /// `crossprof table`.
@@ -101,9 +112,44 @@ pub struct Table {
     /// What to read.
     #[command(flatten)]
     pub inputs: Inputs,
+    /// Only rows that hold all these words, and none of those after a minus; `column:word` and `column>number` look at
+    /// one column
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+    pub filter: String,
+    /// Order by this column; with a minus in front the largest first (--sort=-total_self_time_us)
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub sort: Option<String>,
+    /// At most so many rows
+    #[arg(long, value_name = "N")]
+    pub top: Option<u32>,
+    /// The form of a table that has several: op-tree by program, category, scope or source
+    #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true)]
+    pub by: String,
     /// How to print it
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
+}
+
+/// The severities of `--fail-on`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Any finding
+    Note,
+    /// A warning or a critical finding
+    Warning,
+    /// A critical finding
+    Critical,
+}
+
+impl FailOn {
+    /// The least severe finding that counts.
+    pub fn least(self) -> FindingSeverity {
+        match self {
+            FailOn::Note => FindingSeverity::Note,
+            FailOn::Warning => FindingSeverity::Warning,
+            FailOn::Critical => FindingSeverity::Critical,
+        }
+    }
 }
 
 /// Shapes of a report.

@@ -49,7 +49,7 @@ struct Input {
 
 /// What the user gives beside the profile.
 pub fn settings(model: &Model) -> Result<Settings, String> {
-    let mut settings = Settings { num_steps: model.num_steps, ..Settings::default() };
+    let mut settings = Settings { num_steps: model.num_steps, device: model.device.clone(), ..Settings::default() };
     if let Some(path) = &model.model_config {
         settings.model = model_config(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
     }

@@ -23,6 +23,9 @@ const DAMAGED: u8 = 1;
 /// A file is not a profile, or the call was wrong.
 const FAILED: u8 = 2;
 
+/// A finding fires that the call asked about.
+const FOUND: u8 = 3;
+
 /// Runs the tool with the given arguments (the first is its own name).
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments = match Args::try_parse_from(args::with_default_command(arguments)) {

@@ -2,7 +2,7 @@
 
 use crossprof::export::{csv, json, text};
 
-use crossprof::Query;
+use crossprof::{Query, Sort};
 
 use super::args::{Table, TableFormat};
 use super::{FAILED, complain, print_result};
@@ -20,11 +20,20 @@ pub fn run(command: &Table) -> u8 {
         return FAILED;
     }
     let several = reports.profiles.len() > 1;
+    let query = Query {
+        filter: command.filter.clone(),
+        sort: command.sort.as_deref().map(Sort::parse),
+        top: command.top,
+    };
     for (index, profile) in reports.profiles.iter().enumerate() {
         let run = u32::try_from(index).unwrap_or(u32::MAX);
-        let Some(table) = reports.session.table(run, &reports.settings, command.table, "", &Query::default()) else {
+        let Some(table) = reports.session.table(run, &reports.settings, command.table, &command.by, &query) else {
             continue;
         };
+        if let Err(message) = known_column(&table, &query) {
+            complain(&message);
+            return FAILED;
+        }
         // Several runs follow each other: named and apart for people, apart for CSV, a line each for JSON.
         let before = if index > 0 { "\n" } else { "" };
         print_result(&match command.format {
@@ -38,4 +47,14 @@ pub fn run(command: &Table) -> u8 {
         reports.print_warnings();
     }
     reports.status()
+}
+
+/// A column that the order names and the table lacks is a wrong call: its rows would come in another order than asked.
+fn known_column(table: &crossprof::Table, query: &Query) -> Result<(), String> {
+    let Some(sort) = &query.sort else { return Ok(()) };
+    let keys: Vec<&str> = table.columns.iter().map(|column| column.key).collect();
+    if keys.is_empty() || keys.contains(&sort.column.as_str()) {
+        return Ok(());
+    }
+    Err(format!("--sort: the table {} has no column {}; it has {}", table.name, sort.column, keys.join(", ")))
 }

@@ -33,14 +33,13 @@ pub fn host_spans(trace: &Trace, work: HostWork) -> HostSpans {
     let mut verdicts: Vec<Option<bool>> = vec![None; trace.strings.len()];
     let mut spans: Vec<Interval> = Vec::new();
     let on_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
-    for (id, line) in (0u32..).zip(trace.events.lines()) {
+    for ((id, line), name) in (0u32..).zip(trace.events.lines()).zip(trace.events.names()) {
         if on_host.get(line.index()) != Some(&true) {
             continue;
         }
-        let Some(event) = trace.events.get(id) else { continue };
-        let Some(verdict) = verdicts.get_mut(event.name.index()) else { continue };
-        if *verdict.get_or_insert_with(|| host_spans::is(work, trace.text(event.name))) {
-            spans.push(interval(&event));
+        let Some(verdict) = verdicts.get_mut(name.index()) else { continue };
+        if *verdict.get_or_insert_with(|| host_spans::is(work, trace.text(name))) {
+            spans.extend(trace.events.get(id).map(|event| interval(&event)));
         }
     }
     sort::sort_by_key(&mut spans, |span: &Interval| (span.start, Reverse(span.end)));

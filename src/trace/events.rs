@@ -251,6 +251,11 @@ impl Events {
         self.line.iter().map(LineId)
     }
 
+    /// The names of all events in order.
+    pub fn names(&self) -> impl Iterator<Item = StrId> + '_ {
+        self.name.iter().map(StrId)
+    }
+
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.line.memory_bytes()

@@ -11,7 +11,7 @@ use super::metadata::{EventMetadata, IdMap, Resolved, StatMetadata};
 use super::stats::{Own, Stat, StatKind, Values, text};
 use crate::trace::{ArgsId, Event, Line, LineId, PlaneId, StrId, Strings, Trace};
 use crate::units::Ps;
-use crate::wire::{Fault, Reader, Value, WireError};
+use crate::wire::{Fault, Field, Reader, Value, WireError};
 
 /// Nanoseconds above which a line's time is absolute Unix time (1e15 ns = 12 days after 1970), not time since the start
 /// of the capture.
@@ -49,35 +49,41 @@ pub(super) struct Walk<'p, 'a> {
     pub own: Vec<(StatKind, Stat<'a>)>,
 }
 
-/// What a line says of itself: its events come in between.
+/// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
+const EVENT_OR_STAT: u8 = 4 << 3 | 2;
+
+/// What a line says of itself before its events.
 struct Header {
-    name: StrId,
     timestamp_ns: i64,
-    events: usize,
+    has_events: bool,
+    /// Up to where its fields were looked at.
+    read_to: usize,
 }
 
 impl<'a> Walk<'_, 'a> {
     /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was told already.
     pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
-        let header = self.header(message, offset);
         let Ok(line) = u32::try_from(self.trace.lines.len()).map(LineId) else { return };
-        self.trace.lines.push(Line { plane: self.plane, name: header.name, ..Line::default() });
-        if header.events == 0 {
+        self.trace.lines.push(Line { plane: self.plane, ..Line::default() });
+        let header = self.header(message, line, offset);
+        if !header.has_events {
             return;
         }
         let start_ps = self.clock.line_start_ps(header.timestamp_ns, offset, self.losses);
         let mut reader = Reader::new(message);
         loop {
+            while let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) {
+                let at = offset + (reader.position() - event.len()) as u64;
+                if let Err(bad) = self.event(event, at, line, start_ps) {
+                    self.losses.add(Loss::Corrupt, bad);
+                }
+            }
             match reader.field() {
                 Ok(None) => return,
-                Ok(Some(field)) => {
-                    if let (4, Value::Bytes(event)) = (field.number, field.value) {
-                        let at = offset + (reader.position() - event.len()) as u64;
-                        if let Err(bad) = self.event(event, at, line, start_ps) {
-                            self.losses.add(Loss::Corrupt, bad);
-                        }
-                    }
+                Ok(Some(field)) if reader.position() > header.read_to => {
+                    self.name_line(field, line, offset + reader.position() as u64);
                 }
+                Ok(Some(_)) => {}
                 Err(error) => {
                     // The event at a cut is incomplete: it is left out, and the cut has been reported.
                     if !(cut && is_cut(&error)) {
@@ -89,48 +95,61 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// The name shown is `display_name` where there is one, as in the profiler's own JSON.
-    fn header(&mut self, message: &'a [u8], offset: u64) -> Header {
+    /// Writers put the time before the events, where it is found without walking over them. A time of 0 is not written
+    /// at all: then all fields are looked at.
+    fn header(&mut self, message: &'a [u8], line: LineId, offset: u64) -> Header {
         let mut reader = Reader::new(message);
-        let (mut name, mut display_name) = (None, None);
-        let mut header = Header { name: StrId::EMPTY, timestamp_ns: 0, events: 0 };
+        let mut header = Header { timestamp_ns: 0, has_events: false, read_to: 0 };
+        let mut has_time = false;
         while let Ok(Some(field)) = reader.field() {
-            let at = || offset + reader.position() as u64;
             match (field.number, field.value) {
-                (4, Value::Bytes(_)) => header.events += 1,
-                (2, Value::Bytes(text)) => name = Some((text, at())),
-                (11, Value::Bytes(text)) if !text.is_empty() => display_name = Some((text, at())),
-                (3, Value::Varint(time)) => header.timestamp_ns = time as i64,
-                _ => {}
+                (4, Value::Bytes(_)) => {
+                    header.has_events = true;
+                    if has_time {
+                        break;
+                    }
+                }
+                (3, Value::Varint(time)) => (header.timestamp_ns, has_time) = (time as i64, true),
+                _ => self.name_line(field, line, offset + reader.position() as u64),
             }
         }
-        if let Some((bytes, end)) = display_name.or(name) {
-            header.name = text(bytes, end - bytes.len() as u64, &mut self.trace.strings, self.losses);
-        }
+        header.read_to = reader.position();
         header
+    }
+
+    /// Takes a line's name from a field that ends at `end` of the file; other fields are passed over. The name shown is
+    /// `display_name` where there is one, as in the profiler's own JSON; it comes after the name.
+    fn name_line(&mut self, field: Field<'a>, line: LineId, end: u64) {
+        let (2 | 11, Value::Bytes(bytes)) = (field.number, field.value) else { return };
+        let Some(known) = self.trace.lines.get(line.index()).map(|line| line.name) else { return };
+        if bytes.is_empty() || (field.number == 2 && !known.is_empty()) {
+            return;
+        }
+        let name = text(bytes, end - bytes.len() as u64, &mut self.trace.strings, self.losses);
+        if let Some(line) = self.trace.lines.get_mut(line.index()) {
+            line.name = name;
+        }
     }
 
     /// Decodes one event. `Err`: where in the file it is corrupt; it is left out then.
     #[inline]
     fn event(&mut self, message: &'a [u8], offset: u64, line: LineId, line_start_ps: Option<i64>) -> Result<(), u64> {
         let mut reader = Reader::new(message);
-        let (mut id, mut offset_ps, mut duration_ps, mut aggregated) = (0, 0, 0, false);
+        // Every known writer has the fields in this order.
+        let mut id = reader.varint_with_tag(1 << 3).unwrap_or(0) as i64;
+        let mut offset_ps = reader.varint_with_tag(2 << 3).unwrap_or(0) as i64;
+        let mut duration_ps = reader.varint_with_tag(3 << 3).unwrap_or(0) as i64;
+        let mut aggregated = false;
         self.own.clear();
+        while let Some(stat) = reader.bytes_with_tag(EVENT_OR_STAT) {
+            self.stat(stat, offset + (reader.position() - stat.len()) as u64)?;
+        }
         while let Some(field) = reader.field().map_err(|error| offset + error.position as u64)? {
             match (field.number, field.value) {
                 (1, Value::Varint(value)) => id = value as i64,
                 (2, Value::Varint(value)) => (offset_ps, aggregated) = (value as i64, false),
                 (3, Value::Varint(value)) => duration_ps = value as i64,
-                (4, Value::Bytes(message)) => {
-                    let at = offset + (reader.position() - message.len()) as u64;
-                    let kind = match Stat::peek_metadata_id(message) {
-                        Some(id) => self.stat_kind(id),
-                        None => self.stat_kind(Stat::read(message, at)?.metadata_id),
-                    };
-                    if kind != StatKind::Ignored {
-                        self.own.push((kind, Stat::read(message, at)?));
-                    }
-                }
+                (4, Value::Bytes(stat)) => self.stat(stat, offset + (reader.position() - stat.len()) as u64)?,
                 (5, Value::Varint(_)) => aggregated = true,
                 _ => {}
             }
@@ -150,6 +169,19 @@ impl<'a> Walk<'_, 'a> {
             id,
             offset,
         );
+        Ok(())
+    }
+
+    /// Keeps a stat of the current event where some number needs it. `Err`: where in the file it is corrupt.
+    #[inline]
+    fn stat(&mut self, message: &'a [u8], at: u64) -> Result<(), u64> {
+        let kind = match Stat::peek_metadata_id(message) {
+            Some(id) => self.stat_kind(id),
+            None => self.stat_kind(Stat::read(message, at)?.metadata_id),
+        };
+        if kind != StatKind::Ignored {
+            self.own.push((kind, Stat::read(message, at)?));
+        }
         Ok(())
     }
 
