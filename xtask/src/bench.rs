@@ -7,6 +7,7 @@ mod generate;
 mod json;
 mod measure;
 mod random;
+mod shapes;
 mod xplane;
 
 use crate::build::{self, Variant};
@@ -24,9 +25,16 @@ const RUNS: u32 = 3;
 /// Part of the files' names: to be raised when the generator writes something else.
 const GENERATOR: u32 = 1;
 
-/// `cargo xtask bench [--events N] [--native]`
+/// Events of the trace that XProf's own time was measured on.
+const ANNOTATIONS: u64 = 6_000_000;
+/// Rows of the table that is asked.
+const OPS: u64 = 1_000_000;
+
+/// `cargo xtask bench [--events N] [--native] [--xprof PYTHON]`
+///
+/// `--xprof` names a Python that can import XProf, which then makes its overview of the same file in the same minute.
 pub fn command(words: &[String]) -> Result {
-    let (mut events, mut native_only) = (EVENTS, false);
+    let (mut events, mut native_only, mut xprof) = (EVENTS, false, None);
     let mut rest = words.iter().map(String::as_str);
     while let Some(word) = rest.next() {
         match word {
@@ -35,15 +43,65 @@ pub fn command(words: &[String]) -> Result {
                 events = number.replace('_', "").parse().map_err(|_| format!("{number:?} is no number of events."))?;
             }
             "--native" => native_only = true,
+            "--xprof" => xprof = Some(rest.next().ok_or("`--xprof` needs a Python.")?),
             _ => return Err(format!("`bench` does not know {word:?}.")),
         }
     }
     let traces = traces(events)?;
+    let annotations = xplane(&format!("annotations-{ANNOTATIONS}"), |sink| shapes::annotations(ANNOTATIONS, sink))?;
+    let ops = xplane(&format!("ops-{OPS}"), |sink| shapes::distinct_ops(OPS, sink))?;
     let mut cargo = Command::new(toolchain::own_cargo());
-    cargo.args(["build", "--locked", "--release", "--bin", "crossprof"]).current_dir(cache::repository());
+    cargo
+        .args(["build", "--locked", "--release", "--bin", "crossprof", "--example", "table_speed"])
+        .current_dir(cache::repository());
     process::run(&mut cargo)?;
     native(&traces)?;
-    if native_only { Ok(()) } else { in_tab(&traces) }
+    against_xprof(&annotations, xprof)?;
+    println!("\nQuestions to a table of {OPS} ops, native:");
+    process::run(Command::new(cache::target().join("release/examples/table_speed")).arg(&ops))?;
+    if native_only { Ok(()) } else { in_tab(&traces, &annotations, &ops) }
+}
+
+/// The overview of a large xplane, by this tool and by XProf.
+fn against_xprof(file: &Path, python: Option<&str>) -> Result {
+    println!("\nOverview of {ANNOTATIONS} annotations, native, best of {RUNS}:");
+    let ours = measure::best_of(RUNS, || {
+        let mut command = Command::new(cache::target().join("release/crossprof"));
+        command.arg("analyze").arg(file);
+        command
+    })?;
+    println!("crossprof {}", cost(ours));
+    let Some(python) = python else { return Ok(()) };
+    let theirs = measure::best_of(RUNS, || {
+        // XProf leaves its caches beside the file: each run gets a folder of its own.
+        let script = "import os, sys, tempfile; from xprof.convert import raw_to_tool_data as x\n\
+            with tempfile.TemporaryDirectory() as d:\n \
+            p = os.path.join(d, 'host.xplane.pb'); os.symlink(sys.argv[1], p)\n \
+            x.xspace_to_tool_data([p], 'overview_page', {})";
+        let mut command = Command::new(python);
+        command.args(["-c", script]).arg(file);
+        command
+    })?;
+    println!("XProf     {}: {:.1} times as long", cost(theirs), theirs.seconds / ours.seconds);
+    Ok(())
+}
+
+fn cost(cost: Cost) -> String {
+    let memory = cost.peak_bytes.map_or("-".to_owned(), |bytes| format!("{} MB", bytes / 1_000_000));
+    format!("{:>7.3} s {memory:>9}", cost.seconds)
+}
+
+/// A trace as an xplane, written where it is missing.
+fn xplane(stem: &str, fill: impl FnOnce(&mut xplane::XplaneSink) -> std::io::Result<()>) -> Result<PathBuf> {
+    let path = cache::folder("bench")?.join(format!("{stem}-v{GENERATOR}.xplane.pb"));
+    if !path.is_file() {
+        create(&path, |out| {
+            let mut sink = xplane::XplaneSink::default();
+            fill(&mut sink)?;
+            sink.write(out)
+        })?;
+    }
+    Ok(path)
 }
 
 /// One made-up run in its two forms.
@@ -60,7 +118,6 @@ fn traces(events: u64) -> Result<Vec<Trace>> {
     for (platform, name) in [(Platform::Gpu, "gpu"), (Platform::Tpu, "tpu")] {
         let stem = format!("{name}-{events}-v{GENERATOR}");
         let json = folder.join(format!("{stem}.trace.json.gz"));
-        let xplane = folder.join(format!("{stem}.xplane.pb"));
         if !json.is_file() {
             create(&json, |out| {
                 let mut sink = json::JsonSink::new(GzEncoder::new(out, Compression::new(6)))?;
@@ -68,13 +125,7 @@ fn traces(events: u64) -> Result<Vec<Trace>> {
                 sink.finish()?.finish()?.flush()
             })?;
         }
-        if !xplane.is_file() {
-            create(&xplane, |out| {
-                let mut sink = xplane::XplaneSink::default();
-                generate::run(platform, events, &mut sink)?;
-                sink.write(out)
-            })?;
-        }
+        let xplane = xplane(&format!("{name}-{events}"), |sink| generate::run(platform, events, sink))?;
         traces.push(Trace { name: format!("{name}, {events} events"), json, xplane });
     }
     Ok(traces)
@@ -99,7 +150,7 @@ fn native(traces: &[Trace]) -> Result {
         command
     };
     println!("\nNative, best of {RUNS}:");
-    println!("{:<22} {:<26} {:>9} {:>9} {:>10}", "trace", "program", "time", "of gzip", "peak");
+    println!("{:<22} {:<26} {:>9} {:>9}", "trace", "program", "time", "peak");
     for trace in traces {
         let gzip = measure::best_of(RUNS, || {
             let mut command = Command::new("gzip");
@@ -117,13 +168,11 @@ fn native(traces: &[Trace]) -> Result {
 }
 
 fn row(trace: &str, program: &str, cost: Cost, gzip: Cost) {
-    let memory = cost.peak_bytes.map_or("-".to_owned(), |bytes| format!("{} MB", bytes / 1_000_000));
-    let ratio = cost.seconds / gzip.seconds;
-    println!("{trace:<22} {program:<26} {:>7.3} s {ratio:>9.2} {memory:>10}", cost.seconds);
+    println!("{trace:<22} {program:<26} {} {:>9.2} of gzip", self::cost(cost), cost.seconds / gzip.seconds);
 }
 
 /// Times the page in a browser tab, from drop to overview.
-fn in_tab(traces: &[Trace]) -> Result {
+fn in_tab(traces: &[Trace], annotations: &Path, ops: &Path) -> Result {
     let script = cache::repository().join("tests/end2end/bench.mjs");
     if !script.is_file() {
         eprintln!("There is no {}: the page was not timed.", script.display());
@@ -135,5 +184,6 @@ fn in_tab(traces: &[Trace]) -> Result {
     for trace in traces {
         run.arg(&trace.json).arg(&trace.xplane);
     }
+    run.arg(annotations).arg(ops);
     process::run(&mut run)
 }

@@ -24,7 +24,7 @@ The project's commands. Each installs what it needs and is missing.
     cargo xtask serve [--port N] [--dev]   build the page and serve it at http://127.0.0.1:8080
     cargo xtask build [--dev]              build the page into dist/, ready for any static host
     cargo xtask test [CHECK...]            run every check (or the ones named)
-    cargo xtask bench [--events N]         time the loader natively and in a browser tab
+    cargo xtask bench [--events N]         time loads and tables, natively and in a browser tab
     cargo xtask setup                      install every tool and stop
 
 --dev builds in seconds instead of minutes and runs several times slower.

@@ -1,0 +1,52 @@
+//! Two traces of one extreme each: one name millions of times, and a million names once.
+
+use super::generate::{Arg, Event, Line, Sink, Value};
+use std::io::Result;
+
+const HOST: u32 = 701;
+const DEVICE: u32 = 1;
+const OPS: u32 = 3;
+const PYTHON: u32 = 9001;
+
+/// What JAX on a CPU records of `events` empty `TraceAnnotation("ev", i=i)`: one host line with one name.
+pub fn annotations(events: u64, sink: &mut impl Sink) -> Result<()> {
+    let line = Line { pid: HOST, tid: PYTHON };
+    sink.process(HOST, "/host:CPU")?;
+    sink.line(line, "python")?;
+    let mut start_ps = 13_000_000;
+    for index in 0..events as i64 {
+        let duration_ps = 256_000 + index % 7 * 11_000;
+        let args = [Arg { key: "i", value: Value::Number(index), of_operation: false }];
+        sink.event(&Event { line, name: "ev", start_ps, duration_ps, args: &args })?;
+        start_ps += duration_ps + 640_000;
+    }
+    Ok(())
+}
+
+/// `ops` different instructions of one program, each run once on one TPU.
+pub fn distinct_ops(ops: u64, sink: &mut impl Sink) -> Result<()> {
+    const KINDS: [(&str, &str); 4] =
+        [("fusion", "loop fusion"), ("copy", "data formatting"), ("convolution", "convolution"), ("add", "add")];
+    let line = Line { pid: DEVICE, tid: OPS };
+    sink.process(DEVICE, "/device:TPU:0")?;
+    sink.line(line, "XLA Ops")?;
+    let mut start_ps = 1_000_000;
+    for index in 0..ops as i64 {
+        let (kind, category) = KINDS[index as usize % KINDS.len()];
+        let name = format!("{kind}.{index}");
+        // Spread without an order: neighbours in the file are not neighbours in a sorted table.
+        let duration_ps = 100_000 + index.wrapping_mul(7_919) % 1_000_003 * 10;
+        let path = format!("jit(train)/layer_{}/block_{}/{kind}:", index % 96, index % 12);
+        let fixed = |key, value| Arg { key, value, of_operation: true };
+        let args = [
+            fixed("bytes_accessed", Value::Number(duration_ps / 100)),
+            fixed("flops", Value::Number(duration_ps * 3)),
+            fixed("hlo_category", Value::Text(category)),
+            fixed("program_id", Value::Number(7)),
+            fixed("tf_op", Value::Text(&path)),
+        ];
+        sink.event(&Event { line, name: &name, start_ps, duration_ps, args: &args })?;
+        start_ps += duration_ps + 50_000;
+    }
+    Ok(())
+}
