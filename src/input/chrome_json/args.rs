@@ -1,7 +1,7 @@
 //! The `args` of an event: the keys that metrics use, found in one pass and turned into [`Args`] and ids.
 //!
-//! JAX writes every value as a string, Kineto as numbers: both are taken. Keys that no number needs (`source_stack`,
-//! `shape_with_layout`, Kineto's `External id`, input shapes, ...) are passed over; nested values are never looked into.
+//! JAX writes every value as a string, Kineto as numbers: both are taken. Keys that no number needs
+//! (`shape_with_layout`, Kineto's `External id`, input shapes, ...) are passed over; nested values are never looked into.
 
 use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
 use super::number;
@@ -19,6 +19,11 @@ pub(super) enum Key {
     Name,
     LongName,
     Source,
+    SourceStack,
+    DeduplicatedName,
+    BytesTransferred,
+    GraphId,
+    GraphNodeId,
     KernelDetails,
     MemcpyDetails,
     BytesAccessed,
@@ -33,6 +38,8 @@ pub(super) enum Key {
     Correlation,
     RunId,
     StepNum,
+    DeviceDuration,
+    AllReduce,
     /// Of a `process_labels` event.
     Labels,
     /// Of a `process_sort_index` event.
@@ -54,6 +61,8 @@ pub(super) struct Ids {
     pub correlation: Option<i64>,
     pub run_id: Option<i64>,
     pub step_num: Option<i64>,
+    pub device_duration: Option<i64>,
+    pub all_reduce: Option<i64>,
 }
 
 impl Ids {
@@ -63,6 +72,8 @@ impl Ids {
             Key::Correlation => self.correlation = id,
             Key::RunId => self.run_id = id,
             Key::StepNum => self.step_num = id,
+            Key::DeviceDuration => self.device_duration = id,
+            Key::AllReduce => self.all_reduce = id,
             _ => {}
         }
     }
@@ -88,6 +99,13 @@ fn key_of(name: &[u8]) -> Option<Key> {
         b"correlation_id" | b"correlation" => Key::Correlation,
         b"run_id" => Key::RunId,
         b"step_num" => Key::StepNum,
+        b"device_duration_ps" => Key::DeviceDuration,
+        b"all_reduce_id" | b"all_reduce_unique_id" => Key::AllReduce,
+        b"source_stack" => Key::SourceStack,
+        b"deduplicated_name" => Key::DeduplicatedName,
+        b"bytes_transferred" => Key::BytesTransferred,
+        b"cuda_graph_id" => Key::GraphId,
+        b"cuda_graph_node_id" | b"graph node id" => Key::GraphNodeId,
         b"labels" => Key::Labels,
         b"sort_index" => Key::SortIndex,
         _ => return None,
@@ -157,6 +175,8 @@ pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch
             Key::Name => &mut path,
             Key::LongName => &mut args.long_name,
             Key::Source => &mut args.source,
+            Key::SourceStack => &mut args.source_stack,
+            Key::DeduplicatedName => &mut args.deduplicated_name,
             Key::KernelDetails => &mut args.kernel_details,
             Key::MemcpyDetails => &mut args.memcpy_details,
             _ => {
@@ -165,6 +185,9 @@ pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch
                     Key::ModelFlops => args.model_flops = number::count(bytes),
                     Key::Flops => args.flops = number::count(bytes),
                     Key::CopyBytes => args.copy_bytes = number::count(bytes),
+                    Key::BytesTransferred => args.bytes_transferred = number::count(bytes),
+                    Key::GraphId => args.graph_id = number::id(bytes),
+                    Key::GraphNodeId => args.graph_node_id = number::id(bytes),
                     Key::ProgramId => args.program_id = number::id(bytes),
                     Key::DeviceOrdinal => args.device_ordinal = number::id(bytes),
                     key => ids.set(key, number::id(bytes)),

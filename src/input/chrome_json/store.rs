@@ -182,6 +182,12 @@ impl Store {
         if let Some(value) = ids.step_num {
             events.step_num.push(id, value);
         }
+        if let Some(value) = ids.all_reduce {
+            events.all_reduce_id.push(id, value);
+        }
+        if let Some(value) = ids.device_duration.filter(|&ps| ps >= 0 && ps != duration.0) {
+            events.device_duration.push(id, value);
+        }
     }
 
     /// The line of an event's thread.

@@ -9,16 +9,20 @@ use crate::trace::{Args, EventId, Trace};
 fn said(trace: &Trace, id: EventId) -> String {
     let event = trace.events.get(id).unwrap();
     let args = trace.args_of(&event);
-    let texts = [args.hlo_op, args.hlo_category, args.tf_op, args.long_name, args.cat, event.name];
+    let texts = [args.hlo_op, args.hlo_category, args.tf_op, args.long_name, args.cat, args.source_stack, event.name];
     let numbers = Args {
         hlo_op: Default::default(),
         hlo_category: Default::default(),
         tf_op: Default::default(),
         long_name: Default::default(),
         cat: Default::default(),
+        source_stack: Default::default(),
         ..args
     };
-    let ids = (trace.events.correlation.get(id), trace.events.run_id.get(id), trace.events.step_num.get(id));
+    let events = &trace.events;
+    let columns =
+        [&events.correlation, &events.run_id, &events.step_num, &events.device_duration, &events.all_reduce_id];
+    let ids = columns.map(|column| column.get(id));
     format!("{:?} {numbers:?} {ids:?} {:?} {:?}", texts.map(|text| trace.text(text)), event.start, event.duration)
 }
 
@@ -40,6 +44,9 @@ fn event() -> impl Strategy<Value = [String; 2]> {
         "name",
         "tf_op",
         "source_stack",
+        "shape_with_layout",
+        "device_duration_ps",
+        "all_reduce_unique_id",
     ]);
     let values = prop::sample::select(vec![
         r#""1""#,
