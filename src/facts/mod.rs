@@ -4,6 +4,7 @@
 //! stand here and not in the code that measures.
 
 pub mod hlo_categories;
+pub mod host_callbacks;
 pub mod host_spans;
 pub mod kernel_families;
 pub mod model_presets;

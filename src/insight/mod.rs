@@ -3,6 +3,44 @@
 //! A rule looks at measured numbers only. Where it lacks one it says so ([`Verdict::NotChecked`]) rather than "fine", and
 //! where a number could be read in another way the confidence says so.
 
+mod async_copy_wait;
+mod barrier_cores;
+mod collective_bound;
+mod compilation;
+mod compile_time;
+mod cut_capture;
+mod data_loading;
+mod data_shuffle;
+mod debug_print;
+mod dominant_op;
+mod draft;
+mod dropped_events;
+mod gradient_synchronization;
+mod host_overhead;
+mod idle_gaps;
+mod input_bound;
+mod large_memory_transfers;
+mod low_device_utilization;
+mod many_small_kernels;
+mod merge;
+mod no_hlo;
+mod numbers;
+mod profiler_overhead;
+mod recompilation;
+mod short_mean_kernel;
+mod single_step;
+mod sparse_core;
+mod sparse_core_offload;
+mod step_time_variation;
+mod tensor_core_idle;
+mod unfused_data_formatting;
+mod unhidden_collectives;
+mod unused_visible_devices;
+mod warm_up_in_window;
+mod while_loop_overhead;
+
+use numbers::Numbers;
+
 use crate::analysis::{Analysis, Context};
 use crate::metrics::{Run, Settings};
 use crate::report::{Confidence, Finding, FindingSeverity};
@@ -22,18 +60,50 @@ pub enum Verdict {
 }
 
 /// A rule.
-#[derive(Clone, Copy)]
 pub struct Rule {
-    /// Its name.
+    /// Its name: that of its file, and of its heading in docs/findings.md.
     pub id: &'static str,
     /// One line: what it looks for.
     pub title: &'static str,
     /// Looks at a run.
-    pub check: fn(&Context<'_>) -> Verdict,
+    check: fn(&Numbers<'_>) -> Verdict,
 }
 
 /// All rules, in the order of docs/findings.md.
-pub const RULES: &[Rule] = &[];
+pub const RULES: &[Rule] = &[
+    data_loading::RULE,
+    input_bound::RULE,
+    host_overhead::RULE,
+    many_small_kernels::RULE,
+    compilation::RULE,
+    recompilation::RULE,
+    compile_time::RULE,
+    low_device_utilization::RULE,
+    tensor_core_idle::RULE,
+    idle_gaps::RULE,
+    short_mean_kernel::RULE,
+    debug_print::RULE,
+    barrier_cores::RULE,
+    async_copy_wait::RULE,
+    large_memory_transfers::RULE,
+    gradient_synchronization::RULE,
+    unhidden_collectives::RULE,
+    collective_bound::RULE,
+    dominant_op::RULE,
+    unfused_data_formatting::RULE,
+    data_shuffle::RULE,
+    while_loop_overhead::RULE,
+    sparse_core::RULE,
+    sparse_core_offload::RULE,
+    unused_visible_devices::RULE,
+    step_time_variation::RULE,
+    dropped_events::RULE,
+    cut_capture::RULE,
+    warm_up_in_window::RULE,
+    single_step::RULE,
+    profiler_overhead::RULE,
+    no_hlo::RULE,
+];
 
 /// A run, measured and judged.
 pub fn examine(run: &Run, settings: &Settings) -> Analysis {
@@ -42,31 +112,44 @@ pub fn examine(run: &Run, settings: &Settings) -> Analysis {
     analysis
 }
 
-/// What all rules say of a run: the most severe first, then what is most at stake, then in the order of the rules.
+/// What all rules say of a run: the most severe first, then what is most at stake, then in the order of the rules. What
+/// another finding explains is left out; see `merge`.
 pub fn findings(context: &Context<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = RULES.iter().filter_map(|rule| finding(rule, context)).collect();
-    sort::sort_by(&mut findings, |a, b| {
+    let numbers = Numbers::new(context);
+    let (mut fired, mut lacking) = (Vec::new(), Vec::new());
+    for rule in RULES {
+        match (rule.check)(&numbers) {
+            Verdict::Fires(finding) => fired.push(Finding { id: rule.id.to_owned(), ..*finding }),
+            Verdict::Fine | Verdict::Irrelevant => {}
+            Verdict::NotChecked(sentence) => lacking.push(not_checked(rule, &sentence)),
+        }
+    }
+    merge::merge(&mut fired);
+    sort::sort_by(&mut fired, |a, b| {
         let stake = |finding: &Finding| finding.time_at_stake_percent.unwrap_or(0.0);
         b.severity.cmp(&a.severity).then_with(|| stake(b).total_cmp(&stake(a)))
     });
-    findings
+    fired.extend(lacking);
+    fired
 }
 
-fn finding(rule: &Rule, context: &Context<'_>) -> Option<Finding> {
-    match (rule.check)(context) {
-        Verdict::Fires(finding) => Some(*finding),
-        Verdict::Fine | Verdict::Irrelevant => None,
-        Verdict::NotChecked(lacking) => Some(Finding {
-            id: rule.id.to_owned(),
-            severity: FindingSeverity::NotChecked,
-            confidence: Confidence::High,
-            title: rule.title.to_owned(),
-            message: format!("Not checked: {lacking}"),
-            remedy: String::new(),
-            evidence: Vec::new(),
-            time_at_stake_percent: None,
-            view: None,
-            filter: None,
-        }),
+fn not_checked(rule: &Rule, lacking: &str) -> Finding {
+    Finding {
+        id: rule.id.to_owned(),
+        severity: FindingSeverity::NotChecked,
+        confidence: Confidence::High,
+        title: rule.title.to_owned(),
+        message: format!("Not checked: {lacking}"),
+        remedy: String::new(),
+        evidence: Vec::new(),
+        time_at_stake_percent: None,
+        view: None,
+        filter: None,
     }
+}
+
+/// What one rule says of a run; `None` where there is no rule of that name. For tests: [`findings`] merges.
+pub fn verdict(context: &Context<'_>, id: &str) -> Option<Verdict> {
+    let rule = RULES.iter().find(|rule| rule.id == id)?;
+    Some((rule.check)(&Numbers::new(context)))
 }

@@ -1,0 +1,44 @@
+//! Whether a host event is a callback of a compiled program into Python, by its name (`host_callbacks.csv`).
+
+use std::sync::LazyLock;
+
+use super::pattern::{Name, Pattern};
+use super::table;
+
+static ROWS: LazyLock<Vec<Pattern>> =
+    LazyLock::new(|| table::rows(include_str!("host_callbacks.csv")).filter_map(|cells| parse(&cells)).collect());
+
+fn parse(cells: &[&'static str]) -> Option<Pattern> {
+    let &[kind, pattern, _source] = cells else { return None };
+    Pattern::parse(kind, pattern)
+}
+
+/// Whether a host event of this name is such a callback.
+pub fn is(name: &str) -> bool {
+    if name.starts_with('$') || name.contains(".py(") {
+        return ROWS.iter().any(|pattern| pattern.matches_frame(name));
+    }
+    let name = Name::new(name);
+    ROWS.iter().any(|pattern| pattern.matches(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_read() {
+        assert_eq!(ROWS.len(), table::rows(include_str!("host_callbacks.csv")).count());
+    }
+
+    #[test]
+    fn callbacks_are_told_from_other_callbacks_of_the_runtime() {
+        assert!(is("xla_ffi_python_cpu_callback"));
+        assert!(is("debug_callback.3"));
+        assert!(is("$debugging.py:130 debug_callback_impl"));
+        // The runtime's own, which no program asked for.
+        assert!(!is("ThenExecuteCallback"));
+        assert!(!is("CompleteCallbacks"));
+        assert!(!is("$callback.py:10 on_epoch_end"));
+    }
+}

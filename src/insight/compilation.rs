@@ -1,0 +1,44 @@
+//! Devices wait while the host compiles.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use crate::format;
+use crate::metrics::step_breakdown::Part;
+use crate::report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "compilation", title: "Devices wait for compilation", check };
+
+/// Share of the window (seed 001 names "high compilation time" without a number; seed 004 draws the line of overheads at
+/// 10 %).
+const WARNING_PERCENT: f64 = 10.0;
+/// From here most of the time is lost to it (seed 004's limit of utilisation).
+const CRITICAL_PERCENT: f64 = 50.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let (Some(window), Some(share)) = (numbers.window(), numbers.part_percent(Part::Compile)) else {
+        return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
+    };
+    if share < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let critical = share >= CRITICAL_PERCENT;
+    let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let message = format!(
+        "Devices wait {} of {} ({}) while XLA compiles what is to run next.",
+        format::time_us(window.us(share)),
+        window.words(),
+        format::percent(share)
+    );
+    Draft::new(severity, Confidence::High, &format!("Devices wait for compilation {} of the time", format::percent(share)), message)
+        .remedy(
+            "Run a few steps before the capture starts, so that everything is compiled; keep compiled programs between runs \
+             with jax.config.update(\"jax_compilation_cache_dir\", \"...\").",
+        )
+        .passed("compile_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .evidence("compile_us", window.us(share))
+        .at_stake(share)
+        .link("steps", "")
+        .fires()
+}

@@ -1,0 +1,71 @@
+//! The program calls back into Python while it runs.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use crate::facts::host_callbacks;
+use crate::format;
+use crate::metrics::host_work::has_host_events;
+use crate::report::{Confidence, FindingSeverity};
+use crate::trace::{Interval, IntervalSet, LineKind};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Calls from the device back into Python", check };
+
+/// Share of the devices' active time (XProf, debug-print suggestion: 5 % of the step).
+const WARNING_PERCENT: f64 = 5.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if !has_host_events(numbers.trace) {
+        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+    }
+    let devices = &numbers.context.analysis.devices.used;
+    if devices.is_empty() {
+        return lacks("no device op ran. Capture while the jitted function runs.");
+    }
+    let (spans, calls) = callbacks(numbers);
+    let mut best = 0.0_f64;
+    for device in devices {
+        let length = device.span.length().0;
+        if length > 0 {
+            best = best.max(100.0 * spans.length_within(device.span).0 as f64 / length as f64);
+        }
+    }
+    if best < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "Callbacks from the compiled program into Python (jax.debug.print, jax.debug.callback, pure_callback, io_callback) run \
+         for {} of the devices' active time, in {} calls.",
+        format::percent(best),
+        format::count(calls)
+    );
+    Draft::new(FindingSeverity::Warning, Confidence::High, "The program calls back into Python", message)
+        .remedy(
+            "Remove jax.debug.print and callbacks from the step, or guard them with jax.lax.cond so that only every n-th step \
+             calls; return values from the jitted function and log them outside.",
+        )
+        .passed("callback_percent", best, WARNING_PERCENT)
+        .evidence("callbacks", calls as f64)
+        .at_stake(best)
+        .fires()
+}
+
+/// When any host thread is in a callback, and their number. A name is looked at once.
+fn callbacks(numbers: &Numbers<'_>) -> (IntervalSet, u64) {
+    let mut known: Vec<Option<bool>> = vec![None; numbers.trace.strings.len()];
+    let mut spans = Vec::new();
+    for (line, events) in numbers.trace.lines.iter().zip(&numbers.context.analysis.devices.events_by_line) {
+        if line.kind != LineKind::Host {
+            continue;
+        }
+        for event in events.iter().filter_map(|&id| numbers.trace.events.get(id)) {
+            let Some(known) = known.get_mut(event.name.index()) else { continue };
+            if *known.get_or_insert_with(|| host_callbacks::is(numbers.trace.text(event.name))) {
+                spans.push(Interval::new(event.start, event.end()));
+            }
+        }
+    }
+    let calls = spans.len() as u64;
+    (IntervalSet::union_of(spans), calls)
+}

@@ -1,0 +1,58 @@
+//! Devices wait for the host to launch the next op.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use crate::format;
+use crate::metrics::step_breakdown::Part;
+use crate::report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "host_overhead", title: "Devices wait for the host", check };
+
+/// Share of the window (seed 004, key performance indicators: host overhead is good below 10 %).
+const WARNING_PERCENT: f64 = 10.0;
+/// From here it is bad (seed 004: above 20 %).
+const BAD_PERCENT: f64 = 20.0;
+/// From here most of the time is lost to it (seed 004's limit of utilisation).
+const CRITICAL_PERCENT: f64 = 50.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let (Some(window), Some(share)) = (numbers.window(), numbers.part_percent(Part::HostBound)) else {
+        return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
+    };
+    if share < WARNING_PERCENT {
+        // Idle time of unknown cause may be the host's: that is not "fine".
+        return if numbers.part_percent(Part::OtherIdle).unwrap_or(0.0) >= WARNING_PERCENT {
+            lacks(
+                "the capture does not tell when the ops before the idle time were launched. Capture an xplane with the \
+                 host tracer on (ProfileOptions.host_tracer_level of at least 1).",
+            )
+        } else {
+            Verdict::Fine
+        };
+    }
+    let (severity, limit) = match share {
+        share if share >= CRITICAL_PERCENT => (FindingSeverity::Critical, CRITICAL_PERCENT),
+        share if share >= BAD_PERCENT => (FindingSeverity::Warning, BAD_PERCENT),
+        _ => (FindingSeverity::Warning, WARNING_PERCENT),
+    };
+    let message = format!(
+        "Devices wait {} of {} for the host ({}): the next op is launched only after the one before it has ended.",
+        format::time_us(window.us(share)),
+        window.words(),
+        format::percent(share)
+    );
+    Draft::new(severity, Confidence::High, &format!("Devices wait for the host {} of the time", format::percent(share)), message)
+        .remedy(
+            "Let the host run ahead of the devices: no block_until_ready, float(x), print(x) or np.asarray(x) of a result in \
+             every step, one jax.jit around the whole step (or jax.lax.scan over several), and input prepared in another \
+             thread. What the host does in the gaps stands on the timeline.",
+        )
+        .passed("host_bound_percent", share, limit)
+        .evidence("host_bound_us", window.us(share))
+        .evidence("idle_percent", window.idle_percent())
+        .at_stake(share)
+        .link("steps", "")
+        .fires()
+}

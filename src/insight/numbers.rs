@@ -1,0 +1,156 @@
+//! The numbers that several rules rest on, each made in one place so that two rules never disagree.
+//!
+//! Shares are of the *window*: the counted steps, or where steps are unknown the active span of each device, summed over
+//! the used devices.
+
+use std::cell::OnceCell;
+
+use crate::analysis::Context;
+use crate::metrics::categories::{OpFamily, family_of};
+use crate::metrics::step_breakdown::Part;
+use crate::report::UnifiedProfile;
+use crate::trace::Trace;
+use crate::trace::classify::Platform;
+use crate::units::Ps;
+
+/// What rules are given.
+pub(super) struct Numbers<'a> {
+    /// The run and everything measured of it.
+    pub context: &'a Context<'a>,
+    /// The document.
+    pub profile: &'a UnifiedProfile,
+    /// The events.
+    pub trace: &'a Trace,
+    /// Platform of the used devices; `None` where nothing ran.
+    pub platform: Option<Platform>,
+    short_gaps: OnceCell<Option<f64>>,
+}
+
+/// What shares are of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Window {
+    /// The counted steps; else the active span.
+    pub steps: bool,
+    /// Length a step (or of the span) and device.
+    pub length_us: f64,
+    /// Share of it in which a device runs at least one op.
+    pub busy_percent: f64,
+}
+
+impl Window {
+    /// Share of it in which a device runs nothing.
+    pub fn idle_percent(self) -> f64 {
+        100.0 - self.busy_percent
+    }
+
+    /// A share of it as a time a step (or of the span) and device.
+    pub fn us(self, percent: f64) -> f64 {
+        self.length_us * percent / 100.0
+    }
+
+    /// For sentences: `each 33.1 ms step`, `the 4.2 ms from its first to its last op`.
+    pub fn words(self) -> String {
+        let time = crate::format::time_us(self.length_us);
+        if self.steps {
+            format!("each {time} step")
+        } else {
+            format!("the {time} from a device's first op to its last")
+        }
+    }
+}
+
+/// Fewer ops than this on a device cannot show how busy it usually is (ours: a capture of one launch has no gaps).
+const FEWEST_OPS: usize = 10;
+
+impl<'a> Numbers<'a> {
+    pub fn new(context: &'a Context<'a>) -> Numbers<'a> {
+        Numbers {
+            context,
+            profile: &context.analysis.profile,
+            trace: context.trace(),
+            platform: context.analysis.devices.platform,
+            short_gaps: OnceCell::new(),
+        }
+    }
+
+    /// True on GPUs.
+    pub fn is_gpu(&self) -> bool {
+        self.platform == Some(Platform::Gpu)
+    }
+
+    /// True on TPUs.
+    pub fn is_tpu(&self) -> bool {
+        self.platform == Some(Platform::Tpu)
+    }
+
+    /// The window; `None` where too little ran to speak of busy and idle.
+    pub fn window(&self) -> Option<Window> {
+        let busy = self.profile.compute_utilization.as_ref()?;
+        let length_us = busy.kernel_time_us + busy.overhead_time_us;
+        let fewest = self.context.analysis.devices.used.iter().map(|device| device.ops.len()).min()?;
+        (length_us > 0.0 && fewest >= FEWEST_OPS).then_some(Window {
+            steps: busy.window.as_deref() == Some("steps"),
+            length_us,
+            busy_percent: busy.compute_util_percent,
+        })
+    }
+
+    /// Share of the self time of all device ops that is of categories for which `wanted` holds.
+    pub fn category_percent(&self, wanted: &dyn Fn(&str) -> bool) -> f64 {
+        let categories = self.profile.kernels.kernels_by_category.iter();
+        categories.filter(|(name, _)| wanted(name)).filter_map(|(_, category)| category.percent).sum()
+    }
+
+    /// The category of those for which `wanted` holds that takes most time.
+    pub fn largest_category(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a str> {
+        let categories = self.profile.kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name));
+        categories.max_by(|a, b| a.1.time_us.total_cmp(&b.1.time_us)).map(|(name, _)| name.as_str())
+    }
+
+    /// Share of the window that is `part`; `None` where nothing ran.
+    pub fn part_percent(&self, part: Part) -> Option<f64> {
+        self.context.analysis.step_breakdown.mean.as_ref()?.percent(part)
+    }
+
+    /// Share of the window in which a device runs communication that no computation hides.
+    pub fn exposed_communication_percent(&self) -> Option<f64> {
+        self.part_percent(Part::Communication)
+    }
+
+    /// Share of the communication in flight that computation hides; `None` without communication.
+    pub fn communication_overlap_percent(&self) -> Option<f64> {
+        self.context.analysis.step_breakdown.mean.as_ref()?.communication_overlap_percent()
+    }
+
+    /// True where some device op is communication.
+    pub fn communicates(&self) -> bool {
+        self.profile.kernels.kernels_by_category.keys().any(|name| is_communication(name))
+    }
+
+    /// Share of the active spans that is idle in gaps shorter than 100 microseconds: the device waits for the next launch.
+    /// `None` where nothing ran.
+    pub fn short_gap_percent(&self) -> Option<f64> {
+        *self.short_gaps.get_or_init(|| {
+            let (mut span, mut short) = (Ps::ZERO, Ps::ZERO);
+            for device in &self.context.analysis.devices.used {
+                span += device.span.length();
+                for pair in device.busy.parts().windows(2) {
+                    let [before, after] = pair else { continue };
+                    let gap = after.start - before.end;
+                    if gap < SHORT {
+                        short += gap;
+                    }
+                }
+            }
+            (span > Ps::ZERO).then(|| 100.0 * short.0 as f64 / span.0 as f64)
+        })
+    }
+}
+
+/// True for the categories of collectives, sends and receives.
+pub(super) fn is_communication(category: &str) -> bool {
+    family_of(category) == OpFamily::Communication
+}
+
+/// A kernel or gap shorter than this is short (seed 004: "many small kernels, below 0.1 ms each").
+pub(super) const SHORT: Ps = Ps(100_000_000);

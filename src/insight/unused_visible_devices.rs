@@ -1,0 +1,42 @@
+//! Devices that the host has and the program does not use.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use crate::format;
+use crate::metrics::devices::Devices;
+use crate::report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devices are not used", check };
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let Devices { used, num_visible, platform, .. } = &numbers.context.analysis.devices;
+    let Some(platform) = platform else { return lacks("no device op ran. Capture while the jitted function runs.") };
+    let unused = num_visible.saturating_sub(used.len() as u64);
+    if unused == 0 {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "The profile lists {} {}s, and ops ran on {} of them: {} did nothing during the capture.",
+        format::count(*num_visible),
+        platform.label(),
+        format::count(used.len() as u64),
+        format::count(unused)
+    );
+    // Others may be using them, or one may be all that was wanted.
+    Draft::new(
+        FindingSeverity::Warning,
+        Confidence::Medium,
+        &format!("{} of {} {}s are not used", format::count(unused), format::count(*num_visible), platform.label()),
+        message,
+    )
+    .remedy(
+        "If they are this program's, split the batch over them: mesh = jax.make_mesh((jax.device_count(),), (\"data\",)) and \
+         jax.device_put(batch, NamedSharding(mesh, P(\"data\"))). If they are not, hide them (CUDA_VISIBLE_DEVICES, \
+         HIP_VISIBLE_DEVICES) so that nobody counts on them.",
+    )
+    .passed("unused_devices", unused as f64, 1.0)
+    .evidence("visible_devices", *num_visible as f64)
+    .fires()
+}

@@ -1,0 +1,41 @@
+//! The capture holds steps in which the program was still warming up.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use crate::format;
+use crate::report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "warm_up_in_window", title: "Warm-up is in the capture", check };
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let steps = &numbers.profile.steps;
+    if steps.is_empty() {
+        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+    }
+    let warm_up = steps.iter().filter(|step| step.warm_up).count();
+    if warm_up == 0 {
+        return Verdict::Fine;
+    }
+    let counted_anyway = steps.iter().any(|step| step.warm_up && step.counted);
+    let severity = if counted_anyway { FindingSeverity::Warning } else { FindingSeverity::Note };
+    let what = if counted_anyway {
+        "No other complete step is there, so the step time is one of warm-up, not of the steady state."
+    } else {
+        "They are left out of the step time and of all shares of steps; totals of ops and devices include them."
+    };
+    let message = format!(
+        "{} of {} steps are warm-up: XLA compiled in them, or they come first and take more than 1.5 times the median. {what}",
+        format::count(warm_up as u64),
+        format::count(steps.len() as u64)
+    );
+    Draft::new(severity, Confidence::High, "The capture holds warm-up steps", message)
+        .remedy(
+            "Start the capture after the first steps: the first 50 or so compile and tune. For example step 100 to 105: \
+             if step == 100: jax.profiler.start_trace(\"/tmp/trace\").",
+        )
+        .passed("warm_up_steps", warm_up as f64, 1.0)
+        .link("steps", "warm_up=yes")
+        .fires()
+}
