@@ -16,9 +16,6 @@ pub fn category(module: &Module, instruction: &Instruction) -> String {
             _ => "fusion",
         },
         "convolution" => convolution(instruction),
-        "send" | "send-done" | "recv" | "recv-done" if instruction.attributes().is_host_transfer => {
-            return format!("host {}", instruction.opcode);
-        }
         _ if is_elementwise(module, instruction) => "non-fusion elementwise",
         opcode => opcode,
     };

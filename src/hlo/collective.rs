@@ -64,7 +64,11 @@ pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collecti
 }
 
 /// The collective's kind and its instruction.
-fn resolve<'m>(module: &'m Module, instruction: &'m Instruction, depth: u32) -> Option<(&'static str, &'m Instruction)> {
+fn resolve<'m>(
+    module: &'m Module,
+    instruction: &'m Instruction,
+    depth: u32,
+) -> Option<(&'static str, &'m Instruction)> {
     let depth = depth.checked_sub(1)?;
     let opcode = instruction.opcode.as_str();
     if let Some(&kind) = KINDS.iter().find(|&&kind| kind == opcode || opcode.strip_suffix("-start") == Some(kind)) {
@@ -202,7 +206,8 @@ mod tests {
         assert_eq!(lists(&plain), Some(vec![vec![0, 1, 2, 3], vec![4, 5, 6, 7]]));
         let wrong = ReplicaGroups::Iota { groups: 2, group_size: 4, reshape: vec![3], transpose: Vec::new() };
         assert_eq!(lists(&wrong), None);
-        let absurd = ReplicaGroups::Iota { groups: 1, group_size: i64::MAX, reshape: vec![i64::MAX], transpose: vec![] };
+        let absurd =
+            ReplicaGroups::Iota { groups: 1, group_size: i64::MAX, reshape: vec![i64::MAX], transpose: vec![] };
         assert_eq!(lists(&absurd), None);
     }
 

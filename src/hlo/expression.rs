@@ -20,7 +20,15 @@ const MAX_BYTES: usize = 10_000;
 pub fn expression(module: &Module, instruction: &Instruction) -> String {
     let mut out = format!("%{} = ", instruction.name);
     instruction.shape.write(&mut out, true);
-    let _ = write!(out, " {}(", instruction.opcode);
+    let wrapped = wrapped(module, instruction);
+    match (instruction.opcode.strip_prefix("async"), wrapped) {
+        (Some(phase), Some(inner)) => {
+            let _ = write!(out, " {}{phase}(", inner.opcode);
+        }
+        _ => {
+            let _ = write!(out, " {}(", instruction.opcode);
+        }
+    }
     match instruction.opcode.as_str() {
         "constant" => out.push_str(constant(instruction)),
         "parameter" => {
@@ -29,8 +37,26 @@ pub fn expression(module: &Module, instruction: &Instruction) -> String {
         _ => operands(module, instruction, &mut out),
     }
     out.push(')');
-    attributes(module, instruction, &mut out);
+    match wrapped {
+        Some(inner) if instruction.is("async-start") => attributes(module, inner, &mut out),
+        Some(_) => {}
+        None => attributes(module, instruction, &mut out),
+    }
     truncate(out)
+}
+
+/// The instruction that an asynchronous one runs: HLO text writes `reduce-scatter-start` for an `async-start` of one.
+fn wrapped<'m>(module: &'m Module, instruction: &'m Instruction) -> Option<&'m Instruction> {
+    let mut start = instruction;
+    // A start, some updates and a done.
+    for _ in 0..64 {
+        match start.opcode.as_str() {
+            "async-start" => return module.root(module.called(start, 0)?),
+            "async-update" | "async-done" => start = module.operand(start, 0)?,
+            _ => return None,
+        }
+    }
+    None
 }
 
 fn constant(instruction: &Instruction) -> &str {
@@ -118,13 +144,15 @@ fn own_attributes(opcode: &str, own: &Attributes, out: &mut String) -> std::fmt:
         "get-tuple-element" => write!(out, ", index={}", own.tuple_index)?,
         "compare" => write!(out, ", direction={}", own.comparison_direction)?,
         "slice" => {
-            let stride = |stride| if stride == 1 { String::new() } else { format!(":{stride}") };
+            let strided = own.slices.iter().any(|slice| slice.stride != 1);
+            let stride = |stride| if strided { format!(":{stride}") } else { String::new() };
             let ranges = own.slices.iter().map(|s| format!("[{}:{}{}]", s.start, s.limit, stride(s.stride)));
             write!(out, ", slice={{{}}}", ranges.collect::<Vec<_>>().join(", "))?;
         }
         "dynamic-slice" => write!(out, ", dynamic_slice_sizes={{{}}}", join(&own.dynamic_slice_sizes))?,
         "pad" => {
-            let interior = |interior| if interior == 0 { String::new() } else { format!("_{interior}") };
+            let spread = own.padding.iter().any(|padding| padding.2 != 0);
+            let interior = |interior| if spread { format!("_{interior}") } else { String::new() };
             let padding = own.padding.iter().map(|&(low, high, inner)| format!("{low}_{high}{}", interior(inner)));
             write!(out, ", padding={}", padding.collect::<Vec<_>>().join("x"))?;
         }
@@ -140,8 +168,18 @@ fn own_attributes(opcode: &str, own: &Attributes, out: &mut String) -> std::fmt:
     }
     let lists_dimensions = matches!(
         opcode,
-        "broadcast" | "reduce" | "concatenate" | "transpose" | "reverse" | "sort" | "map" | "all-gather" | "all-to-all"
-            | "all-gather-start" | "reduce-scatter"
+        "broadcast"
+            | "reduce"
+            | "concatenate"
+            | "transpose"
+            | "reverse"
+            | "sort"
+            | "map"
+            | "all-gather"
+            | "all-to-all"
+            | "all-gather-start"
+            | "reduce-scatter"
+            | "get-dimension-size"
     );
     let communicates = own.replica_groups.is_some() || own.channel_id > 0;
     if communicates && opcode != "custom-call" {
@@ -153,6 +191,9 @@ fn own_attributes(opcode: &str, own: &Attributes, out: &mut String) -> std::fmt:
     if !own.source_target_pairs.is_empty() {
         let pairs = own.source_target_pairs.iter().map(|(source, target)| format!("{{{source},{target}}}"));
         write!(out, ", source_target_pairs={{{}}}", pairs.collect::<Vec<_>>().join(","))?;
+    }
+    if own.is_host_transfer {
+        out.push_str(", is_host_transfer=true");
     }
     if custom {
         custom_call(own, out)?;
@@ -249,9 +290,8 @@ fn scatter(own: &Attributes, out: &mut String) -> std::fmt::Result {
 /// `{size=1x2 stride=2x2 pad=0_1x1_0 lhs_dilate=1x2 rhs_dilate=2x1 rhs_reversal=1x0}`: only what is not the usual.
 fn window(own: &Attributes) -> String {
     let window = &own.window;
-    let list = |value: &dyn Fn(&super::WindowDimension) -> String| {
-        window.iter().map(value).collect::<Vec<_>>().join("x")
-    };
+    let list =
+        |value: &dyn Fn(&super::WindowDimension) -> String| window.iter().map(value).collect::<Vec<_>>().join("x");
     let mut out = format!("{{size={}", list(&|d| d.size.to_string()));
     let mut add = |name: &str, wanted: bool, value: &dyn Fn(&super::WindowDimension) -> String| {
         if wanted {

@@ -75,6 +75,7 @@ impl Instruction {
 
     /// Target of a custom call.
     pub fn custom_call_target(&self) -> Option<&str> {
-        Some(self.attributes().custom_call_target.as_str()).filter(|target| self.is("custom-call") && !target.is_empty())
+        Some(self.attributes().custom_call_target.as_str())
+            .filter(|target| self.is("custom-call") && !target.is_empty())
     }
 }

@@ -13,7 +13,7 @@
 mod attributes;
 mod backend_config;
 mod category;
-mod collective;
+pub(crate) mod collective;
 pub mod cost;
 mod data_type;
 mod expression;
@@ -28,7 +28,7 @@ pub use attributes::{
 };
 pub use category::category;
 pub use collective::{Collective, collective};
-pub use cost::{Conventions, Cost, CostSource, cost};
+pub use cost::{Conventions, Cost, CostSource, cost, cost_by};
 pub use data_type::DataType;
 pub use expression::expression;
 pub use instruction::{ComputationIndex, Instruction, InstructionIndex, Metadata};

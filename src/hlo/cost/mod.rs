@@ -1,16 +1,36 @@
-//! What an instruction costs: operations and bytes.
+//! What an instruction costs: operations and bytes, by a static analysis of the module. docs/metrics.md, "HLO cost analysis",
+//! defines it op by op.
+//!
+//! ```text
+//! instruction -> analysis (by opcode)
+//!                  |-> elementwise, convolution, reduce, collective, moves   one instruction
+//!                  |-> fusion     what is inside it, weighted by how often each element is needed
+//!                  |-> control    the computations of a call, while or conditional
+//!                  '-> library    custom calls of cuBLAS, cuDNN, Transformer Engine ... from their shapes
+//! ```
 
+mod analysis;
+mod attention;
+mod collective;
+mod control;
+mod convolution;
 pub(crate) mod elementwise;
+mod fusion;
+mod library;
+mod moves;
+mod reduce;
+mod work;
 
 use super::{DataType, Instruction, Module};
+use analysis::Analysis;
 
 /// What an instruction costs each time it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Floating-point operations (integer ones count alike): a multiply-add is two. On GPUs XLA counts elementwise
-    /// operations as clock cycles; see docs/metrics.md.
+    /// Floating-point operations (integer ones count alike): a multiply-add is two. By [`Conventions::Gpu`] elementwise
+    /// operations count as clock cycles, transcendental functions among them.
     pub flops: f64,
-    /// Results of transcendental functions (exp, log, tanh ...), where they are counted apart from FLOPs.
+    /// Results of transcendental functions (exp, log, tanh ...).
     pub transcendentals: f64,
     /// Bytes read and written.
     pub bytes_accessed: f64,
@@ -21,7 +41,7 @@ pub struct Cost {
     /// How the numbers were found.
     pub source: CostSource,
     /// Operand type of the main arithmetic: of the matrix multiplication or convolution where there is one, else of the
-    /// widest work; `None` where there is no arithmetic.
+    /// work that counts most; `None` where there is no arithmetic.
     pub data_type: Option<DataType>,
 }
 
@@ -37,15 +57,31 @@ pub enum CostSource {
 /// Whose way of counting is followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conventions {
-    /// XLA's analysis for GPUs, as XProf runs it.
+    /// XLA's analysis for GPUs, as XProf runs it, corrected where it is wrong.
     #[default]
     Gpu,
-    /// XLA's general analysis: an elementwise operation is one FLOP or one transcendental an element.
+    /// XLA's general analysis: an elementwise operation is one FLOP or one transcendental an element, and a loop runs once.
     General,
 }
 
-/// What `instruction` costs each time it runs, by the [`Conventions::Gpu`]. `None` where nothing can be known.
+/// What `instruction` costs each time it runs, by [`Conventions::Gpu`]. `None` where that cannot be known: a custom call that
+/// is not one of the known libraries', or anything that contains one.
+///
+/// Each call analyses anew what the instruction contains; keep the result.
 pub fn cost(module: &Module, instruction: &Instruction) -> Option<Cost> {
-    let _ = (module, instruction);
-    None
+    cost_by(module, instruction, Conventions::Gpu)
+}
+
+/// As [`cost`], by the conventions given.
+pub fn cost_by(module: &Module, instruction: &Instruction, conventions: Conventions) -> Option<Cost> {
+    let work = Analysis::new(module, conventions).instruction(instruction);
+    work.known.then(|| Cost {
+        flops: work.flops,
+        transcendentals: work.transcendentals,
+        bytes_accessed: work.read + work.written,
+        bytes_read: work.read,
+        bytes_written: work.written,
+        source: if work.from_shapes { CostSource::Shapes } else { CostSource::Hlo },
+        data_type: work.arithmetic.data_type(),
+    })
 }

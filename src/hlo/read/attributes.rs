@@ -185,7 +185,7 @@ pub(super) fn replica_group(message: &[u8], damaged: &Cell<bool>, groups: &mut O
     }
 }
 
-/// `xla.CollectiveDeviceListProto`, or one of the lists that newer writers wrap it into.
+/// `xla.CollectiveDeviceListProto`. An empty list means that all devices are one group.
 pub(super) fn device_list(message: &[u8], damaged: &Cell<bool>, groups: &mut Option<ReplicaGroups>) {
     let (mut lists, mut iota) = (None, None);
     for (number, value) in fields(message, damaged) {
@@ -195,12 +195,11 @@ pub(super) fn device_list(message: &[u8], damaged: &Cell<bool>, groups: &mut Opt
             _ => {}
         }
     }
-    if let Some(found) = iota.or(lists) {
-        *groups = Some(found);
-    }
+    *groups = Some(iota.or(lists).unwrap_or(ReplicaGroups::Lists(Vec::new())));
 }
 
-fn iota(message: &[u8], damaged: &Cell<bool>) -> ReplicaGroups {
+/// `xla.IotaReplicaGroupListProto`: in the list's message, and in newer instructions by itself.
+pub(super) fn iota(message: &[u8], damaged: &Cell<bool>) -> ReplicaGroups {
     let (mut groups, mut group_size, mut reshape, mut transpose) = (0, 0, Vec::new(), Vec::new());
     for (number, value) in fields(message, damaged) {
         match number {

@@ -64,6 +64,7 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>, computation: Computatio
             79 => own.async_thread = text(value),
             81 => own.k = int(value),
             87 => attributes::device_list(bytes(value), damaged, &mut own.replica_groups),
+            92 => own.replica_groups = Some(attributes::iota(bytes(value), damaged)),
             90 => attributes::ragged_dot(bytes(value), damaged, &mut own),
             _ => {}
         }

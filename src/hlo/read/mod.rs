@@ -9,8 +9,8 @@ mod attributes;
 mod fields;
 mod instruction;
 mod literal;
-mod sharding;
 mod shape;
+mod sharding;
 mod stack_frames;
 
 use std::cell::Cell;

@@ -42,7 +42,11 @@ fn nested(message: &[u8], damaged: &Cell<bool>, depth: u32) -> Shape {
             Some(data_type) => Shape::Array(ArrayShape {
                 data_type,
                 dimensions: dimensions.into_iter().map(|size| u64::try_from(size).unwrap_or(0)).collect(),
-                dynamic: if dynamic.contains(&1) { dynamic.iter().map(|&flag| flag != 0).collect() } else { Vec::new() },
+                dynamic: if dynamic.contains(&1) {
+                    dynamic.iter().map(|&flag| flag != 0).collect()
+                } else {
+                    Vec::new()
+                },
                 layout,
             }),
             None => Shape::Unknown,

@@ -1,0 +1,75 @@
+//! Custom calls of libraries: what they compute follows from their shapes and configuration.
+//!
+//! XLA itself looks into cuBLASLt's matrix multiplications and cuDNN's convolutions; the others it counts as nothing, and
+//! what is found here is marked as coming from shapes.
+
+use super::analysis::{Analysis, cholesky, dot_flops, triangular_solve};
+use super::work::Work;
+use super::{attention, convolution, moves};
+use crate::hlo::backend_config::{dot, parse};
+use crate::hlo::{ArrayShape, Instruction, Module, Shape};
+
+/// Work of a custom call, unknown where the target is not known here.
+pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
+    let module = analysis.module;
+    let target = instruction.custom_call_target().unwrap_or_default();
+    match target {
+        "__cublas$lt$matmul" | "__cublas$lt$matmul$f8" | "__cublas$lt$matmul$mx" => matmul(module, instruction, false),
+        "__cublas$gemm" => matmul(module, instruction, true),
+        "__gpu$TopK" => Work { from_shapes: true, ..moves::default(module, instruction) },
+        "__cusolver$cholesky" => Work { from_shapes: true, ..cholesky(module, instruction) },
+        "__cublas$triangularSolve" => Work { from_shapes: true, ..triangular_solve(module, instruction) },
+        _ if target.starts_with("__cudnn$conv") => convolve(module, instruction, target),
+        _ if target.starts_with("__cudnn$fmha") => attention::cudnn(module, instruction, target),
+        _ if target.starts_with("te_fused_attn_") => attention::transformer_engine(module, instruction, target),
+        _ => Work::UNKNOWN,
+    }
+}
+
+/// The result proper: the rest of a tuple is scratch memory and auxiliary values.
+pub(super) fn result(instruction: &Instruction) -> Option<&ArrayShape> {
+    instruction.shape.tuple().first().unwrap_or(&instruction.shape).array()
+}
+
+/// Operands read, the result proper written: counting scratch memory would reward using it.
+fn without_scratch(module: &Module, instruction: &Instruction, result: &ArrayShape) -> Work {
+    Work { written: result.bytes(), ..moves::default(module, instruction) }
+}
+
+/// `2 m n k`. Scaling, bias and activation are left out: they are few.
+fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work {
+    let config = parse(&instruction.attributes().backend_config);
+    let numbers = config.and_then(|config| dot(&config, "dot_dimension_numbers"));
+    let lhs = module.operand(instruction, 0).map(|operand| &operand.shape);
+    let (Some(numbers), Some(result), Some(Shape::Array(array))) = (numbers, result(instruction), lhs) else {
+        return Work::UNKNOWN;
+    };
+    if numbers.lhs_contracting.iter().any(|&dimension| array.dimension(dimension).is_none()) {
+        return Work::UNKNOWN;
+    }
+    let flops = dot_flops(array, result.elements(), &numbers);
+    let shape = Shape::Array(array.clone());
+    Work { from_shapes, ..without_scratch(module, instruction, result) }.product(flops, &shape)
+}
+
+/// A convolution, or the gradient of one, which takes as many operations as the forward one between the same arrays.
+///
+/// ```text
+///                   operand 0   operand 1   result
+/// forward           input       kernel      output
+/// backward input    output'     kernel      input'
+/// backward filter   input       output'     kernel'
+/// ```
+fn convolve(module: &Module, instruction: &Instruction, target: &str) -> Work {
+    let operand = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
+    let (Some(first), Some(second), Some(result)) = (operand(0), operand(1), result(instruction)) else {
+        return Work::UNKNOWN;
+    };
+    let flops = match target {
+        "__cudnn$convBackwardInput" => convolution::flops(instruction, result, second, first),
+        "__cudnn$convBackwardFilter" => convolution::flops(instruction, first, result, second),
+        _ => convolution::flops(instruction, first, second, result),
+    };
+    let Some(flops) = flops else { return Work::UNKNOWN };
+    without_scratch(module, instruction, result).product(flops, &Shape::Array(first.clone()))
+}

@@ -1,0 +1,188 @@
+//! The analysis of HLO against XLA's and XProf's own, for every op of the fixtures in tests/data/hlo (made by make.py there).
+
+use std::path::PathBuf;
+
+use crossprof::hlo::{self, Conventions, Instruction, Module};
+use serde_json::Value;
+
+/// Relative error that is no difference: XLA computes in single precision.
+const TOLERANCE: f64 = 1e-6;
+
+/// Instructions whose GPU numbers differ from XProf's on purpose: module, instruction, why. docs/metrics.md explains each.
+const ON_PURPOSE: &[(&str, &str, &str)] = &[
+    ("asyncs", "update", "waits only; its bytes are those of its start"),
+    ("asyncs", "done", "waits only; its bytes are those of its start"),
+    ("collectives", "ard", "waits only; its bytes are those of its start"),
+    ("collectives", "agd", "waits only; its bytes are those of its start"),
+    ("collectives", "cpd", "waits only; its bytes are those of its start"),
+    ("moves", "done", "waits only; its bytes are those of its start"),
+    ("feeds", "sent", "waits only; its bytes are those of its start"),
+    ("feeds", "got", "waits only; its bytes are those of its start"),
+    ("collectives", "ars", "XLA leaves out the result of an asynchronous all-reduce"),
+    ("collectives", "cps", "XLA counts the operand's entry in the result of the start"),
+    ("moves", "start", "XLA counts the operand's entry in the result of the start"),
+    ("ffts", "two", "the logarithms of a transform over two dimensions add up, XLA multiplies them"),
+    ("library_calls", "dfilter", "XLA takes the kernel's gradient for the output"),
+    ("library_calls", "gemm", "XLA does not look into it: from shapes"),
+    ("library_calls", "topk", "XLA does not look into it: from shapes"),
+    ("loops", "known", "runs ten times; XLA counts one"),
+    ("ragged", "r", "XLA leaves out the dimension summed over"),
+];
+
+/// Opcodes whose expression ends after the operands.
+const SETTINGS_NOT_KEPT: &[&str] = &[
+    "batch-norm-grad",
+    "batch-norm-inference",
+    "batch-norm-training",
+    "cholesky",
+    "outfeed",
+    "reduce-precision",
+    "rng",
+    "rng-bit-generator",
+    "rng-get-and-update-state",
+    "topk",
+    "triangular-solve",
+];
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo")
+}
+
+fn expected() -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder().join("expected.json")).unwrap()).unwrap()
+}
+
+fn module(name: &str) -> Module {
+    hlo::read_module(&std::fs::read(folder().join(format!("{name}.pb"))).unwrap())
+}
+
+fn entry(module: &Module) -> Vec<&Instruction> {
+    module.instructions_of(module.entry().unwrap()).iter().collect()
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs())
+}
+
+#[test]
+fn every_instruction_costs_what_xprof_says() {
+    let (mut rows, mut on_purpose, mut wrong) = (0, 0, Vec::new());
+    for (name, truth) in expected().as_object().unwrap() {
+        let module = module(name);
+        for (instruction, row) in truth["gpu"].as_object().unwrap() {
+            let found = module.instruction(instruction).unwrap_or_else(|| panic!("{name}: {instruction}"));
+            let (flops, bytes) = (row["flops"].as_f64().unwrap(), row["bytes"].as_f64().unwrap());
+            let cost = hlo::cost(&module, found);
+            let ours = cost.map_or((0.0, 0.0), |cost| (cost.flops, cost.bytes_accessed));
+            let equal = close(ours.0, flops) && close(ours.1, bytes);
+            let reason = ON_PURPOSE.iter().find(|row| row.0 == name && row.1 == instruction);
+            match (equal, reason) {
+                (true, None) => rows += 1,
+                (false, Some((_, _, reason))) => {
+                    on_purpose += 1;
+                    println!("{name} {instruction}: ours {ours:?}, XProf {:?}: {reason}", (flops, bytes));
+                }
+                _ => wrong.push(format!("{name} {instruction}: ours {ours:?}, XProf {:?}", (flops, bytes))),
+            }
+        }
+    }
+    println!("{rows} instructions equal, {on_purpose} differ on purpose");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(rows > 150, "{rows}");
+}
+
+#[test]
+fn every_instruction_has_the_category_and_expression_that_xprof_says() {
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for (name, truth) in expected().as_object().unwrap() {
+        let module = module(name);
+        for (instruction, row) in truth["gpu"].as_object().unwrap() {
+            let found = module.instruction(instruction).unwrap();
+            let (category, expression) = (hlo::category(&module, found), hlo::expression(&module, found));
+            rows += 1;
+            if category != row["category"] {
+                wrong.push(format!("{name} {instruction}: ours {category}, XProf {}", row["category"]));
+            }
+            let theirs = row["expression"].as_str().unwrap();
+            // Of these the operands only: no kernel is named after them, so their settings are not kept.
+            let settings = SETTINGS_NOT_KEPT.contains(&found.opcode.as_str());
+            if expression != theirs && !(settings && theirs.starts_with(&expression)) {
+                wrong.push(format!("{name}: ours\n{expression}\nXProf\n{theirs}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    println!("{rows} rows equal");
+}
+
+/// By the general conventions, whole modules cost what XLA says. Left out: custom calls, which XLA counts as -1, and the
+/// ragged dot, of which it leaves out the dimension summed over.
+#[test]
+fn whole_modules_cost_what_xla_says() {
+    let mut compared = 0;
+    let mut wrong = Vec::new();
+    for (name, truth) in expected().as_object().unwrap() {
+        if matches!(name.as_str(), "library_calls" | "ragged") {
+            continue;
+        }
+        let module = module(name);
+        let costs =
+            entry(&module).into_iter().map(|instruction| hlo::cost_by(&module, instruction, Conventions::General));
+        let (mut flops, mut transcendentals, mut bytes) = (0.0, 0.0, 0.0);
+        for cost in costs {
+            let cost = cost.unwrap_or_else(|| panic!("{name} has an instruction of unknown cost"));
+            flops += cost.flops;
+            transcendentals += cost.transcendentals;
+            bytes += cost.bytes_accessed;
+        }
+        for (what, ours) in [("flops", flops), ("transcendentals", transcendentals), ("bytes", bytes)] {
+            compared += 1;
+            let theirs = truth["general"][what].as_f64().unwrap();
+            if !close(ours, theirs) {
+                wrong.push(format!("{name}: {what} ours {ours}, XLA {theirs}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    println!("{compared} sums equal");
+}
+
+#[test]
+fn collectives_say_who_talks_to_whom() {
+    let module = module("collectives");
+    let of = |name: &str| hlo::collective(&module, module.instruction(name).unwrap()).unwrap();
+    let ar = of("ar");
+    assert_eq!((ar.kind, ar.group_size, ar.operand_bytes, ar.result_bytes), ("all-reduce", Some(2), 4096, 4096));
+    assert_eq!(ar.replica_groups, Some(vec![vec![0, 1], vec![2, 3]]));
+    assert_eq!(of("two").replica_groups, Some(vec![vec![0, 1], vec![2, 3]]));
+    assert_eq!(of("a2a").replica_groups, Some(vec![vec![0, 2], vec![1, 3]]));
+    assert_eq!((of("ag").operand_bytes, of("ag").result_bytes), (4096, 16384));
+    assert_eq!((of("agd").kind, of("agd").result_bytes, of("agd").group_size), ("all-gather", 8192, Some(2)));
+    assert_eq!(of("cpd").pairs, [(0, 1), (1, 0)]);
+    assert_eq!((of("cp").group_size, of("cp").pairs.len()), (None, 4));
+    assert_eq!(of("rs").result_bytes, 1024);
+    let asyncs = self::module("asyncs");
+    let done = hlo::collective(&asyncs, asyncs.instruction("done").unwrap()).unwrap();
+    assert_eq!((done.kind, done.group_size, done.result_bytes), ("reduce-scatter", Some(2), 2048));
+    let feeds = self::module("feeds");
+    let got = hlo::collective(&feeds, feeds.instruction("got").unwrap()).unwrap();
+    assert_eq!((got.kind, got.pairs), ("recv", vec![(0, 1), (1, 0)]));
+}
+
+#[test]
+fn the_type_is_that_of_the_main_arithmetic() {
+    let of = |module: &Module, name: &str| {
+        let cost = hlo::cost(module, module.instruction(name).unwrap());
+        cost.and_then(|cost| cost.data_type).map(hlo::DataType::name)
+    };
+    let fusions = module("fusions");
+    assert_eq!(of(&fusions, "fgemm"), Some("bf16"), "of the dot inside, not of the weights that are converted");
+    assert_eq!(of(&fusions, "fmixed"), Some("f32"));
+    assert_eq!(of(&fusions, "fnarrow"), Some("s8"));
+    assert_eq!(of(&fusions, "fgathered"), Some("f32"));
+    assert_eq!(of(&fusions, "fcustomgather"), None);
+    let dots = module("dots");
+    assert_eq!((of(&dots, "int"), of(&dots, "fp8")), (Some("s8"), Some("f8e4m3fn")));
+    let library = module("library_calls");
+    assert_eq!((of(&library, "fp8"), of(&library, "unsaid")), (Some("f8e4m3fn"), None));
+}

@@ -1,0 +1,147 @@
+//! FLOPs, bytes, categories and expressions of the kernels of real GPU profiles against XProf's hlo_stats of the same
+//! profiles, row by row. Prints the rows that differ on purpose.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crossprof::hlo::{self, CostSource, Modules};
+use crossprof::input::xplane::XPlaneDecoder;
+use crossprof::trace::Trace;
+use serde_json::Value;
+
+/// XProf's numbers come from single precision.
+const TOLERANCE: f64 = 1e-6;
+
+fn traces() -> PathBuf {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
+    std::env::var_os("CROSSPROF_TRACES").map_or(beside, PathBuf::from)
+}
+
+/// The profile of a folder and the rows of XProf's hlo_stats; says so and gives `None` where the folder is absent.
+fn read(folder: &str) -> Option<(Trace, Vec<BTreeMap<String, Value>>)> {
+    let folder = traces().join(folder);
+    let Ok(text) = std::fs::read_to_string(folder.join("xprof/hlo_stats.json")) else {
+        eprintln!("skipped: no profile in {}", folder.display());
+        return None;
+    };
+    let file = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
+    let file = file.into_iter().find(|path| path.to_string_lossy().ends_with(".xplane.pb")).unwrap();
+    let mut decoder = XPlaneDecoder::new("profile.xplane.pb");
+    decoder.push(&std::fs::read(file).unwrap()).unwrap();
+    let table: Value = serde_json::from_str(&text).unwrap();
+    let columns: Vec<&str> = table["cols"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap()).collect();
+    let rows = table["rows"].as_array().unwrap().iter().map(|row| {
+        let cells = row["c"].as_array().unwrap();
+        columns.iter().zip(cells).map(|(&id, cell)| (id.to_owned(), cell["v"].clone())).collect()
+    });
+    Some((decoder.finish().unwrap(), rows.collect()))
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs())
+}
+
+/// Occurrences and total picoseconds of the kernels of each `(host, program, hlo_op)`.
+fn kernels(trace: &Trace) -> BTreeMap<(i64, String), (u64, f64)> {
+    let mut found = BTreeMap::new();
+    for event in (0..).map_while(|id| trace.events.get(id)) {
+        let args = trace.args_of(&event);
+        let name = trace.text(args.hlo_op);
+        let device = trace.lines.get(event.line.index()).and_then(|line| trace.plane_of(line));
+        let on_gpu = device.is_some_and(|plane| trace.text(plane.name).starts_with("/device:GPU"));
+        if let (true, Some(program), false) = (on_gpu, args.program_id, name.is_empty()) {
+            let entry: &mut (u64, f64) = found.entry((program, name.to_owned())).or_default();
+            entry.0 += 1;
+            entry.1 += event.duration.0 as f64;
+        }
+    }
+    found
+}
+
+struct Compared {
+    equal: usize,
+    /// Rows where XProf has 0 and we have a number from shapes: `(row, FLOPs, bytes)`.
+    from_shapes: Vec<(String, f64, f64)>,
+}
+
+fn compare(folder: &str) -> Option<Compared> {
+    let (trace, rows) = read(folder)?;
+    let modules = Modules::new(&trace);
+    let kernels = kernels(&trace);
+    let mut result = Compared { equal: 0, from_shapes: Vec::new() };
+    for row in rows {
+        let number = |id: &str| row[id].as_f64().unwrap_or_else(|| row[id].as_str().unwrap().parse().unwrap());
+        let text = |id: &str| row[id].as_str().unwrap_or_default();
+        let (program, name) = (number("program_id") as i64, text("hlo_op_name"));
+        let module = modules.find(0, program).unwrap_or_else(|| panic!("{folder}: program {program}"));
+        let instruction = module.instruction(name).unwrap_or_else(|| panic!("{folder}: {program} {name}"));
+        assert_eq!(hlo::category(module, instruction), text("category"), "{folder} {name}");
+        assert_eq!(hlo::expression(module, instruction), text("hlo_op_expression"), "{folder} {name}");
+        let &(occurrences, time_ps) = kernels.get(&(program, name.to_owned())).unwrap();
+        assert_eq!(occurrences as f64, number("occurrences"), "{folder} {name}");
+        assert!(close(time_ps / 1e6, number("total_time")), "{folder} {name}: {time_ps} ps");
+
+        let Some(cost) = hlo::cost(module, instruction) else { panic!("{folder} {name}: no cost") };
+        // Their GFLOP/s and GiB/s are totals of all occurrences over the total time.
+        let gflops = cost.flops * occurrences as f64 / (time_ps / 1e3);
+        let gibps = cost.bytes_accessed * occurrences as f64 / (time_ps / 1e12) / (1u64 << 30) as f64;
+        let (their_gflops, their_gibps) = (number("model_flop_rate"), number("measured_memory_bw"));
+        if their_gflops == 0.0 && their_gibps == 0.0 && cost.source == CostSource::Shapes {
+            println!(
+                "{folder} {name}: {:e} FLOPs, {:e} bytes from shapes; XProf has 0",
+                cost.flops, cost.bytes_accessed
+            );
+            result.from_shapes.push((name.to_owned(), cost.flops, cost.bytes_accessed));
+            continue;
+        }
+        assert!(close(gflops, their_gflops), "{folder} {program} {name}: {gflops} GFLOP/s, XProf {their_gflops}");
+        assert!(close(gibps, their_gibps), "{folder} {program} {name}: {gibps} GiB/s, XProf {their_gibps}");
+        if their_gibps > 0.0 {
+            let intensity = cost.flops / cost.bytes_accessed;
+            assert!(close(intensity, number("operational_intensity")), "{folder} {name}");
+        }
+        assert_eq!(cost.source, CostSource::Hlo, "{folder} {name}");
+        result.equal += 1;
+    }
+    println!("{folder}: {} rows equal, {} from shapes", result.equal, result.from_shapes.len());
+    Some(result)
+}
+
+#[test]
+fn a_convolution_on_eight_gpus() {
+    let Some(found) = compare("mi300x-8gpu-conv") else { return };
+    assert_eq!((found.equal, found.from_shapes.len()), (4, 0));
+}
+
+#[test]
+fn elementwise_kernels() {
+    let Some(found) = compare("mi300x-elementwise") else { return };
+    assert_eq!((found.equal, found.from_shapes.len()), (13, 0));
+}
+
+#[test]
+fn one_kernel_on_two_gpus() {
+    let Some(found) = compare("gtx1080ti-2gpu") else { return };
+    assert_eq!((found.equal, found.from_shapes.len()), (1, 0));
+}
+
+/// XProf has no numbers for the library's attention and matrix multiplication. By hand:
+///
+/// * batch 2, 16 heads, 2048 queries and keys, width 128, causal (`mask_type = 2`):
+///   4 * 2 * 16 * 2048 * 2048 * 128 / 2 FLOPs forward, two and a half times as many backward;
+/// * [4096,6144] times [2048,6144] transposed: 2 * 4096 * 2048 * 6144.
+#[test]
+fn attention_and_a_library_matrix_multiplication() {
+    let Some(found) = compare("gfx950-te-attention") else { return };
+    assert_eq!((found.equal, found.from_shapes.len()), (15, 5));
+    let forward = 4.0 * 2.0 * 16.0 * 2048.0 * 2048.0 * 128.0 / 2.0;
+    for (name, flops, bytes) in &found.from_shapes {
+        let expected = match name.as_str() {
+            "custom-call.1" => 2.0 * 4096.0 * 2048.0 * 6144.0,
+            name if name.starts_with("te_fused_attn_forward_ffi") => forward,
+            _ => 2.5 * forward,
+        };
+        assert_eq!(*flops, expected, "{name}");
+        assert!(*bytes > 0.0 && *bytes < 4e8, "{name}: {bytes}");
+    }
+}
