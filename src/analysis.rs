@@ -4,6 +4,7 @@
 
 use crate::metrics::collectives::Collectives;
 use crate::metrics::copies::Copies;
+use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::KernelStats;
 use crate::metrics::launches::Launches;
@@ -11,8 +12,8 @@ use crate::metrics::ops::Ops;
 use crate::metrics::step_breakdown::StepBreakdown;
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
-    Run, Settings, compilation, gaps, io, kernels, metadata, not_measured, parameters, throughput, transfers,
-    utilization,
+    Run, Settings, compilation, gaps, host_threads, io, kernels, metadata, not_measured, parameters, throughput,
+    transfers, utilization,
 };
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
@@ -62,9 +63,12 @@ impl Analysis {
     pub fn new(run: &Run, settings: &Settings) -> Analysis {
         let trace = &run.trace;
         let devices = Devices::new(trace);
-        let compile = compilation::compile_spans(trace);
+        let hosts = host_threads::host_times(trace, &devices);
+        let compile = host_threads::compiling(&hosts);
         let steps = Steps::find(trace, &devices);
-        let step_report = steps::report(trace, &devices, &steps, &compile, settings.num_steps);
+        let times = DeviceTime::of_all(trace, &devices);
+        let step_report = steps::report(trace, &devices, &times, &steps, &compile, settings.num_steps);
+        let step_breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &steps, &step_report.rows);
         let model_config = run.model.overridden_by(&settings.model);
         let num_devices = devices.used.len() as u64;
         let mut warnings = run.warnings.clone();
@@ -93,7 +97,7 @@ impl Analysis {
         profile.not_measured = not_measured::not_measured(&profile, trace);
         Analysis {
             ops: Ops::new(trace, &devices),
-            step_breakdown: StepBreakdown::new(trace, &devices),
+            step_breakdown,
             kernel_stats: KernelStats::new(trace, &devices),
             launches: Launches::new(trace, &devices),
             copies: Copies::new(trace, &devices),

@@ -12,6 +12,12 @@ pub enum HostWork {
     Compile,
     /// The input pipeline runs.
     Input,
+    /// The thread waits for a device.
+    Wait,
+    /// Data goes between host and device.
+    Transfer,
+    /// Device work is launched.
+    Launch,
 }
 
 static ROWS: LazyLock<Vec<(HostWork, Pattern)>> =
@@ -22,16 +28,34 @@ fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
     let work = match purpose {
         "compile" => HostWork::Compile,
         "input" => HostWork::Input,
+        "wait" => HostWork::Wait,
+        "transfer" => HostWork::Transfer,
+        "launch" => HostWork::Launch,
         _ => return None,
     };
     Some((work, Pattern::parse(kind, pattern)?))
+}
+
+/// What a host event of this name does: the first purpose, in the table's order, that a row of it matches; `None` where none
+/// does. Frames of the Python tracer only match rows that ask for a frame.
+pub fn work(name: &str) -> Option<HostWork> {
+    if is_frame(name) {
+        return ROWS.iter().find(|(_, pattern)| pattern.matches_frame(name)).map(|&(work, _)| work);
+    }
+    let name = Name::new(name);
+    ROWS.iter().find(|(_, pattern)| pattern.matches(&name)).map(|&(work, _)| work)
+}
+
+/// Frames of the Python tracer (`$core.py:12 compile`, `a/b.py(12): f`) are named after functions.
+fn is_frame(name: &str) -> bool {
+    name.starts_with('$') || name.contains(".py(")
 }
 
 /// Whether a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`) only
 /// match rows that ask for a frame: they nest around everything and are named after any function.
 pub fn is(work: HostWork, name: &str) -> bool {
     let mut rows = ROWS.iter().filter(|(purpose, _)| *purpose == work);
-    if name.starts_with('$') || name.contains(".py(") {
+    if is_frame(name) {
         return rows.any(|(_, pattern)| pattern.matches_frame(name));
     }
     let name = Name::new(name);
@@ -57,6 +81,19 @@ mod tests {
         assert!(!compiles("lower_sharding_computation"));
         assert!(!compiles("PjitFunction(f)"));
         assert!(!compiles("Torch-Compiled Region"));
+    }
+
+    #[test]
+    fn waits_transfers_and_launches_are_told_apart() {
+        assert_eq!(work("hipExtModuleLaunchKernel"), Some(HostWork::Launch));
+        assert_eq!(work("PjitFunction(f)"), Some(HostWork::Launch));
+        assert_eq!(work("DoEnqueueProgram"), Some(HostWork::Launch));
+        assert_eq!(work("cudaStreamSynchronize"), Some(HostWork::Wait));
+        assert_eq!(work("hipMemcpyDtoDAsync"), Some(HostWork::Transfer));
+        assert_eq!(work("backend_compile"), Some(HostWork::Compile));
+        assert_eq!(work("$array.py:645 block_until_ready"), Some(HostWork::Wait));
+        assert_eq!(work("$train.py:12 main"), None);
+        assert_eq!(work("train"), None);
     }
 
     #[test]

@@ -9,12 +9,7 @@ use super::devices::Devices;
 use super::host_work::{HostWork, has_host_events, host_spans};
 use crate::report::Compilation;
 use crate::trace::classify::Platform;
-use crate::trace::{Framework, IntervalSet, LineKind, Trace};
-
-/// When any host thread compiles.
-pub fn compile_spans(trace: &Trace) -> IntervalSet {
-    host_spans(trace, HostWork::Compile).union
-}
+use crate::trace::{Framework, LineKind, Trace};
 
 /// The compilation section. No span in a JAX capture with host events means that nothing was compiled, since JAX marks each
 /// compilation; in any other capture without a span the time is unknown and the section absent.

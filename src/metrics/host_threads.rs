@@ -1,5 +1,25 @@
-//! What the threads of the hosts do.
+//! What the threads of the hosts do, and when.
+//!
+//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event tells what its thread does
+//! by its name (`facts/host_spans.csv`); else the thread's own name does (`facts/host_threads.csv`). On one thread the more
+//! telling work wins, so that a program's first call, which compiles inside a launch, is compilation:
+//!
+//! ```text
+//! python   [$main                                      )    frames of Python
+//!            [PjitFunction(f)          ) [Await    )
+//!               [backend_compile  )
+//! role     P-L--C------------------L----P-W---------P--
+//! ```
+//!
+//! Threads run beside each other: the time of a role is the union over the threads of a host, and roles do not add up.
 
+use std::collections::BTreeMap;
+
+use super::devices::{Devices, interval};
+use crate::facts::host_spans::{self, HostWork};
+use crate::facts::host_threads;
+use crate::trace::classify::Platform;
+use crate::trace::{EventId, Interval, IntervalSet, LineKind, Trace};
 use crate::units::Ps;
 
 /// What a host thread is for, or what it is doing where an event tells better.
@@ -22,8 +42,11 @@ pub enum HostRole {
 }
 
 impl HostRole {
+    /// Number of roles.
+    pub const COUNT: usize = 7;
+
     /// All of them.
-    pub const ALL: [HostRole; 7] = [
+    pub const ALL: [HostRole; HostRole::COUNT] = [
         HostRole::Python,
         HostRole::Launch,
         HostRole::Input,
@@ -45,6 +68,69 @@ impl HostRole {
             HostRole::Other => "other",
         }
     }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            HostRole::Python => "Python",
+            HostRole::Launch => "Launching",
+            HostRole::Input => "Input pipeline",
+            HostRole::Compile => "Compiling",
+            HostRole::Transfer => "Moving data",
+            HostRole::Wait => "Waiting for a device",
+            HostRole::Other => "Other",
+        }
+    }
+
+    /// Of a thread by its name.
+    fn of_thread(name: &str) -> HostRole {
+        let label = host_threads::role(name);
+        HostRole::ALL.into_iter().find(|role| Some(role.label()) == label).unwrap_or(HostRole::Other)
+    }
+}
+
+impl From<HostWork> for HostRole {
+    fn from(work: HostWork) -> HostRole {
+        match work {
+            HostWork::Compile => HostRole::Compile,
+            HostWork::Input => HostRole::Input,
+            HostWork::Wait => HostRole::Wait,
+            HostWork::Transfer => HostRole::Transfer,
+            HostWork::Launch => HostRole::Launch,
+        }
+    }
+}
+
+/// Which work of one thread wins where events nest: compilation is what a launch waits for, a wait is no work, ...
+const WINS: [HostRole; HostRole::COUNT] = [
+    HostRole::Compile,
+    HostRole::Wait,
+    HostRole::Input,
+    HostRole::Transfer,
+    HostRole::Launch,
+    HostRole::Python,
+    HostRole::Other,
+];
+
+/// When one host does what.
+#[derive(Clone, Debug, Default)]
+pub struct HostTime {
+    /// A thread has the role, by index in [`HostRole::ALL`].
+    pub roles: [IntervalSet; HostRole::COUNT],
+    /// A thread does anything but wait.
+    pub busy: IntervalSet,
+    /// A thread that also launches work or runs Python is in the input pipeline: whoever feeds the device is held up. The pipeline's
+    /// own workers are not in it.
+    pub held_by_input: IntervalSet,
+    /// A thread does or awaits anything.
+    any: IntervalSet,
+}
+
+impl HostTime {
+    /// When a thread has this role.
+    pub fn role(&self, role: HostRole) -> Option<&IntervalSet> {
+        self.roles.get(role as usize)
+    }
 }
 
 /// Time of each role: unions over the threads of a host, summed over hosts. Roles run beside each other, so they do not
@@ -53,8 +139,206 @@ impl HostRole {
 pub struct HostThreads {
     /// `(role, time)`, in the order of [`HostRole::ALL`], those that occur.
     pub roles: Vec<(HostRole, Ps)>,
-    /// Time in which no thread does anything.
+    /// Time in which no thread does or awaits anything.
     pub idle: Ps,
+    /// Time in which a thread does anything but wait.
+    pub busy: Ps,
     /// The capture, summed over hosts.
     pub capture: Ps,
+}
+
+/// When each host that has events does what, by index in [`Trace::hosts`]. Linear in the number of events; a name is looked at
+/// once.
+pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
+    let mut names: Vec<Option<Option<HostRole>>> = vec![None; trace.strings.len()];
+    let device_ops = cpu_ops(trace, devices);
+    let mut hosts: BTreeMap<u16, Vec<Thread>> = BTreeMap::new();
+    for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+        if line.kind != LineKind::Host || events.is_empty() {
+            continue;
+        }
+        let host = trace.plane_of(line).map_or(0, |plane| plane.host);
+        let own = HostRole::of_thread(trace.text(line.name));
+        let thread = Thread::new(trace, events, own, &mut names, &device_ops);
+        if !thread.any.is_empty() {
+            hosts.entry(host).or_default().push(thread);
+        }
+    }
+    hosts.into_iter().map(|(host, threads)| (host, together(threads))).collect()
+}
+
+/// The sums of [`host_times`]; `None` without a host thread.
+pub fn host_threads(times: &BTreeMap<u16, HostTime>, devices: &Devices) -> Option<HostThreads> {
+    let capture = devices.capture.filter(|_| !times.is_empty())?.length();
+    let mut sums = HostThreads::default();
+    let mut roles = [Ps::ZERO; HostRole::COUNT];
+    for time in times.values() {
+        sums.capture += capture;
+        sums.busy += time.busy.length();
+        sums.idle += capture - time.any.length();
+        for (sum, set) in roles.iter_mut().zip(&time.roles) {
+            *sum += set.length();
+        }
+    }
+    sums.roles = HostRole::ALL.into_iter().zip(roles).filter(|(_, time)| *time > Ps::ZERO).collect();
+    Some(sums)
+}
+
+/// When a thread of any host compiles.
+pub fn compiling(times: &BTreeMap<u16, HostTime>) -> IntervalSet {
+    union(times.values().filter_map(|host| host.role(HostRole::Compile)).cloned())
+}
+
+/// By argument set: whether an event is an op of the CPU backend, or the marker that follows it.
+fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
+    if devices.platform != Some(Platform::Cpu) {
+        return Vec::new();
+    }
+    (0..trace.args.len()).map(|index| trace.args.set(index).is_some_and(|args| !args.hlo_op.is_empty())).collect()
+}
+
+/// One thread.
+struct Thread {
+    /// By [`HostRole`]; these do not overlap.
+    roles: [IntervalSet; HostRole::COUNT],
+    any: IntervalSet,
+    held_by_input: IntervalSet,
+}
+
+impl Thread {
+    /// From its events in order.
+    fn new(
+        trace: &Trace,
+        events: &[EventId],
+        own: HostRole,
+        names: &mut [Option<Option<HostRole>>],
+        device_ops: &[bool],
+    ) -> Thread {
+        let mut found: [Vec<Interval>; HostRole::COUNT] = Default::default();
+        let mut launches = own == HostRole::Python;
+        for event in events.iter().filter_map(|&id| trace.events.get(id)) {
+            if device_ops.get(event.args.index()) == Some(&true) {
+                continue;
+            }
+            let Some(known) = names.get_mut(event.name.index()) else { continue };
+            let told = *known.get_or_insert_with(|| host_spans::work(trace.text(event.name)).map(HostRole::from));
+            launches |= told == Some(HostRole::Launch);
+            let Some(list) = found.get_mut(told.unwrap_or(own) as usize) else { continue };
+            let event = interval(&event);
+            // Nested and following events are joined at once: most events of a thread are frames within frames.
+            match list.last_mut().filter(|last| event.start <= last.end) {
+                Some(last) => last.end = last.end.max(event.end),
+                None => list.push(event),
+            }
+        }
+        let sets = found.map(IntervalSet::union_of);
+        let mut any = IntervalSet::default();
+        let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
+        for role in WINS {
+            let (Some(set), Some(slot)) = (sets.get(role as usize), roles.get_mut(role as usize)) else { continue };
+            if set.is_empty() {
+                continue;
+            }
+            *slot = set.difference(&any);
+            any = if any.is_empty() { set.clone() } else { any.union(set) };
+        }
+        let held_by_input = sets.into_iter().nth(HostRole::Input as usize).filter(|_| launches).unwrap_or_default();
+        Thread { roles, any, held_by_input }
+    }
+}
+
+/// The unions over threads.
+fn together(mut threads: Vec<Thread>) -> HostTime {
+    let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
+    for (index, role) in roles.iter_mut().enumerate() {
+        *role = union(threads.iter_mut().filter_map(|thread| thread.roles.get_mut(index)).map(std::mem::take));
+    }
+    let working = HostRole::ALL.into_iter().zip(&roles).filter(|(role, _)| *role != HostRole::Wait);
+    let busy = union(working.map(|(_, set)| set.clone()));
+    HostTime {
+        busy,
+        held_by_input: union(threads.iter_mut().map(|thread| std::mem::take(&mut thread.held_by_input))),
+        any: union(threads.into_iter().map(|thread| thread.any)),
+        roles,
+    }
+}
+
+/// All sets together, sorted once.
+fn union(sets: impl Iterator<Item = IntervalSet>) -> IntervalSet {
+    let mut intervals: Vec<Interval> = Vec::new();
+    let mut some = 0;
+    for set in sets.filter(|set| !set.is_empty()) {
+        intervals.extend_from_slice(set.parts());
+        some += 1;
+    }
+    if some > 1 {
+        intervals.sort_unstable();
+    }
+    IntervalSet::union_of(intervals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::builder::TraceBuilder;
+
+    fn roles(trace: &Trace) -> Vec<(HostRole, f64)> {
+        let devices = Devices::new(trace);
+        let threads = host_threads(&host_times(trace, &devices), &devices).unwrap();
+        threads.roles.into_iter().map(|(role, time)| (role, time.as_us())).collect()
+    }
+
+    /// ```text
+    ///          0    10   20   30   40   50   60   70   80   90   100
+    /// python   [$main                                       )
+    ///               [PjitFunction(f)    ) [Await  )
+    ///                    [compile )
+    /// executor                                     [launch  )
+    /// ```
+    #[test]
+    fn the_more_telling_work_of_a_thread_wins() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let executor = b.line("/host:CPU", "py_xla_execute/1");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(python, "$train.py:1 main", 0, 80);
+        b.event(python, "PjitFunction(f)", 10, 30);
+        b.event(python, "backend_compile", 20, 10);
+        b.event(python, "cudaStreamSynchronize", 45, 10);
+        b.event(executor, "anything", 70, 20);
+        b.event(ops, "fusion.1", 0, 100);
+        let trace = b.build();
+        assert_eq!(
+            roles(&trace),
+            [(HostRole::Python, 40.0), (HostRole::Launch, 40.0), (HostRole::Compile, 10.0), (HostRole::Wait, 10.0)]
+        );
+        let devices = Devices::new(&trace);
+        let times = host_times(&trace, &devices);
+        let threads = host_threads(&times, &devices).unwrap();
+        assert_eq!((threads.capture, threads.idle, threads.busy), (Ps(100_000_000), Ps(10_000_000), Ps(80_000_000)));
+    }
+
+    #[test]
+    fn workers_of_the_pipeline_do_not_hold_up_who_feeds_the_device() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let worker = b.line("/host:CPU", "tf_data_private_threadpool/1");
+        b.event(python, "IteratorGetNext", 10, 5);
+        b.event(worker, "Iterator::Prefetch::Map", 0, 100);
+        let trace = b.build();
+        let times = host_times(&trace, &Devices::new(&trace));
+        let host = times.get(&0).unwrap();
+        assert_eq!(host.held_by_input.length(), Ps(5_000_000));
+        assert_eq!(host.role(HostRole::Input).map(IntervalSet::length), Some(Ps(100_000_000)));
+    }
+
+    #[test]
+    fn ops_of_a_cpu_backend_are_no_host_work() {
+        let mut b = TraceBuilder::new();
+        let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+        b.event(worker, "dot.1", 0, 10).hlo_op("dot.1");
+        b.event(worker, "end: dot.1", 10, 1).hlo_op("dot.1");
+        b.event(worker, "ThreadpoolListener::Record", 20, 5);
+        assert_eq!(roles(&b.build()), [(HostRole::Other, 5.0)]);
+    }
 }

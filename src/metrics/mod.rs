@@ -7,6 +7,7 @@ mod civil;
 pub mod collectives;
 pub mod compilation;
 pub mod copies;
+pub mod device_time;
 pub mod devices;
 pub mod duty_cycle;
 pub mod gaps;

@@ -1,6 +1,7 @@
 //! Means over steps.
 
-use super::Part;
+use super::{Part, StepRow};
+use crate::units::Ps;
 
 /// Means over steps and devices, in microseconds: `parts_us` add up to `duration_us`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,8 +22,6 @@ pub struct Mean {
     pub hidden_transfer_us: f64,
     /// Ops.
     pub num_ops: f64,
-    /// Mean number of streams that run an op at once, while one runs; absent where none does.
-    pub concurrency: Option<f64>,
     /// Time in which a thread of the host works; absent where the trace has no host thread.
     pub host_busy_us: Option<f64>,
 }
@@ -73,6 +72,76 @@ impl Mean {
         }
         best
     }
+}
+
+/// Sums over the rows of one step.
+#[derive(Default)]
+struct Sums {
+    rows: u64,
+    times: [Ps; Part::COUNT + 6],
+    num_ops: u64,
+    has_host: bool,
+}
+
+impl Sums {
+    fn add(&mut self, row: &StepRow) {
+        self.rows += 1;
+        self.num_ops = self.num_ops.saturating_add(row.num_ops);
+        self.has_host |= row.host_busy.is_some();
+        let others = [
+            row.duration,
+            row.overlap.communication,
+            row.overlap.hidden_communication,
+            row.overlap.transfer,
+            row.overlap.hidden_transfer,
+            row.host_busy.unwrap_or_default(),
+        ];
+        for (sum, time) in
+            self.times.iter_mut().zip(Part::ALL.map(|part| row.parts.get(part)).into_iter().chain(others))
+        {
+            *sum += time;
+        }
+    }
+}
+
+/// The mean over the counted rows, of one device or of all; `None` without one. Every step weighs the same, however many devices ran it.
+pub(super) fn of_rows(rows: &[StepRow], device: Option<u32>) -> Option<Mean> {
+    let mut num_steps = 0u64;
+    let mut times = [0.0f64; Part::COUNT + 6];
+    let (mut num_ops, mut has_host) = (0.0f64, false);
+    // Rows are grouped by step.
+    for step in rows.chunk_by(|a, b| a.step == b.step) {
+        let mut sums = Sums::default();
+        let of_device = |row: &&StepRow| device.is_none_or(|device| device == row.device);
+        step.iter().filter(|row| row.counted).filter(of_device).for_each(|row| sums.add(row));
+        if sums.rows == 0 {
+            continue;
+        }
+        num_steps += 1;
+        has_host |= sums.has_host;
+        num_ops += sums.num_ops as f64 / sums.rows as f64;
+        for (time, sum) in times.iter_mut().zip(sums.times) {
+            *time += sum.as_us() / sums.rows as f64;
+        }
+    }
+    if num_steps == 0 {
+        return None;
+    }
+    let mut means = times.into_iter().map(|time| time / num_steps as f64);
+    let mut parts_us = [0.0; Part::COUNT];
+    parts_us.iter_mut().for_each(|part| *part = means.next().unwrap_or_default());
+    let mut next = || means.next().unwrap_or_default();
+    Some(Mean {
+        num_steps,
+        parts_us,
+        duration_us: next(),
+        communication_us: next(),
+        hidden_communication_us: next(),
+        transfer_us: next(),
+        hidden_transfer_us: next(),
+        num_ops: num_ops / num_steps as f64,
+        host_busy_us: Some(next()).filter(|_| has_host),
+    })
 }
 
 /// `100 * part / whole`.

@@ -1,15 +1,29 @@
 //! Where the time of each step goes: parts that add up to the step exactly, on every device.
+//!
+//! Reads what the devices do ([`DeviceTime`]), what the hosts do ([`host_times`](super::host_threads::host_times)) and
+//! when what was launched. A step is its window on the device, start to start ([`Steps`]); where steps are unknown, or the user says that
+//! those found are wrong, the active span of each device takes the place of a step. Sums are in picoseconds; the division to
+//! means is last.
 
+mod idle;
+mod launch_times;
 mod mean;
 mod part;
+mod rows;
 
 pub use mean::Mean;
 pub use part::{Part, Parts};
 
+use std::collections::BTreeMap;
+
+use self::launch_times::LaunchTimes;
+use super::device_time::DeviceTime;
 use super::devices::Devices;
 use super::duty_cycle::DutyCycle;
-use super::host_threads::HostThreads;
+use super::host_threads::{HostThreads, HostTime, host_threads};
 use super::overlap::Overlap;
+use super::steps::Steps;
+use crate::report::Step;
 use crate::trace::Trace;
 use crate::units::Ps;
 
@@ -30,7 +44,7 @@ pub struct StepRow {
     pub overlap: Overlap,
     /// Ops that start in it.
     pub num_ops: u64,
-    /// Time in which a thread of the host works; absent where the trace has no host thread.
+    /// Time in which a thread of the host does anything but wait; absent where the trace has no host thread.
     pub host_busy: Option<Ps>,
     /// No next step ended it on this device.
     pub open: bool,
@@ -53,6 +67,8 @@ pub struct StepBreakdown {
     pub mean_of_device: Vec<Option<Mean>>,
     /// Mean over counted steps and their devices; absent where nothing ran.
     pub mean: Option<Mean>,
+    /// Mean number of streams that run an op at once, while one runs, all devices; absent where nothing ran.
+    pub concurrency: Option<f64>,
     /// How busy the chips are by XProf's definition (TPU).
     pub duty_cycle: Option<DutyCycle>,
     /// What the threads of the hosts do; absent where the trace has none.
@@ -60,8 +76,46 @@ pub struct StepBreakdown {
 }
 
 impl StepBreakdown {
-    /// Measures `trace`.
-    pub fn new(_trace: &Trace, _devices: &Devices) -> StepBreakdown {
-        StepBreakdown::default()
+    /// Measures the steps that `judged` reports (empty where the windows of `steps` are not to be used), from what the devices do
+    /// (`times`, as in [`Devices::used`]) and what the hosts do.
+    pub fn new(
+        trace: &Trace,
+        devices: &Devices,
+        times: &[DeviceTime],
+        hosts: &BTreeMap<u16, HostTime>,
+        steps: &Steps,
+        judged: &[Step],
+    ) -> StepBreakdown {
+        let launches = LaunchTimes::new(trace, devices);
+        let has_steps = !judged.is_empty() && judged.len() == steps.len();
+        let mut rows: Vec<StepRow> = Vec::new();
+        for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
+            let windows = if has_steps {
+                rows::of_steps(steps.windows.get(index).map_or(&[], Vec::as_slice), judged)
+            } else {
+                vec![rows::active_span(device)]
+            };
+            let source = rows::Source { trace, devices, device, time, host: hosts.get(&device.host) };
+            rows.extend(source.measure(&launches, u32::try_from(index).unwrap_or(u32::MAX), windows));
+        }
+        rows::leave_out_open(&mut rows);
+        // Rows of one device are in order; a stable sort merges those of all devices.
+        rows.sort_by_key(|row| row.step);
+        let mean_of_device =
+            (0u32..).zip(&devices.used).map(|(device, _)| mean::of_rows(&rows, Some(device))).collect();
+        let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
+        let stream_time: Ps = times.iter().map(|time| time.stream_time).sum();
+        StepBreakdown {
+            mean: mean::of_rows(&rows, None),
+            mean_of_device,
+            has_steps,
+            concurrency: (busy > Ps::ZERO).then(|| stream_time.0 as f64 / busy.0 as f64),
+            duty_cycle: DutyCycle::new(trace, devices),
+            host_threads: host_threads(hosts, devices),
+            rows,
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

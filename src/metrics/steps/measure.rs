@@ -1,10 +1,10 @@
 //! What happened in each step: sums over the devices that ran it.
 
 use super::flags::Seen;
-use super::parts::{Parts, parts};
 use super::{Steps, Window};
-use crate::metrics::categories::Categorizer;
+use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::{Device, Devices};
+use crate::metrics::step_breakdown::Part;
 use crate::trace::{Interval, IntervalSet, Trace};
 use crate::units::Ps;
 
@@ -50,42 +50,58 @@ impl Measured {
 }
 
 /// Measures every step.
-pub(super) fn measure(trace: &Trace, devices: &Devices, steps: &Steps, compile: &IntervalSet) -> Vec<Measured> {
+pub(super) fn measure(
+    trace: &Trace,
+    devices: &Devices,
+    times: &[DeviceTime],
+    steps: &Steps,
+    compile: &IntervalSet,
+) -> Vec<Measured> {
     let mut measured: Vec<Measured> = vec![Measured { open: true, ..Measured::default() }; steps.len()];
     for row in &steps.windows {
         for (sums, window) in measured.iter_mut().zip(row) {
             sums.open &= window.is_none_or(|window| window.open);
         }
     }
-    let mut categories = Categorizer::new(trace);
     for (index, row) in steps.windows.iter().enumerate() {
-        let device = devices.used.get(index).map(|device| (device, parts(trace, device, &mut categories)));
+        let device = devices.used.get(index).zip(times.get(index));
         for (sums, window) in measured.iter_mut().zip(row) {
             if let Some(window) = window.filter(|window| sums.open || !window.open) {
-                add(trace, sums, window, device.as_ref(), compile);
+                add(trace, sums, window, device, compile);
             }
         }
     }
     measured
 }
 
-fn add(trace: &Trace, sums: &mut Measured, window: Window, device: Option<&(&Device, Parts)>, compile: &IntervalSet) {
+fn add(
+    trace: &Trace,
+    sums: &mut Measured,
+    window: Window,
+    device: Option<(&Device, &DeviceTime)>,
+    compile: &IntervalSet,
+) {
     let time = window.interval;
     sums.windows += 1;
     sums.start = Some(sums.start.map_or(time.start, |start| start.min(time.start)));
     sums.duration += time.length();
     sums.compile += compile.length_within(time);
-    if let Some((device, parts)) = device {
+    if let Some((device, device_time)) = device {
         sums.busy += device.busy.length_within(time);
-        sums.compute += parts.compute.length_within(time);
-        sums.communication += parts.communication.length_within(time);
-        sums.transfer += parts.transfer.length_within(time);
+        for (part, set) in device_time.parts() {
+            let sum = match part {
+                Part::Compute => &mut sums.compute,
+                Part::Communication => &mut sums.communication,
+                _ => &mut sums.transfer,
+            };
+            *sum += set.length_within(time);
+        }
         sums.ops += ops_starting_in(trace, device, time);
     }
 }
 
 /// Number of ops of `device` that start inside `window`.
-pub(super) fn ops_starting_in(trace: &Trace, device: &Device, window: Interval) -> u64 {
+pub(crate) fn ops_starting_in(trace: &Trace, device: &Device, window: Interval) -> u64 {
     let before =
         |time: Ps| device.ops.partition_point(|&id| trace.events.time(id).is_some_and(|(start, _)| start < time));
     before(window.end).saturating_sub(before(window.start)) as u64

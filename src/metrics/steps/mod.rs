@@ -25,11 +25,11 @@ mod flags;
 mod launches;
 mod measure;
 mod modules;
-mod parts;
 mod report;
 mod steps_line;
 mod windows;
 
+pub(crate) use measure::ops_starting_in;
 pub use report::{Occupancy, StepReport, report};
 pub use windows::Window;
 

@@ -2,6 +2,7 @@
 
 use super::measure::{Measured, measure, ops_starting_in};
 use super::{StepSource, Steps, flags};
+use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::statistics;
 use crate::report::{Step, StepTiming};
@@ -32,17 +33,19 @@ pub struct StepReport {
     pub warnings: Vec<Warning>,
 }
 
-/// Reports on `steps`, with the user's own count `num_steps` where given; `compile` is when the host compiled.
+/// Reports on `steps`, with the user's own count `num_steps` where given; `times` is what the devices do, `compile` when the
+/// host compiled.
 pub fn report(
     trace: &Trace,
     devices: &Devices,
+    times: &[DeviceTime],
     steps: &Steps,
     compile: &IntervalSet,
     num_steps: Option<u64>,
 ) -> StepReport {
     match num_steps {
         Some(0) => {
-            let mut report = found(trace, devices, steps, compile);
+            let mut report = found(trace, devices, times, steps, compile);
             report.warnings.push(Warning::caution(
                 "num_steps_ignored",
                 "The given number of steps is 0, which no capture has; it was ignored.",
@@ -51,7 +54,7 @@ pub fn report(
         }
         Some(count) if count != steps.len() as u64 => overridden(trace, devices, steps, count),
         given => {
-            let mut report = found(trace, devices, steps, compile);
+            let mut report = found(trace, devices, times, steps, compile);
             if given.is_some() {
                 report.timing.step_count_source = StepSource::User.label().to_owned();
             }
@@ -60,8 +63,8 @@ pub fn report(
     }
 }
 
-fn found(trace: &Trace, devices: &Devices, steps: &Steps, compile: &IntervalSet) -> StepReport {
-    let measured = measure(trace, devices, steps, compile);
+fn found(trace: &Trace, devices: &Devices, times: &[DeviceTime], steps: &Steps, compile: &IntervalSet) -> StepReport {
+    let measured = measure(trace, devices, times, steps, compile);
     let seen: Vec<flags::Seen> = measured.iter().map(Measured::seen).collect();
     let flags = flags::judge(&seen);
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);

@@ -1,13 +1,14 @@
 //! Steps from each source, on timelines small enough to count by hand. Times are microseconds.
 
 use super::*;
+use crate::metrics::device_time::DeviceTime;
 use crate::trace::builder::TraceBuilder;
 use crate::units::Ps;
 
 fn report_of(trace: &Trace, num_steps: Option<u64>) -> (Steps, StepReport) {
     let devices = Devices::new(trace);
     let steps = Steps::find(trace, &devices);
-    let report = report(trace, &devices, &steps, &Default::default(), num_steps);
+    let report = report(trace, &devices, &DeviceTime::of_all(trace, &devices), &steps, &Default::default(), num_steps);
     (steps, report)
 }
 
@@ -202,7 +203,8 @@ fn compilation_marks_warm_up() {
     let devices = Devices::new(&trace);
     let steps = Steps::find(&trace, &devices);
     let compile = crate::trace::IntervalSet::union_of([Interval::new(Ps(60_000_000), Ps(80_000_000))]);
-    let report = report(&trace, &devices, &steps, &compile, None);
+    let times = DeviceTime::of_all(&trace, &devices);
+    let report = report(&trace, &devices, &times, &steps, &compile, None);
     let flags: Vec<_> = report.rows.iter().map(|row| (row.warm_up, row.counted)).collect();
     assert_eq!(flags, [(true, false), (false, true), (false, false)]);
 }

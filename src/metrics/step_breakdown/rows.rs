@@ -1,0 +1,96 @@
+//! One row for each step and device.
+
+use super::StepRow;
+use super::idle::{Causes, Gaps};
+use super::launch_times::LaunchTimes;
+use super::part::Parts;
+use crate::metrics::device_time::DeviceTime;
+use crate::metrics::devices::{Device, Devices};
+use crate::metrics::host_threads::HostTime;
+use crate::metrics::overlap::InFlight;
+use crate::metrics::steps::{Window, ops_starting_in};
+use crate::report::Step;
+use crate::trace::{Interval, Trace};
+
+/// The rows of one device's windows before they are measured. `windows` and `judged` have one entry a step.
+pub(super) fn of_steps(windows: &[Option<Window>], judged: &[Step]) -> Vec<StepRow> {
+    let steps = windows.iter().zip(judged).zip(0u32..);
+    steps
+        .filter_map(|((window, judged), step)| {
+            let window = (*window)?;
+            Some(StepRow {
+                step: Some(step),
+                start: window.interval.start,
+                duration: window.interval.length(),
+                open: window.open,
+                partial: judged.partial,
+                warm_up: judged.warm_up,
+                counted: judged.counted,
+                ..StepRow::default()
+            })
+        })
+        .collect()
+}
+
+/// The one row of a device whose steps are unknown.
+pub(super) fn active_span(device: &Device) -> StepRow {
+    StepRow { start: device.span.start, duration: device.span.length(), counted: true, ..StepRow::default() }
+}
+
+/// What one device's rows are measured from.
+pub(super) struct Source<'a> {
+    pub trace: &'a Trace,
+    pub devices: &'a Devices,
+    pub device: &'a Device,
+    pub time: &'a DeviceTime,
+    pub host: Option<&'a HostTime>,
+}
+
+impl Source<'_> {
+    /// Fills in the rows. Linear in the number of ops, launches and rows where windows do not overlap, as those of steps do not.
+    pub fn measure(&self, launches: &LaunchTimes, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
+        // Steps of odd traces may not begin in their order; gaps are gone through in the order of time.
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|&row| rows.get(row).map(|row| row.start));
+        let causes = Causes::new(self.trace, &self.devices.events_by_line, self.device, self.host);
+        let of_device = launches.of_device(self.trace, self.devices, self.device);
+        let mut gaps = Gaps::new(self.device, of_device, causes, launches.is_empty());
+        let in_flight = InFlight::new(self.time);
+        for row in order {
+            let Some(row) = rows.get_mut(row) else { continue };
+            let window = Interval::new(row.start, row.start + row.duration);
+            row.device = index;
+            row.parts = self.parts(window, &mut gaps);
+            row.overlap = in_flight.within(window);
+            row.num_ops = ops_starting_in(self.trace, self.device, window);
+            row.host_busy = self.host.map(|host| host.busy.length_within(window));
+        }
+        rows
+    }
+
+    fn parts(&self, window: Interval, gaps: &mut Gaps<'_>) -> Parts {
+        let mut parts = Parts::default();
+        for (part, set) in self.time.parts() {
+            parts.add(part, set.length_within(window));
+        }
+        let idle = window.length() - parts.total();
+        gaps.add(&mut parts, window, idle);
+        parts
+    }
+}
+
+/// Where a next step ended a step on some device, the devices on which none did are not counted: their length is not the step's.
+/// Rows must be grouped by device, as they are measured.
+pub(super) fn leave_out_open(rows: &mut [StepRow]) {
+    let steps = rows.iter().filter_map(|row| row.step).max().map_or(0, |last| last as usize + 1);
+    let mut closed = vec![false; steps];
+    let place = |row: &StepRow| row.step.map(|step| step as usize);
+    for row in rows.iter().filter(|row| !row.open) {
+        if let Some(slot) = place(row).and_then(|step| closed.get_mut(step)) {
+            *slot = true;
+        }
+    }
+    for row in rows.iter_mut().filter(|row| row.open) {
+        row.counted &= place(row).and_then(|step| closed.get(step)) != Some(&true);
+    }
+}
