@@ -7,7 +7,7 @@ use crate::metrics::copies::Copies;
 use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::KernelStats;
-use crate::metrics::launches::Launches;
+use crate::metrics::launches::{self, Launches};
 use crate::metrics::ops::Ops;
 use crate::metrics::step_breakdown::StepBreakdown;
 use crate::metrics::steps::{self, Steps};
@@ -95,11 +95,12 @@ impl Analysis {
             provenance: run.files.clone(),
         };
         profile.not_measured = not_measured::not_measured(&profile, trace);
+        let calls = launches::calls_of(trace, &devices);
         Analysis {
             ops: Ops::new(trace, &devices),
             step_breakdown,
             kernel_stats: KernelStats::new(trace, &devices),
-            launches: Launches::new(trace, &devices),
+            launches: Launches::new(trace, &devices, &calls),
             copies: Copies::new(trace, &devices),
             collectives: Collectives::new(trace, &devices),
             devices,

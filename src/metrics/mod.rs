@@ -11,6 +11,7 @@ pub mod device_time;
 pub mod devices;
 pub mod duty_cycle;
 pub mod gaps;
+pub mod histogram;
 pub mod host_threads;
 pub mod host_work;
 pub mod io;
