@@ -14,6 +14,7 @@
 //! An error belongs to its file: the other files of the session still load. Files of one run (its hosts, its sidecars)
 //! must be finished before [`Session::runs`] is called; what is finished later becomes runs of its own.
 
+mod handover;
 mod intake;
 mod peek;
 mod runs;

@@ -40,6 +40,14 @@ pub(super) struct Traced {
 }
 
 impl Traced {
+    pub(super) fn new(run: Run) -> Traced {
+        Traced { run, analysis: None }
+    }
+
+    pub(super) fn into_run(self) -> Run {
+        self.run
+    }
+
     /// The analysis with these settings: made once, until others are given.
     fn analyse(&mut self, settings: &Settings) -> Context<'_> {
         let known = self.analysis.take().filter(|(known, _)| known == settings);
@@ -50,11 +58,11 @@ impl Traced {
 
 /// An earlier result: its report is the document itself.
 pub(super) struct Imported {
-    name: String,
-    file: String,
-    profile: UnifiedProfile,
-    sidecar: ModelConfig,
-    warnings: Vec<Warning>,
+    pub(super) name: String,
+    pub(super) file: String,
+    pub(super) profile: UnifiedProfile,
+    pub(super) sidecar: ModelConfig,
+    pub(super) warnings: Vec<Warning>,
 }
 
 impl LoadedRun {
@@ -207,7 +215,7 @@ fn build_run(members: &mut [Member], planned: &PlannedRun) -> Option<LoadedRun> 
     run.model = model;
     run.files.extend(files);
     run.trace = merge(hosts);
-    Some(LoadedRun::Traced(Box::new(Traced { run, analysis: None })))
+    Some(LoadedRun::Traced(Box::new(Traced::new(run))))
 }
 
 fn repeated_note(unread: &Member, read: &Member) -> Warning {

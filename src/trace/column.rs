@@ -64,6 +64,11 @@ impl<T: Copy> Column<T> {
         self.blocks.iter().flatten().copied()
     }
 
+    /// The values in order, in the blocks that hold them.
+    pub(crate) fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
+        self.blocks.into_iter()
+    }
+
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.blocks.iter().map(|b| b.capacity() * size_of::<T>()).sum()
@@ -107,6 +112,16 @@ impl SparseColumn {
             }
         }
         None
+    }
+
+    /// Events and their values in ascending order, in the blocks that hold them.
+    pub(crate) fn into_blocks(self) -> impl Iterator<Item = (Vec<u32>, Vec<i64>)> {
+        self.events.into_blocks().zip(self.values.into_blocks())
+    }
+
+    /// Whether events are ascending, as [`SparseColumn::get`] needs them.
+    pub(crate) fn is_sorted(&self) -> bool {
+        self.events.iter().is_sorted_by(|a, b| a < b)
     }
 
     /// `(event, value)` pairs in ascending order of events.

@@ -135,6 +135,13 @@ impl ArgsTable {
         self.sets.get(index)
     }
 
+    /// A table of these sets, in their order; `None` where they are not those of a table.
+    pub(crate) fn from_sets(sets: Vec<Args>) -> Option<ArgsTable> {
+        let mut table = ArgsTable { sets: Vec::with_capacity(sets.len()), index: HashTable::with_capacity(sets.len()) };
+        let are_distinct = (0u32..).zip(&sets).all(|(id, set)| table.intern(set) == ArgsId(id));
+        (are_distinct && sets.first() == Some(&Args::default())).then_some(table)
+    }
+
     /// Number of distinct sets, the empty one included.
     pub fn len(&self) -> usize {
         self.sets.len()
@@ -254,6 +261,40 @@ impl Events {
     /// The names of all events in order.
     pub fn names(&self) -> impl Iterator<Item = StrId> + '_ {
         self.name.iter().map(StrId)
+    }
+
+    /// The columns: line, name, arguments; start, duration; then the sparse ones in the order of their declaration.
+    pub(crate) fn into_columns(self) -> ([Column<u32>; 3], [Column<i64>; 2], [SparseColumn; 5]) {
+        let Events { line, name, start, duration, args, correlation, run_id, step_num, device_duration, all_reduce_id } =
+            self;
+        let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id];
+        ([line, name, args], [start, duration], sparse)
+    }
+
+    /// The reverse of [`Events::into_columns`]; `None` where the columns do not fit together.
+    pub(crate) fn from_columns(
+        [line, name, args]: [Column<u32>; 3],
+        [start, duration]: [Column<i64>; 2],
+        sparse: [SparseColumn; 5],
+    ) -> Option<Events> {
+        let count = line.len();
+        let lengths = [name.len(), args.len(), start.len(), duration.len()];
+        if lengths.iter().any(|length| *length != count) || !sparse.iter().all(SparseColumn::is_sorted) {
+            return None;
+        }
+        let [correlation, run_id, step_num, device_duration, all_reduce_id] = sparse;
+        Some(Events {
+            line,
+            name,
+            start,
+            duration,
+            args,
+            correlation,
+            run_id,
+            step_num,
+            device_duration,
+            all_reduce_id,
+        })
     }
 
     /// Bytes of memory held.

@@ -9,6 +9,7 @@ pub mod column;
 pub mod events;
 pub mod interval;
 pub mod merge;
+pub mod snapshot;
 pub mod strings;
 
 pub use classify::{LineKind, PlaneKind};

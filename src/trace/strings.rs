@@ -87,6 +87,26 @@ impl Strings {
         self.ends.len() == 1
     }
 
+    /// The texts one after another, and where each ends.
+    pub(crate) fn into_parts(self) -> (String, Vec<usize>) {
+        (self.text, self.ends)
+    }
+
+    /// The reverse of [`Strings::into_parts`]; `None` where these are not the parts of a table.
+    pub(crate) fn from_parts(text: String, ends: Vec<usize>) -> Option<Strings> {
+        let fits = ends.first() == Some(&0) && ends.last() == Some(&text.len()) && ends.is_sorted();
+        if !fits || !ends.iter().all(|&end| text.is_char_boundary(end)) {
+            return None;
+        }
+        let count = u32::try_from(ends.len()).ok()?;
+        let mut index = HashTable::with_capacity(ends.len());
+        for id in 1..count {
+            let of = |&id: &u32| hash(slice(&text, &ends, id));
+            index.insert_unique(of(&id), id, of);
+        }
+        Some(Strings { text, ends, index })
+    }
+
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.capacity() * 5

@@ -1,0 +1,129 @@
+//! Runs handed from one session to another, as bytes: the page decodes in one worker and analyses in another, whose
+//! programs are half the size each, and frees the memory of the first.
+
+use serde::{Deserialize, Serialize};
+
+use super::Session;
+use super::runs::{Imported, LoadedRun, Traced};
+use crate::metrics::Run;
+use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
+use crate::trace::Trace;
+use crate::trace::snapshot::{Damaged, Reader, Writer};
+use crate::warning::Warning;
+
+/// What a run is beside its events.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Notes {
+    name: String,
+    model: ModelConfig,
+    files: Vec<SourceFile>,
+    warnings: Vec<Warning>,
+    trace_warnings: Vec<Warning>,
+    /// An earlier result, with the file it was read from.
+    imported: Option<(String, Box<UnifiedProfile>)>,
+}
+
+impl Session {
+    /// Takes the first run out of this session: its image, in pieces that another session's [`Reader`] takes. The memory
+    /// of what was written is given back as the pieces are taken. `None` where no run is left.
+    pub fn hand_over(&mut self) -> Option<Writer> {
+        if self.runs.is_empty() {
+            return None;
+        }
+        let (notes, trace) = match self.runs.remove(0) {
+            LoadedRun::Traced(traced) => {
+                let Run { name, mut trace, model, files, warnings } = traced.into_run();
+                let trace_warnings = std::mem::take(&mut trace.warnings);
+                (Notes { name, model, files, warnings, trace_warnings, imported: None }, trace)
+            }
+            LoadedRun::Imported(imported) => {
+                let Imported { name, file, profile, sidecar, warnings } = *imported;
+                let imported = Some((file, Box::new(profile)));
+                (Notes { name, model: sidecar, warnings, imported, ..Notes::default() }, Trace::default())
+            }
+        };
+        // Only a map with keys that are not strings could fail here, and there is none.
+        Some(Writer::new(trace, serde_json::to_vec(&notes).unwrap_or_default()))
+    }
+
+    /// Adds the run whose image was read, after those that are there.
+    ///
+    /// # Errors
+    ///
+    /// [`Damaged`] where the bytes were not a whole image.
+    pub fn take_over(&mut self, image: Reader) -> Result<(), Damaged> {
+        let (mut trace, notes) = image.finish()?;
+        let notes: Notes = serde_json::from_slice(&notes).map_err(|_| Damaged)?;
+        let Notes { name, model, files, warnings, trace_warnings, imported } = notes;
+        trace.warnings = trace_warnings;
+        self.runs.push(match imported {
+            Some((file, profile)) => {
+                LoadedRun::Imported(Box::new(Imported { name, file, profile: *profile, sidecar: model, warnings }))
+            }
+            None => LoadedRun::Traced(Box::new(Traced::new(Run { name, trace, model, files, warnings }))),
+        });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Settings;
+
+    fn report_after_a_handover(paths: &[(&str, Vec<u8>)]) -> (String, String) {
+        let mut session = Session::new();
+        for (path, bytes) in paths {
+            let file = session.begin(path, Some(bytes.len() as u64));
+            session.push(file, bytes);
+            session.finish(file);
+        }
+        session.runs();
+        let text = |session: &mut Session| {
+            let report = session.report(0, &Settings::default());
+            report.map(|report| crate::export::json::profile(&report)).unwrap_or_default()
+        };
+        let before = text(&mut session);
+        let mut other = Session::new();
+        while let Some(image) = session.hand_over() {
+            let mut reader = Reader::new();
+            image.for_each(|piece| reader.push(&piece));
+            other.take_over(reader).unwrap();
+        }
+        assert_eq!(other.runs().len(), 1);
+        (before, text(&mut other))
+    }
+
+    #[test]
+    fn every_fixture_gives_the_same_report_after_a_handover() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/");
+        let files = [
+            "www/assets/examples/tpu-training.trace.json.gz",
+            "www/assets/examples/gpu-training.trace.json.gz",
+            "www/assets/examples/jax-cpu-train.xplane.pb",
+        ];
+        for file in files {
+            let bytes = std::fs::read(format!("{root}{file}")).unwrap();
+            let sidecar = ("crossprof.json", br#"{"batch_size":8}"#.to_vec());
+            let (before, after) = report_after_a_handover(&[(file, bytes), sidecar]);
+            assert!(before.len() > 1000);
+            assert_eq!(after, before, "{file}");
+            // What was exported and read again is an imported run.
+            let (before, after) = report_after_a_handover(&[("result.json", before.into_bytes())]);
+            assert!(before.len() > 1000);
+            assert_eq!(after, before, "{file}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_image_is_refused() {
+        let mut session = Session::new();
+        let mut reader = Reader::new();
+        reader.push(b"not an image at all, but long enough");
+        assert_eq!(session.take_over(reader), Err(Damaged));
+        let mut reader = Reader::new();
+        Writer::new(Trace::default(), b"{}".to_vec()).for_each(|piece| reader.push(&piece));
+        assert_eq!(session.take_over(reader), Err(Damaged));
+        assert!(session.hand_over().is_none());
+    }
+}

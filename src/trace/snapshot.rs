@@ -1,0 +1,300 @@
+//! A trace as bytes and back: how the page hands decoded events from one worker to another without decoding them again.
+//!
+//! The bytes are frames of a few hundred kilobytes, so that neither side ever holds a second copy of the whole:
+//!
+//! ```text
+//!  trace --> Writer --> [kind u8 | which u8 | 0 u16 | length u32 | payload] ... --> Reader --> trace
+//!            gives up each block        may be cut anywhere on the way
+//!            of a column as it is
+//!            written
+//! ```
+//!
+//! All numbers are little-endian. Both sides are of the same build, so there is no version: the last frame counts what came
+//! before, and anything that does not fit is refused.
+
+mod fields;
+
+use super::column::{Column, SparseColumn};
+use super::{ArgsTable, Capture, Events, HloProto, StrId, Strings, Trace};
+use fields::{Fields, put_args, put_capture, put_plane};
+
+const HEAD: u8 = 1;
+const TEXT: u8 = 2;
+const ENDS: u8 = 3;
+const ARGS: u8 = 4;
+const PLANES: u8 = 5;
+const LINES: u8 = 6;
+const COLUMN: u8 = 7;
+const SPARSE: u8 = 8;
+const HLO: u8 = 9;
+const NOTES: u8 = 10;
+const END: u8 = 11;
+
+const HEADER_BYTES: usize = 8;
+
+/// The bytes are no image of a trace, or not a whole one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damaged;
+
+/// Writes a trace, frame by frame.
+#[derive(Debug)]
+pub struct Writer {
+    parts: std::vec::IntoIter<Part>,
+}
+
+/// What one frame is made from: blocks of the trace, moved.
+#[derive(Debug)]
+enum Part {
+    Ready(u8, Vec<u8>),
+    Ends(Vec<usize>),
+    Args(ArgsTable),
+    Narrow(u8, Vec<u32>),
+    Wide(u8, Vec<i64>),
+    Sparse(u8, Vec<u32>, Vec<i64>),
+    Hlo(HloProto),
+}
+
+impl Writer {
+    /// Takes a trace. `notes` goes with it: what belongs to the run and is not in the columns (its warnings stay there: the
+    /// caller writes them where it wants them).
+    pub fn new(trace: Trace, notes: Vec<u8>) -> Writer {
+        let Trace {
+            format,
+            framework,
+            strings,
+            planes,
+            lines,
+            args,
+            events,
+            capture,
+            complete_events,
+            hlo,
+            hosts,
+            warnings: _,
+        } = trace;
+        let mut parts = vec![Part::Ready(NOTES, notes)];
+        let mut head = Vec::new();
+        fields::put_source(&mut head, format, framework);
+        put_capture(&mut head, &capture);
+        head.extend(complete_events.to_le_bytes());
+        fields::put_texts(&mut head, &hosts);
+        parts.push(Part::Ready(HEAD, head));
+        let (text, ends) = strings.into_parts();
+        parts.push(Part::Ready(TEXT, text.into_bytes()));
+        parts.push(Part::Ends(ends));
+        let mut bytes = Vec::new();
+        planes.iter().for_each(|plane| put_plane(&mut bytes, plane));
+        parts.push(Part::Ready(PLANES, bytes));
+        let mut bytes = Vec::new();
+        lines.iter().for_each(|line| fields::put_line(&mut bytes, line));
+        parts.push(Part::Ready(LINES, bytes));
+        parts.push(Part::Args(args));
+        let counts = events.len();
+        push_events(&mut parts, events);
+        parts.extend(hlo.into_iter().map(Part::Hlo));
+        let end = [counts as u64, parts.len() as u64].map(u64::to_le_bytes).concat();
+        parts.push(Part::Ready(END, end));
+        Writer { parts: parts.into_iter() }
+    }
+}
+
+fn push_events(parts: &mut Vec<Part>, events: Events) {
+    let (narrow, wide, sparse) = events.into_columns();
+    for (which, column) in (0u8..).zip(narrow) {
+        parts.extend(column.into_blocks().map(|block| Part::Narrow(which, block)));
+    }
+    for (which, column) in (8u8..).zip(wide) {
+        parts.extend(column.into_blocks().map(|block| Part::Wide(which, block)));
+    }
+    for (which, column) in (0u8..).zip(sparse) {
+        parts.extend(column.into_blocks().map(|(events, values)| Part::Sparse(which, events, values)));
+    }
+}
+
+impl Iterator for Writer {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let mut out = vec![0; HEADER_BYTES];
+        let (kind, which) = match self.parts.next()? {
+            Part::Ready(kind, bytes) => {
+                out.extend(bytes);
+                (kind, 0)
+            }
+            Part::Ends(ends) => {
+                out.reserve(8 * ends.len());
+                ends.iter().for_each(|end| out.extend((*end as u64).to_le_bytes()));
+                (ENDS, 0)
+            }
+            Part::Args(table) => {
+                (0..table.len()).filter_map(|index| table.set(index)).for_each(|set| put_args(&mut out, set));
+                (ARGS, 0)
+            }
+            Part::Narrow(which, block) => {
+                out.reserve(4 * block.len());
+                block.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+                (COLUMN, which)
+            }
+            Part::Wide(which, block) => {
+                out.reserve(8 * block.len());
+                block.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+                (COLUMN, which)
+            }
+            Part::Sparse(which, events, values) => {
+                out.reserve(12 * events.len());
+                events.iter().for_each(|event| out.extend_from_slice(&event.to_le_bytes()));
+                values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+                (SPARSE, which)
+            }
+            Part::Hlo(hlo) => {
+                out.extend(hlo.program_id.to_le_bytes());
+                out.extend(hlo.name.0.to_le_bytes());
+                out.extend(u32::from(hlo.host).to_le_bytes());
+                out.extend(&hlo.bytes);
+                (HLO, 0)
+            }
+        };
+        // A frame of 4 GiB would not fit in a tab.
+        let length = u32::try_from(out.len() - HEADER_BYTES).unwrap_or(u32::MAX).to_le_bytes();
+        let header = [kind, which, 0, 0].into_iter().chain(length);
+        out.iter_mut().zip(header).for_each(|(slot, byte)| *slot = byte);
+        Some(out)
+    }
+}
+
+/// Reads what a [`Writer`] wrote, in pieces of any size.
+#[derive(Debug, Default)]
+pub struct Reader {
+    pending: Vec<u8>,
+    trace: Trace,
+    notes: Vec<u8>,
+    text: String,
+    columns: Columns,
+    frames: u64,
+    /// Events and frames that the last frame speaks of.
+    counts: Option<(u64, u64)>,
+    damaged: bool,
+}
+
+/// The columns of [`Events`] while they are read, in the order of [`Events::into_columns`].
+#[derive(Debug, Default)]
+struct Columns {
+    narrow: [Column<u32>; 3],
+    wide: [Column<i64>; 2],
+    sparse: [SparseColumn; 5],
+}
+
+impl Reader {
+    /// A reader that has read nothing.
+    pub fn new() -> Reader {
+        Reader::default()
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        // A frame that was cut is put together; the others are read where they lie.
+        while !self.pending.is_empty() && !rest.is_empty() {
+            let wanted = frame_bytes(&self.pending).unwrap_or(HEADER_BYTES).saturating_sub(self.pending.len());
+            let (more, after) = rest.split_at(wanted.min(rest.len()));
+            self.pending.extend_from_slice(more);
+            rest = after;
+            if frame_bytes(&self.pending) == Some(self.pending.len()) {
+                let frame = std::mem::take(&mut self.pending);
+                self.frame(&frame);
+            }
+        }
+        while let Some(length) = frame_bytes(rest).filter(|length| *length <= rest.len()) {
+            let (frame, after) = rest.split_at(length);
+            self.frame(frame);
+            rest = after;
+        }
+        self.pending.extend_from_slice(rest);
+    }
+
+    /// The trace, and the notes that came with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Damaged`] where the bytes are not what one writer wrote, from the first to the last.
+    pub fn finish(self) -> Result<(Trace, Vec<u8>), Damaged> {
+        let Columns { narrow, wide, sparse } = self.columns;
+        let mut trace = self.trace;
+        trace.events = Events::from_columns(narrow, wide, sparse).ok_or(Damaged)?;
+        let counts = (trace.events.len() as u64, self.frames);
+        let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
+        if is_whole { Ok((trace, self.notes)) } else { Err(Damaged) }
+    }
+
+    fn frame(&mut self, frame: &[u8]) {
+        let (Some(&[kind, which, ..]), Some(payload)) =
+            (frame.first_chunk::<HEADER_BYTES>(), frame.get(HEADER_BYTES..))
+        else {
+            return;
+        };
+        // Nothing follows the end.
+        if self.counts.is_some() || self.payload(kind, which as usize, payload).is_none() {
+            self.damaged = true;
+        }
+        self.frames += u64::from(kind != END);
+    }
+
+    fn payload(&mut self, kind: u8, which: usize, payload: &[u8]) -> Option<()> {
+        let mut fields = Fields(payload);
+        let trace = &mut self.trace;
+        match kind {
+            NOTES => self.notes = payload.to_vec(),
+            HEAD => {
+                (trace.format, trace.framework) = fields.source()?;
+                trace.capture = Capture {
+                    anchor_ns: fields.i64()?,
+                    start_unix_ns: fields.optional_i64()?,
+                    stop_unix_ns: fields.optional_i64()?,
+                };
+                trace.complete_events = fields.u64()?;
+                trace.hosts = fields.texts()?;
+            }
+            TEXT => self.text = std::str::from_utf8(payload).ok()?.to_owned(),
+            ENDS => {
+                let ends = payload.as_chunks::<8>().0.iter().map(|end| u64::from_le_bytes(*end) as usize).collect();
+                trace.strings = Strings::from_parts(std::mem::take(&mut self.text), ends)?;
+            }
+            PLANES => trace.planes = fields.all(Fields::plane)?,
+            LINES => trace.lines = fields.all(Fields::line)?,
+            ARGS => trace.args = ArgsTable::from_sets(fields.all(Fields::args)?)?,
+            COLUMN if which < 8 => {
+                let column = self.columns.narrow.get_mut(which)?;
+                payload.as_chunks::<4>().0.iter().for_each(|value| column.push(u32::from_le_bytes(*value)));
+            }
+            COLUMN => {
+                let column = self.columns.wide.get_mut(which - 8)?;
+                payload.as_chunks::<8>().0.iter().for_each(|value| column.push(i64::from_le_bytes(*value)));
+            }
+            SPARSE => {
+                let column = self.columns.sparse.get_mut(which)?;
+                let (events, values) = payload.split_at_checked(payload.len() / 12 * 4)?;
+                for (event, value) in events.as_chunks::<4>().0.iter().zip(values.as_chunks::<8>().0) {
+                    column.push(u32::from_le_bytes(*event), i64::from_le_bytes(*value));
+                }
+            }
+            HLO => {
+                let program_id = fields.i64()?;
+                let name = StrId(fields.u32()?);
+                let host = u16::try_from(fields.u32()?).ok()?;
+                trace.hlo.push(HloProto { program_id, name, host, bytes: fields.0.to_vec() });
+            }
+            END => self.counts = Some((fields.u64()?, fields.u64()?)),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// Length of the frame at the start of `bytes`, its header included; `None` while the header is not whole.
+fn frame_bytes(bytes: &[u8]) -> Option<usize> {
+    let length = bytes.get(4..HEADER_BYTES)?;
+    Some(HEADER_BYTES + u32::from_le_bytes(length.try_into().ok()?) as usize)
+}
+
+#[cfg(test)]
+mod tests;
