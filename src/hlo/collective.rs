@@ -37,8 +37,11 @@ const KINDS: &[&str] = &[
 /// More devices than these are not listed.
 const MAX_LISTED: usize = 1 << 16;
 
-/// How many steps from a `-done`, wrapper or fusion to the collective are followed.
-const DEPTH: u32 = 8;
+/// How many steps from a `-done` over updates to the start are followed.
+const DEPTH: u32 = 64;
+
+/// More dimensions than these are no device list.
+const MAX_DIMENSIONS: usize = 16;
 
 /// The collective that an instruction is or belongs to: itself, the operation that an `async-start` wraps or a fusion
 /// contains, or for a `-done` the one that it waits for. `None` for all other instructions.
@@ -63,6 +66,12 @@ pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collecti
     })
 }
 
+/// The kind of an instruction that is itself a collective.
+fn kind(instruction: &Instruction) -> Option<&'static str> {
+    let opcode = instruction.opcode.as_str();
+    KINDS.iter().copied().find(|&kind| kind == opcode || opcode.strip_suffix("-start") == Some(kind))
+}
+
 /// The collective's kind and its instruction.
 fn resolve<'m>(
     module: &'m Module,
@@ -70,14 +79,14 @@ fn resolve<'m>(
     depth: u32,
 ) -> Option<(&'static str, &'m Instruction)> {
     let depth = depth.checked_sub(1)?;
-    let opcode = instruction.opcode.as_str();
-    if let Some(&kind) = KINDS.iter().find(|&&kind| kind == opcode || opcode.strip_suffix("-start") == Some(kind)) {
+    if let Some(kind) = kind(instruction) {
         return Some((kind, instruction));
     }
+    let opcode = instruction.opcode.as_str();
     match opcode {
         "fusion" | "async-start" => {
             let inside = module.instructions_of(module.called(instruction, 0)?);
-            inside.iter().find_map(|inner| resolve(module, inner, depth))
+            inside.iter().find_map(|inner| Some((kind(inner)?, inner)))
         }
         "async-update" | "async-done" => resolve(module, module.operand(instruction, 0)?, depth),
         _ if opcode.strip_suffix("-done").is_some_and(|kind| KINDS.contains(&kind)) => {
@@ -156,6 +165,9 @@ fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
 /// ```
 fn iota(total: usize, reshape: &[i64], transpose: &[i64]) -> Option<Vec<u32>> {
     let sizes: Vec<usize> = reshape.iter().map(|&size| usize::try_from(size).ok()).collect::<Option<_>>()?;
+    if sizes.len() > MAX_DIMENSIONS {
+        return None;
+    }
     let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
     if product != total {
         return None;

@@ -29,6 +29,8 @@ pub struct Computation {
     pub instructions: std::ops::Range<InstructionIndex>,
     /// Its result.
     pub root: Option<InstructionIndex>,
+    /// Whether all that it computes is elementwise, fusions inside it included.
+    pub elementwise: bool,
 }
 
 impl Module {

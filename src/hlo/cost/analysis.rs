@@ -1,5 +1,7 @@
 //! The analysis of one instruction, by its opcode.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::work::{Arithmetic, Work};
@@ -14,12 +16,15 @@ pub(super) struct Analysis<'m> {
     pub(super) module: &'m Module,
     pub(super) conventions: Conventions,
     depth: u32,
+    /// Work of all instructions of a computation.
     computations: FxHashMap<ComputationIndex, Work>,
+    /// Work of a fused computation, and how often each instruction in it is needed.
+    pub(super) fused: FxHashMap<ComputationIndex, (Work, Rc<[f64]>)>,
 }
 
 impl<'m> Analysis<'m> {
     pub(super) fn new(module: &'m Module, conventions: Conventions) -> Analysis<'m> {
-        Analysis { module, conventions, depth: 0, computations: FxHashMap::default() }
+        Analysis { module, conventions, depth: 0, computations: FxHashMap::default(), fused: FxHashMap::default() }
     }
 
     /// Work of all instructions of computation number `n` that an instruction calls; unknown where there is none.
@@ -29,23 +34,28 @@ impl<'m> Analysis<'m> {
             return known;
         }
         let Some(computation) = self.module.computation(index) else { return Work::UNKNOWN };
-        if self.depth >= MAX_DEPTH {
-            return Work::UNKNOWN;
-        }
         // Found again below itself, a computation is unknown.
         self.computations.insert(index, Work::UNKNOWN);
-        self.depth += 1;
         let mut sum = Work::default();
         for inner in self.module.instructions_of(computation) {
             sum = sum.plus(self.instruction(inner));
         }
-        self.depth -= 1;
         self.computations.insert(index, sum);
         sum
     }
 
     /// Work of one instruction.
     pub(super) fn instruction(&mut self, instruction: &Instruction) -> Work {
+        if self.depth >= MAX_DEPTH {
+            return Work::UNKNOWN;
+        }
+        self.depth += 1;
+        let work = self.by_opcode(instruction);
+        self.depth -= 1;
+        work
+    }
+
+    fn by_opcode(&mut self, instruction: &Instruction) -> Work {
         let module = self.module;
         match instruction.opcode.as_str() {
             "fusion" => fusion::work(self, instruction),

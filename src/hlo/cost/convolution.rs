@@ -6,7 +6,10 @@ use super::work::Work;
 use crate::hlo::{ArrayShape, Instruction, Module, WindowDimension};
 
 /// Larger windows or outputs are counted as if every position were valid, so that a damaged file cannot stall the analysis.
-const MAX_POSITIONS: u64 = 1 << 24;
+const MAX_POSITIONS: u64 = 1 << 22;
+
+/// More spatial dimensions than these are damage.
+const MAX_DIMENSIONS: usize = 8;
 
 /// Work of a convolution instruction.
 pub(super) fn work(module: &Module, instruction: &Instruction) -> Work {
@@ -38,6 +41,9 @@ pub(super) fn flops(
 ) -> Option<f64> {
     let own = instruction.attributes();
     let numbers = own.convolution.as_deref()?;
+    if own.window.len() > MAX_DIMENSIONS {
+        return None;
+    }
     let mut positions = 1.0;
     for (i, window) in own.window.iter().enumerate() {
         let input = input.dimension(*numbers.input_spatial.get(i)?)?;
@@ -54,22 +60,30 @@ pub(super) fn flops(
 
 /// Pairs of an output position and a kernel element that meet an element of the input.
 fn valid_positions(window: &WindowDimension, input: u64, kernel: u64, output: u64) -> f64 {
-    if kernel.saturating_mul(output) > MAX_POSITIONS {
+    let base = window.base_dilation.max(1);
+    let looked_at = if base == 1 && window.stride > 0 { kernel } else { kernel.saturating_mul(output) };
+    if looked_at > MAX_POSITIONS {
         return kernel as f64 * output as f64;
     }
-    let (kernel, output) = (kernel as i64, output as i64);
-    let base = window.base_dilation.max(1);
     // The dilated input ends after its last element.
     let end = i64::try_from(input).unwrap_or(i64::MAX).saturating_sub(1).saturating_mul(base).saturating_add(1);
-    let mut count = 0u64;
+    let (kernel, output) = (kernel as i64, i64::try_from(output).unwrap_or(i64::MAX));
+    let mut count = 0.0;
     for k in 0..kernel {
         let offset = k.saturating_mul(window.window_dilation).saturating_sub(window.padding_low);
+        if base == 1 && window.stride > 0 {
+            // Output o lies at o * stride + offset: the first that is not negative, to the last before the end.
+            let up = |distance: i64| distance.max(0).saturating_add(window.stride - 1) / window.stride;
+            let (first, past) = (up(0i64.saturating_sub(offset)), up(end.saturating_sub(offset)));
+            count += past.min(output).saturating_sub(first).max(0) as f64;
+            continue;
+        }
         for o in 0..output {
             let at = o.saturating_mul(window.stride).saturating_add(offset);
-            count += u64::from(at >= 0 && at < end && at % base == 0);
+            count += f64::from(u8::from(at >= 0 && at < end && at % base == 0));
         }
     }
-    count as f64
+    count
 }
 
 #[cfg(test)]

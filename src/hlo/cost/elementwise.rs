@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::work::{Arithmetic, Work};
 use super::{Conventions, moves};
-use crate::hlo::{DataType, Instruction, Module};
+use crate::hlo::{Computation, DataType, Instruction, Module};
 
 /// Opcodes whose result element depends on one element of each operand.
 const ELEMENTWISE: &[&str] = &[
@@ -87,9 +87,6 @@ const TRANSCENDENTAL: &[&str] = &[
 /// Cycles of what the table does not list.
 const DEFAULT_CYCLES: f64 = 3.0;
 
-/// How deep fusions in fusions are looked into.
-const DEPTH: u32 = 8;
-
 static CYCLES: LazyLock<FxHashMap<(&'static str, DataType), f64>> = LazyLock::new(|| {
     let rows = include_str!("cycles.csv").lines().filter(|line| !line.starts_with('#')).skip(1);
     let row = |line: &'static str| {
@@ -103,19 +100,16 @@ static CYCLES: LazyLock<FxHashMap<(&'static str, DataType), f64>> = LazyLock::ne
 /// Does each element of the result depend on the same element of the operands only? Of a fusion, if that holds for all
 /// inside it.
 pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
-    nested(module, instruction, DEPTH)
+    within(module.computations(), instruction)
 }
 
-fn nested(module: &Module, instruction: &Instruction, depth: u32) -> bool {
+/// As [`is_elementwise`], where only these computations are known yet.
+pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     if !instruction.is("fusion") {
         return ELEMENTWISE.contains(&instruction.opcode.as_str());
     }
-    let Some(computation) = module.called(instruction, 0) else { return false };
-    depth > 0
-        && module
-            .instructions_of(computation)
-            .iter()
-            .all(|inner| inner.is("parameter") || nested(module, inner, depth - 1))
+    let called = instruction.called.first().and_then(|&index| computations.get(index as usize));
+    called.is_some_and(|computation| computation.elementwise)
 }
 
 /// Is it elementwise and counted as arithmetic? Copies and constants are not.

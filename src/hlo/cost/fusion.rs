@@ -10,11 +10,13 @@
 //! s = add(e, t)         root: needed once
 //! ```
 
+use std::rc::Rc;
+
 use super::analysis::Analysis;
 use super::elementwise::is_elementwise;
-use super::work::{Arithmetic, Work};
+use super::work::Work;
 use super::{Conventions, moves};
-use crate::hlo::{Computation, Instruction, Module};
+use crate::hlo::{Computation, ComputationIndex, Instruction, Module};
 
 /// Constants of more elements are read from memory: on GPUs, and elsewhere.
 const IMMEDIATE_ELEMENTS_GPU: f64 = 8.0;
@@ -23,39 +25,48 @@ const IMMEDIATE_ELEMENTS: f64 = 1.0;
 /// Entries in all sets of roots together: beyond, everything is taken to be needed once. Real fusions stay far below.
 const MAX_ROOTS: usize = 1 << 20;
 
-/// How deep fusions in fusions are looked into.
-const DEPTH: u32 = 8;
+/// How deep fusions in fusions are looked into where only bytes are asked for.
+const DEPTH: u32 = 3;
 
 /// Work of a fusion.
 pub(super) fn work(analysis: &mut Analysis, fusion: &Instruction) -> Work {
     let module = analysis.module;
-    let Some(computation) = module.called(fusion, 0) else { return Work::UNKNOWN };
+    let (Some(&index), Some(computation)) = (fusion.called.first(), module.called(fusion, 0)) else {
+        return Work::UNKNOWN;
+    };
     let inside = module.instructions_of(computation);
     if fusion.attributes().fusion_kind == "kCustom"
         && let Some(only) = inside.iter().find(|inner| inner.is("gather") || inner.is("scatter"))
     {
         return analysis.instruction(only);
     }
-    let arithmetic = analysis.called(fusion, 0);
+    let written = written(module, fusion, computation);
     if analysis.conventions == Conventions::General {
         let read = inside.iter().map(|inner| read_by_users(module, computation, inner, DEPTH)).sum();
-        return Work { read, written: written(module, fusion, computation), ..arithmetic };
+        return Work { read, written, ..analysis.called(fusion, 0) };
     }
-    let needed = utilizations(module, computation, DEPTH);
-    let mut sum = Work { known: arithmetic.known, from_shapes: arithmetic.from_shapes, ..Work::default() };
-    for (inner, &times) in inside.iter().zip(&needed) {
-        let own = analysis.instruction(inner);
-        sum.flops += own.flops * times;
-        sum.transcendentals += own.transcendentals * times;
-        sum.arithmetic = sum.arithmetic.or(scaled(own.arithmetic, times));
-        sum.read += read(module, inner, times, &needed, computation);
-    }
-    sum.written = written(module, fusion, computation);
-    sum
+    Work { written, ..fused(analysis, index, computation).0 }
 }
 
-fn scaled(arithmetic: Arithmetic, times: f64) -> Arithmetic {
-    Work { arithmetic, ..Work::default() }.times(times).arithmetic
+/// Work of a fused computation but for its results, and how often each instruction in it is needed. Done once.
+fn fused(analysis: &mut Analysis, index: ComputationIndex, computation: &Computation) -> (Work, Rc<[f64]>) {
+    if let Some((work, needed)) = analysis.fused.get(&index) {
+        return (*work, Rc::clone(needed));
+    }
+    let module = analysis.module;
+    // Found again below itself, a computation is unknown.
+    analysis.fused.insert(index, (Work::UNKNOWN, Rc::new([])));
+    let inside = module.instructions_of(computation);
+    let works: Vec<Work> = inside.iter().map(|inner| analysis.instruction(inner)).collect();
+    let needed: Rc<[f64]> = utilizations(analysis, computation).into();
+    let mut sum = Work::default();
+    for ((inner, own), &times) in inside.iter().zip(works).zip(needed.iter()) {
+        // What is inside moves no bytes but those of parameters and large constants.
+        let read = read(module, inner, times, &needed, computation);
+        sum = sum.plus(Work { read, written: 0.0, ..own.times(times) });
+    }
+    analysis.fused.insert(index, (sum, Rc::clone(&needed)));
+    (sum, needed)
 }
 
 /// Bytes that a parameter or a large constant is read with.
@@ -93,7 +104,8 @@ fn update_bytes(module: &Module, instruction: &Instruction) -> Option<f64> {
 }
 
 /// How often each instruction of a fusion is needed, in their order.
-fn utilizations(module: &Module, computation: &Computation, depth: u32) -> Vec<f64> {
+fn utilizations(analysis: &mut Analysis, computation: &Computation) -> Vec<f64> {
+    let module = analysis.module;
     let inside = module.instructions_of(computation);
     let base = computation.instructions.start;
     let local = |index: u32| index.checked_sub(base).map(|i| i as usize).filter(|&i| i < inside.len());
@@ -115,7 +127,7 @@ fn utilizations(module: &Module, computation: &Computation, depth: u32) -> Vec<f
         }
         let passes_on =
             is_elementwise(module, instruction) || matches!(instruction.opcode.as_str(), "tuple" | "get-tuple-element");
-        let nested = if passes_on { Vec::new() } else { of_nested(module, instruction, depth) };
+        let nested = if passes_on { Vec::new() } else { of_nested(analysis, instruction) };
         for (n, &operand) in instruction.operands.iter().enumerate() {
             let Some(operand) = local(operand).filter(|&operand| operand < i) else { continue };
             let Some(roots) = roots.get_mut(operand) else { continue };
@@ -149,15 +161,19 @@ fn whole(share: f64, elements: f64) -> f64 {
 }
 
 /// How much a fusion inside a fusion needs of each operand; nothing for other instructions.
-fn of_nested(module: &Module, instruction: &Instruction, depth: u32) -> Vec<f64> {
-    let Some(computation) = module.called(instruction, 0).filter(|_| instruction.is("fusion") && depth > 0) else {
+fn of_nested(analysis: &mut Analysis, instruction: &Instruction) -> Vec<f64> {
+    let module = analysis.module;
+    let (Some(&index), Some(computation)) = (instruction.called.first(), module.called(instruction, 0)) else {
         return Vec::new();
     };
-    let inside = module.instructions_of(computation).iter().zip(utilizations(module, computation, depth - 1));
-    let parameters = inside.filter_map(|(inner, needed)| Some((inner.attributes().parameter_number?, needed)));
+    if !instruction.is("fusion") {
+        return Vec::new();
+    }
+    let needed = fused(analysis, index, computation).1;
     let mut of = vec![1.0; instruction.operands.len()];
-    for (number, needed) in parameters {
-        if let Some(slot) = usize::try_from(number).ok().and_then(|number| of.get_mut(number)) {
+    for (inner, &needed) in module.instructions_of(computation).iter().zip(needed.iter()) {
+        let number = inner.attributes().parameter_number.and_then(|number| usize::try_from(number).ok());
+        if let Some(slot) = number.and_then(|number| of.get_mut(number)) {
             *slot = needed;
         }
     }

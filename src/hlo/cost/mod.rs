@@ -75,7 +75,9 @@ pub fn cost(module: &Module, instruction: &Instruction) -> Option<Cost> {
 /// As [`cost`], by the conventions given.
 pub fn cost_by(module: &Module, instruction: &Instruction, conventions: Conventions) -> Option<Cost> {
     let work = Analysis::new(module, conventions).instruction(instruction);
-    work.known.then(|| Cost {
+    // Shapes of a damaged file may multiply beyond all numbers.
+    let finite = [work.flops, work.transcendentals, work.read, work.written].iter().all(|number| number.is_finite());
+    (work.known && finite).then(|| Cost {
         flops: work.flops,
         transcendentals: work.transcendentals,
         bytes_accessed: work.read + work.written,

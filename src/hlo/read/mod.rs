@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use self::fields::{bytes, fields, int, text};
 use self::instruction::Parsed;
+use super::cost::elementwise;
 use super::instruction::{ComputationIndex, InstructionIndex};
 use super::module::{Computation, Module};
 
@@ -119,6 +120,22 @@ fn link(module: &mut Module, parsed: Vec<Parsed>, (entry_id, entry_name): (Optio
         instruction.called = called_ids.iter().filter_map(|&id| computations.get(&low(id)).copied()).collect();
         module.by_name.entry(instruction.name.as_str().into()).or_insert(index);
         module.instructions.push(instruction);
+    }
+    find_elementwise(module);
+}
+
+/// Callees come before their callers, so each computation is looked at once; one that calls itself or a later one is not
+/// elementwise.
+fn find_elementwise(module: &mut Module) {
+    for index in 0..module.computations.len() {
+        let (known, rest) = module.computations.split_at(index);
+        let Some(computation) = rest.first() else { return };
+        let range = &computation.instructions;
+        let inside = module.instructions.get(range.start as usize..range.end as usize).unwrap_or_default();
+        let all = inside.iter().all(|inner| inner.is("parameter") || elementwise::within(known, inner));
+        if let Some(computation) = module.computations.get_mut(index) {
+            computation.elementwise = all;
+        }
     }
 }
 
