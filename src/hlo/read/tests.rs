@@ -113,7 +113,7 @@ proptest! {
 
     #[test]
     fn any_change_of_a_real_module_is_read(at in 0usize..4000, with: u8, cut in 0usize..8000) {
-        let mut bytes = include_bytes!("../../../tests/data/hlo/reader.pb").to_vec();
+        let mut bytes = include_bytes!("../../../tests/data/hlo/jit_scan.pb").to_vec();
         bytes.truncate(cut.max(1));
         let at = at % bytes.len();
         bytes[at] = with;

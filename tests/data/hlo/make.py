@@ -11,11 +11,13 @@ programs.hlo.txt holds HLO modules as text, separated by `---`. For each one thi
                    gpu: FLOPs, bytes, category and expression of each instruction of the entry by XProf's GPU analysis, read
                    from the hlo_stats of a profile in which each instruction ran once for a millisecond.
 
-reader.pb is a module compiled by JAX for CPUs (a scan, a sort and a convolution), kept for the tests that damage it.
+jit_NAME.pb are modules that JAX compiled for CPUs (`compiled_programs` below), with what the executable's cost_analysis() says.
 """
 import json
 import os
 import tempfile
+
+os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=8'
 
 import jax
 import jax.numpy as jnp
@@ -127,18 +129,67 @@ def main():
             file.write(proto)
     by_gpu = gpu(modules)
     expected = {name: {'general': general[name], 'gpu': by_gpu[name]} for name in modules}
+    for name, function, arguments in compiled_programs():
+        compiled = jax.jit(function).lower(*arguments).compile()
+        cost = compiled.cost_analysis()
+        expected['jit_' + name] = {'gpu': {}, 'general': {
+            'flops': cost.get('flops', 0), 'transcendentals': cost.get('transcendentals', 0),
+            'bytes': cost.get('bytes accessed', 0)}}
+        with open(os.path.join(HERE, 'jit_%s.pb' % name), 'wb') as file:
+            file.write(compiled.runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto())
     with open(os.path.join(HERE, 'expected.json'), 'w') as file:
         json.dump(expected, file, indent=0, sort_keys=True)
         file.write('\n')
 
-    def scan_sort_convolve(x, w):
+
+def compiled_programs():
+    """Programs compiled by JAX for CPUs: what its compiler makes of them is part of what is tested."""
+    mesh = jax.make_mesh((8,), ('d',))
+    part, whole = jax.sharding.PartitionSpec('d'), jax.sharding.PartitionSpec()
+
+    def arg(*shape, dtype=jnp.float32, spec=None):
+        sharding = None if spec is None else jax.sharding.NamedSharding(mesh, spec)
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)
+
+    def sharded(function, out):
+        return jax.shard_map(function, mesh=mesh, in_specs=part, out_specs=out, check_vma=False)
+
+    def scan(x, w):
         def body(carry, _):
             return jnp.tanh(carry @ w), carry.sum()
-        carry, sums = jax.lax.scan(body, x, None, length=5)
-        return carry, jnp.sort(sums), jax.lax.conv_general_dilated(x[None, None], w[None, None, :3, :3], (1, 1), 'SAME')
-    compiled = jax.jit(scan_sort_convolve).lower(jnp.ones((16, 16)), jnp.ones((16, 16))).compile()
-    with open(os.path.join(HERE, 'reader.pb'), 'wb') as file:
-        file.write(compiled.runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto())
+        return jax.lax.scan(body, x, None, length=5)
+
+    def attention(q, k, v):
+        return jnp.einsum('bhst,bthd->bshd', jax.nn.softmax(jnp.einsum('bshd,bthd->bhst', q, k)), v)
+
+    def pooled(x):
+        return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), 'VALID').sum()
+
+    def convolved(x, w):
+        return jax.nn.relu(jax.lax.conv_general_dilated(x, w, (2, 2), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC')))
+
+    yield 'scan', scan, (arg(16, 16), arg(16, 16))
+    yield 'attention', attention, (arg(2, 12, 3, 8), arg(2, 20, 3, 8), arg(2, 20, 3, 8))
+    yield 'pool_gradient', jax.grad(pooled), (arg(2, 8, 8, 3),)
+    yield 'convolution', convolved, (arg(2, 15, 17, 3), arg(3, 3, 3, 8))
+    yield 'cumsum', lambda x: jnp.cumsum(x, axis=1), (arg(8, 100),)
+    yield 'argmax', lambda x: jnp.argmax(x, axis=0), (arg(50, 7),)
+    yield 'scatter_add', lambda x, i, u: x.at[i].add(u), (arg(100, 8), arg(12, dtype=jnp.int32), arg(12, 8))
+    yield 'take', lambda x, i: jnp.take(x, i, axis=0) * 2, (arg(100, 8), arg(12, dtype=jnp.int32))
+    yield 'cond', lambda p, x: jax.lax.cond(p, jnp.exp, lambda y: y * y + 1, x), (arg(dtype=jnp.bool_), arg(64))
+    yield 'update', lambda x, u, i: jax.lax.dynamic_update_slice(x * 2, u + 1, (i, 0)), (
+        arg(64, 8), arg(4, 8), arg(dtype=jnp.int32))
+    yield 'fft2', lambda x: jnp.abs(jnp.fft.fft2(x)), (arg(16, 32),)
+    yield 'sort_pairs', lambda k, v: jax.lax.sort_key_val(k, v), (arg(33), arg(33, dtype=jnp.int32))
+    yield 'low_precision', lambda a, b: (a @ b).astype(jnp.float32), (
+        arg(16, 32, dtype=jnp.bfloat16), arg(32, 8, dtype=jnp.bfloat16))
+    yield 'int8', lambda a, b: jax.lax.dot(a, b, preferred_element_type=jnp.int32), (
+        arg(16, 32, dtype=jnp.int8), arg(32, 8, dtype=jnp.int8))
+    yield 'psum', sharded(lambda x: jax.lax.psum(x * 2, 'd'), whole), (arg(64, 4, spec=part),)
+    yield 'all_gather', sharded(lambda x: jax.lax.all_gather(x, 'd'), whole), (arg(64, 4, spec=part),)
+    yield 'reduce_scatter', sharded(lambda x: jax.lax.psum_scatter(x, 'd', tiled=True), part), (arg(64, 4, spec=part),)
+    yield 'layer_norm', lambda x: (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5), (
+        arg(8, 64),)
 
 
 main()
