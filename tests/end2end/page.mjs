@@ -65,10 +65,14 @@ export async function downloaded(page, selector) {
   return readFileSync(await download.path(), "utf8");
 }
 
-/** Goes to a view of the run. */
+/** The views of a run. */
+export const VIEWS = ["overview", "findings", "steps", "ops", "kernels", "roofline", "communication", "transfers", "devices", "model", "export"];
+
+/** Goes to a view of the run and waits until its content is there. */
 export async function view(page, name) {
   await page.locator(`.views a[href^="#/${name}"]`).click();
   await page.locator(`.page.${name}`).waitFor();
+  await page.locator('.blocks[aria-busy="true"]').waitFor({ state: "detached" });
 }
 
 /** True where the page itself does not scroll sideways. */

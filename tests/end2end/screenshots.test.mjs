@@ -4,11 +4,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test } from "./harness.mjs";
-import { load, open, scratch, trace, view } from "./page.mjs";
+import { load, open, scratch, trace, VIEWS, view } from "./page.mjs";
 
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } };
-const VIEWS = ["overview", "steps", "kernels", "devices", "model", "export"];
-
 for (const scheme of ["light", "dark"]) {
   for (const [name, size] of Object.entries(SIZES)) {
     test(`pictures, ${scheme}, ${name}`, async ({ page, site, artifacts }) => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
-import { downloaded, fits, open, view } from "./page.mjs";
+import { downloaded, fits, open, VIEWS, view } from "./page.mjs";
 
 async function example(page, index = 0) {
   await page.locator(".example").nth(index).click();
@@ -43,10 +43,11 @@ test("can be used with the keyboard alone", async ({ page, site }) => {
   }
   await page.keyboard.press("Enter");
   await page.locator(".page.overview .card").first().waitFor();
-  for (const [key, name] of [["2", "steps"], ["3", "kernels"], ["4", "devices"], ["5", "model"], ["6", "export"], ["3", "kernels"]]) {
+  for (const [key, name] of [["2", "findings"], ["3", "steps"], ["4", "ops"], ["5", "kernels"], ["6", "roofline"], ["7", "communication"], ["8", "transfers"], ["9", "devices"]]) {
     await page.keyboard.press(key);
     await page.locator(`.page.${name}`).waitFor();
   }
+  await page.locator(".table-filter").first().waitFor();
   await page.keyboard.press("?");
   await page.locator("#help").waitFor();
   await page.keyboard.press("Escape");
@@ -54,14 +55,15 @@ test("can be used with the keyboard alone", async ({ page, site }) => {
   await page.keyboard.press("/");
   await page.keyboard.type("zzz -x");
   await until("the filter stands in the address", async () => page.url().includes("q=zzz%20-x"));
-  assert.match(await page.locator(".table-scroll").first().innerText(), /No row passes/);
+  await until("no row passes", async () => /No row passes/.test(await page.locator(".table-scroll").first().innerText()));
   await page.keyboard.press("Escape");
   await until("the filter is cleared", async () => !page.url().includes("q="));
+  await page.locator(".table-box tbody tr:not(.pad)").nth(1).waitFor();
   await page.locator(".table-scroll").first().focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   assert.equal(await page.locator("tr.active").count(), 1);
-  assert.match(await page.locator("#tip").innerText(), /Kernel: /);
+  assert.match(await page.locator("#tip").innerText(), /Device: /);
   const before = await page.evaluate(() => document.documentElement.dataset.theme ?? "");
   await page.keyboard.press("d");
   await until("the theme changes", () => page.evaluate((before) => document.documentElement.dataset.theme !== before, before));
@@ -71,16 +73,20 @@ test("tables sort, filter, copy and download", async ({ page, context, site }) =
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, site);
   await example(page);
-  await view(page, "kernels");
+  await view(page, "devices");
+  await page.locator(".table-box tbody tr:not(.pad)").first().waitFor();
   const box = page.locator(".table-box").first();
   const column = async (index) => box.locator(`tbody tr:not(.pad) td:nth-child(${index})`).allInnerTexts();
+  const sorted = (way) => until(`sorted ${way}`, async () => (await box.locator("th").first().getAttribute("aria-sort")) === way);
   await box.locator("th .sort").first().click();
+  await sorted("ascending");
+  assert.ok(page.url().includes("sort.devices=device_name"), "the order stands in the address");
   const names = await column(1);
   assert.deepEqual(names, [...names].sort(), "sorted by name");
-  assert.equal(await box.locator("th").first().getAttribute("aria-sort"), "ascending");
   await box.locator("th .sort").first().click();
+  await sorted("descending");
   assert.deepEqual(await column(1), [...names].reverse(), "sorted the other way");
-  const word = names[0].slice(0, 4);
+  const word = names[0].slice(-5);
   await box.locator(".table-filter").fill(`-${word}`);
   await until("rows are left out", async () => (await column(1)).every((name) => !name.includes(word)));
   await box.locator("button", { hasText: "Copy" }).click();
@@ -88,7 +94,7 @@ test("tables sort, filter, copy and download", async ({ page, context, site }) =
   const rows = (await column(1)).length;
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   assert.equal(copied.trim().split("\n").length, rows + 1);
-  assert.ok(copied.startsWith("name\tcategory\ttotal_us"));
+  assert.ok(copied.startsWith("device_name\t"));
   const csv = await downloaded(page, '.table-box button:has-text("CSV")');
   assert.equal(csv.trim().split("\r\n").length, rows + 1);
 });
@@ -104,7 +110,7 @@ test("fits narrow and wide screens, and nothing jumps while it loads", async ({ 
       new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
     });
     await example(page);
-    for (const name of ["overview", "steps", "kernels", "devices", "model", "export"]) {
+    for (const name of VIEWS) {
       await view(page, name);
       assert.ok(await fits(page), `${name} at ${width}`);
     }

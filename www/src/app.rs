@@ -9,13 +9,11 @@ use crate::components::rail::Rail;
 use crate::components::run_header::RunHeader;
 use crate::components::tip::{TipView, Tips};
 use crate::components::top::Top;
-use crate::pages::devices::Devices;
+use crate::pages::blocks::BlocksPage;
 use crate::pages::export::Export;
-use crate::pages::kernels::Kernels;
 use crate::pages::model::Model;
 use crate::pages::overview::Overview;
 use crate::pages::start::Start;
-use crate::pages::steps::Steps;
 use crate::route::{Route, View};
 use crate::state::{Run, State};
 use crate::{browser, keys, theme};
@@ -62,11 +60,9 @@ fn page(view: View, run: Run) -> AnyView {
     let shown = run.clone();
     let body = match view {
         View::Overview => view! { <Overview run=run /> }.into_any(),
-        View::Steps => view! { <Steps run=run /> }.into_any(),
-        View::Kernels => view! { <Kernels run=run /> }.into_any(),
-        View::Devices => view! { <Devices run=run /> }.into_any(),
         View::Model => view! { <Model run=run /> }.into_any(),
         View::Export | View::Start => view! { <Export run=run /> }.into_any(),
+        view => view! { <BlocksPage run=run view=view /> }.into_any(),
     };
     view! { <div class=format!("page {}", view.slug())><RunHeader run=shown />{body}</div> }.into_any()
 }

@@ -8,6 +8,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use web_sys::{Blob, BlobPropertyBag, Response, Url, Worker, WorkerOptions, WorkerType};
 
+use crate::glossary;
 use crate::protocol::BUILD_ID;
 
 /// Starts the worker's program with the module that its first message brings.
@@ -46,26 +47,40 @@ pub const EXAMPLES: [Example; 3] = [
     },
 ];
 
+/// A program that runs in workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Looks at files, unpacks and decodes them.
+    Reader,
+    /// Analyses runs and makes their pages.
+    Analyst,
+}
+
 thread_local! {
-    /// Resolves to the workers' code: the address of its script, and its compiled module.
-    static CODE: Promise = future_to_promise(fetch_code());
+    /// Resolve to the workers' code: the address of its script, and its compiled module.
+    static CODE: [Promise; 2] = ["worker", "analyst"].map(|name| future_to_promise(fetch_code(name)));
     static KEPT: RefCell<Vec<(&'static str, Promise)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Fetches everything; returns once it is there (or cannot be had).
 pub async fn prefetch() {
-    let code = CODE.with(Promise::clone);
+    let code = CODE.with(<[Promise; 2]>::clone);
     let files = EXAMPLES.iter().map(|example| example.file).chain([SCHEMA]);
     let files: Vec<Promise> = files.map(kept_promise).collect();
-    for promise in [code].into_iter().chain(files) {
+    // The page works without the definitions; it says less.
+    if let Ok(text) = definitions().await {
+        glossary::learn(&text);
+    }
+    for promise in code.into_iter().chain(files) {
         // Whoever needs it learns of the failure.
         let _ = JsFuture::from(promise).await;
     }
 }
 
 /// A new worker. It hears nothing before its first message arrives.
-pub async fn worker() -> Result<Worker, JsValue> {
-    let code = Array::from(&JsFuture::from(CODE.with(Promise::clone)).await?);
+pub async fn worker(program: Program) -> Result<Worker, JsValue> {
+    let code = CODE.with(|code| code[program as usize].clone());
+    let code = Array::from(&JsFuture::from(code).await?);
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
     let worker = Worker::new_with_options(&code.get(0).as_string().unwrap_or_default(), &options)?;
@@ -89,11 +104,17 @@ fn kept_promise(file: &'static str) -> Promise {
     })
 }
 
-async fn fetch_code() -> Result<JsValue, JsValue> {
+/// The text of docs/metrics.md.
+async fn definitions() -> Result<String, JsValue> {
+    let text = JsFuture::from(get(&format!("metrics.md?build={BUILD_ID}")).await?.text()?).await?;
+    Ok(text.as_string().unwrap_or_default())
+}
+
+async fn fetch_code(name: &'static str) -> Result<JsValue, JsValue> {
     // Without the build in their addresses, a browser could take those of an earlier build from its cache.
-    let script = get(&format!("worker.js?build={BUILD_ID}")).await?;
+    let script = get(&format!("{name}.js?build={BUILD_ID}")).await?;
     let script = JsFuture::from(script.text()?).await?;
-    let module = get(&format!("worker_bg.wasm?build={BUILD_ID}")).await?;
+    let module = get(&format!("{name}_bg.wasm?build={BUILD_ID}")).await?;
     let module = JsFuture::from(WebAssembly::compile(&JsFuture::from(module.array_buffer()?).await?)).await?;
     let kind = BlobPropertyBag::new();
     kind.set_type("text/javascript");

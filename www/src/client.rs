@@ -13,6 +13,8 @@ use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageChannel, MessageEvent, Worker};
 
+use crate::ask;
+use crate::boot::Program;
 use crate::crew::{self, NoWorker};
 use crate::protocol::{FileDone, FileEntry, News, Order};
 use crate::route::{Route, View};
@@ -34,10 +36,11 @@ pub struct Source {
     pub blob: web_sys::Blob,
 }
 
-/// The workers of one load.
-struct Pair {
+/// The workers of one load. The first two are ended when the third has the runs.
+struct Team {
     inflate: Worker,
     scan: Worker,
+    analyst: Worker,
     left_out: Vec<Source>,
     _heard: Vec<Listener>,
 }
@@ -49,7 +52,7 @@ struct Listener {
 }
 
 thread_local! {
-    static PAIRS: RefCell<BTreeMap<u32, Pair>> = const { RefCell::new(BTreeMap::new()) };
+    static TEAMS: RefCell<BTreeMap<u32, Team>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Loads files that belong together; runs appear in the state as they are understood. Files that are left out, because
@@ -125,49 +128,66 @@ pub fn analyse(run: &Run, settings: Settings) {
     send(run.load, &Order::Report { run: run.index, settings: settings.into() });
 }
 
-fn send(load: u32, order: &Order) {
-    PAIRS.with_borrow(|pairs| {
-        if let Some(pair) = pairs.get(&load) {
+/// Tells the analyst of a load what to do.
+pub fn send(load: u32, order: &Order) {
+    TEAMS.with_borrow(|teams| {
+        if let Some(team) = teams.get(&load) {
             // A worker that is gone was cancelled.
-            let _ = pair.scan.post_message(&wire::pack(order, &[]));
+            let _ = team.analyst.post_message(&wire::pack(order, &[]));
         }
     });
 }
 
 fn stop(load: u32) {
-    if let Some(pair) = PAIRS.with_borrow_mut(|pairs| pairs.remove(&load)) {
-        pair.inflate.terminate();
-        pair.scan.terminate();
+    if let Some(team) = TEAMS.with_borrow_mut(|teams| teams.remove(&load)) {
+        team.inflate.terminate();
+        team.scan.terminate();
+        team.analyst.terminate();
     }
 }
 
+/// All is read and handed on: the memory of those who read is given back.
+fn dismiss_readers(load: u32) {
+    TEAMS.with_borrow(|teams| {
+        if let Some(team) = teams.get(&load) {
+            team.inflate.terminate();
+            team.scan.terminate();
+        }
+    });
+}
+
 async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source>) -> Result<(), NoWorker> {
-    let (inflate, first) = employ(state, id).await?;
-    let (scan, second) = employ(state, id).await?;
-    let pair = Pair { inflate, scan, left_out, _heard: vec![first, second] };
+    let (inflate, first) = employ(state, id, Program::Reader).await?;
+    let (scan, second) = employ(state, id, Program::Reader).await?;
+    let (analyst, third) = employ(state, id, Program::Analyst).await?;
+    let team = Team { inflate, scan, analyst, left_out, _heard: vec![first, second, third] };
     let is_wanted = state.load(id).is_some_and(|load| load.busy.get_untracked());
     if is_wanted {
-        instruct(&pair, sources).map_err(|_| NoWorker::Unreadable)?;
+        instruct(&team, sources).map_err(|_| NoWorker::Unreadable)?;
     }
-    PAIRS.with_borrow_mut(|pairs| pairs.insert(id, pair));
+    TEAMS.with_borrow_mut(|teams| teams.insert(id, team));
     if !is_wanted {
         stop(id);
     }
     Ok(())
 }
 
-/// Joins the workers of a pair and gives them their files.
-fn instruct(pair: &Pair, sources: Vec<Source>) -> Result<(), JsValue> {
+/// Joins the workers of a team and gives them their files.
+fn instruct(team: &Team, sources: Vec<Source>) -> Result<(), JsValue> {
     let entries = |sources: &[Source]| sources.iter().map(|source| source.entry.clone()).collect::<Vec<_>>();
     let files = entries(&sources);
     let blobs: Array = sources.into_iter().map(|source| JsValue::from(source.blob)).collect();
     let channel = MessageChannel::new()?;
     let (to_scan, to_inflate) = (JsValue::from(channel.port1()), JsValue::from(channel.port2()));
-    let order = Order::Scan { files: files.clone(), left_out: entries(&pair.left_out) };
-    let order = wire::pack(&order, std::slice::from_ref(&to_inflate));
-    pair.scan.post_message_with_transfer(&order, &Array::of1(&to_inflate))?;
+    let channel = MessageChannel::new()?;
+    let (from_scan, to_analyst) = (JsValue::from(channel.port1()), JsValue::from(channel.port2()));
+    let order = wire::pack(&Order::Analyse, std::slice::from_ref(&from_scan));
+    team.analyst.post_message_with_transfer(&order, &Array::of1(&from_scan))?;
+    let order = Order::Scan { files: files.clone(), left_out: entries(&team.left_out) };
+    let order = wire::pack(&order, &[to_inflate.clone(), to_analyst.clone()]);
+    team.scan.post_message_with_transfer(&order, &Array::of2(&to_inflate, &to_analyst))?;
     let order = wire::pack(&Order::Unpack(files), &[to_scan.clone(), blobs.into()]);
-    pair.inflate.post_message_with_transfer(&order, &Array::of1(&to_scan))
+    team.inflate.post_message_with_transfer(&order, &Array::of1(&to_scan))
 }
 
 /// What files hold, told by their first bytes. A worker looks at them: the page stays responsive, and small without the
@@ -178,7 +198,7 @@ pub async fn kinds(paths: &[String], blobs: &[web_sys::Blob]) -> Vec<Kind> {
 }
 
 async fn look(paths: Vec<String>, blobs: Array) -> Option<Vec<Kind>> {
-    let worker = crew::hire().await.ok()?;
+    let worker = crew::hire(Program::Reader).await.ok()?;
     let (sender, answer) = oneshot::channel();
     let sender = Rc::new(RefCell::new(Some(sender)));
     let failed = sender.clone();
@@ -199,11 +219,11 @@ async fn look(paths: Vec<String>, blobs: Array) -> Option<Vec<Kind>> {
 }
 
 /// Hires a worker for a load and hears it.
-async fn employ(state: State, load: u32) -> Result<(Worker, Listener), NoWorker> {
-    let worker = crew::hire().await?;
+async fn employ(state: State, load: u32, program: Program) -> Result<(Worker, Listener), NoWorker> {
+    let worker = crew::hire(program).await?;
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        if let Some((news, _)) = wire::unpack(event.data()) {
-            hear(state, load, news);
+        if let Some((news, extras)) = wire::unpack(event.data()) {
+            hear(state, load, news, &extras);
         }
     });
     let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| fail(state, load, None, CRASHED));
@@ -212,7 +232,8 @@ async fn employ(state: State, load: u32) -> Result<(Worker, Listener), NoWorker>
     Ok((worker, Listener { _on_message: on_message, _on_error: on_error }))
 }
 
-fn hear(state: State, load: u32, news: News) {
+fn hear(state: State, load: u32, news: News, extras: &Array) {
+    let text = || extras.get(1).as_string().unwrap_or_default();
     match news {
         News::Ready { .. } | News::Kinds(_) => {}
         News::Read { file, bytes } => state.update_file(load, file, |row| {
@@ -225,17 +246,13 @@ fn hear(state: State, load: u32, news: News) {
         News::FileDone(done) => file_done(state, load, done),
         News::Wanted(paths) => wanted(state, load, &paths),
         News::Runs(runs) => {
-            // All is read: its buffers are given back.
-            PAIRS.with_borrow(|pairs| {
-                if let Some(pair) = pairs.get(&load) {
-                    pair.inflate.terminate();
-                }
-            });
+            dismiss_readers(load);
             if runs == 0 {
                 end(state, load);
             }
         }
-        News::Report { run, json, last } => report(state, load, run, json, last),
+        News::Report { run, last } => report(state, load, run, text(), last),
+        News::Answer { asked } => ask::answered(asked, text()),
         News::Failed { file, message } => fail(state, load, file, &message),
     }
 }
@@ -279,7 +296,7 @@ fn report(state: State, load: u32, index: u32, json: String, last: bool) {
 
 /// Reads files after all that were left out.
 fn wanted(state: State, load: u32, paths: &[String]) {
-    let sources = PAIRS.with_borrow(|pairs| pairs.get(&load).map(|pair| pair.left_out.clone())).unwrap_or_default();
+    let sources = TEAMS.with_borrow(|teams| teams.get(&load).map(|team| team.left_out.clone())).unwrap_or_default();
     let sources: Vec<Source> = sources.into_iter().filter(|source| paths.contains(&source.entry.path)).collect();
     if !sources.is_empty() {
         self::load(state, sources, Vec::new());

@@ -9,11 +9,12 @@ use leptos::prelude::set_timeout;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
+use crate::boot::Program;
 use crate::protocol::{BUILD_ID, News};
 use crate::{boot, wire};
 
-/// Workers of one load, and one that looks at the files.
-const SPARE: u32 = 3;
+/// Those of one load: two that read and one that looks at the files, one that analyses.
+const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
 /// New ones are started when the load that took the others has had its time.
 const REST: Duration = Duration::from_secs(3);
 
@@ -27,39 +28,52 @@ pub enum NoWorker {
 }
 
 thread_local! {
-    static WAITING: RefCell<Vec<Worker>> = const { RefCell::new(Vec::new()) };
-    static STARTING: Cell<u32> = const { Cell::new(0) };
+    static WAITING: RefCell<Vec<(Program, Worker)>> = const { RefCell::new(Vec::new()) };
+    static STARTING: Cell<[usize; 2]> = const { Cell::new([0; 2]) };
 }
 
 /// A worker that listens. Its handlers are the caller's to set.
-pub async fn hire() -> Result<Worker, NoWorker> {
+pub async fn hire(program: Program) -> Result<Worker, NoWorker> {
     set_timeout(fill, REST);
-    let waiting = WAITING.with_borrow_mut(Vec::pop);
+    let waiting = WAITING.with_borrow_mut(|waiting| {
+        let found = waiting.iter().position(|(of, _)| *of == program)?;
+        Some(waiting.swap_remove(found).1)
+    });
     match waiting {
         Some(worker) => Ok(worker),
-        None => start().await,
+        None => start(program).await,
     }
 }
 
 /// Starts workers until enough wait.
 pub fn fill() {
-    let there = WAITING.with_borrow(Vec::len) as u32 + STARTING.get();
-    for _ in there..SPARE {
-        STARTING.set(STARTING.get() + 1);
-        wasm_bindgen_futures::spawn_local(async {
-            let started = start().await;
-            STARTING.set(STARTING.get().saturating_sub(1));
-            // Whoever needs one learns why there is none.
-            if let Ok(worker) = started {
-                WAITING.with_borrow_mut(|waiting| waiting.push(worker));
-            }
-        });
+    for (program, wanted) in SPARE {
+        let waiting = WAITING.with_borrow(|waiting| waiting.iter().filter(|(of, _)| *of == program).count());
+        for _ in waiting + STARTING.get()[program as usize]..wanted {
+            count(program, 1);
+            wasm_bindgen_futures::spawn_local(async move {
+                let started = start(program).await;
+                count(program, -1);
+                // Whoever needs one learns why there is none.
+                if let Ok(worker) = started {
+                    WAITING.with_borrow_mut(|waiting| waiting.push((program, worker)));
+                }
+            });
+        }
     }
 }
 
+/// So many more of them are about to be up.
+fn count(program: Program, more: isize) {
+    let mut starting = STARTING.get();
+    let of = &mut starting[program as usize];
+    *of = of.saturating_add_signed(more);
+    STARTING.set(starting);
+}
+
 /// Starts a worker and waits for its first message: what is sent before that is lost.
-async fn start() -> Result<Worker, NoWorker> {
-    let worker = boot::worker().await.map_err(|_| NoWorker::Unreadable)?;
+async fn start(program: Program) -> Result<Worker, NoWorker> {
+    let worker = boot::worker(program).await.map_err(|_| NoWorker::Unreadable)?;
     let (sender, ready) = oneshot::channel();
     let sender = Rc::new(RefCell::new(Some(sender)));
     let failed = sender.clone();

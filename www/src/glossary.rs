@@ -1,17 +1,44 @@
 //! The definition behind every figure: the text of docs/metrics.md, found by the field's path.
 //!
 //! That document defines each field in a bullet that starts with the field's path in backquotes. The page shows the
-//! same text on hover and focus, so the two cannot differ.
+//! same text on hover and focus, so the two cannot differ. It is a file beside the page, fetched with it.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-const DOCUMENT: &str = include_str!("../../docs/metrics.md");
+static ENTRIES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+
+/// Takes the document.
+pub fn learn(document: &str) {
+    ENTRIES.get_or_init(|| parse(document));
+}
 
 /// The definition of a field (`step_timing.avg_step_time_us`), or nothing where the document has none.
 pub fn definition(field: &str) -> Option<&'static str> {
-    static ENTRIES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
-    ENTRIES.get_or_init(|| parse(DOCUMENT)).get(field).map(String::as_str)
+    ENTRIES.get()?.get(field).map(String::as_str)
+}
+
+/// Where the columns of a table that the profile holds are defined: what stands before their keys.
+const FIELDS_OF_TABLES: [(&str, &str); 6] = [
+    ("steps", "steps[]."),
+    ("top-kernels", "kernels.top_kernels[]."),
+    ("categories", "kernels.kernels_by_category.*."),
+    ("devices", "multi_device.device_stats[]."),
+    ("gaps", "timeline_analysis.longest_gaps[]."),
+    ("transfers", "memory_operations.transfers[]."),
+];
+
+/// The definition of a table's column, with the path under which it stands: the table's own section, else that of the
+/// field of the profile.
+pub fn column(table: &str, key: &str) -> Option<(&'static str, String)> {
+    let own = format!("{table}/{key}");
+    if let Some(text) = definition(&own) {
+        return Some((text, key.to_owned()));
+    }
+    let (_, path) = FIELDS_OF_TABLES.iter().find(|(name, _)| *name == table)?;
+    // A device's gaps are a section of their own.
+    let fields = [format!("{path}{key}"), format!("{path}gaps.{key}")];
+    fields.into_iter().find_map(|field| Some((definition(&field)?, field)))
 }
 
 /// Field paths and their texts. A bullet goes on over indented lines; one bullet may name several fields. A definition
@@ -20,17 +47,20 @@ fn parse(document: &str) -> BTreeMap<String, String> {
     let mut entries = BTreeMap::new();
     let mut bullet = String::new();
     let mut introduction = String::new();
+    let mut table = "";
     for line in document.lines().chain([""]) {
         if !bullet.is_empty() && line.starts_with("  ") {
             bullet.push(' ');
             bullet.push_str(line.trim());
             continue;
         }
-        add(&bullet, &introduction, &mut entries);
+        add(&bullet, &introduction, table, &mut entries);
         bullet.clear();
         if let Some(text) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")) {
             bullet.push_str(text.trim());
         } else if line.starts_with('#') {
+            // Columns are defined under "Table: <name>".
+            table = line.trim_start_matches(['#', ' ']).strip_prefix("Table:").unwrap_or("").trim().trim_matches('`');
             introduction.clear();
         } else if !line.is_empty() {
             introduction.push_str(line.trim());
@@ -44,7 +74,7 @@ fn parse(document: &str) -> BTreeMap<String, String> {
 const FEW_CHARS: usize = 48;
 
 /// Splits "`a.b`, `a.c` text" into its fields and the text.
-fn add(bullet: &str, introduction: &str, entries: &mut BTreeMap<String, String>) {
+fn add(bullet: &str, introduction: &str, table: &str, entries: &mut BTreeMap<String, String>) {
     let mut rest = bullet;
     let mut fields = Vec::new();
     while let Some((field, tail)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
@@ -68,7 +98,8 @@ fn add(bullet: &str, introduction: &str, entries: &mut BTreeMap<String, String>)
         text.push_str(&format!(" {}.", plain(sentence)));
     }
     for field in fields {
-        entries.entry(field.to_owned()).or_insert_with(|| text.clone());
+        let path = if table.is_empty() { field.to_owned() } else { format!("{table}/{field}") };
+        entries.entry(path).or_insert_with(|| text.clone());
     }
 }
 
@@ -113,7 +144,17 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_found_by_their_table() {
+        let entries = parse(
+            "# A\n* `a`: one that is long enough to stand for itself, as most are.\n## Table: ops\n* `a`, `b`: two that is long enough to stand for itself, as most are.\n",
+        );
+        assert!(entries["a"].starts_with("One") && entries["ops/a"].starts_with("Two"));
+        assert_eq!(entries.len(), 3);
+    }
+
+    #[test]
     fn every_headline_has_its_definition() {
+        learn(include_str!("../../docs/metrics.md"));
         for field in crate::headline::FIELDS {
             assert!(definition(field).is_some_and(|text| text.len() > 20), "docs/metrics.md does not define `{field}`");
         }

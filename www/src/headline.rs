@@ -1,8 +1,8 @@
 //! The headline figures of a run: what the cards of the overview say. Pure: a profile in, texts out.
 
 use crossprof::format;
-use crossprof::report::UnifiedProfile;
 
+use crate::profile::Profile;
 use crate::status::{self, Status, Thresholds};
 
 /// The fields behind the cards; docs/metrics.md defines each.
@@ -37,7 +37,7 @@ pub struct Headline {
 }
 
 /// The cards, in the order in which they are read.
-pub fn headlines(profile: &UnifiedProfile) -> Vec<Headline> {
+pub fn headlines(profile: &Profile) -> Vec<Headline> {
     vec![
         step_time(profile),
         busy(profile),
@@ -66,21 +66,21 @@ impl Headline {
         self
     }
 
-    fn missing(mut self, profile: &UnifiedProfile) -> Headline {
+    fn missing(mut self, profile: &Profile) -> Headline {
         self.detail = why_missing(profile, self.field).unwrap_or("not in this profile").to_owned();
         self
     }
 }
 
 /// Why a field is absent, where the profile says so; a reason for a section holds for its fields.
-pub fn why_missing<'a>(profile: &'a UnifiedProfile, field: &str) -> Option<&'a str> {
+pub fn why_missing<'a>(profile: &'a Profile, field: &str) -> Option<&'a str> {
     let section = field.split('.').next().unwrap_or(field);
     let exact = profile.not_measured.iter().find(|missing| missing.field == field);
     let found = exact.or_else(|| profile.not_measured.iter().find(|missing| missing.field == section));
     found.map(|missing| missing.reason.as_str())
 }
 
-fn step_time(profile: &UnifiedProfile) -> Headline {
+fn step_time(profile: &Profile) -> Headline {
     let timing = &profile.step_timing;
     let card = Headline::new("Step time", FIELDS[0]);
     let Some(mean) = timing.avg_step_time_us else { return card.missing(profile) };
@@ -93,7 +93,7 @@ fn step_time(profile: &UnifiedProfile) -> Headline {
     card.with(format::time_us(mean), format::full_time_us(mean), detail)
 }
 
-fn busy(profile: &UnifiedProfile) -> Headline {
+fn busy(profile: &Profile) -> Headline {
     let card = Headline::new("Device busy", FIELDS[1]);
     let Some(usage) = &profile.compute_utilization else { return card.missing(profile) };
     let share = usage.compute_util_percent;
@@ -103,7 +103,7 @@ fn busy(profile: &UnifiedProfile) -> Headline {
         .judged(&status::UTILIZATION_PERCENT, share)
 }
 
-fn overhead(profile: &UnifiedProfile) -> Headline {
+fn overhead(profile: &Profile) -> Headline {
     let card = Headline::new("Host overhead", FIELDS[2]);
     let Some(usage) = &profile.compute_utilization else { return card.missing(profile) };
     let whole = usage.kernel_time_us + usage.overhead_time_us;
@@ -116,7 +116,7 @@ fn overhead(profile: &UnifiedProfile) -> Headline {
         .judged(&status::OVERHEAD_PERCENT, share)
 }
 
-fn mean_kernel(profile: &UnifiedProfile) -> Headline {
+fn mean_kernel(profile: &Profile) -> Headline {
     let card = Headline::new("Mean kernel", FIELDS[3]);
     let categories = profile.kernels.kernels_by_category.values();
     let (time_us, count) = categories
@@ -129,7 +129,7 @@ fn mean_kernel(profile: &UnifiedProfile) -> Headline {
     card.with(format::time_us(mean), format::full_time_us(mean), detail).judged(&status::KERNEL_US, mean)
 }
 
-fn compilation(profile: &UnifiedProfile) -> Headline {
+fn compilation(profile: &Profile) -> Headline {
     let card = Headline::new("Compilation", FIELDS[4]);
     let Some(found) = &profile.compilation else { return card.missing(profile) };
     let time = found.compilation_time_us;
@@ -143,7 +143,7 @@ fn compilation(profile: &UnifiedProfile) -> Headline {
 }
 
 /// The best rate that is known: tokens, else samples, else steps.
-fn throughput(profile: &UnifiedProfile) -> Headline {
+fn throughput(profile: &Profile) -> Headline {
     let rates = &profile.throughput;
     let mut card = Headline::new("Throughput", FIELDS[5]);
     card.needs_model = rates.tokens_per_sec.is_none();
@@ -166,11 +166,11 @@ mod tests {
     use super::*;
     use crossprof::report::{ComputeUtilization, NotMeasured};
 
-    fn profile() -> UnifiedProfile {
+    fn profile() -> Profile {
         serde_json::from_str(
             r#"{"metadata":{"platform":"TPU","device_type":"TPU","trace_file":"a","framework":"JAX","num_devices":2,"profiler_version":"1.0.0"},
             "model_config":{},"step_timing":{"num_steps":3,"total_time_us":3.0,"total_kernels":9,"step_count_source":"user","avg_step_time_us":33123.456},
-            "throughput":{"steps_per_sec":30.19},"kernels":{"top_kernels":[],"kernels_by_category":{}}}"#,
+            "throughput":{"steps_per_sec":30.19},"kernels":{"kernels_by_category":{}}}"#,
         )
         .unwrap()
     }

@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn keys_act_unless_a_text_is_typed() {
         assert_eq!(action("1", false), Some(Action::View(View::Overview)));
-        assert_eq!(action("6", false), Some(Action::View(View::Export)));
-        assert_eq!(action("9", false), None);
+        assert_eq!(action("5", false), Some(Action::View(View::Kernels)));
+        assert_eq!(action("9", false), Some(Action::View(View::Devices)));
         assert_eq!(action("0", false), None);
         assert_eq!(action("1", true), None);
         assert_eq!(action("Escape", true), Some(Action::Clear));

@@ -4,6 +4,8 @@
 //! key map, the grouping of files) are tested natively; the rest runs in the browser's tests.
 
 pub mod app;
+pub mod ask;
+pub mod blocks;
 pub mod boot;
 pub mod browser;
 pub mod client;
@@ -16,11 +18,13 @@ pub mod keys;
 pub mod model;
 pub mod pages;
 pub mod plot;
+pub mod profile;
 pub mod protocol;
 pub mod route;
 pub mod state;
 pub mod status;
 pub mod table;
 pub mod theme;
+pub mod unit;
 pub mod wire;
 pub mod worker;

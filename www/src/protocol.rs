@@ -6,15 +6,22 @@
 //!        page ------------------------> inflate worker ------------------------> scan worker
 //!          |                                  |  ^                                 |   |
 //!          |<--- News::Read, News::Failed ----+  +--- the buffer, to fill again ---+   |
-//!          |---- Order::Scan, Order::Report ------------------------------------------->|
-//!          |<--- News::Scanned, News::FileDone, News::Report --------------------------+
+//!          |---- Order::Scan ----------------------------------------------------------->|
+//!          |<--- News::Scanned, News::FileDone ------------------------------------------+
+//!          |                                                                             | Image (bytes transferred)
+//!          |---- Order::Report, Page, Table, Summary ---> analyst <----------------------+
+//!          |<--- News::Report, News::Answer + text ----------+
 //! ```
 //!
-//! A profile crosses as the JSON text that is also the download, so page, download and command line cannot differ.
+//! The two workers that read are ended when the analyst has the decoded runs: their memory is free then. A profile crosses
+//! as the JSON text that is also the download, so page, download and command line cannot differ; a page of the run as the
+//! JSON of its blocks.
 
 use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
+use crossprof::pages::PageQuery;
 use crossprof::report::SourceFile;
+use crossprof::table::Query;
 use crossprof::warning::Warning;
 use serde::{Deserialize, Serialize};
 
@@ -42,20 +49,66 @@ pub enum Order {
     Look(Vec<String>),
     /// Read these files and pass what is in them on. Comes with the port to the scanner and the files themselves.
     Unpack(Vec<FileEntry>),
-    /// Read what the other worker sends. Comes with the port to it.
+    /// Read what the other worker sends, then hand the runs on. Comes with the port to that worker and to the analyst.
     Scan {
         /// The files that come.
         files: Vec<FileEntry>,
         /// Files that are there too and are not read, because another of the same host is.
         left_out: Vec<FileEntry>,
     },
-    /// Analyse a run (again).
+    /// Take the runs that the scanner hands on, and analyse them. Comes with the port to it.
+    Analyse,
+    /// Analyse a run again.
     Report {
         /// Number of the run within this load.
         run: u32,
         /// What the user gave.
         settings: Box<Settings>,
     },
+    /// Make a page of a run; the answer is its JSON.
+    Page {
+        /// Number of the run within this load.
+        run: u32,
+        /// Which page, by its name in addresses.
+        view: String,
+        /// Its filter, orders and choices.
+        query: PageQuery,
+        /// Number of the question.
+        asked: u32,
+    },
+    /// Make a whole table of a run; the answer is its text.
+    Table {
+        /// Number of the run within this load.
+        run: u32,
+        /// The word of the table.
+        name: String,
+        /// Its form.
+        variant: String,
+        /// Its filter and order.
+        query: Query,
+        /// As what.
+        format: TextFormat,
+        /// Number of the question.
+        asked: u32,
+    },
+    /// Put a run's report in words; the answer is Markdown.
+    Summary {
+        /// Number of the run within this load.
+        run: u32,
+        /// Number of the question.
+        asked: u32,
+    },
+}
+
+/// What a table is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TextFormat {
+    /// Comma-separated values, for a file.
+    Csv,
+    /// Tab-separated values, for the clipboard.
+    Tsv,
+    /// A Markdown table.
+    Markdown,
 }
 
 /// From a worker to the page.
@@ -86,16 +139,19 @@ pub enum News {
     FileDone(FileDone),
     /// Files that were left out and are needed after all: what was read instead of them was no profile.
     Wanted(Vec<String>),
-    /// Every file is through; this many runs follow, each as a [`News::Report`].
+    /// Every file is through and handed on; this many runs follow, each as a [`News::Report`].
     Runs(u32),
-    /// A run, analysed.
+    /// A run, analysed. Comes with the unified profile as JSON.
     Report {
         /// Number of the run within this load.
         run: u32,
-        /// The unified profile as JSON.
-        json: String,
         /// No other run of this load follows.
         last: bool,
+    },
+    /// What was asked for. Comes with it as a text.
+    Answer {
+        /// Number of the question.
+        asked: u32,
     },
     /// The load cannot go on.
     Failed {
@@ -144,6 +200,17 @@ pub enum Piece {
     /// The file ends.
     FileEnd,
     /// No file follows.
+    Done,
+}
+
+/// From the scanner to the analyst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Image {
+    /// The first so many bytes of the buffer, which comes with the message, go on with the image of a run.
+    Bytes(u32),
+    /// The image of this run is whole.
+    End,
+    /// No run follows.
     Done,
 }
 

@@ -1,6 +1,9 @@
-//! The page's addresses: `#/kernels?run=2&q=fusion`. Pure text in, pure text out.
+//! The page's addresses: `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category`. Pure text in, pure text out.
 //!
 //! Routes stand behind the `#`, so that any static host serves them and no click asks it for anything.
+
+use crossprof::pages::PageQuery;
+use crossprof::table::Sort;
 
 /// One view of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,11 +13,21 @@ pub enum View {
     Start,
     /// The headline figures of a run.
     Overview,
-    /// Every step.
+    /// What to do, most important first.
+    Findings,
+    /// Where the time of each step goes.
     Steps,
+    /// Every op with its time and cost.
+    Ops,
     /// Kernels and their categories.
     Kernels,
-    /// Devices, gaps and transfers.
+    /// The ops against the peaks of the device.
+    Roofline,
+    /// Collectives, sends and receives.
+    Communication,
+    /// Copies between host and devices.
+    Transfers,
+    /// The devices beside each other, and their gaps.
     Devices,
     /// What the trace cannot know: the model's dimensions.
     Model,
@@ -24,16 +37,32 @@ pub enum View {
 
 impl View {
     /// The views of a run, in the order of the rail and of the keys `1` to `9`.
-    pub const OF_A_RUN: [View; 6] =
-        [View::Overview, View::Steps, View::Kernels, View::Devices, View::Model, View::Export];
+    pub const OF_A_RUN: [View; 11] = [
+        View::Overview,
+        View::Findings,
+        View::Steps,
+        View::Ops,
+        View::Kernels,
+        View::Roofline,
+        View::Communication,
+        View::Transfers,
+        View::Devices,
+        View::Model,
+        View::Export,
+    ];
 
     /// Its name in addresses.
     pub fn slug(self) -> &'static str {
         match self {
             View::Start => "start",
             View::Overview => "overview",
+            View::Findings => "findings",
             View::Steps => "steps",
+            View::Ops => "ops",
             View::Kernels => "kernels",
+            View::Roofline => "roofline",
+            View::Communication => "communication",
+            View::Transfers => "transfers",
             View::Devices => "devices",
             View::Model => "model",
             View::Export => "export",
@@ -45,15 +74,21 @@ impl View {
         match self {
             View::Start => "Open",
             View::Overview => "Overview",
+            View::Findings => "Findings",
             View::Steps => "Steps",
+            View::Ops => "Ops",
             View::Kernels => "Kernels",
+            View::Roofline => "Roofline",
+            View::Communication => "Communication",
+            View::Transfers => "Transfers",
             View::Devices => "Devices",
             View::Model => "Model",
             View::Export => "Export",
         }
     }
 
-    fn from_slug(slug: &str) -> Option<View> {
+    /// The view of that name.
+    pub fn from_slug(slug: &str) -> Option<View> {
         View::OF_A_RUN.into_iter().chain([View::Start]).find(|view| view.slug() == slug)
     }
 }
@@ -65,14 +100,19 @@ pub struct Route {
     pub view: View,
     /// The run it shows, by its number in the rail (from 1).
     pub run: Option<u32>,
-    /// Text that the view's tables are filtered by.
-    pub filter: String,
+    /// The view's filter, the orders of its tables, its choices.
+    pub query: PageQuery,
 }
 
 impl Route {
     /// A view of a run, unfiltered.
     pub fn of(view: View, run: u32) -> Route {
-        Route { view, run: Some(run), filter: String::new() }
+        Route { view, run: Some(run), query: PageQuery::default() }
+    }
+
+    /// A view of a run, filtered.
+    pub fn filtered(view: View, run: u32, filter: &str) -> Route {
+        Route { view, run: Some(run), query: PageQuery { filter: filter.to_owned(), ..PageQuery::default() } }
     }
 
     /// Reads what stands behind the `#`. Anything unknown is the start page; unknown keys are ignored.
@@ -84,8 +124,14 @@ impl Route {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             match key {
                 "run" => route.run = value.parse().ok().filter(|run| *run > 0),
-                "q" => route.filter = decode(value),
-                _ => {}
+                "q" => route.query.filter = decode(value),
+                _ => {
+                    if let Some(table) = key.strip_prefix("sort.") {
+                        route.query.sorts.insert(decode(table), Sort::parse(&decode(value)));
+                    } else if let Some(option) = key.strip_prefix("by.") {
+                        route.query.options.insert(decode(option), decode(value));
+                    }
+                }
             }
         }
         route
@@ -93,16 +139,22 @@ impl Route {
 
     /// The address, `#` included.
     pub fn href(&self) -> String {
-        let mut out = format!("#/{}", self.view.slug());
-        let mut separator = '?';
+        let mut pairs = Vec::new();
         if let Some(run) = self.run {
-            out.push_str(&format!("{separator}run={run}"));
-            separator = '&';
+            pairs.push(format!("run={run}"));
         }
-        if !self.filter.is_empty() {
-            out.push_str(&format!("{separator}q={}", encode(&self.filter)));
+        if !self.query.filter.is_empty() {
+            pairs.push(format!("q={}", encode(&self.query.filter)));
         }
-        out
+        for (table, sort) in &self.query.sorts {
+            let sign = if sort.descending { "-" } else { "" };
+            pairs.push(format!("sort.{}={sign}{}", encode(table), encode(&sort.column)));
+        }
+        for (option, value) in &self.query.options {
+            pairs.push(format!("by.{}={}", encode(option), encode(value)));
+        }
+        let separator = if pairs.is_empty() { "" } else { "?" };
+        format!("#/{}{separator}{}", self.view.slug(), pairs.join("&"))
     }
 }
 
@@ -149,16 +201,19 @@ mod tests {
         assert_eq!(Route::parse(""), Route::default());
         assert_eq!(Route::parse("#/nowhere?run=2").view, View::Start);
         let route = Route::parse("#/kernels?run=2&q=fusion%20-copy&colour=red");
-        assert_eq!(route, Route { view: View::Kernels, run: Some(2), filter: "fusion -copy".into() });
+        assert_eq!(route, Route::filtered(View::Kernels, 2, "fusion -copy"));
         assert_eq!(Route::parse("#/overview?run=0").run, None);
-        assert_eq!(Route::parse("#/overview?run=x&q=100%&").filter, "100%");
+        assert_eq!(Route::parse("#/overview?run=x&q=100%&").query.filter, "100%");
     }
 
     #[test]
     fn an_address_that_is_written_is_read_back() {
         for filter in ["", "a b", "é/%&=?#", "<img onerror=x>", "\u{202e}abc"] {
             for view in View::OF_A_RUN {
-                let route = Route { view, run: Some(7), filter: filter.into() };
+                let mut route = Route::filtered(view, 7, filter);
+                route.query.sorts.insert("op-tree".into(), Sort { column: "time_us".into(), descending: true });
+                route.query.sorts.insert("ops".into(), Sort { column: "name".into(), descending: false });
+                route.query.options.insert("group".into(), "name scope".into());
                 assert_eq!(Route::parse(&route.href()), route);
             }
         }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
-use crossprof::report::UnifiedProfile;
+use crossprof::pages::Link;
+use crossprof::table::Sort;
 use crossprof::warning::Warning;
 use leptos::prelude::*;
 
+use crate::profile::Profile;
 use crate::route::{Route, View};
 
 /// The page's state. Cheap to copy: every field is a handle.
@@ -110,8 +112,8 @@ pub struct Run {
 #[derive(Debug)]
 pub struct Report {
     /// The profile.
-    pub profile: UnifiedProfile,
-    /// The same as the text to download.
+    pub profile: Profile,
+    /// The whole document as the text to download.
     pub json: String,
 }
 
@@ -176,8 +178,38 @@ impl State {
 
     /// Filters the tables of this view, in the address too.
     pub fn filter(&self, text: String) {
-        self.route.update(|route| route.filter = text);
+        if self.route.with_untracked(|route| route.query.filter != text) {
+            self.change(|route| route.query.filter = text);
+        }
+    }
+
+    /// Orders a table of this view, in the address too; its own order without a sort.
+    pub fn sort(&self, table: String, sort: Option<Sort>) {
+        self.change(|route| {
+            match sort {
+                Some(sort) => route.query.sorts.insert(table, sort),
+                None => route.query.sorts.remove(&table),
+            };
+        });
+    }
+
+    /// Chooses one of a view's forms, in the address too.
+    pub fn choose(&self, option: String, value: String) {
+        self.change(|route| {
+            route.query.options.insert(option, value);
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Route)) {
+        self.route.update(change);
         crate::browser::replace(&self.route.get_untracked());
+    }
+
+    /// Goes where a mark leads: another view of the same run, filtered.
+    pub fn follow(&self, link: &Link) {
+        if let (Some(view), Some(run)) = (View::from_slug(&link.view), untrack(|| self.run())) {
+            crate::browser::go(&Route::filtered(view, run.id, &link.filter));
+        }
     }
 
     /// A load by its number.

@@ -12,6 +12,11 @@ pub enum Status {
 }
 
 impl Status {
+    /// The judgement of that word.
+    pub fn from_word(word: &str) -> Option<Status> {
+        [Status::Good, Status::Warning, Status::Bad].into_iter().find(|status| status.word() == word)
+    }
+
     /// The word beside the colour.
     pub fn word(self) -> &'static str {
         match self {

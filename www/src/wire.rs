@@ -1,4 +1,5 @@
-//! Messages as JavaScript values: `[message, extra...]`, where an extra is a port, a list of files or a buffer.
+//! Messages as JavaScript values: `[JSON of the message, extra...]`, where an extra is a port, a list of files, a buffer or a
+//! long text. JSON, because profiles and pages cross as JSON anyway: one reader of data is code enough.
 
 use js_sys::Array;
 use serde::{Serialize, de::DeserializeOwned};
@@ -6,8 +7,8 @@ use wasm_bindgen::{JsCast, JsValue};
 
 /// A message and what travels with it.
 pub fn pack(message: &impl Serialize, extras: &[JsValue]) -> JsValue {
-    // Messages hold nothing that could fail: no maps with odd keys, no number beyond 2^53.
-    let out = Array::of1(&serde_wasm_bindgen::to_value(message).unwrap_or_default());
+    // Messages hold nothing that JSON has no word for.
+    let out = Array::of1(&JsValue::from_str(&serde_json::to_string(message).unwrap_or_default()));
     for extra in extras {
         out.push(extra);
     }
@@ -17,6 +18,6 @@ pub fn pack(message: &impl Serialize, extras: &[JsValue]) -> JsValue {
 /// The message, and the whole array (extras start at index 1); nothing for a foreign message.
 pub fn unpack<T: DeserializeOwned>(data: JsValue) -> Option<(T, Array)> {
     let parts: Array = data.dyn_into().ok()?;
-    let message = serde_wasm_bindgen::from_value(parts.get(0)).ok()?;
+    let message = serde_json::from_str(&parts.get(0).as_string()?).ok()?;
     Some((message, parts))
 }

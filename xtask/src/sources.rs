@@ -8,12 +8,14 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// What the page is built from.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo/config.toml",
     "Trunk.toml",
     "index.html",
+    "docs/metrics.md",
+    "docs/schema",
     "src",
     "www/Cargo.toml",
     "www/src",

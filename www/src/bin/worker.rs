@@ -1,32 +1,16 @@
-//! The worker's entry: says which build it is, then takes the role that its first order gives it.
+//! The reader's entry: takes the role that its first order gives it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::Array;
-use wasm_bindgen::prelude::*;
-use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, MessagePort};
-use www::protocol::{BUILD_ID, News, Order};
-use www::wire;
-use www::worker::{inflate, look, scan::Scanner, tell};
+use wasm_bindgen::JsCast;
+use www::protocol::{Order, Piece};
+use www::worker::scan::Scanner;
+use www::worker::{inflate, look, pipe, serve};
 
 fn main() {
-    console_error_panic_hook::set_once();
-    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    let scanner = Rc::new(RefCell::new(None));
-    let port = scope.clone();
-    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        if let Some((order, extras)) = wire::unpack(event.data()) {
-            obey(&port, &scanner, order, &extras);
-        }
-    });
-    scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-    on_message.forget();
-    tell(&scope, &News::Ready { build: BUILD_ID.to_owned() });
-}
-
-fn obey(scope: &DedicatedWorkerGlobalScope, scanner: &Rc<RefCell<Option<Scanner>>>, order: Order, extras: &Array) {
-    match order {
+    serve(|scope, order, extras| match order {
         Order::Look(paths) => {
             wasm_bindgen_futures::spawn_local(look::run(scope.clone(), paths, Array::from(&extras.get(1))));
         }
@@ -35,30 +19,19 @@ fn obey(scope: &DedicatedWorkerGlobalScope, scanner: &Rc<RefCell<Option<Scanner>
             wasm_bindgen_futures::spawn_local(inflate::run(scope.clone(), entries, files, port));
         }
         Order::Scan { files, left_out } => {
-            scanner.replace(Some(Scanner::new(scope.clone(), files, &left_out)));
-            listen(scanner.clone(), extras.get(1).unchecked_into());
+            let scanner = Rc::new(RefCell::new(Some(Scanner::new(scope.clone(), files, &left_out))));
+            let to_analyst = extras.get(2);
+            pipe::listen(extras.get(1).unchecked_into(), move |piece: Piece, buffer| {
+                if piece == Piece::Done {
+                    if let Some(scanner) = scanner.borrow_mut().take() {
+                        wasm_bindgen_futures::spawn_local(scanner.hand_over(to_analyst.clone().unchecked_into()));
+                    }
+                } else if let Some(scanner) = scanner.borrow_mut().as_mut() {
+                    scanner.take(piece, buffer);
+                }
+            });
         }
-        Order::Report { run, settings } => {
-            if let Some(scanner) = scanner.borrow().as_ref() {
-                scanner.report(run, &settings);
-            }
-        }
-    }
-}
-
-/// Takes what the inflating worker sends; its buffers go back to it.
-fn listen(scanner: Rc<RefCell<Option<Scanner>>>, port: MessagePort) {
-    let back = port.clone();
-    let on_piece = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        if let (Some((piece, extras)), Some(scanner)) = (wire::unpack(event.data()), scanner.borrow_mut().as_mut()) {
-            let buffer = extras.get(1);
-            scanner.take(piece, &buffer);
-            if !buffer.is_undefined() {
-                // The other worker is gone only when both are.
-                let _ = back.post_message_with_transferable(&buffer, &Array::of1(&buffer));
-            }
-        }
+        // The analyst's.
+        Order::Analyse | Order::Report { .. } | Order::Page { .. } | Order::Table { .. } | Order::Summary { .. } => {}
     });
-    port.set_onmessage(Some(on_piece.as_ref().unchecked_ref()));
-    on_piece.forget();
 }

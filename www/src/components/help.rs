@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::state::State;
 
 const KEYS: [(&str, &str); 8] = [
-    ("1 … 6", "views of the run"),
+    ("1 … 9", "views of the run"),
     ("[  ]", "previous and next run"),
     ("/", "filter the table"),
     ("Esc", "clear the filter, close this"),

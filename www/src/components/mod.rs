@@ -10,7 +10,6 @@ pub mod loads;
 pub mod rail;
 pub mod run_header;
 pub mod step_chart;
-pub mod table;
 pub mod tip;
 pub mod top;
 pub mod warnings;

@@ -20,7 +20,7 @@ pub fn Rail() -> impl IntoView {
             match run {
                 Some(run) => view! {
                     <li><a class="view-link" href=Route::of(of, run).href() aria-current=move || here().then_some("page")>
-                        <ViewIcon of=of /><span>{of.title()}</span><kbd aria-hidden="true">{index + 1}</kbd>
+                        <ViewIcon of=of /><span>{of.title()}</span>{(index < 9).then(|| view! { <kbd aria-hidden="true">{index + 1}</kbd> })}
                     </a></li>
                 }.into_any(),
                 None => view! { <li><span class="view-link off" aria-disabled="true"><ViewIcon of=of /><span>{of.title()}</span></span></li> }.into_any(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crossprof::format;
 use crossprof::report::Step;
+use crossprof::table::Unit;
 use leptos::html;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, PointerEvent};
@@ -58,7 +59,7 @@ pub fn StepChart(
         .iter()
         .map(|tick| {
             let top = format!("{:.2}%", stack::y_of(*tick, max));
-            view! { <span style:top=top>{ticks::label(*tick)}</span> }
+            view! { <span style:top=top>{ticks::label(*tick, Unit::TimeUs)}</span> }
         })
         .collect_view();
     let on_move = move |event: PointerEvent| {

@@ -44,11 +44,17 @@ impl Tips {
     /// Shows a text at an element.
     pub fn show_at(self, element: &web_sys::Element, text: String) {
         let place = element.get_bounding_client_rect();
+        self.show_between(place.left(), place.top(), place.bottom(), text);
+    }
+
+    /// Shows a text below (or, low on the screen, above) something that begins at `left` and lies between `top` and
+    /// `bottom` of the window, in pixels.
+    pub fn show_between(self, left: f64, top: f64, bottom: f64, text: String) {
         let size = |value: Result<wasm_bindgen::JsValue, _>| value.ok().and_then(|value| value.as_f64()).unwrap_or(0.0);
         let (width, height) = (size(window().inner_width()), size(window().inner_height()));
-        let above = place.bottom() > height * 0.65;
-        let left_px = place.left().min(width - WIDTH_PX - 8.0).max(8.0);
-        let top_px = if above { height - place.top() + 6.0 } else { place.bottom() + 6.0 };
+        let above = bottom > height * 0.65;
+        let left_px = left.min(width - WIDTH_PX - 8.0).max(8.0);
+        let top_px = if above { height - top + 6.0 } else { bottom + 6.0 };
         self.0.set(Some(Tip { text, left_px, top_px, above }));
     }
 

@@ -29,7 +29,7 @@ pub fn Top() -> impl IntoView {
             })
             .collect_view()
     };
-    let has_filter = move || state.route.with(|route| !route.filter.is_empty());
+    let has_filter = move || state.route.with(|route| !route.query.filter.is_empty());
     view! {
         <header class="top">
             <a class="brand" href="#/start" aria-label="crossprof, start page">
@@ -41,7 +41,7 @@ pub fn Top() -> impl IntoView {
             <span class="crumb">{move || state.view().title()}</span>
             <Show when=has_filter>
                 <button class="chip" title="Clear the filter (Esc)" on:click=move |_| state.filter(String::new())>
-                    <bdi>{move || state.route.with(|route| crossprof::format::shorten(&crossprof::format::printable(&route.filter), 32))}</bdi>" ×"
+                    <bdi>{move || state.route.with(|route| crossprof::format::shorten(&crossprof::format::printable(&route.query.filter), 32))}</bdi>" ×"
                 </button>
             </Show>
             <span class="spring"></span>

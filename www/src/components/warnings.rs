@@ -47,6 +47,7 @@ pub fn Missing(
     view! { <ul class="missing-list">{rows}</ul> }
 }
 
-fn bounded(text: &str) -> String {
+/// A text from a trace or about it, of bounded length, with marks that reorder text written out.
+pub fn bounded(text: &str) -> String {
     format::printable(&format::shorten(text, WHOLE_CHARS))
 }

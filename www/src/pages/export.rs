@@ -1,11 +1,12 @@
 //! Downloads: the unified profile, its schema, each table; the report as Markdown.
 
-use crossprof::export::tables::{TableName, table};
-use crossprof::export::{csv, markdown};
+use crossprof::table::Query;
+use crossprof::tables::TableName;
 use leptos::prelude::*;
 
+use crate::protocol::TextFormat;
 use crate::state::{Run, State};
-use crate::{boot, browser};
+use crate::{ask, boot, browser};
 
 /// The page.
 #[component]
@@ -27,24 +28,29 @@ pub fn Export(
             }
         });
     };
-    let text = move |_| browser::copy(state, markdown::report(&report.get_untracked().profile), "Report");
+    let summed = run.clone();
+    let text = move |_| ask::summary(&summed, Box::new(move |text| browser::copy(state, text, "Report")));
     let size = move || report.with(|report| crossprof::format::bytes(report.json.len() as u64));
-    let tables = TableName::ALL.into_iter().map(|name| {
-        let rows = move || report.with(|report| table(&report.profile, name).rows.len());
-        let save = move |_| {
-            let table = report.with_untracked(|report| table(&report.profile, name));
-            browser::download(&format!("{}.{}.csv", stem(), table.name), "text/csv", &csv::to_csv(&table));
-        };
-        let copy = move |_| {
-            let table = report.with_untracked(|report| table(&report.profile, name));
-            browser::copy(state, markdown::to_markdown(&table), "Table");
-        };
-        view! {
-            <li><span class="name">{name.key()}</span><span class="value">{move || format!("{} rows", rows())}</span>
-                <button class="plain" on:click=save>"CSV"</button>
-                <button class="plain" on:click=copy>"Copy as Markdown"</button></li>
-        }
-    }).collect_view();
+    let tables = TableName::ALL
+        .into_iter()
+        .map(|name| {
+            let (saved, copied) = (run.clone(), run.clone());
+            let save = move |_| {
+                let file = format!("{}.{}.csv", stem(), name.key());
+                let heard = Box::new(move |text: String| browser::download(&file, "text/csv", &text));
+                ask::table(&saved, name.key(), "", Query::default(), TextFormat::Csv, heard);
+            };
+            let copy = move |_| {
+                let heard = Box::new(move |text| browser::copy(state, text, "Table"));
+                ask::table(&copied, name.key(), "", Query::default(), TextFormat::Markdown, heard);
+            };
+            view! {
+                <li data-table=name.key()><span class="name">{name.key()}</span>
+                    <button class="plain" on:click=save>"CSV"</button>
+                    <button class="plain" on:click=copy>"Copy as Markdown"</button></li>
+            }
+        })
+        .collect_view();
     view! {
         <div class="export-grid">
             <section class="panel">

@@ -63,7 +63,7 @@ pub fn Model(
     }
 }
 
-fn results(profile: &crossprof::report::UnifiedProfile) -> impl IntoView + use<> {
+fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
     let rates = &profile.throughput;
     let counts = profile.parameter_counts.as_ref();
     let number = |value: Option<f64>| value.map(|value| (format::number(value), format::full(value)));

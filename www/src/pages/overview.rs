@@ -1,19 +1,24 @@
 //! The overview: how long a step is and how steady, how busy the devices are, where the time goes.
 
-use crossprof::export::tables::TableName;
 use crossprof::format::{count, printable, shorten};
-use crossprof::report::{NotMeasured, StepTiming, UnifiedProfile};
+use crossprof::pages::Block;
+use crossprof::report::{NotMeasured, StepTiming};
 use crossprof::warning::Warning;
 use leptos::prelude::*;
 
-use super::{reason, table_of};
+use std::sync::Arc;
+
+use super::blocks::asked;
+use crate::blocks::figures;
+use crate::blocks::findings::findings;
+use crate::blocks::table::TableView;
 use crate::components::bars::{CategoryBars, DeviceBars};
 use crate::components::card::Card;
 use crate::components::step_chart::StepChart;
-use crate::components::table::TableView;
 use crate::components::tip::{Name, Term};
 use crate::components::warnings::{Missing, WarningRow};
 use crate::headline::headlines;
+use crate::profile::Profile;
 use crate::route::{Route, View};
 use crate::state::Run;
 
@@ -27,14 +32,32 @@ pub fn Overview(
     run: Run,
 ) -> impl IntoView {
     let (id, report) = (run.id, run.report);
-    let kernels = table_of(&run, TableName::Kernels);
-    let filter = RwSignal::new(String::new());
+    let (blocks, _) = asked(&run, View::Overview);
+    let find = move |wanted: fn(&Block) -> bool| {
+        Memo::new(move |_| blocks.with(|blocks| blocks.iter().find(|block| wanted(block)).cloned()))
+    };
+    let kernels: Memo<Option<Arc<Block>>> = find(|block| matches!(block, Block::Table(_)));
+    let first_figures = find(|block| matches!(block, Block::Figures { .. }));
+    let first_findings = find(|block| matches!(block, Block::Findings { .. }));
+    let more_cards = move || match first_figures.get().as_deref() {
+        Some(Block::Figures { figures }) => figures.iter().map(|figure| figures::card(id, figure)).collect_view(),
+        _ => Vec::new(),
+    };
+    let to_do = move || match first_findings.get().as_deref() {
+        Some(Block::Findings { findings: found }) if !found.is_empty() => Some(view! {
+            <section class="panel to-do first">
+                <h2>"What to do first"<a class="more" href=Route::of(View::Findings, id).href()>"all findings"</a></h2>
+                {findings(id, found)}
+            </section>
+        }),
+        _ => None,
+    };
     let cards = move || {
         let cards = headlines(&report.get().profile).into_iter();
         cards.map(|headline| view! { <Card headline=headline run=id /> }).collect_view()
     };
     view! {
-        <div class="cards">{cards}</div>
+        <div class="cards">{cards}{more_cards}</div>
         <div class="overview-grid">
             <div class="column">
                 <section class="panel first">
@@ -46,15 +69,7 @@ pub fn Overview(
                     {move || view! { <StepChart report=report.get() /> }}
                 </section>
                 <section class="panel third">
-                    <TableView
-                        table=kernels
-                        title="Top kernels"
-                        path="kernels.top_kernels[]."
-                        filter=filter
-                        name_chars=30
-                        hidden=&["framework_op", "min_us", "max_us"]
-                        empty=reason(&run, "kernels", "No device op was read.")
-                    />
+                    <TableView run=run block=kernels />
                 </section>
                 <section class="panel fourth" id="warnings">
                     <h2>"Warnings"</h2>
@@ -62,6 +77,7 @@ pub fn Overview(
                 </section>
             </div>
             <div class="column">
+                {to_do}
                 <section class="panel second">
                     <h2>
                         <Term field="kernels.kernels_by_category.*.time_us" text="Kernel time by category" />
@@ -117,7 +133,7 @@ fn missing(list: &[NotMeasured]) -> AnyView {
     view! { <Missing list=list.to_vec() /> }.into_any()
 }
 
-fn environment(profile: &UnifiedProfile) -> AnyView {
+fn environment(profile: &Profile) -> AnyView {
     let metadata = &profile.metadata;
     let known = [
         ("Captured", metadata.timestamp.clone()),

@@ -1,6 +1,8 @@
 //! Round values for an axis that starts at zero.
 
-use crossprof::format;
+use crossprof::table::Unit;
+
+use crate::unit;
 
 /// An axis from zero to a round value that covers the data.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,12 +26,12 @@ pub fn axis(largest: f64, wanted: u32) -> Axis {
     Axis { max: f64::from(count) * width, ticks }
 }
 
-/// The label of a tick on an axis of times: round values need no digits behind the point.
-pub fn label(us: f64) -> String {
-    if us == 0.0 {
+/// The label of a tick: round values need no digits behind the point.
+pub fn label(value: f64, of: Unit) -> String {
+    if value == 0.0 {
         return "0".to_owned();
     }
-    let text = format::time_us(us);
+    let text = unit::short(value, of);
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
             format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
@@ -40,11 +42,11 @@ pub fn label(us: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{axis, label};
+    use super::{Unit, axis, label};
 
     #[test]
     fn labels_are_short() {
-        let labels = [0.0, 20_000.0, 2_500_000.0, 100.0].map(label);
+        let labels = [0.0, 20_000.0, 2_500_000.0, 100.0].map(|us| label(us, Unit::TimeUs));
         assert_eq!(labels, ["0", "20 ms", "2.5 s", "100 µs"]);
     }
 

@@ -1,40 +1,43 @@
 //! How a table's values look: short in the cell, with every digit on hover and in copies.
 
-use crossprof::export::tables::{Cell, Column, Unit};
 use crossprof::format;
+use crossprof::table::{Cell, Column, Unit};
 
 /// Characters of a text anywhere in the page: a name may be a megabyte long.
 pub const WHOLE_CHARS: usize = 4000;
 
 /// What stands in the cell; a text of more than so many characters is cut in the middle.
 pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
-    match (cell, unit) {
-        (Cell::Absent, _) => format::DASH.to_owned(),
-        (Cell::Text(text), _) => format::shorten(&format::printable(bounded(text)), name_chars),
-        (Cell::Flag(yes), _) => if *yes { "yes" } else { "" }.to_owned(),
-        (Cell::Int(value), Unit::Bytes) => format::bytes(*value),
-        (Cell::Int(value), _) => format::count(*value),
-        (Cell::Float(value), Unit::TimeUs) => format::time_us(*value),
-        (Cell::Float(value), Unit::Percent) => format::percent(*value),
-        (Cell::Float(value), Unit::GigabytesPerSecond) => format::si(value * 1e9, "B/s"),
-        (Cell::Float(value), _) => format::number(*value),
+    match cell {
+        Cell::Absent => format::DASH.to_owned(),
+        Cell::Text(text) => format::shorten(&format::printable(bounded(text)), name_chars),
+        Cell::Flag(yes) => if *yes { "yes" } else { "" }.to_owned(),
+        // A number without a fraction arrives as a whole one, whatever its unit.
+        Cell::Int(value) if matches!(unit, Unit::Count | Unit::Text) => format::count(*value),
+        Cell::Int(value) => crate::unit::short(*value as f64, unit),
+        Cell::Float(value) => crate::unit::short(*value, unit),
     }
 }
 
 /// Every digit or letter, where the cell shows less; nothing where it shows all.
 pub fn whole(cell: &Cell, unit: Unit, name_chars: usize) -> Option<String> {
-    let text = match (cell, unit) {
-        (Cell::Absent, _) => "not measured".to_owned(),
-        (Cell::Text(text), _) => format::shorten(&format::printable(text), WHOLE_CHARS),
-        (Cell::Flag(_), _) => return None,
-        (Cell::Int(value), Unit::Bytes) => format!("{} bytes", format::count(*value)),
-        (Cell::Int(_), _) => return None,
-        (Cell::Float(value), Unit::TimeUs) => format::full_time_us(*value),
-        (Cell::Float(value), Unit::Percent) => format!("{} %", format::full(*value)),
-        (Cell::Float(value), Unit::GigabytesPerSecond) => format!("{} GB/s", format::full(*value)),
-        (Cell::Float(value), _) => format::full(*value),
+    let text = match cell {
+        Cell::Absent => "not measured".to_owned(),
+        Cell::Text(text) => format::shorten(&format::printable(text), WHOLE_CHARS),
+        Cell::Flag(_) => return None,
+        Cell::Int(value) => crate::unit::full(*value as f64, unit),
+        Cell::Float(value) => crate::unit::full(*value, unit),
     };
     (text != short(cell, unit, name_chars)).then_some(text)
+}
+
+/// The number in a cell.
+pub fn number(cell: &Cell) -> Option<f64> {
+    match cell {
+        Cell::Int(value) => Some(*value as f64),
+        Cell::Float(value) => Some(*value),
+        _ => None,
+    }
 }
 
 /// The value as a spreadsheet wants it: no groups, no unit; empty where not measured.

@@ -1,16 +1,15 @@
-//! The second worker: decodes what the first has unpacked, keeps the events, makes the reports.
+//! The second worker: decodes what the first has unpacked and hands the runs on to the analyst.
 
-use crossprof::export::json;
 use crossprof::input::plan::Kind;
 use crossprof::input::unpack::Unpacked;
-use crossprof::metrics::Settings;
 use crossprof::session::{FileId, FileResult, Session};
 use crossprof::warning::Warning;
 use js_sys::{Date, Uint8Array};
 use wasm_bindgen::JsValue;
-use web_sys::DedicatedWorkerGlobalScope;
+use web_sys::{DedicatedWorkerGlobalScope, MessagePort};
 
-use crate::protocol::{FileDone, FileEntry, News, Piece};
+use crate::protocol::{FileDone, FileEntry, Image, News, Piece};
+use crate::worker::pipe::Pipe;
 use crate::worker::tell;
 
 /// The page hears of progress this often.
@@ -55,13 +54,28 @@ impl Scanner {
                     tell(&self.scope, &News::FileDone(done));
                 }
             }
-            Piece::Done => self.all_done(),
+            // The caller hands over what was read.
+            Piece::Done => {}
         }
     }
 
-    /// Analyses a run.
-    pub fn report(&self, run: u32, settings: &Settings) {
-        self.send_report(run, settings, false);
+    /// All is read: the analyst gets the runs.
+    pub async fn hand_over(mut self, port: MessagePort) {
+        self.block = Vec::new();
+        let wanted = self.session.wanted();
+        if !wanted.is_empty() {
+            tell(&self.scope, &News::Wanted(wanted));
+        }
+        self.session.runs();
+        let mut pipe = Pipe::new(port, Image::Bytes);
+        while let Some(image) = self.session.hand_over() {
+            for piece in image {
+                pipe.ready().await;
+                pipe.fill(&piece);
+            }
+            pipe.send(&Image::End);
+        }
+        pipe.send(&Image::Done);
     }
 
     fn give(&mut self, piece: Unpacked<'_>) {
@@ -79,25 +93,6 @@ impl Scanner {
         if now_ms - self.told_at_ms > TELL_EVERY_MS {
             self.told_at_ms = now_ms;
             tell(&self.scope, &News::Scanned { file: index, events: self.session.events(id) });
-        }
-    }
-
-    fn all_done(&mut self) {
-        self.block = Vec::new();
-        let wanted = self.session.wanted();
-        if !wanted.is_empty() {
-            tell(&self.scope, &News::Wanted(wanted));
-        }
-        let runs = self.session.runs();
-        tell(&self.scope, &News::Runs(runs.len() as u32));
-        for (position, run) in runs.iter().enumerate() {
-            self.send_report(run.index, &Settings::default(), position + 1 == runs.len());
-        }
-    }
-
-    fn send_report(&self, run: u32, settings: &Settings, last: bool) {
-        if let Some(profile) = self.session.report(run, settings) {
-            tell(&self.scope, &News::Report { run, json: json::profile(&profile), last });
         }
     }
 }

@@ -1,0 +1,45 @@
+//! Labelled bars. A bar that leads somewhere is a link.
+
+use crossprof::pages::{Bar, Bars};
+use crossprof::table::Unit;
+use leptos::prelude::*;
+
+use super::{colour, href};
+use crate::components::tip::{Name, Tips};
+use crate::components::warnings::bounded;
+use crate::unit;
+
+/// The bars, in their own order.
+pub fn bars(run: u32, bars: &Bars) -> AnyView {
+    let largest = bars.bars.iter().map(|bar| bar.value).filter(|value| value.is_finite()).fold(0.0, f64::max);
+    let rows = bars.bars.iter().map(|it| bar(run, it, bars.unit, largest)).collect_view();
+    let title = bounded(&bars.title);
+    view! {
+        <section class="panel"><h2>{title.clone()}</h2><ul class="bars linked" aria-label=title>{rows}</ul></section>
+    }
+    .into_any()
+}
+
+fn bar(run: u32, bar: &Bar, of: Unit, largest: f64) -> AnyView {
+    let tips = Tips::get();
+    let share =
+        if largest > 0.0 && bar.value.is_finite() { 100.0 * (bar.value / largest).clamp(0.0, 1.0) } else { 0.0 };
+    let exact = [bar.label.as_str(), &unit::full(bar.value, of), &bar.note].join("\n");
+    let (exact, on_focus) = (bounded(exact.trim_end()), bounded(exact.trim_end()));
+    let fill = format!("fill {}", colour(&bar.class));
+    let inner = view! {
+        <Name text=bar.label.clone() width=34 />
+        <span class="track"><i class=fill style:width=format!("{share:.2}%")></i></span>
+        <span class="value">{unit::short(bar.value, of)}</span>
+        <span class="share-text">{bounded(&bar.note)}</span>
+    };
+    let href = href(run, bar.link.as_ref());
+    // Without an address it is no link, but the focus may still rest on it.
+    view! {
+        <li><a class="bar" href=href tabindex="0" aria-describedby="tip"
+            on:mouseenter=move |event| tips.show(&event, exact.clone())
+            on:focus=move |event| tips.show(&event, on_focus.clone())
+            on:mouseleave=move |_| tips.hide() on:blur=move |_| tips.hide()>{inner}</a></li>
+    }
+    .into_any()
+}

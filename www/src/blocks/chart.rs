@@ -1,0 +1,147 @@
+//! What charts share: the pointer or the arrow keys choose a mark, a tip names it, a click or Enter follows it.
+
+use std::sync::Arc;
+
+use leptos::html;
+use leptos::prelude::*;
+use web_sys::{KeyboardEvent, MouseEvent};
+
+use crate::components::tip::Tips;
+
+/// A pair of lengths or places, to the right and downwards.
+pub type Pair = (f64, f64);
+
+/// The marks of a chart, by their numbers.
+pub struct Marks {
+    /// What the chart shows, in words.
+    pub label: String,
+    /// The mark that a pointer means: its place, and the size of the chart, in pixels.
+    pub find: Box<dyn Fn(Pair, Pair) -> Option<usize> + Send + Sync>,
+    /// The mark that a key leads to.
+    pub step: Box<dyn Fn(Option<usize>, &str) -> Option<usize> + Send + Sync>,
+    /// The box around a mark, as shares of the chart: upper left corner and size.
+    pub place: Box<dyn Fn(usize) -> (Pair, Pair) + Send + Sync>,
+    /// A mark in words, a fact a line.
+    pub describe: Box<dyn Fn(usize) -> String + Send + Sync>,
+    /// What a click on it does.
+    pub act: Box<dyn Fn(usize) + Send + Sync>,
+}
+
+/// A drawing whose marks can be chosen.
+pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
+    let tips = Tips::get();
+    let marks = Arc::new(marks);
+    let chosen = RwSignal::new(None::<usize>);
+    let canvas = NodeRef::<html::Div>::new();
+    let choose = {
+        let marks = marks.clone();
+        move |next: Option<usize>| {
+            if chosen.get_untracked() == next {
+                return;
+            }
+            chosen.set(next);
+            let (Some(mark), Some(element)) = (next, canvas.get_untracked()) else { return tips.hide() };
+            let outer = element.get_bounding_client_rect();
+            let ((left, top), (_, height)) = (marks.place)(mark);
+            let y = |share: f64| outer.top() + share * outer.height();
+            tips.show_between(outer.left() + left * outer.width(), y(top), y(top + height), (marks.describe)(mark));
+        }
+    };
+    let found = {
+        let marks = marks.clone();
+        move |event: &MouseEvent| {
+            let outer = canvas.get_untracked()?.get_bounding_client_rect();
+            let at = (f64::from(event.client_x()) - outer.left(), f64::from(event.client_y()) - outer.top());
+            (marks.find)(at, (outer.width(), outer.height()))
+        }
+    };
+    let on_move = {
+        let (choose, found) = (choose.clone(), found.clone());
+        move |event: web_sys::PointerEvent| choose(found(&event))
+    };
+    let on_click = {
+        let marks = marks.clone();
+        move |event: MouseEvent| {
+            if let Some(mark) = found(&event) {
+                tips.hide();
+                (marks.act)(mark);
+            }
+        }
+    };
+    let on_key = {
+        let (choose, marks) = (choose.clone(), marks.clone());
+        move |event: KeyboardEvent| {
+            let (key, now) = (event.key(), chosen.get_untracked());
+            match (key.as_str(), now) {
+                ("Enter" | " ", Some(mark)) => {
+                    event.prevent_default();
+                    tips.hide();
+                    (marks.act)(mark);
+                }
+                _ => {
+                    if let Some(next) = (marks.step)(now, &key).filter(|_| is_walk(&key)) {
+                        event.prevent_default();
+                        choose(Some(next));
+                    }
+                }
+            }
+        }
+    };
+    let leave = {
+        let choose = choose.clone();
+        move |_: web_sys::PointerEvent| choose(None)
+    };
+    let blur = move |_: web_sys::FocusEvent| choose(None);
+    let placed = marks.clone();
+    let outline = Memo::new(move |_| chosen.get().map(|mark| (placed.place)(mark)));
+    let part = move |of: fn((Pair, Pair)) -> f64| {
+        move || outline.get().map(|place| format!("{:.3}%", 100.0 * of(place))).unwrap_or_default()
+    };
+    let (label, said) = (marks.label.clone(), marks);
+    let said = move || chosen.get().map(|mark| (said.describe)(mark)).unwrap_or_default();
+    view! {
+        <div class=format!("chart {class}") node_ref=canvas tabindex="0" role="group" aria-roledescription="chart"
+            aria-label=format!("{label}. Arrow keys walk through it, Enter follows.")
+            on:pointermove=on_move on:pointerleave=leave on:click=on_click on:keydown=on_key on:blur=blur>
+            {drawing}
+            <i class="chosen-mark" class:shown=move || outline.get().is_some()
+                style:left=part(|place| place.0.0) style:top=part(|place| place.0.1)
+                style:width=part(|place| place.1.0) style:height=part(|place| place.1.1)></i>
+            <span class="visually-hidden" aria-live="polite">{said}</span>
+        </div>
+    }
+    .into_any()
+}
+
+fn is_walk(key: &str) -> bool {
+    key.starts_with("Arrow") || matches!(key, "Home" | "End")
+}
+
+/// Steps through `count` marks in a row; `by` is how far up and down lead.
+pub fn walk(now: Option<usize>, key: &str, count: usize, by: usize) -> Option<usize> {
+    let last = count.checked_sub(1)?;
+    Some(match (key, now) {
+        ("End", _) => last,
+        ("Home", _) | (_, None) => 0,
+        ("ArrowRight", Some(now)) => (now + 1).min(last),
+        ("ArrowLeft", Some(now)) => now.saturating_sub(1),
+        ("ArrowDown", Some(now)) if now + by <= last => now + by,
+        ("ArrowUp", Some(now)) if now >= by => now - by,
+        (_, Some(now)) => now,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::walk;
+
+    #[test]
+    fn keys_stay_among_the_marks() {
+        assert_eq!(walk(None, "ArrowRight", 6, 3), Some(0));
+        assert_eq!(walk(Some(5), "ArrowRight", 6, 3), Some(5));
+        assert_eq!(walk(Some(1), "ArrowDown", 6, 3), Some(4));
+        assert_eq!(walk(Some(4), "ArrowDown", 6, 3), Some(4));
+        assert_eq!(walk(Some(4), "ArrowUp", 6, 3), Some(1));
+        assert_eq!(walk(Some(0), "End", 0, 3), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! What to do, most important first: how bad by word, shape and colour; what it rests on unfolds; the evidence is a link away.
+
+use crossprof::pages::FindingBlock;
+use leptos::prelude::*;
+
+use super::href;
+use crate::components::warnings::bounded;
+
+/// The list.
+pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
+    if findings.is_empty() {
+        return view! { <section class="panel nothing"><p>"No rule fired."</p></section> }.into_any();
+    }
+    let rows = findings.iter().map(|finding| row(run, finding)).collect_view();
+    view! { <ol class="findings panel">{rows}</ol> }.into_any()
+}
+
+/// Class, shape and word of a severity.
+fn severity(word: &str) -> (&'static str, &'static str, &'static str) {
+    match word {
+        "critical" => ("bad", "M1.5 1.5h9v9h-9z", "critical"),
+        "warning" => ("warning", "M6 1l5.5 10H.5z", "warning"),
+        "not_checked" => ("unchecked", "M1.5 5h9v2h-9z", "not checked"),
+        _ => ("note", "M6 1a5 5 0 1 1 0 10A5 5 0 1 1 6 1z", "note"),
+    }
+}
+
+/// The badge of a severity.
+pub fn badge(word: &str) -> AnyView {
+    let (class, shape, word) = severity(word);
+    view! {
+        <span class=format!("badge {class}")><svg width="10" height="10" viewBox="0 0 12 12" aria-hidden="true"><path d=shape /></svg>{word}</span>
+    }
+    .into_any()
+}
+
+fn row(run: u32, finding: &FindingBlock) -> AnyView {
+    let FindingBlock { id, title, text, remedy, confidence, evidence, link, .. } = finding;
+    let evidence =
+        evidence.iter().map(|(name, value)| view! { <dt>{bounded(name)}</dt><dd><bdi>{bounded(value)}</bdi></dd> });
+    let evidence = evidence.collect_view();
+    let link =
+        href(run, link.as_ref()).map(|href| view! { <a class="evidence-link" href=href>"Show the evidence"</a> });
+    let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{bounded(remedy)}</p> });
+    let rests = format!(
+        "What it rests on ({})",
+        if confidence.is_empty() { "rule".to_owned() } else { format!("confidence: {confidence}") }
+    );
+    view! {
+        <li class="finding" data-rule=id.clone() data-severity=finding.severity.clone()>
+            <header>{badge(&finding.severity)}<h3>{bounded(title)}</h3>{link}</header>
+            <p>{bounded(text)}</p>
+            {remedy}
+            <details><summary>{rests}</summary><dl class="environment">{evidence}<dt>"rule"</dt><dd><code>{id.clone()}</code></dd></dl></details>
+        </li>
+    }
+    .into_any()
+}

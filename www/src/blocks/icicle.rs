@@ -1,0 +1,135 @@
+//! A tree as nested spans. A click zooms in; the way back stands above; what was clicked can be filtered by.
+
+use std::sync::Arc;
+
+use crossprof::format;
+use crossprof::pages::{Icicle, Node};
+use leptos::prelude::*;
+
+use super::chart::{Marks, Pair, chart};
+use super::{colour, href};
+use crate::components::tip::Name;
+use crate::components::warnings::bounded;
+use crate::plot::icicle::{self as geometry, Span};
+use crate::state::State;
+use crate::unit;
+
+/// Height of a row, the same as in the style sheet.
+const ROW_PX: usize = 24;
+/// Rows below the first.
+const MAX_DEPTH: usize = 11;
+
+/// The chart.
+pub fn icicle(icicle: Icicle) -> AnyView {
+    let title = bounded(&icicle.title);
+    if icicle.nodes.is_empty() {
+        return view! { <section class="panel"><h2>{title}</h2><p class="empty">"The tree is empty."</p></section> }
+            .into_any();
+    }
+    let icicle = Arc::new(icicle);
+    let parents: Arc<[Option<u32>]> = icicle.nodes.iter().map(|node| node.parent).collect();
+    let values: Vec<f64> = icicle.nodes.iter().map(|node| node.value).collect();
+    let top = RwSignal::new(0usize);
+    let run = untrack(|| State::get().run()).map_or(0, |run| run.id);
+    let (tree, ways) = (icicle.clone(), parents.clone());
+    let crumbs = move || {
+        let path = geometry::path(&ways, top.get());
+        let last = path.len() - 1;
+        let crumb = |(at, node): (usize, usize)| {
+            let Some(Node { label, .. }) = tree.nodes.get(node) else { return ().into_any() };
+            let name = view! { <Name text=label.clone() width=32 /> };
+            if at == last {
+                return view! { <li aria-current="true">{name}</li> }.into_any();
+            }
+            view! { <li><button class="crumb-button" on:click=move |_| top.set(node)>{name}</button></li> }.into_any()
+        };
+        path.into_iter().enumerate().map(crumb).collect_view()
+    };
+    let tree = icicle.clone();
+    let about = move || {
+        let node = tree.nodes.get(top.get())?;
+        let address = href(run, node.link.as_ref());
+        let more = address.map(|href| view! { <a href=href>"Show in the tables"</a> });
+        Some(view! { <p class="node-about"><span>{facts(&tree, node).join(" · ")}</span>{more}</p> })
+    };
+    let drawn = move || {
+        let spans = geometry::layout(&parents, &values, top.get(), MAX_DEPTH);
+        let rows = spans.iter().map(|span| span.depth).max().unwrap_or(0) + 1;
+        let boxes = spans.iter().map(|span| span_view(&icicle, span)).collect_view();
+        let marks = marks(icicle.clone(), parents.clone(), spans.into(), rows, top);
+        let height = format!("{}px", rows * ROW_PX);
+        view! { <div class="icicle-plot" style:height=height>{chart(marks, "icicle", boxes.into_any())}</div> }
+    };
+    view! {
+        <section class="panel"><h2>{title}</h2><ol class="crumbs" aria-label="Zoom">{crumbs}</ol>{drawn}{about}</section>
+    }
+    .into_any()
+}
+
+fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
+    let Some(node) = icicle.nodes.get(span.node) else { return ().into_any() };
+    let percent = |share: f64| format!("{:.3}%", 100.0 * share);
+    // Names of spans too narrow for a letter or two are left to the tip.
+    let label = (span.width > 0.02).then(|| format::shorten(&format::printable(&node.label), 80));
+    view! {
+        <span class=format!("span {}", colour(&node.class)) style:left=percent(span.left) style:width=percent(span.width)
+            style:top=format!("{}px", span.depth * ROW_PX)><bdi>{label}</bdi></span>
+    }
+    .into_any()
+}
+
+/// Value, share of the whole, and what else is known.
+fn facts(icicle: &Icicle, node: &Node) -> Vec<String> {
+    let whole = icicle.nodes.first().map_or(0.0, |root| root.value);
+    let mut facts = vec![unit::full(node.value, icicle.unit)];
+    if whole > 0.0 {
+        facts.push(format!("{} of all", format::percent(100.0 * node.value / whole)));
+    }
+    facts.extend(node.notes.iter().map(|note| bounded(note)));
+    facts
+}
+
+fn marks(
+    icicle: Arc<Icicle>,
+    parents: Arc<[Option<u32>]>,
+    spans: Arc<[Span]>,
+    rows: usize,
+    top: RwSignal<usize>,
+) -> Marks {
+    let (found, walked, placed, described) = (spans.clone(), spans.clone(), spans.clone(), spans.clone());
+    let tree = icicle.clone();
+    let find = move |at: Pair, size: Pair| {
+        let (x, depth) = (at.0 / size.0, (at.1 / size.1 * rows as f64) as usize);
+        found.iter().position(|span| span.depth == depth && x >= span.left && x < span.left + span.width)
+    };
+    let ways = parents.clone();
+    let place = move |mark: usize| match placed.get(mark) {
+        Some(span) => ((span.left, span.depth as f64 / rows as f64), (span.width, 1.0 / rows as f64)),
+        None => Default::default(),
+    };
+    let describe = move |mark: usize| {
+        let node = described.get(mark).and_then(|span| tree.nodes.get(span.node));
+        node.map(|node| bounded(&format!("{}\n{}", node.label, facts(&tree, node).join("\n")))).unwrap_or_default()
+    };
+    let label = bounded(&icicle.title);
+    let act = move |mark: usize| {
+        let Some(span) = spans.get(mark) else { return };
+        let has_children = parents.iter().any(|parent| parent.map(|parent| parent as usize) == Some(span.node));
+        if span.node != top.get_untracked() && has_children {
+            top.set(span.node);
+        } else if span.node == top.get_untracked() {
+            // A click on what fills the width leads back.
+            top.set(parents.get(span.node).copied().flatten().map_or(0, |above| above as usize));
+        } else if let Some(link) = icicle.nodes.get(span.node).and_then(|node| node.link.as_ref()) {
+            State::get().follow(link);
+        }
+    };
+    Marks {
+        label,
+        find: Box::new(find),
+        step: Box::new(move |now, key| geometry::step(&walked, &ways, now, key)),
+        place: Box::new(place),
+        describe: Box::new(describe),
+        act: Box::new(act),
+    }
+}

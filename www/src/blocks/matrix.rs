@@ -1,0 +1,93 @@
+//! A number for every pair: the stronger the colour, the larger.
+
+use std::sync::Arc;
+
+use crossprof::pages::Matrix;
+use leptos::prelude::*;
+
+use super::chart::{Marks, Pair, chart, walk};
+use crate::components::tip::Name;
+use crate::components::warnings::bounded;
+use crate::unit;
+
+/// Strengths of the colour.
+const LEVELS: usize = 8;
+/// Labels that fit beside the cells.
+const MAX_LABELS: usize = 16;
+
+/// The chart.
+pub fn matrix(matrix: Matrix) -> AnyView {
+    let title = bounded(&matrix.title);
+    let size = matrix.labels.len();
+    if size == 0 {
+        return view! { <section class="panel"><h2>{title}</h2><p class="empty">"There are no pairs."</p></section> }
+            .into_any();
+    }
+    let all = matrix.values.iter().flatten().flatten().copied().filter(|value| value.is_finite());
+    let largest = all.fold(0.0, f64::max);
+    let mut paths = vec![String::new(); LEVELS];
+    for (row, values) in matrix.values.iter().take(size).enumerate() {
+        for (column, value) in values.iter().take(size).enumerate() {
+            let level = value
+                .filter(|value| *value > 0.0 && largest > 0.0)
+                .map(|value| (value / largest * LEVELS as f64).ceil());
+            if let Some(path) = level.and_then(|level| paths.get_mut((level as usize).clamp(1, LEVELS) - 1)) {
+                path.push_str(&format!("M{column}.04 {row}.04h.92v.92h-.92z"));
+            }
+        }
+    }
+    let cells = paths.into_iter().enumerate().map(|(level, path)| {
+        view! { <path class="part communication" style:opacity=format!("{:.2}", 0.15 + 0.85 * level as f64 / (LEVELS - 1) as f64) d=path /> }
+    });
+    let drawing = view! {
+        <svg viewBox=format!("0 0 {size} {size}") preserveAspectRatio="none" aria-hidden="true">
+            <path class="cells" d=format!("M0 0H{size}V{size}H0z") />{cells.collect_view()}
+        </svg>
+    }
+    .into_any();
+    let every = size.div_ceil(MAX_LABELS);
+    let labels = || {
+        let named = matrix.labels.iter().enumerate().map(|(at, label)| {
+            let text = if at % every == 0 { label.replace("/device:", "") } else { String::new() };
+            view! { <li><Name text=text width=14 /></li> }
+        });
+        named.collect_view()
+    };
+    let (rows, columns) = (labels(), labels());
+    let note = format!("From the row to the column; the strongest is {}.", unit::short(largest, matrix.unit));
+    let drawn = chart(marks(Arc::new(matrix)), "cells", drawing);
+    view! {
+        <section class="panel">
+            <h2>{title}</h2><p class="quiet">{note}</p>
+            <div class="matrix-plot"><ul class="row-labels">{rows}</ul>{drawn}<ul class="column-labels">{columns}</ul></div>
+        </section>
+    }
+    .into_any()
+}
+
+fn marks(matrix: Arc<Matrix>) -> Marks {
+    let size = matrix.labels.len();
+    let find = move |at: Pair, of: Pair| {
+        let index = |share: f64| ((share * size as f64) as usize).min(size - 1);
+        Some(index(at.1 / of.1) * size + index(at.0 / of.0))
+    };
+    let place = move |mark: usize| {
+        let side = 1.0 / size as f64;
+        (((mark % size) as f64 * side, (mark / size) as f64 * side), (side, side))
+    };
+    let label = bounded(&matrix.title);
+    let describe = move |mark: usize| {
+        let name = |at: usize| matrix.labels.get(at).cloned().unwrap_or_default();
+        let value = matrix.values.get(mark / size).and_then(|row| row.get(mark % size)).copied().flatten();
+        let value = value.map_or_else(|| "nothing".to_owned(), |value| unit::full(value, matrix.unit));
+        bounded(&format!("{} → {}\n{value}", name(mark / size), name(mark % size)))
+    };
+    Marks {
+        label,
+        find: Box::new(find),
+        step: Box::new(move |now, key| walk(now, key, size * size, size)),
+        place: Box::new(place),
+        describe: Box::new(describe),
+        act: Box::new(|_| {}),
+    }
+}

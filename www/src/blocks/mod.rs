@@ -1,0 +1,80 @@
+//! A page of a run, drawn: one kind of block, one file of that name. What is shown is the library's ([`crossprof::pages`]); only
+//! how it looks is here. Every mark can be reached by pointer and by keys, and is named; texts stay texts.
+
+mod bars;
+mod chart;
+mod choice;
+pub mod figures;
+pub mod findings;
+mod icicle;
+mod matrix;
+mod scatter;
+mod stack;
+pub mod table;
+mod text;
+
+use std::sync::Arc;
+
+use crossprof::pages::{Block, Link};
+use leptos::prelude::*;
+
+use crate::route::{Route, View};
+use crate::state::Run;
+
+/// The blocks of a page; one that is the same in the next answer is the same value.
+pub type Blocks = RwSignal<Vec<Arc<Block>>>;
+
+/// All blocks of a page. They stay in the document while their kinds stay: the focus and a chart's zoom survive an answer.
+pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
+    let kinds = Memo::new(move |_| blocks.with(|blocks| blocks.iter().map(|block| kind(block)).collect::<Vec<_>>()));
+    let all = move || {
+        let kinds = kinds.get();
+        kinds.into_iter().enumerate().map(|(at, kind)| block_view(&run, blocks, at, kind)).collect_view()
+    };
+    all.into_any()
+}
+
+/// What decides whether a block can be updated in place.
+fn kind(block: &Block) -> String {
+    let (kind, more) = match block {
+        Block::Table(table) => ("table", table.table.as_str()),
+        Block::Choice(choice) => ("choice", choice.option.as_str()),
+        _ => ("", ""),
+    };
+    format!("{kind}{more}")
+}
+
+/// One block, that redraws itself when it changes.
+fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
+    let block = Memo::new(move |_| blocks.with(|blocks| blocks.get(at).cloned()));
+    let run = run.clone();
+    if kind.starts_with("table") {
+        return view! { <table::TableView run=run block=block /> }.into_any();
+    }
+    let drawn = move || match block.get().as_deref() {
+        Some(Block::Heading { text, note }) => text::heading(text, note.as_deref()),
+        Some(Block::Note { text }) => text::note(text),
+        Some(Block::Empty { reason, remedy }) => text::empty(reason, remedy.clone()),
+        Some(Block::Figures { figures }) => figures::figures(run.id, figures),
+        Some(Block::Stack(stack)) => stack::stack(stack.clone()),
+        Some(Block::Bars(bars)) => bars::bars(run.id, bars),
+        Some(Block::Scatter(scatter)) => scatter::scatter(scatter.clone()),
+        Some(Block::Icicle(icicle)) => icicle::icicle(icicle.clone()),
+        Some(Block::Matrix(matrix)) => matrix::matrix(matrix.clone()),
+        Some(Block::Choice(choice)) => choice::choice(choice),
+        Some(Block::Findings { findings }) => findings::findings(run.id, findings),
+        Some(Block::Table(_)) | None => ().into_any(),
+    };
+    drawn.into_any()
+}
+
+/// The address that a link leads to; nothing where it names no view of this page.
+pub fn href(run: u32, link: Option<&Link>) -> Option<String> {
+    let link = link?;
+    Some(Route::filtered(View::from_slug(&link.view)?, run, &link.filter).href())
+}
+
+/// The colour class of a name from the library: letters, digits and `_`.
+pub fn colour(class: &str) -> String {
+    class.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
+}

@@ -1,0 +1,158 @@
+//! Points in a plane, with lines such as roofs: the pointer snaps to the nearest point.
+
+use std::sync::Arc;
+
+use crossprof::format;
+use crossprof::pages::Scatter;
+use leptos::prelude::*;
+
+use super::chart::{Marks, Pair, chart, walk};
+use super::colour;
+use crate::components::warnings::bounded;
+use crate::plot::plane::{Place, Plane, nearest};
+use crate::state::State;
+
+/// How far from a point the pointer may be.
+const REACH_PX: f64 = 28.0;
+/// Width of the largest point and of the smallest.
+const WIDTHS_PX: (f64, f64) = (30.0, 6.0);
+
+/// The chart.
+pub fn scatter(scatter: Scatter) -> AnyView {
+    let points: Vec<(f64, f64)> = scatter.points.iter().map(|point| (point.x, point.y)).collect();
+    let lines: Vec<Vec<(f64, f64)>> = scatter.lines.iter().map(|line| line.points.clone()).collect();
+    let plane = Plane::of(&points, &lines, scatter.logarithmic);
+    let places: Arc<[Option<Place>]> = points.iter().map(|point| plane.place(*point)).collect();
+    let percent = |share: f64| format!("{:.3}%", 100.0 * share);
+
+    let grid_x = plane.x.ticks().into_iter().filter_map(|tick| Some((plane.x.at(tick)?, tick)));
+    let grid_y = plane.y.ticks().into_iter().filter_map(|tick| Some((1.0 - plane.y.at(tick)?, tick)));
+    let (grid_x, grid_y): (Vec<_>, Vec<_>) = (grid_x.collect(), grid_y.collect());
+    let mut grid = String::new();
+    for (x, _) in &grid_x {
+        grid.push_str(&format!("M{:.2} 0V1000", 1000.0 * x));
+    }
+    for (y, _) in &grid_y {
+        grid.push_str(&format!("M0 {:.2}H1000", 1000.0 * y));
+    }
+    let pieces: Vec<Vec<(Place, Place)>> = lines.iter().map(|line| plane.pieces(line)).collect();
+    let roofs: String = pieces
+        .iter()
+        .flatten()
+        .map(|(a, b)| format!("M{:.2} {:.2}L{:.2} {:.2}", 1000.0 * a.0, 1000.0 * a.1, 1000.0 * b.0, 1000.0 * b.1))
+        .collect();
+    // A roof is named at its right end; one that leaves through the upper edge, there.
+    let named = scatter.lines.iter().zip(&pieces).filter_map(|(line, pieces)| {
+        let (_, end) = pieces.last()?;
+        let is_left = end.0 < 0.75;
+        let x = if is_left { percent(end.0) } else { percent(1.0 - end.0) };
+        let (left, right) = if is_left { (x, String::new()) } else { (String::new(), x) };
+        Some(view! {
+            <span class="roof-label" style:left=left style:right=right style:top=percent(end.1)><bdi>{bounded(&line.label)}</bdi></span>
+        })
+    });
+    // The largest are drawn first, so that none hides a smaller one.
+    let mut order: Vec<usize> = (0..scatter.points.len()).collect();
+    order.sort_by(|a, b| {
+        let size = |at: &usize| scatter.points.get(*at).map_or(0.0, |point| point.size);
+        size(b).total_cmp(&size(a))
+    });
+    let dots = order.into_iter().filter_map(|at| {
+        let (point, place) = (scatter.points.get(at)?, places.get(at).copied().flatten()?);
+        let width = format!("{:.1}px", width_px(point.size));
+        Some(view! {
+            <i class=format!("point {}", colour(&point.class)) style:left=percent(place.0) style:top=percent(place.1)
+                style:width=width.clone() style:height=width></i>
+        })
+    });
+    let drawing = view! {
+        <svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true">
+            <path class="grid" d=grid /><path class="roof" d=roofs />
+        </svg>
+        {dots.collect_view()}{named.collect_view()}
+    }
+    .into_any();
+    let x_labels = grid_x.iter().map(|(x, tick)| view! { <span style:left=percent(*x)>{axis_label(*tick)}</span> });
+    let y_labels = grid_y.iter().map(|(y, tick)| view! { <span style:top=percent(*y)>{axis_label(*tick)}</span> });
+    let (x_labels, y_labels) = (x_labels.collect_view(), y_labels.collect_view());
+    let (title, x_title, y_title) = (bounded(&scatter.title), bounded(&scatter.x_label), bounded(&scatter.y_label));
+    let drawn = chart(marks(Arc::new(scatter), places), "plane", drawing);
+    view! {
+        <section class="panel scatter">
+            <h2>{title}</h2>
+            <p class="quiet">{y_title}</p>
+            <div class="plane-plot">
+                <div class="y-axis" aria-hidden="true">{y_labels}</div>{drawn}
+                <div class="x-axis" aria-hidden="true">{x_labels}</div>
+            </div>
+            <p class="x-title quiet">{x_title}</p>
+        </section>
+    }
+    .into_any()
+}
+
+/// Areas are told apart, not widths.
+fn width_px(size: f64) -> f64 {
+    let size = if size.is_finite() { size.clamp(0.0, 1.0) } else { 0.0 };
+    (WIDTHS_PX.0 * size.sqrt()).max(WIDTHS_PX.1)
+}
+
+fn axis_label(tick: f64) -> String {
+    let text = if (0.01..1000.0).contains(&tick) || tick == 0.0 { format::number(tick) } else { format::si(tick, "") };
+    let text = text.trim_end().to_owned();
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        Some((number, unit)) => format!("{number}{unit}"),
+        None if text.contains('.') => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        None => text,
+    }
+}
+
+fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>) -> Marks {
+    let count = scatter.points.len();
+    // Keys walk from left to right.
+    let mut order: Vec<usize> = (0..count).filter(|at| places.get(*at).is_some_and(Option::is_some)).collect();
+    order.sort_by(|a, b| {
+        let x = |at: &usize| places.get(*at).copied().flatten().map_or(0.0, |place| place.0);
+        x(a).total_cmp(&x(b))
+    });
+    let step = move |now: Option<usize>, key: &str| {
+        let now = now.and_then(|now| order.iter().position(|at| *at == now));
+        walk(now, key, order.len(), 1).and_then(|next| order.get(next).copied())
+    };
+    let found = places.clone();
+    let place =
+        move |mark: usize| -> (Pair, Pair) { (places.get(mark).copied().flatten().unwrap_or_default(), (0.0, 0.0)) };
+    let described = scatter.clone();
+    let describe = move |mark: usize| {
+        let Some(point) = described.points.get(mark) else { return String::new() };
+        let lines: Vec<&str> =
+            std::iter::once(point.label.as_str()).chain(point.notes.iter().map(String::as_str)).collect();
+        bounded(&lines.join("\n"))
+    };
+    Marks {
+        label: bounded(&scatter.title),
+        find: Box::new(move |at, size| nearest(&found, at, size, REACH_PX)),
+        step: Box::new(step),
+        place: Box::new(place),
+        describe: Box::new(describe),
+        act: Box::new(move |mark| {
+            if let Some(link) = scatter.points.get(mark).and_then(|point| point.link.as_ref()) {
+                State::get().follow(link);
+            }
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axis_labels_are_short() {
+        let labels = [0.001, 0.1, 1.0, 100.0, 1e5, 1e12].map(axis_label);
+        assert_eq!(labels, ["1m", "0.1", "1", "100", "100k", "1T"]);
+    }
+}

@@ -1,0 +1,229 @@
+//! Stacked rows. A few lie with their names beside them; many stand as columns, such as the steps of a long run.
+
+use std::sync::Arc;
+
+use crossprof::format;
+use crossprof::pages::Stack;
+use leptos::prelude::*;
+
+use super::chart::{Marks, Pair, chart, walk};
+use super::colour;
+use crate::components::tip::Name;
+use crate::components::warnings::bounded;
+use crate::plot::{stack as geometry, ticks};
+use crate::state::State;
+use crate::unit;
+
+/// Rows that lie; more of them stand.
+const MAX_LYING: usize = 16;
+/// Height of a lying row, the same as in the style sheet.
+const ROW_PX: usize = 26;
+
+/// The chart.
+pub fn stack(stack: Stack) -> AnyView {
+    let title = bounded(&stack.title);
+    if stack.rows.is_empty() || stack.series.is_empty() {
+        return view! { <section class="panel"><h2>{title}</h2><p class="empty">"There is nothing to stack."</p></section> }
+            .into_any();
+    }
+    let legend = legend(&stack);
+    let body = if stack.rows.len() <= MAX_LYING { lying(Arc::new(stack)) } else { standing(Arc::new(stack)) };
+    view! { <section class="panel stack"><h2>{title}</h2>{legend}{body}</section> }.into_any()
+}
+
+fn legend(stack: &Stack) -> AnyView {
+    let names = stack.series.iter().enumerate().map(|(at, series)| {
+        let label = bounded(&series.label);
+        view! { <li><i class=format!("swatch {}", colour(&series.class)) style:opacity=opacity(stack, at)></i>{label}</li> }
+    });
+    view! { <ul class="legend" aria-hidden="true">{names.collect_view()}</ul> }.into_any()
+}
+
+/// Parts of one colour differ in strength.
+fn opacity(stack: &Stack, at: usize) -> &'static str {
+    let class = stack.series.get(at).map(|series| &series.class);
+    let before = stack.series.iter().take(at).filter(|series| Some(&series.class) == class).count();
+    ["1", "0.65", "0.4", "0.25"].get(before).copied().unwrap_or("0.2")
+}
+
+/// A part: the number of its row and of its series. Odd sizes count as nothing.
+fn size(stack: &Stack, row: usize, series: usize) -> f64 {
+    let value = stack.rows.get(row).and_then(|row| row.parts.get(series)).copied().unwrap_or(0.0);
+    if value.is_finite() { value.max(0.0) } else { 0.0 }
+}
+
+fn total(stack: &Stack, row: usize) -> f64 {
+    (0..stack.series.len()).map(|series| size(stack, row, series)).sum()
+}
+
+/// Where a part begins within its row.
+fn begin(stack: &Stack, row: usize, series: usize) -> f64 {
+    (0..series).map(|series| size(stack, row, series)).sum()
+}
+
+/// The part of a row at a value.
+fn part_at(stack: &Stack, row: usize, value: f64) -> Option<usize> {
+    let mut end = 0.0;
+    (0..stack.series.len()).find(|&series| {
+        end += size(stack, row, series);
+        size(stack, row, series) > 0.0 && value <= end
+    })
+}
+
+fn describe(stack: &Stack, mark: usize) -> String {
+    let (at, series) = (mark / stack.series.len(), mark % stack.series.len());
+    let (Some(row), Some(part)) = (stack.rows.get(at), stack.series.get(series)) else { return String::new() };
+    let (value, all) = (size(stack, at, series), total(stack, at));
+    let share = if all > 0.0 { format!(", {}", format::percent(100.0 * value / all)) } else { String::new() };
+    let of = unit::short(all, stack.unit);
+    bounded(&format!("{} ({of})\n{}: {}{share}", row.label, part.label, unit::full(value, stack.unit)))
+}
+
+fn follow(stack: &Stack, mark: usize) {
+    let series = stack.series.get(mark % stack.series.len()).and_then(|series| series.link.as_ref());
+    let row = stack.rows.get(mark / stack.series.len()).and_then(|row| row.link.as_ref());
+    if let Some(link) = series.or(row) {
+        State::get().follow(link);
+    }
+}
+
+fn lying(stack: Arc<Stack>) -> AnyView {
+    let rows = stack.rows.len();
+    let max = (0..rows).map(|row| total(&stack, row)).fold(0.0, f64::max);
+    let parts = (0..stack.series.len()).map(|series| {
+        let path: String = (0..rows)
+            .filter(|&row| max > 0.0 && size(&stack, row, series) > 0.0)
+            .map(|row| {
+                let (left, width) = (begin(&stack, row, series) / max, size(&stack, row, series) / max);
+                format!(
+                    "M{:.3} {:.2}h{:.3}v0.8h-{:.3}z",
+                    1000.0 * left,
+                    row as f64 + 0.1,
+                    1000.0 * width,
+                    1000.0 * width
+                )
+            })
+            .collect();
+        let class = stack.series.get(series).map(|series| colour(&series.class)).unwrap_or_default();
+        view! { <path class=format!("part {class}") style:opacity=opacity(&stack, series) d=path /> }
+    });
+    let drawing = view! {
+        <svg viewBox=format!("0 0 1000 {rows}") preserveAspectRatio="none" aria-hidden="true">{parts.collect_view()}</svg>
+    }
+    .into_any();
+    let find = {
+        let stack = stack.clone();
+        move |at: Pair, size: Pair| {
+            let row = ((at.1 / size.1 * rows as f64) as usize).min(rows - 1);
+            Some(row * stack.series.len() + part_at(&stack, row, at.0 / size.0 * max)?)
+        }
+    };
+    let place = {
+        let stack = stack.clone();
+        move |mark: usize| {
+            let (row, series) = (mark / stack.series.len(), mark % stack.series.len());
+            let scale = if max > 0.0 { 1.0 / max } else { 0.0 };
+            let left = begin(&stack, row, series) * scale;
+            let top = (row as f64 + 0.1) / rows as f64;
+            ((left, top), (size(&stack, row, series) * scale, 0.8 / rows as f64))
+        }
+    };
+    let labels =
+        stack.rows.iter().map(|row| view! { <li><Name text=row.label.clone() width=28 /></li> }).collect_view();
+    let totals = (0..rows).map(|row| view! { <li>{unit::short(total(&stack, row), stack.unit)}</li> }).collect_view();
+    let height = format!("{}px", rows * ROW_PX);
+    let drawn = chart(marks(stack, Box::new(find), Box::new(place), true), "lying", drawing);
+    view! {
+        <div class="lying-plot" style:height=height>
+            <ul class="row-labels">{labels}</ul>{drawn}<ul class="row-totals">{totals}</ul>
+        </div>
+    }
+    .into_any()
+}
+
+type Find = Box<dyn Fn(Pair, Pair) -> Option<usize> + Send + Sync>;
+type PlaceOf = Box<dyn Fn(usize) -> (Pair, Pair) + Send + Sync>;
+
+fn marks(stack: Arc<Stack>, find: Find, place: PlaceOf, is_lying: bool) -> Marks {
+    let (count, by) = (stack.rows.len() * stack.series.len(), stack.series.len());
+    let (walked, described) = (stack.clone(), stack.clone());
+    let step = move |now: Option<usize>, key: &str| {
+        // Along a row, then from row to row: that is down where rows lie and right where they stand.
+        let key = match (key, is_lying) {
+            ("ArrowRight", false) => "ArrowDown",
+            ("ArrowLeft", false) => "ArrowUp",
+            ("ArrowUp", false) => "ArrowRight",
+            ("ArrowDown", false) => "ArrowLeft",
+            (key, _) => key,
+        };
+        let mut at = walk(now, key, count, by)?;
+        // Parts of no size are passed over.
+        while size(&walked, at / by, at % by) == 0.0 {
+            let next = walk(Some(at), key, count, by)?;
+            if next == at {
+                return now;
+            }
+            at = next;
+        }
+        Some(at)
+    };
+    Marks {
+        label: bounded(&stack.title),
+        find,
+        step: Box::new(step),
+        place,
+        describe: Box::new(move |mark| describe(&described, mark)),
+        act: Box::new(move |mark| follow(&stack, mark)),
+    }
+}
+
+fn standing(stack: Arc<Stack>) -> AnyView {
+    let rows = stack.rows.len();
+    let columns: Vec<Vec<f64>> = stack.rows.iter().map(|row| row.parts.clone()).collect();
+    let largest = (0..rows).map(|row| total(&stack, row)).fold(0.0, f64::max);
+    let axis = ticks::axis(largest, 4);
+    let max = axis.max;
+    let paths = geometry::paths(&columns, stack.series.len(), max);
+    let parts = paths.into_iter().enumerate().map(|(series, path)| {
+        let class = stack.series.get(series).map(|series| colour(&series.class)).unwrap_or_default();
+        view! { <path class=format!("part {class}") style:opacity=opacity(&stack, series) d=path /> }
+    });
+    let lines = axis.ticks.iter().map(|tick| {
+        let y = geometry::y_of(*tick, max).to_string();
+        view! { <line class="grid" x1="0" x2=rows.to_string() y1=y.clone() y2=y /> }
+    });
+    let drawing = view! {
+        <svg viewBox=format!("0 0 {rows} 100") preserveAspectRatio="none" aria-hidden="true">{lines.collect_view()}{parts.collect_view()}</svg>
+    }
+    .into_any();
+    let labels = axis.ticks.iter().map(|tick| {
+        let top = format!("{:.2}%", geometry::y_of(*tick, max));
+        view! { <span style:top=top>{ticks::label(*tick, stack.unit)}</span> }
+    });
+    let labels = labels.collect_view();
+    let find = {
+        let stack = stack.clone();
+        move |at: Pair, size: Pair| {
+            let row = geometry::column_at(at.0, size.0, rows)?;
+            Some(row * stack.series.len() + part_at(&stack, row, (1.0 - at.1 / size.1) * max)?)
+        }
+    };
+    let place = {
+        let stack = stack.clone();
+        move |mark: usize| {
+            let (row, series) = (mark / stack.series.len(), mark % stack.series.len());
+            let height = size(&stack, row, series) / max;
+            let top = 1.0 - (begin(&stack, row, series) + size(&stack, row, series)) / max;
+            ((row as f64 / rows as f64, top), (1.0 / rows as f64, height))
+        }
+    };
+    let ends =
+        [stack.rows.first(), stack.rows.last()].map(|row| row.map(|row| bounded(&row.label)).unwrap_or_default());
+    let [first, last] = ends;
+    let drawn = chart(marks(stack, Box::new(find), Box::new(place), false), "standing", drawing);
+    view! {
+        <div class="plot"><div class="y-axis" aria-hidden="true">{labels}</div>{drawn}</div>
+        <p class="x-ends quiet"><bdi>{first}</bdi><bdi>{last}</bdi></p>
+    }
+    .into_any()
+}

@@ -1,0 +1,301 @@
+//! The one table: its worker sorts and filters, the page draws the rows in sight. Copies and downloads hold all rows that pass.
+
+use std::sync::Arc;
+
+use crossprof::format;
+use crossprof::metrics::categories::family_of;
+use crossprof::pages::{Block, ColumnBlock, TableBlock};
+use crossprof::table::{Cell, Query, Sort, Unit};
+use leptos::html;
+use leptos::prelude::*;
+use web_sys::{Element, KeyboardEvent};
+
+use crate::components::tip::Tips;
+use crate::components::warnings::bounded;
+use crate::protocol::TextFormat;
+use crate::state::{Run, State};
+use crate::table::window::window;
+use crate::table::{cell, order};
+use crate::{ask, browser, glossary};
+
+/// Height of a row, the same as in the style sheet.
+const ROW_PX: f64 = 26.0;
+/// Height of the part that scrolls, unless there are fewer rows.
+const VIEW_PX: f64 = 520.0;
+/// Characters of a text in a cell; longer ones are cut in the middle.
+const NAME_CHARS: usize = 46;
+
+/// A table of a page.
+#[component]
+pub fn TableView(
+    /// The run.
+    run: Run,
+    /// The block that it draws.
+    block: Memo<Option<Arc<Block>>>,
+) -> impl IntoView {
+    let state = State::get();
+    let tips = Tips::get();
+    let scroll = RwSignal::new(0.0);
+    let active = RwSignal::new(None::<usize>);
+    let scroller = NodeRef::<html::Div>::new();
+    let shown = Signal::derive(move || Shown(block.get()));
+    let look = Memo::new(move |_| Look::of(shown.get().table()));
+    let count = Memo::new(move |_| shown.get().table().map_or(0, |table| table.rows.len()));
+    let title = Memo::new(move |_| shown.get().table().map(|table| bounded(&table.title)).unwrap_or_default());
+    let counted = move || shown.get().table().map(counted).unwrap_or_default();
+    // All rows that pass, in the order shown, as a text.
+    let whole = move |format: TextFormat, done: fn(State, &str, String)| {
+        let shown = shown.get_untracked();
+        let Some(table) = shown.table() else { return };
+        let query = Query {
+            filter: state.route.with_untracked(|route| route.query.filter.clone()),
+            sort: table.sort.clone(),
+            top: None,
+        };
+        let name = table.table.clone();
+        ask::table(&run, &table.table, &table.variant, query, format, Box::new(move |text| done(state, &name, text)));
+    };
+    let (copy_of, csv_of) = (whole.clone(), whole);
+    let copy = move |_| copy_of(TextFormat::Tsv, |state, _, text| browser::copy(state, text, "Table"));
+    let download = move |_| {
+        csv_of(TextFormat::Csv, |_, name, text| browser::download(&format!("{name}.csv"), "text/csv", &text));
+    };
+    let on_scroll = move |_| {
+        if let Some(element) = scroller.get_untracked() {
+            scroll.set(f64::from(element.scroll_top()));
+            tips.hide();
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        let Some(next) = moved(active.get_untracked(), &event.key(), count.get_untracked()) else { return };
+        event.prevent_default();
+        active.set(Some(next));
+        let Some(element) = scroller.get_untracked() else { return };
+        reveal(&element, next);
+        let shown = shown.get_untracked();
+        let row = shown.table().and_then(|table| table.rows.get(next));
+        tips.show_at(&element, row.map(|row| row_text(row, &look.get_untracked())).unwrap_or_default());
+    };
+    let part = Memo::new(move |_| window(count.get(), ROW_PX, scroll.get(), VIEW_PX));
+    let heads = move || {
+        let name = shown.get().table().map(|table| table.table.clone()).unwrap_or_default();
+        look.get().columns.into_iter().map(|(_, column, _)| heading(&name, column, shown)).collect_view()
+    };
+    let rows = move || {
+        let (part, shown, look) = (part.get(), shown.get(), look.get());
+        let drawn = shown.table().and_then(|table| table.rows.get(part.first..part.end)).unwrap_or_default();
+        let rows = drawn.iter().enumerate();
+        rows.map(|(offset, row)| row_view(row, part.first + offset, &look, active)).collect_view()
+    };
+    let nothing = move || {
+        let shown = shown.get();
+        let is_all = shown.table().is_none_or(|table| table.total_rows == 0);
+        if is_all { "This table has no rows." } else { "No row passes the filter." }
+    };
+    view! {
+        <section class="table-box">
+            <header class="table-head">
+                <h2>{move || title.get()}</h2>
+                <span class="quiet" aria-live="polite">{counted}</span>
+                <span class="spring"></span>
+                <input class="table-filter" type="search" placeholder="Filter: words, -exclude, column>1" spellcheck="false" autocomplete="off"
+                    aria-label=move || format!("Filter {}", title.get())
+                    prop:value=move || state.route.with(|route| route.query.filter.clone())
+                    on:input=move |event| state.filter(event_target_value(&event)) />
+                <button class="plain" on:click=copy>"Copy"</button>
+                <button class="plain" on:click=download>"CSV"</button>
+            </header>
+            <div class="table-scroll" node_ref=scroller tabindex="0" role="region" aria-label=move || title.get()
+                on:scroll=on_scroll on:keydown=on_key on:blur=move |_| { tips.hide(); active.set(None); }>
+                <table aria-rowcount=move || count.get() + 1>
+                    <thead><tr>{heads}</tr></thead>
+                    <tbody>
+                        <tr class="pad" aria-hidden="true" style:height=move || format!("{}px", part.get().above_px)></tr>
+                        {rows}
+                        <tr class="pad" aria-hidden="true" style:height=move || format!("{}px", part.get().below_px)></tr>
+                    </tbody>
+                </table>
+                <Show when=move || count.get() == 0><p class="empty">{nothing}</p></Show>
+            </div>
+        </section>
+    }
+}
+
+/// A block that may be a table.
+#[derive(Clone)]
+struct Shown(Option<Arc<Block>>);
+
+impl Shown {
+    fn table(&self) -> Option<&TableBlock> {
+        match self.0.as_deref() {
+            Some(Block::Table(table)) => Some(table),
+            _ => None,
+        }
+    }
+}
+
+/// How many rows there are, and how many of them are shown.
+fn counted(table: &TableBlock) -> String {
+    let (here, matched, all) = (table.rows.len() as u64, table.matched_rows, table.total_rows);
+    let count = format::count;
+    let word = if all == 1 { "row" } else { "rows" };
+    match (here == matched, matched == all) {
+        (true, true) => format!("{} {word}", count(all)),
+        (true, false) => format!("{} of {} {word}", count(matched), count(all)),
+        (false, true) => format!("the first {} of {} {word}", count(here), count(all)),
+        (false, false) => {
+            format!("the first {} of {} that pass, of {} {word}", count(here), count(matched), count(all))
+        }
+    }
+}
+
+fn heading(table: &str, column: ColumnBlock, shown: Signal<Shown>) -> AnyView {
+    let tips = Tips::get();
+    let state = State::get();
+    let about = match glossary::column(table, &column.key) {
+        Some((text, path)) => format!("{text}\n{path}"),
+        None => format!("{}\n{}", column.title, column.key),
+    };
+    let about = match &column.empty {
+        Some(reason) => format!("Empty: {reason}\n{about}"),
+        None => about,
+    };
+    let on_focus = about.clone();
+    let key = column.key.clone();
+    let current = move || shown.get().table().and_then(|table| table.sort.clone()).filter(|sort| sort.column == key);
+    let of_mark = current.clone();
+    let sorted = move || match current() {
+        Some(sort) if sort.descending => "descending",
+        Some(_) => "ascending",
+        None => "none",
+    };
+    let mark = move || match of_mark() {
+        Some(sort) if sort.descending => "↓",
+        Some(_) => "↑",
+        None => "",
+    };
+    let (title, number, empty) = (bounded(&column.title), cell::is_number(column.unit), column.empty.is_some());
+    let click = move |_| {
+        let shown = shown.get_untracked();
+        if let Some(table) = shown.table() {
+            let next: Option<Sort> = order::clicked(table.sort.as_ref(), &column);
+            state.sort(table.table.clone(), next);
+        }
+    };
+    view! {
+        <th scope="col" class:number=number class:without=empty aria-sort=sorted>
+            <button class="sort" aria-describedby="tip" on:click=click
+                on:mouseenter=move |event| tips.show(&event, about.clone())
+                on:focus=move |event| tips.show(&event, on_focus.clone())
+                on:mouseleave=move |_| tips.hide()
+                on:blur=move |_| tips.hide()>
+                {title}<span class="mark" aria-hidden="true">{mark}</span>
+            </button>
+        </th>
+    }
+    .into_any()
+}
+
+/// How rows are drawn.
+#[derive(Clone, PartialEq)]
+struct Look {
+    /// Each column in sight, with its index and the largest of its numbers.
+    columns: Vec<(usize, ColumnBlock, f64)>,
+}
+
+impl Look {
+    /// Columns in sight: all but those without a single value that do not say why.
+    fn of(table: Option<&TableBlock>) -> Look {
+        let Some(table) = table else { return Look { columns: Vec::new() } };
+        let has_value = |index: usize| {
+            table.rows.iter().any(|row| !matches!(row.get(index), None | Some(Cell::Absent | Cell::Flag(false))))
+        };
+        let largest = |index: usize| {
+            let numbers = table.rows.iter().filter_map(|row| cell::number(row.get(index)?));
+            numbers.fold(0.0, f64::max)
+        };
+        let in_sight = |(index, column): &(usize, &ColumnBlock)| {
+            table.rows.is_empty() || column.empty.is_some() || has_value(*index)
+        };
+        let columns = table.columns.iter().enumerate().filter(in_sight);
+        Look { columns: columns.map(|(index, column)| (index, column.clone(), largest(index))).collect() }
+    }
+}
+
+fn row_view(row: &[Cell], index: usize, look: &Look, active: RwSignal<Option<usize>>) -> AnyView {
+    let cell = |(at, column, largest): &(usize, ColumnBlock, f64)| Some(cell_view(row.get(*at)?, column, *largest));
+    let cells = look.columns.iter().filter_map(cell).collect_view();
+    view! { <tr aria-rowindex=index + 2 class:active=move || active.get() == Some(index)>{cells}</tr> }.into_any()
+}
+
+fn cell_view(value: &Cell, column: &ColumnBlock, largest: f64) -> AnyView {
+    let tips = Tips::get();
+    let unit = column.unit;
+    let short = cell::short(value, unit, NAME_CHARS);
+    let whole = cell::whole(value, unit, NAME_CHARS);
+    // The longest bar fills its cell: what is compared is the rows.
+    let bar = match (cell::number(value), unit) {
+        (Some(share), Unit::Percent) if largest > 0.0 => {
+            let width = format!("{:.2}%", (100.0 * share / largest).clamp(0.0, 100.0));
+            Some(view! { <i class="share" style:width=width></i> })
+        }
+        _ => None,
+    };
+    let swatch = match value {
+        Cell::Text(category) if column.key == "category" => {
+            Some(view! { <i class=format!("swatch {}", family_of(category).label())></i> })
+        }
+        _ => None,
+    };
+    let show = move |event: web_sys::MouseEvent| {
+        if let Some(whole) = &whole {
+            tips.show(&event, whole.clone());
+        }
+    };
+    let text = if unit == Unit::Text { view! { <bdi>{short}</bdi> }.into_any() } else { short.into_any() };
+    view! {
+        <td class:number=cell::is_number(unit) on:mouseenter=show on:mouseleave=move |_| tips.hide()>
+            {bar}
+            {swatch}
+            {text}
+        </td>
+    }
+    .into_any()
+}
+
+/// The row that a key leads to.
+fn moved(active: Option<usize>, key: &str, count: usize) -> Option<usize> {
+    let last = count.checked_sub(1)?;
+    let page = (VIEW_PX / ROW_PX) as usize;
+    Some(match (key, active) {
+        ("Home", _) | ("ArrowDown" | "PageDown", None) => 0,
+        ("End", _) | ("ArrowUp" | "PageUp", None) => last,
+        ("ArrowDown", Some(row)) => (row + 1).min(last),
+        ("ArrowUp", Some(row)) => row.saturating_sub(1),
+        ("PageDown", Some(row)) => (row + page).min(last),
+        ("PageUp", Some(row)) => row.saturating_sub(page),
+        _ => return None,
+    })
+}
+
+/// Scrolls a row into sight, below the sticky heading.
+fn reveal(scroller: &Element, row: usize) {
+    let (top, height) = (f64::from(scroller.scroll_top()), f64::from(scroller.client_height()));
+    let at = row as f64 * ROW_PX;
+    if at < top {
+        scroller.set_scroll_top(at as i32);
+    } else if at + 3.0 * ROW_PX > top + height {
+        scroller.set_scroll_top((at + 3.0 * ROW_PX - height) as i32);
+    }
+}
+
+/// A row as a person reads it aloud: heading and value, line by line.
+fn row_text(row: &[Cell], look: &Look) -> String {
+    let line = |(index, column, _): &(usize, ColumnBlock, f64)| {
+        let value = row.get(*index)?;
+        let short = cell::short(value, column.unit, cell::WHOLE_CHARS);
+        let text = cell::whole(value, column.unit, cell::WHOLE_CHARS).unwrap_or(short);
+        Some(format!("{}: {text}", column.title))
+    };
+    look.columns.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,108 @@
+//! Points and lines in a plane of two axes: where they lie, which point a pointer means, what of a line is in sight.
+//!
+//! Places are shares of the plane's width and height, from its upper left corner.
+
+use super::scale::Scale;
+
+/// A plane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plane {
+    /// To the right.
+    pub x: Scale,
+    /// Upwards.
+    pub y: Scale,
+}
+
+/// A place in the plane.
+pub type Place = (f64, f64);
+
+impl Plane {
+    /// The plane that shows all points, the inner corners of lines (ridges of a roof) and their highest values.
+    pub fn of(points: &[(f64, f64)], lines: &[Vec<(f64, f64)>], logarithmic: bool) -> Plane {
+        let inner = |line: &Vec<(f64, f64)>| line.get(1..line.len().saturating_sub(1)).unwrap_or_default().to_vec();
+        let corners: Vec<(f64, f64)> = lines.iter().flat_map(inner).collect();
+        let corners = if points.is_empty() && corners.is_empty() { lines.concat() } else { corners };
+        let shown = || points.iter().chain(&corners);
+        let tops = lines.iter().map(|line| line.iter().map(|corner| corner.1).fold(f64::MIN, f64::max));
+        let tops: Vec<f64> = if logarithmic { tops.collect() } else { Vec::new() };
+        let x = Scale::covering(shown().map(|point| point.0), logarithmic);
+        let y = Scale::covering(shown().map(|point| point.1).chain(tops), logarithmic);
+        Plane { x, y }
+    }
+
+    /// Where a point lies.
+    pub fn place(&self, point: (f64, f64)) -> Option<Place> {
+        Some((self.x.at(point.0)?, 1.0 - self.y.at(point.1)?))
+    }
+
+    /// What of a line is in sight: its pieces, each with both ends.
+    pub fn pieces(&self, line: &[(f64, f64)]) -> Vec<(Place, Place)> {
+        let places: Vec<Place> = line.iter().filter_map(|corner| self.place(*corner)).collect();
+        places.windows(2).filter_map(|pair| clip(*pair.first()?, *pair.get(1)?)).collect()
+    }
+}
+
+/// The part of a piece inside the unit square (Liang and Barsky: the share of the way at which it enters and leaves).
+fn clip(from: Place, to: Place) -> Option<(Place, Place)> {
+    let way = (to.0 - from.0, to.1 - from.1);
+    let (mut enters, mut leaves) = (0.0f64, 1.0f64);
+    for (speed, room) in [(-way.0, from.0), (way.0, 1.0 - from.0), (-way.1, from.1), (way.1, 1.0 - from.1)] {
+        if speed == 0.0 {
+            if room < 0.0 {
+                return None;
+            }
+        } else if speed < 0.0 {
+            enters = enters.max(room / speed);
+        } else {
+            leaves = leaves.min(room / speed);
+        }
+    }
+    let at = |share: f64| (from.0 + share * way.0, from.1 + share * way.1);
+    (enters < leaves).then(|| (at(enters), at(leaves)))
+}
+
+/// The point nearest to a pointer, at most `reach_px` away; the plane is `width_px` by `height_px`.
+pub fn nearest(places: &[Option<Place>], pointer_px: (f64, f64), size_px: (f64, f64), reach_px: f64) -> Option<usize> {
+    let distance = |place: &Option<Place>| {
+        let (x, y) = (*place)?;
+        let (dx, dy) = (x * size_px.0 - pointer_px.0, y * size_px.1 - pointer_px.1);
+        Some(dx * dx + dy * dy)
+    };
+    let all = places.iter().enumerate().filter_map(|(index, place)| Some((index, distance(place)?)));
+    let near = all.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (near.1 <= reach_px * reach_px).then_some(near.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: Place, b: Place) -> bool {
+        (a.0 - b.0).abs() < 1e-9 && (a.1 - b.1).abs() < 1e-9
+    }
+
+    #[test]
+    fn lines_end_at_the_edge() {
+        let scale = Scale { min: 1.0, max: 100.0, logarithmic: true };
+        let plane = Plane { x: scale.clone(), y: scale };
+        let pieces = plane.pieces(&[(0.01, 0.01), (10.0, 10.0), (1e6, 10.0)]);
+        assert_eq!(pieces.len(), 2);
+        assert!(close(pieces[0].0, (0.0, 1.0)) && close(pieces[0].1, (0.5, 0.5)));
+        assert!(close(pieces[1].1, (1.0, 0.5)));
+        assert!(plane.pieces(&[(0.01, 200.0), (1000.0, 200.0)]).is_empty());
+    }
+
+    #[test]
+    fn a_roof_is_in_sight_with_its_ridge() {
+        let plane = Plane::of(&[(2.0, 3.0)], &[vec![(0.001, 0.001), (300.0, 300.0), (1e9, 300.0)]], true);
+        assert!(plane.x.max > 300.0 && plane.x.max < 1e3 && plane.y.max > 300.0);
+        assert!(plane.x.min > 1.0);
+    }
+
+    #[test]
+    fn a_pointer_snaps_to_what_is_near() {
+        let places = [Some((0.1, 0.1)), None, Some((0.9, 0.9))];
+        assert_eq!(nearest(&places, (88.0, 45.0), (100.0, 50.0), 10.0), Some(2));
+        assert_eq!(nearest(&places, (50.0, 25.0), (100.0, 50.0), 10.0), None);
+    }
+}

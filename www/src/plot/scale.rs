@@ -1,0 +1,78 @@
+//! An axis of a plane: values to shares of its length, linear or logarithmic, with round ticks.
+
+use super::ticks;
+
+/// An axis between two values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    /// The lower end.
+    pub min: f64,
+    /// The upper end.
+    pub max: f64,
+    /// By powers of ten.
+    pub logarithmic: bool,
+}
+
+impl Scale {
+    /// An axis that covers these values (odd ones are passed over): from zero, or where it is logarithmic with a margin of a
+    /// quarter of a decade at either end.
+    pub fn covering(values: impl Iterator<Item = f64>, logarithmic: bool) -> Scale {
+        let usable = values.filter(|value| value.is_finite() && (*value > 0.0 || !logarithmic));
+        let (low, high) = usable.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
+        let is_empty = low > high;
+        if !logarithmic {
+            let max = ticks::axis(if is_empty { 1.0 } else { high }, 4).max;
+            return Scale { min: if is_empty { 0.0 } else { low.min(0.0) }, max, logarithmic };
+        }
+        let (low, high) = if is_empty { (1.0, 10.0) } else { (low, high) };
+        let margin = 10f64.powf(0.25);
+        Scale { min: low / margin, max: high * margin, logarithmic }
+    }
+
+    /// Where a value lies, as a share of the axis; below 0 or above 1 outside of it, `None` where it cannot lie anywhere.
+    pub fn at(&self, value: f64) -> Option<f64> {
+        let (value, min, max) = if self.logarithmic {
+            if value <= 0.0 {
+                return None;
+            }
+            (value.log10(), self.min.log10(), self.max.log10())
+        } else {
+            (value, self.min, self.max)
+        };
+        let at = (value - min) / (max - min);
+        at.is_finite().then_some(at)
+    }
+
+    /// Round values inside the axis: powers of ten (every second or third one where there are many), or as [`ticks::axis`].
+    pub fn ticks(&self) -> Vec<f64> {
+        if !self.logarithmic {
+            return ticks::axis(self.max, 4).ticks;
+        }
+        let (first, last) = (self.min.log10().ceil() as i32, self.max.log10().floor() as i32);
+        let step = ((last - first) / 6 + 1).max(1);
+        (first..=last).filter(|power| power.rem_euclid(step) == 0).map(|power| 10f64.powi(power)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decades_are_equally_long() {
+        let scale = Scale { min: 1.0, max: 1000.0, logarithmic: true };
+        assert_eq!(scale.at(1.0), Some(0.0));
+        assert!((scale.at(10.0).unwrap() - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(scale.at(0.0), None);
+        assert_eq!(scale.ticks(), [1.0, 10.0, 100.0, 1000.0]);
+    }
+
+    #[test]
+    fn odd_values_do_not_stretch_an_axis() {
+        let scale = Scale::covering([f64::NAN, -1.0, 0.0, 2.0, 200.0, f64::INFINITY].into_iter(), true);
+        assert!(scale.min > 1.0 && scale.min < 2.0 && scale.max > 200.0 && scale.max < 400.0);
+        let empty = Scale::covering(std::iter::empty(), true);
+        assert!(empty.at(3.0).is_some());
+        assert!(Scale::covering([1e-30, 1e30].into_iter(), true).ticks().len() < 10);
+    }
+}

@@ -1,0 +1,35 @@
+//! The order of rows after a click on a heading.
+
+use crossprof::pages::ColumnBlock;
+use crossprof::table::Sort;
+
+use super::cell;
+
+/// The order after a click on a column's heading: numbers start with the largest, texts with the first; a second click
+/// turns the order around, a third returns to the table's own.
+pub fn clicked(current: Option<&Sort>, column: &ColumnBlock) -> Option<Sort> {
+    let first = cell::is_number(column.unit);
+    let to = |descending| Some(Sort { column: column.key.clone(), descending });
+    match current {
+        Some(sort) if sort.column == column.key && sort.descending == first => to(!first),
+        Some(sort) if sort.column == column.key => None,
+        _ => to(first),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossprof::table::Unit;
+
+    #[test]
+    fn clicks_go_round() {
+        let column = |key: &str, unit| ColumnBlock { key: key.into(), title: key.into(), unit, empty: None };
+        let (number, text) = (column("n", Unit::Count), column("t", Unit::Text));
+        let sort = |text| Some(Sort::parse(text));
+        assert_eq!(clicked(None, &number), sort("-n"));
+        assert_eq!(clicked(sort("-n").as_ref(), &number), sort("n"));
+        assert_eq!(clicked(sort("n").as_ref(), &number), None);
+        assert_eq!(clicked(sort("n").as_ref(), &text), sort("t"));
+    }
+}

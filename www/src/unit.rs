@@ -1,0 +1,61 @@
+//! How a number with a unit looks: three digits in sight, every digit on hover.
+
+use crossprof::format;
+use crossprof::table::Unit;
+
+/// Three significant digits with the unit; counts and bytes whole.
+pub fn short(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::TimeUs => format::time_us(value),
+        Unit::Percent => format::percent(value),
+        Unit::Count if is_whole(value) => format::count(value as u64),
+        Unit::Bytes if value >= 0.0 => format::bytes(value as u64),
+        Unit::GigabytesPerSecond => format::si(value * 1e9, "B/s"),
+        Unit::GibibytesPerSecond => format!("{} GiB/s", format::number(value)),
+        Unit::GigaflopsPerSecond => format::si(value * 1e9, "FLOP/s"),
+        Unit::Flops => format::si(value, "FLOP"),
+        Unit::FlopsPerByte => format!("{} FLOP/B", format::number(value)),
+        _ => format::number(value),
+    }
+}
+
+/// Every digit, with the unit.
+pub fn full(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::TimeUs => format::full_time_us(value),
+        Unit::Count if is_whole(value) => format::count(value as u64),
+        Unit::Bytes if is_whole(value) => format!("{} bytes", format::count(value as u64)),
+        _ => {
+            let word = match unit {
+                Unit::Percent => " %",
+                Unit::Bytes => " bytes",
+                Unit::GigabytesPerSecond => " GB/s",
+                Unit::GibibytesPerSecond => " GiB/s",
+                Unit::GigaflopsPerSecond => " GFLOP/s",
+                Unit::Flops => " FLOP",
+                Unit::FlopsPerByte => " FLOP/B",
+                _ => "",
+            };
+            format!("{}{word}", format::full(value))
+        }
+    }
+}
+
+fn is_whole(value: f64) -> bool {
+    value >= 0.0 && value < 9e15 && value.fract() == 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_always_there() {
+        assert_eq!(short(33_123.456, Unit::TimeUs), "33.1 ms");
+        assert_eq!(short(3.2, Unit::GigaflopsPerSecond), "3.20 GFLOP/s");
+        assert_eq!(full(3.25, Unit::GibibytesPerSecond), "3.25 GiB/s");
+        assert_eq!(short(2048.0, Unit::Bytes), "2.00 KiB");
+        assert_eq!(full(2048.0, Unit::Bytes), "2\u{202f}048 bytes");
+        assert_eq!(short(7.0, Unit::Count), "7");
+    }
+}

@@ -1,0 +1,124 @@
+//! The third worker: takes decoded runs, makes their reports, pages and tables, and keeps them as long as the page shows them.
+
+use crossprof::export::{csv, json, markdown};
+use crossprof::metrics::Settings;
+use crossprof::pages::{Page, PageQuery};
+use crossprof::session::Session;
+use crossprof::table::{Query, Table};
+use crossprof::tables::TableName;
+use crossprof::trace::snapshot::Reader;
+use js_sys::Uint8Array;
+use wasm_bindgen::JsValue;
+use web_sys::DedicatedWorkerGlobalScope;
+
+use super::{fallback, tell, tell_text};
+use crate::protocol::{Image, News, Order, TextFormat};
+use crate::table::cell;
+
+/// Analyses the runs of one load.
+pub struct Analyst {
+    scope: DedicatedWorkerGlobalScope,
+    session: Session,
+    /// What the user gave for each run.
+    settings: Vec<Settings>,
+    reader: Reader,
+    block: Vec<u8>,
+    damaged: bool,
+}
+
+impl Analyst {
+    /// One without runs.
+    pub fn new(scope: DedicatedWorkerGlobalScope) -> Analyst {
+        let (session, reader) = (Session::new(), Reader::new());
+        Analyst { scope, session, settings: Vec::new(), reader, block: Vec::new(), damaged: false }
+    }
+
+    /// Takes the next piece of a run's image; bytes come in a buffer.
+    pub fn take(&mut self, image: Image, buffer: &JsValue) {
+        match image {
+            Image::Bytes(length) => {
+                self.block.resize(length as usize, 0);
+                Uint8Array::new(buffer).subarray(0, length).copy_to(&mut self.block);
+                self.reader.push(&self.block);
+            }
+            Image::End => {
+                self.damaged |= self.session.take_over(std::mem::take(&mut self.reader)).is_err();
+                self.settings.push(Settings::default());
+            }
+            Image::Done => self.all_here(),
+        }
+    }
+
+    fn all_here(&mut self) {
+        self.block = Vec::new();
+        if self.damaged {
+            let message = "A run was damaged on its way between two workers. Load the profile again.".to_owned();
+            return tell(&self.scope, &News::Failed { file: None, message });
+        }
+        let runs = self.session.runs().len() as u32;
+        tell(&self.scope, &News::Runs(runs));
+        for run in 0..runs {
+            self.report(run, run + 1 == runs);
+        }
+    }
+
+    /// Does what the page asks for.
+    pub fn obey(&mut self, order: Order) {
+        match order {
+            Order::Report { run, settings } => {
+                if let Some(slot) = self.settings.get_mut(run as usize) {
+                    *slot = *settings;
+                }
+                self.report(run, false);
+            }
+            Order::Page { run, view, query, asked } => {
+                let page = self.page(run, &view, &query);
+                self.answer(asked, &serde_json::to_string(&page).unwrap_or_default());
+            }
+            Order::Table { run, name, variant, query, format, asked } => {
+                let table = self.table(run, &name, &variant, &query);
+                let text = table.map(|table| match format {
+                    TextFormat::Csv => csv::to_csv(&table),
+                    TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),
+                    TextFormat::Markdown => markdown::to_markdown(&table),
+                });
+                self.answer(asked, &text.unwrap_or_default());
+            }
+            Order::Summary { run, asked } => {
+                let settings = self.settings_of(run);
+                let report = self.session.report(run, &settings).map(|report| markdown::report(&report));
+                self.answer(asked, &report.unwrap_or_default());
+            }
+            Order::Look(_) | Order::Unpack(_) | Order::Scan { .. } | Order::Analyse => {}
+        }
+    }
+
+    fn settings_of(&self, run: u32) -> Settings {
+        self.settings.get(run as usize).cloned().unwrap_or_default()
+    }
+
+    fn report(&mut self, run: u32, last: bool) {
+        let settings = self.settings_of(run);
+        if let Some(profile) = self.session.report(run, &settings) {
+            tell_text(&self.scope, &News::Report { run, last }, &json::profile(&profile));
+        }
+    }
+
+    fn page(&mut self, run: u32, view: &str, query: &PageQuery) -> Page {
+        let settings = self.settings_of(run);
+        if view == "overview" {
+            return fallback::overview(&mut self.session, run, &settings, query);
+        }
+        let page = self.session.page(run, &settings, view, query);
+        page.unwrap_or_else(|| fallback::page(&mut self.session, run, &settings, view, query))
+    }
+
+    fn table(&mut self, run: u32, name: &str, variant: &str, query: &Query) -> Option<Table> {
+        let settings = self.settings_of(run);
+        self.session.table(run, &settings, TableName::from_key(name)?, variant, query)
+    }
+
+    fn answer(&self, asked: u32, text: &str) {
+        tell_text(&self.scope, &News::Answer { asked }, text);
+    }
+}

@@ -1,0 +1,111 @@
+//! Bytes from one worker to another: blocks that are transferred, not copied, and come back to be filled again. No more than a
+//! few are ever under way, so the reader is never buried and memory stays bounded, without shared memory.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures_channel::mpsc;
+use futures_util::StreamExt;
+use js_sys::{Array, ArrayBuffer, Uint8Array};
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+use web_sys::{MessageEvent, MessagePort};
+
+use crate::wire;
+
+/// Bytes of a block.
+const BLOCK_BYTES: u32 = 4 << 20;
+/// Blocks that may wait for the reader.
+const MAX_OUTSTANDING: u32 = 3;
+
+/// The writing end. `M` are the messages, one of which says how much of a block is filled.
+pub struct Pipe<M> {
+    port: MessagePort,
+    filled_message: fn(u32) -> M,
+    block: Option<Uint8Array>,
+    filled: u32,
+    outstanding: Rc<Cell<u32>>,
+    spare: Rc<RefCell<Vec<ArrayBuffer>>>,
+    returned: mpsc::UnboundedReceiver<()>,
+}
+
+impl<M: Serialize> Pipe<M> {
+    /// A pipe through a port.
+    pub fn new(port: MessagePort, filled_message: fn(u32) -> M) -> Pipe<M> {
+        let (sender, returned) = mpsc::unbounded();
+        let outstanding = Rc::new(Cell::new(0));
+        let spare = Rc::new(RefCell::new(Vec::new()));
+        let (left, kept) = (outstanding.clone(), spare.clone());
+        let on_return = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            left.set(u32::saturating_sub(left.get(), 1));
+            kept.borrow_mut().push(event.data().unchecked_into());
+            // The receiver lives as long as the worker.
+            let _ = sender.unbounded_send(());
+        });
+        port.set_onmessage(Some(on_return.as_ref().unchecked_ref()));
+        on_return.forget();
+        Pipe { port, filled_message, block: None, filled: 0, outstanding, spare, returned }
+    }
+
+    /// Waits until the reader has caught up.
+    pub async fn ready(&mut self) {
+        while self.outstanding.get() >= MAX_OUTSTANDING {
+            self.returned.next().await;
+        }
+    }
+
+    /// Sends a message after the bytes that came before it.
+    pub fn send(&mut self, message: &M) {
+        self.flush();
+        // A reader that is gone has been cancelled.
+        let _ = self.port.post_message(&wire::pack(message, &[]));
+    }
+
+    /// Sends bytes.
+    pub fn fill(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let block = self.block.get_or_insert_with(|| {
+                let spare = self.spare.borrow_mut().pop();
+                spare.map_or_else(|| Uint8Array::new_with_length(BLOCK_BYTES), |buffer| Uint8Array::new(&buffer))
+            });
+            let room = (BLOCK_BYTES - self.filled) as usize;
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            let end = self.filled + now.len() as u32;
+            block.subarray(self.filled, end).copy_from(now);
+            self.filled = end;
+            bytes = later;
+            if end == BLOCK_BYTES {
+                self.flush();
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let Some(block) = self.block.take() else { return };
+        let buffer = block.buffer();
+        let message = wire::pack(&(self.filled_message)(self.filled), &[buffer.clone().into()]);
+        let _ = self.port.post_message_with_transferable(&message, &Array::of1(&buffer));
+        self.outstanding.set(self.outstanding.get() + 1);
+        self.filled = 0;
+    }
+}
+
+/// The reading end: calls back for each message, with its buffer, which then goes back to be filled again.
+pub fn listen<M: serde::de::DeserializeOwned + 'static>(
+    port: MessagePort,
+    mut heard: impl FnMut(M, &JsValue) + 'static,
+) {
+    let back = port.clone();
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        if let Some((message, extras)) = wire::unpack(event.data()) {
+            let buffer = extras.get(1);
+            heard(message, &buffer);
+            if !buffer.is_undefined() {
+                // The other worker is gone only when both are.
+                let _ = back.post_message_with_transferable(&buffer, &Array::of1(&buffer));
+            }
+        }
+    });
+    port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+    on_message.forget();
+}
