@@ -1,6 +1,6 @@
 //! Tables and the headline of a report as Markdown (GitHub's dialect), for issues and notes.
 
-use super::text;
+use super::{findings, text};
 use crate::format;
 use crate::report::UnifiedProfile;
 use crate::table::{Cell, Table, Unit};
@@ -35,6 +35,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
     for (label, value) in text::headlines(profile) {
         text.push_str(&format!("- **{label}**: {}\n", escape(&value)));
     }
+    text.push_str(&findings::markdown(profile, escape));
     for (name, heading) in [
         (TableName::Categories, "Kernel time by category"),
         (TableName::TopKernels, "Top kernels"),

@@ -3,6 +3,7 @@
 pub mod csv;
 #[cfg(test)]
 pub(crate) mod example;
+mod findings;
 pub mod json;
 pub mod markdown;
 pub mod text;

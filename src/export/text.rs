@@ -1,5 +1,6 @@
 //! A run on one screen of a terminal: headline figures, then where the time goes, the warnings last.
 
+use super::findings;
 use super::markdown::display;
 use crate::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
 use crate::report::UnifiedProfile;
@@ -21,6 +22,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
     for (label, value) in headlines(profile) {
         text.push_str(&format!("  {label:<13}{}\n", printable(&value)));
     }
+    text.push_str(&findings::text(profile, WIDTH));
     let tables = [
         (
             TableName::Categories,

@@ -20,6 +20,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (Some(window), Some(share)) = (numbers.window(), numbers.part_percent(Part::InputBound)) else {
         return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
     };
+    if window.idle_percent() < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
     let Some(input) = &numbers.profile.io_operations else {
         return lacks(
             "no span of an input pipeline is in the capture. Wrap the code that makes the next batch in \

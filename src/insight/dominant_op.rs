@@ -31,7 +31,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::count(top.count),
         format::time_us(top.avg_us)
     );
-    let stake = numbers.window().map_or(share, |window| share * window.busy_percent / 100.0);
     Draft::new(FindingSeverity::Warning, Confidence::High, "One op takes more than half of the device time", message)
         .remedy(
             "Look at this op alone: its place on the roofline, its data type, its shapes and layout. Then change the \
@@ -39,7 +38,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
         .passed("share_percent", share, LIMIT_PERCENT)
         .evidence("total_us", top.total_us)
-        .at_stake(stake)
+        .at_stake(numbers.of_window(share))
         .link("ops", &equals("name", &top.name))
         .fires()
 }

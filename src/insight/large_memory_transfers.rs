@@ -4,13 +4,14 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
+use crate::metrics::step_breakdown::Part;
 use crate::report::{Confidence, FindingSeverity, Transfer};
 
 /// The rule.
 pub(super) const RULE: Rule =
     Rule { id: "large_memory_transfers", title: "Copies between host and device take much of the time", check };
 
-/// Share of the window in which copies between host and device run (ours; seed 004 names the pattern without a number).
+/// Share of the window in which nothing hides copies between host and device (ours; seed 004 names the pattern without a number).
 const WARNING_PERCENT: f64 = 10.0;
 /// From here they are most of what happens (ours).
 const CRITICAL_PERCENT: f64 = 30.0;
@@ -20,45 +21,41 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         // TPU captures do not record these copies as device ops; a CPU backend has none.
         return Verdict::Irrelevant;
     }
-    let Some(window) = numbers.window() else { return lacks("too few device ops ran.") };
-    let Some(memory) = &numbers.profile.memory_operations else { return lacks("no copy was recorded.") };
-    let between = |it: &&Transfer| matches!(it.direction.as_str(), "h2d" | "d2h");
-    let time: f64 = memory.transfers.iter().filter(between).map(|it| it.total_time_us).sum();
-    let devices = &numbers.context.analysis.devices.used;
-    let span: f64 = devices.iter().map(|device| device.span.length().as_us()).sum();
-    let share = if span > 0.0 { 100.0 * time / span } else { 0.0 };
+    let (Some(window), Some(to), Some(from)) =
+        (numbers.window(), numbers.part_percent(Part::HostToDevice), numbers.part_percent(Part::DeviceToHost))
+    else {
+        return lacks("too few device ops ran to tell what the devices spend their time on. Capture several steps.");
+    };
+    let share = to + from;
     if share < WARNING_PERCENT {
         return Verdict::Fine;
     }
     let critical = share >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
-    let parts: Vec<String> = memory
-        .transfers
-        .iter()
-        .filter(between)
+    let between = |it: &&Transfer| matches!(it.direction.as_str(), "h2d" | "d2h");
+    let transfers = numbers.profile.memory_operations.iter().flat_map(|memory| &memory.transfers).filter(between);
+    let parts: Vec<String> = transfers
         .map(|it| {
-            let rate =
-                it.bandwidth_gb_per_sec.map_or(String::new(), |rate| format!(" at {}", format::si(rate * 1e9, "B/s")));
-            format!(
-                "{} copies {} in {}{rate}",
-                format::count(it.count),
-                it.direction,
-                format::time_us(it.total_time_us)
-            )
+            let rate = it.bandwidth_gb_per_sec;
+            let rate = rate.map_or(String::new(), |rate| format!(" at {}", format::si(rate * 1e9, "B/s")));
+            format!("{} {} in {}{rate}", format::count(it.count), it.direction, format::time_us(it.total_time_us))
         })
         .collect();
     let message = format!(
-        "Copies between host and device run for {} of {}: {}.",
+        "Copies between host and device that nothing hides take {} of {} ({}). In the whole capture: {}.",
+        format::time_us(window.us(share)),
+        window.words(),
         format::percent(share),
-        if window.steps { "the time".to_owned() } else { window.words() },
         parts.join(", ")
     );
-    Draft::new(severity, Confidence::Medium, "Copies between host and device take much of the time", message)
+    Draft::new(severity, Confidence::High, "Copies between host and device take much of the time", message)
         .remedy(
             "Put data on the device once with jax.device_put and ahead of its use, keep intermediate results there, and \
              take no NumPy array or Python number of a result inside the loop.",
         )
-        .passed("transfer_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .passed("exposed_transfer_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .evidence("h2d_percent", to)
+        .evidence("d2h_percent", from)
         .at_stake(share)
         .link("transfers", "")
         .fires()

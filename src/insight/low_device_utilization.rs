@@ -41,6 +41,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if !window.steps {
         message.push_str(" Steps are unknown, so time between the calls counts too.");
     }
+    let causes = numbers.idle_causes();
+    if !causes.is_empty() {
+        message.push_str(&format!(" Idle by cause: {causes}."));
+    }
     let longest = numbers.profile.timeline_analysis.as_ref().and_then(|it| it.longest_gaps.first());
     if let Some(gap) = longest {
         message.push_str(&format!(

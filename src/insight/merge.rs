@@ -1,58 +1,68 @@
 //! Findings that say the same thing are told once.
 //!
-//! A finding names a cause or a symptom. Where the cause fires and explains at least half of what the symptom has at stake,
-//! the symptom is left out; where it explains less, both are told, because there is something else to find.
+//! A finding names a cause or a symptom. Where the causes that fire explain at least half of what a symptom has at stake, the
+//! symptom is left out; where they explain less, all are told, because there is something else to find.
 
 use crate::report::Finding;
 
-/// `(what explains, what it explains)`: a cause and its symptoms, or the more specific of two rules and the other.
-const EXPLAINS: &[(&str, &[&str])] = &[
+/// `(symptom, causes)`: what is left out, and what explains it: causes of it, or a more specific rule about the same. The
+/// causes of idle time are exclusive parts of a step, so that their shares add up.
+const EXPLAINED: &[(&str, &[&str])] = &[
     // Idle time: why comes before how much, and the share of the steps before that of the whole capture.
+    ("host_overhead", &["many_small_kernels"]),
+    ("low_device_utilization", &["data_loading", "compilation", "host_overhead", "barrier_cores"]),
+    ("tensor_core_idle", &["low_device_utilization", "data_loading", "compilation", "host_overhead", "barrier_cores"]),
     (
-        "data_loading",
-        &["host_overhead", "low_device_utilization", "idle_gaps", "tensor_core_idle", "short_mean_kernel"],
+        "idle_gaps",
+        &[
+            "low_device_utilization",
+            "tensor_core_idle",
+            "data_loading",
+            "compilation",
+            "host_overhead",
+            "barrier_cores",
+        ],
     ),
-    ("compilation", &["low_device_utilization", "idle_gaps", "tensor_core_idle", "short_mean_kernel", "compile_time"]),
-    ("many_small_kernels", &["host_overhead", "low_device_utilization", "idle_gaps", "short_mean_kernel"]),
-    ("host_overhead", &["low_device_utilization", "idle_gaps", "tensor_core_idle", "short_mean_kernel"]),
-    ("barrier_cores", &["low_device_utilization", "idle_gaps", "tensor_core_idle"]),
-    ("low_device_utilization", &["idle_gaps", "tensor_core_idle", "short_mean_kernel"]),
-    ("tensor_core_idle", &["idle_gaps"]),
+    (
+        "short_mean_kernel",
+        &["many_small_kernels", "low_device_utilization", "data_loading", "compilation", "host_overhead"],
+    ),
     // Compilation: inside the steps before in all.
-    ("recompilation", &["compilation", "compile_time", "warm_up_in_window"]),
+    ("compilation", &["recompilation"]),
+    ("compile_time", &["recompilation", "compilation"]),
+    ("warm_up_in_window", &["recompilation"]),
     // Communication: what is to be done about it before how much there is.
-    ("gradient_synchronization", &["unhidden_collectives", "collective_bound"]),
-    ("unhidden_collectives", &["collective_bound"]),
+    ("unhidden_collectives", &["gradient_synchronization"]),
+    ("collective_bound", &["gradient_synchronization", "unhidden_collectives"]),
     // One op or kind of op: what it is comes before that it is large.
-    ("unfused_data_formatting", &["data_shuffle", "dominant_op"]),
-    ("data_shuffle", &["dominant_op"]),
-    ("tensor_cores_unused", &["bf16_in_fp32"]),
+    ("data_shuffle", &["unfused_data_formatting"]),
+    ("dominant_op", &["unfused_data_formatting", "data_shuffle"]),
     // Faults of the capture.
-    ("cut_capture", &["no_hlo"]),
+    ("no_hlo", &["cut_capture"]),
 ];
 
-/// The share of a symptom that its cause must account for.
+/// The share of a symptom that its causes must account for.
 const MOST: f64 = 0.5;
 
-/// Leaves out what another finding explains. `findings` holds those that fired, in any order.
+/// Leaves out what other findings explain. `findings` holds those that fired, in any order.
 pub(super) fn merge(findings: &mut Vec<Finding>) {
     let stakes: Vec<(String, Option<f64>)> =
         findings.iter().map(|finding| (finding.id.clone(), finding.time_at_stake_percent)).collect();
     findings.retain(|finding| {
-        !stakes
-            .iter()
-            .any(|(cause, stake)| explains(cause, &finding.id) && enough(*stake, finding.time_at_stake_percent))
+        let known = EXPLAINED.iter().find(|(symptom, _)| *symptom == finding.id);
+        let causes = known.map_or(&[][..], |(_, causes)| causes);
+        let fired: Vec<Option<f64>> =
+            stakes.iter().filter(|(id, _)| causes.contains(&id.as_str())).map(|&(_, stake)| stake).collect();
+        !explain(&fired, finding.time_at_stake_percent)
     });
 }
 
-fn explains(cause: &str, symptom: &str) -> bool {
-    EXPLAINS.iter().any(|(id, symptoms)| *id == cause && symptoms.contains(&symptom))
-}
-
-/// Where one of the two has no share of its own (a note, a count), the cause speaks for both.
-fn enough(cause: Option<f64>, symptom: Option<f64>) -> bool {
-    match (cause, symptom) {
-        (Some(cause), Some(symptom)) => cause >= MOST * symptom,
+/// Whether causes with these shares explain a symptom. Where one of them has no share of its own (a note, a count), it speaks
+/// for all.
+fn explain(causes: &[Option<f64>], symptom: Option<f64>) -> bool {
+    match symptom {
+        _ if causes.is_empty() => false,
+        Some(symptom) if causes.iter().all(Option::is_some) => causes.iter().flatten().sum::<f64>() >= MOST * symptom,
         _ => true,
     }
 }
@@ -91,15 +101,20 @@ mod tests {
         assert_eq!(merged(&[(symptom, Some(60.0)), (cause, Some(20.0))]), [symptom, cause]);
         assert_eq!(merged(&[(symptom, Some(60.0))]), [symptom]);
         assert_eq!(merged(&[(cause, Some(60.0)), ("short_mean_kernel", None)]), [cause]);
+        // Two causes of a fifth each explain what neither does alone.
+        let both = [("data_loading", Some(20.0)), (cause, Some(20.0)), (symptom, Some(60.0))];
+        assert_eq!(merged(&both), ["data_loading", cause]);
+        assert_eq!(merged(&[("data_loading", Some(20.0)), (cause, Some(20.0))]), ["data_loading", cause]);
     }
 
     #[test]
     fn the_table_names_rules_and_has_no_circles() {
-        for (cause, symptoms) in EXPLAINS {
-            for id in symptoms.iter().chain([cause]) {
+        for (symptom, causes) in EXPLAINED {
+            for id in causes.iter().chain([symptom]) {
                 assert!(RULES.iter().any(|rule| rule.id == *id), "{id} is no rule");
             }
-            assert!(symptoms.iter().all(|symptom| !explains(symptom, cause)), "{cause}");
+            let back = EXPLAINED.iter().filter(|(other, by)| causes.contains(other) && by.contains(symptom));
+            assert_eq!(back.count(), 0, "{symptom}");
         }
     }
 }

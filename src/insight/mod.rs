@@ -11,12 +11,14 @@ mod compile_time;
 mod cut_capture;
 mod data_loading;
 mod data_shuffle;
+mod data_transfer;
 mod debug_print;
 mod dominant_op;
 mod draft;
 mod dropped_events;
 mod gradient_synchronization;
 mod host_overhead;
+mod host_processing;
 mod idle_gaps;
 mod input_bound;
 mod large_memory_transfers;
@@ -32,6 +34,7 @@ mod single_step;
 mod sparse_core;
 mod sparse_core_offload;
 mod step_time_variation;
+mod straggler_device;
 mod tensor_core_idle;
 mod unfused_data_formatting;
 mod unhidden_collectives;
@@ -73,6 +76,8 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     data_loading::RULE,
     input_bound::RULE,
+    host_processing::RULE,
+    data_transfer::RULE,
     host_overhead::RULE,
     many_small_kernels::RULE,
     compilation::RULE,
@@ -96,6 +101,7 @@ pub const RULES: &[Rule] = &[
     sparse_core::RULE,
     sparse_core_offload::RULE,
     unused_visible_devices::RULE,
+    straggler_device::RULE,
     step_time_variation::RULE,
     dropped_events::RULE,
     cut_capture::RULE,

@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 
 use crate::analysis::Context;
 use crate::metrics::categories::{OpFamily, family_of};
+use crate::metrics::host_threads::HostRole;
 use crate::metrics::step_breakdown::Part;
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
@@ -59,6 +60,19 @@ impl Window {
     }
 }
 
+/// Share of the window in which devices wait for input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct InputWait {
+    percent: f64,
+}
+
+impl InputWait {
+    /// True where it is worth asking why (XProf: 10 % of the step).
+    pub fn bound(self) -> bool {
+        self.percent >= 10.0
+    }
+}
+
 /// Fewer ops than this on a device cannot show how busy it usually is (ours: a capture of one launch has no gaps).
 const FEWEST_OPS: usize = 10;
 
@@ -95,6 +109,11 @@ impl<'a> Numbers<'a> {
         })
     }
 
+    /// A share of the self time of all device ops as a share of the window; unchanged where the window is unknown.
+    pub fn of_window(&self, percent_of_ops: f64) -> f64 {
+        self.window().map_or(percent_of_ops, |window| percent_of_ops * window.busy_percent / 100.0)
+    }
+
     /// Share of the self time of all device ops that is of categories for which `wanted` holds.
     pub fn category_percent(&self, wanted: &dyn Fn(&str) -> bool) -> f64 {
         let categories = self.profile.kernels.kernels_by_category.iter();
@@ -115,6 +134,34 @@ impl<'a> Numbers<'a> {
     /// Share of the window in which a device runs communication that no computation hides.
     pub fn exposed_communication_percent(&self) -> Option<f64> {
         self.part_percent(Part::Communication)
+    }
+
+    /// How long devices wait for input, whether idle or in infeed; `None` where too little ran.
+    pub fn input_wait_percent(&self) -> Option<InputWait> {
+        let idle = self.part_percent(Part::InputBound).filter(|_| self.window().is_some())?;
+        let infeed = if self.is_tpu() { self.of_window(self.category_percent(&|name| name == "infeed")) } else { 0.0 };
+        Some(InputWait { percent: idle + infeed })
+    }
+
+    /// Time that threads of the hosts spend on making input, and on moving data between host and device; `None` without
+    /// either.
+    pub fn input_time_us(&self) -> Option<(f64, f64)> {
+        let threads = self.context.analysis.step_breakdown.host_threads.as_ref()?;
+        let time =
+            |wanted| threads.roles.iter().filter(|(role, _)| *role == wanted).map(|(_, time)| time.as_us()).sum();
+        let (input, transfer): (f64, f64) = (time(HostRole::Input), time(HostRole::Transfer));
+        (input + transfer > 0.0).then_some((input, transfer))
+    }
+
+    /// Why devices are idle: causes with at least 5 % of the window, for sentences.
+    pub fn idle_causes(&self) -> String {
+        let Some(mean) = self.context.analysis.step_breakdown.mean.as_ref() else { return String::new() };
+        let causes = Part::ALL.into_iter().filter(|part| part.is_idle()).filter_map(|part| {
+            let share = mean.percent(part).filter(|&share| share >= 5.0)?;
+            let title = part.title().trim_start_matches("Idle: ");
+            Some(format!("{title} {}", crate::format::percent(share)))
+        });
+        causes.collect::<Vec<_>>().join(", ")
     }
 
     /// Share of the communication in flight that computation hides; `None` without communication.
@@ -145,6 +192,11 @@ impl<'a> Numbers<'a> {
             (span > Ps::ZERO).then(|| 100.0 * short.0 as f64 / span.0 as f64)
         })
     }
+}
+
+/// `1 step`, `7 steps`.
+pub(super) fn plural(count: u64, word: &str) -> String {
+    format!("{} {word}{}", crate::format::count(count), if count == 1 { "" } else { "s" })
 }
 
 /// True for the categories of collectives, sends and receives.

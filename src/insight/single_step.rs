@@ -1,9 +1,8 @@
 //! The statistics rest on one step.
 
 use super::draft::{Draft, lacks};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
-use crate::format;
 use crate::report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -18,9 +17,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "The capture holds {} steps, of which {} counts: nothing tells how typical it is.",
-        format::count(timing.num_steps),
-        format::count(counted)
+        "The capture holds {}, of which {} counts: nothing tells how typical it is.",
+        plural(timing.num_steps, "step"),
+        counted
     );
     Draft::new(FindingSeverity::Note, Confidence::High, "All numbers rest on one step", message)
         .remedy("Capture 5 to 10 steps of the steady state: enough to see the spread, short enough to stay small.")

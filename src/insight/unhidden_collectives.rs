@@ -39,10 +39,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
-        hidden.map_or(String::new(), |hidden| format!(
-            " {} of the communication in flight is hidden.",
-            format::percent(hidden)
-        ))
+        match hidden {
+            Some(hidden) if hidden > 0.0 => {
+                format!(" Of the communication in flight, {} is hidden.", format::percent(hidden))
+            }
+            _ => " None of the communication in flight is hidden.".to_owned(),
+        }
     );
     let remedy = if numbers.is_gpu() {
         "Let XLA schedule communication beside computation: XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true, and \

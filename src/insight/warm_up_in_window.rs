@@ -1,7 +1,7 @@
 //! The capture holds steps in which the program was still warming up.
 
 use super::draft::{Draft, lacks};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use crate::format;
 use crate::report::{Confidence, FindingSeverity};
@@ -26,9 +26,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "They are left out of the step time and of all shares of steps; totals of ops and devices include them."
     };
     let message = format!(
-        "{} of {} steps are warm-up: XLA compiled in them, or they come first and take more than 1.5 times the median. {what}",
-        format::count(warm_up as u64),
-        format::count(steps.len() as u64)
+        "Of {}, {} warm-up: XLA compiled in them, or they come first and take more than 1.5 times the median. {what}",
+        plural(steps.len() as u64, "step"),
+        if warm_up == 1 { "1 is".to_owned() } else { format!("{} are", format::count(warm_up as u64)) }
     );
     Draft::new(severity, Confidence::High, "The capture holds warm-up steps", message)
         .remedy(

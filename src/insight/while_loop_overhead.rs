@@ -19,7 +19,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         // On a GPU the host runs the loop; a CPU's loops are functions.
         return Verdict::Irrelevant;
     }
-    let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
+    if numbers.platform.is_none() {
+        return lacks("no device op ran. Capture while the jitted function runs.");
+    }
     let share = numbers.category_percent(&|name| name == "while");
     if share < NOTE_PERCENT {
         return Verdict::Fine;
@@ -37,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              one to the next.",
         )
         .passed("while_self_percent", share, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
-        .at_stake(share * window.busy_percent / 100.0)
+        .at_stake(numbers.of_window(share))
         .link("ops", "category=while")
         .fires()
 }

@@ -1,0 +1,69 @@
+//! One device has more to do in a step than the others, which wait for it.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use crate::format;
+use crate::metrics::statistics::median;
+use crate::metrics::step_breakdown::{Mean, Part};
+use crate::report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "straggler_device", title: "One device is slower than the others", check };
+
+/// What the slowest device works longer than the median one, as a share of the step (ours: half of the next).
+const NOTE_PERCENT: f64 = 5.0;
+/// From here it costs (seed 004 draws the line of overheads at 10 %).
+const WARNING_PERCENT: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let devices = &numbers.context.analysis.devices.used;
+    if devices.len() < 2 || !numbers.communicates() {
+        // Devices that do not communicate do not wait for each other.
+        return Verdict::Irrelevant;
+    }
+    let breakdown = &numbers.context.analysis.step_breakdown;
+    let (true, Some(mean)) = (breakdown.has_steps, breakdown.mean.as_ref()) else {
+        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+    };
+    let work: Vec<Option<f64>> = breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(work_us)).collect();
+    let known: Vec<f64> = work.iter().flatten().copied().collect();
+    let slowest = work.iter().zip(devices).filter_map(|(work, device)| Some(((*work)?, device)));
+    let slowest = slowest.max_by(|a, b| a.0.total_cmp(&b.0));
+    let (Some(middle), Some((most, device))) = (median(&known), slowest) else {
+        return lacks("no step is complete. Capture several steps.");
+    };
+    if known.len() < 2 || mean.duration_us <= 0.0 {
+        return lacks("fewer than two devices have complete steps. Capture several steps.");
+    }
+    let late = 100.0 * (most - middle) / mean.duration_us;
+    if late < NOTE_PERCENT {
+        return Verdict::Fine;
+    }
+    let costs = late >= WARNING_PERCENT;
+    let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
+    let name = format::printable(&device.name);
+    let message = format!(
+        "{name} works {} of a step outside of communication, the median device {}: the others wait {} ({}) of each step for it.",
+        format::time_us(most),
+        format::time_us(middle),
+        format::time_us(most - middle),
+        format::percent(late)
+    );
+    Draft::new(severity, Confidence::Medium, &format!("{name} is slower than the others"), message)
+        .remedy(
+            "Compare its ops with another device's: more ops mean an uneven split (padding, pipeline stages, experts), longer \
+             ones a slower chip (clock, temperature, another program on it).",
+        )
+        .passed("behind_median_percent", late, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
+        .evidence("slowest_work_us", most)
+        .evidence("median_work_us", middle)
+        .at_stake(late)
+        .link("steps", "")
+        .fires()
+}
+
+/// What a device does in a step on its own: neither idle nor in communication, where it waits for others.
+fn work_us(mean: &Mean) -> f64 {
+    mean.duration_us - mean.idle_us() - mean.part_us(Part::Communication)
+}

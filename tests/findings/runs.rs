@@ -1,0 +1,92 @@
+//! Runs for the tests: real ones, and such as the trace builder makes.
+
+use std::path::PathBuf;
+
+use crossprof::analysis::Context;
+use crossprof::insight::{Verdict, examine, verdict};
+use crossprof::metrics::{Run, Settings};
+use crossprof::report::{Finding, FindingSeverity};
+use crossprof::trace::Trace;
+use crossprof::trace::builder::TraceBuilder;
+use crossprof::{Session, UnifiedProfile};
+
+/// A session with one real profile; `None`, with a notice, where it is absent.
+pub fn session(path: &str) -> Option<Session> {
+    let folder = std::env::var_os("CROSSPROF_TRACES")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/traces"), PathBuf::from);
+    let file = folder.join(path);
+    let Ok(bytes) = std::fs::read(&file) else {
+        eprintln!("skipped: {} is not there", file.display());
+        return None;
+    };
+    let mut session = Session::new();
+    let id = session.begin(path, Some(bytes.len() as u64));
+    session.push(id, &bytes);
+    assert_eq!(session.finish(id).error, None, "{path}");
+    assert_eq!(session.runs().len(), 1, "{path}");
+    Some(session)
+}
+
+/// The findings that fired, as `severity id`, in order.
+pub fn fired(profile: &UnifiedProfile) -> Vec<String> {
+    let checked = profile.findings.iter().filter(|finding| finding.severity != FindingSeverity::NotChecked);
+    checked.map(|finding| format!("{} {}", finding.severity.label(), finding.id)).collect()
+}
+
+/// What the rule `id` says of a made-up trace.
+pub fn says(trace: Trace, id: &str) -> Verdict {
+    let run = Run { trace, ..Run::default() };
+    let analysis = examine(&run, &Settings::default());
+    verdict(&Context { run: &run, analysis: &analysis }, id).unwrap()
+}
+
+/// The finding of a made-up trace; fails where the rule does not fire.
+pub fn finding(trace: Trace, id: &str) -> Finding {
+    match says(trace, id) {
+        Verdict::Fires(finding) => *finding,
+        other => panic!("{id}: {other:?}"),
+    }
+}
+
+/// A GPU with a step annotation every 1000 us; `each` adds what happens in one, given its start.
+pub fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    for step in 0..steps {
+        b.event(python, "train", step * 1000, 900).step_num(step);
+        each(&mut b, step * 1000);
+    }
+    b.build()
+}
+
+/// A kernel that the host launches at `launch`, on the stream for computation.
+pub fn kernel(b: &mut TraceBuilder, name: &str, launch: i64, start: i64, duration: i64) {
+    op(b, ("/device:GPU:0", "Stream #7(Compute)"), name, launch, start, duration);
+}
+
+/// The same on any line.
+pub fn op(b: &mut TraceBuilder, (plane, line): (&str, &str), name: &str, launch: i64, start: i64, duration: i64) {
+    let host = b.line("/host:CPU", "launcher");
+    let device = b.line(plane, line);
+    let id = i64::try_from(b.trace_mut().events.len()).unwrap();
+    b.event(host, "cuLaunchKernel", launch, 2).correlation(id);
+    b.event(device, name, start, duration).correlation(id);
+}
+
+/// A TPU that runs a module every 1000 us; `each` adds the ops of one, given its start.
+pub fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
+    let mut b = TraceBuilder::new();
+    let modules = b.line("/device:TPU:0", "XLA Modules");
+    for step in 0..steps {
+        b.event(modules, "jit_f(1)", step * 1000, 1000).run_id(step);
+        each(&mut b, step * 1000);
+    }
+    b.build()
+}
+
+/// An op of a TPU with its category.
+pub fn tpu_op(b: &mut TraceBuilder, category: &str, start: i64, duration: i64) {
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    let name = format!("{}.1", category.replace(' ', "_"));
+    b.event(line, &name, start, duration).hlo_category(category).hlo_module("jit_f");
+}

@@ -1,0 +1,461 @@
+//! Each rule on a made-up trace just beyond its limit, and on its neighbour just below.
+
+use crossprof::insight::Verdict;
+use crossprof::report::FindingSeverity::{Critical, Note, Warning};
+use crossprof::trace::builder::TraceBuilder;
+use crossprof::trace::{Framework, Trace};
+use crossprof::warning;
+
+use super::runs::{finding, gpu_steps, kernel, op, says, tpu_op, tpu_steps};
+
+/// Silent on a trace below the limit.
+fn fine(trace: Trace, id: &str) {
+    assert_eq!(says(trace, id), Verdict::Fine, "{id}");
+}
+
+/// 12 steps of 1000 us in which one kernel runs for `busy` and the next is launched when the next step begins.
+fn host_bound(busy: i64) -> Trace {
+    gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, busy))
+}
+
+#[test]
+fn host_overhead() {
+    let found = finding(host_bound(400), "host_overhead");
+    assert_eq!((found.severity, found.time_at_stake_percent.unwrap().round()), (Critical, 60.0));
+    assert_eq!(finding(host_bound(850), "host_overhead").severity, Warning);
+    fine(host_bound(910), "host_overhead");
+}
+
+#[test]
+fn low_device_utilization() {
+    assert_eq!(finding(host_bound(490), "low_device_utilization").severity, Critical);
+    assert_eq!(finding(host_bound(790), "low_device_utilization").severity, Warning);
+    fine(host_bound(800), "low_device_utilization");
+}
+
+#[test]
+fn idle_gaps() {
+    assert_eq!(finding(host_bound(700), "idle_gaps").severity, Warning);
+    assert_eq!(finding(host_bound(850), "idle_gaps").severity, Note);
+    fine(host_bound(950), "idle_gaps");
+}
+
+/// The same with the input pipeline running while the device waits.
+fn input_bound(busy: i64) -> Trace {
+    gpu_steps(12, |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, busy);
+        let python = b.line("/host:CPU", "python");
+        b.event(python, "next_batch", at + busy, 1000 - busy);
+    })
+}
+
+#[test]
+fn data_loading() {
+    assert_eq!(finding(input_bound(400), "data_loading").severity, Critical);
+    assert_eq!(finding(input_bound(850), "data_loading").severity, Warning);
+    fine(input_bound(930), "data_loading");
+    fine(input_bound(400), "host_overhead");
+}
+
+#[test]
+fn host_processing_and_data_transfer() {
+    let trace = |transfer: i64| {
+        gpu_steps(12, move |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 400);
+            let python = b.line("/host:CPU", "python");
+            b.event(python, "next_batch", at + 410, 580 - transfer);
+            b.event(python, "BufferFromHostBuffer", at + 990 - transfer, transfer);
+        })
+    };
+    assert_eq!(finding(trace(285), "host_processing").severity, Note);
+    fine(trace(295), "host_processing");
+    assert_eq!(finding(trace(180), "data_transfer").severity, Note);
+    fine(trace(170), "data_transfer");
+    fine(host_bound(400), "host_processing");
+}
+
+#[test]
+fn input_bound_infeed() {
+    let trace = |infeed: i64| {
+        tpu_steps(12, move |b, at| {
+            tpu_op(b, "infeed", at, infeed);
+            tpu_op(b, "loop fusion", at + infeed, 1000 - infeed);
+        })
+    };
+    assert_eq!(finding(trace(100), "input_bound").severity, Warning);
+    assert_eq!(finding(trace(400), "input_bound").severity, Critical);
+    fine(trace(99), "input_bound");
+}
+
+/// 120 kernels of 50 us, `gap` apart.
+fn small_kernels(count: i64, length: i64, gap: i64) -> Trace {
+    let mut b = TraceBuilder::new();
+    for index in 0..count {
+        let start = index * (length + gap);
+        kernel(&mut b, "add", start.saturating_sub(2), start, length);
+    }
+    b.build()
+}
+
+#[test]
+fn many_small_kernels() {
+    assert_eq!(finding(small_kernels(60, 50, 10), "many_small_kernels").severity, Warning);
+    assert_eq!(finding(small_kernels(60, 50, 50), "many_small_kernels").severity, Critical);
+    fine(small_kernels(60, 50, 5), "many_small_kernels");
+    fine(small_kernels(49, 50, 10), "many_small_kernels");
+    fine(small_kernels(60, 100, 50), "many_small_kernels");
+}
+
+#[test]
+fn short_mean_kernel() {
+    assert_eq!(finding(small_kernels(60, 99, 30), "short_mean_kernel").severity, Note);
+    fine(small_kernels(60, 100, 30), "short_mean_kernel");
+    fine(small_kernels(60, 99, 10), "short_mean_kernel");
+    let tpu = tpu_steps(12, |b, at| tpu_op(b, "loop fusion", at, 10));
+    assert_eq!(says(tpu, "short_mean_kernel"), Verdict::Irrelevant);
+}
+
+/// Steps in which XLA compiles for `compile` while the device waits.
+fn compiling(busy: i64, compile: i64) -> Trace {
+    let mut trace = gpu_steps(12, |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, busy);
+        if compile > 0 {
+            let python = b.line("/host:CPU", "compiler");
+            b.event(python, "backend_compile", at + busy + 10, compile);
+        }
+    });
+    trace.framework = Framework::Jax;
+    trace
+}
+
+#[test]
+fn compilation() {
+    assert_eq!(finding(compiling(300, 690), "compilation").severity, Critical);
+    assert_eq!(finding(compiling(800, 190), "compilation").severity, Warning);
+    fine(compiling(930, 60), "compilation");
+}
+
+#[test]
+fn recompilation() {
+    assert_eq!(finding(compiling(700, 250), "recompilation").severity, Critical);
+    assert_eq!(finding(compiling(900, 50), "recompilation").severity, Warning);
+    assert_eq!(finding(compiling(900, 5), "recompilation").severity, Note);
+    fine(compiling(900, 0), "recompilation");
+    // The first step may compile.
+    let first = gpu_steps(12, |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, 900);
+        if at == 0 {
+            let python = b.line("/host:CPU", "compiler");
+            b.event(python, "backend_compile", 0, 900);
+        }
+    });
+    fine(first, "recompilation");
+}
+
+#[test]
+fn compile_time() {
+    let trace = |length: i64| {
+        let mut b = TraceBuilder::new();
+        kernel(&mut b, "gemm", 1, 5, 100);
+        let python = b.line("/host:CPU", "python");
+        b.event(python, "backend_compile", 1000, length);
+        b.build()
+    };
+    assert_eq!(finding(trace(10_000_000), "compile_time").severity, Warning);
+    assert_eq!(finding(trace(2_000_000), "compile_time").severity, Note);
+    fine(trace(1_999_999), "compile_time");
+}
+
+#[test]
+fn tensor_core_idle() {
+    let trace = |busy: i64| tpu_steps(12, move |b, at| tpu_op(b, "loop fusion", at, busy));
+    assert_eq!(finding(trace(890), "tensor_core_idle").severity, Warning);
+    fine(trace(910), "tensor_core_idle");
+}
+
+#[test]
+fn debug_print() {
+    let trace = |length: i64| {
+        gpu_steps(12, move |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, 900);
+            let python = b.line("/host:CPU", "callbacks");
+            b.event(python, "xla_ffi_python_gpu_callback", at + 100, length);
+            b.event(python, "ThenExecuteCallback", at + 300, 500);
+        })
+    };
+    assert_eq!(finding(trace(60), "debug_print").severity, Warning);
+    fine(trace(45), "debug_print");
+}
+
+#[test]
+fn async_copy_wait() {
+    let trace = |wait: i64| {
+        tpu_steps(12, move |b, at| {
+            tpu_op(b, "copy-done", at, wait);
+            tpu_op(b, "loop fusion", at + wait, 1000 - wait);
+        })
+    };
+    assert_eq!(finding(trace(300), "async_copy_wait").severity, Critical);
+    assert_eq!(finding(trace(100), "async_copy_wait").severity, Warning);
+    fine(trace(99), "async_copy_wait");
+}
+
+#[test]
+fn async_copies_of_host_memory_are_named() {
+    let text = "%copy-done.1 = f32[8]{0:T(8)} copy-done((f32[8]{0:T(8)}, f32[8]{0:T(8)S(5)}, u32[]) %copy-start.1)";
+    let trace = tpu_steps(12, |b, at| {
+        let long_name = b.trace_mut().strings.intern(text);
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "copy-done.1", at, 500).hlo_category("copy-done").args(|args| args.long_name = long_name);
+        tpu_op(b, "loop fusion", at + 500, 500);
+    });
+    assert!(finding(trace, "async_copy_wait").message.contains("host memory"));
+}
+
+#[test]
+fn large_memory_transfers() {
+    let trace = |length: i64| {
+        gpu_steps(12, move |b, at| {
+            op(b, ("/device:GPU:0", "Stream #8(MemcpyH2D)"), "MemcpyH2D", at + 1, at + 5, length);
+            kernel(b, "gemm", at + 2, at + 5 + length, 900 - length);
+        })
+    };
+    assert_eq!(finding(trace(310), "large_memory_transfers").severity, Critical);
+    assert_eq!(finding(trace(110), "large_memory_transfers").severity, Warning);
+    fine(trace(95), "large_memory_transfers");
+}
+
+/// Steps with a kernel of `kind` that nothing hides for `exposed`.
+fn communicating(name: &'static str, exposed: i64) -> Trace {
+    gpu_steps(12, move |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, 900 - exposed);
+        op(b, ("/device:GPU:0", "Stream #9(Compute)"), name, at + 2, at + 905 - exposed, exposed);
+    })
+}
+
+#[test]
+fn gradient_synchronization() {
+    let reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)";
+    assert_eq!(finding(communicating(reduce, 310), "gradient_synchronization").severity, Critical);
+    assert_eq!(finding(communicating(reduce, 110), "gradient_synchronization").severity, Warning);
+    fine(communicating(reduce, 95), "gradient_synchronization");
+    fine(communicating("ncclDevKernel_AllGather_RING_LL(ncclDevComm*)", 310), "gradient_synchronization");
+}
+
+#[test]
+fn unhidden_collectives() {
+    let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+    assert_eq!(finding(communicating(gather, 310), "unhidden_collectives").severity, Critical);
+    assert_eq!(finding(communicating(gather, 110), "unhidden_collectives").severity, Warning);
+    assert_eq!(finding(communicating(gather, 60), "unhidden_collectives").severity, Note);
+    fine(communicating(gather, 45), "unhidden_collectives");
+    assert_eq!(says(host_bound(900), "unhidden_collectives"), Verdict::Irrelevant);
+    let hidden = gpu_steps(12, |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, 900);
+        op(b, ("/device:GPU:0", "Stream #9(Compute)"), gather, at + 2, at + 100, 600);
+    });
+    fine(hidden, "unhidden_collectives");
+}
+
+#[test]
+fn collective_bound() {
+    let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+    assert_eq!(finding(communicating(gather, 310), "collective_bound").severity, Warning);
+    fine(communicating(gather, 290), "collective_bound");
+}
+
+/// TPU steps of three kinds of ops: the first takes `length`, the others the rest.
+fn three_ops(category: &'static str, length: i64) -> Trace {
+    tpu_steps(12, move |b, at| {
+        tpu_op(b, category, at, length);
+        let rest = 1000 - length;
+        tpu_op(b, "convolution fusion", at + length, rest - rest / 2);
+        tpu_op(b, "reduce", at + length + rest - rest / 2, rest / 2);
+    })
+}
+
+#[test]
+fn dominant_op() {
+    assert_eq!(finding(three_ops("custom-call", 510), "dominant_op").severity, Warning);
+    fine(three_ops("custom-call", 500), "dominant_op");
+    fine(three_ops("all-gather", 600), "dominant_op");
+    fine(tpu_steps(12, |b, at| tpu_op(b, "custom-call", at, 1000)), "dominant_op");
+}
+
+#[test]
+fn unfused_data_formatting() {
+    assert_eq!(finding(three_ops("data formatting", 100), "unfused_data_formatting").severity, Warning);
+    fine(three_ops("data formatting", 99), "unfused_data_formatting");
+}
+
+#[test]
+fn data_shuffle() {
+    assert_eq!(finding(three_ops("gather", 300), "data_shuffle").severity, Warning);
+    fine(three_ops("gather", 299), "data_shuffle");
+}
+
+#[test]
+fn while_loop_overhead() {
+    let trace = |own: i64| {
+        tpu_steps(12, move |b, at| {
+            tpu_op(b, "while", at, 1000);
+            tpu_op(b, "loop fusion", at, 1000 - own);
+        })
+    };
+    assert_eq!(finding(trace(100), "while_loop_overhead").severity, Warning);
+    assert_eq!(finding(trace(50), "while_loop_overhead").severity, Note);
+    fine(trace(49), "while_loop_overhead");
+}
+
+/// TPU steps beside SparseCores that run for `busy` of each.
+fn with_sparse_cores(busy: i64, wait: i64) -> Trace {
+    tpu_steps(12, move |b, at| {
+        let line = b.line("/device:TPU:0 SparseCore 0", "Sparse Core Ops");
+        b.event(line, "lookup", at, busy);
+        tpu_op(b, "all-gather-done", at, wait);
+        tpu_op(b, "loop fusion", at + wait, 1000 - wait);
+    })
+}
+
+#[test]
+fn sparse_core() {
+    assert_eq!(finding(with_sparse_cores(100, 10), "sparse_core").severity, Note);
+    fine(with_sparse_cores(99, 10), "sparse_core");
+    assert_eq!(says(three_ops("gather", 10), "sparse_core"), Verdict::Irrelevant);
+}
+
+#[test]
+fn sparse_core_offload() {
+    assert_eq!(finding(with_sparse_cores(10, 100), "sparse_core_offload").severity, Note);
+    fine(with_sparse_cores(10, 99), "sparse_core_offload");
+}
+
+#[test]
+fn unused_visible_devices() {
+    let trace = |visible: usize| {
+        let mut b = TraceBuilder::new();
+        kernel(&mut b, "gemm", 1, 5, 100);
+        for device in 0..visible {
+            b.line(&format!("/device:GPU:{device}"), "Stream #7(Compute)");
+        }
+        b.build()
+    };
+    assert_eq!(finding(trace(2), "unused_visible_devices").severity, Warning);
+    fine(trace(1), "unused_visible_devices");
+}
+
+/// Two devices that gather from each other; the second works `more` longer, for which the first waits.
+fn two_devices(more: i64) -> Trace {
+    gpu_steps(12, move |b, at| {
+        for (device, work) in [("/device:GPU:0", 500), ("/device:GPU:1", 500 + more)] {
+            op(b, (device, "Stream #7(Compute)"), "gemm", at + 1, at + 5, work);
+            let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+            op(b, (device, "Stream #9(Compute)"), gather, at + 2, at + 5 + work, 900 - work);
+        }
+    })
+}
+
+#[test]
+fn straggler_device() {
+    // The median of two devices lies between them.
+    let found = finding(two_devices(220), "straggler_device");
+    assert_eq!((found.severity, found.title.as_str()), (Warning, "/device:GPU:1 is slower than the others"));
+    assert_eq!(finding(two_devices(110), "straggler_device").severity, Note);
+    fine(two_devices(90), "straggler_device");
+    assert_eq!(says(host_bound(500), "straggler_device"), Verdict::Irrelevant);
+}
+
+/// Steps of which every second is `more` longer than the other.
+fn uneven(steps: i64, more: i64) -> Trace {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let mut at = 0;
+    for step in 0..steps {
+        let length = 1000 + more * (step % 2);
+        b.event(python, "train", at, length).step_num(step);
+        kernel(&mut b, "gemm", at + 1, at + 5, length - 100);
+        at += length;
+    }
+    b.build()
+}
+
+#[test]
+fn step_time_variation() {
+    assert_eq!(finding(uneven(13, 600), "step_time_variation").severity, Warning);
+    assert_eq!(finding(uneven(13, 120), "step_time_variation").severity, Note);
+    fine(uneven(13, 80), "step_time_variation");
+}
+
+#[test]
+fn dropped_events() {
+    let trace = |code: &str, damage: bool| {
+        let mut trace = host_bound(900);
+        let severity = if damage { warning::Severity::Damage } else { warning::Severity::Caution };
+        trace.warnings.push(warning::Warning::new(severity, code, "Something happened."));
+        trace
+    };
+    assert_eq!(finding(trace("profiler_dropped_events", false), "dropped_events").severity, Critical);
+    assert_eq!(finding(trace("xplane_truncated", true), "dropped_events").severity, Critical);
+    fine(trace("profiler_warning", false), "dropped_events");
+}
+
+#[test]
+fn cut_capture() {
+    let mut trace = host_bound(900);
+    trace.warnings.push(warning::Warning::caution("json_truncated", "Cut.").with_count(1_000_000));
+    assert_eq!(finding(trace, "cut_capture").severity, Critical);
+    fine(host_bound(900), "cut_capture");
+}
+
+#[test]
+fn warm_up_in_window() {
+    let first = |length: i64| {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let mut at = 0;
+        for step in 0..12 {
+            let length = if step == 0 { length } else { 1000 };
+            b.event(python, "train", at, length).step_num(step);
+            kernel(&mut b, "gemm", at + 1, at + 5, length - 100);
+            at += length;
+        }
+        b.build()
+    };
+    assert_eq!(finding(first(1600), "warm_up_in_window").severity, Note);
+    fine(first(1400), "warm_up_in_window");
+}
+
+#[test]
+fn single_step() {
+    assert_eq!(finding(gpu_steps(1, |b, at| kernel(b, "gemm", at, at + 5, 900)), "single_step").severity, Note);
+    fine(gpu_steps(3, |b, at| kernel(b, "gemm", at, at + 5, 900)), "single_step");
+}
+
+#[test]
+fn profiler_overhead() {
+    let trace = |frames: i64, busy: i64| {
+        gpu_steps(12, move |b, at| {
+            kernel(b, "gemm", at + 1, at + 5, busy);
+            let python = b.line("/host:CPU", "python");
+            for frame in 0..frames {
+                b.event(python, "$train.py:12 step", at + frame, 1);
+            }
+        })
+    };
+    assert_eq!(finding(trace(60, 500), "profiler_overhead").severity, Note);
+    fine(trace(45, 500), "profiler_overhead");
+    fine(trace(60, 950), "profiler_overhead");
+}
+
+#[test]
+fn no_hlo() {
+    assert_eq!(finding(host_bound(900), "no_hlo").severity, Note);
+    let mut with = host_bound(900);
+    with.hlo.push(crossprof::trace::HloProto::default());
+    fine(with, "no_hlo");
+    let costs = tpu_steps(12, |b, at| {
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion.1", at, 900).hlo_category("loop fusion").args(|args| args.flops = Some(5));
+    });
+    fine(costs, "no_hlo");
+}
