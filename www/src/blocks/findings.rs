@@ -12,7 +12,7 @@ pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
         return view! { <section class="panel nothing"><p>"No rule fired."</p></section> }.into_any();
     }
     let rows = findings.iter().map(|finding| row(run, finding)).collect_view();
-    view! { <ol class="findings panel">{rows}</ol> }.into_any()
+    view! { <ol class="finding-list panel">{rows}</ol> }.into_any()
 }
 
 /// Class, shape and word of a severity.

@@ -14,6 +14,8 @@ use crate::state::State;
 
 /// How far from a point the pointer may be.
 const REACH_PX: f64 = 28.0;
+/// Height of a roof's name, as a share of the chart's.
+const LABEL_SHARE: f64 = 0.045;
 /// Width of the largest point and of the smallest.
 const WIDTHS_PX: (f64, f64) = (30.0, 6.0);
 
@@ -41,16 +43,22 @@ pub fn scatter(scatter: Scatter) -> AnyView {
         .flatten()
         .map(|(a, b)| format!("M{:.2} {:.2}L{:.2} {:.2}", 1000.0 * a.0, 1000.0 * a.1, 1000.0 * b.0, 1000.0 * b.1))
         .collect();
-    // A roof is named at its right end; one that leaves through the upper edge, there.
-    let named = scatter.lines.iter().zip(&pieces).filter_map(|(line, pieces)| {
-        let (_, end) = pieces.last()?;
-        let is_left = end.0 < 0.75;
-        let x = if is_left { percent(end.0) } else { percent(1.0 - end.0) };
-        let (left, right) = if is_left { (x, String::new()) } else { (String::new(), x) };
+    // A roof that rises is named where it begins, a level one where it ends; names keep off each other.
+    let mut taken: Vec<(bool, f64)> = Vec::new();
+    let named: Vec<_> = scatter.lines.iter().zip(&pieces).filter_map(|(line, pieces)| {
+        let ((from, to), (_, end)) = (pieces.first()?, pieces.last()?);
+        let rises = from.1 - to.1 > 0.01;
+        let at = if rises { *from } else { *end };
+        let mut y = at.1;
+        while taken.iter().any(|(left, other)| *left == rises && (other - y).abs() < LABEL_SHARE) {
+            y += LABEL_SHARE;
+        }
+        taken.push((rises, y));
+        let (left, right) = if rises { (percent(at.0), String::new()) } else { (String::new(), percent(1.0 - at.0)) };
         Some(view! {
-            <span class="roof-label" style:left=left style:right=right style:top=percent(end.1)><bdi>{bounded(&line.label)}</bdi></span>
+            <span class="roof-label" class:rises=rises style:left=left style:right=right style:top=percent(y)><bdi>{bounded(&line.label)}</bdi></span>
         })
-    });
+    }).collect();
     // The largest are drawn first, so that none hides a smaller one.
     let mut order: Vec<usize> = (0..scatter.points.len()).collect();
     order.sort_by(|a, b| {
@@ -69,7 +77,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
         <svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true">
             <path class="grid" d=grid /><path class="roof" d=roofs />
         </svg>
-        {dots.collect_view()}{named.collect_view()}
+        {dots.collect_view()}{named}
     }
     .into_any();
     let x_labels = grid_x.iter().map(|(x, tick)| view! { <span style:left=percent(*x)>{axis_label(*tick)}</span> });

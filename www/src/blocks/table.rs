@@ -98,7 +98,7 @@ pub fn TableView(
                 <h2>{move || title.get()}</h2>
                 <span class="quiet" aria-live="polite">{counted}</span>
                 <span class="spring"></span>
-                <input class="table-filter" type="search" placeholder="Filter: words, -exclude, column>1" spellcheck="false" autocomplete="off"
+                <input class="table-filter" type="search" placeholder="Filter: word -not column>1" spellcheck="false" autocomplete="off"
                     aria-label=move || format!("Filter {}", title.get())
                     prop:value=move || state.route.with(|route| route.query.filter.clone())
                     on:input=move |event| state.filter(event_target_value(&event)) />
