@@ -147,9 +147,10 @@ impl<'a> Numbers<'a> {
     /// either.
     pub fn input_time_us(&self) -> Option<(f64, f64)> {
         let threads = self.context.analysis.step_breakdown.host_threads.as_ref()?;
-        let time =
-            |wanted| threads.roles.iter().filter(|(role, _)| *role == wanted).map(|(_, time)| time.as_us()).sum();
-        let (input, transfer): (f64, f64) = (time(HostRole::Input), time(HostRole::Transfer));
+        let time = |wanted: HostRole| {
+            threads.roles.iter().filter(|(role, _)| *role == wanted).fold(0.0, |sum, (_, time)| sum + time.as_us())
+        };
+        let (input, transfer) = (time(HostRole::Input), time(HostRole::Transfer));
         (input + transfer > 0.0).then_some((input, transfer))
     }
 

@@ -29,7 +29,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let later = steps.windows.iter().filter_map(|row| {
         let mut windows = row.iter().flatten().map(|window| window.interval);
         windows.next()?;
-        windows.next().map(|second| (second.start, windows.last().unwrap_or(second).end))
+        windows.next().map(|second| (second.start, windows.next_back().unwrap_or(second).end))
     });
     let (start, end) = later.fold((Ps::MAX, Ps(i64::MIN)), |all, it| (all.0.min(it.0), all.1.max(it.1)));
     if start >= end {
