@@ -2,6 +2,7 @@
 //!
 //! Tables and pages are made from this; so are findings, which cite its numbers.
 
+use crate::hlo::Modules;
 use crate::metrics::collectives::Collectives;
 use crate::metrics::copies::Copies;
 use crate::metrics::device_time::DeviceTime;
@@ -95,11 +96,12 @@ impl Analysis {
             provenance: run.files.clone(),
         };
         profile.not_measured = not_measured::not_measured(&profile, trace);
+        let modules = Modules::new(trace);
         let calls = launches::calls_of(trace, &devices);
         Analysis {
             ops: Ops::new(trace, &devices),
             step_breakdown,
-            kernel_stats: KernelStats::new(trace, &devices),
+            kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
             launches: Launches::new(trace, &devices, &calls),
             copies: Copies::new(trace, &devices),
             collectives: Collectives::new(trace, &devices),

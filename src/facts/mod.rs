@@ -1,4 +1,4 @@
-//! Tables of facts with their sources: kernel families, categories, host spans, model presets.
+//! Tables of facts with their sources: kernel families, categories, host spans, tensor cores, model presets.
 //!
 //! Each table is a CSV file with a source column and one loader of the same name. Names of products, kernels and spans
 //! stand here and not in the code that measures.
@@ -11,3 +11,4 @@ pub mod kernel_families;
 pub mod model_presets;
 pub mod pattern;
 mod table;
+pub mod tensor_cores;

@@ -17,6 +17,9 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// Nothing counted.
+    pub const EMPTY: Histogram = Histogram { counts: [0; BUCKETS] };
+
     /// Counts one duration.
     #[inline]
     pub fn add(&mut self, duration: Ps) {

@@ -4,6 +4,8 @@
 //! JSON and XProf's own export can be joined. docs/metrics.md defines each column.
 
 mod findings;
+mod kernels;
+mod launches;
 mod report;
 
 pub use report::table as of_report;
@@ -99,6 +101,8 @@ pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dy
     let _ = variant;
     match name {
         // Tables made from the run itself are added here, each by its own module.
+        TableName::Kernels => Box::new(kernels::KernelTable::new(context)),
+        TableName::Launches => Box::new(launches::LaunchTable::new(context)),
         _ => Box::new(of_report(&context.analysis.profile, name).unwrap_or_else(|| empty(name))),
     }
 }

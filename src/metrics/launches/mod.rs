@@ -67,11 +67,11 @@ pub struct Launches {
 }
 
 /// An op that some call may have started.
-struct Op {
-    id: EventId,
-    event: Event,
+pub(super) struct Op {
+    pub id: EventId,
+    pub event: Event,
     number: i64,
-    scope: Scope,
+    pub scope: Scope,
 }
 
 impl Launches {
@@ -154,6 +154,18 @@ pub fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
 /// Where the number of an op of this device is looked up.
 pub fn scope_of(device: &Device) -> Scope {
     Scope { host: device.host, device: (device.platform == Platform::Tpu).then_some(device.ordinal) }
+}
+
+/// Every op of a used device whose call is known, with the call.
+pub(super) fn each_launched_op(trace: &Trace, devices: &Devices, calls: &CallIndex, mut visit: impl FnMut(&Op, Call)) {
+    if calls.is_empty() {
+        return;
+    }
+    for_each_op(trace, devices, |op| {
+        if let Some((_, call)) = calls.find(trace, op.scope, op.number) {
+            visit(&op, call);
+        }
+    });
 }
 
 fn count_ops(trace: &Trace, devices: &Devices) -> u64 {

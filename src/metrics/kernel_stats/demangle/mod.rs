@@ -1,0 +1,193 @@
+//! Names of C++ kernels for people: `_Z11flip_filterIffEvPT0_PKT_iiii` is `void flip_filter<float, float>(float*, ...)`.
+//!
+//! Reads the subset of the Itanium C++ ABI's mangling that kernels use: nested and local names, templates with their
+//! literals and packs, substitutions, builtin, pointer, function and array types, lambdas. Expressions in template arguments
+//! and what is rarer still are not read: the name is shown as it stands then. The form is that of `c++filt`, which is also
+//! what the collectors that demangle print.
+
+mod names;
+mod types;
+
+/// Longer names are shown as they stand.
+const MAX_INPUT: usize = 8 * 1024;
+
+/// A name that gets longer than this by its substitutions is shown as it stands.
+const MAX_OUTPUT: usize = 32 * 1024;
+
+/// Names that nest deeper are shown as they stand.
+const MAX_DEPTH: u32 = 96;
+
+/// All text that may be written while one name is read: substitutions can double it at every step.
+const MAX_WORK: usize = 4 * 1024 * 1024;
+
+/// The name as C++ writes it; `None` where it is not mangled, or not in a way that is known here.
+pub fn demangle(name: &str) -> Option<String> {
+    let mangled = name.strip_prefix("_Z")?;
+    // Compilers append what they cloned the function for: `.kd` of ROCm, `.part.0`.
+    let (mangled, clone) = mangled.split_at(mangled.find('.').unwrap_or(mangled.len()));
+    if mangled.len() > MAX_INPUT || !mangled.is_ascii() {
+        return None;
+    }
+    let mut parser = Parser::new(mangled.as_bytes());
+    let text = parser.encoding(true)?;
+    if parser.at < parser.bytes.len() {
+        return None;
+    }
+    Some(if clone.is_empty() { text } else { format!("{text} [clone {clone}]") })
+}
+
+/// The name without return type, template arguments and parameters: `tensorflow::functor::ApplyAdamKernel`.
+pub fn short_name(name: &str) -> String {
+    let name = name.strip_suffix(".kd").unwrap_or(name);
+    let name = name.split(" [clone ").next().unwrap_or(name);
+    let mut short = String::new();
+    let (mut angles, mut braces) = (0u32, 0u32);
+    for (at, c) in name.char_indices() {
+        match c {
+            '{' => braces += 1,
+            '}' => braces = braces.saturating_sub(1),
+            '<' if braces == 0 => angles += 1,
+            '>' if angles > 0 => {
+                angles -= 1;
+                continue;
+            }
+            // `(anonymous namespace)::` belongs to the name, the parameters do not.
+            '(' if angles == 0 && braces == 0 && !name.get(at..).is_some_and(|rest| rest.starts_with("(anon")) => break,
+            _ => {}
+        }
+        if angles == 0 {
+            short.push(c);
+        }
+    }
+    let short = short.trim();
+    // Templates are written with their return type, and those of kernels return nothing.
+    let short = short.strip_prefix("void ").unwrap_or(short);
+    if short.is_empty() { name.to_owned() } else { short.to_owned() }
+}
+
+/// A type or a name, as what stands before a declared thing and after it: `void (*` and `)(int)`.
+#[derive(Clone, Debug, Default)]
+struct Text {
+    left: String,
+    right: String,
+}
+
+impl Text {
+    fn new(left: impl Into<String>) -> Text {
+        Text { left: left.into(), right: String::new() }
+    }
+
+    fn whole(&self) -> String {
+        format!("{}{}", self.left, self.right)
+    }
+}
+
+/// A template argument: one, or a pack of any number.
+#[derive(Clone, Debug)]
+enum Argument {
+    One(Text),
+    Pack(Vec<Text>),
+}
+
+struct Parser<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    substitutions: Vec<Text>,
+    /// What `T_`, `T0_` ... stand for.
+    arguments: Vec<Argument>,
+    /// Which element of packs is read while a pack is expanded, and how many there are.
+    pack_index: Option<usize>,
+    pack_length: usize,
+    depth: u32,
+    work: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(bytes: &'a [u8]) -> Parser<'a> {
+        Parser {
+            bytes,
+            at: 0,
+            substitutions: Vec::new(),
+            arguments: Vec::new(),
+            pack_index: None,
+            pack_length: 0,
+            depth: 0,
+            work: 0,
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn starts_with(&self, text: &str) -> bool {
+        self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()))
+    }
+
+    fn eat(&mut self, text: &str) -> bool {
+        let found = self.starts_with(text);
+        self.at += if found { text.len() } else { 0 };
+        found
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// A decimal number without sign.
+    fn number(&mut self) -> Option<usize> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        std::str::from_utf8(self.bytes.get(start..self.at)?).ok()?.parse().ok()
+    }
+
+    /// `_` is 0, `0_` is 1, ... in the base given (36 for substitutions, 10 for the rest).
+    fn sequence(&mut self, base: u32) -> Option<usize> {
+        let mut value: Option<usize> = None;
+        loop {
+            let byte = self.next()?;
+            if byte == b'_' {
+                return Some(value.map_or(0, |value| value + 1));
+            }
+            if byte.is_ascii_lowercase() {
+                return None;
+            }
+            let digit = char::from(byte).to_digit(base)? as usize;
+            value = Some(value.unwrap_or(0).checked_mul(base as usize)?.checked_add(digit)?);
+        }
+    }
+
+    /// Counts what is written, so that a name of a few bytes cannot grow without end.
+    fn bounded(&mut self, text: Text) -> Option<Text> {
+        let length = text.left.len() + text.right.len();
+        self.work += length;
+        (length <= MAX_OUTPUT && self.work <= MAX_WORK).then_some(text)
+    }
+
+    fn remember(&mut self, text: &Text) -> Option<()> {
+        let copy = self.bounded(text.clone())?;
+        self.substitutions.push(copy);
+        Some(())
+    }
+
+    /// Runs `parse` one level deeper.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        self.depth += 1;
+        let result = if self.depth > MAX_DEPTH { None } else { parse(self) };
+        self.depth -= 1;
+        result
+    }
+}
+
+/// Elements separated by commas; those of empty packs are left out.
+fn join(texts: &[Text]) -> String {
+    let texts: Vec<String> = texts.iter().map(Text::whole).filter(|text| !text.is_empty()).collect();
+    texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! What a collector writes of a kernel's launch: `kernel_details`.
+//!
+//! ```text
+//! CUPTI   regs:12 static_shared:0 dynamic_shared:0 grid:3,1,1 block:128,1,1 occ_pct:100
+//! older   regs:12 shm:0 grid:250,64,1 block:13,13,1
+//! ROCm     grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0
+//! ```
+//!
+//! ROCm's collector does not know the occupancy and writes 0, which no kernel that ran can have: it is left out. Values
+//! that no GPU can have (old TensorFlow builds print pointers on host events) make the whole text unusable.
+
+/// Sizes and resources of a kernel launch. What is not stated is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LaunchShape {
+    /// Registers of a thread.
+    pub registers_per_thread: Option<u64>,
+    /// Shared memory that the kernel declares, in bytes; of older files all shared memory.
+    pub static_shared_bytes: Option<u64>,
+    /// Shared memory that the launch adds, in bytes.
+    pub dynamic_shared_bytes: Option<u64>,
+    /// Scratch memory of a thread, in bytes (ROCm).
+    pub private_bytes: Option<u64>,
+    /// Memory that a work group shares, in bytes (ROCm's name of shared memory).
+    pub group_bytes: Option<u64>,
+    /// Blocks.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a block.
+    pub block: Option<[u32; 3]>,
+    /// Share of a multiprocessor's threads that can run at once with these resources, percent: an upper bound of the
+    /// occupancy that is reached.
+    pub occupancy_percent: Option<f64>,
+}
+
+/// No GPU gives a thread more registers (AMD's CDNA: 512).
+const MAX_REGISTERS: u64 = 512;
+
+/// No GPU runs larger blocks.
+const MAX_BLOCK: u64 = 1024;
+
+impl LaunchShape {
+    /// Reads `kernel_details`.
+    pub fn parse(details: &str) -> LaunchShape {
+        let mut shape = LaunchShape::default();
+        for pair in details.split_ascii_whitespace() {
+            let Some((key, value)) = pair.split_once(':') else { continue };
+            let number = || value.parse::<u64>().ok();
+            match key {
+                "regs" => shape.registers_per_thread = number(),
+                "static_shared" | "shm" => shape.static_shared_bytes = number(),
+                "dynamic_shared" => shape.dynamic_shared_bytes = number(),
+                "private_mem" => shape.private_bytes = number(),
+                "group_mem" => shape.group_bytes = number(),
+                "grid" => shape.grid = triple(value),
+                "block" => shape.block = triple(value),
+                "occ_pct" => {
+                    shape.occupancy_percent = value.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
+                }
+                _ => {}
+            }
+        }
+        shape.occupancy_percent = shape.occupancy_percent.filter(|&percent| percent > 0.0);
+        if shape.is_possible() { shape } else { LaunchShape::default() }
+    }
+
+    fn is_possible(&self) -> bool {
+        let threads = self.block.map(volume);
+        self.registers_per_thread.is_none_or(|registers| registers <= MAX_REGISTERS)
+            && threads.is_none_or(|threads| (1..=MAX_BLOCK).contains(&threads))
+    }
+
+    /// All memory that a block shares, in bytes.
+    pub fn shared_bytes(&self) -> Option<u64> {
+        match (self.static_shared_bytes, self.dynamic_shared_bytes) {
+            (None, None) => self.group_bytes,
+            (fixed, added) => Some(fixed.unwrap_or(0).saturating_add(added.unwrap_or(0))),
+        }
+    }
+
+    /// All blocks of the grid.
+    pub fn blocks(&self) -> Option<u64> {
+        self.grid.map(volume)
+    }
+}
+
+/// All blocks of a grid, or threads of a block.
+fn volume(sizes: [u32; 3]) -> u64 {
+    sizes.iter().fold(1, |all: u64, &size| all.saturating_mul(u64::from(size)))
+}
+
+/// `3,1,1`; a zero means that the launch was not recorded.
+fn triple(text: &str) -> Option<[u32; 3]> {
+    let mut sizes = text.split(',').map(|size| size.parse::<u32>().ok().filter(|&size| size > 0));
+    let triple = [sizes.next()??, sizes.next()??, sizes.next()??];
+    sizes.next().is_none().then_some(triple)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_collectors_form_is_read() {
+        let cupti = "regs:168 static_shared:16 dynamic_shared:1024 grid:3,2,1 block:128,1,1 occ_pct:18.75";
+        let shape = LaunchShape::parse(cupti);
+        assert_eq!(
+            (shape.registers_per_thread, shape.shared_bytes(), shape.blocks()),
+            (Some(168), Some(1040), Some(6))
+        );
+        assert_eq!((shape.block, shape.occupancy_percent), (Some([128, 1, 1]), Some(18.75)));
+
+        let rocm = LaunchShape::parse(" grid:3072,1,1 block:256,1,1 private_mem:8 group_mem:32768 occ_pct:0");
+        assert_eq!((rocm.registers_per_thread, rocm.shared_bytes()), (None, Some(32_768)));
+        assert_eq!((rocm.private_bytes, rocm.occupancy_percent), (Some(8), None));
+
+        let old = LaunchShape::parse("regs:12 shm:48 grid:250,64,1 block:13,13,1");
+        assert_eq!((old.shared_bytes(), old.grid), (Some(48), Some([250, 64, 1])));
+    }
+
+    #[test]
+    fn impossible_values_are_not_believed() {
+        let pointers = "regs:2139142098800 shm:0 grid:86792367942624,204,0 block:2138893713408,2139142101976,7";
+        assert_eq!(LaunchShape::parse(pointers), LaunchShape::default());
+        assert_eq!(LaunchShape::parse("grid:0,1,1 block:1,1 occ_pct:250"), LaunchShape::default());
+        assert_eq!(LaunchShape::parse("grid:1,1,1 block:4294967295,4294967295,4294967295").blocks(), None);
+        assert_eq!(LaunchShape::parse("regs"), LaunchShape::default());
+    }
+}

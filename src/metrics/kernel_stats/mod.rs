@@ -1,0 +1,297 @@
+//! Kernel statistics: GPU kernels by name, launch shape and op, as XProf groups them.
+//!
+//! A *kernel* is an op of a GPU stream that is no copy or fill; copies that ROCm runs as kernels (`__amd_rocclr_copyBuffer`)
+//! count as kernels of the family `data_movement` too, since they occupy the compute units. On a TPU and for a CPU backend
+//! the ops stand in place of kernels, without what only a GPU's launch has. Kernels of no duration are left out, as XProf does.
+
+mod data_type;
+pub mod demangle;
+pub mod details;
+mod graphs;
+mod resolve;
+
+pub use details::LaunchShape;
+
+use rustc_hash::FxHashMap;
+
+use super::categories::OpFamily;
+use super::devices::Devices;
+use super::histogram::Histogram;
+use super::launches::{CallIndex, each_launched_op};
+use crate::hlo::Modules;
+use crate::sort;
+use crate::trace::classify::Platform;
+use crate::trace::{ArgsId, StrId, Trace};
+use crate::units::Ps;
+use resolve::{Resolved, Resolver};
+
+/// A kernel that takes less time than this is short: launching it costs about as much.
+pub const SHORT_KERNEL: Ps = Ps(10_000_000);
+
+/// Occurrences of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occurrences {
+    /// How many.
+    pub count: u64,
+    /// Sum of their durations.
+    pub total: Ps,
+    /// Shortest.
+    pub min: Ps,
+    /// Longest.
+    pub max: Ps,
+    /// Those shorter than [`SHORT_KERNEL`].
+    pub short: u64,
+    /// Durations.
+    pub histogram: Histogram,
+    /// Sum of the times from the end of the launch call to the start, where the call is known and started this alone.
+    pub delay: Ps,
+    /// Occurrences that `delay` is over.
+    pub delayed: u64,
+}
+
+impl Occurrences {
+    const NONE: Occurrences = Occurrences {
+        count: 0,
+        total: Ps::ZERO,
+        min: Ps::MAX,
+        max: Ps::ZERO,
+        short: 0,
+        histogram: Histogram::EMPTY,
+        delay: Ps::ZERO,
+        delayed: 0,
+    };
+
+    fn add(&mut self, duration: Ps) {
+        self.count += 1;
+        self.total += duration;
+        self.min = self.min.min(duration);
+        self.max = self.max.max(duration);
+        self.short += u64::from(duration < SHORT_KERNEL);
+        self.histogram.add(duration);
+    }
+
+    fn merge(&mut self, other: &Occurrences) {
+        self.count += other.count;
+        self.total += other.total;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.short += other.short;
+        self.histogram.merge(&other.histogram);
+        self.delay += other.delay;
+        self.delayed += other.delayed;
+    }
+
+    /// Mean duration in microseconds.
+    pub fn mean_us(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.total.as_us() / self.count as f64 }
+    }
+
+    /// Mean launch delay in microseconds; `None` where no call is known.
+    pub fn delay_mean_us(&self) -> Option<f64> {
+        (self.delayed > 0).then(|| self.delay.as_us() / self.delayed as f64)
+    }
+}
+
+/// One row: a kernel with one launch shape, run for one op.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// As C++ writes it, where the trace has it mangled.
+    pub name: String,
+    /// Without types and arguments.
+    pub short_name: String,
+    /// The framework op: that of the HLO instruction, else what the event says; empty where neither tells.
+    pub op_name: String,
+    /// The HLO instruction, the first where several of one framework op ran this kernel; empty where unknown.
+    pub hlo_op: String,
+    /// The module of that instruction; empty where unknown.
+    pub hlo_module: String,
+    /// Sizes and resources.
+    pub shape: LaunchShape,
+    /// What it does.
+    pub family: OpFamily,
+    /// Could its op use tensor cores, by XProf's rule? `None` where it did not run on a GPU.
+    pub tensor_core_eligible: Option<bool>,
+    /// Does it use them, by its name? `None` where it did not run on a GPU.
+    pub uses_tensor_core: Option<bool>,
+    /// Type of the values it computes with, in HLO's words (`bf16`, and `tf32` where a name tells it).
+    pub data_type: Option<&'static str>,
+    /// A part of them was launched by a CUDA graph.
+    pub in_graph: bool,
+    /// Its occurrences.
+    pub occurrences: Occurrences,
+}
+
+/// Number and time of some kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// How many.
+    pub count: u64,
+    /// Sum of their durations.
+    pub time: Ps,
+}
+
+impl Sum {
+    fn add(&mut self, occurrences: &Occurrences) {
+        self.count += occurrences.count;
+        self.time += occurrences.total;
+    }
+}
+
+/// All kernels of a run.
+#[derive(Clone, Debug, Default)]
+pub struct KernelStats {
+    /// What ran them.
+    pub platform: Option<Platform>,
+    /// The rows, most time first.
+    pub kernels: Vec<Kernel>,
+    /// All of them.
+    pub all: Option<Occurrences>,
+    /// By family, most time first.
+    pub families: Vec<(OpFamily, Sum)>,
+    /// Kernels of products, convolutions and attention.
+    pub matrix: Sum,
+    /// Those of them that use tensor cores.
+    pub matrix_on_tensor_cores: Sum,
+    /// Kernels that CUDA graphs launched and whose op could be told.
+    pub graph_with_op: Sum,
+    /// Kernels that CUDA graphs launched and whose op nothing tells.
+    pub graph_without_op: Sum,
+    /// All kernels without an op, those included.
+    pub without_op: Sum,
+    /// Mean of the stated occupancy, weighted by time; `None` where no kernel states it.
+    pub mean_occupancy_percent: Option<f64>,
+}
+
+/// What makes two kernels the same row.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    name: StrId,
+    grid: Option<[u32; 3]>,
+    block: Option<[u32; 3]>,
+    registers: Option<u64>,
+    shared_bytes: Option<u64>,
+    op_name: String,
+}
+
+impl KernelStats {
+    /// Measures `trace`. `calls` are its launch calls.
+    pub fn new(trace: &Trace, devices: &Devices, modules: &Modules<'_>, calls: &CallIndex) -> KernelStats {
+        let tallies = tally(trace, devices, calls);
+        let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|(key, _)| *key));
+        let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
+        let mut index: FxHashMap<Key, usize> = FxHashMap::default();
+        for ((host, name, args), occurrences) in &tallies {
+            let Some(resolved) = resolver.resolve(*host, *name, *args) else { continue };
+            stats.count(&resolved, occurrences);
+            let Resolved { kernel, .. } = resolved;
+            let key = Key {
+                name: *name,
+                grid: kernel.shape.grid,
+                block: kernel.shape.block,
+                registers: kernel.shape.registers_per_thread,
+                shared_bytes: kernel.shape.shared_bytes(),
+                op_name: kernel.op_name.clone(),
+            };
+            let rows = &mut stats.kernels;
+            let at = *index.entry(key).or_insert_with(|| {
+                rows.push(kernel.clone());
+                rows.len() - 1
+            });
+            if let Some(row) = rows.get_mut(at) {
+                row.occurrences.merge(occurrences);
+                row.in_graph |= kernel.in_graph;
+            }
+        }
+        stats.finish();
+        stats
+    }
+
+    fn count(&mut self, resolved: &Resolved, occurrences: &Occurrences) {
+        let kernel = &resolved.kernel;
+        self.all.get_or_insert(Occurrences::NONE).merge(occurrences);
+        let family = self.families.iter_mut().find(|(family, _)| *family == kernel.family);
+        match family {
+            Some((_, sum)) => sum.add(occurrences),
+            None => self.families.push((kernel.family, Sum { count: occurrences.count, time: occurrences.total })),
+        }
+        if matches!(kernel.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention)
+            && let Some(uses) = kernel.uses_tensor_core
+        {
+            self.matrix.add(occurrences);
+            if uses {
+                self.matrix_on_tensor_cores.add(occurrences);
+            }
+        }
+        let has_op = !kernel.hlo_op.is_empty() || !kernel.op_name.is_empty();
+        if !has_op {
+            self.without_op.add(occurrences);
+        }
+        match (kernel.in_graph, has_op) {
+            (true, true) => self.graph_with_op.add(occurrences),
+            (true, false) => self.graph_without_op.add(occurrences),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self) {
+        let (mut weighted, mut time) = (0.0, 0.0);
+        for kernel in &self.kernels {
+            if let Some(percent) = kernel.shape.occupancy_percent {
+                weighted += percent * kernel.occurrences.total.0 as f64;
+                time += kernel.occurrences.total.0 as f64;
+            }
+        }
+        self.mean_occupancy_percent = (time > 0.0).then(|| weighted / time);
+        sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
+        // By time, then as XProf: by name, then by op; the rest keeps the order of first occurrence.
+        sort::sort_by(&mut self.kernels, |a, b| {
+            let texts = |kernel: &'_ Kernel| (kernel.name.clone(), kernel.op_name.clone());
+            b.occurrences.total.cmp(&a.occurrences.total).then_with(|| texts(a).cmp(&texts(b)))
+        });
+    }
+}
+
+/// A kernel's name and arguments on one host.
+type Distinct = (u16, StrId, ArgsId);
+
+/// Occurrences of every distinct kernel, in order of first occurrence. Linear in the number of ops.
+fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<(Distinct, Occurrences)> {
+    let mut index: FxHashMap<Distinct, usize> = FxHashMap::default();
+    let mut tallies: Vec<(Distinct, Occurrences)> = Vec::new();
+    for device in &devices.used {
+        for event in device.ops.iter().filter_map(|&id| trace.events.get(id)) {
+            if event.duration == Ps::ZERO {
+                continue;
+            }
+            let key = (device.host, event.name, event.args);
+            let at = *index.entry(key).or_insert_with(|| {
+                tallies.push((key, Occurrences::NONE));
+                tallies.len() - 1
+            });
+            if let Some((_, occurrences)) = tallies.get_mut(at) {
+                occurrences.add(event.duration);
+            }
+        }
+    }
+    if devices.platform == Some(Platform::Gpu) {
+        // Many kernels of a graph share one call: only its first could be said to be late.
+        each_launched_op(trace, devices, calls, |op, call| {
+            let graph = trace.args_of(&op.event).graph_id.is_some() || is_graph_launch(trace, call.event);
+            let Some(&at) = index.get(&(op.scope.host, op.event.name, op.event.args)).filter(|_| !graph) else {
+                return;
+            };
+            if let Some((_, occurrences)) = tallies.get_mut(at) {
+                occurrences.delay += (op.event.start - call.end).max(Ps::ZERO);
+                occurrences.delayed += 1;
+            }
+        });
+    }
+    tallies
+}
+
+fn is_graph_launch(trace: &Trace, call: u32) -> bool {
+    trace.events.get(call).is_some_and(|event| trace.text(event.name).contains("GraphLaunch"))
+}
+
+#[cfg(test)]
+mod tests;
