@@ -145,3 +145,25 @@ fn attention_and_a_library_matrix_multiplication() {
         assert!(*bytes > 0.0 && *bytes < 4e8, "{name}: {bytes}");
     }
 }
+
+/// On TPUs XProf shows the text that the profiler recorded with each op; the embedded modules say the same.
+#[test]
+fn expressions_of_a_tpu() {
+    let Some((trace, rows)) = read("tpu-v6e-4chip") else { return };
+    let modules = Modules::new(&trace);
+    let mut equal = 0;
+    for row in rows {
+        let program = row["program_id"].as_str().unwrap().parse::<u64>().unwrap() as i64;
+        let module = modules.find(0, program).unwrap_or_else(|| panic!("program {program}"));
+        let instruction = module.instruction(row["hlo_op_name"].as_str().unwrap()).unwrap();
+        assert_eq!(hlo::expression(module, instruction), row["hlo_op_expression"].as_str().unwrap());
+        equal += 1;
+    }
+    println!("tpu-v6e-4chip: {equal} expressions equal");
+    assert_eq!(equal, 17);
+    let all_reduce =
+        modules.find_by_name(0, "jit__psum").and_then(|m| hlo::collective(m, m.instruction("all-reduce")?));
+    let all_reduce = all_reduce.unwrap();
+    assert_eq!(all_reduce.replica_groups, Some(vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]]));
+    assert_eq!(all_reduce.operand_bytes, 5 * 1024 * 1024 * 256 * 4);
+}

@@ -4,7 +4,7 @@
     pip install jax==0.10.2 xprof==2.24.2
     python make.py
 
-programs.hlo.txt holds HLO modules as text, separated by `---`. For each one this writes
+programs.hlo.txt holds HLO modules as text, separated by `---`; random_fusions.py makes one more. For each this writes
 
 * NAME.pb          the module as xla.HloModuleProto;
 * expected.json    general: FLOPs, transcendentals and bytes of the whole module by XLA's HloCostAnalysis (from jaxlib);
@@ -23,6 +23,8 @@ import jax
 import jax.numpy as jnp
 from jaxlib import _hlo
 from jax._src.lib import _jax
+
+import random_fusions
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -110,7 +112,7 @@ def gpu(modules):
 
 def main():
     with open(os.path.join(HERE, 'programs.hlo.txt')) as file:
-        texts = file.read().split('---\n')
+        texts = file.read().split('---\n') + [random_fusions.text(seed=1, count=40)]
     client = jax.devices('cpu')[0].client
     modules, general = {}, {}
     for text in texts:
