@@ -9,8 +9,8 @@ use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::KernelStats;
 use crate::metrics::launches::{self, Launches};
-use crate::metrics::ops::Ops;
-use crate::metrics::step_breakdown::StepBreakdown;
+use crate::metrics::ops::{Ops, Tallies};
+use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
     Run, Settings, compilation, gaps, host_threads, io, kernels, metadata, not_measured, parameters, throughput,
@@ -64,6 +64,8 @@ impl Analysis {
     pub fn new(run: &Run, settings: &Settings) -> Analysis {
         let trace = &run.trace;
         let devices = Devices::new(trace);
+        let modules = Modules::new(trace);
+        let tallies = Tallies::new(trace, &devices);
         let hosts = host_threads::host_times(trace, &devices);
         let compile = host_threads::compiling(&hosts);
         let steps = Steps::find(trace, &devices);
@@ -82,7 +84,7 @@ impl Analysis {
             throughput: throughput::throughput(&step_report.timing, &model_config, num_devices),
             model_config,
             compute_utilization: utilization::compute_utilization(trace, &devices, step_report.occupancy),
-            kernels: kernels::kernels(trace, &devices),
+            kernels: kernels::kernels(trace, &tallies),
             memory_operations: transfers::memory_operations(trace, &devices),
             multi_device: utilization::multi_device(trace, &devices),
             timeline_analysis: gaps::timeline_analysis(trace, &devices),
@@ -90,6 +92,7 @@ impl Analysis {
             io_operations: io::io_operations(trace, &devices),
             step_timing: step_report.timing,
             steps: step_report.rows,
+            step_breakdown: step_breakdown::section(&step_breakdown),
             findings: Vec::new(),
             warnings,
             not_measured: Vec::new(),
@@ -99,7 +102,7 @@ impl Analysis {
         let modules = Modules::new(trace);
         let calls = launches::calls_of(trace, &devices);
         Analysis {
-            ops: Ops::new(trace, &devices),
+            ops: Ops::new(trace, &devices, &tallies, &modules),
             step_breakdown,
             kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
             launches: Launches::new(trace, &devices, &calls),

@@ -3,8 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::categories::{Categorizer, CategoryId};
-use super::devices::Devices;
-use super::self_time::self_times;
+use super::ops::{self, Tallies};
 use crate::report::{Kernel, KernelCategory, Kernels};
 use crate::sort;
 use crate::trace::{ArgsId, StrId, Trace};
@@ -13,7 +12,7 @@ use crate::units::Ps;
 /// Names that the report lists.
 pub const TOP_KERNELS: usize = 20;
 
-/// Occurrences of one name with one argument set, of one name, or of one category.
+/// Occurrences of one name, or of one category.
 #[derive(Clone, Copy)]
 struct Tally {
     count: u64,
@@ -25,11 +24,11 @@ struct Tally {
 impl Tally {
     const NONE: Tally = Tally { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
 
-    fn add(&mut self, other: Tally) {
+    fn add(&mut self, other: &ops::Tally) {
         self.count += other.count;
-        self.total += other.total;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        self.total += other.self_time;
+        self.min = self.min.min(other.min_self);
+        self.max = self.max.max(other.max_self);
     }
 }
 
@@ -43,8 +42,7 @@ struct Named {
 }
 
 /// The kernels section. Times are added as integer picoseconds: their order cannot change a digit.
-pub fn kernels(trace: &Trace, devices: &Devices) -> Kernels {
-    let ops = tally_ops(trace, devices);
+pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     let mut categorizer = Categorizer::new(trace);
     let mut categories: Vec<Tally> = Vec::new();
     let mut by_name: FxHashMap<StrId, usize> = FxHashMap::default();
@@ -52,7 +50,7 @@ pub fn kernels(trace: &Trace, devices: &Devices) -> Kernels {
     // Per name and category, the time so far.
     let mut shares: FxHashMap<(StrId, CategoryId), Ps> = FxHashMap::default();
     let mut total = Ps::ZERO;
-    for &((name, args), tally) in &ops {
+    for &((name, args), ref tally) in &tallies.entries {
         let category = categorizer.of(name, args);
         if category.index() >= categories.len() {
             categories.resize(category.index() + 1, Tally::NONE);
@@ -60,7 +58,7 @@ pub fn kernels(trace: &Trace, devices: &Devices) -> Kernels {
         if let Some(sum) = categories.get_mut(category.index()) {
             sum.add(tally);
         }
-        total += tally.total;
+        total += tally.self_time;
         let index = *by_name.entry(name).or_insert_with(|| {
             let none = (Ps(-1), category);
             names.push(Named { name, tally: Tally::NONE, framework_op: StrId::EMPTY, category: none });
@@ -69,7 +67,7 @@ pub fn kernels(trace: &Trace, devices: &Devices) -> Kernels {
         let Some(named) = names.get_mut(index) else { continue };
         named.tally.add(tally);
         let share = shares.entry((name, category)).or_default();
-        *share += tally.total;
+        *share += tally.self_time;
         if *share > named.category.0 {
             named.category = (*share, category);
         }
@@ -88,26 +86,6 @@ pub fn kernels(trace: &Trace, devices: &Devices) -> Kernels {
             categorizer.names().zip(&categories).map(|(name, tally)| (name.to_owned(), category(tally, total))),
         ),
     }
-}
-
-/// Self time of every distinct (name, argument set), in order of first occurrence.
-fn tally_ops(trace: &Trace, devices: &Devices) -> Vec<((StrId, ArgsId), Tally)> {
-    let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
-    let mut tallies: Vec<((StrId, ArgsId), Tally)> = Vec::new();
-    for device in &devices.used {
-        for (&id, time) in device.ops.iter().zip(self_times(trace, &device.ops)) {
-            let Some(event) = trace.events.get(id) else { continue };
-            let key = (event.name, event.args);
-            let at = *index.entry(key).or_insert_with(|| {
-                tallies.push((key, Tally::NONE));
-                tallies.len() - 1
-            });
-            if let Some((_, tally)) = tallies.get_mut(at) {
-                tally.add(Tally { count: 1, total: time, min: time, max: time });
-            }
-        }
-    }
-    tallies
 }
 
 /// The framework path without the profiler's decorations; `XlaModule:` stands for "none" on GPUs.
@@ -145,6 +123,7 @@ fn percent(time: Ps, total: Ps) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::devices::Devices;
     use crate::trace::builder::TraceBuilder;
 
     fn close(a: Option<f64>, b: f64) -> bool {
@@ -161,7 +140,7 @@ mod tests {
             b.event(line, "all-reduce.1", 70, 20).hlo_category("all-reduce");
         }
         let trace = b.build();
-        let found = kernels(&trace, &Devices::new(&trace));
+        let found = kernels(&trace, &Tallies::new(&trace, &Devices::new(&trace)));
         let names: Vec<_> = found.top_kernels.iter().map(|it| (it.name.as_str(), it.total_us, it.count)).collect();
         assert_eq!(names, [("fusion.1", 120.0, 2), ("all-reduce.1", 40.0, 2), ("while.1", 40.0, 2)]);
         let fusion = found.top_kernels.first().unwrap();
@@ -182,7 +161,7 @@ mod tests {
         b.event(line, "fusion.1", 10, 30).hlo_category("loop fusion");
         b.event(line, "fusion.1", 40, 25).hlo_category("input fusion");
         let trace = b.build();
-        let found = kernels(&trace, &Devices::new(&trace));
+        let found = kernels(&trace, &Tallies::new(&trace, &Devices::new(&trace)));
         assert_eq!(found.top_kernels.first().map(|it| it.category.as_str()), Some("input fusion"));
         assert_eq!(found.kernels_by_category.len(), 2);
     }
@@ -195,7 +174,7 @@ mod tests {
             b.event(line, &format!("kernel_{:02}", 29 - index), index * 10, 5);
         }
         let trace = b.build();
-        let found = kernels(&trace, &Devices::new(&trace));
+        let found = kernels(&trace, &Tallies::new(&trace, &Devices::new(&trace)));
         assert_eq!(found.top_kernels.len(), TOP_KERNELS);
         assert_eq!(found.top_kernels.first().map(|it| it.name.as_str()), Some("kernel_00"));
         assert_eq!(found.kernels_by_category.get("other").map(|it| it.count), Some(30));
@@ -204,6 +183,6 @@ mod tests {
     #[test]
     fn nothing_ran_gives_nothing() {
         let trace = TraceBuilder::new().build();
-        assert_eq!(kernels(&trace, &Devices::new(&trace)), Kernels::default());
+        assert_eq!(kernels(&trace, &Tallies::new(&trace, &Devices::new(&trace))), Kernels::default());
     }
 }

@@ -103,6 +103,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         plane: PlaneId(line.plane.0.saturating_add(plane_base)),
         name: string(line.name),
         kind: line.kind,
+        device_extent: line.device_extent,
     }));
 
     let event_base = merged.events.len() as u64;

@@ -17,6 +17,7 @@ pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
 pub use interval::{Interval, IntervalSet};
 pub use strings::{StrId, Strings};
 
+use crate::units::Ps;
 use crate::warning::Warning;
 
 /// Index into [`Trace::planes`].
@@ -97,6 +98,8 @@ pub struct Line {
     pub name: StrId,
     /// What it is; see [`classify`].
     pub kind: LineKind,
+    /// First start to last end of its events on the device's own clock (TPU), from that clock's zero.
+    pub device_extent: Option<Interval>,
 }
 
 /// A compiled module as the file embeds it.
@@ -110,6 +113,14 @@ pub struct HloProto {
     pub host: u16,
     /// The `xla.HloProto` message; [`crate::hlo`] reads it when it is asked for.
     pub bytes: Vec<u8>,
+}
+
+impl Line {
+    /// Makes [`Line::device_extent`] hold `start` to `end` too.
+    pub fn extend(&mut self, start: Ps, end: Ps) {
+        let known = self.device_extent.unwrap_or(Interval::new(start, end));
+        self.device_extent = Some(Interval::new(known.start.min(start), known.end.max(end)));
+    }
 }
 
 /// Times of the capture itself.

@@ -22,6 +22,11 @@ impl StrId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The handle of a dense index.
+    pub fn from_index(index: usize) -> StrId {
+        u32::try_from(index).map_or(StrId::EMPTY, StrId)
+    }
 }
 
 /// An append-only string table: one text buffer, one offset a string, one hash index.

@@ -23,7 +23,9 @@ pub(super) enum StatKind {
     Id(IdColumn),
     /// Bytes by memory, a message of its own.
     Memory,
-    /// Start and duration on the device's own clock.
+    /// Start on the device's own clock.
+    DeviceOffset,
+    /// Duration on the device's own clock.
     DeviceDuration,
     /// The name of a step, which takes the place of the event's name, as in the profiler's own JSON.
     StepName,
@@ -93,6 +95,7 @@ impl StatKind {
             b"cuda_graph_id" => Number(NumberArg::GraphId),
             b"cuda_graph_node_id" => Number(NumberArg::GraphNodeId),
             b"memory_access_breakdown" => StatKind::Memory,
+            b"device_offset_ps" => StatKind::DeviceOffset,
             b"device_duration_ps" => StatKind::DeviceDuration,
             b"all_reduce_id" | b"all_reduce_unique_id" => Id(IdColumn::AllReduce),
             b"correlation_id" => Id(IdColumn::Correlation),
@@ -241,6 +244,7 @@ impl Values<'_, '_> {
                 StatKind::Id(IdColumn::Run) => own.run = self.number(stat),
                 StatKind::Id(IdColumn::Step) => own.step = self.number(stat),
                 StatKind::Id(IdColumn::AllReduce) => own.all_reduce = self.number(stat),
+                StatKind::DeviceOffset => own.device_offset = self.number(stat),
                 StatKind::DeviceDuration => own.device_duration = self.number(stat),
                 StatKind::Memory => args.memory = stat.value.bytes().and_then(memory_bytes),
                 StatKind::Number(arg) => *number_slot(args, arg) = self.number(stat),
@@ -267,6 +271,8 @@ pub(super) struct Own {
     pub step: Option<i64>,
     /// `all_reduce_id`.
     pub all_reduce: Option<i64>,
+    /// `device_offset_ps`.
+    pub device_offset: Option<i64>,
     /// `device_duration_ps`.
     pub device_duration: Option<i64>,
     /// `step_name`, empty where there is none.

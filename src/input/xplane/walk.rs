@@ -222,6 +222,10 @@ impl<'a> Walk<'_, 'a> {
                 event.name = own.step_name;
             }
         }
+        if let Some(start) = own.device_offset {
+            let end = start.saturating_add(own.device_duration.unwrap_or(event.duration.0).max(0));
+            self.trace.lines.get_mut(event.line.index()).into_iter().for_each(|line| line.extend(Ps(start), Ps(end)));
+        }
         // The host's clock is coarser than the device's: an op of a few nanoseconds would be wrong by half.
         let device_duration = own.device_duration.filter(|&ps| ps >= 0 && ps != event.duration.0);
         let Some(index) = self.trace.events.push(event) else {

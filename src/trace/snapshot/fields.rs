@@ -1,7 +1,8 @@
 //! The small parts of an image: planes, lines, argument sets, times of the capture.
 
 use crate::trace::classify::{LineKind, PlaneKind, Platform};
-use crate::trace::{Args, Capture, Framework, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId};
+use crate::trace::{Args, Capture, Framework, Interval, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId};
+use crate::units::Ps;
 
 const LINE_KINDS: [LineKind; 7] = [
     LineKind::Other,
@@ -81,10 +82,15 @@ pub(super) fn put_plane(out: &mut Vec<u8>, plane: &Plane) {
 }
 
 pub(super) fn put_line(out: &mut Vec<u8>, line: &Line) {
-    let Line { plane, name, kind } = line;
+    let Line { plane, name, kind, device_extent } = line;
     put_u32(out, plane.0);
     put_u32(out, name.0);
     out.push(code(&LINE_KINDS, kind));
+    out.push(u8::from(device_extent.is_some()));
+    if let Some(Interval { start, end }) = device_extent {
+        put_i64(out, start.0);
+        put_i64(out, end.0);
+    }
 }
 
 /// Texts and numbers of a set, each in the order of the declaration; numbers that are there are told by a mask.
@@ -245,7 +251,12 @@ impl Fields<'_> {
     }
 
     pub(super) fn line(&mut self) -> Option<Line> {
-        Some(Line { plane: PlaneId(self.u32()?), name: self.id()?, kind: self.code(&LINE_KINDS)? })
+        let (plane, name, kind) = (PlaneId(self.u32()?), self.id()?, self.code(&LINE_KINDS)?);
+        let device_extent = match self.byte()? {
+            0 => None,
+            _ => Some(Interval::new(Ps(self.i64()?), Ps(self.i64()?))),
+        };
+        Some(Line { plane, name, kind, device_extent })
     }
 
     pub(super) fn args(&mut self) -> Option<Args> {

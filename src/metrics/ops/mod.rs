@@ -1,0 +1,182 @@
+//! Op statistics: every op of every program, over all devices, with its time and its cost.
+//!
+//! ```text
+//! device ops --one walk--> Tallies (name, arguments) --resolve--> Ops (one row an instruction)
+//!                                                        ^  HLO: category, expression, path, source, FLOPs, bytes
+//! ```
+//!
+//! An op is an HLO instruction of a program. On a TPU each event is one, with its cost from the profile; on a GPU the kernels
+//! name theirs (`hlo_op`), whose cost is analysed from the embedded HLO, and several kernels of one instruction are one
+//! row; so do host events of the CPU backend. A kernel that names none is a row of its own name.
+//!
+//! Not read: `Async XLA Ops`, which repeat as spans in flight what `copy-start` and `copy-done` are as ops, and SparseCore
+//! planes, whose work runs beside the TensorCore's.
+
+mod resolve;
+mod tally;
+mod text;
+pub mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use tally::{Tallies, Tally};
+pub use text::{Text, Texts};
+
+use crate::hlo::{DataType, Modules};
+use crate::metrics::categories::OpFamily;
+use crate::metrics::devices::Devices;
+use crate::trace::{ArgsId, MemoryBytes, Trace};
+use crate::units::Ps;
+
+/// Where FLOPs and bytes of an op come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostSource {
+    /// The profile itself: XLA's own estimate (TPU).
+    Profile,
+    /// The analysis of the embedded HLO.
+    Hlo,
+    /// The operand shapes and configuration of a library call.
+    Shapes,
+}
+
+impl CostSource {
+    /// The report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            CostSource::Profile => "profile",
+            CostSource::Hlo => "hlo",
+            CostSource::Shapes => "from shapes",
+        }
+    }
+}
+
+/// One op. Times are those of the device's clock; sums are over all its occurrences on all devices.
+#[derive(Clone, Copy, Debug)]
+pub struct Op {
+    /// Number of the program.
+    pub program_id: Option<i64>,
+    /// Name of the program (`jit_train_step`), empty where unknown.
+    pub module: Text,
+    /// XLA's category.
+    pub category: Text,
+    /// What it does, coarsely: its colour. Told by kernel names too, where the category says only `custom-call`.
+    pub family: OpFamily,
+    /// Name of the instruction, else of the kernel.
+    pub name: Text,
+    /// Its full expression, empty where unknown.
+    pub expression: Text,
+    /// The framework's path (`jit(f)/layer_3/attn/dot_general`), empty where unknown.
+    pub framework_path: Text,
+    /// Source file and line, empty where unknown.
+    pub source: Text,
+    /// Name of the instruction that it is an equal copy of, empty where it is none.
+    pub deduplicated_name: Text,
+    /// An argument set of its events.
+    pub args: ArgsId,
+    /// How often it ran (on GPUs: kernels).
+    pub occurrences: u64,
+    /// Summed durations.
+    pub total: Ps,
+    /// Summed durations less those of the ops nested in it.
+    pub self_time: Ps,
+    /// Shortest duration.
+    pub min: Ps,
+    /// Longest duration.
+    pub max: Ps,
+    /// FLOPs of all occurrences.
+    pub flops: Option<f64>,
+    /// FLOPs of the model's arithmetic alone.
+    pub model_flops: Option<f64>,
+    /// Bytes read and written by all occurrences.
+    pub bytes: Option<f64>,
+    /// Bytes of one occurrence by memory, where the profile splits them.
+    pub memory: Option<MemoryBytes>,
+    /// Where FLOPs and bytes come from.
+    pub cost_source: Option<CostSource>,
+    /// Type of the main arithmetic's operands.
+    pub data_type: Option<DataType>,
+    /// It was computed again to save memory; `None` where neither name nor path tells.
+    pub rematerialized: Option<bool>,
+    /// Devices that it ran on: bit `n` for the used device `n`.
+    pub devices: u64,
+}
+
+impl Op {
+    /// FLOPs a second over the total time; absent for an op of no time.
+    pub fn flops_per_second(&self) -> Option<f64> {
+        rate(self.flops?, self.total)
+    }
+
+    /// FLOPs of the model's arithmetic a second.
+    pub fn model_flops_per_second(&self) -> Option<f64> {
+        rate(self.model_flops.or(self.flops)?, self.total)
+    }
+
+    /// Bytes a second over the total time, all memories together.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        rate(self.bytes?, self.total)
+    }
+
+    /// Bytes a second to and from the device's main memory: all bytes where the profile does not split them.
+    pub fn hbm_bytes_per_second(&self) -> Option<f64> {
+        rate(self.hbm_bytes()?, self.total)
+    }
+
+    /// Bytes of all occurrences to and from the device's main memory.
+    pub fn hbm_bytes(&self) -> Option<f64> {
+        match self.memory {
+            Some(memory) => Some(self.of_all(memory.hbm_read.saturating_add(memory.hbm_write))),
+            None => self.bytes,
+        }
+    }
+
+    /// FLOPs a byte; absent where no byte is moved.
+    pub fn intensity(&self) -> Option<f64> {
+        let (flops, bytes) = (self.flops?, self.bytes?);
+        (bytes > 0.0).then(|| flops / bytes)
+    }
+
+    /// What one occurrence has, for all of them.
+    pub fn of_all(&self, one: i64) -> f64 {
+        one as f64 * self.occurrences as f64
+    }
+}
+
+/// Amount a second; absent for no time.
+pub fn rate(amount: f64, time: Ps) -> Option<f64> {
+    (time > Ps::ZERO).then(|| amount / (time.0 as f64 * 1e-12))
+}
+
+/// All ops of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Ops {
+    /// By descending self time.
+    pub rows: Vec<Op>,
+    /// Texts of the rows that are not the trace's own.
+    pub texts: Texts,
+    /// First start to last end of each used device's ops, added up.
+    pub device_time: Ps,
+    /// Self time of all ops.
+    pub op_time: Ps,
+}
+
+impl Ops {
+    /// The ops that `tallies` counted, with what the embedded modules say of them.
+    pub fn new(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules<'_>) -> Ops {
+        let mut ops = resolve::resolve(trace, devices, tallies, modules);
+        ops.device_time = (0..devices.used.len()).map(|device| tally::device_extent(trace, devices, device)).sum();
+        ops.op_time = ops.rows.iter().map(|op| op.self_time).sum();
+        ops
+    }
+
+    /// Time in which devices ran nothing: `device_time` less all self time.
+    pub fn idle(&self) -> Ps {
+        Ps((self.device_time.0 - self.op_time.0).max(0))
+    }
+
+    /// Text of a row.
+    pub fn text<'t>(&'t self, trace: &'t Trace, text: Text) -> &'t str {
+        self.texts.get(trace, text)
+    }
+}

@@ -1,0 +1,217 @@
+//! From tallies to ops: which instruction of which program each was, and what it costs.
+
+use rustc_hash::FxHashMap;
+
+use super::tally::{Tallies, Tally};
+use super::text::{Text, Texts};
+use super::{CostSource, Op, Ops};
+use crate::hlo::{self, DataType, Instruction, Module, Modules};
+use crate::metrics::categories::Categorizer;
+use crate::metrics::devices::Devices;
+use crate::trace::classify::Platform;
+use crate::trace::{Args, ArgsId, StrId, Trace};
+
+/// What makes two tallies the same op: program, and name with expression (TPU), instruction (GPU, CPU), or kernel name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    program_id: Option<i64>,
+    module: StrId,
+    name: Text,
+    detail: StrId,
+}
+
+struct Resolver<'a> {
+    trace: &'a Trace,
+    modules: &'a Modules<'a>,
+    platform: Option<Platform>,
+    host: u16,
+    categorizer: Categorizer<'a>,
+    index: FxHashMap<Key, usize>,
+    ops: Ops,
+}
+
+/// One row an op, by descending self time.
+pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules<'_>) -> Ops {
+    let mut resolver = Resolver {
+        trace,
+        modules,
+        platform: devices.platform,
+        host: devices.used.first().map_or(0, |device| device.host),
+        categorizer: Categorizer::new(trace),
+        index: FxHashMap::default(),
+        ops: Ops::default(),
+    };
+    for &((name, args), ref tally) in &tallies.entries {
+        resolver.add(name, args, tally);
+    }
+    let Ops { mut rows, texts, .. } = resolver.ops;
+    for op in &mut rows {
+        cost(trace, op);
+    }
+    let order = |a: &Op, b: &Op| {
+        let name = |op: &Op| texts.get(trace, op.name);
+        b.self_time.cmp(&a.self_time).then_with(|| name(a).cmp(name(b))).then_with(|| a.program_id.cmp(&b.program_id))
+    };
+    rows.sort_by(order);
+    Ops { rows, texts, ..Ops::default() }
+}
+
+impl Resolver<'_> {
+    fn add(&mut self, name: StrId, args_id: ArgsId, tally: &Tally) {
+        let args = self.trace.args.get(args_id);
+        let key = self.key(name, &args);
+        let at = match self.index.get(&key) {
+            Some(&at) => at,
+            None => {
+                let op = self.op(key, name, args_id, &args);
+                self.ops.rows.push(op);
+                self.index.insert(key, self.ops.rows.len() - 1);
+                self.ops.rows.len() - 1
+            }
+        };
+        if let Some(op) = self.ops.rows.get_mut(at) {
+            op.occurrences += tally.count;
+            op.total += tally.device_total;
+            op.self_time += tally.device_self;
+            op.min = op.min.min(tally.device_min);
+            op.max = op.max.max(tally.device_max);
+            op.devices |= tally.devices;
+        }
+    }
+
+    fn key(&mut self, name: StrId, args: &Args) -> Key {
+        let module = if args.program_id.is_some() { StrId::EMPTY } else { args.hlo_module };
+        if self.platform == Some(Platform::Tpu) {
+            let detail = args.long_name;
+            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail };
+        }
+        if args.hlo_op.is_empty() {
+            // A library's kernel or a copy: the same one for two framework ops is two rows.
+            let detail = args.tf_op;
+            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail };
+        }
+        // `fusion.1::convert.2` names the instruction that a kernel of a fusion stands for last.
+        let instruction = self.trace.text(args.hlo_op);
+        let name = match instruction.rsplit_once("::") {
+            Some((_, last)) => self.ops.texts.keep(last),
+            None => Texts::of_trace(args.hlo_op),
+        };
+        Key { program_id: args.program_id, module, name, detail: StrId::EMPTY }
+    }
+
+    /// The row of an op that was not seen before, without its times.
+    fn op(&mut self, key: Key, name: StrId, args_id: ArgsId, args: &Args) -> Op {
+        let category = self.categorizer.of(name, args_id);
+        let family = self.categorizer.family(category);
+        let category = self.categorizer.name(category).to_owned();
+        let path = self.trace.text(args.tf_op);
+        let mut op = Op {
+            program_id: args.program_id,
+            module: Texts::of_trace(args.hlo_module),
+            category: self.ops.texts.keep(&category),
+            family,
+            name: key.name,
+            expression: Texts::of_trace(args.long_name),
+            framework_path: if path.starts_with("XlaModule") { Text::default() } else { Texts::of_trace(args.tf_op) },
+            source: Texts::of_trace(args.source),
+            deduplicated_name: Texts::of_trace(args.deduplicated_name),
+            args: args_id,
+            occurrences: 0,
+            total: Default::default(),
+            self_time: Default::default(),
+            min: crate::units::Ps::MAX,
+            max: Default::default(),
+            flops: None,
+            model_flops: None,
+            bytes: None,
+            memory: args.memory,
+            cost_source: None,
+            data_type: None,
+            rematerialized: None,
+            devices: 0,
+        };
+        let modules = self.modules;
+        if let Some((module, instruction)) = self.instruction(modules, &op, args) {
+            self.describe(&mut op, module, instruction);
+        }
+        let path = self.ops.texts.get(self.trace, op.framework_path);
+        let name = self.ops.texts.get(self.trace, op.name);
+        // XProf looks left of the "=" of the expression, where the name stands.
+        let told = !name.is_empty() || !path.is_empty();
+        op.rematerialized = told.then(|| name.contains(".remat") || path.contains("rematted_computation"));
+        if op.data_type.is_none() {
+            op.data_type = result_type(self.ops.texts.get(self.trace, op.expression));
+        }
+        op
+    }
+
+    fn instruction<'m>(
+        &self,
+        modules: &'m Modules<'_>,
+        op: &Op,
+        args: &Args,
+    ) -> Option<(&'m Module, &'m Instruction)> {
+        let module = match args.program_id {
+            Some(program_id) => modules.find(self.host, program_id),
+            None if args.hlo_module.is_empty() => None,
+            None => modules.find_by_name(self.host, self.trace.text(args.hlo_module)),
+        }?;
+        Some((module, module.instruction(self.ops.texts.get(self.trace, op.name))?))
+    }
+
+    /// What the embedded HLO adds. On a TPU the profile says nearly all of it itself, and its word counts.
+    fn describe(&mut self, op: &mut Op, module: &Module, instruction: &Instruction) {
+        let texts = &mut self.ops.texts;
+        if op.module.is_empty() {
+            op.module = texts.keep(module.name());
+        }
+        if op.expression.is_empty() {
+            op.expression = texts.keep(&hlo::expression(module, instruction));
+        }
+        if op.framework_path.is_empty() {
+            op.framework_path = texts.keep(&instruction.metadata.op_name);
+        }
+        if op.source.is_empty() {
+            op.source = texts.keep(&instruction.metadata.source().unwrap_or_default());
+        }
+        if op.deduplicated_name.is_empty() {
+            op.deduplicated_name = texts.keep(&instruction.metadata.deduplicated_name);
+        }
+        if self.platform != Some(Platform::Tpu) {
+            op.category = texts.keep(&hlo::category(module, instruction));
+        }
+        let Some(cost) = hlo::cost(module, instruction) else { return };
+        op.data_type = cost.data_type;
+        if self.platform != Some(Platform::Tpu) {
+            // Of one occurrence until all are counted; see `cost` below.
+            op.flops = Some(cost.flops);
+            op.bytes = Some(cost.bytes_accessed);
+            op.cost_source = Some(match cost.source {
+                hlo::CostSource::Hlo => CostSource::Hlo,
+                hlo::CostSource::Shapes => CostSource::Shapes,
+            });
+        }
+    }
+}
+
+/// The cost of all occurrences from that of one: the profile's own where it tells one.
+fn cost(trace: &Trace, op: &mut Op) {
+    let args = trace.args.get(op.args);
+    let count = op.occurrences as f64;
+    let told = args.flops.or(args.model_flops);
+    if op.cost_source.is_none() && (told.is_some() || args.bytes_accessed.is_some()) {
+        op.flops = told.map(|flops| flops as f64);
+        op.model_flops = args.model_flops.map(|flops| flops as f64 * count);
+        op.bytes = args.bytes_accessed.map(|bytes| bytes as f64);
+        op.cost_source = Some(CostSource::Profile);
+    }
+    op.flops = op.flops.map(|flops| flops * count);
+    op.bytes = op.bytes.map(|bytes| bytes * count);
+}
+
+/// Element type of an expression's (first) result: `bf16` of `%fusion.1 = (bf16[8,128]{1,0}, f32[8]) fusion(...)`.
+fn result_type(expression: &str) -> Option<DataType> {
+    let (_, shape) = expression.split_once(" = ")?;
+    let shape = shape.trim_start_matches('(');
+    DataType::from_name(shape.get(..shape.find('[')?)?)
+}

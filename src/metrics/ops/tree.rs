@@ -1,0 +1,1 @@
+//! The ops as a tree, by program, category, framework name scope or source.
