@@ -27,6 +27,8 @@ from jax._src.lib import _jax
 import random_fusions
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Modules name their source without the folder that this happens to lie in.
+jax.config.update('jax_hlo_source_file_canonicalization_regex', '.*/')
 
 
 def varint(value):
