@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crossprof::hlo::{self, Conventions, Instruction, Module};
+use crossprof::hlo::{self, Conventions, CostSource, Instruction, Module};
 use serde_json::Value;
 
 /// Relative error that is no difference: XLA computes in single precision.
@@ -25,6 +25,13 @@ const ON_PURPOSE: &[(&str, &str, &str)] = &[
     ("library_calls", "dfilter", "XLA takes the kernel's gradient for the output"),
     ("library_calls", "gemm", "XLA does not look into it: from shapes"),
     ("library_calls", "topk", "XLA does not look into it: from shapes"),
+    ("library_attention", "full", "XLA does not look into it: from shapes"),
+    ("library_attention", "causal", "XLA does not look into it: from shapes"),
+    ("library_attention", "back", "XLA does not look into it: from shapes"),
+    ("library_attention", "te", "XLA does not look into it: from shapes"),
+    ("library_attention", "lu", "XLA does not look into it: from shapes"),
+    ("library_attention", "qr", "XLA does not look into it: from shapes"),
+    ("library_attention", "scaled", "XLA does not look into it: from shapes"),
     ("loops", "known", "runs ten times; XLA counts one"),
     ("ragged", "r", "XLA leaves out the dimension summed over"),
 ];
@@ -122,7 +129,7 @@ fn whole_modules_cost_what_xla_says() {
     let mut compared = 0;
     let mut wrong = Vec::new();
     for (name, truth) in expected().as_object().unwrap() {
-        if matches!(name.as_str(), "library_calls" | "ragged") {
+        if matches!(name.as_str(), "library_calls" | "library_attention" | "ragged") {
             continue;
         }
         let module = module(name);
@@ -185,4 +192,28 @@ fn the_type_is_that_of_the_main_arithmetic() {
     assert_eq!((of(&dots, "int"), of(&dots, "fp8")), (Some("s8"), Some("f8e4m3fn")));
     let library = module("library_calls");
     assert_eq!((of(&library, "fp8"), of(&library, "unsaid")), (Some("f8e4m3fn"), None));
+}
+
+/// XLA knows nothing of these calls: the truth is worked out by hand.
+#[test]
+fn library_calls_cost_what_their_shapes_say() {
+    let module = module("library_attention");
+    let of = |name: &str| hlo::cost(&module, module.instruction(name).unwrap());
+    let flops = |name: &str| of(name).map(|cost| (cost.flops, cost.source));
+    // Batch 2, 8 heads, 64 queries, 96 keys: 98,304 pairs of widths 32 (keys) and 16 (values).
+    let pairs = 2.0 * 8.0 * 64.0 * 96.0;
+    assert_eq!(flops("full"), Some((2.0 * pairs * (32.0 + 16.0), CostSource::Shapes)));
+    assert_eq!(flops("causal"), Some((pairs * (32.0 + 16.0), CostSource::Shapes)));
+    assert_eq!(flops("window"), None, "which pairs the window leaves is not known");
+    assert_eq!(flops("back"), Some((2.0 * pairs * (3.0 * 32.0 + 2.0 * 16.0), CostSource::Shapes)));
+    assert_eq!(flops("te"), Some((4.0 * 2.0 * 8.0 * 64.0 * 64.0 * 32.0, CostSource::Shapes)));
+    // LAPACK's counts: m n^2 - n^3 / 3 with m = 40, n = 20, three matrices.
+    assert_eq!(flops("lu"), Some((3.0 * (16_000.0 - 8000.0 / 3.0), CostSource::Shapes)));
+    assert_eq!(flops("qr"), Some((6.0 * (16_000.0 - 8000.0 / 3.0), CostSource::Shapes)));
+    assert_eq!(flops("scaled"), Some((2.0 * 2.0 * 64.0 * 48.0 * 128.0, CostSource::Shapes)));
+    assert_eq!(flops("triton"), None);
+    // Queries, keys and values read; the result and its statistics written, not the scratch row.
+    let full = of("full").unwrap();
+    let (q, k, v) = (2.0 * 64.0 * 8.0 * 32.0 * 2.0, 2.0 * 96.0 * 2.0 * 32.0 * 2.0, 2.0 * 96.0 * 2.0 * 16.0 * 2.0);
+    assert_eq!((full.bytes_read, full.bytes_written), (q + k + v, q / 2.0 + 2.0 * 8.0 * 64.0 * 4.0));
 }

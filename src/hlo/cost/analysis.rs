@@ -62,7 +62,7 @@ impl<'m> Analysis<'m> {
             "custom-call" => library::work(self, instruction),
             "while" | "conditional" | "call" | "async-start" => control::work(self, instruction),
             "reduce" | "reduce-window" | "select-and-scatter" | "scatter" | "map" => reduce::work(self, instruction),
-            "dot" => dot(module, instruction),
+            "dot" | "scaled-dot" => dot(module, instruction),
             "ragged-dot" => ragged_dot(module, instruction),
             "convolution" => convolution::work(module, instruction),
             "fft" => self.fft(instruction),

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::library::result;
 use super::moves;
 use super::work::Work;
-use crate::hlo::backend_config::{dot, int, member, parse};
+use crate::hlo::backend_config::{int, ints, member, parse};
 use crate::hlo::{ArrayShape, Instruction, Module, Shape};
 
 /// Sizes of one attention.
@@ -51,44 +51,28 @@ fn scratch_bytes(shape: &Shape) -> f64 {
     bytes.map_or(0.0, ArrayShape::bytes)
 }
 
-/// cuDNN's: the configuration names the dimensions of its first multiplication, and the mask.
+/// cuDNN's: the configuration names the pairs' array, `[batch, heads, queries, keys]`, and the mask.
 pub(super) fn cudnn(module: &Module, instruction: &Instruction, target: &str) -> Work {
     let Some(config) = parse(&instruction.attributes().backend_config) else { return Work::UNKNOWN };
-    let backward = target.ends_with("Backward") || target.ends_with("BackwardF8");
     let Some(sizes) = cudnn_sizes(module, instruction, &config) else { return Work::UNKNOWN };
-    let mask = member(&config, "mask_type");
-    let named = mask.and_then(Value::as_str).is_some_and(|mask| mask.contains("CAUSAL"));
-    let numbered = mask.and_then(int).is_some_and(|mask| matches!(mask, 2 | 3));
-    let window = member(&config, "sliding_window_length").and_then(int).is_some_and(|length| length > 0);
-    if window {
-        // How many keys a query sees depends on rules that differ by version.
+    let mask = member(&config, "mask_type").and_then(Value::as_str).unwrap_or("NO_MASK");
+    let number = |name| member(&config, name).and_then(int).unwrap_or(0);
+    // Which pairs a window or a row of several segments leaves is not known here.
+    if number("sliding_window_length") > 0 || number("max_seg_per_batch") > 1 {
         return Work::UNKNOWN;
     }
-    work(module, instruction, sizes.flops(named || numbered, backward))
+    work(module, instruction, sizes.flops(mask.contains("CAUSAL"), target.contains("Backward")))
 }
 
-/// The forward call takes queries, keys and values first; the backward one too.
+/// Both the forward and the backward call take queries, keys and values first; their last dimension is the width.
 fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Option<Sizes> {
-    let operand = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
-    let (queries, keys, values) = (operand(0)?, operand(1)?, operand(2)?);
-    let numbers = dot(config, "bmm1_dot_dimension_numbers")?;
-    let product = |array: &ArrayShape, dimensions: &[i64]| -> Option<f64> {
-        dimensions.iter().map(|&dimension| array.dimension(dimension).map(|size| size as f64)).product()
-    };
-    let batches = product(queries, &numbers.lhs_batch)?;
-    let width = product(queries, &numbers.lhs_contracting)?;
-    let key_rows = keys.elements() / product(keys, &numbers.rhs_batch)? / product(keys, &numbers.rhs_contracting)?;
-    let sizes = Sizes {
-        batches,
-        queries: queries.elements() / batches / width,
-        keys: key_rows,
-        width,
-        value_width: values.elements() / product(keys, &numbers.rhs_batch)? / key_rows,
-    };
-    [sizes.batches, sizes.queries, sizes.keys, sizes.width, sizes.value_width]
-        .iter()
-        .all(|size| size.is_finite() && *size >= 1.0)
-        .then_some(sizes)
+    let width = |n| Some(*module.operand(instruction, n)?.shape.array()?.dimensions.last()? as f64);
+    let pairs = ints(member(config, "intermediate_tensor_shape")?.get("dimensions"));
+    let &[batch, heads, queries, keys] = pairs.as_slice() else { return None };
+    let (batches, queries, keys) = (batch as f64 * heads as f64, queries as f64, keys as f64);
+    let sizes = Sizes { batches, queries, keys, width: width(0)?, value_width: width(2)? };
+    let elements = module.operand(instruction, 0)?.shape.elements();
+    (elements == sizes.batches * sizes.queries * sizes.width).then_some(sizes)
 }
 
 /// Transformer Engine's: arrays of `[batch, sequence, (3 or 2 packed,) heads, width]`; packed ones leave the others empty.

@@ -3,7 +3,7 @@
 //! XLA itself looks into cuBLASLt's matrix multiplications and cuDNN's convolutions; the others it counts as nothing, and
 //! what is found here is marked as coming from shapes.
 
-use super::analysis::{Analysis, cholesky, dot_flops, triangular_solve};
+use super::analysis::{Analysis, cholesky, dot_flops, other, triangular_solve};
 use super::work::Work;
 use super::{attention, convolution, moves};
 use crate::hlo::backend_config::{dot, parse};
@@ -16,9 +16,13 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     match target {
         "__cublas$lt$matmul" | "__cublas$lt$matmul$f8" | "__cublas$lt$matmul$mx" => matmul(module, instruction, false),
         "__cublas$gemm" => matmul(module, instruction, true),
+        "__op$block_scaled_dot" => scaled_dot(module, instruction),
         "__gpu$TopK" => Work { from_shapes: true, ..moves::default(module, instruction) },
         "__cusolver$cholesky" => Work { from_shapes: true, ..cholesky(module, instruction) },
         "__cublas$triangularSolve" => Work { from_shapes: true, ..triangular_solve(module, instruction) },
+        "cusolver_potrf_ffi" | "hipsolver_potrf_ffi" => factor(module, instruction, Factorization::Cholesky),
+        "cusolver_getrf_ffi" | "hipsolver_getrf_ffi" => factor(module, instruction, Factorization::Lu),
+        "cusolver_geqrf_ffi" | "hipsolver_geqrf_ffi" => factor(module, instruction, Factorization::Qr),
         _ if target.starts_with("__cudnn$conv") => convolve(module, instruction, target),
         _ if target.starts_with("__cudnn$fmha") => attention::cudnn(module, instruction, target),
         _ if target.starts_with("te_fused_attn_") => attention::transformer_engine(module, instruction, target),
@@ -50,6 +54,47 @@ fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work
     let flops = dot_flops(array, result.elements(), &numbers);
     let shape = Shape::Array(array.clone());
     Work { from_shapes, ..without_scratch(module, instruction, result) }.product(flops, &shape)
+}
+
+/// `[b, m, k]` times `[b, n, k]`, both in blocks that share a scale; the scales are the other operands.
+fn scaled_dot(module: &Module, instruction: &Instruction) -> Work {
+    let operand = |n| module.operand(instruction, n).map(|operand| &operand.shape);
+    let (Some(lhs), Some(rhs), Some(result)) = (operand(0), operand(1), result(instruction)) else {
+        return Work::UNKNOWN;
+    };
+    let width = |shape: &Shape| shape.array().and_then(|array| array.dimensions.last().copied());
+    match (width(lhs), width(rhs)) {
+        (Some(k), Some(other)) if k == other => {
+            let flops = 2.0 * result.elements() * k as f64;
+            Work { from_shapes: true, ..without_scratch(module, instruction, result) }.product(flops, lhs)
+        }
+        _ => Work::UNKNOWN,
+    }
+}
+
+/// A factorization of matrices.
+#[derive(Clone, Copy)]
+enum Factorization {
+    Cholesky,
+    Lu,
+    Qr,
+}
+
+/// The classical counts, with multiplications and additions apart, for matrices whose larger side is m and smaller n:
+/// Cholesky n^3 / 3, LU m n^2 - n^3 / 3, QR twice that.
+fn factor(module: &Module, instruction: &Instruction, kind: Factorization) -> Work {
+    let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
+    let (Some(array), Some(result)) = (operand, result(instruction)) else { return Work::UNKNOWN };
+    let &[.., rows, columns] = array.dimensions.as_slice() else { return Work::UNKNOWN };
+    let (m, n) = (rows.max(columns) as f64, rows.min(columns) as f64);
+    let batches = if m * n > 0.0 { array.elements() / (m * n) } else { 0.0 };
+    let one = match kind {
+        Factorization::Cholesky => n * n * n / 3.0,
+        Factorization::Lu => m * n * n - n * n * n / 3.0,
+        Factorization::Qr => 2.0 * (m * n * n - n * n * n / 3.0),
+    };
+    let flops = batches * one;
+    Work { from_shapes: true, flops, arithmetic: other(array, flops), ..without_scratch(module, instruction, result) }
 }
 
 /// A convolution, or the gradient of one, which takes as many operations as the forward one between the same arrays.
