@@ -43,6 +43,7 @@
 pub mod error;
 pub mod facts;
 pub mod format;
+pub mod json;
 pub mod units;
 pub mod warning;
 pub mod wire;

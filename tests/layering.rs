@@ -10,6 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sort", &[]),
     ("warning", &[]),
     ("format", &[]),
+    ("json", &[]),
     ("error", &["warning"]),
     ("facts", &["report"]),
     ("wire", &[]),
@@ -24,7 +25,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tables", &["analysis", "facts", "format", "hlo", "metrics", "report", "sort", "table", "trace", "units"]),
     ("pages", &["analysis", "facts", "format", "metrics", "report", "sort", "table", "tables", "trace", "units"]),
     ("export", &["format", "report", "table", "tables", "warning"]),
-    ("session", &["analysis", "error", "input", "insight", "metrics", "pages", "report", "table", "tables", "trace", "warning"]),
+    (
+        "session",
+        &["analysis", "error", "input", "insight", "metrics", "pages", "report", "table", "tables", "trace", "warning"],
+    ),
 ];
 
 #[test]

@@ -17,7 +17,7 @@ pub struct Page {
 
 /// One part of a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Block {
     /// A heading, with a sentence below it where there is something to explain.
     Heading {

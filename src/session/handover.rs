@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Session;
 use super::runs::{Imported, LoadedRun, Traced};
+use crate::json;
 use crate::metrics::Run;
 use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
 use crate::trace::Trace;
@@ -53,7 +54,8 @@ impl Session {
     /// [`Damaged`] where the bytes were not a whole image.
     pub fn take_over(&mut self, image: Reader) -> Result<(), Damaged> {
         let (mut trace, notes) = image.finish()?;
-        let notes: Notes = serde_json::from_slice(&notes).map_err(|_| Damaged)?;
+        let notes = std::str::from_utf8(&notes).map_err(|_| Damaged)?;
+        let notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
         let Notes { name, model, files, warnings, trace_warnings, imported } = notes;
         trace.warnings = trace_warnings;
         self.runs.push(match imported {

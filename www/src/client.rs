@@ -16,7 +16,7 @@ use web_sys::{ErrorEvent, MessageChannel, MessageEvent, Worker};
 use crate::ask;
 use crate::boot::Program;
 use crate::crew::{self, NoWorker};
-use crate::protocol::{FileDone, FileEntry, News, Order};
+use crate::protocol::{FileDone, FileEntry, Groups, News, Order};
 use crate::route::{Route, View};
 use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::{browser, wire};
@@ -190,22 +190,27 @@ fn instruct(team: &Team, sources: Vec<Source>) -> Result<(), JsValue> {
     team.inflate.post_message_with_transfer(&order, &Array::of1(&to_scan))
 }
 
-/// What files hold, told by their first bytes. A worker looks at them: the page stays responsive, and small without the
-/// code that unpacks. `Unknown` where that fails; loading such a file says what is wrong.
-pub async fn kinds(paths: &[String], blobs: &[web_sys::Blob]) -> Vec<Kind> {
-    let kinds = look(paths.to_vec(), blobs.iter().collect()).await.unwrap_or_default();
-    kinds.into_iter().chain(std::iter::repeat(Kind::Unknown)).take(paths.len()).collect()
+/// What files hold, told by their first bytes, and which of them are read together. A worker looks at them: the page stays
+/// responsive, and small without the code that unpacks. Where that fails, each file is read by itself: loading it says what
+/// is wrong.
+pub async fn look_at(paths: &[String], blobs: &[web_sys::Blob]) -> (Vec<Kind>, Groups) {
+    let alone = || {
+        let loads = (0..paths.len()).map(|index| (vec![index], Vec::new())).collect();
+        (vec![Kind::Unknown; paths.len()], Groups { loads, ignored: Vec::new() })
+    };
+    look(paths.to_vec(), blobs.iter().collect()).await.unwrap_or_else(alone)
 }
 
-async fn look(paths: Vec<String>, blobs: Array) -> Option<Vec<Kind>> {
+async fn look(paths: Vec<String>, blobs: Array) -> Option<(Vec<Kind>, Groups)> {
     let worker = crew::hire(Program::Reader).await.ok()?;
     let (sender, answer) = oneshot::channel();
     let sender = Rc::new(RefCell::new(Some(sender)));
     let failed = sender.clone();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        if let (Some((News::Kinds(kinds), _)), Some(sender)) = (wire::unpack(event.data()), sender.borrow_mut().take())
+        if let (Some((News::Looked(kinds, groups), _)), Some(sender)) =
+            (wire::unpack(event.data()), sender.borrow_mut().take())
         {
-            let _ = sender.send(kinds);
+            let _ = sender.send((kinds, groups));
         }
     });
     // Wakes who waits, without an answer.
@@ -213,9 +218,9 @@ async fn look(paths: Vec<String>, blobs: Array) -> Option<Vec<Kind>> {
     worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
     let _ = worker.post_message(&wire::pack(&Order::Look(paths), &[blobs.into()]));
-    let kinds = answer.await.ok();
+    let found = answer.await.ok();
     worker.terminate();
-    kinds
+    found
 }
 
 /// Hires a worker for a load and hears it.
@@ -235,7 +240,7 @@ async fn employ(state: State, load: u32, program: Program) -> Result<(Worker, Li
 fn hear(state: State, load: u32, news: News, extras: &Array) {
     let text = || extras.get(1).as_string().unwrap_or_default();
     match news {
-        News::Ready { .. } | News::Kinds(_) => {}
+        News::Ready { .. } | News::Looked(..) => {}
         News::Read { file, bytes } => state.update_file(load, file, |row| {
             row.read_bytes = bytes;
             if row.phase == Phase::Waiting {
@@ -271,7 +276,7 @@ fn file_done(state: State, load: u32, done: FileDone) {
 }
 
 fn report(state: State, load: u32, index: u32, json: String, last: bool) {
-    let profile = match serde_json::from_str(&json) {
+    let profile = match crossprof::json::from_str(&json) {
         Ok(profile) => profile,
         Err(_) => return fail(state, load, None, CRASHED),
     };

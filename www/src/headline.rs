@@ -3,6 +3,7 @@
 use crossprof::format;
 
 use crate::profile::Profile;
+use crate::route::View;
 use crate::status::{self, Status, Thresholds};
 
 /// The fields behind the cards; docs/metrics.md defines each.
@@ -34,6 +35,8 @@ pub struct Headline {
     pub limits: Option<&'static str>,
     /// The form of the Model page would give the value.
     pub needs_model: bool,
+    /// The view that says more.
+    pub view: View,
 }
 
 /// The cards, in the order in which they are read.
@@ -49,8 +52,8 @@ pub fn headlines(profile: &Profile) -> Vec<Headline> {
 }
 
 impl Headline {
-    fn new(title: &'static str, field: &'static str) -> Headline {
-        Headline { title, field, ..Headline::default() }
+    fn new(title: &'static str, field: &'static str, view: View) -> Headline {
+        Headline { title, field, view, ..Headline::default() }
     }
 
     fn with(mut self, value: String, exact: String, detail: String) -> Headline {
@@ -82,7 +85,7 @@ pub fn why_missing<'a>(profile: &'a Profile, field: &str) -> Option<&'a str> {
 
 fn step_time(profile: &Profile) -> Headline {
     let timing = &profile.step_timing;
-    let card = Headline::new("Step time", FIELDS[0]);
+    let card = Headline::new("Step time", FIELDS[0], View::Steps);
     let Some(mean) = timing.avg_step_time_us else { return card.missing(profile) };
     let counted = timing.num_steps_counted.unwrap_or(timing.num_steps);
     let steps = if counted == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(counted)) };
@@ -94,7 +97,7 @@ fn step_time(profile: &Profile) -> Headline {
 }
 
 fn busy(profile: &Profile) -> Headline {
-    let card = Headline::new("Device busy", FIELDS[1]);
+    let card = Headline::new("Device busy", FIELDS[1], View::Devices);
     let Some(usage) = &profile.compute_utilization else { return card.missing(profile) };
     let share = usage.compute_util_percent;
     let window = if usage.window.as_deref() == Some("active_span") { "of the active span" } else { "of each step" };
@@ -104,7 +107,7 @@ fn busy(profile: &Profile) -> Headline {
 }
 
 fn overhead(profile: &Profile) -> Headline {
-    let card = Headline::new("Host overhead", FIELDS[2]);
+    let card = Headline::new("Host overhead", FIELDS[2], View::Steps);
     let Some(usage) = &profile.compute_utilization else { return card.missing(profile) };
     let whole = usage.kernel_time_us + usage.overhead_time_us;
     if whole <= 0.0 {
@@ -117,7 +120,7 @@ fn overhead(profile: &Profile) -> Headline {
 }
 
 fn mean_kernel(profile: &Profile) -> Headline {
-    let card = Headline::new("Mean kernel", FIELDS[3]);
+    let card = Headline::new("Mean kernel", FIELDS[3], View::Kernels);
     let categories = profile.kernels.kernels_by_category.values();
     let (time_us, count) = categories
         .fold((0.0, 0u64), |(time, count), category| (time + category.time_us, count.saturating_add(category.count)));
@@ -130,7 +133,7 @@ fn mean_kernel(profile: &Profile) -> Headline {
 }
 
 fn compilation(profile: &Profile) -> Headline {
-    let card = Headline::new("Compilation", FIELDS[4]);
+    let card = Headline::new("Compilation", FIELDS[4], View::Findings);
     let Some(found) = &profile.compilation else { return card.missing(profile) };
     let time = found.compilation_time_us;
     let times = if found.num_compilation_events == 1 { "time" } else { "times" };
@@ -145,7 +148,7 @@ fn compilation(profile: &Profile) -> Headline {
 /// The best rate that is known: tokens, else samples, else steps.
 fn throughput(profile: &Profile) -> Headline {
     let rates = &profile.throughput;
-    let mut card = Headline::new("Throughput", FIELDS[5]);
+    let mut card = Headline::new("Throughput", FIELDS[5], View::Model);
     card.needs_model = rates.tokens_per_sec.is_none();
     let known =
         [(rates.tokens_per_sec, "tokens/s"), (rates.samples_per_sec, "samples/s"), (rates.steps_per_sec, "steps/s")];

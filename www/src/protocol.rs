@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                 Order::Unpack + files                Piece (bytes transferred)
-//!        page --- Order::Look + files --> a worker of its own --- News::Kinds --> page
+//!        page --- Order::Look + files --> a worker of its own --- News::Looked --> page
 //!        page ------------------------> inflate worker ------------------------> scan worker
 //!          |                                  |  ^                                 |   |
 //!          |<--- News::Read, News::Failed ----+  +--- the buffer, to fill again ---+   |
@@ -45,7 +45,7 @@ pub struct FileEntry {
 /// From the page to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
-    /// Tell what these files hold. Comes with the files themselves.
+    /// Tell what these files hold, and which of them are one run. Comes with the files themselves.
     Look(Vec<String>),
     /// Read these files and pass what is in them on. Comes with the port to the scanner and the files themselves.
     Unpack(Vec<FileEntry>),
@@ -119,8 +119,8 @@ pub enum News {
         /// Its [`BUILD_ID`].
         build: String,
     },
-    /// What the files of an [`Order::Look`] hold, in their order.
-    Kinds(Vec<Kind>),
+    /// What the files of an [`Order::Look`] hold, in their order, and what to do with them.
+    Looked(Vec<Kind>, Groups),
     /// Bytes of a file that were read from disk.
     Read {
         /// Index into the load's files.
@@ -160,6 +160,15 @@ pub enum News {
         /// A sentence for the user.
         message: String,
     },
+}
+
+/// What to do with the files of one drop.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Groups {
+    /// Files that workers of their own read, and files left out beside them: one group a run or archive.
+    pub loads: Vec<(Vec<usize>, Vec<usize>)>,
+    /// Files that are not read, with the reason.
+    pub ignored: Vec<(usize, String)>,
 }
 
 /// What became of one file.

@@ -18,6 +18,6 @@ pub fn pack(message: &impl Serialize, extras: &[JsValue]) -> JsValue {
 /// The message, and the whole array (extras start at index 1); nothing for a foreign message.
 pub fn unpack<T: DeserializeOwned>(data: JsValue) -> Option<(T, Array)> {
     let parts: Array = data.dyn_into().ok()?;
-    let message = serde_json::from_str(&parts.get(0).as_string()?).ok()?;
+    let message = crossprof::json::from_str(&parts.get(0).as_string()?).ok()?;
     Some((message, parts))
 }

@@ -12,6 +12,8 @@ use crate::unit;
 /// The bars, in their own order.
 pub fn bars(run: u32, bars: &Bars) -> AnyView {
     let largest = bars.bars.iter().map(|bar| bar.value).filter(|value| value.is_finite()).fold(0.0, f64::max);
+    // A share is compared with the whole, unless all are small.
+    let largest = if bars.unit == Unit::Percent && largest > 50.0 { largest.max(100.0) } else { largest };
     let rows = bars.bars.iter().map(|it| bar(run, it, bars.unit, largest)).collect_view();
     let title = bounded(&bars.title);
     view! {

@@ -9,7 +9,7 @@ use crate::components::warnings::bounded;
 /// The list.
 pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
     if findings.is_empty() {
-        return view! { <section class="panel nothing"><p>"No rule fired."</p></section> }.into_any();
+        return view! { <section class="panel nothing"><p>"No finding to show."</p></section> }.into_any();
     }
     let rows = findings.iter().map(|finding| row(run, finding)).collect_view();
     view! { <ol class="finding-list panel">{rows}</ol> }.into_any()

@@ -3,55 +3,90 @@
 use crossprof::format;
 use leptos::prelude::*;
 
-use super::tip::{Term, Tips};
+use super::tip::Tips;
+use crate::glossary;
 use crate::headline::Headline;
 use crate::route::{Route, View};
 use crate::status::Status;
 
-/// One card of the overview.
-#[component]
-pub fn Card(
-    /// What it says.
-    headline: Headline,
-    /// The run, for the way to the model's form.
-    run: u32,
-) -> impl IntoView {
+/// What a card says.
+#[derive(Debug, Default)]
+pub struct CardText {
+    /// What the figure is.
+    pub title: String,
+    /// Path of the field in docs/metrics.md; may be empty.
+    pub field: String,
+    /// Three digits with the unit; absent where it was not measured.
+    pub value: Option<String>,
+    /// Every digit.
+    pub exact: String,
+    /// What stands below.
+    pub detail: String,
+    /// More to say below the definition.
+    pub more: String,
+    /// How it does.
+    pub status: Option<Status>,
+    /// Where the title leads.
+    pub href: Option<String>,
+    /// Where the line below leads.
+    pub detail_href: Option<String>,
+}
+
+/// One of the overview's own cards.
+pub fn headline(headline: Headline, run: u32) -> AnyView {
+    let Headline { title, field, value, exact, detail, status, limits, needs_model, view } = headline;
+    // Why it is absent may be longer than the card.
+    let more = limits.map(str::to_owned).or_else(|| value.is_none().then(|| detail.clone())).unwrap_or_default();
+    card(CardText {
+        title: title.to_owned(),
+        field: field.to_owned(),
+        value,
+        exact,
+        detail,
+        more,
+        status,
+        href: Some(Route::of(view, run).href()),
+        detail_href: needs_model.then(|| Route::of(View::Model, run).href()),
+    })
+}
+
+/// The card.
+pub fn card(card: CardText) -> AnyView {
     let tips = Tips::get();
-    let Headline { title, field, value, exact, detail, status, limits, needs_model } = headline;
+    let CardText { title, field, value, exact, detail, more, status, href, detail_href } = card;
     let missing = value.is_none();
     let shown = value.unwrap_or_else(|| format::DASH.to_owned());
     // Digits in groups are parted by another space than the unit.
     let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
     let (number, unit) = (number.to_owned(), unit.to_owned());
-    let on_focus = exact.clone();
-    // Why it is absent may be longer than the card.
-    let more = limits.map_or_else(|| Some(detail.clone()).filter(|_| missing), |limits| Some(limits.to_owned()));
+    let definition = glossary::definition(&field).unwrap_or_default().to_owned();
+    let lines = [definition, more, field, exact.clone()];
+    let about = lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    let (on_focus, on_figure) = (about.clone(), exact.clone());
     let key = title.to_lowercase().replace(' ', "-");
-    let detail = if needs_model {
-        view! { <a href=Route::of(View::Model, run).href()>{detail}</a> }.into_any()
-    } else {
-        detail.into_any()
+    let detail = match detail_href {
+        Some(href) => view! { <a href=href>{detail}</a> }.into_any(),
+        None => detail.into_any(),
     };
+    // Without an address the title is no link, but the focus may still rest on it.
     view! {
         <article class="card" class:missing=missing data-card=key>
-            <h3><Term field=field text=title more=more /></h3>
-            <p class="figure" tabindex="0" aria-describedby="tip" data-exact=exact.clone()
-                on:mouseenter=move |event| if !missing { tips.show(&event, exact.clone()) }
-                on:focus=move |event| if !missing { tips.show(&event, on_focus.clone()) }
-                on:mouseleave=move |_| tips.hide() on:blur=move |_| tips.hide()>
+            <h3><a class="term" href=href tabindex="0" aria-describedby="tip"
+                on:mouseenter=move |event| tips.show(&event, about.clone())
+                on:focus=move |event| tips.show(&event, on_focus.clone())
+                on:mouseleave=move |_| tips.hide() on:blur=move |_| tips.hide()>{title}</a></h3>
+            <p class="figure" data-exact=exact
+                on:mouseenter=move |event| if !missing { tips.show(&event, on_figure.clone()) } on:mouseleave=move |_| tips.hide()>
                 {number}" "<span class="unit">{unit}</span>
             </p>
-            <p class="detail">{status.map(|status| view! { <Badge status=status /> })}<span>{detail}</span></p>
+            <p class="detail">{status.map(badge)}<span>{detail}</span></p>
         </article>
     }
+    .into_any()
 }
 
 /// Good, warning or bad: a shape, a colour and the word.
-#[component]
-pub fn Badge(
-    /// The judgement.
-    status: Status,
-) -> impl IntoView {
+fn badge(status: Status) -> AnyView {
     let shape = match status {
         Status::Good => "M6 1a5 5 0 1 1 0 10A5 5 0 1 1 6 1z",
         Status::Warning => "M6 1l5.5 10H.5z",
@@ -63,4 +98,5 @@ pub fn Badge(
             {status.word()}
         </span>
     }
+    .into_any()
 }

@@ -14,9 +14,8 @@ use crate::{boot, browser, files};
 /// Loads whatever was dropped or picked, and shows how far it is.
 pub async fn open(state: State, found: Vec<Found>) {
     browser::go(&Route::default());
-    let sources = files::look_at(found).await;
+    let (sources, groups) = files::look_at(found).await;
     let entries: Vec<FileEntry> = sources.iter().map(|source| source.entry.clone()).collect();
-    let groups = files::groups(&entries);
     let pick = |indices: Vec<usize>| indices.into_iter().filter_map(|index| sources.get(index).cloned()).collect();
     let rows: Vec<FileRow> = groups
         .ignored

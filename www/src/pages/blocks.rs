@@ -80,7 +80,7 @@ fn question_of(
         if latest.get() != question || blocks.is_disposed() {
             return;
         }
-        match serde_json::from_str::<Page>(&json) {
+        match crossprof::json::from_str::<Page>(&json) {
             Ok(page) => blocks.set(page.blocks.into_iter().map(Arc::new).collect()),
             Err(_) => failed.set(true),
         }

@@ -13,7 +13,7 @@ use crate::blocks::figures;
 use crate::blocks::findings::findings;
 use crate::blocks::table::TableView;
 use crate::components::bars::{CategoryBars, DeviceBars};
-use crate::components::card::Card;
+use crate::components::card;
 use crate::components::step_chart::StepChart;
 use crate::components::tip::{Name, Term};
 use crate::components::warnings::{Missing, WarningRow};
@@ -54,7 +54,7 @@ pub fn Overview(
     };
     let cards = move || {
         let cards = headlines(&report.get().profile).into_iter();
-        cards.map(|headline| view! { <Card headline=headline run=id /> }).collect_view()
+        cards.map(|headline| card::headline(headline, id)).collect_view()
     };
     view! {
         <div class="cards">{cards}{more_cards}</div>

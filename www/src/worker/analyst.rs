@@ -55,7 +55,7 @@ impl Analyst {
             let message = "A run was damaged on its way between two workers. Load the profile again.".to_owned();
             return tell(&self.scope, &News::Failed { file: None, message });
         }
-        let runs = self.session.runs().len() as u32;
+        let runs = self.settings.len() as u32;
         tell(&self.scope, &News::Runs(runs));
         for run in 0..runs {
             self.report(run, run + 1 == runs);

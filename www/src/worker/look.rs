@@ -7,20 +7,24 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, DedicatedWorkerGlobalScope};
 
-use crate::protocol::News;
+use crate::protocol::{FileEntry, News};
+use crate::worker::groups::groups;
 use crate::worker::tell;
 
 /// Bytes that tell what a file holds.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Looks at every file and answers with their kinds.
+/// Looks at every file and answers with their kinds, and which of them are read together.
 pub async fn run(scope: DedicatedWorkerGlobalScope, paths: Vec<String>, files: Array) {
-    let mut kinds = Vec::with_capacity(paths.len());
-    for (path, file) in paths.iter().zip(files.iter()) {
+    let mut entries = Vec::with_capacity(paths.len());
+    for (path, file) in paths.into_iter().zip(files.iter()) {
+        let file: &Blob = file.unchecked_ref();
         // A file that cannot be read says so when it is loaded.
-        kinds.push(kind(path, file.unchecked_ref()).await.unwrap_or(Kind::Unknown));
+        let kind = kind(&path, file).await.unwrap_or(Kind::Unknown);
+        entries.push(FileEntry { path, size_bytes: file.size() as u64, kind });
     }
-    tell(&scope, &News::Kinds(kinds));
+    let groups = groups(&entries);
+    tell(&scope, &News::Looked(entries.iter().map(|entry| entry.kind).collect(), groups));
 }
 
 async fn kind(path: &str, file: &Blob) -> Result<Kind, JsValue> {

@@ -3,6 +3,7 @@
 
 pub mod analyst;
 pub mod fallback;
+pub mod groups;
 pub mod inflate;
 pub mod look;
 pub mod pipe;
