@@ -95,6 +95,7 @@ pub(crate) fn profile() -> UnifiedProfile {
         compilation: None,
         io_operations: None,
         steps: vec![Step { duration_us: 120.0, counted: true, ..Step::default() }],
+        step_breakdown: None,
         warnings: vec![
             Warning::damage("json_truncated", "The file ends inside an event.")
                 .with_file("demo.json")

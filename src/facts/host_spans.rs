@@ -12,7 +12,7 @@ pub enum HostWork {
     Compile,
     /// The input pipeline runs.
     Input,
-    /// The thread waits for a device.
+    /// The thread waits for a device, a lock or another thread.
     Wait,
     /// Data goes between host and device.
     Transfer,
@@ -47,7 +47,7 @@ pub fn work(name: &str) -> Option<HostWork> {
 }
 
 /// Frames of the Python tracer (`$core.py:12 compile`, `a/b.py(12): f`) are named after functions.
-fn is_frame(name: &str) -> bool {
+pub fn is_frame(name: &str) -> bool {
     name.starts_with('$') || name.contains(".py(")
 }
 

@@ -82,15 +82,19 @@ fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Inter
 }
 
 /// Self times on the chip's clock added up: what nests inside an op adds nothing to it, so these are the durations of the ops
-/// that are in no other one.
+/// that are in no other one. Where the profiler set the host's clock anew, neighbours overlap or have no length on it, so only
+/// what lies inside an op as a whole is nested.
 fn op_time(trace: &Trace, device: &Device) -> Ps {
     let mut time = Ps::ZERO;
-    let mut outer_ends: BTreeMap<LineId, Ps> = BTreeMap::new();
+    let mut outer: BTreeMap<LineId, Interval> = BTreeMap::new();
     for (id, op) in device.ops.iter().filter_map(|&id| Some((id, trace.events.get(id)?))) {
-        let outer_end = outer_ends.entry(op.line).or_insert(op.start);
-        if op.start >= *outer_end {
+        let own = interval(&op);
+        let last = outer.entry(op.line).or_insert(Interval::new(own.start, own.start));
+        // In the order of ops an op without length follows the one that starts where it lies, and is not inside it.
+        let inside = own.end <= last.end && (own.start > last.start || own.end > own.start);
+        if !inside {
             time += trace.events.device_duration.get(id).map_or(op.duration, Ps);
-            *outer_end = op.end();
+            *last = if own.end > last.end { own } else { *last };
         }
     }
     time

@@ -35,7 +35,7 @@ pub enum HostRole {
     Compile,
     /// Moves data between host and device.
     Transfer,
-    /// Waits for a device.
+    /// Waits for a device, a lock or another thread.
     Wait,
     /// Anything else.
     Other,
@@ -77,7 +77,7 @@ impl HostRole {
             HostRole::Input => "Input pipeline",
             HostRole::Compile => "Compiling",
             HostRole::Transfer => "Moving data",
-            HostRole::Wait => "Waiting for a device",
+            HostRole::Wait => "Waiting",
             HostRole::Other => "Other",
         }
     }
@@ -104,8 +104,8 @@ impl From<HostWork> for HostRole {
 /// Which work of one thread wins where events nest: compilation is what a launch waits for, a wait is no work, ...
 const WINS: [HostRole; HostRole::COUNT] = [
     HostRole::Compile,
-    HostRole::Wait,
     HostRole::Input,
+    HostRole::Wait,
     HostRole::Transfer,
     HostRole::Launch,
     HostRole::Python,
@@ -145,6 +145,13 @@ pub struct HostThreads {
     pub busy: Ps,
     /// The capture, summed over hosts.
     pub capture: Ps,
+}
+
+impl HostThreads {
+    /// A time's share of the capture; absent for an empty one.
+    pub fn percent(&self, time: Ps) -> Option<f64> {
+        (self.capture > Ps::ZERO).then(|| (100.0 * time.0 as f64 / self.capture.0 as f64).clamp(0.0, 100.0))
+    }
 }
 
 /// When each host that has events does what, by index in [`Trace::hosts`]. Linear in the number of events; a name is looked at
@@ -197,6 +204,12 @@ fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
     (0..trace.args.len()).map(|index| trace.args.set(index).is_some_and(|args| !args.hlo_op.is_empty())).collect()
 }
 
+/// What an event's name says its thread does.
+fn of_event(name: &str) -> Option<HostRole> {
+    let work = host_spans::work(name).map(HostRole::from);
+    work.or_else(|| host_spans::is_frame(name).then_some(HostRole::Python))
+}
+
 /// One thread.
 struct Thread {
     /// By [`HostRole`]; these do not overlap.
@@ -221,7 +234,7 @@ impl Thread {
                 continue;
             }
             let Some(known) = names.get_mut(event.name.index()) else { continue };
-            let told = *known.get_or_insert_with(|| host_spans::work(trace.text(event.name)).map(HostRole::from));
+            let told = *known.get_or_insert_with(|| of_event(trace.text(event.name)));
             launches |= told == Some(HostRole::Launch);
             let Some(list) = found.get_mut(told.unwrap_or(own) as usize) else { continue };
             let event = interval(&event);

@@ -200,6 +200,7 @@ mod tests {
             compilation: None,
             io_operations: None,
             steps: Vec::new(),
+            step_breakdown: None,
             warnings: Vec::new(),
             not_measured: Vec::new(),
             findings: Vec::new(),

@@ -3,6 +3,7 @@
 
 mod block;
 mod findings;
+mod steps;
 
 pub use block::{
     Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Icicle, Line, Link, Matrix, Node, Page, Point,
@@ -47,6 +48,7 @@ impl PageQuery {
 pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page> {
     Some(match view {
         "findings" => findings::page(context, query),
+        "steps" => steps::page(context, query),
         _ => return None,
     })
 }

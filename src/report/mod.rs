@@ -2,6 +2,7 @@
 
 mod findings;
 mod sections;
+mod step_breakdown;
 pub mod v1;
 
 pub use v1::*;

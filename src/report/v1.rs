@@ -11,6 +11,7 @@ use crate::warning::Warning;
 
 pub use super::findings::*;
 pub use super::sections::*;
+pub use super::step_breakdown::*;
 
 /// `metadata.schema_version` of profiles written by this version.
 pub const SCHEMA_VERSION: &str = "1.1.0";
@@ -58,6 +59,9 @@ pub struct UnifiedProfile {
     /// What to do about the run. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// Where the time of a step goes. Absent where no device was used. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_breakdown: Option<StepBreakdown>,
     /// What was lost or odd. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

@@ -7,8 +7,10 @@ mod findings;
 mod kernels;
 mod launches;
 mod report;
+mod step_breakdown;
 
 pub use report::table as of_report;
+pub use step_breakdown::part_key;
 
 use crate::analysis::Context;
 use crate::table::{Rows, Table};
@@ -100,6 +102,7 @@ impl TableName {
 pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
     let _ = variant;
     match name {
+        TableName::StepBreakdown => Box::new(step_breakdown::StepBreakdownRows::new(context)),
         // Tables made from the run itself are added here, each by its own module.
         TableName::Kernels => Box::new(kernels::KernelTable::new(context)),
         TableName::Launches => Box::new(launches::LaunchTable::new(context)),

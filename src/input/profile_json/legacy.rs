@@ -30,6 +30,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             compilation: compilation(&root.section("compilation")),
             io_operations: io_operations(&root.section("io_operations")),
             steps: vec![],
+            step_breakdown: None,
             warnings: vec![],
             not_measured: vec![],
             findings: vec![],

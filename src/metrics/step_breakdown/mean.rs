@@ -27,6 +27,11 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// The time in which the device does anything.
+    pub fn busy_us(&self) -> f64 {
+        Part::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.part_us(part)).sum()
+    }
+
     /// The time of one part.
     pub fn part_us(&self, part: Part) -> f64 {
         self.parts_us.get(part as usize).copied().unwrap_or_default()
@@ -104,16 +109,15 @@ impl Sums {
     }
 }
 
-/// The mean over the counted rows, of one device or of all; `None` without one. Every step weighs the same, however many devices ran it.
-pub(super) fn of_rows(rows: &[StepRow], device: Option<u32>) -> Option<Mean> {
+/// The mean over the `wanted` rows; `None` without one. Every step weighs the same, however many devices ran it.
+pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<Mean> {
     let mut num_steps = 0u64;
     let mut times = [0.0f64; Part::COUNT + 6];
     let (mut num_ops, mut has_host) = (0.0f64, false);
     // Rows are grouped by step.
     for step in rows.chunk_by(|a, b| a.step == b.step) {
         let mut sums = Sums::default();
-        let of_device = |row: &&StepRow| device.is_none_or(|device| device == row.device);
-        step.iter().filter(|row| row.counted).filter(of_device).for_each(|row| sums.add(row));
+        step.iter().filter(|row| wanted(row)).for_each(|row| sums.add(row));
         if sums.rows == 0 {
             continue;
         }

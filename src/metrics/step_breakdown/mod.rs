@@ -10,9 +10,11 @@ mod launch_times;
 mod mean;
 mod part;
 mod rows;
+mod section;
 
 pub use mean::Mean;
 pub use part::{Part, Parts};
+pub use section::section;
 
 use std::collections::BTreeMap;
 
@@ -52,6 +54,8 @@ pub struct StepRow {
     pub partial: bool,
     /// The step is warm-up.
     pub warm_up: bool,
+    /// Its length is that of the step: a next step ended it, or none did on any device.
+    pub whole: bool,
     /// It is in the means.
     pub counted: bool,
 }
@@ -101,12 +105,15 @@ impl StepBreakdown {
         rows::leave_out_open(&mut rows);
         // Rows of one device are in order; a stable sort merges those of all devices.
         rows.sort_by_key(|row| row.step);
-        let mean_of_device =
-            (0u32..).zip(&devices.used).map(|(device, _)| mean::of_rows(&rows, Some(device))).collect();
+        let mean_of_device = (0u32..).zip(&devices.used).map(|(index, _)| {
+            let of_device = |row: &StepRow| row.counted && row.device == index;
+            mean::of_rows(&rows, &of_device)
+        });
+        let mean_of_device = mean_of_device.collect();
         let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
         let stream_time: Ps = times.iter().map(|time| time.stream_time).sum();
         StepBreakdown {
-            mean: mean::of_rows(&rows, None),
+            mean: mean::of_rows(&rows, &|row| row.counted),
             mean_of_device,
             has_steps,
             concurrency: (busy > Ps::ZERO).then(|| stream_time.0 as f64 / busy.0 as f64),
@@ -114,6 +121,16 @@ impl StepBreakdown {
             host_threads: host_threads(hosts, devices),
             rows,
         }
+    }
+
+    /// The rows of each step, one a device, in order.
+    pub fn steps(&self) -> impl Iterator<Item = &[StepRow]> {
+        self.rows.chunk_by(|a, b| a.step == b.step)
+    }
+
+    /// The mean over the rows of one step, of one device or of all; `None` where no row has the length of the step.
+    pub fn mean_of_step(step: &[StepRow], device: Option<u32>) -> Option<Mean> {
+        mean::of_rows(step, &|row| row.whole && device.is_none_or(|device| device == row.device))
     }
 }
 

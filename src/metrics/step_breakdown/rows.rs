@@ -34,7 +34,13 @@ pub(super) fn of_steps(windows: &[Option<Window>], judged: &[Step]) -> Vec<StepR
 
 /// The one row of a device whose steps are unknown.
 pub(super) fn active_span(device: &Device) -> StepRow {
-    StepRow { start: device.span.start, duration: device.span.length(), counted: true, ..StepRow::default() }
+    StepRow {
+        start: device.span.start,
+        duration: device.span.length(),
+        whole: true,
+        counted: true,
+        ..StepRow::default()
+    }
 }
 
 /// What one device's rows are measured from.
@@ -90,7 +96,8 @@ pub(super) fn leave_out_open(rows: &mut [StepRow]) {
             *slot = true;
         }
     }
-    for row in rows.iter_mut().filter(|row| row.open) {
-        row.counted &= place(row).and_then(|step| closed.get(step)) != Some(&true);
+    for row in rows.iter_mut() {
+        row.whole = !row.open || place(row).and_then(|step| closed.get(step)) != Some(&true);
+        row.counted &= row.whole;
     }
 }

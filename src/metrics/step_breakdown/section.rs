@@ -1,0 +1,71 @@
+//! The breakdown as a section of the unified profile.
+
+use super::{Mean, Part, StepBreakdown, StepRow};
+use crate::metrics::host_threads::{HostRole, HostThreads};
+use crate::report::{self, HostRoleTime, StepBreakdownStep, StepParts};
+use crate::units::Ps;
+
+/// With more steps than this the profile has no row a step: the table has them all.
+const MOST_STEPS: usize = 1000;
+
+/// The section; `None` where nothing ran.
+pub fn section(breakdown: &StepBreakdown) -> Option<report::StepBreakdown> {
+    let mean = breakdown.mean.as_ref()?;
+    let duty = breakdown.duty_cycle.as_ref();
+    let threads = breakdown.host_threads.as_ref();
+    Some(report::StepBreakdown {
+        window: if breakdown.has_steps { "steps" } else { "active_span" }.to_owned(),
+        num_steps: breakdown.has_steps.then_some(mean.num_steps),
+        duration_us: mean.duration_us,
+        parts: parts(mean),
+        communication_overlap_percent: mean.communication_overlap_percent(),
+        transfer_overlap_percent: mean.transfer_overlap_percent(),
+        stream_concurrency: breakdown.concurrency,
+        device_busy_us: mean.busy_us(),
+        host_busy_us: mean.host_busy_us,
+        duty_cycle_percent: duty.and_then(|duty| duty.percent()),
+        chip_idle_percent: duty.and_then(|duty| duty.idle_percent()),
+        host_roles: threads.map(host_roles).unwrap_or_default(),
+        host_idle_percent: threads.and_then(|threads| threads.percent(threads.idle)),
+        steps: steps(breakdown),
+    })
+}
+
+fn parts(mean: &Mean) -> StepParts {
+    StepParts {
+        compute_us: mean.part_us(Part::Compute),
+        communication_us: mean.part_us(Part::Communication),
+        h2d_us: mean.part_us(Part::HostToDevice),
+        d2h_us: mean.part_us(Part::DeviceToHost),
+        p2p_us: mean.part_us(Part::PeerToPeer),
+        d2d_us: mean.part_us(Part::DeviceToDevice),
+        infeed_outfeed_us: mean.part_us(Part::InfeedOutfeed),
+        data_movement_us: mean.part_us(Part::DataMovement),
+        barrier_us: mean.part_us(Part::Barrier),
+        compile_us: mean.part_us(Part::Compile),
+        input_bound_us: mean.part_us(Part::InputBound),
+        host_bound_us: mean.part_us(Part::HostBound),
+        kernel_wait_us: mean.part_us(Part::KernelWait),
+        other_idle_us: mean.part_us(Part::OtherIdle),
+    }
+}
+
+fn host_roles(threads: &HostThreads) -> Vec<HostRoleTime> {
+    let role = |&(role, time): &(HostRole, Ps)| HostRoleTime {
+        role: role.label().to_owned(),
+        time_us: time.as_us(),
+        percent: threads.percent(time).unwrap_or_default(),
+    };
+    threads.roles.iter().map(role).collect()
+}
+
+fn steps(breakdown: &StepBreakdown) -> Vec<StepBreakdownStep> {
+    if !breakdown.has_steps || breakdown.steps().nth(MOST_STEPS).is_some() {
+        return Vec::new();
+    }
+    let step = |rows: &[StepRow]| {
+        let index = u64::from(rows.first()?.step?);
+        Some(StepBreakdownStep { index, parts: parts(&StepBreakdown::mean_of_step(rows, None)?) })
+    };
+    breakdown.steps().filter_map(step).collect()
+}

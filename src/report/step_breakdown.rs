@@ -1,0 +1,100 @@
+//! The step breakdown of the unified profile: where the time of a step goes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the time of a step goes: means over devices and counted steps. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepBreakdown {
+    /// `steps`, or `active_span` (first op's start to last op's end) where steps are unknown.
+    pub window: String,
+    /// Steps in the means; absent where steps are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub num_steps: Option<u64>,
+    /// Length of a step, or of the active span: the sum of `parts`.
+    pub duration_us: f64,
+    /// What happens in it.
+    pub parts: StepParts,
+    /// Share of the communication in flight that computation hides. Absent without communication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub communication_overlap_percent: Option<f64>,
+    /// Share of the copies in flight that computation hides. Absent without copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_overlap_percent: Option<f64>,
+    /// Mean number of streams of a device that run an op at once, while one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream_concurrency: Option<f64>,
+    /// Time in which a device runs at least one op.
+    pub device_busy_us: f64,
+    /// Time in which a thread of the host does anything but wait. Absent where the trace has no host thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_busy_us: Option<f64>,
+    /// Duty cycle of the chips by XProf's definition (TPU).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duty_cycle_percent: Option<f64>,
+    /// Idle time of the chips by XProf's definition (TPU).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chip_idle_percent: Option<f64>,
+    /// What the threads of the hosts do in the whole capture.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_roles: Vec<HostRoleTime>,
+    /// Share of the capture in which no thread of a host does or awaits anything. Absent where the trace has no host thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_idle_percent: Option<f64>,
+    /// Every step, as in `steps`; empty where there are more than 1000 or steps are unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepBreakdownStep>,
+}
+
+/// Exclusive parts of a step, in microseconds: every instant is in exactly one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepParts {
+    /// At least one op computes.
+    pub compute_us: f64,
+    /// Communication that no computation hides.
+    pub communication_us: f64,
+    /// Copies from the host that nothing above hides.
+    pub h2d_us: f64,
+    /// Copies to the host that nothing above hides.
+    pub d2h_us: f64,
+    /// Copies between devices that nothing above hides.
+    pub p2p_us: f64,
+    /// Copies within the device that nothing above hides.
+    pub d2d_us: f64,
+    /// Infeed and outfeed that nothing above hides (TPU).
+    pub infeed_outfeed_us: f64,
+    /// Fills, changes of layout and copies of unknown direction that nothing above hides.
+    pub data_movement_us: f64,
+    /// Idle: the program waits on the device for others or for its inputs (TPU).
+    pub barrier_us: f64,
+    /// Idle before a launch while the host compiled.
+    pub compile_us: f64,
+    /// Idle before a launch while the host was in the input pipeline.
+    pub input_bound_us: f64,
+    /// Idle because the next op was launched late, for neither of these reasons.
+    pub host_bound_us: f64,
+    /// Idle for at most 10 microseconds although the next op was launched.
+    pub kernel_wait_us: f64,
+    /// Idle for any other reason.
+    pub other_idle_us: f64,
+}
+
+/// Time of the host's threads in one role.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostRoleTime {
+    /// `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
+    pub role: String,
+    /// Union over the threads of a host, summed over hosts.
+    pub time_us: f64,
+    /// Share of the capture.
+    pub percent: f64,
+}
+
+/// One step: means over its devices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepBreakdownStep {
+    /// Position in `steps`.
+    pub index: u64,
+    /// What happens in it.
+    pub parts: StepParts,
+}
