@@ -1,10 +1,10 @@
 //! One op takes more than half of the device time.
 
 use super::draft::{Draft, equals, lacks};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use crate::format;
-use crate::metrics::categories::{OpClass, family_of};
+use crate::metrics::categories::OpClass;
 use crate::report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -16,20 +16,26 @@ const LIMIT_PERCENT: f64 = 50.0;
 const FEWEST_OPS: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let kernels = &numbers.profile.kernels.top_kernels;
-    let Some(top) = kernels.first() else { return lacks("no device op ran.") };
-    let share = top.percent.unwrap_or(0.0);
+    let ops = &numbers.context.analysis.ops;
+    let Some(top) = ops.rows.first() else { return lacks("no device op ran. Capture while the jitted function runs.") };
+    let share = numbers.op_percent(top.self_time);
     // Communication and copies have rules of their own.
-    if share <= LIMIT_PERCENT || kernels.len() < FEWEST_OPS || family_of(&top.category).class() != OpClass::Compute {
+    if share <= LIMIT_PERCENT || ops.rows.len() < FEWEST_OPS || top.family.class() != OpClass::Compute {
         return Verdict::Fine;
     }
-    let name = format::printable(&format::shorten(&top.name, 80));
+    let text = |text| ops.text(numbers.trace, text);
+    let name = text(top.name);
+    let program = match text(top.module) {
+        "" => String::new(),
+        module => format!(" of {}", format::printable(&format::shorten(module, 60))),
+    };
     let message = format!(
-        "{name} ({}) takes {} of the time of all device ops, in {} runs of {} each.",
-        format::printable(&top.category),
+        "{}{program} ({}) takes {} of the time of all device ops, {} in {}.",
+        format::printable(&format::shorten(name, 80)),
+        format::printable(text(top.category)),
         format::percent(share),
-        format::count(top.count),
-        format::time_us(top.avg_us)
+        format::time_us(top.self_time.as_us()),
+        plural(top.occurrences, "run")
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "One op takes more than half of the device time", message)
         .remedy(
@@ -37,8 +43,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              algorithm or use a library's version of it (cuBLAS, cuDNN, a Pallas kernel).",
         )
         .passed("share_percent", share, LIMIT_PERCENT)
-        .evidence("total_us", top.total_us)
+        .evidence("self_time_us", top.self_time.as_us())
         .at_stake(numbers.of_window(share))
-        .link("ops", &equals("name", &top.name))
+        .link("ops", &equals("hlo_op_name", name))
         .fires()
 }

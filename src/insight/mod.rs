@@ -5,6 +5,7 @@
 
 mod async_copy_wait;
 mod barrier_cores;
+mod bf16_in_fp32;
 mod collective_bound;
 mod compilation;
 mod compile_time;
@@ -23,12 +24,14 @@ mod idle_gaps;
 mod input_bound;
 mod large_memory_transfers;
 mod low_device_utilization;
+mod low_occupancy;
 mod many_small_kernels;
 mod merge;
 mod no_hlo;
 mod numbers;
 mod profiler_overhead;
 mod recompilation;
+mod rematerialization;
 mod short_mean_kernel;
 mod single_step;
 mod sparse_core;
@@ -36,6 +39,7 @@ mod sparse_core_offload;
 mod step_time_variation;
 mod straggler_device;
 mod tensor_core_idle;
+mod tensor_cores_unused;
 mod unfused_data_formatting;
 mod unhidden_collectives;
 mod unused_visible_devices;
@@ -98,6 +102,10 @@ pub const RULES: &[Rule] = &[
     unfused_data_formatting::RULE,
     data_shuffle::RULE,
     while_loop_overhead::RULE,
+    rematerialization::RULE,
+    bf16_in_fp32::RULE,
+    tensor_cores_unused::RULE,
+    low_occupancy::RULE,
     sparse_core::RULE,
     sparse_core_offload::RULE,
     unused_visible_devices::RULE,

@@ -10,8 +10,8 @@ use crate::metrics::categories::{OpFamily, family_of};
 use crate::metrics::host_threads::HostRole;
 use crate::metrics::step_breakdown::Part;
 use crate::report::UnifiedProfile;
-use crate::trace::Trace;
 use crate::trace::classify::Platform;
+use crate::trace::{StatValue, Trace};
 use crate::units::Ps;
 
 /// What rules are given.
@@ -58,6 +58,13 @@ impl Window {
             format!("the {time} from a device's first op to its last")
         }
     }
+}
+
+/// Who made a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Vendor {
+    Nvidia,
+    Amd,
 }
 
 /// Share of the window in which devices wait for input.
@@ -107,6 +114,54 @@ impl<'a> Numbers<'a> {
             length_us,
             busy_percent: busy.compute_util_percent,
         })
+    }
+
+    /// A time as a share of the self time of all device ops.
+    pub fn op_percent(&self, time: Ps) -> f64 {
+        let all = self.context.analysis.ops.op_time;
+        if all > Ps::ZERO { 100.0 * time.0 as f64 / all.0 as f64 } else { 0.0 }
+    }
+
+    /// Whether the GPUs have tensor or matrix cores; `None` where the file does not say which GPUs they are.
+    pub fn has_tensor_cores(&self) -> Option<bool> {
+        Some(match self.compute_capability()? {
+            // gfx908 has matrix cores and is 9.0, as is gfx906, which has none: told by name.
+            (Vendor::Amd, capability) => capability >= (9, 4) || self.device_name_has(&["gfx908", "gfx90a"]),
+            (Vendor::Nvidia, capability) => capability >= (7, 0),
+        })
+    }
+
+    /// Whether the devices multiply matrices in bfloat16 much faster than in float32; `None` where the file does not say
+    /// which devices they are.
+    pub fn has_bf16_units(&self) -> Option<bool> {
+        match self.platform? {
+            Platform::Tpu => Some(true),
+            Platform::Cpu => Some(false),
+            Platform::Gpu => Some(match self.compute_capability()? {
+                (Vendor::Amd, _) => self.has_tensor_cores()?,
+                (Vendor::Nvidia, capability) => capability >= (8, 0),
+            }),
+        }
+    }
+
+    fn device_name_has(&self, parts: &[&str]) -> bool {
+        parts.iter().any(|part| self.profile.metadata.device_type.contains(part))
+    }
+
+    /// Vendor and compute capability that the plane of the first GPU states.
+    fn compute_capability(&self) -> Option<(Vendor, (i64, i64))> {
+        let device = self.context.analysis.devices.used.first()?;
+        let plane = self.trace.planes.get(device.plane)?;
+        let number = |name: &str| match self.trace.plane_stat(plane, name)? {
+            StatValue::Int(value) => Some(value),
+            StatValue::Double(_) | StatValue::Text(_) => None,
+        };
+        let amd = match self.trace.plane_stat(plane, "device_vendor") {
+            Some(StatValue::Text(vendor)) => self.trace.text(vendor) == "AMD",
+            _ => false,
+        };
+        let vendor = if amd { Vendor::Amd } else { Vendor::Nvidia };
+        Some((vendor, (number("compute_cap_major")?, number("compute_cap_minor")?)))
     }
 
     /// A share of the self time of all device ops as a share of the window; unchanged where the window is unknown.

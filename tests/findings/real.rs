@@ -1,17 +1,90 @@
 //! Which rules fire on real profiles, in the order in which they are told. What is not listed must not fire.
+//!
+//! Each list is justified by what is true of the profile, counted by programs that share no code with this one.
 
 use crossprof::Settings;
 
 use super::runs::{fired, session};
 
 /// `(file, findings)`.
-pub const EXPECTED: &[(&str, &[&str])] = &[];
+pub const EXPECTED: &[(&str, &[&str])] = &[
+    // 100 runs of a program whose operands and results lie in host memory (memory space 5 in every copy's layout): 96.6 % of the
+    // op time is copy-done, the steps follow each other without idle time. Not: compilation (four compiles, 1.5 s, all
+    // before the first step), clock skew (the all-reduces of the four chips start within 3 us of each other), barriers
+    // (0.4 % of the longest span), communication (12 all-reduces before the steps), bandwidth (1371 of 1638 GB/s while
+    // adding). Idle are 13.4 % of the active spans, before the steps. 7.7 % is the spread of 99 run-to-run times.
+    ("tpu-v6e-4chip/host.xplane.pb", &["critical async_copy_wait", "note idle_gaps", "note step_time_variation"]),
+    (
+        "tpu-v6e-4chip/host.trace.json.gz",
+        &["critical async_copy_wait", "note idle_gaps", "note step_time_variation", "note no_hlo"],
+    ),
+    // 96.4 % of the spans are gaps before kernels that were launched after the one before had ended (by correlation ids);
+    // 53.4 % of the kernel time are transposes around the convolution. Not: the Python tracer (8 frames a millisecond).
+    ("mi300x-8gpu-conv/tw003.xplane.pb", &["critical host_overhead", "warning unfused_data_formatting"]),
+    // Another capture than the xplane beside it: one GPU, three convolutions in one kernel each (52.7 % of the time); its
+    // 222 Python frames a millisecond slow the host down.
+    (
+        "mi300x-8gpu-conv/tw003.trace.json.gz",
+        &[
+            "critical host_overhead",
+            "warning dominant_op",
+            "warning unused_visible_devices",
+            "note profiler_overhead",
+            "note no_hlo",
+        ],
+    ),
+    // Eleven programs of an elementwise op each, called one by one from Python: 55.0 % of the span are gaps before late
+    // launches, 26.8 % gaps below 0.1 ms; 64 of 75 kernels are that short. 7 of 8 GPUs have no event; 277 frames a
+    // millisecond. Not: one dominant op (the kernel name with 85 % belongs to nine programs).
+    (
+        "mi300x-elementwise/tw003.xplane.pb",
+        &[
+            "critical host_overhead",
+            "warning many_small_kernels",
+            "warning unused_visible_devices",
+            "note profiler_overhead",
+        ],
+    ),
+    // 93.6 % busy. 105 of 150 kernels are short, but they follow each other closely (1.9 % in short gaps). The largest
+    // kernel has 35 %. Products are bfloat16 on matrix cores (Triton, Tensile MI16x16, CK).
+    ("gfx950-te-attention/934987a2fc2f.xplane.pb", &["warning unused_visible_devices"]),
+    // One kernel a GPU: nothing can be said of either.
+    ("gtx1080ti-2gpu/cyclops.xplane.pb", &[]),
+    ("gtx1080ti-2gpu/cyclops.trace.json.gz", &["note no_hlo"]),
+    // Of every 1000 us, 575 lie between the last kernel and the next launch; the all-reduce takes 50 us on the stream that
+    // also computes. Made-up kernel names tell no data type. Occupancy is stated as 50 %, which is not below 50.
+    ("synth-gpu-7steps/vm.xplane.pb", &["critical host_overhead", "note unhidden_collectives", "note no_hlo"]),
+    // One step of 992 ms, 27.7 ms of it busy; a gap of 961 ms ends with a kernel launched just before. Pascal has neither
+    // bfloat16 nor tensor cores. 72 of 114 kernels are short, and 0.2 % of the step lies in gaps between them.
+    ("pascal-tf-laptop/LAPTOP.xplane.pb", &["critical host_overhead", "note single_step", "note no_hlo"]),
+    // 99.9 % and 99.7 % busy, one counted step each; all-reduces (and in run-a all-to-alls) on the core's own line are 6.5
+    // and 5.5 % of it. Short ops are none of a TPU's troubles.
+    ("tpu-qwen3-runs/run-a.trace.json.gz", &["note unhidden_collectives", "note single_step", "note no_hlo"]),
+    ("tpu-qwen3-runs/run-b.trace.json.gz", &["note unhidden_collectives", "note single_step", "note no_hlo"]),
+    // 45.5 % of the span is idle while the main thread is in DataLoader's __next__ (619 ms in all).
+    ("kineto/h100-owlv2.json.gz", &["critical data_loading", "note host_processing", "note single_step"]),
+    // Two steps, one of them cut. NCCL's send-receive runs for 396 ms (379 ms on the other rank), 60 ms (80 ms) of it beside
+    // other kernels.
+    ("kineto/rank-0.json.gz", &["warning host_overhead", "warning unhidden_collectives", "note single_step"]),
+    ("kineto/rank-1.json.gz", &["warning host_overhead", "warning unhidden_collectives", "note single_step"]),
+    // Six steps of 213 ms, 49.7 % idle, 21.9 % of the span while DataLoader's __next__ runs; 8.7 % in short gaps: below the
+    // limit of many_small_kernels, though nearly all of the 9927 kernels are short.
+    (
+        "kineto/top-level-array.pt.trace.json.gz",
+        &["warning host_overhead", "warning data_loading", "note host_processing"],
+    ),
+];
 
 #[test]
 fn exactly_these_fire() {
+    let mut wrong = Vec::new();
     for (path, expected) in EXPECTED {
         let Some(mut session) = session(path) else { continue };
         let profile = session.report(0, &Settings::default()).unwrap();
-        assert_eq!(fired(&profile), *expected, "{path}");
+        let found = fired(&profile);
+        if found != *expected {
+            wrong.push(format!("{path}: {found:#?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -3,7 +3,7 @@
 use crossprof::insight::Verdict;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
 use crossprof::trace::builder::TraceBuilder;
-use crossprof::trace::{Framework, Trace};
+use crossprof::trace::{Framework, StatValue, Trace};
 use crossprof::warning;
 
 use super::runs::{finding, gpu_steps, kernel, op, says, tpu_op, tpu_steps};
@@ -305,6 +305,75 @@ fn while_loop_overhead() {
     assert_eq!(finding(trace(100), "while_loop_overhead").severity, Warning);
     assert_eq!(finding(trace(50), "while_loop_overhead").severity, Note);
     fine(trace(49), "while_loop_overhead");
+}
+
+#[test]
+fn rematerialization() {
+    let trace = |length: i64| {
+        tpu_steps(12, move |b, at| {
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let expression = b.trace_mut().strings.intern("%fusion.1.remat = f32[8]{0} fusion(f32[8]{0} %p)");
+            let again = b.event(line, "fusion.1.remat", at, length).hlo_category("loop fusion");
+            again.args(|args| args.long_name = expression);
+            tpu_op(b, "convolution fusion", at + length, 1000 - length);
+        })
+    };
+    assert_eq!(finding(trace(100), "rematerialization").severity, Note);
+    fine(trace(99), "rematerialization");
+}
+
+/// A GPU of this vendor and compute capability that runs two kernels in turn.
+fn two_kernels(first: &'static str, length: i64, second: &'static str, capability: (i64, i64)) -> Trace {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    for step in 0..12 {
+        let at = step * 1000;
+        b.event(python, "train", at, 900).step_num(step);
+        let line = b.line("/device:GPU:0", "Stream #7(Compute)");
+        let op = "jit(f)/jit(main)/dot_general";
+        b.event(line, first, at, length).hlo_op("custom-call.1").hlo_module("jit_f").tf_op(op);
+        b.event(line, second, at + length, 1000 - length).hlo_op("custom-call.2").hlo_module("jit_f").tf_op(op);
+    }
+    for (name, value) in [("compute_cap_major", capability.0), ("compute_cap_minor", capability.1)] {
+        b.plane_stat("/device:GPU:0", name, StatValue::Int(value));
+    }
+    b.build()
+}
+
+const SGEMM: &str = "ampere_sgemm_128x64_nn";
+const HGEMM: &str = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_nn";
+
+#[test]
+fn bf16_in_fp32() {
+    assert_eq!(finding(two_kernels(SGEMM, 110, HGEMM, (8, 0)), "bf16_in_fp32").severity, Warning);
+    fine(two_kernels(SGEMM, 90, HGEMM, (8, 0)), "bf16_in_fp32");
+    // Volta has no bfloat16.
+    assert_eq!(says(two_kernels(SGEMM, 500, HGEMM, (7, 0)), "bf16_in_fp32"), Verdict::Irrelevant);
+}
+
+#[test]
+fn tensor_cores_unused() {
+    assert_eq!(finding(two_kernels(SGEMM, 110, HGEMM, (8, 0)), "tensor_cores_unused").severity, Warning);
+    fine(two_kernels(SGEMM, 90, HGEMM, (8, 0)), "tensor_cores_unused");
+    assert_eq!(says(two_kernels(SGEMM, 500, HGEMM, (6, 1)), "tensor_cores_unused"), Verdict::Irrelevant);
+}
+
+#[test]
+fn low_occupancy() {
+    let trace = |name: &'static str, occupancy: &'static str, length: i64| {
+        gpu_steps(12, move |b, at| {
+            let details =
+                b.trace_mut().strings.intern(&format!("regs:32 grid:8,1,1 block:128,1,1 occ_pct:{occupancy}"));
+            let full = b.trace_mut().strings.intern("regs:32 grid:8,1,1 block:128,1,1 occ_pct:100");
+            let line = b.line("/device:GPU:0", "Stream #7(Compute)");
+            b.event(line, name, at, length).args(|args| args.kernel_details = details);
+            b.event(line, "input_reduce_fusion", at + length, 1000 - length).args(|args| args.kernel_details = full);
+        })
+    };
+    assert_eq!(finding(trace("loop_add_fusion", "49", 110), "low_occupancy").severity, Note);
+    fine(trace("loop_add_fusion", "50", 110), "low_occupancy");
+    fine(trace("loop_add_fusion", "49", 90), "low_occupancy");
+    fine(trace(HGEMM, "13", 500), "low_occupancy");
 }
 
 /// TPU steps beside SparseCores that run for `busy` of each.
