@@ -168,6 +168,11 @@ fn collectives_say_who_talks_to_whom() {
     assert_eq!(of("cpd").pairs, [(0, 1), (1, 0)]);
     assert_eq!((of("cp").group_size, of("cp").pairs.len()), (None, 4));
     assert_eq!(of("rs").result_bytes, 1024);
+    let meshes = self::module("meshes");
+    let of_mesh = |name: &str| hlo::collective(&meshes, meshes.instruction(name).unwrap()).unwrap();
+    assert_eq!(of_mesh("along").replica_groups, Some(vec![vec![0, 1, 2, 3], vec![4, 5, 6, 7]]));
+    assert_eq!((of_mesh("both").group_size, of_mesh("half").group_size), (Some(8), Some(2)));
+    assert_eq!(of_mesh("listed").replica_groups, Some(vec![vec![1, 0, 2, 3], vec![4, 5, 6, 7]]));
     let asyncs = self::module("asyncs");
     let done = hlo::collective(&asyncs, asyncs.instruction("done").unwrap()).unwrap();
     assert_eq!((done.kind, done.group_size, done.result_bytes), ("reduce-scatter", Some(2), 2048));

@@ -216,4 +216,20 @@ pub enum ReplicaGroups {
         /// Order of these dimensions; empty keeps them.
         transpose: Vec<i64>,
     },
+    /// Devices that lie along some axes of a mesh.
+    Mesh(Box<MeshAxes>),
+}
+
+/// A mesh of devices, and the axes along which they are grouped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MeshAxes {
+    /// Name and size of each axis, from major to minor.
+    pub axes: Vec<(String, i64)>,
+    /// The devices in the mesh's order; empty where that is `0..`, or an iota says it.
+    pub device_ids: Vec<i64>,
+    /// Dimensions and their order that make the devices of the mesh out of `0..`; empty where it needs none.
+    pub device_iota: (Vec<i64>, Vec<i64>),
+    /// The axes that a group spans, major first: index of the axis, and for part of one the size of what is more major than
+    /// the part and the part's own.
+    pub grouped: Vec<(i64, Option<(i64, i64)>)>,
 }

@@ -1,6 +1,6 @@
 //! Collectives: which devices an instruction talks to, and how much it moves.
 
-use super::attributes::ReplicaGroups;
+use super::replica_groups::{MAX_LISTED, group_size, lists};
 use super::{Instruction, Module};
 
 /// A collective, or a send or receive.
@@ -34,14 +34,8 @@ const KINDS: &[&str] = &[
     "recv",
 ];
 
-/// More devices than these are not listed.
-const MAX_LISTED: usize = 1 << 16;
-
 /// How many steps from a `-done` over updates to the start are followed.
 const DEPTH: u32 = 64;
-
-/// More dimensions than these are no device list.
-const MAX_DIMENSIONS: usize = 16;
 
 /// The collective that an instruction is or belongs to: itself, the operation that an `async-start` wraps or a fusion
 /// contains, or for a `-done` the one that it waits for. `None` for all other instructions.
@@ -51,14 +45,11 @@ pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collecti
     let listed = attributes.replica_groups.as_ref().and_then(lists);
     let grouped = !matches!(kind, "collective-permute" | "send" | "recv");
     let replica_groups = listed.filter(|_| grouped).or_else(|| if grouped { everyone(module, found) } else { None });
-    let of_iota = match &attributes.replica_groups {
-        Some(ReplicaGroups::Iota { group_size, .. }) => u32::try_from(*group_size).ok(),
-        _ => None,
-    };
+    let said = attributes.replica_groups.as_ref().and_then(group_size);
     let largest = replica_groups.as_ref().and_then(|groups| groups.iter().map(Vec::len).max());
     Some(Collective {
         kind,
-        group_size: largest.and_then(|size| u32::try_from(size).ok()).or(of_iota.filter(|_| grouped)),
+        group_size: largest.and_then(|size| u32::try_from(size).ok()).or(said.filter(|_| grouped)),
         replica_groups,
         operand_bytes: operand_bytes(module, kind, found),
         result_bytes: result_bytes(found),
@@ -141,58 +132,6 @@ fn parse_pairs(text: &str) -> Vec<(u32, u32)> {
     parts.filter_map(pair).collect()
 }
 
-/// The members of each group; `None` where all devices are one group, or there are too many to list.
-fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
-    let lists: Vec<Vec<u32>> = match groups {
-        ReplicaGroups::Lists(lists) => {
-            lists.iter().map(|group| group.iter().filter_map(|&id| u32::try_from(id).ok()).collect()).collect()
-        }
-        ReplicaGroups::Iota { groups, group_size, reshape, transpose } => {
-            let size = usize::try_from(*group_size).ok().filter(|&size| size > 0)?;
-            let total = usize::try_from(*groups).ok()?.checked_mul(size).filter(|&total| total <= MAX_LISTED)?;
-            let order = iota(total, reshape, transpose)?;
-            order.chunks(size).map(<[u32]>::to_vec).collect()
-        }
-    };
-    (lists.iter().any(|group| !group.is_empty())).then_some(lists)
-}
-
-/// `0..total` reshaped to `reshape`, its dimensions put into the order `transpose`, read in rows.
-///
-/// ```text
-/// reshape [2,4]  0 1 2 3     transpose (1,0)  0 4     -> 0 4 1 5 2 6 3 7
-///                4 5 6 7                      1 5 ...
-/// ```
-fn iota(total: usize, reshape: &[i64], transpose: &[i64]) -> Option<Vec<u32>> {
-    let sizes: Vec<usize> = reshape.iter().map(|&size| usize::try_from(size).ok()).collect::<Option<_>>()?;
-    if sizes.len() > MAX_DIMENSIONS {
-        return None;
-    }
-    let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
-    if product != total {
-        return None;
-    }
-    let mut strides = vec![1usize; sizes.len()];
-    for i in (1..sizes.len()).rev() {
-        let stride = strides.get(i)?.checked_mul(*sizes.get(i)?)?;
-        *strides.get_mut(i - 1)? = stride;
-    }
-    let order: Vec<usize> = if transpose.is_empty() {
-        (0..sizes.len()).collect()
-    } else {
-        transpose.iter().map(|&dimension| usize::try_from(dimension).ok()).collect::<Option<_>>()?
-    };
-    let mut out = vec![0usize];
-    for dimension in order {
-        let (size, stride) = (*sizes.get(dimension)?, *strides.get(dimension)?);
-        if out.len().checked_mul(size)? > total {
-            return None;
-        }
-        out = out.iter().flat_map(|&base| (0..size).map(move |i| base.saturating_add(i * stride))).collect();
-    }
-    out.into_iter().map(|id| u32::try_from(id).ok()).collect()
-}
-
 /// No group at all means one group of all replicas, or of all partitions where the collective has a channel.
 fn everyone(module: &Module, instruction: &Instruction) -> Option<Vec<Vec<u32>>> {
     let (replicas, partitions) = module.devices()?;
@@ -209,19 +148,6 @@ fn everyone(module: &Module, instruction: &Instruction) -> Option<Vec<Vec<u32>>>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn iota_groups_are_the_numbers_transposed() {
-        let groups = ReplicaGroups::Iota { groups: 4, group_size: 2, reshape: vec![2, 4], transpose: vec![1, 0] };
-        assert_eq!(lists(&groups), Some(vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]]));
-        let plain = ReplicaGroups::Iota { groups: 2, group_size: 4, reshape: vec![8], transpose: Vec::new() };
-        assert_eq!(lists(&plain), Some(vec![vec![0, 1, 2, 3], vec![4, 5, 6, 7]]));
-        let wrong = ReplicaGroups::Iota { groups: 2, group_size: 4, reshape: vec![3], transpose: Vec::new() };
-        assert_eq!(lists(&wrong), None);
-        let absurd =
-            ReplicaGroups::Iota { groups: 1, group_size: i64::MAX, reshape: vec![i64::MAX], transpose: vec![] };
-        assert_eq!(lists(&absurd), None);
-    }
 
     #[test]
     fn pairs_of_sends_are_read_from_their_text() {

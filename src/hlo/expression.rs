@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use super::attributes::{Attributes, ReplicaGroups};
 use super::shape::join;
-use super::{ConvolutionDimensions, Instruction, Module};
+use super::{ConvolutionDimensions, Instruction, MeshAxes, Module};
 
 /// Longer expressions are cut, on a character's boundary. Real ones with thousands of operands exist.
 const MAX_BYTES: usize = 10_000;
@@ -254,12 +254,33 @@ fn collective(own: &Attributes, out: &mut String) -> std::fmt::Result {
                 write!(out, "T({})", join(transpose))?;
             }
         }
+        Some(ReplicaGroups::Mesh(mesh)) => write!(out, ", replica_groups={}", mesh_text(mesh))?,
         None => {}
     }
     if own.use_global_device_ids {
         out.push_str(", use_global_device_ids=true");
     }
     Ok(())
+}
+
+/// `mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'a','b':(1)2}`
+fn mesh_text(mesh: &MeshAxes) -> String {
+    let axes: Vec<_> = mesh.axes.iter().map(|(name, size)| format!("'{name}'={size}")).collect();
+    let mut out = format!("mesh[{}]", axes.join(","));
+    let (reshape, transpose) = &mesh.device_iota;
+    if !reshape.is_empty() {
+        let order = if transpose.len() > 1 { format!("T({})", join(transpose)) } else { String::new() };
+        let _ = write!(out, ", device_ids=([{}]{order})", join(reshape));
+    } else if !mesh.device_ids.is_empty() {
+        let _ = write!(out, ", device_ids=({})", join(&mesh.device_ids));
+    }
+    let grouped = mesh.grouped.iter().map(|&(axis, part)| {
+        let name = usize::try_from(axis).ok().and_then(|axis| mesh.axes.get(axis)).map_or("?", |axis| axis.0.as_str());
+        let part = part.map_or(String::new(), |(before, size)| format!(":({before}){size}"));
+        format!("'{name}'{part}")
+    });
+    let _ = write!(out, " {{{}}}", grouped.collect::<Vec<_>>().join(","));
+    out
 }
 
 fn gather(own: &Attributes, out: &mut String) -> std::fmt::Result {

@@ -21,10 +21,12 @@ mod instruction;
 mod module;
 mod modules;
 mod read;
+mod replica_groups;
 mod shape;
 
 pub use attributes::{
-    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, SliceDimension, WindowDimension,
+    Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, MeshAxes, ReplicaGroups, SliceDimension,
+    WindowDimension,
 };
 pub use category::category;
 pub use collective::{Collective, collective};

@@ -181,7 +181,7 @@ pub(super) fn replica_group(message: &[u8], damaged: &Cell<bool>, groups: &mut O
     match groups.get_or_insert_with(|| ReplicaGroups::Lists(Vec::new())) {
         ReplicaGroups::Lists(lists) => lists.push(members),
         // Newer writers give both forms; the compact one says all.
-        ReplicaGroups::Iota { .. } => {}
+        ReplicaGroups::Iota { .. } | ReplicaGroups::Mesh(_) => {}
     }
 }
 

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use super::attributes;
 use super::fields::{bytes, fields, int, ints, text};
-use super::{literal, shape, sharding};
-use crate::hlo::attributes::{Attributes, SliceDimension};
+use super::{literal, mesh, shape, sharding};
+use crate::hlo::attributes::{Attributes, ReplicaGroups, SliceDimension};
 use crate::hlo::instruction::{ComputationIndex, Instruction, Metadata};
 
 /// An instruction whose operands are still ids.
@@ -65,6 +65,7 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>, computation: Computatio
             81 => own.k = int(value),
             87 => attributes::device_list(bytes(value), damaged, &mut own.replica_groups),
             92 => own.replica_groups = Some(attributes::iota(bytes(value), damaged)),
+            93 => own.replica_groups = Some(ReplicaGroups::Mesh(Box::new(mesh::axes(bytes(value), damaged)))),
             90 => attributes::ragged_dot(bytes(value), damaged, &mut own),
             _ => {}
         }

@@ -9,6 +9,7 @@ mod attributes;
 mod fields;
 mod instruction;
 mod literal;
+mod mesh;
 mod shape;
 mod sharding;
 mod stack_frames;
