@@ -9,6 +9,7 @@ mod bf16_in_fp32;
 mod collective_bound;
 mod compilation;
 mod compile_time;
+mod compute_bound;
 mod cut_capture;
 mod data_loading;
 mod data_shuffle;
@@ -24,8 +25,10 @@ mod idle_gaps;
 mod input_bound;
 mod large_memory_transfers;
 mod low_device_utilization;
+mod low_memory_bandwidth;
 mod low_occupancy;
 mod many_small_kernels;
+mod memory_bound;
 mod merge;
 mod no_hlo;
 mod numbers;
@@ -102,6 +105,9 @@ pub const RULES: &[Rule] = &[
     unfused_data_formatting::RULE,
     data_shuffle::RULE,
     while_loop_overhead::RULE,
+    low_memory_bandwidth::RULE,
+    memory_bound::RULE,
+    compute_bound::RULE,
     rematerialization::RULE,
     bf16_in_fp32::RULE,
     tensor_cores_unused::RULE,

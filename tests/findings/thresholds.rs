@@ -307,6 +307,45 @@ fn while_loop_overhead() {
     fine(trace(49), "while_loop_overhead");
 }
 
+/// TPU steps of 1000 us in which a loop fusion of `time` moves `bytes` and computes `flops`, on a device with 100 GB/s and
+/// 1 TFLOP/s.
+fn with_costs(time: i64, bytes: i64, flops: i64) -> Trace {
+    let mut b = TraceBuilder::new();
+    for step in 0..12 {
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        b.event(modules, "jit_f(1)", step * 1000, 1000).run_id(step);
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        let op = b.event(line, "fusion.1", step * 1000, time).hlo_category("loop fusion").hlo_module("jit_f");
+        op.args(|args| (args.bytes_accessed, args.flops) = (Some(bytes), Some(flops)));
+        tpu_op(&mut b, "custom-call", step * 1000 + time, 1000 - time);
+    }
+    b.plane_stat("/device:TPU:0", "peak_teraflops_per_second", StatValue::Double(1.0));
+    b.plane_stat("/device:TPU:0", "peak_hbm_bw_gigabytes_per_second", StatValue::Double(100.0));
+    b.build()
+}
+
+#[test]
+fn low_memory_bandwidth() {
+    // In 500 us the memory could move 50 MB.
+    assert_eq!(finding(with_costs(500, 19_000_000, 1_000), "low_memory_bandwidth").severity, Warning);
+    assert_eq!(finding(with_costs(500, 29_000_000, 1_000), "low_memory_bandwidth").severity, Note);
+    fine(with_costs(500, 31_000_000, 1_000), "low_memory_bandwidth");
+    fine(with_costs(90, 2_000_000, 1_000), "low_memory_bandwidth");
+    // Above the ridge of 10 FLOP a byte the memory is not what limits it.
+    fine(with_costs(500, 19_000_000, 200_000_000), "low_memory_bandwidth");
+}
+
+#[test]
+fn memory_bound_and_compute_bound() {
+    // In 1000 us the device could move 100 MB and compute 1 GFLOP.
+    assert_eq!(finding(with_costs(900, 71_000_000, 1_000), "memory_bound").severity, Note);
+    fine(with_costs(900, 69_000_000, 1_000), "memory_bound");
+    fine(with_costs(900, 71_000_000, 510_000_000), "memory_bound");
+    assert_eq!(finding(with_costs(900, 1_000, 710_000_000), "compute_bound").severity, Note);
+    fine(with_costs(900, 1_000, 690_000_000), "compute_bound");
+    fine(with_costs(900, 51_000_000, 710_000_000), "compute_bound");
+}
+
 #[test]
 fn rematerialization() {
     let trace = |length: i64| {

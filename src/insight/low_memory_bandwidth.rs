@@ -1,0 +1,70 @@
+//! Ops that are bound by memory do not reach its bandwidth.
+
+use super::draft::{Draft, equals, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use crate::format;
+use crate::metrics::categories::OpClass;
+use crate::metrics::ops::{Op, rate};
+use crate::report::{Confidence, FindingSeverity};
+use crate::units::Ps;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "low_memory_bandwidth", title: "Memory-bound ops are slow", check };
+
+/// Share of the peak bandwidth (seed 004, key performance indicators: good above 60 %).
+const NOTE_PERCENT: f64 = 60.0;
+/// From here on it is bad (seed 004).
+const WARNING_PERCENT: f64 = 40.0;
+/// Share of the device time in such ops from which it matters (ours: seed 004's line of overheads).
+const TIME_PERCENT: f64 = 10.0;
+/// Shorter ops are held up by starting, not by memory (ours: XProf's short-kernel cutoff).
+const SHORTEST_US: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let Some(peaks) = numbers.peaks() else {
+        return lacks(
+            "the device's peak bandwidth is not known. Open the xplane of the same run, or choose the device.",
+        );
+    };
+    let ops = &numbers.context.analysis.ops;
+    if ops.rows.iter().all(|op| op.bytes.is_none()) {
+        return lacks("the file does not tell how many bytes the ops move. Open the xplane of the same run.");
+    }
+    let ridge = peaks.flops_per_second / peaks.bytes_per_second;
+    let bound = |op: &&Op| {
+        op.family.class() == OpClass::Compute
+            && op.intensity().is_some_and(|intensity| intensity < ridge)
+            && op.total.as_us() >= SHORTEST_US * op.occurrences as f64
+    };
+    let bytes: f64 = ops.rows.iter().filter(bound).filter_map(Op::hbm_bytes).sum();
+    let time: Ps = ops.rows.iter().filter(bound).map(|op| op.total).sum();
+    let share = numbers.op_percent(time);
+    let Some(reached) = rate(bytes, time).map(|rate| 100.0 * rate / peaks.bytes_per_second) else {
+        return Verdict::Fine;
+    };
+    if share < TIME_PERCENT || reached >= NOTE_PERCENT {
+        return Verdict::Fine;
+    }
+    let bad = reached < WARNING_PERCENT;
+    let severity = if bad { FindingSeverity::Warning } else { FindingSeverity::Note };
+    let slowest = ops.rows.iter().filter(bound).max_by_key(|op| op.self_time);
+    let name = slowest.map_or("", |op| ops.text(numbers.trace, op.name));
+    let message = format!(
+        "Ops that the memory limits take {} of the device time and move {} of what it could in that time; most of it {}.",
+        format::percent(share),
+        format::percent(reached),
+        format::printable(&format::shorten(name, 60))
+    );
+    // The bytes are estimates: what a cache serves is counted as if it came from memory.
+    Draft::new(severity, Confidence::Medium, "Memory-bound ops do not reach the memory's bandwidth", message)
+        .remedy(
+            "Look for accesses that are not contiguous (a transposed or strided operand, gathers of small rows, a minor \
+             dimension that is not a multiple of 128), and for shapes too small to fill the device; fuse with neighbours.",
+        )
+        .passed("memory_bandwidth_percent", reached, if bad { WARNING_PERCENT } else { NOTE_PERCENT })
+        .passed("memory_bound_time_percent", share, TIME_PERCENT)
+        .at_stake(numbers.of_window(share) * (1.0 - reached / 100.0))
+        .link("ops", &equals("hlo_op_name", name))
+        .fires()
+}
