@@ -78,6 +78,8 @@ impl Analysis {
         warnings.extend(trace.warnings.iter().cloned());
         warnings.extend(step_report.warnings);
         warnings.extend(no_device_ops(&devices));
+        let ops = Ops::new(trace, &devices, &tallies, &modules);
+        let calls = launches::calls_of(trace, &devices);
         let mut profile = UnifiedProfile {
             metadata: metadata::metadata(run, &devices),
             parameter_counts: parameters::parameter_counts(&model_config),
@@ -99,10 +101,8 @@ impl Analysis {
             provenance: run.files.clone(),
         };
         profile.not_measured = not_measured::not_measured(&profile, trace);
-        let modules = Modules::new(trace);
-        let calls = launches::calls_of(trace, &devices);
         Analysis {
-            ops: Ops::new(trace, &devices, &tallies, &modules),
+            ops,
             step_breakdown,
             kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
             launches: Launches::new(trace, &devices, &calls),

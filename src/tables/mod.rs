@@ -6,6 +6,7 @@
 mod findings;
 mod kernels;
 mod launches;
+mod ops;
 mod report;
 mod step_breakdown;
 
@@ -103,6 +104,7 @@ pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dy
     let _ = variant;
     match name {
         TableName::StepBreakdown => Box::new(step_breakdown::StepBreakdownRows::new(context)),
+        TableName::Ops => Box::new(ops::OpRows::new(context)),
         // Tables made from the run itself are added here, each by its own module.
         TableName::Kernels => Box::new(kernels::KernelTable::new(context)),
         TableName::Launches => Box::new(launches::LaunchTable::new(context)),

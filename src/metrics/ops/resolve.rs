@@ -107,6 +107,7 @@ impl Resolver<'_> {
         let path = self.trace.text(args.tf_op);
         let mut op = Op {
             program_id: args.program_id,
+            program: args.program_id.map(|id| self.ops.texts.keep(&id.cast_unsigned().to_string())).unwrap_or_default(),
             module: Texts::of_trace(args.hlo_module),
             category: self.ops.texts.keep(&category),
             family,

@@ -143,24 +143,29 @@ fn differences(trace: &Trace) -> Vec<i64> {
 /// while.1     [--------------------)   +3            self: +3 -1 -2 = 0
 /// fusion.1       [----)  +1  [---)  +2
 /// ```
+///
+/// Where the clocks were aligned late, ops before that moment are squeezed: several start with the next one and take no time
+/// on the host's clock. These are not nested in it.
 fn correct(trace: &Trace, ops: &[EventId], differences: &[i64], times: &mut [Times]) {
-    let mut open: Vec<Vec<(usize, Ps)>> = vec![Vec::new(); trace.lines.len()];
+    let mut open: Vec<Vec<(usize, Interval)>> = vec![Vec::new(); trace.lines.len()];
     for (op, &id) in ops.iter().enumerate() {
         let Some(event) = trace.events.get(id) else { continue };
         let Some(open) = open.get_mut(event.line.index()) else { continue };
-        while open.last().is_some_and(|&(_, end)| end <= event.start) {
+        while open.last().is_some_and(|(_, op)| op.end <= event.start) {
             open.pop();
         }
         let difference = differences.get(id as usize).copied().unwrap_or(0);
         // An op that sticks out of the one before it is no child of it.
-        let parent = open.last().filter(|&&(_, end)| event.end() <= end).map(|&(parent, _)| parent);
+        let is_squeezed = |outer: &Interval| event.duration == Ps::ZERO && event.start == outer.start;
+        let is_child = |(_, outer): &&(usize, Interval)| event.end() <= outer.end && !is_squeezed(outer);
+        let parent = open.last().filter(is_child).map(|&(parent, _)| parent);
         if let Some(parent) = parent.and_then(|parent| times.get_mut(parent)) {
             parent.correction = parent.correction.saturating_sub(difference);
         }
         if let Some(own) = times.get_mut(op) {
             own.correction = own.correction.saturating_add(difference);
         }
-        open.push((op, event.end()));
+        open.push((op, Interval::new(event.start, event.end())));
     }
 }
 

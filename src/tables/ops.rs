@@ -1,0 +1,152 @@
+//! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
+
+use crate::analysis::Context;
+use crate::metrics::ops::{Op, Ops, rate};
+use crate::table::{CellRef, Column, Rows, Unit};
+use crate::trace::{MemoryBytes, Trace};
+use crate::units::Ps;
+
+/// What a column tells, and how.
+struct Field {
+    column: Column,
+    cell: for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>,
+}
+
+const fn field(
+    key: &'static str,
+    title: &'static str,
+    unit: Unit,
+    cell: for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>,
+) -> Field {
+    Field { column: Column { key, title, unit }, cell }
+}
+
+const FIELDS: [Field; 34] = [
+    field("rank", "Rank", Unit::Count, |_, row, _| CellRef::Int(row as u64 + 1)),
+    field("hlo_op_name", "Op", Unit::Text, |rows, _, op| rows.text(op.name)),
+    field("category", "Category", Unit::Text, |rows, _, op| rows.text(op.category)),
+    field("total_self_time_us", "Self time", Unit::TimeUs, |_, _, op| CellRef::Float(op.self_time.as_us())),
+    field("total_self_time_percent", "Share", Unit::Percent, |rows, _, op| share(op.self_time, rows.ops.device_time)),
+    field("busy_self_time_percent", "Share of busy time", Unit::Percent, |rows, _, op| {
+        share(op.self_time, rows.ops.op_time)
+    }),
+    field("cumulative_total_self_time_percent", "Cumulative share", Unit::Percent, |rows, row, _| {
+        rows.cumulative.get(row).map_or(CellRef::Absent, |&sum| share(sum, rows.ops.device_time))
+    }),
+    field("occurrences", "Count", Unit::Count, |_, _, op| CellRef::Int(op.occurrences)),
+    field("avg_self_time_us", "Mean self time", Unit::TimeUs, |_, _, op| mean(op.self_time, op)),
+    field("total_time_us", "Total time", Unit::TimeUs, |_, _, op| CellRef::Float(op.total.as_us())),
+    field("avg_time_us", "Mean time", Unit::TimeUs, |_, _, op| mean(op.total, op)),
+    field("min_time_us", "Shortest", Unit::TimeUs, |_, _, op| CellRef::Float(op.min.as_us())),
+    field("max_time_us", "Longest", Unit::TimeUs, |_, _, op| CellRef::Float(op.max.as_us())),
+    field("bound_by", "Bound by", Unit::Text, |rows, _, op| rows.bound_by(op)),
+    field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| {
+        giga(op.flops_per_second())
+    }),
+    field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| {
+        giga(op.model_flops_per_second())
+    }),
+    field("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond, |_, _, op| gibi(op.bytes_per_second())),
+    field("hbm_bw_gibps", "HBM", Unit::GibibytesPerSecond, |_, _, op| gibi(op.hbm_bytes_per_second())),
+    field("cmem_read_bw_gibps", "CMEM read", Unit::GibibytesPerSecond, |_, _, op| memory(op, |it| it.cmem_read)),
+    field("cmem_write_bw_gibps", "CMEM write", Unit::GibibytesPerSecond, |_, _, op| memory(op, |it| it.cmem_write)),
+    field("vmem_read_bw_gibps", "VMEM read", Unit::GibibytesPerSecond, |_, _, op| memory(op, |it| it.vmem_read)),
+    field("vmem_write_bw_gibps", "VMEM write", Unit::GibibytesPerSecond, |_, _, op| memory(op, |it| it.vmem_write)),
+    field("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, |_, _, op| CellRef::float(op.intensity())),
+    field("flops", "FLOPs", Unit::Flops, |_, _, op| CellRef::float(op.flops)),
+    field("bytes_accessed", "Bytes", Unit::Bytes, |_, _, op| CellRef::float(op.bytes)),
+    field("data_type", "Type", Unit::Text, |_, _, op| op.data_type.map_or(CellRef::Absent, |it| CellRef::Text(it.name()))),
+    field("cost_source", "Cost from", Unit::Text, |_, _, op| {
+        op.cost_source.map_or(CellRef::Absent, |it| CellRef::Text(it.label()))
+    }),
+    field("hlo_rematerialization", "Rematerialised", Unit::Flag, |_, _, op| CellRef::flag(op.rematerialized)),
+    field("tf_op_name", "Framework op", Unit::Text, |rows, _, op| rows.text(op.framework_path)),
+    field("source_info", "Source", Unit::Text, |rows, _, op| rows.text(op.source)),
+    field("program_id", "Program", Unit::Text, |rows, _, op| rows.text(op.program)),
+    field("hlo_module", "Module", Unit::Text, |rows, _, op| rows.text(op.module)),
+    field("num_devices", "Devices", Unit::Count, |_, _, op| CellRef::Int(u64::from(op.devices.count_ones()))),
+    field("hlo_op_expression", "Expression", Unit::Text, |rows, _, op| rows.text(op.expression)),
+];
+
+/// The table of a run.
+pub struct OpRows<'a> {
+    context: Context<'a>,
+    trace: &'a Trace,
+    ops: &'a Ops,
+    columns: Vec<Column>,
+    /// Self time of each row and those above it.
+    cumulative: Vec<Ps>,
+}
+
+impl<'a> OpRows<'a> {
+    /// The ops of a run, by descending self time.
+    pub fn new(context: &Context<'a>) -> OpRows<'a> {
+        let ops = &context.analysis.ops;
+        let mut sum = Ps::ZERO;
+        let cumulative = ops.rows.iter().map(|op| {
+            sum += op.self_time;
+            sum
+        });
+        OpRows {
+            context: *context,
+            trace: context.trace(),
+            ops,
+            columns: FIELDS.iter().map(|field| field.column).collect(),
+            cumulative: cumulative.collect(),
+        }
+    }
+
+    fn text(&self, text: crate::metrics::ops::Text) -> CellRef<'a> {
+        CellRef::text(self.ops.text(self.trace, text))
+    }
+
+    fn bound_by(&self, op: &Op) -> CellRef<'a> {
+        let _ = (self.context, op);
+        CellRef::Absent
+    }
+}
+
+impl Rows for OpRows<'_> {
+    fn name(&self) -> &'static str {
+        "ops"
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn len(&self) -> usize {
+        self.ops.rows.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
+        match (self.ops.rows.get(row), FIELDS.get(column)) {
+            (Some(op), Some(field)) => (field.cell)(self, row, op),
+            _ => CellRef::Absent,
+        }
+    }
+}
+
+fn mean<'a>(time: Ps, op: &Op) -> CellRef<'a> {
+    if op.occurrences == 0 { CellRef::Absent } else { CellRef::Float(time.as_us() / op.occurrences as f64) }
+}
+
+fn share<'a>(part: Ps, whole: Ps) -> CellRef<'a> {
+    if whole <= Ps::ZERO {
+        return CellRef::Absent;
+    }
+    CellRef::Float((100.0 * part.0 as f64 / whole.0 as f64).min(100.0))
+}
+
+fn giga<'a>(rate: Option<f64>) -> CellRef<'a> {
+    CellRef::float(rate.map(|rate| rate * 1e-9))
+}
+
+fn gibi<'a>(rate: Option<f64>) -> CellRef<'a> {
+    CellRef::float(rate.map(|rate| rate / (1u64 << 30) as f64))
+}
+
+/// Bytes a second of one memory and direction.
+fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
+    gibi(op.memory.as_ref().and_then(|memory| rate(op.of_all(bytes(memory)), op.total)))
+}
