@@ -1,16 +1,20 @@
 //! What a device does at each instant: computes, communicates, moves data, or nothing.
 //!
 //! Reads the ops of a device and, on TPUs, its `Async XLA Ops` line, which says when a copy or a collective is really in
-//! flight; what runs there is never busy time, because the chip's own line goes on beside it.
+//! flight; what runs there is never busy time, because the chip's own line goes on beside it. An asynchronous wrapper
+//! (`async-start`) is taken for a copy: its category does not tell what it wraps.
 
+mod async_pairs;
 mod copy_space;
 mod op_part;
 
+use self::async_pairs::for_each_pair;
 use self::op_part::OpParts;
 use crate::metrics::categories::Categorizer;
 use crate::metrics::devices::{Device, Devices, interval};
 use crate::metrics::self_time::for_each_self_interval;
 use crate::metrics::step_breakdown::Part;
+use crate::trace::classify::Platform;
 use crate::trace::{Interval, IntervalSet, LineKind, Trace};
 use crate::units::Ps;
 
@@ -115,8 +119,8 @@ fn exposed(work: [IntervalSet; WORK.len()]) -> Vec<(Part, IntervalSet)> {
     exposed
 }
 
-/// Communication and transfers in flight: the ops themselves, and on a TPU what `Async XLA Ops` says of those that were started
-/// and not yet waited for.
+/// Communication and transfers in flight: the ops themselves, and on a TPU what was started and not yet waited for, by
+/// `Async XLA Ops` where the device has it, else by pairs of ops.
 ///
 /// ```text
 /// XLA Ops         [start)[fusion      )[done   )
@@ -137,15 +141,26 @@ fn in_flight(
             _ => both[1] = both[1].union(set),
         }
     }
-    let lines = trace.lines.iter().zip(&devices.events_by_line);
-    let asynchronous = lines.filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane);
+    if device.platform != Platform::Tpu {
+        return both;
+    }
+    let some_wait = parts.has_waits();
     let mut flying: [Vec<Interval>; 2] = Default::default();
-    for event in asynchronous.flat_map(|(_, events)| events).filter_map(|&id| trace.events.get(id)) {
-        match parts.of(event.name, event.args) {
-            Part::Compute => {}
-            Part::Communication => flying[0].push(interval(&event)),
-            _ => flying[1].push(interval(&event)),
-        }
+    let mut add = |name, args, interval| match parts.of(name, args) {
+        Part::Compute => {}
+        Part::Communication => flying[0].push(interval),
+        _ => flying[1].push(interval),
+    };
+    let lines = trace.lines.iter().zip(&devices.events_by_line);
+    let mut asynchronous = lines
+        .filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane)
+        .flat_map(|(_, events)| events)
+        .filter_map(|&id| trace.events.get(id))
+        .peekable();
+    if asynchronous.peek().is_some() {
+        asynchronous.for_each(|event| add(event.name, event.args, interval(&event)));
+    } else if some_wait {
+        for_each_pair(trace, device, add);
     }
     for (set, intervals) in both.iter_mut().zip(flying).filter(|(_, intervals)| !intervals.is_empty()) {
         *set = set.union(&IntervalSet::union_of(intervals));

@@ -40,6 +40,11 @@ impl<'a> OpParts<'a> {
         }
     }
 
+    /// True where an op was seen that waits for what another one started.
+    pub fn has_waits(&self) -> bool {
+        self.categories.names().any(|name| name.ends_with("-done"))
+    }
+
     fn of_category(&mut self, category: CategoryId) -> OfCategory {
         let index = category.index();
         if let Some(&Some(known)) = self.of_category.get(index) {

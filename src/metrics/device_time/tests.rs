@@ -83,3 +83,20 @@ fn asynchronous_work_is_in_flight_but_does_not_occupy_the_device() {
     let time = time_of(&b.build());
     assert_eq!((us(time.exposed(Part::Communication)), time.communication.length()), (6.0, Ps(65_000_000)));
 }
+
+#[test]
+fn without_an_asynchronous_line_pairs_of_ops_tell_what_is_in_flight() {
+    let mut b = TraceBuilder::new();
+    let ops = b.line("/device:TPU:0", "XLA Ops");
+    for (name, start, length, category) in [
+        ("%all-reduce-start.1 = f32[2]{0} all-reduce-start(f32[2]{0} %p)", 0, 1, "all-reduce-start"),
+        ("%fusion.1 = f32[2]{0} fusion(f32[2]{0} %q)", 1, 50, "loop fusion"),
+        ("%all-reduce-done.1 = f32[2]{0} all-reduce-done(f32[2]{0} %all-reduce-start.1)", 60, 5, "all-reduce-done"),
+        ("%all-reduce-done.2 = f32[2]{0} all-reduce-done(f32[2]{0} %cut)", 70, 5, "all-reduce-done"),
+    ] {
+        b.event(ops, name, start, length).hlo_category(category);
+    }
+    let time = time_of(&b.build());
+    assert_eq!(time.communication.length(), Ps(70_000_000));
+    assert_eq!(us(time.exposed(Part::Communication)), 11.0);
+}
