@@ -1,6 +1,6 @@
 //! Ops that only rearrange data take much of the step.
 
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
@@ -41,6 +41,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let largest = numbers.largest_category(&is_shuffle).unwrap_or("data formatting");
+    let (view, filter) = numbers.link_to(&is_shuffle);
     let message = format!(
         "{} of the time of all device ops goes to ops that only rearrange data, most of it {}.",
         format::percent(share),
@@ -53,6 +54,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
         .passed("data_shuffle_percent", share, WARNING_PERCENT)
         .at_stake(numbers.of_window(share))
-        .link("ops", &equals("category", largest))
+        .link(view, &filter)
         .fires()
 }

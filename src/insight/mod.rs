@@ -15,6 +15,7 @@ mod data_loading;
 mod data_shuffle;
 mod data_transfer;
 mod debug_print;
+mod device_clock_skew;
 mod dominant_op;
 mod draft;
 mod dropped_events;
@@ -116,6 +117,7 @@ pub const RULES: &[Rule] = &[
     sparse_core_offload::RULE,
     unused_visible_devices::RULE,
     straggler_device::RULE,
+    device_clock_skew::RULE,
     step_time_variation::RULE,
     dropped_events::RULE,
     cut_capture::RULE,

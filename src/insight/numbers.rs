@@ -5,6 +5,7 @@
 
 use std::cell::OnceCell;
 
+use super::draft::equals;
 use crate::analysis::Context;
 use crate::metrics::categories::{OpFamily, family_of};
 use crate::metrics::host_threads::HostRole;
@@ -213,6 +214,16 @@ impl<'a> Numbers<'a> {
     pub fn category_percent(&self, wanted: &dyn Fn(&str) -> bool) -> f64 {
         let categories = self.profile.kernels.kernels_by_category.iter();
         categories.filter(|(name, _)| wanted(name)).filter_map(|(_, category)| category.percent).sum()
+    }
+
+    /// Where ops of the largest of such categories are shown: the kernel with most time on a GPU, whose ops have categories of
+    /// their own, else the ops of the category.
+    pub fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (&'static str, String) {
+        let top = self.profile.kernels.top_kernels.iter().find(|kernel| wanted(&kernel.category));
+        match (self.is_gpu(), top) {
+            (true, Some(kernel)) => ("kernels", equals("kernel_name", &kernel.name)),
+            _ => ("ops", equals("category", self.largest_category(wanted).unwrap_or_default())),
+        }
     }
 
     /// The category of those for which `wanted` holds that takes most time.

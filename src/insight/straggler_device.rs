@@ -1,6 +1,6 @@
 //! One device has more to do in a step than the others, which wait for it.
 
-use super::draft::{Draft, lacks};
+use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
@@ -59,7 +59,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .evidence("slowest_work_us", most)
         .evidence("median_work_us", middle)
         .at_stake(late)
-        .link("steps", "")
+        .link("steps", &equals("device_name", &device.name))
         .fires()
 }
 

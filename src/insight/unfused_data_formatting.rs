@@ -25,6 +25,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let is_formatting = |category: &str| CATEGORIES.contains(&category);
     let top = numbers.profile.kernels.top_kernels.iter().find(|kernel| is_formatting(&kernel.category));
+    let (view, filter) = numbers.link_to(&is_formatting);
     let message = format!(
         "Transposes, copies and reshapes that XLA could not fuse take {} of the time of all device ops.{}",
         format::percent(share),
@@ -42,6 +43,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
         .passed("data_formatting_percent", share, WARNING_PERCENT)
         .at_stake(numbers.of_window(share))
-        .link("ops", "category:format")
+        .link(view, &filter)
         .fires()
 }

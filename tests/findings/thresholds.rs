@@ -473,6 +473,16 @@ fn straggler_device() {
     assert_eq!(says(host_bound(500), "straggler_device"), Verdict::Irrelevant);
 }
 
+#[test]
+fn device_clock_skew() {
+    // Launched in the next step, started `early` before that.
+    let trace = |early: i64| gpu_steps(12, move |b, at| kernel(b, "gemm", at + 1100, at + 1100 - early, 500));
+    assert_eq!(finding(trace(1000), "device_clock_skew").severity, Warning);
+    assert_eq!(finding(trace(50), "device_clock_skew").severity, Note);
+    fine(trace(49), "device_clock_skew");
+    fine(trace(-5), "device_clock_skew");
+}
+
 /// Steps of which every second is `more` longer than the other.
 fn uneven(steps: i64, more: i64) -> Trace {
     let mut b = TraceBuilder::new();

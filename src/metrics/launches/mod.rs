@@ -60,6 +60,8 @@ pub struct Launches {
     pub joined_ops: u64,
     /// Over all launches.
     pub total: LaunchStatistics,
+    /// Longest time by which an op starts before the call that launched it: what the clocks of host and device differ by at least.
+    pub early_max: Ps,
     /// By call and kernel, most time between call and op first.
     pub groups: Vec<LaunchGroup>,
     /// The queue of every stream that has launches, by device and stream.
@@ -115,6 +117,7 @@ impl Launches {
             // A device clock that runs early would make the delay negative.
             let delay = (it.first_start - it.call.end).max(Ps::ZERO);
             self.total.add(host, it.device_time, delay, it.ops);
+            self.early_max = self.early_max.max(it.call.start - it.first_start);
             if let Some(group) = self.groups.get_mut(at) {
                 group.statistics.add(host, it.device_time, delay, it.ops);
             }

@@ -1,0 +1,43 @@
+//! The clocks of host and device disagree.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use crate::format;
+use crate::report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "device_clock_skew", title: "Clocks of host and device disagree", check };
+
+/// By how much ops may start before their launch (ours: launch delays are told in tens of microseconds).
+const NOTE_US: f64 = 50.0;
+/// From here the skew is as long as short steps (ours).
+const WARNING_US: f64 = 1000.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let launches = &numbers.context.analysis.launches;
+    if launches.joined_ops == 0 {
+        return lacks("the capture does not tie device ops to the calls that launched them.");
+    }
+    let early = launches.early_max.as_us();
+    if early < NOTE_US {
+        return Verdict::Fine;
+    }
+    let long = early >= WARNING_US;
+    let severity = if long { FindingSeverity::Warning } else { FindingSeverity::Note };
+    let (what, confidence) =
+        if numbers.is_gpu() { ("An op", Confidence::High) } else { ("A program", Confidence::Medium) };
+    let message = format!(
+        "{what} starts {} before the call that launched it, which cannot be: the device's clock is early by at least that. Launch \
+         delays and the causes of idle time that are shorter cannot be believed.",
+        format::time_us(early)
+    );
+    Draft::new(severity, confidence, "The clocks of host and device disagree", message)
+        .remedy(
+            "Capture again, for longer: the profiler aligns the clocks when it starts. On several hosts, check that their clocks \
+             are synchronised (chrony, NTP). Compare durations and not times of host and device.",
+        )
+        .passed("op_before_launch_us", early, if long { WARNING_US } else { NOTE_US })
+        .evidence("joined_ops", launches.joined_ops as f64)
+        .fires()
+}
