@@ -106,7 +106,7 @@ impl Analysis {
             step_breakdown,
             kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
             launches: Launches::new(trace, &devices, &calls),
-            copies: Copies::new(trace, &devices),
+            copies: Copies::new(trace, &devices, &steps, &calls),
             collectives: Collectives::new(trace, &devices),
             devices,
             steps,

@@ -144,3 +144,85 @@ fn every_row_of_xprofs_kernel_stats() {
     eprintln!("{compared} rows of kernel_stats compared");
     assert_eq!(compared, 40);
 }
+
+/// Launches, device events, short kernels, runtime outliers, launch delay outliers; then the sums of time in calls, on the
+/// device and between in microseconds. Counted with a script of its own by Holistic Trace Analysis' definitions.
+const LAUNCHES: &[(&str, [u64; 5], [f64; 3])] = &[
+    ("kineto/h100-owlv2.json.gz", [5165, 5165, 2143, 23, 4975], [42_720.509, 566_759.477, 277_132_663.528]),
+    ("kineto/rank-0.json.gz", [1204, 1204, 280, 2, 937], [11_050.0, 607_844.0, 20_539_698.0]),
+    ("kineto/rank-1.json.gz", [1154, 1154, 278, 0, 880], [9_602.0, 667_530.0, 20_270_258.0]),
+    ("kineto/top-level-array.pt.trace.json.gz", [9162, 9162, 6020, 16, 6517], [126_554.0, 609_770.0, 61_312_860.0]),
+    ("mi300x-8gpu-conv/tw003.xplane.pb", [234, 235, 76, 73, 38], [18_453.619, 28_137.077, 11_967.939]),
+    ("mi300x-elementwise/tw003.xplane.pb", [75, 75, 25, 0, 8], [834.291, 3_880.724, 2_494.166]),
+    ("gfx950-te-attention/934987a2fc2f.xplane.pb", [150, 150, 22, 54, 130], [3_697.277, 12_133.585, 124_652.465]),
+    ("gtx1080ti-2gpu/cyclops.xplane.pb", [2, 2, 0, 2, 0], [244.532, 3.808, 0.0]),
+    ("pascal-tf-laptop/LAPTOP.xplane.pb", [114, 114, 35, 5, 108], [1_857.2, 27_703.219, 1_061_070.757]),
+];
+
+fn column(table: &Table, key: &str) -> usize {
+    table.columns.iter().position(|column| column.key == key).unwrap()
+}
+
+fn number(row: &[Cell], column: usize) -> f64 {
+    match row[column] {
+        Cell::Int(value) => value as f64,
+        Cell::Float(value) => value,
+        _ => 0.0,
+    }
+}
+
+fn sum(table: &Table, key: &str) -> f64 {
+    table.rows.iter().map(|row| number(row, column(table, key))).sum()
+}
+
+#[test]
+fn launches_by_the_definitions_of_holistic_trace_analysis() {
+    let Some(folder) = samples::traces() else { return };
+    for (file, counts, times) in LAUNCHES {
+        let table = table(&folder.join(file), TableName::Launches);
+        let keys = ["launches", "device_ops", "short_kernels", "runtime_outliers", "launch_delay_outliers"];
+        for (key, expected) in keys.iter().zip(counts) {
+            assert_eq!(sum(&table, key), *expected as f64, "{file}: {key}");
+        }
+        assert!((sum(&table, "total_host_us") - times[0]).abs() < 0.01, "{file}");
+        assert!((sum(&table, "total_device_us") - times[1]).abs() < 0.01, "{file}");
+        let (launches, mean) = (column(&table, "launches"), column(&table, "avg_launch_delay_us"));
+        let delay: f64 = table.rows.iter().map(|row| number(row, launches) * number(row, mean)).sum();
+        assert!((delay - times[2]).abs() < 1e-9 * times[2] + 0.01, "{file}: {delay}");
+    }
+}
+
+#[test]
+fn every_step_of_the_made_up_run_launches_eight_times() {
+    let Some(folder) = samples::traces() else { return };
+    let file = folder.join("synth-gpu-7steps/vm.xplane.pb");
+    let launches = table(&file, TableName::Launches);
+    assert_eq!((sum(&launches, "launches"), sum(&launches, "total_host_us")), (56.0, 280.0));
+    let transfers = table(&file, TableName::Transfers);
+    let row = |direction: &str, sized: bool| {
+        let [of, bytes] = ["direction", "total_bytes"].map(|key| column(&transfers, key));
+        let fits =
+            |row: &&Vec<Cell>| row[of] == Cell::Text(direction.to_owned()) && (row[bytes] != Cell::Absent) == sized;
+        let row = transfers.rows.iter().find(fits).unwrap();
+        ["count", "total_time_us", "total_bytes"].map(|key| row[column(&transfers, key)].clone())
+    };
+    let sized = |count, time| [Cell::Int(count), Cell::Float(time), Cell::Int(count * 1_048_576)];
+    assert_eq!(row("h2d", true), sized(7, 280.0));
+    assert_eq!(row("h2d", false), [Cell::Int(7), Cell::Float(70.0), Cell::Absent]);
+    assert_eq!(row("d2h", true), sized(7, 210.0));
+    assert_eq!(row("d2d", true), sized(7, 140.0));
+}
+
+#[test]
+fn offloaded_arrays_of_a_tpu() {
+    let Some(folder) = samples::traces() else { return };
+    for file in ["tpu-v6e-4chip/host.xplane.pb", "tpu-v6e-4chip/host.trace.json.gz"] {
+        let transfers = table(&folder.join(file), TableName::Transfers);
+        let kind = column(&transfers, "kind");
+        let offload = transfers.rows.iter().filter(|row| row[kind] == Cell::Text("host offload".to_owned()));
+        let all = |key| offload.clone().map(|row| number(row, column(&transfers, key))).sum::<f64>();
+        // 2400 copies of f32[5,1024,1024,256]; the cores waited 304,257.919 ms for them.
+        assert_eq!((all("count"), all("total_bytes")), (2400.0, 2400.0 * 5_368_709_120.0), "{file}");
+        assert_eq!(format!("{:.3}", all("wait_us") / 1000.0), "304257.919", "{file}");
+    }
+}

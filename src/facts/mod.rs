@@ -7,6 +7,7 @@ pub mod hlo_categories;
 pub mod host_callbacks;
 pub mod host_spans;
 pub mod host_threads;
+pub mod host_transfers;
 pub mod kernel_families;
 pub mod model_presets;
 pub mod pattern;

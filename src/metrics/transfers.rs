@@ -95,6 +95,13 @@ pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> 
     named.or_else(|| from_details(trace.text(args.memcpy_details))).or(Some(Direction::Other))
 }
 
+/// The direction that the name of a call on the host tells: `cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`.
+pub(super) fn direction_of_call(name: &str) -> Option<Direction> {
+    let call: String = name.chars().take(64).map(|c| c.to_ascii_lowercase()).collect();
+    let is_copy = call.contains("memcpy") || call.contains("memset");
+    SPELLINGS.iter().find(|(spelling, _)| is_copy && call.contains(spelling)).map(|&(_, direction)| direction)
+}
+
 fn is_copy_cat(cat: &str) -> bool {
     ["gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
 }
@@ -113,12 +120,12 @@ fn from_details(details: &str) -> Option<Direction> {
 }
 
 /// The value of `key` in `key:value key:value`.
-fn detail<'a>(details: &'a str, key: &str) -> Option<&'a str> {
+pub(super) fn detail<'a>(details: &'a str, key: &str) -> Option<&'a str> {
     details.split_ascii_whitespace().find_map(|pair| pair.strip_prefix(key)?.strip_prefix(':'))
 }
 
 /// Bytes of a copy. A size of 0 is how ROCm writes "unknown".
-fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
+pub(super) fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
     let stated = detail(trace.text(args.memcpy_details), "size").and_then(|text| text.parse().ok());
     stated.or_else(|| args.copy_bytes.and_then(|bytes| u64::try_from(bytes).ok())).filter(|&bytes| bytes > 0)
 }

@@ -1,6 +1,7 @@
 //! Launches by call and by what they started.
 
 use crate::analysis::Context;
+use crate::metrics::kernel_stats::demangle::demangle;
 use crate::metrics::launches::LaunchGroup;
 use crate::table::{CellRef, Column, Rows, Unit};
 use crate::trace::Trace;
@@ -32,12 +33,16 @@ const COLUMNS: [Column; 16] = [
 pub struct LaunchTable<'a> {
     groups: &'a [LaunchGroup],
     trace: &'a Trace,
+    /// Names of what was started, where the trace has them mangled.
+    names: Vec<Option<String>>,
 }
 
 impl<'a> LaunchTable<'a> {
     /// The table of `context`.
     pub fn new(context: &Context<'a>) -> LaunchTable<'a> {
-        LaunchTable { groups: &context.analysis.launches.groups, trace: context.trace() }
+        let (groups, trace) = (context.analysis.launches.groups.as_slice(), context.trace());
+        let names = groups.iter().map(|group| demangle(trace.text(group.kernel))).collect();
+        LaunchTable { groups, trace, names }
     }
 }
 
@@ -59,7 +64,10 @@ impl Rows for LaunchTable<'_> {
         let of = &group.statistics;
         match COLUMNS.get(column).map_or("", |column| column.key) {
             "call" => CellRef::text(self.trace.text(group.call)),
-            "kernel_name" => CellRef::text(self.trace.text(group.kernel)),
+            "kernel_name" => match self.names.get(row) {
+                Some(Some(name)) => CellRef::Text(name),
+                _ => CellRef::text(self.trace.text(group.kernel)),
+            },
             "launches" => CellRef::Int(of.launches),
             "device_ops" => CellRef::Int(of.device_ops),
             "total_host_us" => CellRef::Float(of.host.as_us()),

@@ -9,6 +9,7 @@ mod launches;
 mod ops;
 mod report;
 mod step_breakdown;
+mod transfers;
 
 pub use report::table as of_report;
 pub use step_breakdown::part_key;
@@ -108,6 +109,7 @@ pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dy
         // Tables made from the run itself are added here, each by its own module.
         TableName::Kernels => Box::new(kernels::KernelTable::new(context)),
         TableName::Launches => Box::new(launches::LaunchTable::new(context)),
+        TableName::Transfers => Box::new(transfers::TransferTable::new(context)),
         _ => Box::new(of_report(&context.analysis.profile, name).unwrap_or_else(|| empty(name))),
     }
 }

@@ -5,7 +5,7 @@
 
 /// Where an array lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
+pub(in crate::metrics) enum Space {
     /// Memory of the chip: HBM, VMEM or another.
     Device,
     /// Memory of the host.
@@ -22,7 +22,7 @@ const HOST: &str = "S(5)";
 /// %copy-done  = target copy-done((target, source, context) %copy-start)
 /// %copy       = target copy(source %x)
 /// ```
-pub(super) fn spaces(expression: &str) -> Option<(Space, Space)> {
+pub(in crate::metrics) fn spaces(expression: &str) -> Option<(Space, Space)> {
     let (_, shapes) = expression.split_once(" = ")?;
     if let Some((result, _)) = shapes.split_once(" copy-start(") {
         return of_tuple(result);

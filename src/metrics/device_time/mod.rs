@@ -5,7 +5,7 @@
 //! (`async-start`) is taken for a copy: its category does not tell what it wraps.
 
 mod async_pairs;
-mod copy_space;
+pub(super) mod copy_space;
 mod op_part;
 
 use self::async_pairs::for_each_pair;

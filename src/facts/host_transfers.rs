@@ -1,0 +1,22 @@
+//! Host spans that hand a transfer over to a TPU's runtime (`host_transfers.csv`).
+
+use super::table;
+
+/// All `(name of the span, direction in the report's spelling)`.
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    table::rows(include_str!("host_transfers.csv")).filter_map(|cells| match cells[..] {
+        [name, direction, _source] => Some((name, direction)),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_read_and_has_a_direction() {
+        assert_eq!(all().count(), table::rows(include_str!("host_transfers.csv")).count());
+        assert!(all().all(|(_, direction)| matches!(direction, "h2d" | "d2h")));
+    }
+}
