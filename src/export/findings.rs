@@ -2,6 +2,7 @@
 
 use crate::format::{self, printable};
 use crate::report::{Finding, FindingSeverity, UnifiedProfile};
+use crate::table::{Cell, Table};
 
 /// Findings on the one screen; `crossprof table findings` prints them all.
 const FIRST: usize = 3;
@@ -40,6 +41,31 @@ pub(super) fn markdown(profile: &UnifiedProfile, escape: fn(&str) -> String) -> 
         })
         .collect();
     if items.is_empty() { String::new() } else { format!("\n### What to do first\n\n{}", items.concat()) }
+}
+
+/// A table of findings as a list, since sentences do not fit in columns: severity, rule and title, then what was seen, what to
+/// do and the numbers, each where the table has it.
+pub(super) fn list(table: &Table, width: usize) -> String {
+    let mut text = String::new();
+    for row in &table.rows {
+        let cell = |key: &str| {
+            let position = table.columns.iter().position(|column| column.key == key);
+            match position.and_then(|position| row.get(position)) {
+                Some(Cell::Text(text)) => printable(text),
+                _ => String::new(),
+            }
+        };
+        text.push_str(&format!("{:<13}{:<26}{}\n", cell("severity"), cell("id"), cell("title")));
+        for (label, key) in [("", "message"), ("What to do: ", "remedy"), ("Numbers: ", "evidence")] {
+            let value = cell(key);
+            for line in
+                wrapped(&format!("{label}{value}"), width.saturating_sub(13)).iter().filter(|_| !value.is_empty())
+            {
+                text.push_str(&format!("{:13}{line}\n", ""));
+            }
+        }
+    }
+    text
 }
 
 /// Lines of whole words, each at most `width` characters unless a word is longer.
@@ -89,6 +115,18 @@ mod tests {
         assert!(five.ends_with("  and 2 more: crossprof table findings\n"), "{five}");
         assert!(five.lines().all(|line| line.chars().count() <= 60), "{five}");
         assert!(text(&profile(2), 100).ends_with("  remedies: crossprof table findings\n"));
+    }
+
+    #[test]
+    fn a_table_of_findings_is_a_list() {
+        let table = crate::tables::of_report(&profile(1), crate::tables::TableName::Findings).unwrap();
+        let text = list(&table, 60);
+        assert!(
+            text.starts_with("warning      idle_gaps                 Finding 0\n             Seen: <b>. word"),
+            "{text}"
+        );
+        assert!(text.contains("\n             What to do: Do it.\nnot_checked  idle_gaps"), "{text}");
+        assert!(!text.contains("Numbers") && text.lines().all(|line| line.chars().count() <= 60), "{text}");
     }
 
     #[test]

@@ -65,6 +65,9 @@ pub fn table_text(table: &Table) -> String {
     if table.rows.is_empty() {
         return format!("No {} in this run.\n", table.name);
     }
+    if table.name == "findings" {
+        return findings::list(table, WIDTH);
+    }
     aligned(table, "")
 }
 
