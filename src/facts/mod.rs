@@ -1,8 +1,11 @@
-//! Tables of facts with their sources: kernel families, categories, host spans, tensor cores, model presets.
+//! Tables of facts with their sources: devices, kernel families, categories, host spans, tensor cores, model presets.
 //!
 //! Each table is a CSV file with a source column and one loader of the same name. Names of products, kernels and spans
 //! stand here and not in the code that measures.
 
+pub mod arithmetic;
+pub mod devices;
+pub mod gpu_rates;
 pub mod hlo_categories;
 pub mod host_callbacks;
 pub mod host_spans;

@@ -1,0 +1,130 @@
+//! Kinds of arithmetic that devices have units for, and a rate for each.
+
+/// Arithmetic by the type of its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Arithmetic {
+    /// bfloat16.
+    Bf16,
+    /// Half precision.
+    Fp16,
+    /// Floating point of 8 bits.
+    Fp8,
+    /// Floating point of 4 bits.
+    Fp4,
+    /// Integers of at most 8 bits.
+    Int8,
+    /// Single precision, of which the matrix units read 10 bits of mantissa.
+    Tf32,
+    /// Single precision.
+    Fp32,
+    /// Double precision.
+    Fp64,
+}
+
+impl Arithmetic {
+    /// All kinds, in the order of the tables' columns.
+    pub const ALL: [Arithmetic; 8] = [
+        Arithmetic::Bf16,
+        Arithmetic::Fp16,
+        Arithmetic::Fp8,
+        Arithmetic::Fp4,
+        Arithmetic::Int8,
+        Arithmetic::Tf32,
+        Arithmetic::Fp32,
+        Arithmetic::Fp64,
+    ];
+
+    /// The report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            Arithmetic::Bf16 => "bf16",
+            Arithmetic::Fp16 => "fp16",
+            Arithmetic::Fp8 => "fp8",
+            Arithmetic::Fp4 => "fp4",
+            Arithmetic::Int8 => "int8",
+            Arithmetic::Tf32 => "tf32",
+            Arithmetic::Fp32 => "fp32",
+            Arithmetic::Fp64 => "fp64",
+        }
+    }
+
+    /// Where a device has no unit for it, the arithmetic that its operands are widened to.
+    fn widened(self) -> Option<Arithmetic> {
+        Some(match self {
+            Arithmetic::Fp4 => Arithmetic::Fp8,
+            Arithmetic::Fp8 | Arithmetic::Int8 => Arithmetic::Fp16,
+            // A TPU reads half precision as bfloat16; older GPUs compute both in single precision.
+            Arithmetic::Fp16 => Arithmetic::Bf16,
+            Arithmetic::Bf16 | Arithmetic::Tf32 | Arithmetic::Fp64 => Arithmetic::Fp32,
+            Arithmetic::Fp32 => return None,
+        })
+    }
+}
+
+/// A number for each kind of arithmetic that a device has a unit for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates([Option<f64>; Arithmetic::ALL.len()]);
+
+impl Rates {
+    /// From the cells of a table, in the order of [`Arithmetic::ALL`]; `None` where one is no number.
+    pub(super) fn parse(cells: &[&str]) -> Option<Rates> {
+        let mut rates = Rates::default();
+        for (rate, cell) in rates.0.iter_mut().zip(cells) {
+            *rate = if cell.is_empty() { None } else { Some(cell.parse().ok()?) };
+        }
+        (cells.len() == Arithmetic::ALL.len()).then_some(rates)
+    }
+
+    /// The rate of the device's own unit for this arithmetic.
+    pub fn get(&self, arithmetic: Arithmetic) -> Option<f64> {
+        self.0.get(arithmetic as usize).copied().flatten()
+    }
+
+    /// The rate that operands of this type reach: of the device's own unit, else of the one that they are widened to.
+    /// A TPU has none for single precision: XLA's default precision rounds its products to bfloat16.
+    pub fn reached(&self, arithmetic: Arithmetic) -> Option<(Arithmetic, f64)> {
+        let mut unit = Some(arithmetic);
+        while let Some(kind) = unit {
+            if let Some(rate) = self.get(kind) {
+                return Some((kind, rate));
+            }
+            unit = kind.widened();
+        }
+        self.get(Arithmetic::Bf16).map(|rate| (Arithmetic::Bf16, rate))
+    }
+
+    /// Every rate times `factor`.
+    pub fn scaled(self, factor: f64) -> Rates {
+        Rates(self.0.map(|rate| rate.map(|rate| rate * factor)))
+    }
+
+    /// Sets one rate.
+    pub fn set(&mut self, arithmetic: Arithmetic, rate: f64) {
+        if let Some(slot) = self.0.get_mut(arithmetic as usize) {
+            *slot = Some(rate);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_in_the_order_of_their_numbers() {
+        assert!(Arithmetic::ALL.iter().enumerate().all(|(index, &kind)| kind as usize == index));
+    }
+
+    #[test]
+    fn operands_are_widened_to_the_next_unit() {
+        let volta = Rates::parse(&["", "125", "", "", "", "", "15.7", "7.8"]).unwrap();
+        assert_eq!(volta.reached(Arithmetic::Fp16), Some((Arithmetic::Fp16, 125.0)));
+        assert_eq!(volta.reached(Arithmetic::Bf16), Some((Arithmetic::Fp32, 15.7)));
+        assert_eq!(volta.reached(Arithmetic::Tf32), Some((Arithmetic::Fp32, 15.7)));
+        let tpu = Rates::parse(&["275", "", "", "", "275", "", "", ""]).unwrap();
+        assert_eq!(tpu.reached(Arithmetic::Fp32), Some((Arithmetic::Bf16, 275.0)));
+        assert_eq!(tpu.reached(Arithmetic::Fp8), Some((Arithmetic::Bf16, 275.0)));
+        assert_eq!(Rates::default().reached(Arithmetic::Fp64), None);
+        assert_eq!(Rates::parse(&["1"]), None);
+    }
+}

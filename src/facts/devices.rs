@@ -1,0 +1,221 @@
+//! Peaks of devices as their makers publish them (`devices.csv`).
+
+use std::sync::LazyLock;
+
+use super::arithmetic::Rates;
+use super::table;
+
+/// A device as a profile counts devices: a chip, or one core or die of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// What a user chooses it by (`h100-sxm`).
+    pub key: &'static str,
+    /// Its name for people.
+    pub label: &'static str,
+    names: &'static str,
+    /// `google`, `nvidia` or `amd`.
+    pub vendor: &'static str,
+    arch: &'static str,
+    cores: Option<u64>,
+    /// Dense arithmetic, operations a second.
+    pub rates: Rates,
+    /// Main memory, bytes a second.
+    pub hbm_bytes_per_second: Option<f64>,
+    /// Size of the main memory in units that makers call GB.
+    pub hbm_gb: Option<f64>,
+    /// Links to other devices, bytes a second, both directions together.
+    pub interconnect_bytes_per_second: Option<f64>,
+    /// Where the numbers are published.
+    pub source: &'static str,
+}
+
+static DEVICES: LazyLock<Vec<Device>> =
+    LazyLock::new(|| table::rows(include_str!("devices.csv")).filter_map(|cells| parse(&cells)).collect());
+
+fn parse(cells: &[&'static str]) -> Option<Device> {
+    let (&[key, label, names, vendor, arch, cores], rest) = cells.split_first_chunk()?;
+    let (rates, rest) = rest.split_at_checked(super::arithmetic::Arithmetic::ALL.len())?;
+    let &[hbm_speed, hbm_gb, interconnect, source] = rest else { return None };
+    Some(Device {
+        key,
+        label,
+        names,
+        vendor,
+        arch,
+        cores: cores.parse().ok(),
+        rates: Rates::parse(rates)?.scaled(1e12),
+        hbm_bytes_per_second: number(hbm_speed)?.map(|gb| gb * 1e9),
+        hbm_gb: number(hbm_gb)?,
+        interconnect_bytes_per_second: number(interconnect)?.map(|gb| gb * 1e9),
+        source,
+    })
+}
+
+/// `Some(None)` for an empty cell, `None` for one that is no number.
+fn number(cell: &str) -> Option<Option<f64>> {
+    if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
+}
+
+/// All devices, in the order of the table.
+pub fn all() -> &'static [Device] {
+    &DEVICES
+}
+
+/// The device of a key, in any case.
+pub fn by_key(key: &str) -> Option<&'static Device> {
+    DEVICES.iter().find(|device| device.key.eq_ignore_ascii_case(key.trim()))
+}
+
+/// Words that make another product of one that is named before them.
+const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig"];
+
+/// The device that a profile calls `name`: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`, `AMD Instinct MI300X`.
+pub fn find(name: &str) -> Option<&'static Device> {
+    let name = name.to_ascii_lowercase();
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let matches = |pattern: &str| {
+        let wanted: Vec<&str> = pattern.split('-').collect();
+        let other = words.iter().any(|word| OTHER_PRODUCTS.contains(word) && !wanted.contains(word));
+        !other && words.windows(wanted.len()).any(|window| window == wanted)
+    };
+    DEVICES.iter().find(|device| device.names.split('|').any(matches))
+}
+
+/// The device of an AMD ISA (`gfx942`) with so many compute units; of several the one whose memory (bytes) and rate of
+/// half-precision arithmetic (FLOP/s) are nearest.
+pub fn by_shape(arch: &str, cores: u64, memory_bytes: f64, fp16_rate: f64) -> Option<&'static Device> {
+    let distance = |device: &Device| {
+        let memory = device.hbm_gb.unwrap_or(0.0) * (1u64 << 30) as f64;
+        let rate = device.rates.get(super::arithmetic::Arithmetic::Fp16).unwrap_or(0.0);
+        apart(memory, memory_bytes) + apart(rate, fp16_rate)
+    };
+    let fitting = DEVICES.iter().filter(|device| device.arch == arch && device.cores == Some(cores));
+    fitting.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
+fn apart(known: f64, found: f64) -> f64 {
+    if known > 0.0 { (found - known).abs() / known } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::arithmetic::Arithmetic;
+    use super::*;
+
+    #[test]
+    fn every_row_is_read_and_complete() {
+        assert_eq!(DEVICES.len(), table::rows(include_str!("devices.csv")).count());
+        let keys: BTreeSet<&str> = all().iter().map(|device| device.key).collect();
+        assert_eq!(keys.len(), all().len(), "a key stands twice");
+        for device in all() {
+            let highest = Arithmetic::ALL.iter().filter_map(|&kind| device.rates.get(kind)).fold(0.0, f64::max);
+            assert!((8e12..2e16).contains(&highest), "{}: {highest}", device.key);
+            assert!(device.hbm_bytes_per_second.is_some_and(|speed| (2e11..1e13).contains(&speed)), "{}", device.key);
+            assert!(device.hbm_gb.is_some() && device.source.starts_with("https://"), "{}", device.key);
+            assert_eq!(by_key(device.key), Some(device));
+        }
+    }
+
+    /// Of each unit the sheets say: half the bits, at least the speed.
+    #[test]
+    fn narrower_arithmetic_is_no_slower() {
+        for device in all() {
+            let rate = |kind| device.rates.get(kind);
+            // MI100 alone has half the rate for bfloat16.
+            for (wide, narrow) in [
+                (Arithmetic::Fp64, Arithmetic::Fp32),
+                (Arithmetic::Fp32, Arithmetic::Tf32),
+                (Arithmetic::Tf32, Arithmetic::Fp16),
+                (Arithmetic::Bf16, Arithmetic::Fp8),
+                (Arithmetic::Fp8, Arithmetic::Fp4),
+            ] {
+                if let (Some(wide_rate), Some(narrow_rate)) = (rate(wide), rate(narrow)) {
+                    assert!(narrow_rate >= wide_rate, "{}: {wide:?} {narrow:?}", device.key);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn devices_are_found_by_the_names_of_profiles() {
+        let cases = [
+            ("TPU v2", "tpu-v2"),
+            ("TPU v3", "tpu-v3"),
+            ("TPU v4", "tpu-v4"),
+            ("TPU v4 Lite", "tpu-v4i"),
+            ("TPU v5 lite", "tpu-v5e"),
+            ("TPU v5 Lite", "tpu-v5e"),
+            ("TPU v5e", "tpu-v5e"),
+            ("TPU v5", "tpu-v5p"),
+            ("TPU v5p", "tpu-v5p"),
+            ("TPU v6 Lite", "tpu-v6e"),
+            ("TPU v6e", "tpu-v6e"),
+            ("TPU7x", "tpu-v7x"),
+            ("TPU v7x", "tpu-v7x"),
+            ("Tesla V100-SXM2-16GB", "v100-sxm"),
+            ("Tesla V100-PCIE-32GB", "v100-pcie"),
+            ("Tesla T4", "t4"),
+            ("NVIDIA A100-SXM4-80GB", "a100-sxm-80gb"),
+            ("NVIDIA A100-SXM4-40GB", "a100-sxm-40gb"),
+            ("NVIDIA A100 80GB PCIe", "a100-pcie-80gb"),
+            ("NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"),
+            ("NVIDIA A10", "a10"),
+            ("NVIDIA A10G", "a10g"),
+            ("NVIDIA L4", "l4"),
+            ("NVIDIA L40", "l40"),
+            ("NVIDIA L40S", "l40s"),
+            ("NVIDIA H100 80GB HBM3", "h100-sxm"),
+            ("NVIDIA H100 PCIe", "h100-pcie"),
+            ("NVIDIA H100 NVL", "h100-nvl"),
+            ("NVIDIA H200", "h200"),
+            ("NVIDIA H20", "h20"),
+            ("NVIDIA GH200 480GB", "gh200"),
+            ("NVIDIA GH200 144G HBM3e", "gh200-144gb"),
+            ("NVIDIA B200", "b200"),
+            ("NVIDIA GB200", "gb200"),
+            ("NVIDIA GeForce GTX 1080 Ti", "gtx-1080-ti"),
+            ("NVIDIA TITAN V", "titan-v"),
+            ("NVIDIA GeForce RTX 3090", "rtx-3090"),
+            ("NVIDIA GeForce RTX 4090", "rtx-4090"),
+            ("NVIDIA RTX A6000", "rtx-a6000"),
+            ("NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada"),
+            ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx-pro-6000"),
+            ("AMD Instinct MI300X", "mi300x"),
+            ("AMD Instinct MI250X/MI250", "mi250x"),
+        ];
+        for (name, key) in cases {
+            assert_eq!(find(name).map(|device| device.key), Some(key), "{name}");
+        }
+    }
+
+    #[test]
+    fn other_products_are_not_mistaken() {
+        for name in [
+            "NVIDIA GeForce RTX 3080 Ti",
+            "NVIDIA GeForce RTX 4080 SUPER",
+            "NVIDIA GeForce RTX 4090 Laptop GPU",
+            "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
+            "NVIDIA GeForce GTX 1080",
+            "NVIDIA RTX 4000 Ada Generation",
+            "AMD GPU gfx942",
+            "NVIDIA GPU (Hopper, compute capability 9.0)",
+            "CPU",
+            "",
+        ] {
+            assert_eq!(find(name).map(|device| device.key), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn amd_devices_are_told_by_isa_units_and_memory() {
+        let key = |arch, cores, memory, rate| by_shape(arch, cores, memory, rate).map(|device| device.key);
+        assert_eq!(key("gfx942", 304, 206_141_652_992.0, 1.307e15), Some("mi300x"));
+        assert_eq!(key("gfx942", 304, 274_000_000_000.0, 1.307e15), Some("mi325x"));
+        assert_eq!(key("gfx942", 228, 137_000_000_000.0, 0.98e15), Some("mi300a"));
+        assert_eq!(key("gfx950", 256, 309_220_868_096.0, 2.5166e15), Some("mi355x"));
+        assert_eq!(key("gfx950", 256, 309_220_868_096.0, 2.307e15), Some("mi350x"));
+        assert_eq!(key("gfx942", 80, 206_141_652_992.0, 1e15), None);
+    }
+}
