@@ -7,7 +7,7 @@ use crate::facts::host_callbacks;
 use crate::format;
 use crate::metrics::host_work::has_host_events;
 use crate::report::{Confidence, FindingSeverity};
-use crate::trace::{Interval, IntervalSet, LineKind};
+use crate::trace::{Interval, IntervalSet};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Calls from the device back into Python", check };
@@ -51,19 +51,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// When any host thread is in a callback, and their number. A name is looked at once.
+/// When any host thread is in a callback, and their number. Names are looked at first: most traces have none of these.
 fn callbacks(numbers: &Numbers<'_>) -> (IntervalSet, u64) {
-    let mut known: Vec<Option<bool>> = vec![None; numbers.trace.strings.len()];
+    let named = |text: &str| (text.contains("callback") || text.contains("debug_print")) && host_callbacks::is(text);
+    let known: Vec<bool> = numbers.trace.strings.iter().map(named).collect();
     let mut spans = Vec::new();
-    for (line, events) in numbers.trace.lines.iter().zip(&numbers.context.analysis.devices.events_by_line) {
-        if line.kind != LineKind::Host {
-            continue;
-        }
-        for event in events.iter().filter_map(|&id| numbers.trace.events.get(id)) {
-            let Some(known) = known.get_mut(event.name.index()) else { continue };
-            if *known.get_or_insert_with(|| host_callbacks::is(numbers.trace.text(event.name))) {
-                spans.push(Interval::new(event.start, event.end()));
-            }
+    if known.contains(&true) {
+        for event in numbers.host_events().filter(|event| known.get(event.name.index()) == Some(&true)) {
+            spans.push(Interval::new(event.start, event.end()));
         }
     }
     let calls = spans.len() as u64;

@@ -47,7 +47,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .remedy(
             "Let the host run ahead of the devices: no block_until_ready, float(x), print(x) or np.asarray(x) of a result in \
              every step, one jax.jit around the whole step (or jax.lax.scan over several), and input prepared in another \
-             thread. What the host does in the gaps stands on the timeline.",
+             thread. In PyTorch: no .item() or .cpu() in the loop. What the host does in the gaps stands on the timeline.",
         )
         .passed("host_bound_percent", share, limit)
         .evidence("host_bound_us", window.us(share))

@@ -31,8 +31,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         (
             "The profile embeds no compiled program (HLO): FLOP/s, the roofline, shapes and replica groups of its ops cannot \
              be told.",
-            "Capture with a JAX version that embeds the HLO (0.4.31 or newer), compiling inside the capture or leaving \
-             ProfileOptions.enable_hlo_proto on.",
+            "Capture with the JAX profiler and ProfileOptions.enable_hlo_proto left on, as it is by default.",
         )
     };
     Draft::new(

@@ -12,7 +12,7 @@ use crate::metrics::host_threads::HostRole;
 use crate::metrics::step_breakdown::Part;
 use crate::report::UnifiedProfile;
 use crate::trace::classify::Platform;
-use crate::trace::{StatValue, Trace};
+use crate::trace::{Event, LineKind, StatValue, Trace};
 use crate::units::Ps;
 
 /// What rules are given.
@@ -224,6 +224,13 @@ impl<'a> Numbers<'a> {
             (true, Some(kernel)) => ("kernels", equals("kernel_name", &kernel.name)),
             _ => ("ops", equals("category", self.largest_category(wanted).unwrap_or_default())),
         }
+    }
+
+    /// Everything on the threads of the hosts.
+    pub fn host_events(&self) -> impl Iterator<Item = Event> + '_ {
+        let lines = self.trace.lines.iter().zip(&self.context.analysis.devices.events_by_line);
+        let events = lines.filter(|(line, _)| line.kind == LineKind::Host).flat_map(|(_, events)| events);
+        events.filter_map(|&id| self.trace.events.get(id))
     }
 
     /// The category of those for which `wanted` holds that takes most time.

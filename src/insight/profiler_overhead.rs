@@ -6,7 +6,7 @@ use super::{Rule, Verdict};
 use crate::format;
 use crate::metrics::host_work::has_host_events;
 use crate::report::{Confidence, FindingSeverity};
-use crate::trace::{Interval, LineKind};
+use crate::trace::Interval;
 use crate::units::Ps;
 
 /// The rule.
@@ -23,12 +23,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("the capture holds no host events.");
     }
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
+    if window.idle_percent() < IDLE_PERCENT {
+        return Verdict::Fine;
+    }
     let spans = numbers.context.analysis.devices.used.iter().map(|device| device.span);
     let active = spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)));
     let Some(active) = active.filter(|span| span.length() > Ps::ZERO) else { return lacks("no device op ran.") };
     let frames = python_frames(numbers, active);
     let rate = frames as f64 / (active.length().as_us() / 1e3);
-    if rate < FRAMES_PER_MS || window.idle_percent() < IDLE_PERCENT {
+    if rate < FRAMES_PER_MS {
         return Verdict::Fine;
     }
     let message = format!(
@@ -50,10 +53,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 
 /// Frames (`$file.py:12 function`) on host threads that start within `active`.
 fn python_frames(numbers: &Numbers<'_>, active: Interval) -> u64 {
-    let lines = numbers.trace.lines.iter().zip(&numbers.context.analysis.devices.events_by_line);
-    let events = lines.filter(|(line, _)| line.kind == LineKind::Host).flat_map(|(_, events)| events);
-    let inside = events.filter_map(|&id| numbers.trace.events.get(id)).filter(|event| {
-        event.start >= active.start && event.start < active.end && numbers.trace.text(event.name).starts_with('$')
+    let known: Vec<bool> = numbers.trace.strings.iter().map(|text| text.starts_with('$')).collect();
+    if !known.contains(&true) {
+        return 0;
+    }
+    let inside = numbers.host_events().filter(|event| {
+        event.start >= active.start && event.start < active.end && known.get(event.name.index()) == Some(&true)
     });
     inside.count() as u64
 }

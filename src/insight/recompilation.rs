@@ -35,6 +35,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if start >= end {
         return lacks("fewer than two steps are known. Mark them with jax.profiler.StepTraceAnnotation.");
     }
+    if numbers.profile.compilation.as_ref().is_none_or(|it| it.num_compilation_events == 0) {
+        return Verdict::Fine;
+    }
     let spans = host_spans(numbers.trace, HostWork::Compile);
     let inside = spans.union.clip(Interval::new(start, end));
     let share = 100.0 * inside.length().0 as f64 / (end - start).0 as f64;
