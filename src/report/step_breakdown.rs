@@ -61,20 +61,27 @@ pub struct StepParts {
     pub p2p_us: f64,
     /// Copies within the device that nothing above hides.
     pub d2d_us: f64,
-    /// Infeed and outfeed that nothing above hides (TPU).
-    pub infeed_outfeed_us: f64,
+    /// Infeed and outfeed that nothing above hides. Absent but on TPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub infeed_outfeed_us: Option<f64>,
     /// Fills, changes of layout and copies of unknown direction that nothing above hides.
     pub data_movement_us: f64,
-    /// Idle: the program waits on the device for others or for its inputs (TPU).
-    pub barrier_us: f64,
-    /// Idle before a launch while the host compiled.
-    pub compile_us: f64,
+    /// Idle: the program waits on the device for others or for its inputs. Absent but on TPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barrier_us: Option<f64>,
+    /// Idle before a launch while the host compiled. Absent without host threads; so is the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compile_us: Option<f64>,
     /// Idle before a launch while the host was in the input pipeline.
-    pub input_bound_us: f64,
-    /// Idle because the next op was launched late, for neither of these reasons.
-    pub host_bound_us: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_bound_us: Option<f64>,
+    /// Idle because the next op was launched late, for neither of these reasons. Absent where the trace tells no launch; so is the
+    /// next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_bound_us: Option<f64>,
     /// Idle for at most 10 microseconds although the next op was launched.
-    pub kernel_wait_us: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_wait_us: Option<f64>,
     /// Idle for any other reason.
     pub other_idle_us: f64,
 }

@@ -82,9 +82,13 @@ impl<'a> StepBreakdownRows<'a> {
         self.devices.used.get(device as usize).map_or(CellRef::Absent, |device| CellRef::text(&device.name))
     }
 
+    fn part_cell(&self, part: Part, time_us: f64) -> CellRef<'_> {
+        if self.breakdown.measures(part) { CellRef::Float(time_us) } else { CellRef::Absent }
+    }
+
     fn mean_cell(&self, device: Option<u32>, mean: &Mean, key: &str, part: Option<Part>) -> CellRef<'_> {
         if let Some(part) = part {
-            return CellRef::Float(mean.part_us(part));
+            return self.part_cell(part, mean.part_us(part));
         }
         match key {
             "kind" => CellRef::Text("mean"),
@@ -102,7 +106,7 @@ impl<'a> StepBreakdownRows<'a> {
 
     fn step_cell(&self, row: &StepRow, key: &str, part: Option<Part>) -> CellRef<'_> {
         if let Some(part) = part {
-            return CellRef::Float(row.parts.get(part).as_us());
+            return self.part_cell(part, row.parts.get(part).as_us());
         }
         let is_step = row.step.is_some();
         let overlap = &row.overlap;
@@ -184,6 +188,12 @@ mod tests {
             (rows.cell(3, at("step")), rows.cell(3, at("other_idle_us"))),
             (CellRef::Int(0), CellRef::Float(60.0))
         );
+        // No host thread: nobody knows what it did, or when what was launched.
+        assert_eq!(
+            (rows.cell(3, at("host_bound_us")), rows.cell(3, at("compile_us"))),
+            (CellRef::Absent, CellRef::Absent)
+        );
+        assert_eq!(rows.cell(3, at("barrier_us")), CellRef::Float(0.0));
         assert_eq!((rows.cell(0, at("step")), rows.cell(99, 0)), (CellRef::Absent, CellRef::Absent));
         let asked = Query { filter: "kind=step counted=yes device_name:TPU:1".to_owned(), ..Query::default() };
         assert_eq!(query(&rows, &asked).rows.len(), 2);

@@ -27,6 +27,7 @@ use super::overlap::Overlap;
 use super::steps::Steps;
 use crate::report::Step;
 use crate::trace::Trace;
+use crate::trace::classify::Platform;
 use crate::units::Ps;
 
 /// One step on one device; where steps are unknown, the active span of a device.
@@ -73,6 +74,10 @@ pub struct StepBreakdown {
     pub mean: Option<Mean>,
     /// Mean number of streams that run an op at once, while one runs, all devices; absent where nothing ran.
     pub concurrency: Option<f64>,
+    /// The trace tells when device work was launched: only then are `host_bound` and `kernel_wait` known.
+    pub knows_launches: bool,
+    /// The devices are TPUs: others have no `barrier` and no infeed.
+    is_tpu: bool,
     /// How busy the chips are by XProf's definition (TPU).
     pub duty_cycle: Option<DutyCycle>,
     /// What the threads of the hosts do; absent where the trace has none.
@@ -117,9 +122,21 @@ impl StepBreakdown {
             mean_of_device,
             has_steps,
             concurrency: (busy > Ps::ZERO).then(|| stream_time.0 as f64 / busy.0 as f64),
+            knows_launches: !launches.is_empty(),
+            is_tpu: devices.platform == Some(Platform::Tpu),
             duty_cycle: DutyCycle::new(trace, devices),
             host_threads: host_threads(hosts, devices),
             rows,
+        }
+    }
+
+    /// False for a part that this run cannot have or that its trace cannot tell: its time is 0 and means nothing.
+    pub fn measures(&self, part: Part) -> bool {
+        match part {
+            Part::HostBound | Part::KernelWait => self.knows_launches,
+            Part::Compile | Part::InputBound => self.host_threads.is_some(),
+            Part::Barrier | Part::InfeedOutfeed => self.is_tpu,
+            _ => true,
         }
     }
 

@@ -17,7 +17,7 @@ pub fn section(breakdown: &StepBreakdown) -> Option<report::StepBreakdown> {
         window: if breakdown.has_steps { "steps" } else { "active_span" }.to_owned(),
         num_steps: breakdown.has_steps.then_some(mean.num_steps),
         duration_us: mean.duration_us,
-        parts: parts(mean),
+        parts: parts(breakdown, mean),
         communication_overlap_percent: mean.communication_overlap_percent(),
         transfer_overlap_percent: mean.transfer_overlap_percent(),
         stream_concurrency: breakdown.concurrency,
@@ -31,7 +31,8 @@ pub fn section(breakdown: &StepBreakdown) -> Option<report::StepBreakdown> {
     })
 }
 
-fn parts(mean: &Mean) -> StepParts {
+fn parts(breakdown: &StepBreakdown, mean: &Mean) -> StepParts {
+    let measured = |part| breakdown.measures(part).then(|| mean.part_us(part));
     StepParts {
         compute_us: mean.part_us(Part::Compute),
         communication_us: mean.part_us(Part::Communication),
@@ -39,13 +40,13 @@ fn parts(mean: &Mean) -> StepParts {
         d2h_us: mean.part_us(Part::DeviceToHost),
         p2p_us: mean.part_us(Part::PeerToPeer),
         d2d_us: mean.part_us(Part::DeviceToDevice),
-        infeed_outfeed_us: mean.part_us(Part::InfeedOutfeed),
+        infeed_outfeed_us: measured(Part::InfeedOutfeed),
         data_movement_us: mean.part_us(Part::DataMovement),
-        barrier_us: mean.part_us(Part::Barrier),
-        compile_us: mean.part_us(Part::Compile),
-        input_bound_us: mean.part_us(Part::InputBound),
-        host_bound_us: mean.part_us(Part::HostBound),
-        kernel_wait_us: mean.part_us(Part::KernelWait),
+        barrier_us: measured(Part::Barrier),
+        compile_us: measured(Part::Compile),
+        input_bound_us: measured(Part::InputBound),
+        host_bound_us: measured(Part::HostBound),
+        kernel_wait_us: measured(Part::KernelWait),
         other_idle_us: mean.part_us(Part::OtherIdle),
     }
 }
@@ -65,7 +66,7 @@ fn steps(breakdown: &StepBreakdown) -> Vec<StepBreakdownStep> {
     }
     let step = |rows: &[StepRow]| {
         let index = u64::from(rows.first()?.step?);
-        Some(StepBreakdownStep { index, parts: parts(&StepBreakdown::mean_of_step(rows, None)?) })
+        Some(StepBreakdownStep { index, parts: parts(breakdown, &StepBreakdown::mean_of_step(rows, None)?) })
     };
     breakdown.steps().filter_map(step).collect()
 }

@@ -58,7 +58,10 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
 fn nothing_ran() -> Block {
     Block::Empty {
         reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
-        remedy: Some("with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))".to_owned()),
+        remedy: Some(
+            "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
+                .to_owned(),
+        ),
     }
 }
 
@@ -77,7 +80,11 @@ fn figures(context: &Context<'_>, mean: &Mean, device: Option<u32>) -> Vec<Figur
     let mut figures = vec![length(context, mean)];
     figures.extend(breakdown.has_steps.then(|| worst(context, device)));
     figures.push(biggest("Biggest part", mean, mean.biggest_part()));
-    figures.push(biggest("Biggest idle cause", mean, mean.biggest_idle_cause()));
+    let mut cause = biggest("Biggest idle cause", mean, mean.biggest_idle_cause());
+    if !breakdown.knows_launches {
+        cause.note.push_str("; the trace does not tell when ops were launched");
+    }
+    figures.push(cause);
     let hidden = mean.communication_overlap_percent();
     figures.push(Figure {
         label: "Communication hidden".to_owned(),
