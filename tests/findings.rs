@@ -15,3 +15,5 @@ mod registry;
 mod runs;
 #[path = "findings/thresholds.rs"]
 mod thresholds;
+#[path = "findings/thresholds_of_ops.rs"]
+mod thresholds_of_ops;

@@ -90,3 +90,13 @@ pub fn tpu_op(b: &mut TraceBuilder, category: &str, start: i64, duration: i64) {
     let name = format!("{}.1", category.replace(' ', "_"));
     b.event(line, &name, start, duration).hlo_category(category).hlo_module("jit_f");
 }
+
+/// Silent on a trace below the limit.
+pub fn fine(trace: Trace, id: &str) {
+    assert_eq!(says(trace, id), Verdict::Fine, "{id}");
+}
+
+/// 12 steps of 1000 us in which one kernel runs for `busy` and the next is launched when the next step begins.
+pub fn host_bound(busy: i64) -> Trace {
+    gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, busy))
+}

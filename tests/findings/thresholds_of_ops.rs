@@ -1,0 +1,325 @@
+//! The same for the rules about ops, communication and devices.
+
+use crossprof::insight::Verdict;
+use crossprof::report::FindingSeverity::{Critical, Note, Warning};
+use crossprof::trace::builder::TraceBuilder;
+use crossprof::trace::{StatValue, Trace};
+
+use super::runs::{finding, fine, gpu_steps, host_bound, kernel, op, says, tpu_op, tpu_steps};
+
+#[test]
+fn async_copy_wait() {
+    let trace = |wait: i64| {
+        tpu_steps(12, move |b, at| {
+            tpu_op(b, "copy-done", at, wait);
+            tpu_op(b, "loop fusion", at + wait, 1000 - wait);
+        })
+    };
+    assert_eq!(finding(trace(300), "async_copy_wait").severity, Critical);
+    assert_eq!(finding(trace(100), "async_copy_wait").severity, Warning);
+    fine(trace(99), "async_copy_wait");
+}
+
+#[test]
+fn async_copies_of_host_memory_are_named() {
+    let text = "%copy-done.1 = f32[8]{0:T(8)} copy-done((f32[8]{0:T(8)}, f32[8]{0:T(8)S(5)}, u32[]) %copy-start.1)";
+    let trace = tpu_steps(12, |b, at| {
+        let long_name = b.trace_mut().strings.intern(text);
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "copy-done.1", at, 500).hlo_category("copy-done").args(|args| args.long_name = long_name);
+        tpu_op(b, "loop fusion", at + 500, 500);
+    });
+    assert!(finding(trace, "async_copy_wait").message.contains("host memory"));
+}
+
+#[test]
+fn large_memory_transfers() {
+    let trace = |length: i64| {
+        gpu_steps(12, move |b, at| {
+            op(b, ("/device:GPU:0", "Stream #8(MemcpyH2D)"), "MemcpyH2D", at + 1, at + 5, length);
+            kernel(b, "gemm", at + 2, at + 5 + length, 900 - length);
+        })
+    };
+    assert_eq!(finding(trace(310), "large_memory_transfers").severity, Critical);
+    assert_eq!(finding(trace(110), "large_memory_transfers").severity, Warning);
+    fine(trace(95), "large_memory_transfers");
+}
+
+/// Steps with a kernel of `kind` that nothing hides for `exposed`.
+fn communicating(name: &'static str, exposed: i64) -> Trace {
+    gpu_steps(12, move |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, 900 - exposed);
+        op(b, ("/device:GPU:0", "Stream #9(Compute)"), name, at + 2, at + 905 - exposed, exposed);
+    })
+}
+
+#[test]
+fn gradient_synchronization() {
+    let reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)";
+    assert_eq!(finding(communicating(reduce, 310), "gradient_synchronization").severity, Critical);
+    assert_eq!(finding(communicating(reduce, 110), "gradient_synchronization").severity, Warning);
+    fine(communicating(reduce, 95), "gradient_synchronization");
+    fine(communicating("ncclDevKernel_AllGather_RING_LL(ncclDevComm*)", 310), "gradient_synchronization");
+}
+
+#[test]
+fn unhidden_collectives() {
+    let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+    assert_eq!(finding(communicating(gather, 310), "unhidden_collectives").severity, Critical);
+    assert_eq!(finding(communicating(gather, 110), "unhidden_collectives").severity, Warning);
+    assert_eq!(finding(communicating(gather, 60), "unhidden_collectives").severity, Note);
+    fine(communicating(gather, 45), "unhidden_collectives");
+    assert_eq!(says(host_bound(900), "unhidden_collectives"), Verdict::Irrelevant);
+    let hidden = gpu_steps(12, |b, at| {
+        kernel(b, "gemm", at + 1, at + 5, 900);
+        op(b, ("/device:GPU:0", "Stream #9(Compute)"), gather, at + 2, at + 100, 600);
+    });
+    fine(hidden, "unhidden_collectives");
+}
+
+#[test]
+fn collective_bound() {
+    let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+    assert_eq!(finding(communicating(gather, 310), "collective_bound").severity, Warning);
+    fine(communicating(gather, 290), "collective_bound");
+}
+
+/// TPU steps of three kinds of ops: the first takes `length`, the others the rest.
+fn three_ops(category: &'static str, length: i64) -> Trace {
+    tpu_steps(12, move |b, at| {
+        tpu_op(b, category, at, length);
+        let rest = 1000 - length;
+        tpu_op(b, "convolution fusion", at + length, rest - rest / 2);
+        tpu_op(b, "reduce", at + length + rest - rest / 2, rest / 2);
+    })
+}
+
+#[test]
+fn dominant_op() {
+    assert_eq!(finding(three_ops("custom-call", 510), "dominant_op").severity, Warning);
+    fine(three_ops("custom-call", 500), "dominant_op");
+    fine(three_ops("all-gather", 600), "dominant_op");
+    fine(tpu_steps(12, |b, at| tpu_op(b, "custom-call", at, 1000)), "dominant_op");
+}
+
+#[test]
+fn unfused_data_formatting() {
+    assert_eq!(finding(three_ops("data formatting", 100), "unfused_data_formatting").severity, Warning);
+    fine(three_ops("data formatting", 99), "unfused_data_formatting");
+}
+
+#[test]
+fn data_shuffle() {
+    assert_eq!(finding(three_ops("gather", 300), "data_shuffle").severity, Warning);
+    fine(three_ops("gather", 299), "data_shuffle");
+}
+
+#[test]
+fn while_loop_overhead() {
+    let trace = |own: i64| {
+        tpu_steps(12, move |b, at| {
+            tpu_op(b, "while", at, 1000);
+            tpu_op(b, "loop fusion", at, 1000 - own);
+        })
+    };
+    assert_eq!(finding(trace(100), "while_loop_overhead").severity, Warning);
+    assert_eq!(finding(trace(50), "while_loop_overhead").severity, Note);
+    fine(trace(49), "while_loop_overhead");
+}
+
+/// TPU steps of 1000 us in which a loop fusion of `time` moves `bytes` and computes `flops`, on a device with 100 GB/s and
+/// 1 TFLOP/s.
+fn with_costs(time: i64, bytes: i64, flops: i64) -> Trace {
+    let mut b = TraceBuilder::new();
+    for step in 0..12 {
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        b.event(modules, "jit_f(1)", step * 1000, 1000).run_id(step);
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        let op = b.event(line, "fusion.1", step * 1000, time).hlo_category("loop fusion").hlo_module("jit_f");
+        op.args(|args| (args.bytes_accessed, args.flops) = (Some(bytes), Some(flops)));
+        tpu_op(&mut b, "custom-call", step * 1000 + time, 1000 - time);
+    }
+    b.plane_stat("/device:TPU:0", "peak_teraflops_per_second", StatValue::Double(1.0));
+    b.plane_stat("/device:TPU:0", "peak_hbm_bw_gigabytes_per_second", StatValue::Double(100.0));
+    b.build()
+}
+
+#[test]
+fn low_memory_bandwidth() {
+    // In 500 us the memory could move 50 MB.
+    assert_eq!(finding(with_costs(500, 19_000_000, 1_000), "low_memory_bandwidth").severity, Warning);
+    assert_eq!(finding(with_costs(500, 29_000_000, 1_000), "low_memory_bandwidth").severity, Note);
+    fine(with_costs(500, 31_000_000, 1_000), "low_memory_bandwidth");
+    fine(with_costs(90, 2_000_000, 1_000), "low_memory_bandwidth");
+    // Above the ridge of 10 FLOP a byte the memory is not what limits it.
+    fine(with_costs(500, 19_000_000, 200_000_000), "low_memory_bandwidth");
+}
+
+#[test]
+fn memory_bound_and_compute_bound() {
+    // In 1000 us the device could move 100 MB and compute 1 GFLOP.
+    assert_eq!(finding(with_costs(900, 71_000_000, 1_000), "memory_bound").severity, Note);
+    fine(with_costs(900, 69_000_000, 1_000), "memory_bound");
+    fine(with_costs(900, 71_000_000, 510_000_000), "memory_bound");
+    assert_eq!(finding(with_costs(900, 1_000, 710_000_000), "compute_bound").severity, Note);
+    fine(with_costs(900, 1_000, 690_000_000), "compute_bound");
+    fine(with_costs(900, 51_000_000, 710_000_000), "compute_bound");
+}
+
+#[test]
+fn rematerialization() {
+    let trace = |length: i64| {
+        tpu_steps(12, move |b, at| {
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            let expression = b.trace_mut().strings.intern("%fusion.1.remat = f32[8]{0} fusion(f32[8]{0} %p)");
+            let again = b.event(line, "fusion.1.remat", at, length).hlo_category("loop fusion");
+            again.args(|args| args.long_name = expression);
+            tpu_op(b, "convolution fusion", at + length, 1000 - length);
+        })
+    };
+    assert_eq!(finding(trace(100), "rematerialization").severity, Note);
+    fine(trace(99), "rematerialization");
+}
+
+/// A GPU of this vendor and compute capability that runs two kernels in turn.
+fn two_kernels(first: &'static str, length: i64, second: &'static str, capability: (i64, i64)) -> Trace {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    for step in 0..12 {
+        let at = step * 1000;
+        b.event(python, "train", at, 900).step_num(step);
+        let line = b.line("/device:GPU:0", "Stream #7(Compute)");
+        let op = "jit(f)/jit(main)/dot_general";
+        b.event(line, first, at, length).hlo_op("custom-call.1").hlo_module("jit_f").tf_op(op);
+        b.event(line, second, at + length, 1000 - length).hlo_op("custom-call.2").hlo_module("jit_f").tf_op(op);
+    }
+    for (name, value) in [("compute_cap_major", capability.0), ("compute_cap_minor", capability.1)] {
+        b.plane_stat("/device:GPU:0", name, StatValue::Int(value));
+    }
+    b.build()
+}
+
+const SGEMM: &str = "ampere_sgemm_128x64_nn";
+const HGEMM: &str = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_nn";
+
+#[test]
+fn bf16_in_fp32() {
+    assert_eq!(finding(two_kernels(SGEMM, 110, HGEMM, (8, 0)), "bf16_in_fp32").severity, Warning);
+    fine(two_kernels(SGEMM, 90, HGEMM, (8, 0)), "bf16_in_fp32");
+    // Volta has no bfloat16.
+    assert_eq!(says(two_kernels(SGEMM, 500, HGEMM, (7, 0)), "bf16_in_fp32"), Verdict::Irrelevant);
+}
+
+#[test]
+fn tensor_cores_unused() {
+    assert_eq!(finding(two_kernels(SGEMM, 110, HGEMM, (8, 0)), "tensor_cores_unused").severity, Warning);
+    fine(two_kernels(SGEMM, 90, HGEMM, (8, 0)), "tensor_cores_unused");
+    assert_eq!(says(two_kernels(SGEMM, 500, HGEMM, (6, 1)), "tensor_cores_unused"), Verdict::Irrelevant);
+}
+
+#[test]
+fn low_occupancy() {
+    let trace = |name: &'static str, occupancy: &'static str, length: i64| {
+        gpu_steps(12, move |b, at| {
+            let details =
+                b.trace_mut().strings.intern(&format!("regs:32 grid:8,1,1 block:128,1,1 occ_pct:{occupancy}"));
+            let full = b.trace_mut().strings.intern("regs:32 grid:8,1,1 block:128,1,1 occ_pct:100");
+            let line = b.line("/device:GPU:0", "Stream #7(Compute)");
+            b.event(line, name, at, length).args(|args| args.kernel_details = details);
+            b.event(line, "input_reduce_fusion", at + length, 1000 - length).args(|args| args.kernel_details = full);
+        })
+    };
+    assert_eq!(finding(trace("loop_add_fusion", "49", 110), "low_occupancy").severity, Note);
+    fine(trace("loop_add_fusion", "50", 110), "low_occupancy");
+    fine(trace("loop_add_fusion", "49", 90), "low_occupancy");
+    fine(trace(HGEMM, "13", 500), "low_occupancy");
+}
+
+/// TPU steps beside SparseCores that run for `busy` of each.
+fn with_sparse_cores(busy: i64, wait: i64) -> Trace {
+    tpu_steps(12, move |b, at| {
+        let line = b.line("/device:TPU:0 SparseCore 0", "Sparse Core Ops");
+        b.event(line, "lookup", at, busy);
+        tpu_op(b, "all-gather-done", at, wait);
+        tpu_op(b, "loop fusion", at + wait, 1000 - wait);
+    })
+}
+
+#[test]
+fn sparse_core() {
+    assert_eq!(finding(with_sparse_cores(100, 10), "sparse_core").severity, Note);
+    fine(with_sparse_cores(99, 10), "sparse_core");
+    assert_eq!(says(three_ops("gather", 10), "sparse_core"), Verdict::Irrelevant);
+}
+
+#[test]
+fn sparse_core_offload() {
+    assert_eq!(finding(with_sparse_cores(10, 100), "sparse_core_offload").severity, Note);
+    fine(with_sparse_cores(10, 99), "sparse_core_offload");
+}
+
+#[test]
+fn unused_visible_devices() {
+    let trace = |visible: usize| {
+        let mut b = TraceBuilder::new();
+        kernel(&mut b, "gemm", 1, 5, 100);
+        for device in 0..visible {
+            b.line(&format!("/device:GPU:{device}"), "Stream #7(Compute)");
+        }
+        b.build()
+    };
+    assert_eq!(finding(trace(2), "unused_visible_devices").severity, Warning);
+    fine(trace(1), "unused_visible_devices");
+}
+
+/// Two devices that gather from each other; the second works `more` longer, for which the first waits.
+fn two_devices(more: i64) -> Trace {
+    gpu_steps(12, move |b, at| {
+        for (device, work) in [("/device:GPU:0", 500), ("/device:GPU:1", 500 + more)] {
+            op(b, (device, "Stream #7(Compute)"), "gemm", at + 1, at + 5, work);
+            let gather = "ncclDevKernel_AllGather_RING_LL(ncclDevComm*)";
+            op(b, (device, "Stream #9(Compute)"), gather, at + 2, at + 5 + work, 900 - work);
+        }
+    })
+}
+
+#[test]
+fn straggler_device() {
+    // The median of two devices lies between them.
+    let found = finding(two_devices(220), "straggler_device");
+    assert_eq!((found.severity, found.title.as_str()), (Warning, "/device:GPU:1 is slower than the others"));
+    assert_eq!(finding(two_devices(110), "straggler_device").severity, Note);
+    fine(two_devices(90), "straggler_device");
+    assert_eq!(says(host_bound(500), "straggler_device"), Verdict::Irrelevant);
+}
+
+#[test]
+fn device_clock_skew() {
+    // Launched in the next step, started `early` before that.
+    let trace = |early: i64| gpu_steps(12, move |b, at| kernel(b, "gemm", at + 1100, at + 1100 - early, 500));
+    assert_eq!(finding(trace(1000), "device_clock_skew").severity, Warning);
+    assert_eq!(finding(trace(50), "device_clock_skew").severity, Note);
+    fine(trace(49), "device_clock_skew");
+    fine(trace(-5), "device_clock_skew");
+}
+
+/// Steps of which every second is `more` longer than the other.
+fn uneven(steps: i64, more: i64) -> Trace {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let mut at = 0;
+    for step in 0..steps {
+        let length = 1000 + more * (step % 2);
+        b.event(python, "train", at, length).step_num(step);
+        kernel(&mut b, "gemm", at + 1, at + 5, length - 100);
+        at += length;
+    }
+    b.build()
+}
+
+#[test]
+fn step_time_variation() {
+    assert_eq!(finding(uneven(13, 600), "step_time_variation").severity, Warning);
+    assert_eq!(finding(uneven(13, 120), "step_time_variation").severity, Note);
+    fine(uneven(13, 80), "step_time_variation");
+}
