@@ -21,6 +21,7 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     T::deserialize(Tree(serde_json::from_str(text)?))
 }
 
+// Nothing is inlined: a struct of thirty numbers would hold the reading of a number thirty times.
 struct Tree(Value);
 
 fn misfit<T>() -> Result<T, Error> {
@@ -36,6 +37,7 @@ macro_rules! numbers {
     )*};
 }
 
+#[inline(never)]
 fn number<'de, V: Visitor<'de>>(value: &Value, visitor: V) -> Result<V::Value, Error> {
     let Value::Number(number) = value else { return misfit() };
     if let Some(value) = number.as_u64() {
@@ -64,6 +66,7 @@ impl<'de> Deserializer<'de> for Tree {
     numbers! { deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
     deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64 }
 
+    #[inline(never)]
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Bool(value) => visitor.visit_bool(value),
@@ -75,6 +78,7 @@ impl<'de> Deserializer<'de> for Tree {
         self.deserialize_str(visitor)
     }
 
+    #[inline(never)]
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::String(text) => visitor.visit_str(&text),
@@ -82,6 +86,7 @@ impl<'de> Deserializer<'de> for Tree {
         }
     }
 
+    #[inline(never)]
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::String(text) => visitor.visit_string(text),
@@ -97,6 +102,7 @@ impl<'de> Deserializer<'de> for Tree {
         misfit()
     }
 
+    #[inline(never)]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Null => visitor.visit_none(),
@@ -119,6 +125,7 @@ impl<'de> Deserializer<'de> for Tree {
         visitor.visit_newtype_struct(self)
     }
 
+    #[inline(never)]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Array(values) => visitor.visit_seq(List(values.into_iter())),
@@ -139,6 +146,7 @@ impl<'de> Deserializer<'de> for Tree {
         self.deserialize_seq(visitor)
     }
 
+    #[inline(never)]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Object(entries) => visitor.visit_map(Entries { entries: entries.into_iter(), value: None }),
@@ -186,6 +194,7 @@ struct List(std::vec::IntoIter<Value>);
 impl<'de> SeqAccess<'de> for List {
     type Error = Error;
 
+    #[inline(never)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         self.0.next().map(|value| seed.deserialize(Tree(value))).transpose()
     }
@@ -205,6 +214,7 @@ impl<'de> MapAccess<'de> for Entries {
         seed.deserialize(StrDeserializer::new(&key)).map(Some)
     }
 
+    #[inline(never)]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
         seed.deserialize(Tree(self.value.take().unwrap_or(Value::Null)))
     }
@@ -219,6 +229,7 @@ impl<'de> EnumAccess<'de> for Variant {
     type Error = Error;
     type Variant = Tree;
 
+    #[inline(never)]
     fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Tree), Error> {
         let Variant { name, value } = self;
         Ok((seed.deserialize(StrDeserializer::<Error>::new(&name))?, Tree(value.unwrap_or(Value::Null))))
