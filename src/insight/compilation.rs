@@ -17,8 +17,14 @@ const WARNING_PERCENT: f64 = 10.0;
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let (Some(window), Some(share)) = (numbers.window(), numbers.part_percent(Part::Compile)) else {
+    let Some(window) = numbers.window() else {
         return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
+    };
+    if window.idle_percent() < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let Some(share) = numbers.part_percent(Part::Compile) else {
+        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
     };
     if share < WARNING_PERCENT {
         return Verdict::Fine;

@@ -18,19 +18,20 @@ const BAD_PERCENT: f64 = 20.0;
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let (Some(window), Some(share)) = (numbers.window(), numbers.part_percent(Part::HostBound)) else {
+    let Some(window) = numbers.window() else {
         return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
     };
+    if window.idle_percent() < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let Some(share) = numbers.part_percent(Part::HostBound) else {
+        return lacks(
+            "the capture does not tell when the ops after the idle time were launched. Capture an xplane of a GPU or TPU with \
+             the host tracer on (ProfileOptions.host_tracer_level of at least 1).",
+        );
+    };
     if share < WARNING_PERCENT {
-        // Idle time of unknown cause may be the host's: that is not "fine".
-        return if numbers.part_percent(Part::OtherIdle).unwrap_or(0.0) >= WARNING_PERCENT {
-            lacks(
-                "the capture does not tell when the ops before the idle time were launched. Capture an xplane with the \
-                 host tracer on (ProfileOptions.host_tracer_level of at least 1).",
-            )
-        } else {
-            Verdict::Fine
-        };
+        return Verdict::Fine;
     }
     let (severity, limit) = match share {
         share if share >= CRITICAL_PERCENT => (FindingSeverity::Critical, CRITICAL_PERCENT),

@@ -239,9 +239,10 @@ impl<'a> Numbers<'a> {
         categories.max_by(|a, b| a.1.time_us.total_cmp(&b.1.time_us)).map(|(name, _)| name.as_str())
     }
 
-    /// Share of the window that is `part`; `None` where nothing ran.
+    /// Share of the window that is `part`; `None` where nothing ran, or the trace cannot tell.
     pub fn part_percent(&self, part: Part) -> Option<f64> {
-        self.context.analysis.step_breakdown.mean.as_ref()?.percent(part)
+        let breakdown = &self.context.analysis.step_breakdown;
+        breakdown.mean.as_ref().filter(|_| breakdown.measures(part))?.percent(part)
     }
 
     /// Share of the window in which a device runs communication that no computation hides.
@@ -251,7 +252,8 @@ impl<'a> Numbers<'a> {
 
     /// How long devices wait for input, whether idle or in infeed; `None` where too little ran.
     pub fn input_wait_percent(&self) -> Option<InputWait> {
-        let idle = self.part_percent(Part::InputBound).filter(|_| self.window().is_some())?;
+        self.window()?;
+        let idle = self.part_percent(Part::InputBound).unwrap_or(0.0);
         let infeed = if self.is_tpu() { self.of_window(self.category_percent(&|name| name == "infeed")) } else { 0.0 };
         Some(InputWait { percent: idle + infeed })
     }
