@@ -7,7 +7,7 @@ use crate::metrics::collectives::Collectives;
 use crate::metrics::copies::Copies;
 use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
-use crate::metrics::kernel_stats::KernelStats;
+use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, Launches};
 use crate::metrics::ops::{Ops, Tallies};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
@@ -80,6 +80,8 @@ impl Analysis {
         warnings.extend(no_device_ops(&devices));
         let ops = Ops::new(trace, &devices, &tallies, &modules);
         let calls = launches::calls_of(trace, &devices);
+        let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
+        let launched = Launches::new(trace, &devices, &calls);
         let mut profile = UnifiedProfile {
             metadata: metadata::metadata(run, &devices),
             parameter_counts: parameters::parameter_counts(&model_config),
@@ -95,6 +97,8 @@ impl Analysis {
             step_timing: step_report.timing,
             steps: step_report.rows,
             step_breakdown: step_breakdown::section(&step_breakdown),
+            kernel_statistics: kernel_stats::section(&kernels_by_shape),
+            launches: launches::section(trace, &devices, &launched),
             findings: Vec::new(),
             warnings,
             not_measured: Vec::new(),
@@ -104,8 +108,8 @@ impl Analysis {
         Analysis {
             ops,
             step_breakdown,
-            kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
-            launches: Launches::new(trace, &devices, &calls),
+            kernel_stats: kernels_by_shape,
+            launches: launched,
             copies: Copies::new(trace, &devices, &steps, &calls),
             collectives: Collectives::new(trace, &devices),
             devices,

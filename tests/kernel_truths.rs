@@ -8,6 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crossprof::pages::{Block, PageQuery};
 use crossprof::{Cell, Query, Session, Settings, Table, TableName};
 use serde_json::Value;
 use support::samples;
@@ -224,5 +225,49 @@ fn offloaded_arrays_of_a_tpu() {
         // 2400 copies of f32[5,1024,1024,256]; the cores waited 304,257.919 ms for them.
         assert_eq!((all("count"), all("total_bytes")), (2400.0, 2400.0 * 5_368_709_120.0), "{file}");
         assert_eq!(format!("{:.3}", all("wait_us") / 1000.0), "304257.919", "{file}");
+    }
+}
+
+/// The pages' texts and numbers: every figure says something, every chart has parts, no number is infinite.
+#[test]
+fn pages_of_real_profiles_say_what_they_know() {
+    let Some(folder) = samples::traces() else { return };
+    for file in
+        ["gfx950-te-attention", "kineto", "mi300x-8gpu-conv", "pascal-tf-laptop", "synth-gpu-7steps", "tpu-v6e-4chip"]
+    {
+        for path in samples::files(&folder.join(file), &[".xplane.pb", "rank-0.json.gz"]) {
+            let mut session = Session::new();
+            let bytes = std::fs::read(&path).unwrap();
+            let id = session.begin(&path.to_string_lossy(), Some(bytes.len() as u64));
+            session.push(id, &bytes);
+            assert_eq!(session.finish(id).error, None);
+            let run = session.runs()[0].index;
+            for view in ["kernels", "transfers"] {
+                let page = session.page(run, &Settings::default(), view, &PageQuery::default()).unwrap();
+                assert!(!page.blocks.is_empty(), "{file}: {view}");
+                for block in &page.blocks {
+                    match block {
+                        Block::Figures { figures } => {
+                            for figure in figures {
+                                assert!(!figure.note.is_empty(), "{file}: {view}: {}", figure.label);
+                                assert!(figure.value.is_none_or(f64::is_finite), "{file}: {view}: {}", figure.label);
+                                if std::env::var_os("SHOW").is_some() {
+                                    eprintln!(
+                                        "{file} {view} {}: {:?} {:?} ({})",
+                                        figure.label, figure.value, figure.unit, figure.note
+                                    );
+                                }
+                            }
+                        }
+                        Block::Bars(bars) => assert!(!bars.bars.is_empty(), "{file}: {view}: {}", bars.title),
+                        Block::Stack(stack) => {
+                            assert!(stack.rows.iter().all(|row| row.parts.len() == stack.series.len()), "{file}");
+                        }
+                        Block::Table(table) => assert!(table.total_rows > 0, "{file}: {view}: {}", table.title),
+                        _ => {}
+                    }
+                }
+            }
+        }
     }
 }

@@ -96,6 +96,8 @@ pub(crate) fn profile() -> UnifiedProfile {
         io_operations: None,
         steps: vec![Step { duration_us: 120.0, counted: true, ..Step::default() }],
         step_breakdown: None,
+        kernel_statistics: None,
+        launches: None,
         warnings: vec![
             Warning::damage("json_truncated", "The file ends inside an event.")
                 .with_file("demo.json")

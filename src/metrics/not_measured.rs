@@ -201,6 +201,8 @@ mod tests {
             io_operations: None,
             steps: Vec::new(),
             step_breakdown: None,
+            kernel_statistics: None,
+            launches: None,
             warnings: Vec::new(),
             not_measured: Vec::new(),
             findings: Vec::new(),

@@ -3,7 +3,9 @@
 
 mod block;
 mod findings;
+mod kernels;
 mod steps;
+mod transfers;
 
 pub use block::{
     Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Icicle, Line, Link, Matrix, Node, Page, Point,
@@ -49,6 +51,8 @@ pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page
     Some(match view {
         "findings" => findings::page(context, query),
         "steps" => steps::page(context, query),
+        "kernels" => kernels::page(context, query),
+        "transfers" => transfers::page(context, query),
         _ => return None,
     })
 }

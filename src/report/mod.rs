@@ -1,6 +1,8 @@
 //! The unified profile: the contract between the analysis and everyone who reads its result.
 
 mod findings;
+mod kernel_statistics;
+mod launches;
 mod sections;
 mod step_breakdown;
 pub mod v1;

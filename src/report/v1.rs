@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::warning::Warning;
 
 pub use super::findings::*;
+pub use super::kernel_statistics::*;
+pub use super::launches::*;
 pub use super::sections::*;
 pub use super::step_breakdown::*;
 
@@ -62,6 +64,12 @@ pub struct UnifiedProfile {
     /// Where the time of a step goes. Absent where no device was used. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_breakdown: Option<StepBreakdown>,
+    /// Kernels by name, launch shape and op. Absent where nothing ran on a device. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_statistics: Option<KernelStatistics>,
+    /// Calls on the host that started device work. Absent where none was found. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launches: Option<LaunchSection>,
     /// What was lost or odd. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

@@ -9,8 +9,10 @@ pub mod demangle;
 pub mod details;
 mod graphs;
 mod resolve;
+mod section;
 
 pub use details::LaunchShape;
+pub use section::section;
 
 use rustc_hash::FxHashMap;
 

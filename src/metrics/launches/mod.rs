@@ -14,10 +14,12 @@
 
 mod index;
 mod queue;
+mod section;
 mod statistics;
 
 pub use index::{Call, CallIndex, Scope};
 pub use queue::{QUEUE_LIMIT, Queue};
+pub use section::section;
 pub use statistics::{LAUNCH_DELAY_CUTOFF, LaunchStatistics, RUNTIME_CUTOFF};
 
 use rustc_hash::FxHashMap;

@@ -1,0 +1,65 @@
+//! Kernel statistics as the unified profile has them.
+
+use super::{Kernel, KernelStats, Occurrences};
+use crate::report::{KernelFamilyTime, KernelStatistic, KernelStatistics};
+use crate::trace::classify::Platform;
+
+/// Rows that the section lists.
+const TOP: usize = 50;
+
+/// The section; `None` where nothing ran.
+pub fn section(stats: &KernelStats) -> Option<KernelStatistics> {
+    let all = stats.all.as_ref()?;
+    let matrix = stats.matrix.time.as_us();
+    let on_gpu = stats.platform == Some(Platform::Gpu);
+    Some(KernelStatistics {
+        count: all.count,
+        total_time_us: all.total.as_us(),
+        avg_time_us: all.mean_us(),
+        short_count: all.short,
+        distinct_count: stats.kernels.len() as u64,
+        matrix_time_us: on_gpu.then_some(matrix),
+        tensor_core_percent: (matrix > 0.0).then(|| 100.0 * stats.matrix_on_tensor_cores.time.as_us() / matrix),
+        occupancy_percent: stats.mean_occupancy_percent,
+        without_op_count: stats.without_op.count,
+        without_op_time_us: stats.without_op.time.as_us(),
+        graph_with_op_count: stats.graph_with_op.count,
+        graph_without_op_count: stats.graph_without_op.count,
+        graph_without_op_time_us: stats.graph_without_op.time.as_us(),
+        families: stats
+            .families
+            .iter()
+            .map(|(family, sum)| KernelFamilyTime {
+                family: family.label().to_owned(),
+                count: sum.count,
+                time_us: sum.time.as_us(),
+            })
+            .collect(),
+        top: stats.kernels.iter().take(TOP).map(row).collect(),
+    })
+}
+
+fn row(kernel: &Kernel) -> KernelStatistic {
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let sizes = |sizes: Option<[u32; 3]>| sizes.map(|[x, y, z]| format!("{x},{y},{z}"));
+    let of: &Occurrences = &kernel.occurrences;
+    KernelStatistic {
+        kernel_name: kernel.name.clone(),
+        op_name: text(&kernel.op_name),
+        hlo_op_name: text(&kernel.hlo_op),
+        family: kernel.family.label().to_owned(),
+        grid_dim: sizes(kernel.shape.grid),
+        block_dim: sizes(kernel.shape.block),
+        registers_per_thread: kernel.shape.registers_per_thread,
+        shmem_bytes: kernel.shape.shared_bytes(),
+        occupancy_pct: kernel.shape.occupancy_percent,
+        is_op_tensor_core_eligible: kernel.tensor_core_eligible,
+        is_kernel_using_tensor_core: kernel.uses_tensor_core,
+        data_type: kernel.data_type.map(str::to_owned),
+        occurrences: of.count,
+        total_duration_us: of.total.as_us(),
+        min_duration_us: of.min.as_us(),
+        max_duration_us: of.max.as_us(),
+        launch_delay_us: of.delay_mean_us(),
+    }
+}
