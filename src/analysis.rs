@@ -71,7 +71,8 @@ impl Analysis {
         let steps = Steps::find(trace, &devices);
         let times = DeviceTime::of_all(trace, &devices);
         let step_report = steps::report(trace, &devices, &times, &steps, &compile, settings.num_steps);
-        let step_breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &steps, &step_report.rows);
+        let calls = launches::calls_of(trace, &devices);
+        let step_breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &steps, &step_report.rows);
         let model_config = run.model.overridden_by(&settings.model);
         let num_devices = devices.used.len() as u64;
         let mut warnings = run.warnings.clone();
@@ -79,7 +80,6 @@ impl Analysis {
         warnings.extend(step_report.warnings);
         warnings.extend(no_device_ops(&devices));
         let ops = Ops::new(trace, &devices, &tallies, &modules);
-        let calls = launches::calls_of(trace, &devices);
         let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
         let launched = Launches::new(trace, &devices, &calls);
         let mut profile = UnifiedProfile {

@@ -114,8 +114,8 @@ pub(super) struct Gaps<'a> {
 }
 
 impl<'a> Gaps<'a> {
-    pub fn new(device: &'a Device, launches: DeviceLaunches<'a>, causes: Causes, no_launches: bool) -> Gaps<'a> {
-        let unexplained = no_launches && causes.is_empty();
+    pub fn new(device: &'a Device, launches: DeviceLaunches<'a>, causes: Causes) -> Gaps<'a> {
+        let unexplained = launches.is_empty() && causes.is_empty();
         Gaps { busy: device.busy.parts(), launches, causes, unexplained, next: 0, last: None }
     }
 

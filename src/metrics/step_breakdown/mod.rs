@@ -18,11 +18,11 @@ pub use section::section;
 
 use std::collections::BTreeMap;
 
-use self::launch_times::LaunchTimes;
 use super::device_time::DeviceTime;
 use super::devices::Devices;
 use super::duty_cycle::DutyCycle;
 use super::host_threads::{HostThreads, HostTime, host_threads};
+use super::launches::CallIndex;
 use super::overlap::Overlap;
 use super::steps::Steps;
 use crate::report::Step;
@@ -86,16 +86,16 @@ pub struct StepBreakdown {
 
 impl StepBreakdown {
     /// Measures the steps that `judged` reports (empty where the windows of `steps` are not to be used), from what the devices do
-    /// (`times`, as in [`Devices::used`]) and what the hosts do.
+    /// (`times`, as in [`Devices::used`]), what the hosts do and what they launched when (`calls`).
     pub fn new(
         trace: &Trace,
         devices: &Devices,
         times: &[DeviceTime],
         hosts: &BTreeMap<u16, HostTime>,
+        calls: &CallIndex,
         steps: &Steps,
         judged: &[Step],
     ) -> StepBreakdown {
-        let launches = LaunchTimes::new(trace, devices);
         let has_steps = !judged.is_empty() && judged.len() == steps.len();
         let mut rows: Vec<StepRow> = Vec::new();
         for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
@@ -105,16 +105,18 @@ impl StepBreakdown {
                 vec![rows::active_span(device)]
             };
             let source = rows::Source { trace, devices, device, time, host: hosts.get(&device.host) };
-            rows.extend(source.measure(&launches, u32::try_from(index).unwrap_or(u32::MAX), windows));
+            rows.extend(source.measure(calls, u32::try_from(index).unwrap_or(u32::MAX), windows));
         }
         rows::leave_out_open(&mut rows);
+        let mut mean_of_device = vec![None; devices.used.len()];
+        for of_device in rows.chunk_by(|a, b| a.device == b.device) {
+            let device = of_device.first().and_then(|row| mean_of_device.get_mut(row.device as usize));
+            if let Some(mean) = device {
+                *mean = mean::of_rows(of_device, &|row| row.counted);
+            }
+        }
         // Rows of one device are in order; a stable sort merges those of all devices.
         rows.sort_by_key(|row| row.step);
-        let mean_of_device = (0u32..).zip(&devices.used).map(|(index, _)| {
-            let of_device = |row: &StepRow| row.counted && row.device == index;
-            mean::of_rows(&rows, &of_device)
-        });
-        let mean_of_device = mean_of_device.collect();
         let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
         let stream_time: Ps = times.iter().map(|time| time.stream_time).sum();
         StepBreakdown {
@@ -122,7 +124,7 @@ impl StepBreakdown {
             mean_of_device,
             has_steps,
             concurrency: (busy > Ps::ZERO).then(|| stream_time.0 as f64 / busy.0 as f64),
-            knows_launches: !launches.is_empty(),
+            knows_launches: !calls.is_empty(),
             is_tpu: devices.platform == Some(Platform::Tpu),
             duty_cycle: DutyCycle::new(trace, devices),
             host_threads: host_threads(hosts, devices),

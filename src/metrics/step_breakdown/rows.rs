@@ -2,11 +2,12 @@
 
 use super::StepRow;
 use super::idle::{Causes, Gaps};
-use super::launch_times::LaunchTimes;
+use super::launch_times::DeviceLaunches;
 use super::part::Parts;
 use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::{Device, Devices};
 use crate::metrics::host_threads::HostTime;
+use crate::metrics::launches::CallIndex;
 use crate::metrics::overlap::InFlight;
 use crate::metrics::steps::{Window, ops_starting_in};
 use crate::report::Step;
@@ -54,13 +55,13 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// Fills in the rows. Linear in the number of ops, launches and rows where windows do not overlap, as those of steps do not.
-    pub fn measure(&self, launches: &LaunchTimes, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
+    pub fn measure(&self, calls: &CallIndex, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
         // Steps of odd traces may not begin in their order; gaps are gone through in the order of time.
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&row| rows.get(row).map(|row| row.start));
         let causes = Causes::new(self.trace, &self.devices.events_by_line, self.device, self.host);
-        let of_device = launches.of_device(self.trace, self.devices, self.device);
-        let mut gaps = Gaps::new(self.device, of_device, causes, launches.is_empty());
+        let launches = DeviceLaunches::new(self.trace, self.devices, self.device, calls);
+        let mut gaps = Gaps::new(self.device, launches, causes);
         let in_flight = InFlight::new(self.time);
         for row in order {
             let Some(row) = rows.get_mut(row) else { continue };

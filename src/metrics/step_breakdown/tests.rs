@@ -14,7 +14,8 @@ fn breakdown(trace: &Trace) -> StepBreakdown {
     let found = Steps::find(trace, &devices);
     let times = DeviceTime::of_all(trace, &devices);
     let report = steps::report(trace, &devices, &times, &found, &IntervalSet::default(), None);
-    StepBreakdown::new(trace, &devices, &times, &hosts, &found, &report.rows)
+    let calls = crate::metrics::launches::calls_of(trace, &devices);
+    StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &found, &report.rows)
 }
 
 /// The parts that occur in a row.
