@@ -45,13 +45,12 @@ pub fn asked(run: &Run, view: View) -> (Blocks, RwSignal<bool>) {
     let latest = Rc::new(Cell::new(0u32));
     let typed = Rc::new(std::cell::RefCell::new(String::new()));
     let run = run.clone();
+    // The address is often set to what it was.
+    let wanted = Memo::new(move |_| state.route.with(|route| (route.view == view).then(|| route.query.clone())));
     Effect::new(move |_| {
         // A new report is a reason to ask again.
         run.report.track();
-        let (here, query) = state.route.with(|route| (route.view == view, route.query.clone()));
-        if !here {
-            return;
-        }
+        let Some(query) = wanted.get() else { return };
         let is_typing = *typed.borrow() != query.filter && !blocks.with_untracked(Vec::is_empty);
         typed.borrow_mut().clone_from(&query.filter);
         latest.set(latest.get().wrapping_add(1));
