@@ -277,8 +277,12 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<(Distinct, 
     }
     if devices.platform == Some(Platform::Gpu) {
         // Many kernels of a graph share one call: only its first could be said to be late.
+        let mut graph_calls: FxHashMap<StrId, bool> = FxHashMap::default();
         each_launched_op(trace, devices, calls, |op, call| {
-            let graph = trace.args_of(&op.event).graph_id.is_some() || is_graph_launch(trace, call.event);
+            let in_graph = trace.args.set(op.event.args.index()).is_some_and(|args| args.graph_id.is_some());
+            let name = trace.events.get(call.event).map_or(StrId::EMPTY, |event| event.name);
+            let graph_call = graph_calls.entry(name).or_insert_with(|| trace.text(name).contains("GraphLaunch"));
+            let graph = in_graph || *graph_call;
             let Some(&at) = index.get(&(op.scope.host, op.event.name, op.event.args)).filter(|_| !graph) else {
                 return;
             };
@@ -289,10 +293,6 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<(Distinct, 
         });
     }
     tallies
-}
-
-fn is_graph_launch(trace: &Trace, call: u32) -> bool {
-    trace.events.get(call).is_some_and(|event| trace.text(event.name).contains("GraphLaunch"))
 }
 
 #[cfg(test)]

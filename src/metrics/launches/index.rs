@@ -109,6 +109,13 @@ impl CallIndex {
         self.slots
     }
 
+    /// The calls' events in the order of their slots.
+    pub fn events(&self) -> impl Iterator<Item = EventId> + '_ {
+        let mut scopes: Vec<&Calls> = self.scopes.values().collect();
+        scopes.sort_unstable_by_key(|calls| calls.first_slot);
+        scopes.into_iter().flat_map(|calls| calls.sorted.iter().map(|&(_, event)| event))
+    }
+
     /// The call with this number, and its slot. Constant time where numbers are dense, as profilers give them.
     pub fn find(&self, trace: &Trace, scope: Scope, number: i64) -> Option<(usize, Call)> {
         let calls = self.scopes.get(&scope)?;

@@ -30,16 +30,20 @@ use crate::trace::classify::Platform;
 use crate::trace::{Event, EventId, LineKind, StrId, Trace};
 use crate::units::Ps;
 
-/// What one call started.
+/// What one call started: 24 bytes, since there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Started {
-    /// Its first op; meaningful where `ops` is not 0.
+    /// Its first op.
     first: EventId,
+    /// 0 for a call that started nothing.
+    ops: u32,
     first_start: Ps,
     /// Sum of the ops' durations.
     device_time: Ps,
-    ops: u32,
-    call: Call,
+}
+
+impl Started {
+    const NOTHING: Started = Started { first: 0, ops: 0, first_start: Ps::MAX, device_time: Ps::ZERO };
 }
 
 /// The launches of one call (`cuLaunchKernel`) that started one kernel.
@@ -85,43 +89,39 @@ impl Launches {
         if calls.is_empty() {
             return found;
         }
-        let mut started: Vec<Option<Started>> = vec![None; calls.slots()];
+        let mut started: Vec<Started> = vec![Started::NOTHING; calls.slots()];
         for_each_op(trace, devices, |op| {
-            let Some((slot, call)) = calls.find(trace, op.scope, op.number) else { return };
+            let Some((slot, _)) = calls.find(trace, op.scope, op.number) else { return };
             let Some(entry) = started.get_mut(slot) else { return };
             found.joined_ops += 1;
-            let (start, length) = (op.event.start, op.event.duration);
-            let none = Started { first: op.id, first_start: start, device_time: Ps::ZERO, ops: 0, call };
-            let entry = entry.get_or_insert(none);
-            if start < entry.first_start {
-                (entry.first, entry.first_start) = (op.id, start);
+            if op.event.start < entry.first_start {
+                (entry.first, entry.first_start) = (op.id, op.event.start);
             }
-            entry.device_time += length;
+            entry.device_time += op.event.duration;
             entry.ops = entry.ops.saturating_add(1);
         });
         found.queues = queue::queues(trace, devices, calls);
-        found.group(trace, &started);
+        found.group(trace, calls, &started);
         found
     }
 
-    fn group(&mut self, trace: &Trace, started: &[Option<Started>]) {
+    fn group(&mut self, trace: &Trace, calls: &CallIndex, started: &[Started]) {
         let name = |id: EventId| trace.events.get(id).map_or(StrId::EMPTY, |event| event.name);
         let mut index: FxHashMap<(StrId, StrId), usize> = FxHashMap::default();
         let mut delays: Vec<(u32, Ps)> = Vec::new();
-        for it in started.iter().flatten() {
-            let key = (name(it.call.event), name(it.first));
+        for (call, it) in calls.events().zip(started).filter(|(_, it)| it.ops > 0) {
+            let Some(call) = trace.events.get(call) else { continue };
+            let key = (call.name, name(it.first));
             let groups = &mut self.groups;
             let at = *index.entry(key).or_insert_with(|| {
                 groups.push(LaunchGroup { call: key.0, kernel: key.1, statistics: LaunchStatistics::default() });
                 groups.len() - 1
             });
-            let host = it.call.end - it.call.start;
             // A device clock that runs early would make the delay negative.
-            let delay = (it.first_start - it.call.end).max(Ps::ZERO);
-            self.total.add(host, it.device_time, delay, it.ops);
-            self.early_max = self.early_max.max(it.call.start - it.first_start);
+            let delay = (it.first_start - call.end()).max(Ps::ZERO);
+            self.total.add(call.duration, it.device_time, delay, it.ops);
             if let Some(group) = self.groups.get_mut(at) {
-                group.statistics.add(host, it.device_time, delay, it.ops);
+                group.statistics.add(call.duration, it.device_time, delay, it.ops);
             }
             delays.push((u32::try_from(at).unwrap_or(u32::MAX), delay));
         }

@@ -63,31 +63,32 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     for (index, device) in devices.used.iter().enumerate() {
         for (line, _) in lines().filter(|(_, (line, _))| line.plane.index() == device.plane) {
             let Some(ops) = correlations.get(line) else { continue };
-            let mut waits: Vec<(Ps, Ps)> = Vec::with_capacity(ops.len());
+            let (mut made, mut starts) = (Vec::with_capacity(ops.len()), Vec::with_capacity(ops.len()));
             for &(id, number) in ops {
                 let start = trace.events.time(id).map(|(start, _)| start);
                 let call = calls.find(trace, scope_of(device), number);
                 if let (Some(start), Some((_, call))) = (start, call) {
                     // An op that starts before its call by the clocks never waited.
-                    waits.push((call.start, start.max(call.start)));
+                    made.push(call.start);
+                    starts.push(start.max(call.start));
                 }
             }
-            found.extend(queue(&waits).map(|queue| Queue { device: index, line, ..queue }));
+            found.extend(queue(made, starts).map(|queue| Queue { device: index, line, ..queue }));
         }
     }
     found
 }
 
-/// The queue of ops that wait from their call to their start.
-fn queue(waits: &[(Ps, Ps)]) -> Option<Queue> {
-    let mut changes: Vec<(Ps, i8)> = waits.iter().flat_map(|&(call, start)| [(call, 1), (start, -1)]).collect();
-    // At one time calls come before starts, so that an op that starts at once still counts.
-    changes.sort_unstable_by_key(|&(time, change)| (time, -change));
-    let (first, last) = (changes.first()?.0, changes.last()?.0);
+/// The queue of ops whose calls were made at `made` and that started at `starts`, each not before its call.
+fn queue(mut made: Vec<Ps>, mut starts: Vec<Ps>) -> Option<Queue> {
+    // Which start belongs to which call does not change the length.
+    made.sort_unstable();
+    starts.sort_unstable();
+    let (first, last) = (*made.first()?, *starts.last()?);
     let mut queue = Queue {
         device: 0,
         line: 0,
-        launches: waits.len() as u64,
+        launches: made.len() as u64,
         max: 0,
         area: 0.0,
         span: last - first,
@@ -95,12 +96,21 @@ fn queue(waits: &[(Ps, Ps)]) -> Option<Queue> {
         blocked: Ps::ZERO,
     };
     let (mut length, mut since) = (0u32, first);
-    for (time, change) in changes {
+    let (mut made, mut starts) = (made.into_iter().peekable(), starts.into_iter().peekable());
+    // At one time calls come before starts, so that an op that starts at once still counts.
+    while let Some(&start) = starts.peek() {
+        let call = made.next_if(|&call| call <= start);
+        let time = call.unwrap_or(start);
         let lasted = time - since;
         queue.area += f64::from(length) * lasted.0 as f64;
         queue.empty += if length == 0 { lasted } else { Ps::ZERO };
         queue.blocked += if length >= QUEUE_LIMIT { lasted } else { Ps::ZERO };
-        length = if change > 0 { length.saturating_add(1) } else { length.saturating_sub(1) };
+        if call.is_some() {
+            length = length.saturating_add(1);
+        } else {
+            length = length.saturating_sub(1);
+            starts.next();
+        }
         queue.max = queue.max.max(length);
         since = time;
     }
@@ -111,21 +121,25 @@ fn queue(waits: &[(Ps, Ps)]) -> Option<Queue> {
 mod tests {
     use super::*;
 
+    fn of(waits: &[(Ps, Ps)]) -> Option<Queue> {
+        queue(waits.iter().map(|it| it.0).collect(), waits.iter().map(|it| it.1).collect())
+    }
+
     #[test]
     fn the_length_is_weighted_by_time() {
         let us = |start: i64, end: i64| (Ps(start * 1_000_000), Ps(end * 1_000_000));
-        let found = queue(&[us(0, 4), us(2, 6), us(10, 10)]).unwrap();
+        let found = of(&[us(0, 4), us(2, 6), us(10, 10)]).unwrap();
         // 1 for 2 us, 2 for 2 us, 1 for 2 us, 0 for 4 us.
         assert_eq!((found.max, found.launches, found.span), (2, 3, Ps(10_000_000)));
         assert_eq!(found.mean(), Some(0.8));
         assert_eq!((found.empty, found.blocked), (Ps(4_000_000), Ps::ZERO));
-        assert_eq!(queue(&[]), None);
+        assert_eq!(of(&[]), None);
     }
 
     #[test]
     fn a_full_queue_blocks_the_host() {
         let waits: Vec<(Ps, Ps)> = (0..1030).map(|i| (Ps(i), Ps(2_000 + i))).collect();
-        let found = queue(&waits).unwrap();
+        let found = of(&waits).unwrap();
         // From the 1024th call at 1023 until the start at 2006 that leaves 1023 of 1030.
         assert_eq!((found.max, found.blocked), (1030, Ps(2_006 - 1_023)));
     }
