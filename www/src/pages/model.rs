@@ -47,7 +47,7 @@ pub fn Model(
         <div class="model-grid">
             <form class="panel form" on:submit=|event| event.prevent_default()>
                 <h2>"Batch"</h2>
-                <div class="fields">{batch}<StepCount settings=settings changed=changed /></div>
+                <div class="fields">{batch}<StepCount settings=settings changed=changed /><Device settings=settings changed=changed /></div>
                 <h2>"Model"</h2>
                 <div class="fields">
                     <label class="field wide">"Start from a public model"
@@ -141,6 +141,21 @@ fn FlagField(flag: &'static Flag, settings: RwSignal<Settings>, changed: Callbac
             <select name=flag.key prop:value=value on:change=change>
                 <option value="">"not given"</option><option value="yes">"yes"</option><option value="no">"no"</option>
             </select>
+        </label>
+    }
+}
+
+/// The device whose peaks count, for profiles that do not tell theirs.
+#[component]
+fn Device(settings: RwSignal<Settings>, changed: Callback<Settings>) -> impl IntoView {
+    let given = move || settings.with(|settings| settings.device.clone()).unwrap_or_default();
+    let input = move |event: web_sys::Event| {
+        let device = event_target_value(&event).trim().to_lowercase();
+        changed.run(Settings { device: Some(device).filter(|device| !device.is_empty()), ..settings.get_untracked() });
+    };
+    view! {
+        <label class="field">"Device, for its peaks"
+            <input type="text" autocomplete="off" name="device" prop:value=given placeholder="from the profile; or h100-sxm, mi300x, ..." on:change=input />
         </label>
     }
 }

@@ -15,25 +15,23 @@ use crossprof::tables::TableName;
 const TABLE_ROWS: u32 = 1000;
 /// Findings on the overview.
 const FIRST_FINDINGS: usize = 3;
-/// Figures that the overview takes from other pages: the page, and words that its label holds.
-const FIGURES: [(&str, &[&str]); 4] = [
-    ("roofline", &["MFU", "model FLOP"]),
-    ("roofline", &["bandwidth", "HBM"]),
-    ("communication", &["exposed"]),
-    ("steps", &["exposed"]),
-];
+/// Figures that the overview takes from other pages: the page, and a word of its label or of its definition's path.
+const FIGURES: [(&str, &str); 3] =
+    [("roofline", "mfu_percent"), ("roofline", "hbm_gibps"), ("communication", "exposed")];
 
 /// The parts of the overview that need the run: figures of other pages, what to do first, the kernels with the most time.
 pub fn overview(session: &mut Session, run: u32, settings: &Settings, query: &PageQuery) -> Page {
     let nothing = PageQuery::default();
     let mut figures: Vec<Figure> = Vec::new();
-    for (view, words) in FIGURES {
+    for (view, word) in FIGURES {
         let Some(page) = session.page(run, settings, view, &nothing) else { continue };
         let all = page.blocks.into_iter().filter_map(|block| match block {
             Block::Figures { figures } => Some(figures),
             _ => None,
         });
-        let is_meant = |figure: &Figure| words.iter().any(|word| figure.label.contains(word));
+        let is_meant = |figure: &Figure| {
+            figure.label.to_lowercase().contains(word) || figure.metric.as_ref().is_some_and(|path| path.contains(word))
+        };
         let found = all.flatten().find(|figure| figure.value.is_some() && is_meant(figure));
         if let Some(mut figure) = found.filter(|figure| figures.iter().all(|other| other.label != figure.label)) {
             figure.link = Some(Link { view: view.to_owned(), filter: String::new() });
