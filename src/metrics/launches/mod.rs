@@ -119,6 +119,7 @@ impl Launches {
             });
             // A device clock that runs early would make the delay negative.
             let delay = (it.first_start - call.end()).max(Ps::ZERO);
+            self.early_max = self.early_max.max(call.start - it.first_start);
             self.total.add(call.duration, it.device_time, delay, it.ops);
             if let Some(group) = self.groups.get_mut(at) {
                 group.statistics.add(call.duration, it.device_time, delay, it.ops);

@@ -74,3 +74,16 @@ fn a_tpu_program_is_launched_by_the_call_with_its_run_id() {
     assert_eq!((group.statistics.launches, group.statistics.delay), (2, Ps(80_000_000)));
     assert!(launches.queues.is_empty());
 }
+
+#[test]
+fn an_op_that_starts_before_its_call_tells_the_clocks_apart() {
+    let mut b = TraceBuilder::new();
+    let host = b.line("/host:CPU", "launcher");
+    let stream = b.line("/device:GPU:0", "Stream #7(Compute)");
+    b.event(host, "cuLaunchKernel", 100, 5).correlation(1);
+    b.event(stream, "gemm", 70, 10).correlation(1);
+    b.event(host, "cuLaunchKernel", 200, 5).correlation(2);
+    b.event(stream, "gemm", 203, 10).correlation(2);
+    let (_, launches) = measure(b);
+    assert_eq!((launches.early_max, launches.total.delay), (Ps(30_000_000), Ps::ZERO));
+}
