@@ -9,7 +9,8 @@ use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, Launches};
-use crate::metrics::ops::{Ops, Tallies};
+use crate::metrics::ops::{Op, Ops, Tallies};
+use crate::metrics::roofline::{self, Bound, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
@@ -29,6 +30,8 @@ pub struct Analysis {
     pub steps: Steps,
     /// Op statistics.
     pub ops: Ops,
+    /// The ops against the peaks of the devices.
+    pub roofline: Roofline,
     /// Where the time of each step goes.
     pub step_breakdown: StepBreakdown,
     /// GPU kernels.
@@ -82,6 +85,7 @@ impl Analysis {
         let ops = Ops::new(trace, &devices, &tallies, &modules);
         let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
         let launched = Launches::new(trace, &devices, &calls);
+        let roofline = Roofline::new(trace, &devices, &ops, settings.device.as_deref());
         let mut profile = UnifiedProfile {
             metadata: metadata::metadata(run, &devices),
             parameter_counts: parameters::parameter_counts(&model_config),
@@ -99,6 +103,7 @@ impl Analysis {
             step_breakdown: step_breakdown::section(&step_breakdown),
             kernel_statistics: kernel_stats::section(&kernels_by_shape),
             launches: launches::section(trace, &devices, &launched),
+            roofline: roofline::section(&roofline),
             findings: Vec::new(),
             warnings,
             not_measured: Vec::new(),
@@ -107,6 +112,7 @@ impl Analysis {
         profile.not_measured = not_measured::not_measured(&profile, trace);
         Analysis {
             ops,
+            roofline,
             step_breakdown,
             kernel_stats: kernels_by_shape,
             launches: launched,
@@ -116,6 +122,21 @@ impl Analysis {
             steps,
             profile,
         }
+    }
+}
+
+impl Analysis {
+    /// What limits an op: the resource of which it uses the largest share.
+    pub fn bound_by(&self, op: &Op) -> Option<&'static str> {
+        match self.roofline.point(op)?.bound_by {
+            Bound::Unknown => None,
+            bound => Some(bound.label()),
+        }
+    }
+
+    /// The share of its time that an op would need at the peak of what limits it, 0 to 1.
+    pub fn efficiency(&self, op: &Op) -> Option<f64> {
+        self.roofline.point(op)?.roofline_efficiency
     }
 }
 

@@ -96,6 +96,7 @@ pub(crate) fn profile() -> UnifiedProfile {
         io_operations: None,
         steps: vec![Step { duration_us: 120.0, counted: true, ..Step::default() }],
         step_breakdown: None,
+        roofline: None,
         kernel_statistics: None,
         launches: None,
         warnings: vec![
@@ -105,7 +106,18 @@ pub(crate) fn profile() -> UnifiedProfile {
                 .with_remedy("Copy it again."),
         ],
         not_measured: Vec::new(),
-        findings: Vec::new(),
+        findings: vec![Finding {
+            id: "idle_gaps".into(),
+            severity: FindingSeverity::Note,
+            confidence: Confidence::High,
+            title: "Gaps take 16.7 % of the time".into(),
+            message: "From their first op to their last, the devices are idle for 16.7 % of the time.".into(),
+            remedy: "Look at the host's threads during the longest gaps.".into(),
+            evidence: vec![Evidence { name: "gap_time_percent".into(), value: 16.7, threshold: Some(10.0) }],
+            time_at_stake_percent: None,
+            view: Some("steps".into()),
+            filter: None,
+        }],
         provenance: Vec::new(),
     }
 }

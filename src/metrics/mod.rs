@@ -23,6 +23,7 @@ pub mod not_measured;
 pub mod ops;
 pub mod overlap;
 pub mod parameters;
+pub mod roofline;
 pub mod self_time;
 pub mod statistics;
 pub mod step_breakdown;

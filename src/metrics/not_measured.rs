@@ -201,6 +201,7 @@ mod tests {
             io_operations: None,
             steps: Vec::new(),
             step_breakdown: None,
+            roofline: None,
             kernel_statistics: None,
             launches: None,
             warnings: Vec::new(),

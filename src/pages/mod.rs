@@ -4,6 +4,8 @@
 mod block;
 mod findings;
 mod kernels;
+mod ops;
+mod roofline;
 mod steps;
 mod transfers;
 
@@ -50,6 +52,8 @@ impl PageQuery {
 pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page> {
     Some(match view {
         "findings" => findings::page(context, query),
+        "ops" => ops::page(context, query),
+        "roofline" => roofline::page(context, query),
         "steps" => steps::page(context, query),
         "kernels" => kernels::page(context, query),
         "transfers" => transfers::page(context, query),

@@ -3,6 +3,7 @@
 mod findings;
 mod kernel_statistics;
 mod launches;
+mod roofline;
 mod sections;
 mod step_breakdown;
 pub mod v1;

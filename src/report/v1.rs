@@ -12,6 +12,7 @@ use crate::warning::Warning;
 pub use super::findings::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
+pub use super::roofline::*;
 pub use super::sections::*;
 pub use super::step_breakdown::*;
 
@@ -64,6 +65,9 @@ pub struct UnifiedProfile {
     /// Where the time of a step goes. Absent where no device was used. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_breakdown: Option<StepBreakdown>,
+    /// The devices' peaks and how near the program comes to them. Absent where the peaks are unknown. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roofline: Option<Roofline>,
     /// Kernels by name, launch shape and op. Absent where nothing ran on a device. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_statistics: Option<KernelStatistics>,

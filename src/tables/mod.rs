@@ -6,8 +6,10 @@
 mod findings;
 mod kernels;
 mod launches;
+mod op_tree;
 mod ops;
 mod report;
+mod roofline;
 mod step_breakdown;
 mod transfers;
 
@@ -102,10 +104,11 @@ impl TableName {
 /// A table of a run. `variant` chooses among the forms that some tables have (the grouping of `op-tree`: `program`,
 /// `category`, `scope`, `source`); empty for the first.
 pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
-    let _ = variant;
     match name {
         TableName::StepBreakdown => Box::new(step_breakdown::StepBreakdownRows::new(context)),
         TableName::Ops => Box::new(ops::OpRows::new(context)),
+        TableName::Roofline => Box::new(roofline::RooflineRows::new(context)),
+        TableName::OpTree => Box::new(op_tree::OpTreeRows::new(context, variant)),
         // Tables made from the run itself are added here, each by its own module.
         TableName::Kernels => Box::new(kernels::KernelTable::new(context)),
         TableName::Launches => Box::new(launches::LaunchTable::new(context)),

@@ -31,6 +31,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             io_operations: io_operations(&root.section("io_operations")),
             steps: vec![],
             step_breakdown: None,
+            roofline: None,
             kernel_statistics: None,
             launches: None,
             warnings: vec![],

@@ -1,0 +1,186 @@
+//! The ops of a run against the peaks of its devices: how near each comes to what the hardware can do, and what bounds it.
+//!
+//! Reads the op statistics and the stats of the device planes. Peaks of the profile's device are its own stats or its maker's
+//! numbers; nothing is guessed where neither is known.
+
+mod peaks;
+mod point;
+mod section;
+
+#[cfg(test)]
+mod tests;
+
+pub use peaks::{Bandwidth, Level, Peaks, Source, peaks};
+pub use point::{Bound, Point, Work, point, point_as_xprof};
+pub use section::section;
+
+use crate::metrics::devices::Devices;
+use crate::metrics::ops::{Op, Ops};
+use crate::trace::Trace;
+use crate::units::Ps;
+
+/// A share of 100, or a sentence that says what is missing.
+pub type Share = Result<f64, &'static str>;
+
+/// A run against its peaks.
+#[derive(Clone, Debug, Default)]
+pub struct Roofline {
+    /// The peaks of one device; absent where the device is unknown.
+    pub peaks: Option<Peaks>,
+    /// All ops together, over the devices' active spans.
+    pub program: Work,
+    /// FLOP/s that the mix of data types of the program's FLOPs can reach on one device.
+    pub program_peak: Option<f64>,
+    /// Share of the ops' self time whose FLOPs are known, in percent; absent where no op ran.
+    pub known_time_percent: Option<f64>,
+    /// Model FLOPs utilisation; see [`mfu`].
+    pub mfu_percent: Option<f64>,
+    /// Why there is none.
+    pub mfu_missing: Option<&'static str>,
+    /// Hardware FLOPs utilisation; see [`hfu`].
+    pub hfu_percent: Option<f64>,
+    /// Why there is none.
+    pub hfu_missing: Option<&'static str>,
+}
+
+impl Roofline {
+    /// The ops of a run against the peaks of its devices or of the `chosen` one (a key of [`crate::facts::devices`]).
+    pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, chosen: Option<&str>) -> Roofline {
+        let peaks = peaks(trace, devices, chosen);
+        let leaves: Vec<&Op> = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category))).collect();
+        let sums = Sums::new(&leaves, peaks.as_ref());
+        let mfu = mfu(&leaves, ops.device_time, peaks.as_ref());
+        let hfu = hfu(&leaves, ops.device_time, peaks.as_ref());
+        Roofline {
+            program: sums.work(ops.device_time),
+            program_peak: sums.flops.filter(|_| sums.ideal_seconds > 0.0).map(|flops| flops / sums.ideal_seconds),
+            known_time_percent: (ops.op_time > Ps::ZERO)
+                .then(|| 100.0 * sums.known_time.0 as f64 / ops.op_time.0 as f64),
+            mfu_percent: mfu.ok(),
+            mfu_missing: mfu.err(),
+            hfu_percent: hfu.ok(),
+            hfu_missing: hfu.err(),
+            peaks,
+        }
+    }
+
+    /// An op under the roofs; `None` where the peaks are unknown.
+    pub fn point(&self, op: &Op) -> Option<Point> {
+        Some(point(self.peaks.as_ref()?, op))
+    }
+
+    /// The program under the roofs; its compute roof is that of its mix of data types.
+    pub fn program_point(&self) -> Option<Point> {
+        let peaks = self.peaks.as_ref()?;
+        let peak = self.program_peak.or(peaks.highest().map(|(_, peak)| peak));
+        Some(point::place(peaks, &self.program, None, peak, None))
+    }
+}
+
+/// Model FLOPs utilisation of `ops` (none of which holds others) in percent: the time that the model's arithmetic takes at the peak of its data types, of the time
+/// that the devices had.
+///
+/// ```text
+///        sum over ops of (model FLOPs / peak of the op's data type)
+/// MFU = ------------------------------------------------------------
+///        sum over devices of (first op's start to last op's end)
+/// ```
+///
+/// Work of a program that computes all in one type gives the usual definition, model FLOPs a second of the peaks of all devices.
+/// Ops that are computed again to save memory are no part of the model's arithmetic.
+///
+/// # Errors
+///
+/// A sentence that says which input is missing.
+pub fn mfu(ops: &[&Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
+    utilization(ops, device_time, peaks, |op| {
+        if op.rematerialized == Some(true) { Some(0.0) } else { op.model_flops.or(op.flops) }
+    })
+}
+
+/// Hardware FLOPs utilisation in percent: as [`mfu`], with the FLOPs of ops that are computed again.
+///
+/// # Errors
+///
+/// A sentence that says which input is missing.
+pub fn hfu(ops: &[&Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
+    if ops.iter().all(|op| op.rematerialized.is_none()) && !ops.is_empty() {
+        return Err("neither names nor framework paths tell which ops are computed again");
+    }
+    utilization(ops, device_time, peaks, |op| op.flops)
+}
+
+fn utilization(ops: &[&Op], device_time: Ps, peaks: Option<&Peaks>, flops: fn(&Op) -> Option<f64>) -> Share {
+    if device_time <= Ps::ZERO {
+        return Err("no op ran on a device");
+    }
+    let peaks = peaks.ok_or("the device's peak is unknown: choose the device")?;
+    let mut ideal_seconds = None;
+    for op in ops {
+        let Some(flops) = flops(op) else { continue };
+        let Some((_, peak)) = peaks.reached(op.data_type, op.family) else { continue };
+        *ideal_seconds.get_or_insert(0.0) += flops / peak;
+    }
+    let ideal_seconds: f64 = ideal_seconds.ok_or("no op's FLOPs are known: the profile has neither costs nor HLO")?;
+    Ok(100.0 * ideal_seconds / (device_time.0 as f64 * 1e-12))
+}
+
+/// Loops, calls and branches hold ops that are rows of their own, and their cost is that of these ops.
+fn holds_others(category: &str) -> bool {
+    matches!(category, "while" | "conditional" | "call")
+}
+
+/// Sums over the ops of a program.
+#[derive(Default)]
+struct Sums {
+    flops: Option<f64>,
+    model_flops: Option<f64>,
+    bytes: Option<f64>,
+    levels: [Option<f64>; Level::ALL.len()],
+    split: bool,
+    ideal_seconds: f64,
+    known_time: Ps,
+}
+
+impl Sums {
+    fn new(ops: &[&Op], peaks: Option<&Peaks>) -> Sums {
+        let mut sums = Sums::default();
+        for op in ops {
+            let work = Work::of(op);
+            add(&mut sums.flops, work.flops);
+            add(&mut sums.model_flops, work.model_flops);
+            add(&mut sums.bytes, work.bytes);
+            if op.flops.is_some() {
+                sums.known_time += op.self_time;
+            }
+            if op.memory.is_some() {
+                sums.split = true;
+                for (sum, bytes) in sums.levels.iter_mut().zip(work.level_bytes) {
+                    add(sum, bytes);
+                }
+            }
+            if let (Some(flops), Some((_, peak))) =
+                (op.flops, peaks.and_then(|peaks| peaks.reached(op.data_type, op.family)))
+            {
+                sums.ideal_seconds += flops / peak;
+            }
+        }
+        sums
+    }
+
+    /// Bytes of the main memory are those that ops split by memory; all bytes where none does. XProf does so too: a TPU's
+    /// `copy-done` repeats, unsplit, the bytes of its `copy-start`.
+    fn work(&self, time: Ps) -> Work {
+        let mut level_bytes = self.levels;
+        if let Some(hbm) = level_bytes.first_mut().filter(|_| !self.split) {
+            *hbm = self.bytes;
+        }
+        Work { flops: self.flops, model_flops: self.model_flops, bytes: self.bytes, level_bytes, time }
+    }
+}
+
+fn add(sum: &mut Option<f64>, value: Option<f64>) {
+    if let Some(value) = value {
+        *sum = Some(sum.unwrap_or(0.0) + value);
+    }
+}

@@ -1,0 +1,54 @@
+//! The roofline as the unified profile has it.
+
+use super::{Level, Peaks, Roofline};
+use crate::facts::arithmetic::Arithmetic;
+use crate::metrics::ops::rate;
+use crate::report;
+
+/// `roofline` of the unified profile; absent where the peaks are unknown.
+pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
+    let peaks = roofline.peaks.as_ref()?;
+    let kinds = Arithmetic::ALL.into_iter();
+    Some(report::Roofline {
+        device: peaks.device.clone(),
+        device_key: peaks.facts.map(|facts| facts.key.to_owned()),
+        peak_source: peaks.rates_source.label().to_owned(),
+        peak_tflops: kinds.filter_map(|kind| Some((kind.label().to_owned(), peaks.rates.get(kind)? * 1e-12))).collect(),
+        memory_levels: levels(peaks),
+        interconnect_gb_per_s: peaks.interconnect_bytes_per_second.map(|speed| speed * 1e-9),
+        xprof_peak_gflops: peaks.xprof_flops_per_second.map(|peak| peak * 1e-9),
+        program: program(roofline),
+        known_flops_time_percent: roofline.known_time_percent,
+        mfu_percent: roofline.mfu_percent,
+        hfu_percent: roofline.hfu_percent,
+    })
+}
+
+fn levels(peaks: &Peaks) -> Vec<report::MemoryLevel> {
+    let level = |level: Level| {
+        let bandwidth = peaks.level(level)?;
+        Some(report::MemoryLevel {
+            level: level.label().to_owned(),
+            gb_per_s: bandwidth.bytes_per_second * 1e-9,
+            source: bandwidth.source.label().to_owned(),
+            ridge_point: peaks.highest().and_then(|(_, peak)| peaks.ridge_point(level, peak)),
+        })
+    };
+    Level::ALL.into_iter().filter_map(level).collect()
+}
+
+fn program(roofline: &Roofline) -> Option<report::ProgramPoint> {
+    let work = &roofline.program;
+    let point = roofline.program_point().filter(|_| work.flops.is_some() || work.bytes.is_some())?;
+    Some(report::ProgramPoint {
+        gflops: point.flop_rate.map(|rate| rate * 1e-9),
+        peak_gflops: point.peak_flop_rate.map(|rate| rate * 1e-9),
+        hbm_gibps: work
+            .level(Level::Hbm)
+            .and_then(|bytes| rate(bytes, work.time))
+            .map(|rate| rate / (1u64 << 30) as f64),
+        hbm_operational_intensity: work.level_intensity(Level::Hbm),
+        bound_by: point.bound_by.label().to_owned(),
+        roofline_efficiency_percent: point.roofline_efficiency.map(|share| 100.0 * share),
+    })
+}

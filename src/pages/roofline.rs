@@ -1,0 +1,276 @@
+//! The page of the roofline: what the devices can reach, how near the program comes, and which op is bound by what.
+
+use super::{Block, Figure, Line, Link, Page, PageQuery, Point, Scatter, table_block};
+use crate::analysis::Context;
+use crate::facts::arithmetic::Arithmetic;
+use crate::format;
+use crate::metrics::ops::{Op, rate};
+use crate::metrics::roofline::{self, Level, Peaks, Roofline, Source, Work};
+use crate::table::{Filter, Unit};
+use crate::tables::{self, TableName};
+
+/// Points of the chart: those with the most time.
+const MOST_POINTS: usize = 200;
+/// An op that seems to use more than this share of a bandwidth does not move its bytes in its own time: it starts an
+/// asynchronous copy or waits for one.
+const MOST_SHARE: f64 = 1.25;
+
+/// The page.
+pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+    let roofline = &context.analysis.roofline;
+    let mut blocks = Vec::new();
+    if context.analysis.ops.rows.is_empty() {
+        blocks.push(Block::Empty {
+            reason: "No op ran on a device while the profile was taken.".to_owned(),
+            remedy: Some(
+                "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
+                    .to_owned(),
+            ),
+        });
+        return Page { blocks };
+    }
+    blocks.push(Block::Figures { figures: figures(roofline) });
+    match &roofline.peaks {
+        None => blocks.push(Block::Empty {
+            reason:
+                "The profile does not tell which device it is of, so its peaks are unknown: choose the device in the \
+                     settings (on the command line: --device h100-sxm)."
+                    .to_owned(),
+            remedy: Some("import jax\nprint(jax.devices()[0].device_kind)".to_owned()),
+        }),
+        Some(peaks) => {
+            let (chart, left_out) = chart(context, peaks, query);
+            if chart.points.is_empty() {
+                blocks.push(Block::Note {
+                    text: "No op here has both FLOPs and bytes, so none has a place in the chart. JAX embeds the HLO that they \
+                           are told from in the .xplane.pb file, not in trace.json.gz."
+                        .to_owned(),
+                });
+            } else {
+                blocks.push(Block::Scatter(chart));
+            }
+            if !left_out.is_empty() {
+                blocks.push(Block::Note { text: left_out });
+            }
+        }
+    }
+    blocks.push(Block::Table(table_block(context, TableName::Roofline, "", "Ops under the roofs", query)));
+    Page { blocks }
+}
+
+fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &str) -> Figure {
+    Figure {
+        label: label.to_owned(),
+        value,
+        unit,
+        note,
+        status: None,
+        metric: Some(format!("roofline.{metric}")),
+        link: None,
+    }
+}
+
+fn figures(roofline: &Roofline) -> Vec<Figure> {
+    let known = roofline.known_time_percent.map_or_else(String::new, |share| {
+        if share < 99.95 {
+            format!("; FLOPs are known of {} of the op time", format::percent(share))
+        } else {
+            String::new()
+        }
+    });
+    let share_note = |value: Option<f64>, missing: Option<&str>, text: &str| match value {
+        Some(_) => format!("{text}{known}"),
+        None => missing.unwrap_or("not measured").to_owned(),
+    };
+    let mut figures = vec![
+        figure(
+            "MFU",
+            roofline.mfu_percent,
+            Unit::Percent,
+            share_note(roofline.mfu_percent, roofline.mfu_missing, "model FLOPs at peak, of the devices' active time"),
+            "mfu_percent",
+        ),
+        figure(
+            "HFU",
+            roofline.hfu_percent,
+            Unit::Percent,
+            share_note(roofline.hfu_percent, roofline.hfu_missing, "with what is computed again"),
+            "hfu_percent",
+        ),
+    ];
+    let point = roofline.program_point();
+    let work = &roofline.program;
+    let reach = |share: Option<f64>| {
+        share.map_or_else(String::new, |share| format!("{} of its roof", format::percent(100.0 * share)))
+    };
+    figures.push(figure(
+        "Program",
+        work.flop_rate().map(|rate| rate * 1e-9),
+        Unit::GigaflopsPerSecond,
+        match &point {
+            Some(point) => {
+                format!("a device, {}, bound by {}", reach(point.compute_efficiency), point.bound_by.label())
+            }
+            None => "a device".to_owned(),
+        },
+        "program.gflops",
+    ));
+    let hbm = work.level(Level::Hbm).and_then(|bytes| rate(bytes, work.time));
+    let share = hbm.zip(roofline.peaks.as_ref().and_then(|peaks| peaks.level(Level::Hbm)));
+    figures.push(figure(
+        "Main memory",
+        hbm.map(|speed| speed / (1u64 << 30) as f64),
+        Unit::GibibytesPerSecond,
+        match hbm {
+            Some(_) => format!("a device, {}", reach(share.map(|(speed, peak)| speed / peak.bytes_per_second))),
+            None => "the profile tells no bytes".to_owned(),
+        },
+        "program.hbm_gibps",
+    ));
+    figures.extend(roofline.peaks.iter().flat_map(peak_figures));
+    figures
+}
+
+fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
+    let from = |source: Source| match source {
+        Source::Profile => "stated by the profile",
+        Source::Facts => "published by the maker",
+        Source::Chosen => "of the chosen device",
+    };
+    let highest = peaks.highest();
+    let kind = highest.map_or("", |(kind, _)| kind.label());
+    let mut figures = vec![figure(
+        &format!("Peak {kind}"),
+        highest.map(|(_, peak)| peak * 1e-9),
+        Unit::GigaflopsPerSecond,
+        format!("{}, {}", peaks.device, from(peaks.rates_source)),
+        "peak_tflops.*",
+    )];
+    let hbm = peaks.level(Level::Hbm);
+    figures.push(figure(
+        "Peak of main memory",
+        hbm.map(|hbm| hbm.bytes_per_second / (1u64 << 30) as f64),
+        Unit::GibibytesPerSecond,
+        hbm.map_or_else(|| "unknown".to_owned(), |hbm| from(hbm.source).to_owned()),
+        "memory_levels[].gb_per_s",
+    ));
+    figures
+}
+
+/// The ops that pass the filter, under the roofs; and what was left out.
+fn chart(context: &Context<'_>, peaks: &Peaks, query: &PageQuery) -> (Scatter, String) {
+    let table = tables::rows(context, TableName::Roofline, "");
+    let filter = Filter::parse(&query.filter);
+    let mut points = Vec::new();
+    let mut kinds = Vec::new();
+    let (mut without, mut asynchronous, mut more) = (0u64, 0u64, 0u64);
+    for (index, op) in context.analysis.ops.rows.iter().enumerate() {
+        if !filter.is_empty() && !filter.passes(table.columns(), &|column| table.cell(index + 1, column)) {
+            continue;
+        }
+        let Some((point, place)) = placed(context, peaks, op) else {
+            without += 1;
+            continue;
+        };
+        if place.max_mem_bw_utilization.is_some_and(|share| share > MOST_SHARE) {
+            asynchronous += 1;
+        } else if points.len() >= MOST_POINTS {
+            more += 1;
+        } else {
+            kinds.extend(place.arithmetic);
+            points.push((op.self_time, point));
+        }
+    }
+    let largest = points.iter().map(|(time, _)| time.0).max().unwrap_or(0).max(1) as f64;
+    let points: Vec<Point> =
+        points.into_iter().map(|(time, point)| Point { size: time.0 as f64 / largest, ..point }).collect();
+    let mut left_out = Vec::new();
+    for (count, what) in [
+        (more, "more, with less time"),
+        (without, "without FLOPs or bytes"),
+        (asynchronous, "that start or await an asynchronous copy"),
+    ] {
+        if count > 0 {
+            left_out.push(format!("{} {what}", format::count(count)));
+        }
+    }
+    let note =
+        if left_out.is_empty() { String::new() } else { format!("Not in the chart: ops {}.", left_out.join("; ")) };
+    let lines = lines(peaks, &kinds, &points);
+    let chart = Scatter {
+        title: "Ops under the roofs, sized by self time".to_owned(),
+        x_label: "FLOPs per byte of main memory".to_owned(),
+        y_label: "GFLOP/s".to_owned(),
+        logarithmic: true,
+        points,
+        lines,
+    };
+    (chart, note)
+}
+
+/// An op as a point; `None` where a coordinate is unknown or zero.
+fn placed(context: &Context<'_>, peaks: &Peaks, op: &Op) -> Option<(Point, roofline::Point)> {
+    let ops = &context.analysis.ops;
+    let place = roofline::point(peaks, op);
+    let x = Work::of(op).level_intensity(Level::Hbm).filter(|&x| x > 0.0)?;
+    let y = place.flop_rate.map(|rate| rate * 1e-9).filter(|&y| y > 0.0)?;
+    let name = ops.text(context.trace(), op.name);
+    let mut notes = vec![
+        ops.text(context.trace(), op.category).to_owned(),
+        format!("self time {}, {} times", format::time_us(op.self_time.as_us()), format::count(op.occurrences)),
+    ];
+    if let Some(share) = place.roofline_efficiency {
+        notes.push(format!("{} of its roof, bound by {}", format::percent(100.0 * share), place.bound_by.label()));
+    }
+    if let Some((kind, peak)) = place.arithmetic.zip(place.peak_flop_rate) {
+        notes.push(format!("peak of {}: {}", kind.label(), format::si(peak, "FLOP/s")));
+    }
+    let path = ops.text(context.trace(), op.framework_path);
+    if !path.is_empty() {
+        notes.push(path.to_owned());
+    }
+    let point = Point {
+        label: name.to_owned(),
+        x,
+        y,
+        size: 0.0,
+        class: op.family.label().replace('_', " "),
+        notes,
+        link: Some(Link { view: "roofline".to_owned(), filter: format!("operation=\"{name}\"") }),
+    };
+    Some((point, place))
+}
+
+/// One roof a level of memory and one a kind of arithmetic that occurs, over the width of the points.
+///
+/// ```text
+///            _________ kind
+///          / :
+///  level /   : ridge point
+/// ```
+fn lines(peaks: &Peaks, kinds: &[Arithmetic], points: &[Point]) -> Vec<Line> {
+    let shown: Vec<(Arithmetic, f64)> = Arithmetic::ALL
+        .into_iter()
+        .filter(|kind| kinds.contains(kind))
+        .filter_map(|kind| Some((kind, peaks.rates.get(kind)?)))
+        .collect();
+    let Some(highest) = shown.iter().map(|&(_, rate)| rate).reduce(f64::max) else { return Vec::new() };
+    let slopes: Vec<(Level, f64)> =
+        Level::ALL.into_iter().filter_map(|level| Some((level, peaks.level(level)?.bytes_per_second))).collect();
+    let ridge = |slope: f64| highest / slope;
+    let (mut left, mut right) = (f64::INFINITY, 0.0f64);
+    for x in points.iter().map(|point| point.x).chain(slopes.iter().map(|&(_, slope)| ridge(slope))) {
+        (left, right) = (left.min(x), right.max(x));
+    }
+    let (left, right) = (left / 2.0, right * 4.0);
+    let steepest = slopes.iter().map(|&(_, slope)| slope).fold(0.0, f64::max);
+    let memory = slopes.iter().map(|&(level, slope)| Line {
+        label: level.label().to_owned(),
+        points: vec![(left, left * slope * 1e-9), (ridge(slope), highest * 1e-9)],
+    });
+    let compute = shown.iter().map(|&(kind, rate)| Line {
+        label: kind.label().to_owned(),
+        points: vec![(if steepest > 0.0 { rate / steepest } else { left }, rate * 1e-9), (right, rate * 1e-9)],
+    });
+    memory.chain(compute).collect()
+}
