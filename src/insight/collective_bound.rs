@@ -22,6 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if share < WARNING_PERCENT {
         return Verdict::Fine;
     }
+    let (view, filter) = numbers.link_to(&is_communication);
     let message = format!(
         "Collectives, sends and receives are {} of the time of all device ops, {} of {}.",
         format::percent(of_ops),
@@ -35,6 +36,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
         .passed("communication_percent", share, WARNING_PERCENT)
         .at_stake(share)
-        .link("communication", "")
+        .link(view, &filter)
         .fires()
 }

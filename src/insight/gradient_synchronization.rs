@@ -38,6 +38,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let critical = exposed >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let (view, filter) = numbers.link_to(&is_reduction);
     let message = format!(
         "Communication that no computation hides takes {} of {} ({}), and {} of all communication are all-reduces and \
          reduce-scatters, by which gradients are summed over devices.",
@@ -57,6 +58,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("exposed_communication_percent", exposed, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
         .passed("reduction_percent_of_communication", mostly, MOSTLY_PERCENT)
         .at_stake(exposed)
-        .link("communication", "reduce")
+        .link(view, &filter)
         .fires()
 }

@@ -4,8 +4,9 @@ use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
-use crate::metrics::categories::OpClass;
+use crate::metrics::categories::OpFamily;
 use crate::metrics::ops::{Op, rate};
+use crate::metrics::roofline::Level;
 use crate::report::{Confidence, FindingSeverity};
 use crate::units::Ps;
 
@@ -22,7 +23,8 @@ const TIME_PERCENT: f64 = 10.0;
 const SHORTEST_US: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let Some(peaks) = numbers.peaks() else {
+    let peaks = numbers.context.analysis.roofline.peaks.as_ref();
+    let Some((peaks, memory)) = peaks.and_then(|peaks| Some((peaks, peaks.level(Level::Hbm)?.bytes_per_second))) else {
         return lacks(
             "the device's peak bandwidth is not known. Open the xplane of the same run, or choose the device.",
         );
@@ -31,16 +33,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if ops.rows.iter().all(|op| op.bytes.is_none()) {
         return lacks("the file does not tell how many bytes the ops move. Open the xplane of the same run.");
     }
-    let ridge = peaks.flops_per_second / peaks.bytes_per_second;
+    // What a product moves depends on how the library tiles it, which its bytes do not tell. Of the others, an op below its ridge point cannot be held up by arithmetic.
+    let below_ridge = |op: &Op| {
+        let peak = peaks.reached(op.data_type, op.family).map(|(_, peak)| peak);
+        op.intensity().zip(peak).is_some_and(|(intensity, peak)| intensity < peak / memory)
+    };
     let bound = |op: &&Op| {
-        op.family.class() == OpClass::Compute
-            && op.intensity().is_some_and(|intensity| intensity < ridge)
+        matches!(op.family, OpFamily::Elementwise | OpFamily::Reduction | OpFamily::OtherCompute)
+            && below_ridge(op)
             && op.total.as_us() >= SHORTEST_US * op.occurrences as f64
     };
     let bytes: f64 = ops.rows.iter().filter(bound).filter_map(Op::hbm_bytes).sum();
     let time: Ps = ops.rows.iter().filter(bound).map(|op| op.total).sum();
     let share = numbers.op_percent(time);
-    let Some(reached) = rate(bytes, time).map(|rate| 100.0 * rate / peaks.bytes_per_second) else {
+    let Some(reached) = rate(bytes, time).map(|rate| 100.0 * rate / memory) else {
         return Verdict::Fine;
     };
     if share < TIME_PERCENT || reached >= NOTE_PERCENT {

@@ -9,6 +9,8 @@ use super::draft::equals;
 use crate::analysis::Context;
 use crate::metrics::categories::{OpFamily, family_of};
 use crate::metrics::host_threads::HostRole;
+use crate::metrics::ops::rate;
+use crate::metrics::roofline::Level;
 use crate::metrics::step_breakdown::Part;
 use crate::report::UnifiedProfile;
 use crate::trace::classify::Platform;
@@ -59,15 +61,6 @@ impl Window {
             format!("the {time} from a device's first op to its last")
         }
     }
-}
-
-/// What a device can do at most.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Peaks {
-    /// FLOPs a second in the fastest type that is not quantised (bfloat16).
-    pub flops_per_second: f64,
-    /// Bytes a second to and from the main memory.
-    pub bytes_per_second: f64,
 }
 
 /// Who made a GPU.
@@ -132,35 +125,13 @@ impl<'a> Numbers<'a> {
         if all > Ps::ZERO { 100.0 * time.0 as f64 / all.0 as f64 } else { 0.0 }
     }
 
-    /// Peaks of a device; `None` where neither the file nor the user says them.
-    pub fn peaks(&self) -> Option<Peaks> {
-        let device = self.context.analysis.devices.used.first()?;
-        let plane = self.trace.planes.get(device.plane)?;
-        let number = |name: &str| match self.trace.plane_stat(plane, name)? {
-            StatValue::Double(value) if value > 0.0 => Some(value),
-            StatValue::Int(value) if value > 0 => Some(value as f64),
-            _ => None,
-        };
-        Some(Peaks {
-            flops_per_second: number("peak_teraflops_per_second")? * 1e12,
-            bytes_per_second: number("peak_hbm_bw_gigabytes_per_second")? * 1e9,
-        })
-    }
-
-    /// Bytes that the ops move over what the memory could while they ran, and FLOPs over what the arithmetic units could;
-    /// percent. `None` where a peak or every cost is unknown.
+    /// Bytes that the ops move over what the main memory could in the devices' active spans, and FLOPs over what the
+    /// arithmetic units could; percent. `None` where a peak or every cost is unknown.
     pub fn utilization(&self) -> Option<(f64, f64)> {
-        let peaks = self.peaks()?;
-        let ops = &self.context.analysis.ops;
-        // A copy's bytes stand on its start and on its end alike.
-        let counted = || ops.rows.iter().filter(|op| ops.text(self.trace, op.category) != "copy-start");
-        let (bytes, flops) = (counted().filter_map(|op| op.hbm_bytes()), counted().filter_map(|op| op.flops));
-        let seconds = ops.device_time.0 as f64 * 1e-12;
-        if seconds <= 0.0 || ops.rows.iter().all(|op| op.flops.is_none() && op.bytes.is_none()) {
-            return None;
-        }
-        let percent = |amount: f64, peak: f64| 100.0 * amount / seconds / peak;
-        Some((percent(bytes.sum(), peaks.bytes_per_second), percent(flops.sum(), peaks.flops_per_second)))
+        let roofline = &self.context.analysis.roofline;
+        let peak = roofline.peaks.as_ref()?.level(Level::Hbm)?.bytes_per_second;
+        let reached = rate(roofline.program.level(Level::Hbm)?, roofline.program.time)?;
+        Some((100.0 * reached / peak, roofline.hfu_percent.or(roofline.mfu_percent)?))
     }
 
     /// Whether the GPUs have tensor or matrix cores; `None` where the file does not say which GPUs they are.

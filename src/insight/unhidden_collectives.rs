@@ -1,6 +1,6 @@
 //! Communication that no computation hides.
 
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, lacks};
 use super::numbers::{Numbers, is_communication};
 use super::{Rule, Verdict};
 use crate::format;
@@ -33,6 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let kind = numbers.largest_category(&is_communication).unwrap_or("communication");
     let hidden = numbers.communication_overlap_percent();
+    let (view, filter) = numbers.link_to(&is_communication);
     let message = format!(
         "Communication (mostly {}) that no computation hides takes {} of {} ({}).{}",
         format::printable(kind),
@@ -68,5 +69,5 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Some(hidden) => draft.evidence("communication_overlap_percent", hidden),
         None => draft,
     };
-    draft.at_stake(share).link("communication", &equals("kind", kind)).fires()
+    draft.at_stake(share).link(view, &filter).fires()
 }
