@@ -15,10 +15,12 @@ fn page_of(trace: Trace, device: &str) -> Page {
 }
 
 fn stacks(page: &Page) -> Vec<&Stack> {
-    let stack = |block| match block {
-        &Block::Stack(ref stack) => Some(stack),
-        _ => None,
-    };
+    fn stack(block: &Block) -> Option<&Stack> {
+        match block {
+            Block::Stack(stack) => Some(stack),
+            _ => None,
+        }
+    }
     page.blocks.iter().filter_map(stack).collect()
 }
 
