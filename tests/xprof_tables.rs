@@ -94,8 +94,7 @@ fn hlo_stats() {
         let Some((mut session, expected)) = read(folder, "hlo_stats") else { continue };
         let ours = ours(&mut session, TableName::Ops);
         let is_tpu = folder.starts_with("tpu");
-        let expected: Vec<Row> =
-            rows(&expected).into_iter().filter(|row| text(row, "hlo_op_name") != "IDLE").collect();
+        let expected: Vec<Row> = rows(&expected).into_iter().filter(|row| text(row, "hlo_op_name") != "IDLE").collect();
         let (mut compared, mut on_purpose) = (0, 0);
         for theirs in &expected {
             let name = text(theirs, "hlo_op_name");
@@ -105,6 +104,7 @@ fn hlo_stats() {
                     && (!is_tpu || text(row, "hlo_op_expression") == text(theirs, "hlo_op_expression"))
             };
             let row = ours.iter().find(same).unwrap_or_else(|| panic!("{folder}: no row {name}"));
+            let launches = number(row, "occurrences") / number(row, "executions");
             for (key, our_key) in NUMBERS {
                 let (wanted, found) = (number(theirs, key), number(row, our_key));
                 // Where equal self times can change places, or ops that XProf leaves out come in between.
@@ -114,10 +114,18 @@ fn hlo_stats() {
                     compared += 1;
                 } else if !is_tpu && (is_order || is_share) {
                     on_purpose += 1;
-                } else if !is_tpu && key == "hbm_bw" && close(number(theirs, "measured_memory_bw"), found) {
+                } else if !is_tpu && launches > 1.0 && close(wanted, found * launches) {
+                    // XProf takes each kernel of a library call for the whole call: its rates are too high by so much.
+                    on_purpose += 1;
+                    println!(
+                        "{folder}: {name}: {key} is {wanted} in XProf, which counts {launches} kernels a call: {found}"
+                    );
+                } else if !is_tpu && key == "hbm_bw" && close(number(theirs, "measured_memory_bw"), found * launches) {
                     // A GPU's operands are all in its main memory; XProf's own total for the same op says so too.
                     on_purpose += 1;
-                    println!("{folder}: {name}: hbm_bw is {wanted} in XProf, less than its measured_memory_bw: {found}");
+                    println!(
+                        "{folder}: {name}: hbm_bw is {wanted} in XProf, less than its measured_memory_bw: {found}"
+                    );
                 } else if !is_tpu && wanted == 0.0 {
                     // XProf does not look into library calls.
                     assert_eq!(text(row, "cost_source"), "from shapes", "{folder} {name} {key}: {found}");
@@ -125,7 +133,9 @@ fn hlo_stats() {
                     println!("{folder}: {name}: {key} is 0 in XProf, {found} from the shapes of the library call");
                 } else if !is_tpu && wanted > 0.0 && text(row, "cost_source") == "from shapes" {
                     on_purpose += 1;
-                    println!("{folder}: {name}: {key} is {wanted} in XProf, {found} from the shapes of the library call");
+                    println!(
+                        "{folder}: {name}: {key} is {wanted} in XProf, {found} from the shapes of the library call"
+                    );
                 } else {
                     panic!("{folder}: {name}: {key} is {wanted} in XProf and {found} here");
                 }
@@ -134,7 +144,13 @@ fn hlo_stats() {
                 assert_eq!(text(theirs, key), text(row, key), "{folder}: {name}");
                 compared += 1;
             }
-            assert_eq!(text(theirs, "tf_op_name").trim_end_matches(':'), text(row, "tf_op_name").trim_end_matches(':'));
+            let path = |row| text(row, "tf_op_name").trim_end_matches(':').to_owned();
+            if !is_tpu && path(theirs).is_empty() {
+                // XProf shows the path only of kernels whose event carries it; the instruction in the HLO always does.
+                on_purpose += u32::from(!path(row).is_empty());
+            } else {
+                assert_eq!(path(theirs), path(row), "{folder}: {name}");
+            }
             let rematerialized = if row["hlo_rematerialization"] == true { "Yes" } else { "No" };
             assert_eq!(text(theirs, "hlo_rematerialization"), rematerialized, "{folder}: {name}");
         }

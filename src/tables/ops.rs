@@ -21,7 +21,7 @@ const fn field(
     Field { column: Column { key, title, unit }, cell }
 }
 
-const FIELDS: [Field; 34] = [
+const FIELDS: [Field; 35] = [
     field("rank", "Rank", Unit::Count, |_, row, _| CellRef::Int(row as u64 + 1)),
     field("hlo_op_name", "Op", Unit::Text, |rows, _, op| rows.text(op.name)),
     field("category", "Category", Unit::Text, |rows, _, op| rows.text(op.category)),
@@ -34,15 +34,14 @@ const FIELDS: [Field; 34] = [
         rows.cumulative.get(row).map_or(CellRef::Absent, |&sum| share(sum, rows.ops.device_time))
     }),
     field("occurrences", "Count", Unit::Count, |_, _, op| CellRef::Int(op.occurrences)),
+    field("executions", "Executions", Unit::Count, |_, _, op| CellRef::Int(op.executions)),
     field("avg_self_time_us", "Mean self time", Unit::TimeUs, |_, _, op| mean(op.self_time, op)),
     field("total_time_us", "Total time", Unit::TimeUs, |_, _, op| CellRef::Float(op.total.as_us())),
     field("avg_time_us", "Mean time", Unit::TimeUs, |_, _, op| mean(op.total, op)),
     field("min_time_us", "Shortest", Unit::TimeUs, |_, _, op| CellRef::Float(op.min.as_us())),
     field("max_time_us", "Longest", Unit::TimeUs, |_, _, op| CellRef::Float(op.max.as_us())),
     field("bound_by", "Bound by", Unit::Text, |rows, _, op| rows.bound_by(op)),
-    field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| {
-        giga(op.flops_per_second())
-    }),
+    field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| giga(op.flops_per_second())),
     field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| {
         giga(op.model_flops_per_second())
     }),
@@ -55,7 +54,9 @@ const FIELDS: [Field; 34] = [
     field("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, |_, _, op| CellRef::float(op.intensity())),
     field("flops", "FLOPs", Unit::Flops, |_, _, op| CellRef::float(op.flops)),
     field("bytes_accessed", "Bytes", Unit::Bytes, |_, _, op| CellRef::float(op.bytes)),
-    field("data_type", "Type", Unit::Text, |_, _, op| op.data_type.map_or(CellRef::Absent, |it| CellRef::Text(it.name()))),
+    field("data_type", "Type", Unit::Text, |_, _, op| {
+        op.data_type.map_or(CellRef::Absent, |it| CellRef::Text(it.name()))
+    }),
     field("cost_source", "Cost from", Unit::Text, |_, _, op| {
         op.cost_source.map_or(CellRef::Absent, |it| CellRef::Text(it.label()))
     }),
@@ -101,8 +102,7 @@ impl<'a> OpRows<'a> {
     }
 
     fn bound_by(&self, op: &Op) -> CellRef<'a> {
-        let _ = (self.context, op);
-        CellRef::Absent
+        self.context.analysis.bound_by(op).map_or(CellRef::Absent, CellRef::Text)
     }
 }
 

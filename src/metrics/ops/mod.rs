@@ -78,6 +78,8 @@ pub struct Op {
     pub args: ArgsId,
     /// How often it ran (on GPUs: kernels).
     pub occurrences: u64,
+    /// How often the instruction was executed: less than `occurrences` where a library call launches several kernels.
+    pub executions: u64,
     /// Summed durations.
     pub total: Ps,
     /// Summed durations less those of the ops nested in it.

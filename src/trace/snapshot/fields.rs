@@ -1,7 +1,9 @@
 //! The small parts of an image: planes, lines, argument sets, times of the capture.
 
 use crate::trace::classify::{LineKind, PlaneKind, Platform};
-use crate::trace::{Args, Capture, Framework, Interval, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId};
+use crate::trace::{
+    Args, Capture, Framework, Interval, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId,
+};
 use crate::units::Ps;
 
 const LINE_KINDS: [LineKind; 7] = [

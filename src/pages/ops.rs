@@ -1,0 +1,224 @@
+//! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
+
+use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block};
+use crate::analysis::Context;
+use crate::format;
+use crate::metrics::ops::tree::{Grouping, Tree};
+use crate::metrics::ops::{CostSource, Op, Ops};
+use crate::table::{Filter, Rows, Unit};
+use crate::tables::{self, TableName};
+use crate::trace::SourceFormat;
+use crate::units::Ps;
+
+const GROUP: &str = "group";
+const IDLE: &str = "idle";
+/// Spans of the icicle: more could not be told apart.
+const MOST_NODES: usize = 400;
+/// A span below this share of the whole is a hair on the screen.
+const LEAST_SHARE: f64 = 0.0005;
+
+/// The page.
+pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+    let ops = &context.analysis.ops;
+    if ops.rows.is_empty() {
+        return Page { blocks: vec![nothing_ran()] };
+    }
+    let grouping = Grouping::from_key(query.chosen(GROUP, &Grouping::ALL.map(Grouping::key)));
+    let with_idle = query.chosen(IDLE, &["without", "with"]) == "with";
+    let mut blocks = vec![Block::Figures { figures: figures(context) }];
+    blocks.push(Block::Choice(Choice {
+        option: GROUP.to_owned(),
+        label: "Group by".to_owned(),
+        values: [
+            (Grouping::Program, "Program"),
+            (Grouping::Category, "Category"),
+            (Grouping::Scope, "Name scope"),
+            (Grouping::Source, "Source"),
+        ]
+        .map(|(grouping, name)| (grouping.key().to_owned(), name.to_owned()))
+        .to_vec(),
+        chosen: grouping.key().to_owned(),
+    }));
+    blocks.push(Block::Choice(Choice {
+        option: IDLE.to_owned(),
+        label: "Idle time".to_owned(),
+        values: vec![("without".to_owned(), "Left out".to_owned()), ("with".to_owned(), "Shown".to_owned())],
+        chosen: if with_idle { "with" } else { "without" }.to_owned(),
+    }));
+    blocks.push(Block::Icicle(icicle(context, grouping, with_idle, &query.filter)));
+    let mut table = table_block(context, TableName::Ops, "", "Ops", query);
+    for column in &mut table.columns {
+        column.empty = why_empty(context, &column.key);
+    }
+    blocks.push(Block::Table(table));
+    Page { blocks }
+}
+
+fn nothing_ran() -> Block {
+    Block::Empty {
+        reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
+        remedy: Some(
+            "with jax.profiler.trace(\"profiles\"):\n    jax.block_until_ready(step(state, batch))".to_owned(),
+        ),
+    }
+}
+
+fn figures(context: &Context<'_>) -> Vec<Figure> {
+    let (ops, trace) = (&context.analysis.ops, context.trace());
+    let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
+    let top = ops.rows.first();
+    let figure = |label: &str, value: Option<f64>, unit: Unit, note: String| Figure {
+        label: label.to_owned(),
+        value,
+        unit,
+        note,
+        status: None,
+        metric: None,
+        link: None,
+    };
+    let known: Ps = ops.rows.iter().filter(|op| op.cost_source.is_some()).map(|op| op.self_time).sum();
+    let from_shapes: Ps =
+        ops.rows.iter().filter(|op| op.cost_source == Some(CostSource::Shapes)).map(|op| op.self_time).sum();
+    let cost_note = match percent(from_shapes, ops.op_time) {
+        Some(share) if share > 0.0 => format!("of busy time; {} from shapes of library calls", format::percent(share)),
+        _ if known == Ps::ZERO => why_empty(context, "flops").unwrap_or_else(|| "The profile tells none.".to_owned()),
+        _ => "of busy time".to_owned(),
+    };
+    vec![
+        Figure {
+            link: top.map(|op| Link {
+                view: "ops".to_owned(),
+                filter: format!("hlo_op_name=\"{}\"", ops.text(trace, op.name)),
+            }),
+            ..figure(
+                "Largest op",
+                top.and_then(|op| percent(op.self_time, ops.op_time)),
+                Unit::Percent,
+                top.map_or(String::new(), |op| {
+                    format!("{} of busy time", format::shorten(ops.text(trace, op.name), 40))
+                }),
+            )
+        },
+        figure("Busy", Some(ops.op_time.as_us()), Unit::TimeUs, "self time of all ops on all devices".to_owned()),
+        figure(
+            "Idle",
+            percent(ops.idle(), ops.device_time),
+            Unit::Percent,
+            "of the time from each device's first op to its last".to_owned(),
+        ),
+        figure("Ops", Some(ops.rows.len() as f64), Unit::Count, runs(ops)),
+        figure("Cost known", percent(known, ops.op_time).filter(|_| known > Ps::ZERO), Unit::Percent, cost_note),
+    ]
+}
+
+fn runs(ops: &Ops) -> String {
+    let runs: u64 = ops.rows.iter().map(|op| op.occurrences).sum();
+    format!("{} runs", format::count(runs))
+}
+
+/// The reason for a column without values, where it has one.
+fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
+    let ops = &context.analysis.ops;
+    let any = |has: &dyn Fn(&Op) -> bool| ops.rows.iter().any(has);
+    let is_json = context.trace().format == Some(SourceFormat::ChromeJson);
+    let no_hlo = context.trace().hlo.is_empty();
+    let (filled, what) = match column {
+        "flops" | "measured_flop_rate_gflops" | "model_flop_rate_gflops" => (any(&|op| op.flops.is_some()), "FLOPs"),
+        "bytes_accessed" | "measured_memory_bw_gibps" | "operational_intensity" => {
+            (any(&|op| op.bytes.is_some()), "bytes")
+        }
+        "hbm_bw_gibps"
+        | "cmem_read_bw_gibps"
+        | "cmem_write_bw_gibps"
+        | "vmem_read_bw_gibps"
+        | "vmem_write_bw_gibps" => (any(&|op| op.memory.is_some()), "bytes by memory"),
+        "hlo_op_expression" => (any(&|op| !op.expression.is_empty()), "the expressions of instructions"),
+        "program_id" => (any(&|op| !op.program.is_empty()), "program numbers"),
+        "source_info" => (any(&|op| !op.source.is_empty()), "source lines"),
+        "bound_by" => (any(&|op| context.analysis.bound_by(op).is_some()), "the peaks of the device"),
+        _ => return None,
+    };
+    if filled {
+        return None;
+    }
+    Some(if is_json {
+        format!("A trace JSON does not hold {what}: open the *.xplane.pb that lies beside it.")
+    } else if no_hlo {
+        format!("The profile does not hold {what}: it was captured without HLO modules.")
+    } else {
+        format!("The profile does not hold {what}.")
+    })
+}
+
+/// The tree of the ops that pass the filter, cut to what can be seen.
+fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, filter: &str) -> Icicle {
+    let (ops, trace) = (&context.analysis.ops, context.trace());
+    let rows = tables::rows(context, TableName::Ops, "");
+    let filter = Filter::parse(filter);
+    let passes =
+        |row: usize| filter.is_empty() || filter.passes(rows.columns(), &|column| Rows::cell(&*rows, row, column));
+    let efficiency = |op: &Op| context.analysis.efficiency(op);
+    let tree = Tree::new(trace, ops, grouping, with_idle && filter.is_empty(), &passes, &efficiency);
+    let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time);
+    let mut nodes: Vec<Node> = Vec::new();
+    // Where a node of the tree stands in the chart; `None` for those that are too small.
+    let mut places: Vec<Option<u32>> = Vec::with_capacity(tree.nodes.len());
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let parent = node.parent.map(|parent| places.get(parent as usize).copied().flatten());
+        let is_seen = node.time.0 as f64 >= LEAST_SHARE * whole.0 as f64 && nodes.len() < MOST_NODES;
+        let place = match parent {
+            None => Some(None),
+            Some(Some(parent)) if is_seen => Some(Some(parent)),
+            Some(_) => None,
+        };
+        places.push(place.and_then(|_| u32::try_from(nodes.len()).ok()));
+        let Some(parent) = place else { continue };
+        let name = tree.name(trace, ops, index);
+        let op = node.op.and_then(|op| ops.rows.get(op as usize));
+        let mut notes = vec![format!("{} of all", format::percent(100.0 * node.time.0 as f64 / whole.0.max(1) as f64))];
+        if node.occurrences > 0 {
+            notes.push(format!("{} runs", format::count(node.occurrences)));
+        }
+        if let Some(wasted) = node.wasted {
+            notes.push(format!("{} wasted against the device's peaks", format::time_us(wasted.as_us())));
+        }
+        if let Some(op) = op {
+            notes.push(format::shorten(&format::printable(ops.text(trace, op.expression)), 200));
+        }
+        notes.retain(|note| !note.is_empty());
+        nodes.push(Node {
+            label: name.to_owned(),
+            parent,
+            value: node.time.as_us(),
+            class: class(op, name, node.parent.is_some()),
+            notes,
+            link: link(&tree, index, grouping, name, op.is_some()),
+        });
+    }
+    Icicle { title: "Self time of all devices".to_owned(), unit: Unit::TimeUs, nodes }
+}
+
+/// A leaf has its op's colour, a group none of its own.
+fn class(op: Option<&Op>, name: &str, below_root: bool) -> String {
+    match op {
+        Some(op) => op.family.label().to_owned(),
+        None if name == "idle" && below_root => "idle".to_owned(),
+        None => "group".to_owned(),
+    }
+}
+
+/// What a click on a node filters everything by.
+fn link(tree: &Tree, index: usize, grouping: Grouping, name: &str, is_op: bool) -> Option<Link> {
+    let depth = tree.nodes.get(index)?.depth;
+    let quoted = |column: &str, sign: char, value: &str| format!("{column}{sign}\"{value}\"");
+    let filter = match (grouping, depth) {
+        _ if name == "idle" && depth == 1 => return None,
+        (_, 0) => String::new(),
+        _ if is_op => quoted("hlo_op_name", '=', name),
+        (Grouping::Program, 1) => quoted("hlo_module", ':', name.split('(').next().unwrap_or(name)),
+        (Grouping::Program, _) | (Grouping::Category, _) => quoted("category", '=', name),
+        (Grouping::Scope, _) => quoted("tf_op_name", ':', name),
+        (Grouping::Source, _) => quoted("source_info", ':', name),
+    };
+    Some(Link { view: "ops".to_owned(), filter })
+}
