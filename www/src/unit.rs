@@ -42,7 +42,7 @@ pub fn full(value: f64, unit: Unit) -> String {
 }
 
 fn is_whole(value: f64) -> bool {
-    value >= 0.0 && value < 9e15 && value.fract() == 0.0
+    (0.0..9e15).contains(&value) && value.fract() == 0.0
 }
 
 #[cfg(test)]

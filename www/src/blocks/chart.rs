@@ -11,6 +11,9 @@ use crate::components::tip::Tips;
 /// A pair of lengths or places, to the right and downwards.
 pub type Pair = (f64, f64);
 
+/// From a mark (or none) by the name of a key.
+pub type Step = dyn Fn(Option<usize>, &str) -> Option<usize> + Send + Sync;
+
 /// The marks of a chart, by their numbers.
 pub struct Marks {
     /// What the chart shows, in words.
@@ -18,7 +21,7 @@ pub struct Marks {
     /// The mark that a pointer means: its place, and the size of the chart, in pixels.
     pub find: Box<dyn Fn(Pair, Pair) -> Option<usize> + Send + Sync>,
     /// The mark that a key leads to.
-    pub step: Box<dyn Fn(Option<usize>, &str) -> Option<usize> + Send + Sync>,
+    pub step: Box<Step>,
     /// The box around a mark, as shares of the chart: upper left corner and size.
     pub place: Box<dyn Fn(usize) -> (Pair, Pair) + Send + Sync>,
     /// A mark in words, a fact a line.

@@ -1,13 +1,29 @@
-//! A choice: buttons side by side, one of which is pressed.
+//! A choice: buttons side by side, one of which is pressed; many values are a list that opens.
 
 use crossprof::pages::Choice;
 use leptos::prelude::*;
 
 use crate::state::State;
 
+/// More values than these are a list.
+const MAX_BUTTONS: usize = 6;
+
 /// The buttons; the chosen value goes into the address.
 pub fn choice(choice: &Choice) -> AnyView {
     let state = State::get();
+    if choice.values.len() > MAX_BUTTONS {
+        let option = choice.option.clone();
+        let on_change = move |event: web_sys::Event| state.choose(option.clone(), event_target_value(&event));
+        let values = choice.values.iter().map(|(value, name)| {
+            view! { <option value=value.clone() selected=*value == choice.chosen>{name.clone()}</option> }
+        });
+        return view! {
+            <label class="choice" data-option=choice.option.clone()>
+                <span class="quiet">{choice.label.clone()}</span><select on:change=on_change>{values.collect_view()}</select>
+            </label>
+        }
+        .into_any();
+    }
     let buttons = choice.values.iter().map(|(value, name)| {
         let (option, value) = (choice.option.clone(), value.clone());
         let is_chosen = value == choice.chosen;

@@ -36,6 +36,7 @@ pub fn badge(word: &str) -> AnyView {
 
 fn row(run: u32, finding: &FindingBlock) -> AnyView {
     let FindingBlock { id, title, text, remedy, confidence, evidence, link, .. } = finding;
+    let has_evidence = !evidence.is_empty();
     let evidence =
         evidence.iter().map(|(name, value)| view! { <dt>{bounded(name)}</dt><dd><bdi>{bounded(value)}</bdi></dd> });
     let evidence = evidence.collect_view();
@@ -51,7 +52,9 @@ fn row(run: u32, finding: &FindingBlock) -> AnyView {
             <header>{badge(&finding.severity)}<h3>{bounded(title)}</h3>{link}</header>
             <p>{bounded(text)}</p>
             {remedy}
-            <details><summary>{rests}</summary><dl class="environment">{evidence}<dt>"rule"</dt><dd><code>{id.clone()}</code></dd></dl></details>
+            {has_evidence.then(|| view! {
+                <details><summary>{rests}</summary><dl class="environment">{evidence}<dt>"rule"</dt><dd><code>{id.clone()}</code></dd></dl></details>
+            })}
         </li>
     }
     .into_any()
