@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::metrics::devices::Devices;
 use crate::metrics::self_time::for_each_self_interval;
+use crate::trace::classify::Platform;
 use crate::trace::{ArgsId, EventId, Interval, StrId, Trace};
 use crate::units::Ps;
 
@@ -82,6 +83,8 @@ impl Tallies {
         let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
         let mut tallies = Tallies::default();
         let differences = differences(trace);
+        // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.
+        let nests = devices.platform != Some(Platform::Gpu);
         for (number, device) in devices.used.iter().enumerate() {
             let mut times = vec![Times::default(); device.ops.len()];
             for_each_self_interval(trace, &device.ops, |op, interval| {
@@ -102,7 +105,8 @@ impl Tallies {
                 });
                 let difference = differences.get(id as usize).copied().unwrap_or(0);
                 let duration = Ps(event.duration.0.saturating_add(difference));
-                let device_self = Ps(times.self_time.0.saturating_add(times.correction).max(0));
+                let device_self =
+                    if nests { Ps(times.self_time.0.saturating_add(times.correction).max(0)) } else { duration };
                 if let Some((_, tally)) = tallies.entries.get_mut(at) {
                     tally.add(&Tally {
                         count: 1,
