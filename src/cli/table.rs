@@ -20,11 +20,8 @@ pub fn run(command: &Table) -> u8 {
         return FAILED;
     }
     let several = reports.profiles.len() > 1;
-    let query = Query {
-        filter: command.filter.clone(),
-        sort: command.sort.as_deref().map(Sort::parse),
-        top: command.top,
-    };
+    let query =
+        Query { filter: command.filter.clone(), sort: command.sort.as_deref().map(Sort::parse), top: command.top };
     for (index, profile) in reports.profiles.iter().enumerate() {
         let run = u32::try_from(index).unwrap_or(u32::MAX);
         let Some(table) = reports.session.table(run, &reports.settings, command.table, &command.by, &query) else {
