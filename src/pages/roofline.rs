@@ -168,7 +168,7 @@ fn chart(context: &Context<'_>, peaks: &Peaks, query: &PageQuery) -> (Scatter, S
         if !filter.is_empty() && !filter.passes(table.columns(), &|column| table.cell(index + 1, column)) {
             continue;
         }
-        let Some((point, place)) = placed(context, peaks, op) else {
+        let Some((point, place)) = placed(context, op) else {
             without += 1;
             continue;
         };
@@ -187,7 +187,7 @@ fn chart(context: &Context<'_>, peaks: &Peaks, query: &PageQuery) -> (Scatter, S
     let mut left_out = Vec::new();
     for (count, what) in [
         (more, "more, with less time"),
-        (without, "without FLOPs or bytes"),
+        (without, "without FLOPs or bytes (of elementwise GPU kernels XLA counts cycles)"),
         (asynchronous, "that start or await an asynchronous copy"),
     ] {
         if count > 0 {
@@ -209,9 +209,9 @@ fn chart(context: &Context<'_>, peaks: &Peaks, query: &PageQuery) -> (Scatter, S
 }
 
 /// An op as a point; `None` where a coordinate is unknown or zero.
-fn placed(context: &Context<'_>, peaks: &Peaks, op: &Op) -> Option<(Point, roofline::Point)> {
+fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     let ops = &context.analysis.ops;
-    let place = roofline::point(peaks, op);
+    let place = context.analysis.roofline.point(op).filter(|place| place.peak_flop_rate.is_some())?;
     let x = Work::of(op).level_intensity(Level::Hbm).filter(|&x| x > 0.0)?;
     let y = place.flop_rate.map(|rate| rate * 1e-9).filter(|&y| y > 0.0)?;
     let name = ops.text(context.trace(), op.name);

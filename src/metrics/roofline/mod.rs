@@ -11,12 +11,18 @@ mod section;
 mod tests;
 
 pub use peaks::{Bandwidth, Level, Peaks, Source, peaks};
-pub use point::{Bound, Point, Work, point, point_as_xprof};
+pub use point::{Bound, Point, Work, point, point_as_xprof, point_of_memory};
 pub use section::section;
 
+use rustc_hash::FxHashSet;
+
+use crate::facts::pattern::Name;
+use crate::facts::tensor_cores;
+use crate::metrics::categories::OpFamily;
 use crate::metrics::devices::Devices;
-use crate::metrics::ops::{Op, Ops};
+use crate::metrics::ops::{CostSource, Op, Ops, Text};
 use crate::trace::Trace;
+use crate::trace::classify::Platform;
 use crate::units::Ps;
 
 /// A share of 100, or a sentence that says what is missing.
@@ -41,13 +47,25 @@ pub struct Roofline {
     pub hfu_percent: Option<f64>,
     /// Why there is none.
     pub hfu_missing: Option<&'static str>,
+    /// Ops of a GPU: elementwise ones are costed in cycles.
+    gpu: bool,
+    /// Names of the ops that multiply matrices though their category does not say so.
+    products: FxHashSet<Text>,
 }
 
 impl Roofline {
     /// The ops of a run against the peaks of its devices or of the `chosen` one (a key of [`crate::facts::devices`]).
     pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, chosen: Option<&str>) -> Roofline {
         let peaks = peaks(trace, devices, chosen);
-        let leaves: Vec<&Op> = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category))).collect();
+        let mut roofline = Roofline { gpu: devices.platform == Some(Platform::Gpu), ..Roofline::default() };
+        if roofline.gpu {
+            let names = ops.rows.iter().map(|op| op.name);
+            roofline.products =
+                names.filter(|&name| tensor_cores::kernel_uses(&Name::new(ops.text(trace, name)))).collect();
+        }
+        let leaves = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category)));
+        let leaves: Vec<Op> =
+            leaves.map(|op| if roofline.counts_cycles(op) { Op { flops: None, ..*op } } else { *op }).collect();
         let sums = Sums::new(&leaves, peaks.as_ref());
         let mfu = mfu(&leaves, ops.device_time, peaks.as_ref());
         let hfu = hfu(&leaves, ops.device_time, peaks.as_ref());
@@ -61,19 +79,27 @@ impl Roofline {
             hfu_percent: hfu.ok(),
             hfu_missing: hfu.err(),
             peaks,
+            ..roofline
         }
     }
 
     /// An op under the roofs; `None` where the peaks are unknown.
     pub fn point(&self, op: &Op) -> Option<Point> {
-        Some(point(self.peaks.as_ref()?, op))
+        let peaks = self.peaks.as_ref()?;
+        Some(if self.counts_cycles(op) { point_of_memory(peaks, op) } else { point(peaks, op) })
+    }
+
+    /// Does the op's cost stand for cycles instead of FLOPs? XLA's analysis for GPUs weighs elementwise arithmetic so: only
+    /// matrix products, convolutions and attention can be compared with a peak.
+    pub fn counts_cycles(&self, op: &Op) -> bool {
+        let product = matches!(op.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
+        self.gpu && op.cost_source == Some(CostSource::Hlo) && !product && !self.products.contains(&op.name)
     }
 
     /// The program under the roofs; its compute roof is that of its mix of data types.
     pub fn program_point(&self) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
-        let peak = self.program_peak.or(peaks.highest().map(|(_, peak)| peak));
-        Some(point::place(peaks, &self.program, None, peak, None))
+        Some(point::place(peaks, &self.program, None, self.program_peak, None))
     }
 }
 
@@ -92,7 +118,7 @@ impl Roofline {
 /// # Errors
 ///
 /// A sentence that says which input is missing.
-pub fn mfu(ops: &[&Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
+pub fn mfu(ops: &[Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
     utilization(ops, device_time, peaks, |op| {
         if op.rematerialized == Some(true) { Some(0.0) } else { op.model_flops.or(op.flops) }
     })
@@ -103,14 +129,14 @@ pub fn mfu(ops: &[&Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
 /// # Errors
 ///
 /// A sentence that says which input is missing.
-pub fn hfu(ops: &[&Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
+pub fn hfu(ops: &[Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
     if ops.iter().all(|op| op.rematerialized.is_none()) && !ops.is_empty() {
         return Err("neither names nor framework paths tell which ops are computed again");
     }
     utilization(ops, device_time, peaks, |op| op.flops)
 }
 
-fn utilization(ops: &[&Op], device_time: Ps, peaks: Option<&Peaks>, flops: fn(&Op) -> Option<f64>) -> Share {
+fn utilization(ops: &[Op], device_time: Ps, peaks: Option<&Peaks>, flops: fn(&Op) -> Option<f64>) -> Share {
     if device_time <= Ps::ZERO {
         return Err("no op ran on a device");
     }
@@ -121,7 +147,8 @@ fn utilization(ops: &[&Op], device_time: Ps, peaks: Option<&Peaks>, flops: fn(&O
         let Some((_, peak)) = peaks.reached(op.data_type, op.family) else { continue };
         *ideal_seconds.get_or_insert(0.0) += flops / peak;
     }
-    let ideal_seconds: f64 = ideal_seconds.ok_or("no op's FLOPs are known: the profile has neither costs nor HLO")?;
+    let ideal_seconds: f64 = ideal_seconds
+        .ok_or("no FLOPs are known: the profile has neither costs nor HLO, or only elementwise GPU kernels, whose cost is in cycles")?;
     Ok(100.0 * ideal_seconds / (device_time.0 as f64 * 1e-12))
 }
 
@@ -143,7 +170,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(ops: &[&Op], peaks: Option<&Peaks>) -> Sums {
+    fn new(ops: &[Op], peaks: Option<&Peaks>) -> Sums {
         let mut sums = Sums::default();
         for op in ops {
             let work = Work::of(op);

@@ -131,6 +131,11 @@ pub fn point(peaks: &Peaks, op: &Op) -> Point {
     place(peaks, &Work::of(op), arithmetic, peak, None)
 }
 
+/// An op against the memory's roofs alone.
+pub fn point_of_memory(peaks: &Peaks, op: &Op) -> Point {
+    place(peaks, &Work::of(op), None, None, None)
+}
+
 /// An op against the one peak, and the bandwidth of main memory, that XProf has.
 pub fn point_as_xprof(peaks: &Peaks, op: &Op) -> Point {
     place(peaks, &Work::of(op), None, peaks.xprof_flops_per_second, peaks.xprof_hbm_bytes_per_second)

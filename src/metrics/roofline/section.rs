@@ -13,10 +13,10 @@ pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
         device: peaks.device.clone(),
         device_key: peaks.facts.map(|facts| facts.key.to_owned()),
         peak_source: peaks.rates_source.label().to_owned(),
-        peak_tflops: kinds.filter_map(|kind| Some((kind.label().to_owned(), peaks.rates.get(kind)? * 1e-12))).collect(),
+        peak_tflops: kinds.filter_map(|kind| Some((kind.label().to_owned(), peaks.rates.get(kind)? / 1e12))).collect(),
         memory_levels: levels(peaks),
-        interconnect_gb_per_s: peaks.interconnect_bytes_per_second.map(|speed| speed * 1e-9),
-        xprof_peak_gflops: peaks.xprof_flops_per_second.map(|peak| peak * 1e-9),
+        interconnect_gb_per_s: peaks.interconnect_bytes_per_second.map(|speed| speed / 1e9),
+        xprof_peak_gflops: peaks.xprof_flops_per_second.map(|peak| peak / 1e9),
         program: program(roofline),
         known_flops_time_percent: roofline.known_time_percent,
         mfu_percent: roofline.mfu_percent,
@@ -29,7 +29,7 @@ fn levels(peaks: &Peaks) -> Vec<report::MemoryLevel> {
         let bandwidth = peaks.level(level)?;
         Some(report::MemoryLevel {
             level: level.label().to_owned(),
-            gb_per_s: bandwidth.bytes_per_second * 1e-9,
+            gb_per_s: bandwidth.bytes_per_second / 1e9,
             source: bandwidth.source.label().to_owned(),
             ridge_point: peaks.highest().and_then(|(_, peak)| peaks.ridge_point(level, peak)),
         })
@@ -41,8 +41,8 @@ fn program(roofline: &Roofline) -> Option<report::ProgramPoint> {
     let work = &roofline.program;
     let point = roofline.program_point().filter(|_| work.flops.is_some() || work.bytes.is_some())?;
     Some(report::ProgramPoint {
-        gflops: point.flop_rate.map(|rate| rate * 1e-9),
-        peak_gflops: point.peak_flop_rate.map(|rate| rate * 1e-9),
+        gflops: point.flop_rate.map(|rate| rate / 1e9),
+        peak_gflops: point.peak_flop_rate.map(|rate| rate / 1e9),
         hbm_gibps: work
             .level(Level::Hbm)
             .and_then(|bytes| rate(bytes, work.time))

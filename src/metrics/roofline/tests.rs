@@ -233,12 +233,26 @@ fn mfu_is_time_at_peak_of_time_at_hand() {
     let unknown = op("bf16", OpFamily::Matmul, None, None, 100);
     // Two devices of 500 us each.
     let time = Ps(1_000_000_000);
-    close(mfu(&[&bf16, &fp8, &again, &unknown], time, Some(&peaks)).ok(), 19.0);
-    assert!(hfu(&[&bf16, &fp8, &again], time, Some(&peaks)).unwrap_err().contains("computed again"));
+    close(mfu(&[bf16, fp8, again, unknown], time, Some(&peaks)).ok(), 19.0);
+    assert!(hfu(&[bf16, fp8, again], time, Some(&peaks)).unwrap_err().contains("computed again"));
     again.rematerialized = Some(true);
-    close(mfu(&[&bf16, &fp8, &again], time, Some(&peaks)).ok(), 15.0);
-    close(hfu(&[&bf16, &fp8, &again], time, Some(&peaks)).ok(), 19.0);
-    assert!(mfu(&[&unknown], time, Some(&peaks)).unwrap_err().contains("FLOPs"));
-    assert!(mfu(&[&bf16], time, None).unwrap_err().contains("choose"));
-    assert!(mfu(&[&bf16], Ps::ZERO, Some(&peaks)).is_err());
+    close(mfu(&[bf16, fp8, again], time, Some(&peaks)).ok(), 15.0);
+    close(hfu(&[bf16, fp8, again], time, Some(&peaks)).ok(), 19.0);
+    assert!(mfu(&[unknown], time, Some(&peaks)).unwrap_err().contains("FLOPs"));
+    assert!(mfu(&[bf16], time, None).unwrap_err().contains("choose"));
+    assert!(mfu(&[bf16], Ps::ZERO, Some(&peaks)).is_err());
+}
+
+#[test]
+fn cycles_of_elementwise_gpu_kernels_are_no_flops() {
+    let mut cycles = op("f32", OpFamily::Elementwise, Some(1e12), Some(33.5e6), 100);
+    cycles.cost_source = Some(CostSource::Hlo);
+    let product = Op { family: OpFamily::Matmul, ..cycles };
+    let (trace, devices) = h100();
+    let peaks = peaks(&trace, &devices, Some("h100-sxm"));
+    let gpu = Roofline { peaks: peaks.clone(), gpu: true, ..Roofline::default() };
+    assert_eq!(gpu.point(&cycles).map(|it| (it.compute_efficiency, it.bound_by.label())), Some((None, "HBM")));
+    assert_eq!(gpu.point(&product).map(|it| it.bound_by), Some(Bound::Compute));
+    let tpu = Roofline { peaks, ..Roofline::default() };
+    assert!(tpu.point(&cycles).unwrap().compute_efficiency.is_some());
 }

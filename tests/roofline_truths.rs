@@ -1,0 +1,229 @@
+//! Peaks, ridge points and every op's place under the roofs, as XProf's `roofline_model` has them.
+//!
+//! On TPUs every value that both have must agree. On GPUs XProf's peaks are compared with the ones kept for that, and the rows by
+//! time and rates are the op statistics' business (`xprof_tables`); ours differ on purpose in the peak, which is that of the op's
+//! own data type, and in the bandwidth of AMD's memory, of which the profile states half.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crossprof::table::Cell;
+use crossprof::{Query, Session, Settings, TableName};
+use serde_json::Value;
+
+/// Largest relative difference.
+const TOLERANCE: f64 = 1e-6;
+/// The same for what XProf prints with six digits.
+const SIX_DIGITS: f64 = 5e-6;
+
+type Row = BTreeMap<String, Value>;
+
+fn folder(name: &str) -> PathBuf {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
+    std::env::var_os("CROSSPROF_TRACES").map_or(beside, PathBuf::from).join(name)
+}
+
+/// A trace as a session, and XProf's table; says so and gives `None` where they are absent.
+fn read(name: &str) -> Option<(Session, Value)> {
+    let folder = folder(name);
+    let Ok(expected) = std::fs::read_to_string(folder.join("xprof/roofline_model.json")) else {
+        eprintln!("skipped: no roofline_model of XProf in {}", folder.display());
+        return None;
+    };
+    let mut files = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
+    let file = files.find(|path| path.to_string_lossy().ends_with(".xplane.pb")).unwrap();
+    let mut session = Session::new();
+    let id = session.begin("profile.xplane.pb", None);
+    session.push(id, &std::fs::read(file).unwrap());
+    session.finish(id);
+    session.runs();
+    Some((session, serde_json::from_str(&expected).unwrap()))
+}
+
+fn theirs(table: &Value) -> Vec<Row> {
+    let ids: Vec<&str> = table["cols"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap()).collect();
+    let row = |row: &Value| {
+        let cells = row["c"].as_array().unwrap();
+        ids.iter().zip(cells).map(|(&id, cell)| (id.to_owned(), cell["v"].clone())).collect::<Row>()
+    };
+    let rows = table["rows"].as_array().unwrap().iter().map(row);
+    rows.filter(|row| row["step"] == "Total" && row["include_infeed_outfeed"] == true).collect()
+}
+
+fn ours(session: &mut Session, settings: &Settings) -> Vec<Row> {
+    let table = session.table(0, settings, TableName::Roofline, "", &Query::default()).unwrap();
+    let value = |cell: &Cell| serde_json::to_value(cell).unwrap();
+    let columns = table.columns;
+    table
+        .rows
+        .iter()
+        .map(|row| columns.iter().zip(row).map(|(c, cell)| (c.key.to_owned(), value(cell))).collect())
+        .collect()
+}
+
+#[track_caller]
+fn assert_close(found: f64, wanted: f64, tolerance: f64, what: &str) {
+    assert!((found - wanted).abs() <= tolerance * wanted.abs().max(found.abs()), "{what}: {found}, XProf {wanted}");
+}
+
+const GIBI: f64 = (1u64 << 30) as f64;
+
+/// XProf's `p`: (trace, the maker's bandwidth of the main memory where it replaces the profile's).
+const TRACES: [(&str, Option<f64>); 5] = [
+    ("tpu-v6e-4chip", None),
+    ("gtx1080ti-2gpu", None),
+    ("gfx950-te-attention", Some(8000e9)),
+    ("mi300x-8gpu-conv", Some(5300e9)),
+    ("mi300x-elementwise", Some(5300e9)),
+];
+
+#[test]
+fn peaks_and_ridge_points() {
+    for (name, published) in TRACES {
+        let Some((mut session, expected)) = read(name) else { continue };
+        let report = session.report(0, &Settings::default()).unwrap();
+        let roofline = report.roofline.unwrap();
+        let told = |key: &str| expected[0]["p"][key].as_str().map_or(0.0, |text| text.parse::<f64>().unwrap());
+        let level = |name: &str| {
+            roofline.memory_levels.iter().find(|level| level.level == name).map(|level| level.gb_per_s * 1e9)
+        };
+        let xprof_peak = roofline.xprof_peak_gflops.unwrap();
+        let mut compared = 0;
+        let mut check = |found: f64, key: &str| {
+            assert_close(found, told(key), SIX_DIGITS, &format!("{name}: {key}"));
+            compared += 1;
+        };
+        check(xprof_peak, "peak_flop_rate");
+        // What XProf calls VMEM write on a GPU is its shared memory.
+        let on_chip = level("VMEM Write").or(level("Shm/L1")).unwrap();
+        check(on_chip / GIBI, "peak_vmem_write_bw");
+        check(xprof_peak * 1e9 / on_chip, "vmem_write_ridge_point");
+        if name.starts_with("tpu") {
+            let read = level("VMEM Read").unwrap();
+            check(read / GIBI, "peak_vmem_read_bw");
+            check(xprof_peak * 1e9 / read, "vmem_read_ridge_point");
+            check(level("CMEM Read").unwrap_or(0.0), "peak_cmem_read_bw");
+            check(roofline.memory_levels[0].ridge_point.unwrap(), "hbm_ridge_point");
+        }
+        let hbm = level("HBM").unwrap();
+        match published {
+            None => {
+                check(hbm / GIBI, "peak_hbm_bw");
+                check(xprof_peak * 1e9 / hbm, "hbm_ridge_point");
+            }
+            Some(published) => {
+                assert_close(hbm, published, 1e-12, name);
+                let stated = told("peak_hbm_bw") * GIBI;
+                assert!((1.9..2.1).contains(&(published / stated)), "{name}: {published} is not twice {stated}");
+                println!(
+                    "{name}: peak_hbm_bw is {stated:e} B/s in XProf and {published:e} here: a profile of AMD's states half"
+                );
+            }
+        }
+        println!("{name}: {compared} peaks and ridge points equal");
+    }
+}
+
+/// `(XProf's column, ours, how many of ours one of theirs is)`.
+const NUMBERS: [(&str, &str, f64); 29] = [
+    ("rank", "rank", 1.0),
+    ("occurrences", "occurrences", 1.0),
+    ("total_time", "total_time_us", 1.0),
+    ("avg_time", "avg_time_us", 1.0),
+    ("total_self_time", "total_self_time_us", 1.0),
+    ("avg_self_time", "avg_self_time_us", 1.0),
+    ("total_self_time_percent", "total_self_time_percent", 100.0),
+    ("cumulative_total_self_time_percent", "cumulative_total_self_time_percent", 100.0),
+    ("measured_flop_rate", "measured_flop_rate_gflops", 1.0),
+    ("model_flop_rate", "model_flop_rate_gflops", 1.0),
+    ("measured_memory_bw", "measured_memory_bw_gibps", 1.0),
+    ("hbm_bw", "hbm_bw_gibps", 1.0),
+    ("cmem_read_bw", "cmem_read_bw_gibps", 1.0),
+    ("cmem_write_bw", "cmem_write_bw_gibps", 1.0),
+    ("vmem_read_bw", "vmem_read_bw_gibps", 1.0),
+    ("vmem_write_bw", "vmem_write_bw_gibps", 1.0),
+    ("operational_intensity", "operational_intensity", 1.0),
+    ("hbm_operational_intensity", "hbm_operational_intensity", 1.0),
+    ("cmem_read_operational_intensity", "cmem_read_operational_intensity", 1.0),
+    ("cmem_write_operational_intensity", "cmem_write_operational_intensity", 1.0),
+    ("vmem_read_operational_intensity", "vmem_read_operational_intensity", 1.0),
+    ("vmem_write_operational_intensity", "vmem_write_operational_intensity", 1.0),
+    ("bottleneck_operational_intensity", "bottleneck_operational_intensity", 1.0),
+    ("total_time_per_core", "total_time_per_core_us", 1.0),
+    ("total_time_in_percentage", "total_time_in_percentage", 100.0),
+    ("optimal_flop_rate", "optimal_flop_rate_gflops", 1.0),
+    ("roofline_efficiency", "roofline_efficiency_percent", 100.0),
+    ("compute_efficiency", "compute_efficiency_percent", 100.0),
+    ("max_mem_bw_utilization", "max_mem_bw_utilization_percent", 100.0),
+];
+
+#[test]
+fn every_row_of_a_tpu() {
+    let Some((mut session, expected)) = read("tpu-v6e-4chip") else { return };
+    let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &Settings::default()));
+    assert_eq!(theirs.len(), ours.len());
+    let mut compared = 0;
+    for (wanted, found) in theirs.iter().zip(&ours) {
+        for (key, our_key, scale) in NUMBERS {
+            let what = format!("{} {key}", wanted["operation"]);
+            let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+            assert_close(number(&found[our_key]), scale * number(&wanted[key]), TOLERANCE, &what);
+            compared += 1;
+        }
+        for key in ["category", "operation", "bound_by"] {
+            assert_eq!(wanted[key], found[key], "{}", wanted["operation"]);
+            compared += 1;
+        }
+        let program = found["hlo_module_id"].as_str().unwrap_or("0");
+        assert_eq!(wanted["hlo_module_id"].as_str().unwrap(), program);
+    }
+    println!("tpu-v6e-4chip: {} rows, {compared} values equal", ours.len());
+}
+
+/// XProf's rows of matrix products again from ours (of elementwise kernels XLA counts cycles, which are compared with no peak
+/// here): where it has FLOPs of an op, its efficiency is ours times our peak over its one peak.
+#[test]
+fn compute_efficiency_of_gpus() {
+    let name = "gfx950-te-attention";
+    {
+        let Some((mut session, expected)) = read(name) else { return };
+        let peak: f64 = expected[0]["p"]["peak_flop_rate"].as_str().unwrap().parse().unwrap();
+        let ours = ours(&mut session, &Settings::default());
+        let mut compared = 0;
+        for wanted in theirs(&expected[0]).iter().skip(1).filter(|row| row["compute_efficiency"].as_f64() > Some(0.0)) {
+            let same = |row: &&Row| row["operation"] == wanted["operation"] && row["hlo_module_id"].as_str().is_some();
+            let found = ours.iter().find(same).unwrap_or_else(|| panic!("{name}: no row {}", wanted["operation"]));
+            let number = |row: &Row, key: &str| row[key].as_f64().unwrap_or(0.0);
+            if found["compute_efficiency_percent"].is_null()
+                || found["cost_source"] != "hlo"
+                || (number(wanted, "measured_flop_rate") / number(found, "measured_flop_rate_gflops") - 1.0).abs()
+                    > 1e-6
+            {
+                continue;
+            }
+            let again =
+                number(found, "compute_efficiency_percent") / 100.0 * number(found, "peak_flop_rate_gflops") / peak;
+            assert_close(
+                again,
+                number(wanted, "compute_efficiency"),
+                SIX_DIGITS,
+                &format!("{name} {}", wanted["operation"]),
+            );
+            compared += 1;
+        }
+        assert!(compared > 0, "{name}: nothing compared");
+        println!("{name}: {compared} rows by their compute efficiency");
+    }
+}
+
+#[test]
+fn a_chosen_device_replaces_the_profiles() {
+    let Some((mut session, _)) = read("mi300x-elementwise") else { return };
+    let settings = Settings { device: Some("h100-sxm".to_owned()), ..Settings::default() };
+    let roofline = session.report(0, &settings).unwrap().roofline.unwrap();
+    assert_eq!((roofline.peak_source.as_str(), roofline.device_key.as_deref()), ("chosen", Some("h100-sxm")));
+    assert_eq!(roofline.peak_tflops["bf16"], 989.5);
+    assert_eq!(roofline.memory_levels.len(), 1);
+}
