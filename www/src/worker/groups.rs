@@ -1,0 +1,73 @@
+//! Which of the dropped files are read together: one run, one load.
+
+use crossprof::input::plan::{self, Candidate, Kind};
+
+use crate::protocol::{FileEntry, Groups};
+
+/// Plans a drop. A file that nobody knows is read when it was dropped by itself or is called like a profile, so that it
+/// can say what is wrong; what a folder holds beside its profiles is no mistake.
+pub fn groups(entries: &[FileEntry]) -> Groups {
+    let candidates: Vec<Candidate<'_>> =
+        entries.iter().map(|entry| Candidate { path: &entry.path, kind: entry.kind }).collect();
+    let plan = plan::plan(&candidates);
+    let mut groups = Groups::default();
+    for run in plan.runs {
+        let read = run.hosts.iter().map(|host| host.file).chain(run.sidecars.iter().copied()).collect();
+        groups.loads.push((read, run.repeated.iter().map(|repeated| repeated.file).collect()));
+    }
+    groups.loads.extend(plan.archives.into_iter().map(|file| (vec![file], Vec::new())));
+    for ignored in plan.ignored {
+        let Some(entry) = entries.get(ignored.file) else { continue };
+        if entry.kind == Kind::Unknown && (!entry.path.contains('/') || is_called_profile(&entry.path)) {
+            groups.loads.push((vec![ignored.file], Vec::new()));
+        } else if entry.kind != Kind::Unknown {
+            groups.ignored.push((ignored.file, ignored.reason));
+        }
+    }
+    if groups.loads.is_empty() {
+        let models = entries.iter().enumerate().filter(|(_, entry)| entry.kind == Kind::ModelConfig);
+        groups.ignored.extend(models.map(|(index, _)| (index, LONELY_MODEL.to_owned())));
+    }
+    groups
+}
+
+const LONELY_MODEL: &str = "This is a model configuration. Drop it together with the profile it belongs to.";
+
+fn is_called_profile(path: &str) -> bool {
+    [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| path.ends_with(suffix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(files: &[(&str, Kind)]) -> Groups {
+        let entry = |(path, kind): &(&str, Kind)| FileEntry { path: (*path).to_owned(), size_bytes: 9, kind: *kind };
+        groups(&files.iter().map(entry).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_profile_folder_is_one_load_and_two_files_are_two() {
+        let folder = [
+            ("log/plugins/profile/r/a.trace.json.gz", Kind::TraceJson),
+            ("log/plugins/profile/r/a.xplane.pb", Kind::XPlane),
+        ];
+        assert_eq!(group(&folder).loads, [(vec![1], vec![0])]);
+        let files = [("run-a.trace.json.gz", Kind::TraceJson), ("run-b.trace.json.gz", Kind::TraceJson)];
+        assert_eq!(group(&files).loads, [(vec![0], vec![]), (vec![1], vec![])]);
+    }
+
+    #[test]
+    fn a_stranger_is_read_only_when_it_was_meant() {
+        assert_eq!(group(&[("notes.txt", Kind::Unknown)]).loads.len(), 1);
+        assert_eq!(group(&[("log/notes.txt", Kind::Unknown)]), Groups::default());
+        assert_eq!(group(&[("log/a.xplane.pb", Kind::Unknown)]).loads.len(), 1);
+    }
+
+    #[test]
+    fn a_model_configuration_needs_a_profile() {
+        assert_eq!(group(&[("config.json", Kind::ModelConfig)]).ignored.len(), 1);
+        let both = group(&[("config.json", Kind::ModelConfig), ("a.pb", Kind::XPlane)]);
+        assert_eq!((both.loads, both.ignored), (vec![(vec![1, 0], vec![])], vec![]));
+    }
+}
