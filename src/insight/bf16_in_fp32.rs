@@ -11,7 +11,7 @@ use crate::units::Ps;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "bf16_in_fp32", title: "Matrix products run in float32", check };
 
-/// Share of the device time in float32 products (ours: seed 004's line of overheads).
+/// Share of the device time in float32 products (ours: the JAX guide's line of overheads).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

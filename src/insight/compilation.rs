@@ -10,10 +10,10 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "compilation", title: "Devices wait for compilation", check };
 
-/// Share of the window (seed 001 names "high compilation time" without a number; seed 004 draws the line of overheads at
+/// Share of the window (the checklist names "high compilation time" without a number; the JAX guide draws the line of overheads at
 /// 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here most of the time is lost to it (seed 004's limit of utilisation).
+/// From here most of the time is lost to it (the JAX guide's limit of utilisation).
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

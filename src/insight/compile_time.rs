@@ -9,9 +9,9 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "compile_time", title: "Compilation takes long", check };
 
-/// Compile time from which it is worth a look (seed 004, key performance indicators: good below 2 s).
+/// Compile time from which it is worth a look (JAX guide, key performance indicators: good below 2 s).
 const NOTE_US: f64 = 2e6;
-/// From here it is long (seed 004: bad above 10 s).
+/// From here it is long (JAX guide: bad above 10 s).
 const WARNING_US: f64 = 10e6;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

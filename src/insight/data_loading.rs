@@ -10,10 +10,10 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "data_loading", title: "Devices wait for input", check };
 
-/// Share of the window (XProf, input-bound suggestion: 10 % of the step; seed 001: "long gaps = data loading issues").
+/// Share of the window (XProf, input-bound suggestion: 10 % of the step; the checklist: "long gaps = data loading issues").
 const WARNING_PERCENT: f64 = 10.0;
 /// From here it is most of what there is to win (XProf calls a step with 20 % and more highly input-bound; ours is the
-/// complement of seed 004's 80 % busy twice over).
+/// complement of the JAX guide's 80 % busy twice over).
 const CRITICAL_PERCENT: f64 = 40.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

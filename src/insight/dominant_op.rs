@@ -10,7 +10,7 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "dominant_op", title: "One op dominates", check };
 
-/// Share of the device time (seed 004: "one operation dominates, above 50 % of the time").
+/// Share of the device time (JAX guide: "one operation dominates, above 50 % of the time").
 const LIMIT_PERCENT: f64 = 50.0;
 /// A program of fewer ops has nothing to be dominated (ours).
 const FEWEST_OPS: usize = 3;

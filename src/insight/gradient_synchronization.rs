@@ -10,7 +10,7 @@ use crate::report::{Confidence, FindingSeverity};
 pub(super) const RULE: Rule =
     Rule { id: "gradient_synchronization", title: "Gradient synchronisation is not overlapped", check };
 
-/// Exposed share of the step (seed 001 names "large AllReduce = gradient sync overhead" without a number; seed 004 draws
+/// Exposed share of the step (the checklist names "large AllReduce = gradient sync overhead" without a number; the JAX guide draws
 /// the line of overheads at 10 %).
 const WARNING_PERCENT: f64 = 10.0;
 /// From here it is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).

@@ -10,11 +10,11 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "host_overhead", title: "Devices wait for the host", check };
 
-/// Share of the window (seed 004, key performance indicators: host overhead is good below 10 %).
+/// Share of the window (JAX guide, key performance indicators: host overhead is good below 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here it is bad (seed 004: above 20 %).
+/// From here it is bad (JAX guide: above 20 %).
 const BAD_PERCENT: f64 = 20.0;
-/// From here most of the time is lost to it (seed 004's limit of utilisation).
+/// From here most of the time is lost to it (the JAX guide's limit of utilisation).
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -9,11 +9,11 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "idle_gaps", title: "Long gaps between device ops", check };
 
-/// Idle share of the active span that is worth a look (seed 004, overview page: device idle time should be below 10 %).
+/// Idle share of the active span that is worth a look (JAX guide, overview page: device idle time should be below 10 %).
 const NOTE_PERCENT: f64 = 10.0;
-/// From here it is a loss (the complement of seed 004's 80 % busy).
+/// From here it is a loss (the complement of the JAX guide's 80 % busy).
 const WARNING_PERCENT: f64 = 20.0;
-/// The steps themselves are busy from here on, so that the gaps lie outside of them (seed 004).
+/// The steps themselves are busy from here on, so that the gaps lie outside of them (JAX guide).
 const BUSY_STEPS_PERCENT: f64 = 80.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -11,7 +11,7 @@ use crate::report::{Confidence, FindingSeverity, Transfer};
 pub(super) const RULE: Rule =
     Rule { id: "large_memory_transfers", title: "Copies between host and device take much of the time", check };
 
-/// Share of the window in which nothing hides copies between host and device (ours; seed 004 names the pattern without a number).
+/// Share of the window in which nothing hides copies between host and device (ours; the JAX guide names the pattern without a number).
 const WARNING_PERCENT: f64 = 10.0;
 /// From here they are most of what happens (ours).
 const CRITICAL_PERCENT: f64 = 30.0;

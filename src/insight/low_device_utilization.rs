@@ -10,9 +10,9 @@ use crate::report::{Confidence, FindingSeverity};
 pub(super) const RULE: Rule =
     Rule { id: "low_device_utilization", title: "Devices are idle for much of the step", check };
 
-/// Busy share below which time is lost (seed 004, key performance indicators: good above 80 %).
+/// Busy share below which time is lost (JAX guide, key performance indicators: good above 80 %).
 const WARNING_PERCENT: f64 = 80.0;
-/// Busy share below which most of it is (seed 004: bad below 50 %).
+/// Busy share below which most of it is (JAX guide: bad below 50 %).
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -13,11 +13,11 @@ use crate::units::Ps;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "low_memory_bandwidth", title: "Memory-bound ops are slow", check };
 
-/// Share of the peak bandwidth (seed 004, key performance indicators: good above 60 %).
+/// Share of the peak bandwidth (JAX guide, key performance indicators: good above 60 %).
 const NOTE_PERCENT: f64 = 60.0;
-/// From here on it is bad (seed 004).
+/// From here on it is bad (JAX guide).
 const WARNING_PERCENT: f64 = 40.0;
-/// Share of the device time in such ops from which it matters (ours: seed 004's line of overheads).
+/// Share of the device time in such ops from which it matters (ours: the JAX guide's line of overheads).
 const TIME_PERCENT: f64 = 10.0;
 /// Shorter ops are held up by starting, not by memory (ours: XProf's short-kernel cutoff).
 const SHORTEST_US: f64 = 10.0;

@@ -12,9 +12,9 @@ use crate::units::Ps;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "low_occupancy", title: "Kernels with low occupancy", check };
 
-/// Occupancy (seed 004: "should be above 50 % for compute-bound kernels").
+/// Occupancy (JAX guide: "should be above 50 % for compute-bound kernels").
 const OCCUPANCY_PERCENT: f64 = 50.0;
-/// Share of the kernel time in such kernels from which it matters (ours: seed 004's line of overheads).
+/// Share of the kernel time in such kernels from which it matters (ours: the JAX guide's line of overheads).
 const NOTE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

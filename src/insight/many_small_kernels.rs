@@ -14,7 +14,7 @@ pub(super) const RULE: Rule =
 const FEWEST: usize = 50;
 /// They are the rule, not the exception (ours).
 const SHORT_SHARE_PERCENT: f64 = 50.0;
-/// Idle share in gaps below 0.1 ms from which they matter (ours: the seed counts small kernels alone, but kernels that
+/// Idle share in gaps below 0.1 ms from which they matter (ours: the guide counts small kernels alone, but kernels that
 /// follow each other without a gap cost nothing for being small).
 const WARNING_PERCENT: f64 = 10.0;
 /// From here launching is most of what happens (ours).

@@ -291,5 +291,5 @@ pub(super) fn is_communication(category: &str) -> bool {
     family_of(category) == OpFamily::Communication
 }
 
-/// A kernel or gap shorter than this is short (seed 004: "many small kernels, below 0.1 ms each").
+/// A kernel or gap shorter than this is short (JAX guide: "many small kernels, below 0.1 ms each").
 pub(super) const SHORT: Ps = Ps(100_000_000);

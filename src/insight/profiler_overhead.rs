@@ -13,9 +13,9 @@ use crate::units::Ps;
 pub(super) const RULE: Rule = Rule { id: "profiler_overhead", title: "The profiler slows the host down", check };
 
 /// Frames of the Python tracer a millisecond of the devices' active time from which their cost is felt (ours: a frame
-/// costs about a microsecond, so that 50 of them take 5 %, the lower end of seed 001's "5 to 10 %").
+/// costs about a microsecond, so that 50 of them take 5 %, the lower end of the checklist's "5 to 10 %").
 const FRAMES_PER_MS: f64 = 50.0;
-/// Idle share below which nobody waits for the host (seed 004).
+/// Idle share below which nobody waits for the host (JAX guide).
 const IDLE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

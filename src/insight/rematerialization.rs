@@ -10,7 +10,7 @@ use crate::units::Ps;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "rematerialization", title: "Time goes to recomputation", check };
 
-/// Share of the device time in rematerialised ops that is worth knowing (ours: seed 004's line of overheads; a model that
+/// Share of the device time in rematerialised ops that is worth knowing (ours: the JAX guide's line of overheads; a model that
 /// recomputes its whole forward pass spends about a quarter).
 const NOTE_PERCENT: f64 = 10.0;
 

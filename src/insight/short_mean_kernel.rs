@@ -9,10 +9,10 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "short_mean_kernel", title: "Kernels are short on average", check };
 
-/// Mean duration below which kernels are short (seed 004, key performance indicators: bad below 0.1 ms). Its warning
+/// Mean duration below which kernels are short (JAX guide, key performance indicators: bad below 0.1 ms). Its warning
 /// below 1 ms is left out: most kernels of healthy programs are shorter than that.
 const SHORT_US: f64 = 100.0;
-/// A device this busy is not held up by short kernels (seed 004).
+/// A device this busy is not held up by short kernels (JAX guide).
 const BUSY_PERCENT: f64 = 80.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

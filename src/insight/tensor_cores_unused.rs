@@ -12,7 +12,7 @@ use crate::units::Ps;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "tensor_cores_unused", title: "Tensor cores are not used", check };
 
-/// Share of the kernel time (ours: seed 004's line of overheads).
+/// Share of the kernel time (ours: the JAX guide's line of overheads).
 const WARNING_PERCENT: f64 = 10.0;
 
 /// Parts of kernels' names for which tensor cores are no use: products with one vector are bound by memory, and what

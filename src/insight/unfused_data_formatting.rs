@@ -9,7 +9,7 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "unfused_data_formatting", title: "Changes of layout are not fused", check };
 
-/// Share of the device time (ours: a tenth, as seed 004 draws the line of overheads).
+/// Share of the device time (ours: a tenth, as the JAX guide draws the line of overheads).
 const WARNING_PERCENT: f64 = 10.0;
 
 /// XLA's category of transpose, copy and reshape, and what producers without categories call them.

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { id: "unhidden_collectives", title: "Communi
 
 /// Exposed share of the step that is worth knowing (ours: half of the next).
 const NOTE_PERCENT: f64 = 5.0;
-/// From here it costs (seed 004 draws the line of overheads at 10 %).
+/// From here it costs (the JAX guide draws the line of overheads at 10 %).
 const WARNING_PERCENT: f64 = 10.0;
 /// From here it is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
 const CRITICAL_PERCENT: f64 = 30.0;

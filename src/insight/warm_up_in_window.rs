@@ -33,7 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(severity, Confidence::High, "The capture holds warm-up steps", message)
         .remedy(
             "Start the capture after the first steps: the first 50 or so compile and tune. For example step 100 to 105: \
-             if step == 100: jax.profiler.start_trace(\"/tmp/trace\").",
+             if step == 100: jax.profiler.start_trace(\"traces\").",
         )
         .passed("warm_up_steps", warm_up as f64, 1.0)
         .link("steps", "warm_up=yes")

@@ -9,9 +9,9 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "while_loop_overhead", title: "Loops cost more than their bodies", check };
 
-/// Share of the device time that is self time of loops (ours: half of seed 004's line of overheads).
+/// Share of the device time that is self time of loops (ours: half of the JAX guide's line of overheads).
 const NOTE_PERCENT: f64 = 5.0;
-/// From here it costs (seed 004).
+/// From here it costs (JAX guide).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
