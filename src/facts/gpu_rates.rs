@@ -42,7 +42,7 @@ pub fn nvidia(major: i64, minor: i64) -> Option<&'static GpuCore> {
         let (major, minor) = core.arch.split_once('.')?;
         Some((major.parse::<i64>().ok()?, minor.parse::<i64>().ok()?))
     };
-    CORES.iter().filter(|core| version(core).is_some_and(|known| known <= (major, minor))).last()
+    CORES.iter().rfind(|core| version(core).is_some_and(|known| known <= (major, minor)))
 }
 
 /// The core of an AMD ISA (`gfx942`).
