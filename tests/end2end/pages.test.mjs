@@ -60,7 +60,7 @@ test("a million-row question is asked of the worker: sort and filter are those o
   const expected = rows(cli, path, key, ["--sort", `-${column}`, "--filter=-copy"]);
   assert.equal(csv.trim().split("\r\n").length - 1, expected.length, `rows of ${name}`);
   assert.deepEqual(csv.trim().split("\r\n")[1].split(",").slice(0, 3), expected[0].slice(0, 3));
-  assert.equal((await firsts()).length, 5);
+  assert.equal((await firsts()).length, Math.min(5, expected.length));
 });
 
 test("marks are reached by keys, name themselves and lead on", async ({ page, site }) => {

@@ -28,7 +28,8 @@ fn bar(run: u32, bar: &Bar, of: Unit, largest: f64) -> AnyView {
         if largest > 0.0 && bar.value.is_finite() { 100.0 * (bar.value / largest).clamp(0.0, 1.0) } else { 0.0 };
     let exact = [bar.label.as_str(), &unit::full(bar.value, of), &bar.note].join("\n");
     let (exact, on_focus) = (bounded(exact.trim_end()), bounded(exact.trim_end()));
-    let fill = format!("fill {}", colour(&bar.class));
+    // What is nothing has no bar at all.
+    let fill = if share > 0.0 { format!("fill {}", colour(&bar.class)) } else { String::new() };
     let inner = view! {
         <Name text=bar.label.clone() width=34 />
         <span class="track"><i class=fill style:width=format!("{share:.2}%")></i></span>

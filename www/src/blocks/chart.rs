@@ -39,7 +39,8 @@ pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
     let choose = {
         let marks = marks.clone();
         move |next: Option<usize>| {
-            if chosen.get_untracked() == next {
+            // A chart that is taken away loses the focus last of all.
+            if chosen.try_get_untracked().is_none_or(|now| now == next) {
                 return;
             }
             chosen.set(next);
