@@ -3,7 +3,7 @@
 //! Tables and pages are made from this; so are findings, which cite its numbers.
 
 use crate::hlo::Modules;
-use crate::metrics::collectives::Collectives;
+use crate::metrics::collectives::{self, Collectives};
 use crate::metrics::copies::Copies;
 use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
@@ -86,6 +86,7 @@ impl Analysis {
         let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
         let launched = Launches::new(trace, &devices, &calls);
         let roofline = Roofline::new(trace, &devices, &ops, settings.device.as_deref());
+        let communicated = Collectives::new(trace, &devices, &times, &modules);
         let mut profile = UnifiedProfile {
             metadata: metadata::metadata(run, &devices),
             parameter_counts: parameters::parameter_counts(&model_config),
@@ -104,6 +105,7 @@ impl Analysis {
             kernel_statistics: kernel_stats::section(&kernels_by_shape),
             launches: launches::section(trace, &devices, &launched),
             roofline: roofline::section(&roofline),
+            communication: collectives::section(trace, &devices, &communicated),
             findings: Vec::new(),
             warnings,
             not_measured: Vec::new(),
@@ -117,7 +119,7 @@ impl Analysis {
             kernel_stats: kernels_by_shape,
             launches: launched,
             copies: Copies::new(trace, &devices, &steps, &calls),
-            collectives: Collectives::new(trace, &devices),
+            collectives: communicated,
             devices,
             steps,
             profile,

@@ -106,6 +106,7 @@ pub(crate) fn profile() -> UnifiedProfile {
                 .with_remedy("Copy it again."),
         ],
         not_measured: Vec::new(),
+        communication: None,
         findings: vec![Finding {
             id: "idle_gaps".into(),
             severity: FindingSeverity::Note,

@@ -28,7 +28,7 @@ fn axis_size(mesh: &MeshAxes, axis: i64, part: Option<(i64, i64)>) -> Option<i64
 }
 
 /// The members of each group; `None` where all devices are one group, or there are too many to list.
-pub(super) fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
+pub fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
     let lists: Vec<Vec<u32>> = match groups {
         ReplicaGroups::Lists(lists) => {
             lists.iter().map(|group| group.iter().filter_map(|&id| u32::try_from(id).ok()).collect()).collect()

@@ -206,6 +206,7 @@ mod tests {
             launches: None,
             warnings: Vec::new(),
             not_measured: Vec::new(),
+            communication: None,
             findings: Vec::new(),
             provenance: Vec::new(),
         }

@@ -2,6 +2,7 @@
 //! docs and addresses. The web page only draws the blocks.
 
 mod block;
+mod communication;
 mod findings;
 mod kernels;
 mod ops;
@@ -51,6 +52,7 @@ impl PageQuery {
 /// The page with this name in addresses; `None` where there is none.
 pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page> {
     Some(match view {
+        "communication" => communication::page(context, query),
         "findings" => findings::page(context, query),
         "ops" => ops::page(context, query),
         "roofline" => roofline::page(context, query),

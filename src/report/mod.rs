@@ -1,5 +1,6 @@
 //! The unified profile: the contract between the analysis and everyone who reads its result.
 
+mod communication;
 mod findings;
 mod kernel_statistics;
 mod launches;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::warning::Warning;
 
+pub use super::communication::*;
 pub use super::findings::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
@@ -59,6 +60,9 @@ pub struct UnifiedProfile {
     /// Every step of the capture. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// Communication between devices. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub communication: Option<Communication>,
     /// What to do about the run. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,

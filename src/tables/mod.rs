@@ -3,6 +3,7 @@
 //! Column keys are the field names of the unified profile or XProf's column ids, units included, so that a CSV, the
 //! JSON and XProf's own export can be joined. docs/metrics.md defines each column.
 
+mod collectives;
 mod findings;
 mod kernels;
 mod launches;
@@ -106,6 +107,7 @@ impl TableName {
 pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
     match name {
         TableName::StepBreakdown => Box::new(step_breakdown::StepBreakdownRows::new(context)),
+        TableName::Collectives => Box::new(collectives::table(context, variant)),
         TableName::Ops => Box::new(ops::OpRows::new(context)),
         TableName::Roofline => Box::new(roofline::RooflineRows::new(context)),
         TableName::OpTree => Box::new(op_tree::OpTreeRows::new(context, variant)),

@@ -36,6 +36,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             launches: None,
             warnings: vec![],
             not_measured: vec![],
+            communication: None,
             findings: vec![],
             provenance: vec![],
             step_timing,

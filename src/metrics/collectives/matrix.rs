@@ -1,0 +1,48 @@
+//! Bytes between every two devices.
+
+use super::{Collectives, Run, bus_factor};
+
+/// `bytes[from][to]`, by used device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// One row a sending device.
+    pub bytes: Vec<Vec<f64>>,
+}
+
+/// More devices than these are no picture.
+const MOST_DEVICES: usize = 256;
+
+impl Matrix {
+    /// What each run sends: a permute to its targets, any other collective what its links carry ([`bus_factor`]), spread evenly
+    /// over the other members of the group. `None` where a run's bytes or groups are unknown, or where its members are not the
+    /// used devices by number (several hosts).
+    pub(super) fn new(all: &Collectives) -> Option<Matrix> {
+        let devices = all.devices.len();
+        if all.runs.is_empty() || !(2..=MOST_DEVICES).contains(&devices) {
+            return None;
+        }
+        let mut bytes = vec![vec![0.0; devices]; devices];
+        all.runs.iter().try_for_each(|run| add(all, run, &mut bytes))?;
+        Some(Matrix { bytes })
+    }
+}
+
+fn add(all: &Collectives, run: &Run, bytes: &mut [Vec<f64>]) -> Option<()> {
+    let op = all.ops.get(run.op as usize)?;
+    let message = &op.message;
+    let sent = message.bytes? as f64;
+    let row = bytes.get_mut(run.device as usize)?;
+    if !message.pairs.is_empty() {
+        for &(_, to) in message.pairs.iter().filter(|&&(from, _)| from == run.device) {
+            *row.get_mut(to as usize)? += sent;
+        }
+        return Some(());
+    }
+    let group = message.groups.as_ref()?.iter().find(|group| group.contains(&run.device))?;
+    let others = group.iter().filter(|&&device| device != run.device);
+    let each = sent * bus_factor(op.kind, u32::try_from(group.len()).ok())? / (group.len().max(2) - 1) as f64;
+    for &to in others {
+        *row.get_mut(to as usize)? += each;
+    }
+    Some(())
+}

@@ -1,0 +1,337 @@
+//! Communication between devices: which collectives ran, what they moved, how long they took, and who waited for whom.
+//!
+//! ```text
+//! device 0   [======= all-reduce =======)      wait 6, transfer 4
+//! device 1         [==== all-reduce ====)      wait 3, transfer 4
+//! device 2               [ all-reduce  )       wait 0: it came last
+//! ```
+//!
+//! A collective ends together on all its devices, so the one that ran it for the shortest time arrived last, and what the
+//! others took longer they waited. Durations of one run are compared, never starts: the clocks of devices may differ by seconds.
+//!
+//! Read are the ops of devices. An asynchronous collective whose start and end are ops of their own lasts from the start of
+//! the one to the end of the other, and counts once. Collectives inside other kernels (fused with arithmetic by a library) are not
+//! told apart.
+
+mod kind;
+mod matrix;
+mod message;
+mod section;
+mod waits;
+
+#[cfg(test)]
+mod tests;
+
+pub use kind::bus_factor;
+pub use matrix::Matrix;
+pub use message::Message;
+pub use section::section;
+
+use rustc_hash::FxHashMap;
+
+use super::categories::{Categorizer, OpClass};
+use super::device_time::DeviceTime;
+use super::devices::Devices;
+use crate::hlo::Modules;
+use crate::sort;
+use crate::trace::{ArgsId, Interval, StrId, Trace};
+use crate::units::Ps;
+
+/// One collective instruction (or kernel) of a program.
+#[derive(Clone, Debug)]
+pub struct CollectiveOp {
+    /// Its name in the trace.
+    pub name: StrId,
+    /// An argument set of its events.
+    pub args: ArgsId,
+    /// `all-reduce`, `all-gather`, ...
+    pub kind: &'static str,
+    /// What one run moves.
+    pub message: Message,
+    /// `RING`, `TREE`, ... where a kernel's name tells it.
+    pub algorithm: Option<String>,
+    /// `LL`, `SIMPLE`, ... where a kernel's name tells it.
+    pub protocol: Option<String>,
+    /// What its runs add up to.
+    pub sums: Sums,
+}
+
+/// Sums over runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Runs: one a device and execution.
+    pub occurrences: u64,
+    /// Summed durations.
+    pub total: Ps,
+    /// Shortest.
+    pub min: Option<Ps>,
+    /// Longest.
+    pub max: Ps,
+    /// The part in which the device computes nothing.
+    pub exposed: Ps,
+    /// Runs that were compared with the same run of other devices.
+    pub compared: u64,
+    /// Of these: time until the last device arrived.
+    pub wait: Ps,
+    /// Of these: time after it.
+    pub transfer: Ps,
+}
+
+impl Sums {
+    /// Adds a run.
+    pub fn add(&mut self, run: &Run) {
+        self.occurrences += 1;
+        self.total += run.duration;
+        self.min = Some(self.min.map_or(run.duration, |min| min.min(run.duration)));
+        self.max = self.max.max(run.duration);
+        self.exposed += run.exposed;
+        if let Some(wait) = run.wait {
+            self.compared += 1;
+            self.wait += wait;
+            self.transfer += run.duration - wait;
+        }
+    }
+}
+
+/// One run of a collective on one device.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Index into [`Collectives::ops`].
+    pub op: u32,
+    /// Index into [`Devices::used`].
+    pub device: u32,
+    /// When it started.
+    pub start: Ps,
+    /// How long it took, on the device's own clock where the trace tells it.
+    pub duration: Ps,
+    /// The part in which the device computes nothing.
+    pub exposed: Ps,
+    /// Number that this run has on all devices, where the trace tells it.
+    pub id: Option<i64>,
+    /// Time until the last device arrived; `None` where the same run was not found on another device.
+    pub wait: Option<Ps>,
+}
+
+/// One device's share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceSums {
+    /// All its runs.
+    pub sums: Sums,
+    /// Compared runs in which it arrived last.
+    pub last: u64,
+}
+
+/// All communication of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Collectives {
+    /// By descending time.
+    pub ops: Vec<CollectiveOp>,
+    /// By device, then in time.
+    pub runs: Vec<Run>,
+    /// One entry a used device.
+    pub devices: Vec<DeviceSums>,
+    /// All together.
+    pub sums: Sums,
+    /// Bytes between the devices, where all groups are known.
+    pub matrix: Option<Matrix>,
+    /// Summed time in which devices had work: what exposed communication is compared with.
+    pub device_time: Ps,
+}
+
+/// What a distinct (name, arguments) is.
+#[derive(Clone, Copy)]
+enum Role {
+    /// No communication.
+    Other,
+    /// A collective that is one op: its kind.
+    Whole(&'static str),
+    /// The start or the end of an asynchronous one.
+    Start(&'static str),
+    Done,
+}
+
+impl Collectives {
+    /// The communication of `trace`. `times` has one entry a used device.
+    pub fn new(trace: &Trace, devices: &Devices, times: &[DeviceTime], modules: &Modules<'_>) -> Collectives {
+        let mut all =
+            Collectives { devices: vec![DeviceSums::default(); devices.used.len()], ..Collectives::default() };
+        let mut roles: FxHashMap<(StrId, ArgsId), Role> = FxHashMap::default();
+        let mut index: FxHashMap<(StrId, Option<i64>), u32> = FxHashMap::default();
+        let mut categories = Categorizer::new(trace);
+        for (number, device) in (0u32..).zip(&devices.used) {
+            all.device_time += device.span.length();
+            let compute = times.get(number as usize).and_then(DeviceTime::compute);
+            let mut started: FxHashMap<&str, (StrId, ArgsId, Ps, Option<i64>)> = FxHashMap::default();
+            for &id in &device.ops {
+                let Some(event) = trace.events.get(id) else { continue };
+                let key = (event.name, event.args);
+                let role = *roles.entry(key).or_insert_with(|| role(trace, &mut categories, event.name, event.args));
+                let (name, args, kind, interval) = match role {
+                    Role::Other => continue,
+                    Role::Start(_) => {
+                        let number = trace.events.all_reduce_id.get(id);
+                        started
+                            .insert(pair_name(trace.text(event.name)), (event.name, event.args, event.start, number));
+                        continue;
+                    }
+                    Role::Done => {
+                        let Some((name, args, start, _)) = started.remove(pair_name(trace.text(event.name))) else {
+                            continue;
+                        };
+                        let Some(Role::Start(kind)) = roles.get(&(name, args)).copied() else { continue };
+                        (name, args, kind, Interval::new(start, event.end()))
+                    }
+                    Role::Whole(kind) => (event.name, event.args, kind, Interval::new(event.start, event.end())),
+                };
+                let program = trace.args.get(args).program_id;
+                let op = *index.entry((name, program)).or_insert_with(|| {
+                    all.ops.push(op(trace, modules, device.host, kind, name, args));
+                    u32::try_from(all.ops.len() - 1).unwrap_or(u32::MAX)
+                });
+                // Only an op that is one event has a duration on the device's clock.
+                let on_device = matches!(role, Role::Whole(_)).then(|| trace.events.device_duration.get(id)).flatten();
+                let hidden = compute.map_or(Ps::ZERO, |compute| compute.length_within(interval));
+                all.runs.push(Run {
+                    op,
+                    device: number,
+                    start: interval.start,
+                    duration: on_device.map_or(interval.length(), Ps),
+                    exposed: interval.length() - hidden,
+                    id: trace.events.all_reduce_id.get(id),
+                    wait: None,
+                });
+            }
+        }
+        let lasts = waits::split(&mut all.runs);
+        for (device, last) in lasts {
+            if let Some(device) = all.devices.get_mut(device as usize) {
+                device.last += last;
+            }
+        }
+        for run in &all.runs {
+            all.sums.add(run);
+            if let Some(device) = all.devices.get_mut(run.device as usize) {
+                device.sums.add(run);
+            }
+            if let Some(op) = all.ops.get_mut(run.op as usize) {
+                op.sums.add(run);
+            }
+        }
+        all.matrix = Matrix::new(&all);
+        all.order(trace);
+        all
+    }
+
+    /// The device that most often arrived last, and in which share of the compared runs; `None` where nothing was
+    /// compared, or where no device stands out.
+    pub fn straggler(&self) -> Option<(usize, f64)> {
+        let lasts: u64 = self.devices.iter().map(|device| device.last).sum();
+        let (device, most) =
+            self.devices.iter().enumerate().max_by_key(|(at, it)| (it.last, std::cmp::Reverse(*at)))?;
+        let share = most.last as f64 / lasts.max(1) as f64;
+        // Twice its fair share: with equal devices each is last as often as the others.
+        let fair = 1.0 / self.devices.len() as f64;
+        (lasts > 1 && self.devices.len() > 1 && share >= (2.0 * fair).min(0.75)).then_some((device, share))
+    }
+
+    /// The part of the communication that computation hides, in percent; absent without communication.
+    pub fn hidden_percent(&self) -> Option<f64> {
+        let (exposed, total) = (self.sums.exposed.0 as f64, self.sums.total.0 as f64);
+        (total > 0.0).then(|| (100.0 * (1.0 - exposed / total)).clamp(0.0, 100.0))
+    }
+
+    /// Kinds with their sums, by descending time.
+    pub fn kinds(&self) -> Vec<(&'static str, Sums)> {
+        let mut kinds: Vec<(&'static str, Sums)> = Vec::new();
+        for run in &self.runs {
+            let Some(op) = self.ops.get(run.op as usize) else { continue };
+            match kinds.iter_mut().find(|(kind, _)| *kind == op.kind) {
+                Some((_, sums)) => sums.add(run),
+                None => {
+                    let mut sums = Sums::default();
+                    sums.add(run);
+                    kinds.push((op.kind, sums));
+                }
+            }
+        }
+        sort::sort_by(&mut kinds, |a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(b.0)));
+        kinds
+    }
+
+    /// Puts the ops with the most time first.
+    fn order(&mut self, trace: &Trace) {
+        let mut order: Vec<u32> = (0..self.ops.len() as u32).collect();
+        let op = |at: u32| self.ops.get(at as usize);
+        sort::sort_by(&mut order, |&a, &b| {
+            let key = |at: u32| op(at).map(|op| (std::cmp::Reverse(op.sums.total), trace.text(op.name)));
+            key(a).cmp(&key(b))
+        });
+        let mut places = vec![0u32; order.len()];
+        for (place, &at) in (0u32..).zip(&order) {
+            if let Some(slot) = places.get_mut(at as usize) {
+                *slot = place;
+            }
+        }
+        for run in &mut self.runs {
+            run.op = places.get(run.op as usize).copied().unwrap_or(run.op);
+        }
+        self.ops = order.iter().filter_map(|&at| self.ops.get(at as usize).cloned()).collect();
+    }
+}
+
+impl CollectiveOp {
+    /// Bytes of one run over the mean time of a run, in 1e9 bytes a second.
+    pub fn algorithm_gb_per_sec(&self) -> Option<f64> {
+        let seconds = self.sums.total.0 as f64 * 1e-12 / self.sums.occurrences.max(1) as f64;
+        let bytes = self.message.bytes?;
+        (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
+    }
+
+    /// What each link carries for it, in 1e9 bytes a second; see [`bus_factor`].
+    pub fn bus_gb_per_sec(&self) -> Option<f64> {
+        Some(self.algorithm_gb_per_sec()? * bus_factor(self.kind, self.message.group_size)?)
+    }
+}
+
+fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: ArgsId) -> Role {
+    let category = categories.of(name, args);
+    if categories.class(category) != OpClass::Communication {
+        return Role::Other;
+    }
+    let text = trace.text(name);
+    let instruction = trace.text(trace.args.get(args).hlo_op);
+    let kind = [text, instruction, categories.name(category)].into_iter().find_map(kind::of_instruction);
+    let Some(kind) = kind::nccl(text).map(|nccl| nccl.kind).or(kind) else { return Role::Other };
+    // On a GPU the kernel of a start is the collective itself.
+    if !instruction.is_empty() && instruction != text {
+        return Role::Whole(kind);
+    }
+    if text.contains("-start") {
+        Role::Start(kind)
+    } else if text.contains("-done") {
+        Role::Done
+    } else {
+        Role::Whole(kind)
+    }
+}
+
+/// What the start and the end of one collective have in common: `all-gather.3` of `all-gather-start.3`.
+fn pair_name(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, number)| number)
+}
+
+fn op(trace: &Trace, modules: &Modules<'_>, host: u16, kind: &'static str, name: StrId, args: ArgsId) -> CollectiveOp {
+    let set = trace.args.get(args);
+    let text = trace.text(name);
+    let instruction = if set.hlo_op.is_empty() { text } else { trace.text(set.hlo_op) };
+    let nccl = kind::nccl(text);
+    CollectiveOp {
+        name,
+        args,
+        kind,
+        message: Message::new(trace, modules, host, kind, instruction, &set),
+        algorithm: nccl.and_then(|it| it.algorithm).map(str::to_owned),
+        protocol: nccl.and_then(|it| it.protocol).map(str::to_owned),
+        sums: Sums::default(),
+    }
+}

@@ -1,0 +1,88 @@
+use super::*;
+use crate::metrics::devices::Devices;
+use crate::trace::builder::TraceBuilder;
+
+fn measure(trace: &Trace) -> Collectives {
+    let devices = Devices::new(trace);
+    Collectives::new(trace, &devices, &DeviceTime::of_all(trace, &devices), &Modules::new(trace))
+}
+
+fn us(time: Ps) -> i64 {
+    time.0 / 1_000_000
+}
+
+#[test]
+fn what_computation_hides_is_not_exposed() {
+    let mut b = TraceBuilder::new();
+    let compute = b.line("/device:GPU:0", "Stream #1");
+    let network = b.line("/device:GPU:0", "Stream #2");
+    b.event(compute, "gemm", 0, 60).hlo_op("dot.1");
+    b.event(network, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 40, 50).hlo_op("all-reduce-start.1");
+    let found = measure(&b.build());
+    assert_eq!(found.ops.len(), 1);
+    let op = &found.ops[0];
+    assert_eq!((op.kind, us(op.sums.total), us(op.sums.exposed)), ("all-reduce", 50, 30));
+    assert_eq!(op.algorithm.as_deref(), Some("RING"));
+    assert_eq!(found.hidden_percent(), Some(40.0));
+}
+
+#[test]
+fn the_last_to_arrive_waits_for_nobody() {
+    let mut b = TraceBuilder::new();
+    // Chip 1 is 900 us ahead of the others' clocks: only durations may be compared.
+    for (chip, shift, durations) in [(0, 0, [10, 12]), (1, 900, [4, 5]), (2, 0, [7, 9])] {
+        let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
+        for (n, duration) in (0..).zip(durations) {
+            b.event(line, "all-reduce.1", shift + n * 100, duration).hlo_category("all-reduce");
+        }
+    }
+    let found = measure(&b.build());
+    let waits: Vec<_> = found.runs.iter().map(|run| run.wait.map(us)).collect();
+    assert_eq!(waits, [Some(6), Some(7), Some(0), Some(0), Some(3), Some(4)]);
+    assert_eq!((us(found.sums.wait), us(found.sums.transfer)), (20, 27));
+    assert_eq!(found.straggler(), Some((1, 1.0)));
+}
+
+#[test]
+fn runs_that_cannot_be_matched_are_not_compared() {
+    let mut b = TraceBuilder::new();
+    for (chip, runs) in [(0, 2), (1, 3)] {
+        let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
+        for n in 0..runs {
+            b.event(line, "all-reduce.1", n * 100, 10).hlo_category("all-reduce");
+        }
+    }
+    let found = measure(&b.build());
+    assert!(found.runs.iter().all(|run| run.wait.is_none()));
+    assert_eq!((found.sums.compared, found.straggler()), (0, None));
+}
+
+#[test]
+fn an_asynchronous_collective_lasts_from_start_to_end_and_counts_once() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    b.event(line, "all-gather-start.3", 0, 1).hlo_category("all-gather-start");
+    b.event(line, "fusion.1", 1, 50).hlo_category("loop fusion");
+    b.event(line, "all-gather-done.3", 60, 5).hlo_category("all-gather-done");
+    let found = measure(&b.build());
+    assert_eq!((found.sums.occurrences, us(found.sums.total), us(found.sums.exposed)), (1, 65, 15));
+    assert_eq!(found.ops[0].kind, "all-gather");
+}
+
+#[test]
+fn bandwidth_and_matrix_follow_from_bytes_and_groups() {
+    let mut b = TraceBuilder::new();
+    for chip in 0..2 {
+        let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
+        let expression = "%ar.1 = f32[250]{0} all-reduce(f32[250]{0} %x), replica_groups={{0,1}}";
+        let name = b.trace_mut().strings.intern(expression);
+        b.event(line, "all-reduce.1", 0, 10).hlo_category("all-reduce").args(|args| args.long_name = name);
+    }
+    let found = measure(&b.build());
+    let op = &found.ops[0];
+    assert_eq!((op.message.bytes, op.message.group_size), (Some(1000), Some(2)));
+    // 1000 bytes in 10 us; two devices: the factor is 1.
+    assert!((op.algorithm_gb_per_sec().unwrap() - 0.1).abs() < 1e-12);
+    assert!((op.bus_gb_per_sec().unwrap() - 0.1).abs() < 1e-12);
+    assert_eq!(found.matrix, Some(Matrix { bytes: vec![vec![0.0, 1000.0], vec![1000.0, 0.0]] }));
+}

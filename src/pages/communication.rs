@@ -1,0 +1,183 @@
+//! The page of communication: how much of it nothing hides, at which bandwidth it runs, and who waits for whom.
+
+use super::{Bar, Bars, Block, Choice, Figure, Link, Matrix, Page, PageQuery, Series, Stack, StackRow, table_block};
+use crate::analysis::Context;
+use crate::format;
+use crate::metrics::collectives::Collectives;
+use crate::table::Unit;
+use crate::tables::TableName;
+use crate::units::Ps;
+
+const TABLE: &str = "by";
+/// Devices whose matrix can still be read.
+const MOST_DEVICES: usize = 64;
+
+/// The page.
+pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+    let all = &context.analysis.collectives;
+    if all.runs.is_empty() {
+        return Page { blocks: vec![nothing(context)] };
+    }
+    let mut blocks = vec![Block::Figures { figures: figures(context) }];
+    blocks.push(Block::Bars(kinds(all)));
+    if all.devices.len() > 1 {
+        blocks.push(Block::Stack(devices(context)));
+        blocks.push(Block::Bars(balance(context)));
+    }
+    match &all.matrix {
+        Some(matrix) if all.devices.len() <= MOST_DEVICES => {
+            let labels = context.analysis.devices.used.iter().map(|device| device.name.clone()).collect();
+            let cell = |&bytes: &f64| (bytes > 0.0).then_some(bytes);
+            blocks.push(Block::Matrix(Matrix {
+                title: "Bytes sent, from the device of the row to that of the column".to_owned(),
+                unit: Unit::Bytes,
+                labels,
+                values: matrix.bytes.iter().map(|row| row.iter().map(cell).collect()).collect(),
+            }));
+        }
+        _ if all.devices.len() > 1 => blocks.push(Block::Note {
+            text: "Which device sends how much to which is not known: the trace does not name the bytes and the groups of every collective.".to_owned(),
+        }),
+        _ => {}
+    }
+    let by = query.chosen(TABLE, &["op", "kind", "run"]);
+    blocks.push(Block::Choice(Choice {
+        option: TABLE.to_owned(),
+        label: "Table".to_owned(),
+        values: [("op", "By op"), ("kind", "By kind"), ("run", "Every run")]
+            .map(|(value, name)| (value.to_owned(), name.to_owned()))
+            .to_vec(),
+        chosen: by.to_owned(),
+    }));
+    let variant = if by == "op" { "" } else { by };
+    blocks.push(Block::Table(table_block(context, TableName::Collectives, variant, "Collectives", query)));
+    Page { blocks }
+}
+
+fn nothing(context: &Context<'_>) -> Block {
+    let reason = match context.analysis.devices.used.len() {
+        0 => "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.",
+        1 => "One device ran alone: there was nobody to communicate with.",
+        _ => "No collective, send or receive ran: the devices worked without each other.",
+    };
+    Block::Empty { reason: reason.to_owned(), remedy: None }
+}
+
+fn figures(context: &Context<'_>) -> Vec<Figure> {
+    let all = &context.analysis.collectives;
+    let sums = &all.sums;
+    let figure = |label: &str, value: Option<f64>, unit: Unit, note: String| Figure {
+        label: label.to_owned(),
+        value,
+        unit,
+        note,
+        status: None,
+        metric: None,
+        link: None,
+    };
+    let share = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
+    let straggler = all
+        .straggler()
+        .and_then(|(device, share)| Some((context.analysis.devices.used.get(device)?.name.as_str(), share)));
+    let best = all.ops.iter().filter_map(|op| Some((op.bus_gb_per_sec()?, op))).max_by(|a, b| a.0.total_cmp(&b.0));
+    vec![
+        figure(
+            "Exposed",
+            share(sums.exposed, all.device_time),
+            Unit::Percent,
+            format!("of the devices' time: {} that computation does not hide", format::time_us(sums.exposed.as_us())),
+        ),
+        figure(
+            "Hidden",
+            all.hidden_percent(),
+            Unit::Percent,
+            format!("of {} of communication", format::time_us(sums.total.as_us())),
+        ),
+        figure(
+            "Waiting",
+            share(sums.wait, sums.wait + sums.transfer).filter(|_| sums.compared > 0),
+            Unit::Percent,
+            if sums.compared > 0 {
+                "of the time of collectives: until the last device arrived".to_owned()
+            } else {
+                "the same run was not found on several devices".to_owned()
+            },
+        ),
+        figure(
+            "Arrives last",
+            straggler.map(|(_, share)| 100.0 * share),
+            Unit::Percent,
+            straggler
+                .map_or_else(|| "no device stands out".to_owned(), |(name, _)| format!("of the compared runs: {name}")),
+        ),
+        figure(
+            "Best bus bandwidth",
+            best.as_ref().map(|best| best.0),
+            Unit::GigabytesPerSecond,
+            best.map_or_else(
+                || "bytes or groups are not known".to_owned(),
+                |(_, op)| format::shorten(context.trace().text(op.name), 40),
+            ),
+        ),
+    ]
+}
+
+fn kinds(all: &Collectives) -> Bars {
+    let total = all.sums.total.0.max(1) as f64;
+    let bars = all.kinds().into_iter().map(|(kind, sums)| Bar {
+        label: kind.to_owned(),
+        value: sums.total.as_us(),
+        class: "communication".to_owned(),
+        note: format!(
+            "{}, {} runs",
+            format::percent(100.0 * sums.total.0 as f64 / total),
+            format::count(sums.occurrences)
+        ),
+        link: Some(Link { view: "communication".to_owned(), filter: format!("kind={kind}") }),
+    });
+    Bars { title: "Time by kind, all devices".to_owned(), unit: Unit::TimeUs, bars: bars.collect() }
+}
+
+/// Each device's communication: what it waited for others, what it moved, what nothing was compared with.
+fn devices(context: &Context<'_>) -> Stack {
+    let series = |label: &str, class: &str| Series { label: label.to_owned(), class: class.to_owned(), link: None };
+    let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {
+        let sums = &it.sums;
+        StackRow {
+            label: device.name.clone(),
+            parts: vec![
+                sums.transfer.as_us(),
+                sums.wait.as_us(),
+                (sums.total - sums.transfer - sums.wait).as_us().max(0.0),
+            ],
+            link: Some(Link { view: "communication".to_owned(), filter: format!("device_name=\"{}\"", device.name) }),
+        }
+    });
+    Stack {
+        title: "Communication of each device".to_owned(),
+        unit: Unit::TimeUs,
+        series: vec![
+            series("Transferring", "communication"),
+            series("Waiting for the last device", "barrier"),
+            series("Not compared", "group"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// How evenly the devices are loaded: waiting comes from unequal work.
+fn balance(context: &Context<'_>) -> Bars {
+    let used = &context.analysis.devices.used;
+    let most = used.iter().map(|device| device.busy.length()).max().unwrap_or(Ps::ZERO).0.max(1) as f64;
+    let bars = used.iter().map(|device| {
+        let busy = device.busy.length();
+        Bar {
+            label: device.name.clone(),
+            value: busy.as_us(),
+            class: "other_compute".to_owned(),
+            note: format!("{} of the busiest", format::percent(100.0 * busy.0 as f64 / most)),
+            link: None,
+        }
+    });
+    Bars { title: "Busy time of each device".to_owned(), unit: Unit::TimeUs, bars: bars.take(200).collect() }
+}
