@@ -7,10 +7,10 @@
 
 use std::path::PathBuf;
 
-use crossprof::insight::examine;
 use crossprof::input::chrome_json::ChromeJsonDecoder;
 use crossprof::input::unpack::{Unpacked, Unpacker};
 use crossprof::input::xplane::XPlaneDecoder;
+use crossprof::insight::examine;
 use crossprof::metrics::devices::Devices;
 use crossprof::metrics::statistics::median;
 use crossprof::metrics::steps::Steps;
