@@ -93,7 +93,7 @@ fn tables_in_three_shapes() {
     let json: serde_json::Value =
         serde_json::from_str(&stdout(&crossprof(&["table", "devices", TPU, "--format", "json"]))).expect("JSON");
     assert_eq!(json.as_array().map(Vec::len), Some(4));
-    let text = stdout(&crossprof(&["table", "kernels", TPU]));
+    let text = stdout(&crossprof(&["table", "top-kernels", TPU]));
     assert!(text.starts_with("Kernel"), "{text}");
     let none = crossprof(&["table", "warnings", TPU]);
     assert_eq!(stdout(&none), "No warnings in this run.\n");
@@ -145,7 +145,7 @@ fn wrong_calls_exit_with_2() {
         (&["analyze", "absent.json"][..], "absent.json: cannot be read"),
         (&["analyze", empty], "This folder holds no profile"),
         (&["analyze"], "Usage"),
-        (&["table", "nonsense", TPU], "the tables are steps, devices"),
+        (&["table", "nonsense", TPU], "the tables are steps, step-breakdown"),
         (&["analyze", TPU, "--num-steps", "0"], "num-steps"),
         (&["analyze", TPU, "--model-config", "Cargo.toml"], "Cargo.toml: "),
     ] {
@@ -161,4 +161,54 @@ fn help_has_examples_on_standard_output() {
     let output = crossprof(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).contains("crossprof analyze host.xplane.pb"));
+}
+
+#[test]
+fn a_table_is_filtered_ordered_and_cut() {
+    let arguments =
+        ["table", "ops", TPU, "--filter", "category:fusion", "--sort=-occurrences", "--top", "2", "--format", "json"];
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&stdout(&crossprof(&arguments))).expect("JSON");
+    assert_eq!(rows.len(), 2);
+    let counts: Vec<u64> = rows.iter().map(|row| row["occurrences"].as_u64().expect("a count")).collect();
+    assert!(counts[0] >= counts[1], "{counts:?}");
+    assert!(rows.iter().all(|row| row["category"].as_str().is_some_and(|it| it.contains("fusion"))), "{rows:?}");
+    let wrong = crossprof(&["table", "ops", TPU, "--sort", "nothing"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("the table ops has no column nothing; it has rank, "), "{}", stderr(&wrong));
+}
+
+#[test]
+fn every_table_has_rows_and_the_tree_its_forms() {
+    for table in
+        ["steps", "step-breakdown", "ops", "op-tree", "roofline", "kernels", "collectives", "devices", "findings"]
+    {
+        let rows: Vec<serde_json::Value> =
+            serde_json::from_str(&stdout(&crossprof(&["table", table, TPU, "--format", "json"]))).expect("JSON");
+        assert!(!rows.is_empty(), "{table}");
+    }
+    let first = |form| {
+        let text = stdout(&crossprof(&["table", "op-tree", TPU, "--by", form, "--format", "json"]));
+        let rows: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+        rows[1]["name"].as_str().expect("a name").to_owned()
+    };
+    assert_ne!(first("program"), first("category"));
+}
+
+#[test]
+fn findings_can_fail_a_job() {
+    let gpu = "www/assets/examples/gpu-training.trace.json.gz";
+    let output = crossprof(&["analyze", gpu, "--format", "json"]);
+    let profile: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let severities: Vec<&str> =
+        profile["findings"].as_array().expect("findings").iter().filter_map(|it| it["severity"].as_str()).collect();
+    assert_eq!(output.status.code(), Some(0));
+    for (flag, counted) in [
+        ("note", &["note", "warning", "critical"][..]),
+        ("warning", &["warning", "critical"]),
+        ("critical", &["critical"]),
+    ] {
+        let fires = severities.iter().any(|severity| counted.contains(severity));
+        let output = crossprof(&["analyze", gpu, "--fail-on", flag]);
+        assert_eq!(output.status.code(), Some(if fires { 3 } else { 0 }), "{flag}: {severities:?}");
+    }
 }

@@ -157,6 +157,13 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     report.provenance.clear();
     // What the JSON lacks is a finding of its own; tests/findings.rs holds them for both.
     report.findings.clear();
+    // The JSON lacks launch shapes, the HLO with its costs, and the device's peaks.
+    report.kernel_statistics = None;
+    report.roofline = None;
+    // The JSON leaves out some host events, and gives those of no time a picosecond.
+    if let Some(steps) = &mut report.step_breakdown {
+        steps.host_roles.clear();
+    }
     // The xplane has events that no JSON shows, so its capture is longer, and shares of it are smaller.
     report.metadata.capture_duration_us = None;
     if let Some(io) = &mut report.io_operations {

@@ -27,7 +27,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("export", &["format", "report", "table", "tables", "warning"]),
     (
         "session",
-        &["analysis", "error", "input", "insight", "metrics", "pages", "report", "table", "tables", "trace", "warning"],
+        &[
+            "analysis", "error", "input", "insight", "json", "metrics", "pages", "report", "table", "tables", "trace",
+            "warning",
+        ],
     ),
 ];
 
