@@ -9,8 +9,8 @@ use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, Launches};
-use crate::metrics::ops::{Op, Ops, Tallies};
-use crate::metrics::roofline::{self, Bound, Roofline};
+use crate::metrics::ops::{self, Op, Ops, Tallies};
+use crate::metrics::roofline::{self, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
@@ -105,6 +105,7 @@ impl Analysis {
             kernel_statistics: kernel_stats::section(&kernels_by_shape),
             launches: launches::section(trace, &devices, &launched),
             roofline: roofline::section(&roofline),
+            op_statistics: ops::section(trace, &ops, &|op| roofline.bound_label(op)),
             communication: collectives::section(trace, &devices, &communicated),
             findings: Vec::new(),
             warnings,
@@ -130,10 +131,7 @@ impl Analysis {
 impl Analysis {
     /// What limits an op: the resource of which it uses the largest share.
     pub fn bound_by(&self, op: &Op) -> Option<&'static str> {
-        match self.roofline.point(op)?.bound_by {
-            Bound::Unknown => None,
-            bound => Some(bound.label()),
-        }
+        self.roofline.bound_label(op)
     }
 
     /// The share of its time that an op would need at the peak of what limits it, 0 to 1.

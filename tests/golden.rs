@@ -160,10 +160,12 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     // The JSON lacks launch shapes, the HLO with its costs, and the device's peaks.
     report.kernel_statistics = None;
     report.roofline = None;
-    // The JSON leaves out some host events, and gives those of no time a picosecond.
+    // The JSON leaves out some host events, gives those of no time a picosecond, and rounds where the chip's clock begins.
     if let Some(steps) = &mut report.step_breakdown {
         steps.host_roles.clear();
+        (steps.host_idle_percent, steps.chip_idle_percent) = (None, None);
     }
+    report.op_statistics = None;
     // The xplane has events that no JSON shows, so its capture is longer, and shares of it are smaller.
     report.metadata.capture_duration_us = None;
     if let Some(io) = &mut report.io_operations {

@@ -107,6 +107,7 @@ pub(crate) fn profile() -> UnifiedProfile {
         ],
         not_measured: Vec::new(),
         communication: None,
+        op_statistics: None,
         findings: vec![Finding {
             id: "idle_gaps".into(),
             severity: FindingSeverity::Note,

@@ -207,6 +207,7 @@ mod tests {
             warnings: Vec::new(),
             not_measured: Vec::new(),
             communication: None,
+            op_statistics: None,
             findings: Vec::new(),
             provenance: Vec::new(),
         }

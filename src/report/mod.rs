@@ -2,6 +2,7 @@
 
 mod communication;
 mod findings;
+mod op_statistics;
 mod kernel_statistics;
 mod launches;
 mod roofline;

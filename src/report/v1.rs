@@ -13,6 +13,7 @@ pub use super::communication::*;
 pub use super::findings::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
+pub use super::op_statistics::*;
 pub use super::roofline::*;
 pub use super::sections::*;
 pub use super::step_breakdown::*;
@@ -60,6 +61,9 @@ pub struct UnifiedProfile {
     /// Every step of the capture. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// Op statistics. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub op_statistics: Option<OpStatistics>,
     /// Communication between devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication: Option<Communication>,

@@ -13,6 +13,7 @@
 //! planes, whose work runs beside the TensorCore's.
 
 mod resolve;
+mod section;
 mod tally;
 mod text;
 pub mod tree;
@@ -20,6 +21,7 @@ pub mod tree;
 #[cfg(test)]
 mod tests;
 
+pub use section::section;
 pub use tally::{Tallies, Tally};
 pub use text::{Text, Texts};
 

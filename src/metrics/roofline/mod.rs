@@ -83,6 +83,14 @@ impl Roofline {
         }
     }
 
+    /// What limits an op; `None` where its cost or the device's peaks are unknown.
+    pub fn bound_label(&self, op: &Op) -> Option<&'static str> {
+        match self.point(op)?.bound_by {
+            Bound::Unknown => None,
+            bound => Some(bound.label()),
+        }
+    }
+
     /// An op under the roofs; `None` where the peaks are unknown.
     pub fn point(&self, op: &Op) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;

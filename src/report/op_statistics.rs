@@ -1,0 +1,64 @@
+//! The op statistics section: how much of the run its ops explain, and the largest of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Op statistics. Absent where no device was used. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpStatistics {
+    /// Distinct ops.
+    pub num_ops: u64,
+    /// First start to last end of the ops of each used device, added up.
+    pub device_time_us: f64,
+    /// Self time of all ops.
+    pub op_time_us: f64,
+    /// `device_time_us - op_time_us`.
+    pub idle_time_us: f64,
+    /// `100 * idle_time_us / device_time_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_percent: Option<f64>,
+    /// Share of `op_time_us` in ops whose FLOPs and bytes are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_cost_percent: Option<f64>,
+    /// The ops with the most self time, at most 50.
+    pub top_ops: Vec<TopOp>,
+}
+
+/// One op. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TopOp {
+    /// The instruction, else the kernel.
+    pub name: String,
+    /// XLA's category.
+    pub category: String,
+    /// Number of the program, without a sign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_id: Option<String>,
+    /// The framework's path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framework_op: Option<String>,
+    /// Source file and line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Events: on GPUs kernels.
+    pub occurrences: u64,
+    /// Summed durations.
+    pub total_time_us: f64,
+    /// Summed durations less those of nested ops.
+    pub self_time_us: f64,
+    /// Share of `device_time_us`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_time_percent: Option<f64>,
+    /// FLOPs of all executions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flops: Option<f64>,
+    /// Bytes read and written by all executions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_accessed: Option<f64>,
+    /// `profile`, `hlo` or `from shapes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_source: Option<String>,
+    /// What limits it; absent where its cost or the device's peaks are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_by: Option<String>,
+}
