@@ -36,8 +36,8 @@ pub use expression::expression;
 pub use instruction::{ComputationIndex, Instruction, InstructionIndex, Metadata};
 pub use module::{Computation, Module};
 pub use modules::Modules;
-pub use replica_groups::lists as replica_lists;
 pub use read::{module as read_module, proto as read_proto};
+pub use replica_groups::lists as replica_lists;
 pub use shape::{ArrayShape, Layout, Shape};
 
 /// Was the instruction computed again, to save the memory of keeping its result? Told by `.remat` in its name, which the

@@ -2,9 +2,9 @@
 
 mod communication;
 mod findings;
-mod op_statistics;
 mod kernel_statistics;
 mod launches;
+mod op_statistics;
 mod roofline;
 mod sections;
 mod step_breakdown;
