@@ -223,8 +223,11 @@ impl Collectives {
     }
 
     /// The device that most often arrived last, and in which share of the compared runs; `None` where nothing was
-    /// compared, or where no device stands out.
+    /// compared, where no device stands out, or where waiting is less than 1 % of the compared time: somebody is always last.
     pub fn straggler(&self) -> Option<(usize, f64)> {
+        if 100 * i128::from(self.sums.wait.0) < i128::from((self.sums.wait + self.sums.transfer).0) {
+            return None;
+        }
         let lasts: u64 = self.devices.iter().map(|device| device.last).sum();
         let (device, most) =
             self.devices.iter().enumerate().max_by_key(|(at, it)| (it.last, std::cmp::Reverse(*at)))?;
