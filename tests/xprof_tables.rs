@@ -160,3 +160,45 @@ fn hlo_stats() {
         println!("{folder}: {} rows, {compared} values equal, {on_purpose} differ on purpose", expected.len());
     }
 }
+
+/// The op profile by program and category: raw times, occurrences, and the whole with idle time.
+#[test]
+fn op_profile() {
+    for folder in TRACES {
+        let Some((mut session, expected)) = read(folder, "op_profile") else { continue };
+        let report = session.report(0, &Settings::default()).unwrap();
+        let found = report.op_statistics.unwrap();
+        let whole_ps = number_of(&expected["byProgram"]["metrics"]["rawTime"]);
+        assert!(
+            close(found.device_time_us * 1e6, whole_ps),
+            "{folder}: {} us, XProf {whole_ps} ps",
+            found.device_time_us
+        );
+        let ours = ours(&mut session, TableName::OpTree);
+        let mut compared = 0;
+        for program in expected["byProgramExcludeIdle"]["children"].as_array().unwrap() {
+            let name = program["name"].as_str().unwrap();
+            for category in program["children"].as_array().unwrap() {
+                let path = format!("run/{name}/{}", category["name"].as_str().unwrap());
+                let row = ours.iter().find(|row| text(row, "path") == path && row["hlo_op_name"].is_null());
+                let row = row.unwrap_or_else(|| panic!("{folder}: no node {path}"));
+                let wanted_us = number_of(&category["metrics"]["rawTime"]) * 1e-6;
+                let found_us = number(row, "total_self_time_us");
+                assert!(close(wanted_us, found_us), "{folder}: {path}: {found_us} us, XProf {wanted_us}");
+                assert_eq!(
+                    number_of(&category["metrics"]["occurrences"]),
+                    number(row, "occurrences"),
+                    "{folder}: {path}"
+                );
+                compared += 2;
+            }
+        }
+        assert!(compared > 0, "{folder}");
+        println!("{folder}: op_profile: {compared} values of its categories and the whole time equal");
+    }
+}
+
+/// XProf writes large numbers as text.
+fn number_of(value: &Value) -> f64 {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0.0)
+}

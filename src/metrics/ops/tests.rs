@@ -1,1 +1,148 @@
+use proptest::prelude::*;
 
+use super::tree::{Grouping, Tree};
+use super::*;
+use crate::trace::builder::TraceBuilder;
+use crate::trace::{IntervalSet, LineId};
+
+fn measure(trace: &Trace) -> Ops {
+    let devices = Devices::new(trace);
+    Ops::new(trace, &devices, &Tallies::new(trace, &devices), &Modules::new(trace))
+}
+
+fn us(time: Ps) -> i64 {
+    time.0 / 1_000_000
+}
+
+fn row<'o>(trace: &Trace, ops: &'o Ops, name: &str) -> &'o Op {
+    ops.rows.iter().find(|op| ops.text(trace, op.name) == name).expect("the op is there")
+}
+
+#[test]
+fn nested_ops_take_their_time_out_of_their_parent_and_async_lines_do_not_count() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    let asynchronous = b.line("/device:TPU:0", "Async XLA Ops");
+    b.event(line, "while.1", 0, 100).hlo_category("while");
+    b.event(line, "call.2", 10, 50).hlo_category("call");
+    b.event(line, "fusion.3", 20, 30).hlo_category("loop fusion");
+    b.event(asynchronous, "copy-start.4", 0, 90).hlo_category("copy-start");
+    let trace = b.build();
+    let ops = measure(&trace);
+    let selfs = ["while.1", "call.2", "fusion.3"].map(|name| us(row(&trace, &ops, name).self_time));
+    assert_eq!((selfs, ops.rows.len()), ([50, 20, 30], 3));
+    assert_eq!((us(ops.op_time), us(ops.device_time), us(ops.idle())), (100, 100, 0));
+}
+
+#[test]
+fn the_chips_own_clock_counts() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    let outer = b.event(line, "while.1", 0, 100).id();
+    let inner = b.event(line, "fusion.2", 10, 20).id();
+    // Squeezed: it ran before the clocks were aligned, and starts with the op after it.
+    let squeezed = b.event(line, "copy.3", 200, 0).id();
+    b.event(line, "fusion.4", 200, 40);
+    for (id, duration_us) in [(outer, 103), (inner, 21), (squeezed, 8)] {
+        b.trace_mut().events.device_duration.push(id, duration_us * 1_000_000);
+    }
+    let trace = b.build();
+    let ops = measure(&trace);
+    let times = |name| {
+        let op = row(&trace, &ops, name);
+        (us(op.total), us(op.self_time))
+    };
+    assert_eq!((times("while.1"), times("fusion.2")), ((103, 82), (21, 21)));
+    assert_eq!((times("copy.3"), times("fusion.4")), ((8, 8), (40, 40)));
+}
+
+#[test]
+fn kernels_of_one_instruction_are_one_op_of_fewer_executions() {
+    let mut b = TraceBuilder::new();
+    let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+    for n in 0..40 {
+        b.event(stream, "Im3d2Col", n * 100, 5).hlo_op("cudnn-conv.1");
+        b.event(stream, "gemm", n * 100 + 10, 20).hlo_op("cudnn-conv.1");
+        b.event(stream, "zero", n * 100 + 40, 1).hlo_op("cudnn-conv.1");
+        b.event(stream, "zero", n * 100 + 50, 1).hlo_op("cudnn-conv.1");
+    }
+    b.event(stream, "gemm", 4010, 20).hlo_op("cudnn-conv.1");
+    b.event(stream, "MemcpyD2D", 5000, 3);
+    b.event(stream, "convert", 6000, 2).hlo_op("fusion.7::convert.2");
+    let trace = b.build();
+    let ops = measure(&trace);
+    let conv = row(&trace, &ops, "cudnn-conv.1");
+    // 40 whole executions and the beginning of another.
+    assert_eq!((conv.occurrences, conv.executions, us(conv.total)), (161, 41, 1100));
+    assert_eq!((ops.rows.len(), row(&trace, &ops, "convert.2").occurrences), (3, 1));
+    assert_eq!(row(&trace, &ops, "MemcpyD2D").cost_source, None);
+}
+
+#[test]
+fn costs_are_those_of_all_executions_and_absent_where_unknown() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    let expression = b.trace_mut().strings.intern("%fusion.1 = (bf16[8]{0}, f32[8]{0}) fusion(bf16[8]{0} %p)");
+    for n in 0..2 {
+        b.event(line, "fusion.1", n * 10, 10).hlo_category("loop fusion").args(|args| {
+            (args.flops, args.bytes_accessed, args.long_name) = (Some(600), Some(200), expression);
+        });
+    }
+    b.event(line, "custom-call.2.remat", 30, 10).hlo_category("custom-call");
+    let trace = b.build();
+    let ops = measure(&trace);
+    let fusion = row(&trace, &ops, "fusion.1");
+    assert_eq!((fusion.flops, fusion.bytes, fusion.intensity()), (Some(1200.0), Some(400.0), Some(3.0)));
+    assert!((fusion.flops_per_second().unwrap() - 6e7).abs() < 1e-3);
+    assert_eq!(fusion.data_type.map(DataType::name), Some("bf16"));
+    assert_eq!(fusion.rematerialized, Some(false));
+    let call = row(&trace, &ops, "custom-call.2.remat");
+    assert_eq!((call.flops, call.bytes, call.intensity(), call.rematerialized), (None, None, None, Some(true)));
+}
+
+#[test]
+fn scopes_make_a_tree_whose_children_add_up() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    for (name, path, start, length) in [
+        ("fusion.1", "jit(f)/layer_3/attn/dot_general:", 0, 60),
+        ("fusion.2", "jit(f)/layer_3/mlp/add:", 60, 30),
+        ("fusion.3", "jit(f)/jvp(a/b)/mul:", 90, 10),
+    ] {
+        b.event(line, name, start, length).hlo_category("loop fusion").tf_op(path);
+    }
+    let trace = b.build();
+    let ops = measure(&trace);
+    let tree = Tree::new(&trace, &ops, Grouping::Scope, true, &|_| true, &|_| Some(0.25));
+    let time = |path: &str| {
+        let at = (0..tree.nodes.len()).find(|&at| tree.path(&trace, &ops, at) == path).expect("the node is there");
+        us(tree.nodes[at].time)
+    };
+    assert_eq!((time("jit(f)"), time("jit(f)/layer_3"), time("jit(f)/layer_3/attn")), (100, 90, 60));
+    assert_eq!(time("jit(f)/jvp(a/b)/mul/fusion.3"), 10);
+    assert_eq!(tree.nodes[0].wasted.map(us), Some(75));
+    for (at, node) in tree.nodes.iter().enumerate().filter(|(_, node)| node.op.is_none()) {
+        let below = tree.nodes.iter().filter(|child| child.parent == Some(at as u32));
+        assert_eq!(below.map(|child| child.time).sum::<Ps>(), node.time);
+    }
+}
+
+proptest! {
+    /// On one line the self times of all ops add up to the time in which any of them runs.
+    #[test]
+    fn self_times_add_up_to_the_busy_time(events in prop::collection::vec((0i64..80, 0i64..30, 0usize..5), 1..40)) {
+        let mut b = TraceBuilder::new();
+        let line: LineId = b.line("/device:TPU:0", "XLA Ops");
+        for &(start, length, name) in &events {
+            b.event(line, ["a", "b", "c", "d", "e"][name], start, length).hlo_category("loop fusion");
+        }
+        let trace = b.build();
+        let ops = measure(&trace);
+        let busy = IntervalSet::union_of(trace.events.times().map(|(start, length)| {
+            crate::trace::Interval::new(start, start + length)
+        }));
+        prop_assert_eq!(ops.op_time, busy.length());
+        prop_assert_eq!(ops.rows.iter().map(|op| op.occurrences).sum::<u64>(), events.len() as u64);
+        prop_assert!(ops.op_time <= ops.device_time);
+    }
+}

@@ -109,7 +109,8 @@ impl Tree {
                 let lost = op.self_time.0 as f64 * (1.0 - share.clamp(0.0, 1.0));
                 Ps(lost as i64)
             });
-            builder.leaf(at, row, op, wasted);
+            let repeats = ops.text(trace, op.category) == "copy-done";
+            builder.leaf(at, row, op, repeats, wasted);
         }
         let idle = ops.idle();
         if with_idle && idle > Ps::ZERO {
@@ -231,7 +232,7 @@ impl Builder {
         at
     }
 
-    fn leaf(&mut self, parent: u32, row: usize, op: &Op, wasted: Option<Ps>) {
+    fn leaf(&mut self, parent: u32, row: usize, op: &Op, repeats: bool, wasted: Option<Ps>) {
         let depth = self.nodes.get(parent as usize).map_or(0, |node| node.depth) + 1;
         self.nodes.push(Node { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) });
         let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
@@ -244,7 +245,10 @@ impl Builder {
                 }
             };
             more(&mut node.flops, op.flops);
-            more(&mut node.bytes, op.bytes);
+            // A wait repeats the bytes of its start: they are the wait's own, and count once above it.
+            if !repeats || node.op.is_some() {
+                more(&mut node.bytes, op.bytes);
+            }
             if let Some(wasted) = wasted {
                 node.wasted = Some(node.wasted.unwrap_or(Ps::ZERO) + wasted);
             }
