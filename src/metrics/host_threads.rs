@@ -244,18 +244,26 @@ impl Thread {
                 None => list.push(event),
             }
         }
-        let sets = found.map(IntervalSet::union_of);
+        let mut sets = found.map(IntervalSet::of_separate);
+        let inputs = sets.get(HostRole::Input as usize).filter(|_| launches).cloned();
         let mut any = IntervalSet::default();
         let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
         for role in WINS {
-            let (Some(set), Some(slot)) = (sets.get(role as usize), roles.get_mut(role as usize)) else { continue };
+            let (Some(set), Some(slot)) = (sets.get_mut(role as usize), roles.get_mut(role as usize)) else { continue };
             if set.is_empty() {
                 continue;
             }
-            *slot = set.difference(&any);
-            any = if any.is_empty() { set.clone() } else { any.union(set) };
+            // A set may hold millions: the first is taken, not copied twice.
+            let set = std::mem::take(set);
+            if any.is_empty() {
+                any = set.clone();
+                *slot = set;
+            } else {
+                *slot = set.difference(&any);
+                any = any.union(&set);
+            }
         }
-        let held_by_input = sets.into_iter().nth(HostRole::Input as usize).filter(|_| launches).unwrap_or_default();
+        let held_by_input = inputs.unwrap_or_default();
         Thread { roles, any, held_by_input }
     }
 }
@@ -278,15 +286,12 @@ fn together(mut threads: Vec<Thread>) -> HostTime {
 
 /// All sets together, sorted once.
 fn union(sets: impl Iterator<Item = IntervalSet>) -> IntervalSet {
-    let mut intervals: Vec<Interval> = Vec::new();
-    let mut some = 0;
-    for set in sets.filter(|set| !set.is_empty()) {
-        intervals.extend_from_slice(set.parts());
-        some += 1;
-    }
-    if some > 1 {
-        intervals.sort_unstable();
-    }
+    let mut sets = sets.filter(|set| !set.is_empty());
+    let Some(first) = sets.next() else { return IntervalSet::default() };
+    let Some(second) = sets.next() else { return first };
+    let mut intervals: Vec<Interval> = [first, second].iter().flat_map(|set| set.parts()).copied().collect();
+    sets.for_each(|set| intervals.extend_from_slice(set.parts()));
+    intervals.sort_unstable();
     IntervalSet::union_of(intervals)
 }
 

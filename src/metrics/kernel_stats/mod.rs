@@ -14,6 +14,8 @@ mod section;
 pub use details::LaunchShape;
 pub use section::section;
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 
 use super::categories::OpFamily;
@@ -195,13 +197,17 @@ impl KernelStats {
                 op_name: kernel.op_name.clone(),
             };
             let rows = &mut stats.kernels;
-            let at = *index.entry(key).or_insert_with(|| {
-                rows.push(kernel.clone());
-                rows.len() - 1
-            });
+            let in_graph = kernel.in_graph;
+            let at = match index.entry(key) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    rows.push(kernel);
+                    *new.insert(rows.len() - 1)
+                }
+            };
             if let Some(row) = rows.get_mut(at) {
                 row.occurrences.merge(occurrences);
-                row.in_graph |= kernel.in_graph;
+                row.in_graph |= in_graph;
             }
         }
         stats.finish();
@@ -247,8 +253,8 @@ impl KernelStats {
         sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
         // By time, then as XProf: by name, then by op; the rest keeps the order of first occurrence.
         sort::sort_by(&mut self.kernels, |a, b| {
-            let texts = |kernel: &'_ Kernel| (kernel.name.clone(), kernel.op_name.clone());
-            b.occurrences.total.cmp(&a.occurrences.total).then_with(|| texts(a).cmp(&texts(b)))
+            let texts = || (&a.name, &a.op_name).cmp(&(&b.name, &b.op_name));
+            b.occurrences.total.cmp(&a.occurrences.total).then_with(texts)
         });
     }
 }
