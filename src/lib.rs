@@ -67,6 +67,8 @@ pub mod export;
 pub mod pages;
 pub mod table;
 pub mod tables;
+// ... and that a job can hold to limits.
+pub mod budget;
 
 // All of it behind one door.
 pub mod session;

@@ -17,11 +17,28 @@ Examples:
   crossprof table ops host.xplane.pb --filter 'category:fusion -copy' --sort=-total_self_time_us --top 20
   crossprof table op-tree host.xplane.pb --by scope
   crossprof analyze logdir --fail-on warning
+  crossprof check logdir --limit 'step_timing.avg_step_time_us < 150 ms'
 
 A folder is searched for profiles: each plugins/profile/<run> is one run. Archives (zip, tar, tar.gz) of one work too.
 
 Exit status: 0 the profile was read; 1 it was read, but parts of it are damaged or lost (the warnings say which);
 2 a file is not a profile, or the call was wrong; 3 a finding of the severity of --fail-on, or worse.";
+
+const CHECK_HELP: &str = "\
+Examples:
+  crossprof check logdir --limit 'step_timing.avg_step_time_us < 150 ms'
+  crossprof check logdir --budget budget.toml --baseline main.json
+  crossprof check logdir --budget budget.toml --output junit.xml --output summary.md
+
+A limit is a number of the profile by its path, a comparison and a bound:
+  compute_utilization.compute_util_percent >= 70
+  throughput.steps_per_sec >= 0.97 * baseline
+  multi_device.device_stats[*].utilization_percent >= 60 %
+  count(findings[severity=critical]) == 0
+docs/budgets.md describes them and the budget file.
+
+Exit status: 0 every limit holds; 1 a limit does not hold, or its number is absent; 2 the budget is wrong, or a file is not a
+profile.";
 
 /// Analyses JAX profiles from TPUs, GPUs and CPUs.
 #[derive(Debug, Parser)]
@@ -41,6 +58,9 @@ pub enum Command {
     /// Print one table of each run
     #[command(after_help = EXAMPLES)]
     Table(Table),
+    /// Hold each run against limits on its numbers
+    #[command(after_help = CHECK_HELP)]
+    Check(Check),
     /// Print the JSON Schema of the profile that --output-json writes
     Schema,
 }
@@ -67,7 +87,7 @@ impl Inputs {
 }
 
 /// What the trace cannot know.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Model {
     /// Number of steps in the capture, instead of the number found in it
     #[arg(long, alias = "num_steps", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -130,6 +150,62 @@ pub struct Table {
     pub format: TableFormat,
 }
 
+/// `crossprof check`.
+#[derive(Debug, clap::Args)]
+pub struct Check {
+    /// What to read.
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Budget: limits in TOML (docs/budgets.md)
+    #[arg(long, value_name = "TOML", required_unless_present = "limit")]
+    pub budget: Option<PathBuf>,
+    /// A limit, beside those of the budget: 'step_timing.avg_step_time_us < 150 ms'
+    #[arg(long, value_name = "RULE")]
+    pub limit: Vec<String>,
+    /// What limits call baseline: a profile, folder or archive; instead of the budget's own
+    #[arg(long, value_name = "FILE|DIR")]
+    pub baseline: Option<PathBuf>,
+    /// Which run of the baseline, where it holds several; else the run of the same name
+    #[arg(long, alias = "baseline_run", value_name = "NAME")]
+    pub baseline_run: Option<String>,
+    /// Check this run only, where there are several
+    #[arg(long, value_name = "NAME")]
+    pub run: Vec<String>,
+    /// What to print, or to write to --output
+    #[arg(long, value_enum)]
+    pub format: Option<CheckFormat>,
+    /// Also write the result to this file: in the shape of --format or, without it, as its name says (.xml JUnit, .md Markdown,
+    /// .json); standard output then shows text. May be given several times
+    #[arg(long, value_name = "OUT")]
+    pub output: Vec<PathBuf>,
+}
+
+/// Shapes of the result of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// A table for people
+    Text,
+    /// For a pull request, or the summary of a job
+    Markdown,
+    /// XML for the test view of a CI system
+    Junit,
+    /// Everything, for programs
+    Json,
+}
+
+impl CheckFormat {
+    /// The shape that the name of a file asks for.
+    pub fn of_name(path: &std::path::Path) -> CheckFormat {
+        let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("xml") => CheckFormat::Junit,
+            Some("md" | "markdown") => CheckFormat::Markdown,
+            Some("json") => CheckFormat::Json,
+            _ => CheckFormat::Text,
+        }
+    }
+}
+
 /// The severities of `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
@@ -182,7 +258,7 @@ fn table_name(key: &str) -> Result<crossprof::TableName, String> {
 /// The arguments with `analyze` put in front where no command is named: `crossprof FILE`, `crossprof --trace_file FILE`.
 pub fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    let known = ["analyze", "table", "schema", "help", "-h", "--help", "-V", "--version"];
+    let known = ["analyze", "table", "check", "schema", "help", "-h", "--help", "-V", "--version"];
     if arguments.get(1).is_some_and(|first| !known.iter().any(|known| first == known)) {
         arguments.insert(1, "analyze".into());
     }

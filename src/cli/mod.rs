@@ -4,6 +4,7 @@
 
 mod analyze;
 mod args;
+mod check;
 mod load;
 mod progress;
 mod table;
@@ -40,6 +41,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let code = match arguments.command {
         Command::Analyze(command) => analyze::run(&command),
         Command::Table(command) => table::run(&command),
+        Command::Check(command) => check::run(&command),
         Command::Schema => {
             print_result(crossprof::export::json::schema());
             READ

@@ -73,7 +73,7 @@ fn push_row(text: &mut String, cells: &[String]) {
 }
 
 /// Text from a trace is never markup: every character that could start any is escaped.
-fn escape(name: &str) -> String {
+pub(crate) fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for c in format::printable(name).chars() {
         match c {

@@ -1,0 +1,295 @@
+//! The fields that a profile can have, as its JSON Schema tells them: which paths exist, and what stands there.
+//!
+//! A path that the schema does not know is a mistake in the rule; one that it knows and a run lacks was not measured. Hence the
+//! schema is asked, and no profile.
+
+use serde_json::Value;
+
+use super::cursor::RuleError;
+use super::path::{Part, Path};
+use super::suggest;
+use super::unit::{self, Unit};
+
+/// References that are followed at most: the profile's schema nests seven deep.
+const DEPTH: usize = 32;
+/// Names in a message at most.
+const LISTED: usize = 12;
+
+/// What stands at a place of the profile.
+#[derive(Clone, Debug)]
+enum Node {
+    Number,
+    /// One of these words, or any text where there are none.
+    Text(Vec<String>),
+    Flag,
+    List(Box<Node>),
+    Map(Box<Node>),
+    /// Fields by name.
+    Section(Vec<(String, Node)>),
+}
+
+/// Where a path leads.
+struct Place<'a> {
+    node: &'a Node,
+    /// As the name of the last field tells it.
+    unit: Option<Unit>,
+    /// It is an entry of a list or the value of a key of a map.
+    is_entry: bool,
+}
+
+/// All paths of the profile.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    root: Node,
+}
+
+impl Catalogue {
+    /// That of the unified profile.
+    pub fn of_profile() -> Catalogue {
+        // A schema that is no JSON would know no path; a test looks.
+        let schema = serde_json::from_str(crate::export::json::schema()).unwrap_or_default();
+        Catalogue { root: node(&schema, &schema, 0) }
+    }
+
+    /// Says which words a text can be, where the schema does not: the names of rules as `findings[*].id`. A path that leads to no
+    /// text changes nothing.
+    pub fn set_words(&mut self, path: &Path, words: &[&str]) {
+        let mut place = &mut self.root;
+        for part in &path.parts {
+            let next = match (place, part) {
+                (Node::Section(fields), Part::Key(name)) => {
+                    fields.iter_mut().find(|(field, _)| field == name).map(|(_, node)| node)
+                }
+                (Node::List(entry), Part::EveryEntry) => Some(&mut **entry),
+                (Node::Map(value), Part::EveryKey) => Some(&mut **value),
+                _ => None,
+            };
+            let Some(next) = next else { return };
+            place = next;
+        }
+        if let Node::Text(known) = place {
+            *known = words.iter().map(|&word| word.to_owned()).collect();
+        }
+    }
+
+    /// Every path to a number, with `[*]` for lists and `*` for maps, in the order of the schema.
+    pub fn numbers(&self) -> Vec<Path> {
+        let mut found = Vec::new();
+        collect(&self.root, &Path::default(), &mut found);
+        found
+    }
+
+    /// The unit of the number at `path`, as the name of its field tells it.
+    ///
+    /// # Errors
+    ///
+    /// A path that no profile has, or that leads to something else than a number; with similar paths.
+    pub fn check_number(&self, path: &Path) -> Result<Option<Unit>, RuleError> {
+        let place = self.follow(path, &self.numbers())?;
+        let (what, below) = match place.node {
+            Node::Number => return Ok(place.unit),
+            Node::Text(_) => ("a text", false),
+            Node::Flag => ("yes or no", false),
+            Node::List(_) => ("a list", true),
+            Node::Map(_) => ("a map", true),
+            Node::Section(_) => ("a section", true),
+        };
+        let mut message = format!("{path} is {what}, not a number.");
+        if below {
+            let mut numbers = Vec::new();
+            collect(place.node, &Path::of(path.parts.clone()), &mut numbers);
+            let names: Vec<String> = numbers.iter().take(LISTED).map(Path::to_string).collect();
+            let more = if numbers.len() > names.len() { ", ..." } else { "" };
+            if !names.is_empty() {
+                message.push_str(&format!(" It holds {}{more}.", names.join(", ")));
+            }
+        }
+        if matches!(place.node, Node::List(_)) {
+            message.push_str(&format!(" count({path}) is the number of its entries."));
+        }
+        Err(RuleError::new(path.whole_span(), message))
+    }
+
+    /// The path of the entries that `path` counts: a list or a map alone stands for all of them.
+    ///
+    /// # Errors
+    ///
+    /// A path that no profile has, or that leads to nothing that can be counted; with similar paths.
+    pub fn check_entries(&self, path: &Path) -> Result<Path, RuleError> {
+        let place = self.follow(path, &lists(&self.root))?;
+        match place.node {
+            Node::List(_) => Ok(path.with(Part::EveryEntry)),
+            Node::Map(_) => Ok(path.with(Part::EveryKey)),
+            _ if place.is_entry => Ok(path.clone()),
+            _ => {
+                let message = format!("{path} is neither a list nor an entry of one: it cannot be counted.");
+                Err(RuleError::new(path.whole_span(), message))
+            }
+        }
+    }
+
+    /// Where a path leads; `known` are the paths that may have been meant by a wrong one.
+    fn follow(&self, path: &Path, known: &[Path]) -> Result<Place<'_>, RuleError> {
+        let mut place = Place { node: &self.root, unit: None, is_entry: false };
+        for (index, part) in path.parts.iter().enumerate() {
+            let wrong = |message: String| RuleError::new(path.span(index), message);
+            let before = || Path::of(path.parts.get(..index).unwrap_or_default().to_vec());
+            let (node, is_entry) = match (place.node, part) {
+                (Node::Section(fields), Part::Key(name)) => {
+                    let Some((field, node)) = fields.iter().find(|(field, _)| field == name) else {
+                        return Err(unknown(path, known));
+                    };
+                    place.unit = unit::of_field(field);
+                    (node, false)
+                }
+                (Node::Map(value), Part::Key(_) | Part::EveryKey) => (&**value, true),
+                (Node::List(entry), Part::Index(_) | Part::EveryEntry) => (&**entry, true),
+                (Node::List(entry), Part::Where { key, values }) => {
+                    check_selector(entry, key, values).map_err(wrong)?;
+                    (&**entry, true)
+                }
+                (Node::List(_), _) => {
+                    let list = before();
+                    let message = format!(
+                        "{list} is a list: say which entries are meant, {list}[0], {list}[*] for each of them or \
+                         {list}[field=value]; count({list}[field=value]) counts them."
+                    );
+                    return Err(wrong(with_suggestions(message, &suggest::paths(path, known))));
+                }
+                (Node::Section(_) | Node::Map(_), _) => {
+                    return Err(wrong(format!("{} is no list: write a dot and a name.", before())));
+                }
+                (Node::Number | Node::Text(_) | Node::Flag, _) => {
+                    let message = format!("{} is one value: nothing is below it.", before());
+                    return Err(wrong(with_suggestions(message, &suggest::paths(path, known))));
+                }
+            };
+            place = Place { node, is_entry, ..place };
+        }
+        Ok(place)
+    }
+}
+
+fn unknown(path: &Path, known: &[Path]) -> RuleError {
+    let similar = suggest::paths(path, known);
+    let mut message = with_suggestions(format!("No profile has {path}."), &similar);
+    if similar.is_empty() {
+        message.push_str(" docs/metrics.md lists every number.");
+    }
+    RuleError::new(path.whole_span(), message)
+}
+
+/// A sentence and what may have been meant.
+pub(super) fn with_suggestions(message: String, similar: &[String]) -> String {
+    match similar {
+        [] => message,
+        [only] => format!("{message} Did you mean {only}?"),
+        [first @ .., last] => format!("{message} Did you mean {} or {last}?", first.join(", ")),
+    }
+}
+
+/// What is wrong with `[key=values]` for a list of such entries.
+fn check_selector(entry: &Node, key: &str, values: &[String]) -> Result<(), String> {
+    let Node::Section(fields) = entry else {
+        return Err("The entries of this list have no fields: write their number or *.".to_owned());
+    };
+    let Some((_, field)) = fields.iter().find(|(field, _)| field == key) else {
+        let names: Vec<&str> =
+            fields.iter().filter(|(_, node)| is_value(node)).map(|(name, _)| name.as_str()).collect();
+        let message = format!("The entries of this list have no field {key}; they have {}.", names.join(", "));
+        return Err(with_suggestions(message, &suggest::words(key, &names)));
+    };
+    if !is_value(field) {
+        return Err(format!("{key} is no single value, so it cannot choose entries."));
+    }
+    if let Node::Text(words) = field
+        && !words.is_empty()
+        && let Some(unknown) = values.iter().find(|value| !words.contains(value))
+    {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let similar = suggest::words(unknown, &words);
+        let known = if words.len() > LISTED { String::new() } else { format!(" It is one of {}.", words.join(", ")) };
+        return Err(with_suggestions(format!("{key} is never {unknown}.{known}"), &similar));
+    }
+    Ok(())
+}
+
+fn is_value(node: &Node) -> bool {
+    matches!(node, Node::Number | Node::Text(_) | Node::Flag)
+}
+
+/// Adds the paths of all numbers at and below a node.
+fn collect(node: &Node, path: &Path, found: &mut Vec<Path>) {
+    match node {
+        Node::Number => found.push(path.clone()),
+        Node::Text(_) | Node::Flag => {}
+        Node::List(entry) => collect(entry, &path.with(Part::EveryEntry), found),
+        Node::Map(value) => collect(value, &path.with(Part::EveryKey), found),
+        Node::Section(fields) => {
+            for (name, node) in fields {
+                collect(node, &path.with(Part::Key(name.clone())), found);
+            }
+        }
+    }
+}
+
+/// The paths of all lists.
+fn lists(root: &Node) -> Vec<Path> {
+    let mut found = Vec::new();
+    let mut open = vec![(root, Path::default())];
+    while let Some((node, path)) = open.pop() {
+        match node {
+            Node::List(entry) => {
+                found.push(path.clone());
+                open.push((entry, path.with(Part::EveryEntry)));
+            }
+            Node::Map(value) => open.push((value, path.with(Part::EveryKey))),
+            Node::Section(fields) => {
+                open.extend(fields.iter().map(|(name, node)| (node, path.with(Part::Key(name.clone())))));
+            }
+            Node::Number | Node::Text(_) | Node::Flag => {}
+        }
+    }
+    found
+}
+
+/// What a part of the schema describes.
+fn node(schema: &Value, root: &Value, depth: usize) -> Node {
+    if depth > DEPTH {
+        return Node::Text(Vec::new());
+    }
+    let below = |schema: &Value| node(schema, root, depth + 1);
+    if let Some(name) = schema.get("$ref").and_then(Value::as_str)
+        && let Some(definition) = root.pointer(name.trim_start_matches('#'))
+    {
+        return below(definition);
+    }
+    let is_null = |schema: &&Value| schema.get("type").and_then(Value::as_str) == Some("null");
+    if let Some(choices) = schema.get("anyOf").and_then(Value::as_array)
+        && let Some(choice) = choices.iter().find(|choice| !is_null(choice))
+    {
+        return below(choice);
+    }
+    if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
+        let words = choices.iter().filter_map(|choice| choice.get("const")?.as_str()).map(str::to_owned);
+        return Node::Text(words.collect());
+    }
+    if let Some(fields) = schema.get("properties").and_then(Value::as_object) {
+        return Node::Section(fields.iter().map(|(name, field)| (name.clone(), below(field))).collect());
+    }
+    if let Some(entry) = schema.get("items") {
+        return Node::List(Box::new(below(entry)));
+    }
+    if let Some(value) = schema.get("additionalProperties").filter(|value| value.is_object()) {
+        return Node::Map(Box::new(below(value)));
+    }
+    let kind = schema.get("type").map(|kind| match kind {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default(),
+        kind => kind.as_str().unwrap_or_default(),
+    });
+    match kind {
+        Some("number" | "integer") => Node::Number,
+        Some("boolean") => Node::Flag,
+        _ => Node::Text(Vec::new()),
+    }
+}

@@ -1,0 +1,319 @@
+//! Budgets in TOML. Needs the feature `cli`: the web page reads none.
+//!
+//! ```toml
+//! baseline = "main.json"
+//! limits = ["step_timing.avg_step_time_us < 150 ms"]
+//!
+//! [[limit]]
+//! path = "throughput.steps_per_sec"
+//! min = "97 % of baseline"
+//! why = "Slower than main means a longer night run."
+//! ```
+//!
+//! Every mistake of a file is told at once, each with its line and column. A key that is not known is one: a limit with a
+//! mistyped `optional` would otherwise mean something else than it says.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::catalogue::{Catalogue, with_suggestions};
+use super::cursor::RuleError;
+use super::limit::{self, Limit};
+use super::rule::{Bound, Relation, Subject};
+use super::suggest;
+
+/// A budget as its file tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BudgetFile {
+    /// Path of the profile to compare with, relative to the folder of the budget.
+    pub baseline: Option<String>,
+    /// Which run of the baseline, where it holds several.
+    pub baseline_run: Option<String>,
+    /// The limits, in the order of the file: those of `limits`, then those of `[[limit]]`.
+    pub limits: Vec<Limit>,
+}
+
+/// A mistake in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// From 1.
+    pub line: u64,
+    /// In characters, from 1.
+    pub column: u64,
+    /// What is wrong, as sentences.
+    pub message: String,
+    /// The line, and a second one that marks the place.
+    pub excerpt: String,
+}
+
+/// A text in the file and where its content begins, if it is written there as it is read.
+struct Text<'a> {
+    value: &'a str,
+    span: Range<usize>,
+    /// Byte of the file at which `value` stands literally; `None` where escapes stand between.
+    content: Option<usize>,
+}
+
+impl BudgetFile {
+    /// Reads a budget and holds its rules against the fields of a profile.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes of the file: its syntax, or else every wrong key, rule, path and unit.
+    pub fn parse(text: &str, catalogue: &Catalogue) -> Result<BudgetFile, Vec<Mistake>> {
+        // Not seen by the parser of TOML, and written by some editors.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let table = match DeTable::parse(text) {
+            Ok(table) => table,
+            Err(error) => {
+                let message = format!("This is not TOML: {}.", error.message().trim_end_matches('.'));
+                return Err(vec![mistake(text, error.span().unwrap_or(0..0), message)]);
+            }
+        };
+        let mut reader = Reader { text, catalogue, mistakes: Vec::new() };
+        let budget = reader.budget(table.get_ref());
+        if budget.limits.is_empty() && reader.mistakes.is_empty() {
+            reader
+                .wrong(0..0, "This budget has no limits. Write limits = [\"step_timing.avg_step_time_us < 150 ms\"].");
+        }
+        reader.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
+        if reader.mistakes.is_empty() { Ok(budget) } else { Err(reader.mistakes) }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    catalogue: &'a Catalogue,
+    mistakes: Vec<Mistake>,
+}
+
+type Table<'a> = DeTable<'a>;
+
+impl<'a> Reader<'a> {
+    fn wrong(&mut self, span: Range<usize>, message: impl Into<String>) {
+        self.mistakes.push(mistake(self.text, span, message.into()));
+    }
+
+    fn budget(&mut self, table: &'a Table<'a>) -> BudgetFile {
+        let mut budget = BudgetFile::default();
+        self.known_keys(table, &["baseline", "baseline_run", "limits", "limit"]);
+        budget.baseline = self.string(table, "baseline").map(|text| text.value.to_owned());
+        budget.baseline_run = self.string(table, "baseline_run").map(|text| text.value.to_owned());
+        for key in ["limits", "limit"] {
+            let Some(value) = table.get(key) else { continue };
+            let DeValue::Array(entries) = value.get_ref() else {
+                self.wrong(
+                    value.span(),
+                    format!("{key} is a list: write {key} = [\"...\"], or [[{key}]] above its keys."),
+                );
+                continue;
+            };
+            for entry in entries.iter() {
+                match entry.get_ref() {
+                    DeValue::String(rule) => {
+                        let rule = self.located(rule, entry.span());
+                        budget.limits.extend(self.rule(&rule));
+                    }
+                    DeValue::Table(table) => self.explained(table, entry.span(), &mut budget.limits),
+                    _ => {
+                        self.wrong(entry.span(), "A limit is a rule in quotation marks, or a table with path or rule.")
+                    }
+                }
+            }
+        }
+        budget
+    }
+
+    /// A limit as a table: `rule`, or `path` with `max`, `min` or `absent`; one with both `max` and `min` is two.
+    fn explained(&mut self, table: &'a Table<'a>, span: Range<usize>, limits: &mut Vec<Limit>) {
+        let before = self.mistakes.len();
+        self.known_keys(table, &["rule", "path", "max", "min", "absent", "name", "why", "optional"]);
+        let name = self.string(table, "name").map(|text| limit::one_line(text.value));
+        let why = self.string(table, "why").map(|text| limit::one_line(text.value));
+        let optional = self.flag(table, "optional");
+        let absent = self.flag(table, "absent").unwrap_or(false);
+        let mut found = Vec::new();
+        match (self.string(table, "rule"), self.string(table, "path")) {
+            (Some(rule), None) => {
+                if ["max", "min", "absent"].iter().any(|key| table.contains_key(*key)) {
+                    self.wrong(span, "A rule has its bound in itself: max, min and absent go with path.");
+                    return;
+                }
+                found.extend(self.rule(&rule));
+            }
+            (None, Some(path)) => self.bounded(table, &path, absent, before, &mut found),
+            (Some(rule), Some(_)) => {
+                self.wrong(rule.span, "Write either rule, or path with max, min or absent; not both.")
+            }
+            (None, None) if self.mistakes.len() == before => {
+                self.wrong(span, "A limit needs rule = \"...\", or path = \"...\" with max, min or absent.");
+            }
+            (None, None) => {}
+        }
+        for limit in &mut found {
+            limit.name.clone_from(&name);
+            limit.why.clone_from(&why);
+            limit.optional = optional.unwrap_or(limit.optional);
+        }
+        // Of a limit with both, the name alone would not tell which one failed.
+        if let ([_, _], Some(name)) = (found.as_slice(), &name) {
+            let titles: Vec<String> = found.iter().map(|it| format!("{name} ({})", it.relation.symbol())).collect();
+            for (limit, title) in found.iter_mut().zip(titles) {
+                limit.name = Some(title);
+            }
+        }
+        limits.extend(found);
+    }
+
+    /// The limits of `path` with `max`, `min` and `absent`; `before` are the mistakes that were found before this table.
+    fn bounded(&mut self, table: &'a Table<'a>, path: &Text<'_>, absent: bool, before: usize, found: &mut Vec<Limit>) {
+        if absent {
+            if ["max", "min"].iter().any(|key| table.contains_key(*key)) {
+                self.wrong(path.span.clone(), "What has to be absent has no max and no min.");
+                return;
+            }
+            let rule =
+                Text { value: &format!("{} absent", path.value), span: path.span.clone(), content: path.content };
+            found.extend(self.rule(&rule));
+            return;
+        }
+        let subject = Subject::parse(path.value).and_then(|it| limit::check_subject(it, self.catalogue));
+        let (subject, unit) = match subject {
+            Ok(subject) => subject,
+            Err(error) => return self.rule_error(path, error),
+        };
+        let bounds = [("max", Relation::AtMost), ("min", Relation::AtLeast)];
+        // A mistyped key has been told already.
+        if self.mistakes.len() == before && !bounds.iter().any(|(key, _)| table.contains_key(*key)) {
+            self.wrong(path.span.clone(), "This limit has no bound: write max = or min = (or absent = true).");
+        }
+        for (key, relation) in bounds {
+            let Some((digits, text)) = self.bound(table, key) else { continue };
+            let text = Text { value: &digits, ..text };
+            match Bound::parse(&digits).and_then(|bound| limit::bind(&bound, unit, &subject)) {
+                Ok(bound) => found.push(Limit {
+                    text: limit::one_line(&format!("{} {} {digits}", path.value, relation.symbol())),
+                    name: None,
+                    why: None,
+                    subject: subject.clone(),
+                    unit,
+                    relation,
+                    bound,
+                    optional: false,
+                }),
+                Err(error) => self.rule_error(&text, error),
+            }
+        }
+    }
+
+    /// A bound, which is a number or a text: as the text of a rule.
+    fn bound(&mut self, table: &'a Table<'a>, key: &str) -> Option<(String, Text<'a>)> {
+        let value = table.get(key)?;
+        let digits = match value.get_ref() {
+            DeValue::String(text) => {
+                let text = self.located(text, value.span());
+                return Some((text.value.to_owned(), text));
+            }
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+            DeValue::Float(number) if number.as_str().parse().is_ok_and(f64::is_finite) => number.as_str().to_owned(),
+            _ => {
+                self.wrong(
+                    value.span(),
+                    format!("{key} is a number, or a text such as \"150 ms\" or \"1.05 * baseline\"."),
+                );
+                return None;
+            }
+        };
+        Some((digits, Text { value: "", span: value.span(), content: None }))
+    }
+
+    fn rule(&mut self, rule: &Text<'_>) -> Option<Limit> {
+        match Limit::parse(rule.value, self.catalogue) {
+            Ok(limit) => Some(limit),
+            Err(error) => {
+                self.rule_error(rule, error);
+                None
+            }
+        }
+    }
+
+    /// Points into the text where it stands literally, else at all of it.
+    fn rule_error(&mut self, text: &Text<'_>, error: RuleError) {
+        let span = match text.content {
+            Some(content) => {
+                let RuleError { span, .. } = error.clone().moved(content);
+                let end = content.saturating_add(text.value.len());
+                span.start.min(end)..span.end.min(end)
+            }
+            None => text.span.clone(),
+        };
+        self.wrong(span, error.message);
+    }
+
+    fn known_keys(&mut self, table: &Table<'_>, known: &[&str]) {
+        for key in table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
+            let similar = suggest::words(key.get_ref(), known);
+            let mut message = with_suggestions(format!("There is no key {} here.", key.get_ref()), &similar);
+            if similar.is_empty() {
+                message.push_str(&format!(" The keys are {}.", known.join(", ")));
+            }
+            self.wrong(key.span(), message);
+        }
+    }
+
+    fn string(&mut self, table: &'a Table<'a>, key: &str) -> Option<Text<'a>> {
+        let value = table.get(key)?;
+        match value.get_ref() {
+            DeValue::String(text) => Some(self.located(text, value.span())),
+            _ => {
+                self.wrong(value.span(), format!("{key} is a text: write it in quotation marks."));
+                None
+            }
+        }
+    }
+
+    fn flag(&mut self, table: &Table<'_>, key: &str) -> Option<bool> {
+        let value = table.get(key)?;
+        match value.get_ref() {
+            DeValue::Boolean(flag) => Some(*flag),
+            _ => {
+                self.wrong(value.span(), format!("{key} is true or false, without quotation marks."));
+                None
+            }
+        }
+    }
+
+    fn located(&self, value: &'a str, span: Range<usize>) -> Text<'a> {
+        let written = self.text.get(span.clone()).unwrap_or_default();
+        // Between one or three quotation marks, as it is: escapes would move everything behind them.
+        let content = written.find(value).filter(|_| !value.is_empty()).map(|offset| span.start + offset);
+        Text { value, span, content }
+    }
+}
+
+/// A mistake with its place and the line that it is in.
+fn mistake(text: &str, span: Range<usize>, message: String) -> Mistake {
+    let start = (0..=span.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let (before, after) = text.split_at(start);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line_before = before.get(line_start..).unwrap_or_default();
+    let line_after = after.split('\n').next().unwrap_or_default().trim_end_matches('\r');
+    let line = before.matches('\n').count() as u64 + 1;
+    let column = line_before.chars().count() as u64 + 1;
+    let marked = span.end.saturating_sub(start).min(line_after.len());
+    let marks = line_after.get(..marked).map_or(1, |part| part.chars().count()).max(1);
+    let number = line.to_string();
+    // A tab stays one, so that the mark stands below what it marks.
+    let indent: String = line_before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    let excerpt =
+        format!("{number} | {line_before}{line_after}\n{} | {indent}{}", " ".repeat(number.len()), "^".repeat(marks));
+    Mistake { line, column, message, excerpt }
+}
+
+/// `line:column: message`, then the excerpt; for files the name stands in front.
+impl std::fmt::Display for Mistake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}: {}\n{}", self.line, self.column, self.message, self.excerpt)
+    }
+}

@@ -1,0 +1,78 @@
+//! The result of a check as JUnit XML, which the test views of CI systems read: a suite a run, a test case a limit.
+//!
+//! There is no schema that all readers agree on; this is the part that they share (`testsuites`, `testsuite`, `testcase`,
+//! `failure`, `skipped`, `properties`, `system-out`), without times, which a limit does not have.
+
+use super::report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
+use super::text::run_text;
+use crate::format::printable;
+
+/// The whole result.
+pub fn to_junit(report: &CheckReport) -> String {
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    text.push_str(&format!("<testsuites name=\"crossprof check\" {}>\n", numbers(report.counts)));
+    for run in &report.runs {
+        push_run(run, &mut text);
+    }
+    text.push_str("</testsuites>\n");
+    text
+}
+
+/// What is absent is a failure, not an error: the program did its work.
+fn numbers(counts: Counts) -> String {
+    let failures = counts.fail + counts.missing;
+    let tests = counts.pass + failures + counts.skipped;
+    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{}\"", counts.skipped)
+}
+
+fn push_run(run: &RunReport, text: &mut String) {
+    let name = escape(&run.run.run_name);
+    text.push_str(&format!("  <testsuite name=\"{name}\" {}>\n", numbers(counts(run.limits.iter()))));
+    text.push_str("    <properties>\n");
+    let baseline = run.baseline.as_ref().map(|baseline| ("baseline", run_text(baseline)));
+    for (key, value) in [("file", run.run.file.clone())].into_iter().chain(baseline) {
+        text.push_str(&format!("      <property name=\"{key}\" value=\"{}\"/>\n", escape(&value)));
+    }
+    text.push_str("    </properties>\n");
+    for limit in &run.limits {
+        text.push_str(&format!("    <testcase classname=\"{name}\" name=\"{}\">\n", escape(limit.title())));
+        push_outcome(limit, text);
+        text.push_str("    </testcase>\n");
+    }
+    text.push_str("  </testsuite>\n");
+}
+
+fn push_outcome(limit: &LimitReport, text: &mut String) {
+    let message = escape(&limit.message);
+    match limit.status {
+        Status::Pass => text.push_str(&format!("      <system-out>{message}</system-out>\n")),
+        Status::Skipped => text.push_str(&format!("      <skipped message=\"{message}\"/>\n")),
+        Status::Fail | Status::Missing => {
+            let kind = limit.status.label();
+            text.push_str(&format!("      <failure type=\"{kind}\" message=\"{message}\">{message}\n"));
+            text.push_str(&format!("Rule: {}", escape(&limit.rule)));
+            if let Some(why) = &limit.why {
+                text.push_str(&format!("\nWhy: {}", escape(why)));
+            }
+            text.push_str("</failure>\n");
+        }
+    }
+}
+
+/// Text for an attribute or an element. Control characters, which XML cannot hold in any spelling, are written out, and so are
+/// the two code points that it forbids.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.extend(c.escape_unicode()),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

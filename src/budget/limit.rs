@@ -1,0 +1,270 @@
+//! A rule that was held against the fields that there are: its path exists, and its bound is in the unit of the field.
+
+use super::catalogue::Catalogue;
+use super::cursor::RuleError;
+use super::rule::{Bound, Relation, Rule, Subject, Term};
+use super::unit::{Dimension, Unit};
+
+/// What a value is held against: `factor * baseline + offset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// Times the baseline's number; `None` where the bound does not look at a baseline.
+    pub factor: Option<f64>,
+    /// In the unit of the field.
+    pub offset: f64,
+}
+
+impl Line {
+    /// The bound where the baseline has this number. `None` where it has none and one is needed, and where the result is no
+    /// finite number.
+    pub fn at(self, baseline: Option<f64>) -> Option<f64> {
+        let value = match self.factor {
+            Some(factor) => factor * baseline? + self.offset,
+            None => self.offset,
+        };
+        value.is_finite().then_some(value)
+    }
+}
+
+/// One limit of a budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The rule as it was written, for people.
+    pub text: String,
+    /// What the writer calls it.
+    pub name: Option<String>,
+    /// Why it is there, in the writer's words.
+    pub why: Option<String>,
+    /// What it looks at.
+    pub subject: Subject,
+    /// The unit of that.
+    pub unit: Option<Unit>,
+    /// How it has to stand to the bound.
+    pub relation: Relation,
+    /// The bound.
+    pub bound: Line,
+    /// A number that is absent does not fail it.
+    pub optional: bool,
+}
+
+impl Limit {
+    /// Reads a rule and holds it against the fields of a profile.
+    ///
+    /// # Errors
+    ///
+    /// Text that is no rule, a path that no profile has, a wrong unit; with the place.
+    pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Limit, RuleError> {
+        let rule = Rule::parse(text)?;
+        let (subject, unit) = check_subject(rule.subject, catalogue)?;
+        let bound = bind(&rule.bound, unit, &subject)?;
+        Ok(Limit {
+            text: one_line(text),
+            name: None,
+            why: None,
+            subject,
+            unit,
+            relation: rule.relation,
+            bound,
+            optional: rule.optional,
+        })
+    }
+
+    /// Whether it needs a baseline.
+    pub fn needs_baseline(&self) -> bool {
+        self.bound.factor.is_some()
+    }
+
+    /// What reports call it: its name, else the rule.
+    pub fn title(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.text)
+    }
+}
+
+/// A subject whose path exists, and its unit.
+///
+/// # Errors
+///
+/// A path that no profile has, or that leads to nothing that the subject could be about.
+pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(Subject, Option<Unit>), RuleError> {
+    match subject {
+        Subject::Number(path) => catalogue.check_number(&path).map(|unit| (Subject::Number(path), unit)),
+        Subject::Count(path) => catalogue.check_entries(&path).map(|path| (Subject::Count(path), None)),
+    }
+}
+
+/// A bound in the unit of its subject.
+///
+/// # Errors
+///
+/// A unit that does not exist, or does not fit the field.
+pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Result<Line, RuleError> {
+    let mut line = Line { factor: None, offset: 0.0 };
+    let relative = bound.terms.iter().any(|term| matches!(term, Term::Baseline { .. }));
+    for term in &bound.terms {
+        match term {
+            Term::Baseline { factor } => *line.factor.get_or_insert(0.0) += factor,
+            Term::Amount { digits, unit, span } => {
+                let wrong = |message: String| RuleError::new(span.clone(), message);
+                let too_large = || wrong("This number is too large.".to_owned());
+                let unit = match unit {
+                    None => None,
+                    Some(text) => Some(super::unit::named(text).ok_or_else(|| wrong(unknown_unit(text, field)))?),
+                };
+                let is_percent = |unit: Option<Unit>| unit.is_some_and(|unit| unit.dimension == Dimension::Percent);
+                if relative && is_percent(unit) && !is_percent(field) {
+                    // 5 % of the baseline: a share of it, as nothing else is in percent here.
+                    let share = super::unit::shift(digits, -2).ok_or_else(too_large)?;
+                    *line.factor.get_or_insert(0.0) += share;
+                    continue;
+                }
+                line.offset += match (unit, field) {
+                    (None, _) => super::unit::shift(digits, 0).ok_or_else(too_large)?,
+                    (Some(unit), Some(field)) if unit.dimension == field.dimension => {
+                        unit.convert(digits, field).ok_or_else(too_large)?
+                    }
+                    (Some(unit), field) => return Err(wrong(wrong_unit(unit, field, subject))),
+                };
+            }
+        }
+    }
+    if line.offset.is_finite() && line.factor.is_none_or(f64::is_finite) {
+        Ok(line)
+    } else {
+        Err(RuleError::new(0..0, "The bound is too large."))
+    }
+}
+
+fn unknown_unit(text: &str, field: Option<Unit>) -> String {
+    match field {
+        Some(field) => {
+            format!("There is no unit {text}; this field can be given in {}.", field.alternatives().join(", "))
+        }
+        None => format!("There is no unit {text}, and this number has none."),
+    }
+}
+
+fn wrong_unit(unit: Unit, field: Option<Unit>, subject: &Subject) -> String {
+    let symbol = unit.symbol;
+    match field {
+        Some(field) => {
+            let units = field.alternatives().join(", ");
+            format!("{subject} is in {}, so a bound in {symbol} does not fit; write one of {units}.", field.symbol)
+        }
+        None => format!("{subject} has no unit, so a bound in {symbol} does not fit; leave the unit out."),
+    }
+}
+
+/// The text with every run of blanks and line ends as one blank.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(text: &str) -> Result<Limit, RuleError> {
+        Limit::parse(text, &Catalogue::of_profile())
+    }
+
+    fn line(text: &str) -> (Option<f64>, f64) {
+        let line = limit(text).unwrap().bound;
+        (line.factor, line.offset)
+    }
+
+    #[test]
+    fn bounds_are_in_the_unit_of_the_field() {
+        assert_eq!(line("step_timing.avg_step_time_us < 150 ms"), (None, 150_000.0));
+        assert_eq!(line("step_timing.avg_step_time_us < 150000"), (None, 150_000.0));
+        assert_eq!(line("throughput.ms_per_step < 0.15 s"), (None, 150.0));
+        assert_eq!(line("compute_utilization.compute_util_percent >= 70 %"), (None, 70.0));
+        assert_eq!(line("memory_operations.transfers[direction=h2d].total_bytes <= 2 GiB"), (None, 2_147_483_648.0));
+        assert_eq!(line("roofline.peak_tflops.bf16 >= 0.9 PFLOP/s"), (None, 900.0));
+        assert_eq!(line("throughput.steps_per_sec >= 97 % of baseline"), (Some(0.97), 0.0));
+        assert_eq!(line("step_timing.avg_step_time_us <= baseline + 2 ms"), (Some(1.0), 2000.0));
+    }
+
+    #[test]
+    fn percent_beside_a_baseline_is_a_share_of_it_or_points_where_the_field_is_in_percent() {
+        assert_eq!(line("step_timing.avg_step_time_us <= baseline + 5 %"), (Some(1.05), 0.0));
+        assert_eq!(line("throughput.steps_per_sec >= baseline - 3 %"), (Some(0.97), 0.0));
+        assert_eq!(line("compute_utilization.compute_util_percent >= baseline - 5 %"), (Some(1.0), -5.0));
+    }
+
+    #[test]
+    fn wrong_units_are_told_with_the_right_ones() {
+        for (text, wrong, sentence) in [
+            (
+                "step_timing.avg_step_time_us < 70 %",
+                "70 %",
+                "is in us, so a bound in % does not fit; write one of ps, ns, us",
+            ),
+            (
+                "step_timing.avg_step_time_us < 3 parsec",
+                "3 parsec",
+                "There is no unit parsec; this field can be given in ps",
+            ),
+            ("step_timing.num_steps > 3 ms", "3 ms", "has no unit, so a bound in ms does not fit"),
+            ("count(steps) > 3 ms", "3 ms", "count(steps[*]) has no unit"),
+            ("timeline_analysis.gaps_over_1000us <= 3 ms", "3 ms", "has no unit"),
+            ("step_timing.avg_step_time_us < 1e999", "1e999", "too large"),
+            ("step_timing.avg_step_time_us < 1e308 h", "1e308 h", "too large"),
+        ] {
+            let error = limit(text).unwrap_err();
+            assert!(error.message.contains(sentence), "{text}: {error}");
+            assert_eq!(&text[error.span], wrong, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_those_of_the_schema() {
+        for (text, wrong, sentence) in [
+            (
+                "step_timing.avg_step_time < 3",
+                "step_timing.avg_step_time",
+                "No profile has step_timing.avg_step_time. Did you mean step_timing.avg_step_time_us",
+            ),
+            ("avg_step_time_us < 3", "avg_step_time_us", "Did you mean step_timing.avg_step_time_us"),
+            (
+                "multi_device.device_stats.utilization_percent > 3",
+                "utilization_percent",
+                "multi_device.device_stats is a list: say which entries are meant, multi_device.device_stats[0]",
+            ),
+            ("throughput[0] > 3", "[0]", "throughput is no list"),
+            ("throughput.steps_per_sec.mean > 3", "mean", "throughput.steps_per_sec is one value"),
+            ("throughput > 3", "throughput", "is a section, not a number. It holds throughput.ms_per_step, "),
+            ("metadata.platform == 3", "metadata.platform", "is a text, not a number"),
+            ("steps[0].counted == 1", "steps[0].counted", "is yes or no, not a number"),
+            ("steps[idx=3].idle_us < 3", "[idx=3]", "no field idx; they have busy_us, "),
+            ("memory_operations.transfers[directon=h2d].count < 3", "[directon=h2d]", "Did you mean direction?"),
+            ("count(findings[severity=warnin]) == 0", "[severity=warnin]", "is never warnin. It is one of not_checked"),
+            ("count(throughput) == 0", "throughput", "is neither a list nor an entry of one"),
+            ("count(finding) == 0", "finding", "Did you mean findings?"),
+            ("frobnicate.all > 3", "frobnicate.all", "docs/metrics.md lists every number."),
+        ] {
+            let error = limit(text).unwrap_err();
+            assert!(error.message.contains(sentence), "{text}: {error}");
+            assert_eq!(&text[error.span], wrong, "{text}");
+        }
+    }
+
+    #[test]
+    fn known_words_are_asked_for() {
+        let mut catalogue = Catalogue::of_profile();
+        catalogue.set_words(&super::super::Path::parse("findings[*].id").unwrap(), &["idle_gaps", "input_bound"]);
+        assert!(Limit::parse("findings[id=idle_gaps] absent", &catalogue).is_ok());
+        let error = Limit::parse("findings[id=idle_gap] absent", &catalogue).unwrap_err();
+        assert!(error.message.contains("Did you mean idle_gaps?"), "{error}");
+        assert!(limit("findings[id=idle_gap] absent").is_ok(), "without words every text may be one");
+    }
+
+    #[test]
+    fn every_number_of_the_schema_can_be_limited() {
+        let catalogue = Catalogue::of_profile();
+        let paths = catalogue.numbers();
+        assert!(paths.len() > 150, "only {} numbers", paths.len());
+        for path in paths {
+            Limit::parse(&format!("{path} >= 0"), &catalogue).unwrap();
+        }
+    }
+}

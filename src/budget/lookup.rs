@@ -1,0 +1,325 @@
+//! Where a path leads in one profile, and why it leads nowhere.
+
+use serde_json::{Map, Value};
+
+use super::path::{Part, Path};
+use super::suggest;
+use crate::sort;
+
+/// Fields that tell the entries of a list apart, the best first: `[*]` is told by the first that every entry has and no two share.
+const IDENTITIES: [&str; 14] = [
+    "device_name",
+    "name",
+    "kernel_name",
+    "direction",
+    "kind",
+    "role",
+    "level",
+    "family",
+    "stream",
+    "id",
+    "field",
+    "code",
+    "path",
+    "index",
+];
+
+/// Keys or values of a message at most.
+const NAMED: usize = 6;
+
+/// Something that a path leads to.
+#[derive(Clone, Debug)]
+pub struct Hit<'a> {
+    /// The path that leads to this alone; in another profile to what is called the same.
+    pub path: Path,
+    /// What is there.
+    pub value: &'a Value,
+}
+
+/// A place where a path leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// Up to what is absent.
+    pub path: Path,
+    /// Why, as a sentence.
+    pub reason: String,
+}
+
+/// Everything that a path leads to.
+#[derive(Clone, Debug, Default)]
+pub struct Found<'a> {
+    /// What is there, in the profile's order.
+    pub hits: Vec<Hit<'a>>,
+    /// What is not.
+    pub lacks: Vec<Lack>,
+}
+
+/// Follows `path` through `profile`, the document of [`crate::export::json::profile`].
+pub fn find<'a>(profile: &'a Value, path: &Path) -> Found<'a> {
+    let mut found = Found { hits: vec![Hit { path: Path::default(), value: profile }], lacks: Vec::new() };
+    for part in &path.parts {
+        for hit in std::mem::take(&mut found.hits) {
+            follow(hit, part, &mut found);
+        }
+    }
+    // What says nothing is not there.
+    let (null, hits) = std::mem::take(&mut found.hits).into_iter().partition(|hit| hit.value.is_null());
+    found.hits = hits;
+    for Hit { path, .. } in null {
+        let reason = format!("This run has no {path}.");
+        found.lacks.push(Lack { path, reason });
+    }
+    for lack in &mut found.lacks {
+        if let Some(reason) = not_measured(profile, &lack.path, path) {
+            lack.reason = reason;
+        }
+    }
+    found
+}
+
+fn follow<'a>(hit: Hit<'a>, part: &Part, found: &mut Found<'a>) {
+    let Hit { path, value } = hit;
+    let absent = |part: Part, hint: String| {
+        let path = path.with(part);
+        let reason = format!("This run has no {path}{hint}.");
+        Lack { path, reason }
+    };
+    match (part, value) {
+        (Part::Key(name), Value::Object(fields)) => match fields.get(name) {
+            Some(value) => found.hits.push(Hit { path: path.with(part.clone()), value }),
+            // The fields of the profile itself are no map.
+            None if path.parts.is_empty() => found.lacks.push(absent(part.clone(), String::new())),
+            None => found.lacks.push(absent(part.clone(), siblings(fields, name))),
+        },
+        (Part::EveryKey, Value::Object(fields)) if !fields.is_empty() => {
+            let hits = fields.iter().map(|(name, value)| Hit { path: path.with(Part::Key(name.clone())), value });
+            found.hits.extend(hits);
+        }
+        (Part::Index(index), Value::Array(entries)) => {
+            match usize::try_from(*index).ok().and_then(|index| entries.get(index)) {
+                Some(value) => found.hits.push(Hit { path: path.with(part.clone()), value }),
+                None => found.lacks.push(absent(part.clone(), format!("; {path} has {}", entries_text(entries.len())))),
+            }
+        }
+        (Part::EveryEntry, Value::Array(entries)) if !entries.is_empty() => {
+            let all: Vec<usize> = (0..entries.len()).collect();
+            found.hits.extend(told_apart(&path, entries, &all));
+        }
+        (Part::Where { key, values }, Value::Array(entries)) => {
+            let chosen: Vec<usize> = (0..entries.len())
+                .filter(|&index| {
+                    entries.get(index).and_then(|it| text_of(it, key)).is_some_and(|it| values.contains(&it))
+                })
+                .collect();
+            match chosen.as_slice() {
+                [] => found.lacks.push(absent(part.clone(), values_text(entries, key))),
+                // As the writer says it, since that finds it in the baseline, too.
+                [only] => {
+                    found.hits.extend(entries.get(*only).map(|value| Hit { path: path.with(part.clone()), value }));
+                }
+                several => found.hits.extend(told_apart(&path, entries, several)),
+            }
+        }
+        // An empty list or map, or null where a section could be.
+        _ => found.lacks.push(absent(part.clone(), String::new())),
+    }
+}
+
+/// These entries of a list, each with a path that leads to it alone.
+fn told_apart<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hit<'a>> {
+    let identity = IDENTITIES.iter().find(|key| {
+        let texts: Vec<String> = entries.iter().filter_map(|entry| text_of(entry, key)).collect();
+        texts.len() == entries.len() && sort::set(texts).len() == entries.len()
+    });
+    let part = |index: usize, entry: &Value| match identity.and_then(|key| Some((key, text_of(entry, key)?))) {
+        Some((key, text)) => Part::Where { key: (*key).to_owned(), values: vec![text] },
+        None => Part::Index(index as u64),
+    };
+    let hit = |&index: &usize| entries.get(index).map(|value| Hit { path: path.with(part(index, value)), value });
+    chosen.iter().filter_map(hit).collect()
+}
+
+/// A field of an entry as it is written in brackets.
+fn text_of(entry: &Value, key: &str) -> Option<String> {
+    match entry.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}
+
+/// What an entry is called, for lists in messages.
+pub(super) fn name_of(entry: &Value) -> Option<String> {
+    // A finding is called by its rule.
+    ["id", "code"].iter().chain(&IDENTITIES).find_map(|key| text_of(entry, key))
+}
+
+/// The key of a map that may have been meant; else those that there are.
+fn siblings(fields: &Map<String, Value>, name: &str) -> String {
+    // The keys of a section are fields, which the schema has already been asked about; those of a map are the run's. What holds
+    // only sections is a map.
+    if fields.is_empty() || !fields.values().all(Value::is_object) {
+        return String::new();
+    }
+    let keys: Vec<&str> = fields.keys().map(String::as_str).collect();
+    match suggest::words(name, &keys).first() {
+        Some(near) => format!("; it has {near}"),
+        None => format!("; it has {}", listed(keys.iter().map(|&key| key.to_owned()).collect())),
+    }
+}
+
+fn values_text(entries: &[Value], key: &str) -> String {
+    let values = sort::set(entries.iter().filter_map(|entry| text_of(entry, key)));
+    if values.is_empty() { String::new() } else { format!("; {key} is {}", listed(values.into_iter().collect())) }
+}
+
+/// The first of these, and how many more there are.
+pub(super) fn listed(names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let mut text = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
+fn entries_text(count: usize) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
+}
+
+/// The profile's own words for what is absent: those of the longest field of `not_measured` that holds the `whole` path of the
+/// rule, or that lies in `path`, which is absent altogether, since the profile names one headline number of a section for all of it.
+fn not_measured(profile: &Value, path: &Path, whole: &Path) -> Option<String> {
+    let mut best: Option<(usize, &Value)> = None;
+    let (lack, whole) = (pattern(path), pattern(whole));
+    for entry in profile.get("not_measured")?.as_array()? {
+        let Some(field) = entry.get("field").and_then(Value::as_str) else { continue };
+        // "a.b" holds "a.b.c", and tells of "a" where that is absent altogether.
+        if is_within(&whole, field) || is_within(field, &lack) {
+            let better = best.is_none_or(|(length, _)| field.len() > length);
+            if better {
+                best = Some((field.len(), entry));
+            }
+        }
+    }
+    let (_, entry) = best?;
+    let text = |key| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+    Some(format!("{path} was not measured. {} {}", text("reason"), text("remedy")).trim().to_owned())
+}
+
+/// A path in the spelling of `not_measured`: `memory_operations.transfers[].total_bytes`.
+fn pattern(path: &Path) -> String {
+    let mut text = String::new();
+    for part in &path.parts {
+        match part {
+            Part::Key(name) if text.is_empty() => text.push_str(name),
+            Part::Key(name) => text.push_str(&format!(".{name}")),
+            Part::EveryKey => text.push_str(".*"),
+            Part::Index(_) | Part::EveryEntry | Part::Where { .. } => text.push_str("[]"),
+        }
+    }
+    text
+}
+
+/// Whether `inner` is `outer` or something below it.
+fn is_within(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile() -> Value {
+        serde_json::json!({
+            "kernels": {"kernels_by_category": {"copy": {"percent": 40.0}, "matmul": {"percent": 60.0}}},
+            "multi_device": {"device_stats": [
+                {"device_name": "/device:GPU:0", "utilization_percent": 90.0, "parallelism": 1.5},
+                {"device_name": "/device:GPU:1", "utilization_percent": 80.0},
+            ]},
+            "steps": [{"index": 0, "counted": false, "idle_us": 5.0}, {"index": 1, "counted": true, "idle_us": 7.0}],
+            "not_measured": [
+                {"field": "throughput.tokens_per_sec", "reason": "It needs the batch size.", "remedy": "Pass it."},
+                {"field": "compilation.compilation_time_us", "reason": "None was recorded."},
+                {"field": "memory_operations", "reason": "Not recorded on a TPU."},
+            ],
+            "throughput": {"steps_per_sec": 3.0, "ms_per_step": null},
+        })
+    }
+
+    fn look(path: &str) -> (Vec<(String, Value)>, Vec<String>) {
+        let profile = profile();
+        let found = find(&profile, &Path::parse(path).unwrap());
+        let hits = found.hits.into_iter().map(|hit| (hit.path.to_string(), hit.value.clone())).collect();
+        (hits, found.lacks.into_iter().map(|lack| lack.reason).collect())
+    }
+
+    #[test]
+    fn every_kind_of_path_leads_somewhere() {
+        for (path, expected) in [
+            ("throughput.steps_per_sec", &[("throughput.steps_per_sec", 3.0)][..]),
+            ("kernels.kernels_by_category.matmul.percent", &[("kernels.kernels_by_category.matmul.percent", 60.0)]),
+            (
+                "kernels.kernels_by_category.*.percent",
+                &[
+                    ("kernels.kernels_by_category.copy.percent", 40.0),
+                    ("kernels.kernels_by_category.matmul.percent", 60.0),
+                ],
+            ),
+            (
+                "multi_device.device_stats[1].utilization_percent",
+                &[("multi_device.device_stats[1].utilization_percent", 80.0)],
+            ),
+            (
+                "multi_device.device_stats[*].utilization_percent",
+                &[
+                    ("multi_device.device_stats[device_name=/device:GPU:0].utilization_percent", 90.0),
+                    ("multi_device.device_stats[device_name=/device:GPU:1].utilization_percent", 80.0),
+                ],
+            ),
+            ("steps[counted=true].idle_us", &[("steps[counted=true].idle_us", 7.0)]),
+            ("steps[counted=true|false].idle_us", &[("steps[index=0].idle_us", 5.0), ("steps[index=1].idle_us", 7.0)]),
+        ] {
+            let expected: Vec<_> =
+                expected.iter().map(|&(path, value)| (path.to_owned(), Value::from(value))).collect();
+            assert_eq!(look(path), (expected, vec![]), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_absent_is_explained() {
+        for (path, reason) in [
+            (
+                "throughput.tokens_per_sec",
+                "throughput.tokens_per_sec was not measured. It needs the batch size. Pass it.",
+            ),
+            ("compilation.compilation_percent", "compilation was not measured. None was recorded."),
+            ("memory_operations.h2d_count", "memory_operations was not measured. Not recorded on a TPU."),
+            (
+                "memory_operations.transfers[direction=h2d].count",
+                "memory_operations was not measured. Not recorded on a TPU.",
+            ),
+            ("throughput.ms_per_step", "This run has no throughput.ms_per_step."),
+            ("roofline.mfu_percent", "This run has no roofline."),
+            (
+                "multi_device.device_stats[2].utilization_percent",
+                "This run has no multi_device.device_stats[2]; multi_device.device_stats has 2 entries.",
+            ),
+            (
+                "kernels.kernels_by_category.copi.percent",
+                "This run has no kernels.kernels_by_category.copi; it has copy.",
+            ),
+            (
+                "kernels.kernels_by_category.communication.percent",
+                "This run has no kernels.kernels_by_category.communication; it has copy, matmul.",
+            ),
+            ("steps[index=7].idle_us", "This run has no steps[index=7]; index is 0, 1."),
+        ] {
+            assert_eq!(look(path), (vec![], vec![reason.to_owned()]), "{path}");
+        }
+        let (hits, lacks) = look("multi_device.device_stats[*].parallelism");
+        assert_eq!((hits.len(), lacks.len()), (1, 1));
+        assert_eq!(lacks[0], "This run has no multi_device.device_stats[device_name=/device:GPU:1].parallelism.");
+    }
+}

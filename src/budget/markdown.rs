@@ -1,0 +1,50 @@
+//! The result of a check as Markdown (GitHub's dialect), for a pull request or the summary of a job.
+
+use super::report::{CheckReport, LimitReport, RunReport, Status};
+use super::text::{self, Row};
+use crate::export::markdown::escape;
+
+/// The whole result: a heading that says how it went, a table a run, a sentence on each limit that fails.
+pub fn to_markdown(report: &CheckReport) -> String {
+    let (symbol, verdict) = if report.holds { ("✅", "holds") } else { ("❌", "is not held") };
+    let mut text = format!("## {symbol} The performance budget {verdict}\n\n");
+    text.push_str(&format!("{}.\n", text::counts_text(report.counts)));
+    for run in &report.runs {
+        push_run(run, &mut text);
+    }
+    text
+}
+
+fn push_run(run: &RunReport, text: &mut String) {
+    text.push_str(&format!("\n### {}\n\n", escape(&text::run_text(&run.run))));
+    if let Some(baseline) = &run.baseline {
+        text.push_str(&format!("Baseline: {}\n\n", escape(&text::run_text(baseline))));
+    }
+    text.push_str("| Result | Limit | Value | Bound | Margin |\n| --- | --- | ---: | ---: | ---: |\n");
+    for limit in &run.limits {
+        let Row { title, value, bound, margin } = text::row(limit);
+        let cells = [title, value, bound, margin].map(|cell| escape(&cell));
+        text.push_str(&format!("| {} | {} |\n", result(limit), cells.join(" | ")));
+    }
+    let mut told = run.limits.iter().filter(|limit| limit.status != Status::Pass).peekable();
+    if told.peek().is_some() {
+        text.push('\n');
+    }
+    for limit in told {
+        text.push_str(&format!("- **{}** {}", escape(limit.title()), escape(&limit.message)));
+        if let Some(why) = &limit.why {
+            text.push_str(&format!(" _Why:_ {}", escape(why)));
+        }
+        text.push('\n');
+    }
+}
+
+/// A symbol and the word: neither alone.
+fn result(limit: &LimitReport) -> &'static str {
+    match limit.status {
+        Status::Pass => "✅ pass",
+        Status::Fail => "❌ fail",
+        Status::Missing => "❓ missing",
+        Status::Skipped => "➖ skipped",
+    }
+}

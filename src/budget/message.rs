@@ -1,0 +1,89 @@
+//! What happened to a limit, as a sentence.
+
+use super::limit::Limit;
+use super::lookup::listed;
+use super::path::Path;
+use super::rule::{Relation, Subject};
+use super::unit;
+use super::verdict::Measured;
+use crate::format;
+
+/// The number, its bound, and by how much it is on which side.
+pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> String {
+    if let Subject::Count(path) = &limit.subject
+        && limit.relation == Relation::Equal
+        && worst.bound == 0.0
+    {
+        return none_wanted(path, worst);
+    }
+    let (value, bound) = unit::show_apart(worst.value, worst.bound, limit.unit);
+    let subject = match &limit.subject {
+        Subject::Number(_) => worst.path.to_string(),
+        count => count.to_string(),
+    };
+    let names = if worst.counted.is_empty() { String::new() } else { format!(" ({})", listed(worst.counted.clone())) };
+    let mut text = format!("{subject} is {value}{names} and {} {bound}", must(limit.relation, worst.holds));
+    if let (Some(factor), Some(baseline)) = (limit.bound.factor, worst.baseline) {
+        text.push_str(&format!(" ({}; the baseline has {})", formula(limit, factor), unit::show(baseline, limit.unit)));
+    }
+    match worst.margin_percent {
+        Some(margin) if worst.holds && limit.relation != Relation::Equal => {
+            text.push_str(&format!(": {} to spare", format::percent(margin)));
+        }
+        Some(margin) if !worst.holds => {
+            let direction = match limit.relation {
+                Relation::Below | Relation::AtMost => "too much",
+                Relation::Above | Relation::AtLeast => "too little",
+                Relation::Equal | Relation::NotEqual => "off",
+            };
+            text.push_str(&format!(": {} {direction}", format::percent(-margin)));
+        }
+        _ => {}
+    }
+    text.push('.');
+    if all.len() > 1 {
+        let failed = match all.iter().filter(|it| !it.holds).count() {
+            0 => "all of them hold".to_owned(),
+            1 => "the others hold".to_owned(),
+            failed => format!("{} of them fail", format::count(failed as u64)),
+        };
+        text.push_str(&format!(" It is the worst of {} numbers; {failed}.", format::count(all.len() as u64)));
+    }
+    text
+}
+
+/// What has to be absent.
+fn none_wanted(path: &Path, worst: &Measured) -> String {
+    if worst.holds {
+        return format!("There is no {path}.");
+    }
+    let names = if worst.counted.is_empty() { String::new() } else { format!(": {}", listed(worst.counted.clone())) };
+    let found = format::full(worst.value);
+    format!("There must be no {path}, and there {} {found}{names}.", if worst.value == 1.0 { "is" } else { "are" })
+}
+
+fn must(relation: Relation, holds: bool) -> String {
+    let verb = if holds { "is" } else { "must be" };
+    match relation {
+        Relation::Below => format!("{verb} below"),
+        Relation::AtMost => format!("{verb} at most"),
+        Relation::Above => format!("{verb} above"),
+        Relation::AtLeast => format!("{verb} at least"),
+        Relation::Equal if holds => "equals".to_owned(),
+        Relation::NotEqual if holds => "differs from".to_owned(),
+        Relation::Equal => "must be".to_owned(),
+        Relation::NotEqual => "must not be".to_owned(),
+    }
+}
+
+/// The bound as it follows from the baseline: `0.97 * baseline + 2.00 ms`.
+fn formula(limit: &Limit, factor: f64) -> String {
+    let times = if factor == 1.0 { String::new() } else { format!("{} * ", format::full(factor)) };
+    let offset = limit.bound.offset;
+    let plus = match offset {
+        0.0 => String::new(),
+        offset if offset < 0.0 => format!(" - {}", unit::show(-offset, limit.unit)),
+        offset => format!(" + {}", unit::show(offset, limit.unit)),
+    };
+    format!("{times}baseline{plus}")
+}

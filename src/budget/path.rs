@@ -1,0 +1,271 @@
+//! Paths to the numbers of a profile.
+//!
+//! ```text
+//! path     = name { "." name | "." "*" | "[" entry "]" }
+//! name     = letters, digits, "_" and "-", or a text in quotation marks
+//! entry    = number | "*" | name "=" value { "|" value }
+//! ```
+//!
+//! A name is a field of a section or a key of a map, a number counts the entries of a list from 0, `*` is every one of them, and
+//! `direction=h2d` those whose field has this value.
+
+use std::ops::Range;
+
+use super::cursor::{Cursor, RuleError, is_word};
+
+/// One part of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `name`: a field of a section, or a key of a map.
+    Key(String),
+    /// `.*`: every key of a map.
+    EveryKey,
+    /// `[3]`: an entry of a list, from 0.
+    Index(u64),
+    /// `[*]`: every entry of a list.
+    EveryEntry,
+    /// `[key=value]`: the entries whose field `key` is one of `values`.
+    Where {
+        /// The field.
+        key: String,
+        /// Its values.
+        values: Vec<String>,
+    },
+}
+
+/// Where a number stands in a profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// From the outermost.
+    pub parts: Vec<Part>,
+    /// The place of each part in the text that was parsed; made-up paths have none.
+    spans: Vec<Range<usize>>,
+}
+
+impl Path {
+    /// A path that no text tells.
+    pub fn of(parts: Vec<Part>) -> Path {
+        Path { parts, spans: Vec::new() }
+    }
+
+    /// Reads a path, and nothing after it.
+    ///
+    /// # Errors
+    ///
+    /// Text that is no path, with the place.
+    pub fn parse(text: &str) -> Result<Path, RuleError> {
+        let mut cursor = Cursor::new(text);
+        cursor.skip_space();
+        let path = read(&mut cursor)?;
+        cursor.skip_space();
+        if !cursor.is_at_end() {
+            return cursor.fail("The path ends here: something else follows it.");
+        }
+        Ok(path)
+    }
+
+    /// The place of a part in the text; an empty one for made-up paths.
+    pub fn span(&self, part: usize) -> Range<usize> {
+        self.spans.get(part).cloned().unwrap_or(0..0)
+    }
+
+    /// The place of the whole path in the text.
+    pub fn whole_span(&self) -> Range<usize> {
+        match (self.spans.first(), self.spans.last()) {
+            (Some(first), Some(last)) => first.start..last.end,
+            _ => 0..0,
+        }
+    }
+
+    /// This path and one part more.
+    pub fn with(&self, part: Part) -> Path {
+        let mut parts = self.parts.clone();
+        parts.push(part);
+        Path::of(parts)
+    }
+}
+
+/// As it would be written in a rule.
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, part) in self.parts.iter().enumerate() {
+            let dot = if index > 0 { "." } else { "" };
+            match part {
+                Part::Key(name) => write!(f, "{dot}{}", quoted(name, is_word))?,
+                Part::EveryKey => write!(f, "{dot}*")?,
+                Part::Index(index) => write!(f, "[{index}]")?,
+                Part::EveryEntry => f.write_str("[*]")?,
+                Part::Where { key, values } => {
+                    let values: Vec<String> = values.iter().map(|value| quoted(value, is_bare_value)).collect();
+                    write!(f, "[{}={}]", quoted(key, is_word), values.join("|"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name as it is where every character is `bare`, else in quotation marks.
+fn quoted(name: &str, bare: fn(char) -> bool) -> String {
+    if !name.is_empty() && name.chars().all(bare) && name.trim().len() == name.len() && !name.starts_with('=') {
+        return name.to_owned();
+    }
+    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// A character of a value in brackets that needs no quotation marks.
+fn is_bare_value(c: char) -> bool {
+    !matches!(c, ']' | '|' | '"' | '\'' | '\\') && !c.is_control()
+}
+
+/// Reads a path up to what cannot belong to it.
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Path, RuleError> {
+    let mut path = Path::default();
+    let start = cursor.at();
+    let first = name(cursor, "A path is expected here, such as step_timing.avg_step_time_us.")?;
+    path.parts.push(Part::Key(first));
+    path.spans.push(start..cursor.at());
+    loop {
+        // The place of a name does not hold the dot before it.
+        let is_field = cursor.eat(".");
+        let start = cursor.at();
+        let part = if is_field && cursor.eat("*") {
+            Part::EveryKey
+        } else if is_field {
+            Part::Key(name(cursor, "A name is expected after the dot; names with blanks stand in quotation marks.")?)
+        } else if cursor.eat("[") {
+            let part = entry(cursor)?;
+            cursor.skip_space();
+            if !cursor.eat("]") {
+                return cursor.fail("A ] is expected here: the bracket before it is open.");
+            }
+            part
+        } else {
+            return Ok(path);
+        };
+        path.parts.push(part);
+        path.spans.push(start..cursor.at());
+    }
+}
+
+fn name(cursor: &mut Cursor<'_>, expected: &str) -> Result<String, RuleError> {
+    if let Some(text) = cursor.quoted()? {
+        return Ok(text);
+    }
+    match cursor.take_while(is_word) {
+        "" => cursor.fail(expected),
+        bare => Ok(bare.to_owned()),
+    }
+}
+
+/// What stands in brackets.
+fn entry(cursor: &mut Cursor<'_>) -> Result<Part, RuleError> {
+    const EXPECTED: &str = "Which entry? Write its number from 0 ([0]), [*] for every one, or [field=value].";
+    cursor.skip_space();
+    if cursor.eat("*") {
+        return Ok(Part::EveryEntry);
+    }
+    let start = cursor.at();
+    let key = name(cursor, EXPECTED)?;
+    let span = start..cursor.at();
+    cursor.skip_space();
+    if cursor.eat("=") {
+        cursor.eat("=");
+        let mut values = vec![value(cursor)?];
+        while cursor.eat("|") {
+            values.push(value(cursor)?);
+        }
+        return Ok(Part::Where { key, values });
+    }
+    key.parse().map(Part::Index).map_err(|_| RuleError::new(span, EXPECTED))
+}
+
+/// A value up to the next `|` or `]`.
+fn value(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
+    cursor.skip_space();
+    if let Some(text) = cursor.quoted()? {
+        cursor.skip_space();
+        return Ok(text);
+    }
+    match cursor.take_while(is_bare_value).trim() {
+        "" => cursor.fail("A value is expected here, as in [direction=h2d]."),
+        bare => Ok(bare.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Part {
+        Part::Key(name.to_owned())
+    }
+
+    #[test]
+    fn every_kind_of_part_is_read_and_written_back() {
+        for (text, parts) in [
+            ("step_timing.avg_step_time_us", vec![key("step_timing"), key("avg_step_time_us")]),
+            ("steps[3].idle_us", vec![key("steps"), Part::Index(3), key("idle_us")]),
+            ("steps[*]", vec![key("steps"), Part::EveryEntry]),
+            ("a.*.b", vec![key("a"), Part::EveryKey, key("b")]),
+            ("a.\"data movement\".b", vec![key("a"), key("data movement"), key("b")]),
+            (
+                "t[direction=h2d|p2p].n",
+                vec![
+                    key("t"),
+                    Part::Where { key: "direction".into(), values: vec!["h2d".into(), "p2p".into()] },
+                    key("n"),
+                ],
+            ),
+            (
+                "d[device_name=/device:GPU:0].n",
+                vec![
+                    key("d"),
+                    Part::Where { key: "device_name".into(), values: vec!["/device:GPU:0".into()] },
+                    key("n"),
+                ],
+            ),
+            (
+                "d[name=\"a]b|c\\\"\"]",
+                vec![key("d"), Part::Where { key: "name".into(), values: vec!["a]b|c\"".into()] }],
+            ),
+        ] {
+            let path = Path::parse(text).unwrap();
+            assert_eq!(path.parts, parts, "{text}");
+            assert_eq!(path.to_string(), text);
+        }
+        let loose = Path::parse(" t[ direction == 'h2d' | p2p ].n ").unwrap();
+        assert_eq!(loose.to_string(), "t[direction=h2d|p2p].n");
+    }
+
+    #[test]
+    fn a_part_knows_its_place() {
+        let text = " a.bc[0].\"d e\"";
+        let path = Path::parse(text).unwrap();
+        let places: Vec<&str> = (0..4).map(|part| &text[path.span(part)]).collect();
+        assert_eq!(places, ["a", "bc", "[0]", "\"d e\""]);
+        assert_eq!(&text[path.whole_span()], "a.bc[0].\"d e\"");
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused_at_its_place() {
+        for (text, at) in [
+            ("", 0),
+            ("a.", 2),
+            ("a..b", 2),
+            ("a[", 2),
+            ("a[]", 2),
+            ("a[x]", 2),
+            ("a[-1]", 2),
+            ("a[0", 3),
+            ("a[b=]", 4),
+            ("a[b=c|]", 6),
+            ("a b", 2),
+            ("a.\"b", 2),
+            ("a[99999999999999999999]", 2),
+        ] {
+            let error = Path::parse(text).unwrap_err();
+            assert_eq!(error.span.start, at, "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! The language of rules.
+//!
+//! ```text
+//! rule    = subject ( relation bound | "absent" ) [ "if measured" ]
+//! subject = path | "count(" path ")"
+//! relation = "<" | "<=" | ">" | ">=" | "==" | "!="
+//! bound   = [ sign ] term { sign term }                 sign = "+" | "-"
+//! term    = number [ unit ]                             150 ms
+//!         | "baseline" [ "*" number [ "%" ] ]           baseline * 1.05
+//!         | number [ "%" ] ( "*" | "of" ) "baseline"    0.97 * baseline, 97 % of baseline
+//! ```
+//!
+//! A rule is only read here; [`super::limit`] holds it against the fields that there are, which is when units are known.
+
+use std::ops::Range;
+
+use super::cursor::{Cursor, RuleError};
+use super::path::{self, Path};
+
+/// How a value has to stand to its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+}
+
+impl Relation {
+    /// As it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Relation::Below => "<",
+            Relation::AtMost => "<=",
+            Relation::Above => ">",
+            Relation::AtLeast => ">=",
+            Relation::Equal => "==",
+            Relation::NotEqual => "!=",
+        }
+    }
+
+    /// Whether `value` stands so to `bound`.
+    pub fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Relation::Below => value < bound,
+            Relation::AtMost => value <= bound,
+            Relation::Above => value > bound,
+            Relation::AtLeast => value >= bound,
+            Relation::Equal => value == bound,
+            Relation::NotEqual => value != bound,
+        }
+    }
+}
+
+/// What a rule looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The number at a path, or each of them.
+    Number(Path),
+    /// How many there are of what a path leads to.
+    Count(Path),
+}
+
+impl Subject {
+    /// The path.
+    pub fn path(&self) -> &Path {
+        match self {
+            Subject::Number(path) | Subject::Count(path) => path,
+        }
+    }
+}
+
+/// As it would be written in a rule.
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Subject::Number(path) => write!(f, "{path}"),
+            Subject::Count(path) => write!(f, "count({path})"),
+        }
+    }
+}
+
+/// One summand of a bound.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term {
+    /// A number with its unit as written.
+    Amount {
+        /// With its sign and without separators, as a float is parsed from.
+        digits: String,
+        /// The unit.
+        unit: Option<String>,
+        /// Where both stand.
+        span: Range<usize>,
+    },
+    /// The baseline's number, times a factor.
+    Baseline {
+        /// The factor, with the sign of the summand.
+        factor: f64,
+    },
+}
+
+/// What a value is held against: the sum of these.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// At least one.
+    pub terms: Vec<Term>,
+}
+
+/// A rule as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// What it looks at.
+    pub subject: Subject,
+    /// How that has to stand to the bound.
+    pub relation: Relation,
+    /// The bound.
+    pub bound: Bound,
+    /// It says `if measured`: a number that is absent does not fail it.
+    pub optional: bool,
+}
+
+impl Rule {
+    /// Reads a rule.
+    ///
+    /// # Errors
+    ///
+    /// Text that is no rule, with the place.
+    pub fn parse(text: &str) -> Result<Rule, RuleError> {
+        let mut cursor = Cursor::new(text);
+        cursor.skip_space();
+        let subject = read_subject(&mut cursor)?;
+        cursor.skip_space();
+        let (subject, relation, bound) = if cursor.eat_word("absent") {
+            let (Subject::Number(path) | Subject::Count(path)) = subject;
+            (Subject::Count(path), Relation::Equal, Bound::zero())
+        } else {
+            let relation = read_relation(&mut cursor)?;
+            cursor.skip_space();
+            (subject, relation, read_bound(&mut cursor)?)
+        };
+        cursor.skip_space();
+        let optional = cursor.eat_word("if");
+        if optional {
+            cursor.skip_space();
+            if !cursor.eat_word("measured") {
+                return cursor.fail("Only `if measured` can follow a rule.");
+            }
+            cursor.skip_space();
+        }
+        if !cursor.is_at_end() {
+            return cursor.fail(
+                "The rule ends here: something else follows it. A rule is a path, a comparison and a bound, such as \
+                 step_timing.avg_step_time_us < 150 ms.",
+            );
+        }
+        Ok(Rule { subject, relation, bound, optional })
+    }
+}
+
+impl Subject {
+    /// Reads what a rule looks at, and nothing after it.
+    ///
+    /// # Errors
+    ///
+    /// Text that is none, with the place.
+    pub fn parse(text: &str) -> Result<Subject, RuleError> {
+        let mut cursor = Cursor::new(text);
+        cursor.skip_space();
+        let subject = read_subject(&mut cursor)?;
+        cursor.skip_space();
+        if cursor.is_at_end() { Ok(subject) } else { cursor.fail("Only a path is expected here.") }
+    }
+}
+
+impl Bound {
+    /// Reads a bound, and nothing after it.
+    ///
+    /// # Errors
+    ///
+    /// Text that is none, with the place.
+    pub fn parse(text: &str) -> Result<Bound, RuleError> {
+        let mut cursor = Cursor::new(text);
+        cursor.skip_space();
+        let bound = read_bound(&mut cursor)?;
+        cursor.skip_space();
+        if cursor.is_at_end() { Ok(bound) } else { cursor.fail("The bound ends here: something else follows it.") }
+    }
+
+    /// The bound 0.
+    pub fn zero() -> Bound {
+        Bound { terms: vec![Term::Amount { digits: "0".to_owned(), unit: None, span: 0..0 }] }
+    }
+}
+
+fn read_subject(cursor: &mut Cursor<'_>) -> Result<Subject, RuleError> {
+    let mut counted = cursor.clone();
+    if counted.eat("count") {
+        counted.skip_space();
+        if counted.eat("(") {
+            counted.skip_space();
+            let path = path::read(&mut counted)?;
+            counted.skip_space();
+            if !counted.eat(")") {
+                return counted.fail("A ) is expected here: the parenthesis after count is open.");
+            }
+            *cursor = counted;
+            return Ok(Subject::Count(path));
+        }
+    }
+    path::read(cursor).map(Subject::Number)
+}
+
+fn read_relation(cursor: &mut Cursor<'_>) -> Result<Relation, RuleError> {
+    // Longer ones first: `<=` begins with `<`.
+    const RELATIONS: [(&str, Relation); 8] = [
+        ("<=", Relation::AtMost),
+        (">=", Relation::AtLeast),
+        ("==", Relation::Equal),
+        ("!=", Relation::NotEqual),
+        ("≤", Relation::AtMost),
+        ("≥", Relation::AtLeast),
+        ("<", Relation::Below),
+        (">", Relation::Above),
+    ];
+    match RELATIONS.iter().find(|(symbol, _)| cursor.eat(symbol)) {
+        Some((_, relation)) => Ok(*relation),
+        None if cursor.peek() == Some('=') => cursor.fail("Equality is written ==."),
+        None => cursor.fail("A comparison is expected here: <, <=, >, >=, ==, != or `absent`."),
+    }
+}
+
+fn read_bound(cursor: &mut Cursor<'_>) -> Result<Bound, RuleError> {
+    let mut negative = read_sign(cursor).unwrap_or(false);
+    let mut terms = Vec::new();
+    loop {
+        terms.push(read_term(cursor, negative)?);
+        let mut ahead = cursor.clone();
+        ahead.skip_space();
+        match read_sign(&mut ahead) {
+            Some(sign) => {
+                *cursor = ahead;
+                negative = sign;
+            }
+            None => return Ok(Bound { terms }),
+        }
+    }
+}
+
+/// Takes a sign and blanks after it: whether it is a minus.
+fn read_sign(cursor: &mut Cursor<'_>) -> Option<bool> {
+    let negative = cursor.eat("-");
+    let found = negative || cursor.eat("+");
+    cursor.skip_space();
+    found.then_some(negative)
+}
+
+fn read_term(cursor: &mut Cursor<'_>, negative: bool) -> Result<Term, RuleError> {
+    let sign = if negative { -1.0 } else { 1.0 };
+    if cursor.eat_word("baseline") {
+        let mut ahead = cursor.clone();
+        ahead.skip_space();
+        if !ahead.eat("*") {
+            return Ok(Term::Baseline { factor: sign });
+        }
+        ahead.skip_space();
+        let start = ahead.at();
+        let digits = read_number(&mut ahead)?;
+        let percent = read_unit(&mut ahead).as_deref() == Some("%");
+        let factor = factor(&digits, percent, start..ahead.at())?;
+        *cursor = ahead;
+        return Ok(Term::Baseline { factor: sign * factor });
+    }
+    let start = cursor.at();
+    let digits = read_number(cursor)?;
+    let number_end = cursor.at();
+    let unit = read_unit(cursor);
+    let span = start..if unit.is_some() { cursor.at() } else { number_end };
+    let mut ahead = cursor.clone();
+    ahead.skip_space();
+    if ahead.eat("*") || ahead.eat_word("of") {
+        ahead.skip_space();
+        if !ahead.eat_word("baseline") {
+            return ahead
+                .fail("The word baseline is expected here: a bound is a number, or a multiple of the baseline.");
+        }
+        if unit.as_deref().is_some_and(|unit| unit != "%") {
+            return Err(RuleError::new(span, "A factor of the baseline has no unit, or is in percent."));
+        }
+        let factor = factor(&digits, unit.is_some(), span)?;
+        *cursor = ahead;
+        return Ok(Term::Baseline { factor: sign * factor });
+    }
+    let digits = if negative { format!("-{digits}") } else { digits };
+    Ok(Term::Amount { digits, unit, span })
+}
+
+fn factor(digits: &str, percent: bool, span: Range<usize>) -> Result<f64, RuleError> {
+    let value = super::unit::shift(digits, if percent { -2 } else { 0 });
+    value.ok_or_else(|| RuleError::new(span, "This number is too large."))
+}
+
+/// The digits of a number without its separators: `150_000`, `1.5e5`, `.5`.
+fn read_number(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
+    let start = cursor.clone();
+    let digits = |cursor: &mut Cursor<'_>| cursor.take_while(|c| c.is_ascii_digit() || c == '_').replace('_', "");
+    let mut text = digits(cursor);
+    if cursor.eat(".") {
+        let fraction = digits(cursor);
+        text = format!("{text}.{fraction}");
+    }
+    if !text.contains(|c: char| c.is_ascii_digit()) {
+        return start.fail("A number or `baseline` is expected here, such as 150 ms or 0.97 * baseline.");
+    }
+    let mut ahead = cursor.clone();
+    if ahead.eat("e") || ahead.eat("E") {
+        let sign = if ahead.eat("-") { "-" } else { "" };
+        if sign.is_empty() {
+            ahead.eat("+");
+        }
+        let exponent = digits(&mut ahead);
+        if !exponent.is_empty() {
+            text = format!("{text}e{sign}{exponent}");
+            *cursor = ahead;
+        }
+    }
+    Ok(text)
+}
+
+/// The word after a number, unless it goes on with the rule.
+fn read_unit(cursor: &mut Cursor<'_>) -> Option<String> {
+    let mut ahead = cursor.clone();
+    ahead.skip_space();
+    if ["of", "if", "baseline"].iter().any(|word| ahead.clone().eat_word(word)) {
+        return None;
+    }
+    let text = if ahead.eat("%") { "%" } else { ahead.take_while(|c| c.is_alphabetic() || c == '/') };
+    if text.is_empty() {
+        return None;
+    }
+    *cursor = ahead;
+    Some(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amount(digits: &str, unit: Option<&str>) -> (String, Option<String>) {
+        (digits.to_owned(), unit.map(str::to_owned))
+    }
+
+    /// The amounts and baseline factors of a rule's bound.
+    fn bound(text: &str) -> (Vec<(String, Option<String>)>, Vec<f64>) {
+        let (mut amounts, mut factors) = (Vec::new(), Vec::new());
+        for term in Rule::parse(&format!("a.b <= {text}")).unwrap().bound.terms {
+            match term {
+                Term::Amount { digits, unit, .. } => amounts.push((digits, unit)),
+                Term::Baseline { factor } => factors.push(factor),
+            }
+        }
+        (amounts, factors)
+    }
+
+    #[test]
+    fn every_form_of_a_bound_is_read() {
+        assert_eq!(bound("150000"), (vec![amount("150000", None)], vec![]));
+        assert_eq!(bound("150_000"), (vec![amount("150000", None)], vec![]));
+        assert_eq!(bound("1.5e5"), (vec![amount("1.5e5", None)], vec![]));
+        assert_eq!(bound("-3"), (vec![amount("-3", None)], vec![]));
+        assert_eq!(bound("150 ms"), (vec![amount("150", Some("ms"))], vec![]));
+        assert_eq!(bound("150ms"), (vec![amount("150", Some("ms"))], vec![]));
+        assert_eq!(bound("70%"), (vec![amount("70", Some("%"))], vec![]));
+        assert_eq!(bound("3 GB/s"), (vec![amount("3", Some("GB/s"))], vec![]));
+        assert_eq!(bound("5 eggs"), (vec![amount("5", Some("eggs"))], vec![]));
+        assert_eq!(bound("0.97 * baseline"), (vec![], vec![0.97]));
+        assert_eq!(bound("0.97*baseline"), (vec![], vec![0.97]));
+        assert_eq!(bound("baseline*1.05"), (vec![], vec![1.05]));
+        assert_eq!(bound("97 % of baseline"), (vec![], vec![0.97]));
+        assert_eq!(bound("97% * baseline"), (vec![], vec![0.97]));
+        assert_eq!(bound("baseline * 103 %"), (vec![], vec![1.03]));
+        assert_eq!(bound("baseline + 5"), (vec![amount("5", None)], vec![1.0]));
+        assert_eq!(bound("baseline - 2 ms"), (vec![amount("-2", Some("ms"))], vec![1.0]));
+        assert_eq!(bound("2 ms + 1.1 * baseline"), (vec![amount("2", Some("ms"))], vec![1.1]));
+        assert_eq!(bound("-baseline"), (vec![], vec![-1.0]));
+    }
+
+    #[test]
+    fn subjects_relations_and_endings() {
+        let rule = Rule::parse("count(findings[severity=warning]) <= 0").unwrap();
+        assert_eq!(rule.subject.to_string(), "count(findings[severity=warning])");
+        assert!(!rule.optional && rule.relation == Relation::AtMost);
+        let absent = Rule::parse("findings[id=idle_gaps] absent if measured").unwrap();
+        assert_eq!(absent.subject.to_string(), "count(findings[id=idle_gaps])");
+        assert!(absent.optional && absent.relation == Relation::Equal);
+        assert_eq!(Rule::parse("a.b≥3").unwrap().relation, Relation::AtLeast);
+        assert!(Rule::parse("  a.b!=3if measured ").unwrap().optional);
+        assert_eq!(Rule::parse("count.b == 3").unwrap().subject.to_string(), "count.b");
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused_at_its_place() {
+        for (text, wrong) in [
+            ("", ""),
+            ("a.b", ""),
+            ("a.b < ", ""),
+            ("a.b = 3", "="),
+            ("a.b is 3", "is"),
+            ("a.b < lots", "lots"),
+            ("a.b < 3 ms 4", "4"),
+            ("a.b < 3 * 4", "4"),
+            ("a.b < 3 ms * baseline", "3 ms"),
+            ("a.b < 3 ++ 4", "+"),
+            ("a.b < 3 if", ""),
+            ("a.b < 3 if you like", "you"),
+            ("count(a.b < 3", "<"),
+            ("a.b < ._", "."),
+            ("a.b < 1e999 * baseline", "1e999"),
+            ("a.b < baseline * x", "x"),
+            ("< 3", "<"),
+        ] {
+            let error = Rule::parse(text).unwrap_err();
+            assert_eq!(&text[error.span.clone()], wrong, "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The result of a check for a terminal: a table of the limits of each run, then a sentence on each that fails.
+
+use super::report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, counts};
+use super::unit;
+use crate::format::{self, DASH, printable, shorten};
+
+/// Characters of a limit's title in the table; the sentences below have it whole.
+const TITLE: usize = 64;
+
+/// What a row of the table shows of a limit.
+pub(super) struct Row {
+    pub title: String,
+    pub value: String,
+    pub bound: String,
+    pub margin: String,
+}
+
+/// The cells of a limit; what a number lacks is a dash.
+pub(super) fn row(limit: &LimitReport) -> Row {
+    let unit = limit.unit.as_deref().and_then(unit::named);
+    let dash = || DASH.to_owned();
+    let (value, bound) = match (limit.value, limit.bound) {
+        (Some(value), Some(bound)) => {
+            let (value, bound) = unit::show_apart(value, bound, unit);
+            (value, Some(bound))
+        }
+        (_, bound) => (dash(), bound.map(|bound| unit::show(bound, unit))),
+    };
+    let bound = bound.map_or_else(dash, |bound| format!("{} {bound}", limit.relation));
+    let margin = limit.margin_percent.map_or_else(dash, |margin| {
+        let sign = if margin > 0.0 { "+" } else { "" };
+        // A small miss is not "<0.1 %": that would read as a small margin.
+        if margin < 0.0 {
+            format!("-{}", format::percent(-margin))
+        } else {
+            format!("{sign}{}", format::percent(margin))
+        }
+    });
+    Row { title: printable(limit.title()), value, bound, margin }
+}
+
+/// "gpu-training (host.xplane.pb)".
+pub(super) fn run_text(run: &RunName) -> String {
+    let (name, file) = (printable(&run.run_name), printable(&run.file));
+    if name == file { name } else { format!("{name} ({file})") }
+}
+
+/// "5 limits: 3 hold, 1 fails, 1 was not measured".
+pub(super) fn counts_text(counts: Counts) -> String {
+    let all = counts.pass + counts.fail + counts.missing + counts.skipped;
+    let mut parts = Vec::new();
+    for (count, one, several) in [
+        (counts.pass, "holds", "hold"),
+        (counts.fail, "fails", "fail"),
+        (counts.missing, "was not measured", "were not measured"),
+        (counts.skipped, "was skipped", "were skipped"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {}", format::count(count), if count == 1 { one } else { several }));
+        }
+    }
+    let limits = if all == 1 { "limit" } else { "limits" };
+    format!("{} {limits}: {}", format::count(all), parts.join(", "))
+}
+
+/// The whole result.
+pub fn to_text(report: &CheckReport) -> String {
+    let mut text = String::new();
+    for run in &report.runs {
+        push_run(run, &mut text);
+        if report.runs.len() > 1 {
+            text.push_str(&format!("\n  {}\n", counts_text(counts(run.limits.iter()))));
+        }
+        text.push('\n');
+    }
+    let verdict = if report.holds { "The budget holds" } else { "The budget is not held" };
+    text.push_str(&format!("{verdict}. {}.\n", counts_text(report.counts)));
+    text
+}
+
+fn push_run(run: &RunReport, text: &mut String) {
+    text.push_str(&run_text(&run.run));
+    if let Some(baseline) = &run.baseline {
+        text.push_str(&format!(" against {}", run_text(baseline)));
+    }
+    text.push('\n');
+    let mut rows = vec![["Limit", "Value", "Bound", "Margin", "Result"].map(str::to_owned)];
+    for limit in &run.limits {
+        let Row { title, value, bound, margin } = row(limit);
+        let result = match limit.status {
+            Status::Fail => "FAIL",
+            Status::Missing => "MISSING",
+            passed => passed.label(),
+        };
+        rows.push([shorten(&title, TITLE), value, bound, margin, result.to_owned()]);
+    }
+    push_table(&rows, text);
+    for limit in run.limits.iter().filter(|limit| limit.status != Status::Pass) {
+        text.push_str(&format!("\n  {}: {}\n", limit.status.label(), printable(limit.title())));
+        text.push_str(&format!("    {}\n", printable(&limit.message)));
+        if let Some(why) = &limit.why {
+            text.push_str(&format!("    Why: {}\n", printable(why)));
+        }
+    }
+}
+
+/// Columns two blanks apart: the first and the last from the left, the numbers from the right.
+fn push_table(rows: &[[String; 5]], text: &mut String) {
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..5).map(width).collect();
+    for row in rows {
+        let mut line = String::from(" ");
+        for (index, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(width.saturating_sub(cell.chars().count()));
+            let (left, right) = if matches!(index, 0 | 4) { ("", pad.as_str()) } else { (pad.as_str(), "") };
+            line.push_str(&format!(" {left}{cell}{right} "));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_a_sentence() {
+        let counts = Counts { pass: 3, fail: 1, missing: 0, skipped: 2 };
+        assert_eq!(counts_text(counts), "6 limits: 3 hold, 1 fails, 2 were skipped");
+        assert_eq!(counts_text(Counts { pass: 1, ..Counts::default() }), "1 limit: 1 holds");
+    }
+}

@@ -1,0 +1,228 @@
+//! Whether a limit holds for a run.
+//!
+//! A path may lead to several numbers (`[*]`). The limit holds where it holds for each of them, and the verdict tells of the one that
+//! is worst: fails before holds, then by the margin.
+
+use serde_json::Value;
+
+use super::limit::Limit;
+use super::lookup::{self, Found, Hit};
+use super::message;
+use super::path::{Part, Path};
+use super::report::{LimitReport, Status};
+use super::rule::{Relation, Subject};
+
+/// One number against its bound.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// The path that leads to it alone.
+    pub path: Path,
+    pub value: f64,
+    pub bound: f64,
+    /// The baseline's number, where the bound looks at it.
+    pub baseline: Option<f64>,
+    pub holds: bool,
+    pub margin_percent: Option<f64>,
+    /// What was counted, by name.
+    pub counted: Vec<String>,
+}
+
+/// A baseline so large that its multiple is not a number any more.
+const UNBOUNDED: &str = "The bound that follows from the baseline is no finite number.";
+
+/// How far `value` is on the right side of `bound`, in percent of the bound; negative where it is on the wrong side. `None` where the
+/// bound is 0, for `!=`, and where it is no finite number.
+pub fn margin_percent(relation: Relation, value: f64, bound: f64) -> Option<f64> {
+    let slack = match relation {
+        Relation::Below | Relation::AtMost => bound - value,
+        Relation::Above | Relation::AtLeast => value - bound,
+        Relation::Equal => -(value - bound).abs(),
+        Relation::NotEqual => return None,
+    };
+    let percent = 100.0 * slack / bound.abs();
+    // An exact hit is 0, never -0.
+    percent.is_finite().then_some(percent + 0.0)
+}
+
+/// Holds a limit against a run's document and, where it needs one, the baseline's.
+pub fn judge(limit: &Limit, profile: &Value, baseline: Option<&Value>) -> LimitReport {
+    let (measured, absent) = match &limit.subject {
+        Subject::Number(path) => numbers(limit, path, profile, baseline),
+        Subject::Count(path) => count(limit, path, profile, baseline),
+    };
+    let failed = measured.iter().any(|it| !it.holds);
+    // What is absent is left out of an optional limit, as long as something is there.
+    let status = match (failed, absent.is_empty(), measured.is_empty()) {
+        (true, _, _) => Status::Fail,
+        (false, true, false) => Status::Pass,
+        (false, _, true) if limit.optional => Status::Skipped,
+        (false, _, false) if limit.optional => Status::Pass,
+        (false, _, _) => Status::Missing,
+    };
+    let worst = if status == Status::Missing { None } else { worst(&measured) };
+    let message = match (worst, absent.first()) {
+        (Some(worst), _) => message::measured(limit, worst, &measured),
+        (None, Some(reason)) => reason.clone(),
+        (None, None) => String::new(),
+    };
+    LimitReport {
+        rule: limit.text.clone(),
+        name: limit.name.clone(),
+        why: limit.why.clone(),
+        status,
+        path: worst.filter(|_| matches!(limit.subject, Subject::Number(_))).map(|worst| worst.path.to_string()),
+        unit: limit.unit.map(|unit| unit.symbol.to_owned()),
+        value: worst.map(|worst| worst.value),
+        relation: limit.relation.symbol().to_owned(),
+        bound: worst.map(|worst| worst.bound).or_else(|| limit.bound.at(None)),
+        baseline: worst.and_then(|worst| worst.baseline),
+        margin_percent: worst.and_then(|worst| worst.margin_percent),
+        matches: measured.len() as u64,
+        optional: limit.optional,
+        message,
+    }
+}
+
+fn worst(measured: &[Measured]) -> Option<&Measured> {
+    let mut worst: Option<&Measured> = None;
+    for it in measured {
+        let is_worse = worst.is_none_or(|worst| match (it.holds, worst.holds) {
+            (false, true) => true,
+            (true, false) => false,
+            _ => match (it.margin_percent, worst.margin_percent) {
+                (Some(a), Some(b)) => a < b,
+                // Against a bound of 0 there is no share: the larger distance from it is the worse failure.
+                _ => !it.holds && (it.value - it.bound).abs() > (worst.value - worst.bound).abs(),
+            },
+        });
+        if is_worse {
+            worst = Some(it);
+        }
+    }
+    worst
+}
+
+fn numbers(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>) -> (Vec<Measured>, Vec<String>) {
+    let Found { hits, lacks } = lookup::find(profile, path);
+    let mut absent: Vec<String> = lacks.into_iter().map(|lack| lack.reason).collect();
+    let mut measured = Vec::new();
+    for hit in hits {
+        // The schema says that a number is there; an import may hold something else.
+        let Some(value) = hit.value.as_f64() else {
+            absent.push(format!("This run has no number at {}.", hit.path));
+            continue;
+        };
+        let reference = if limit.needs_baseline() {
+            match baseline_number(baseline, &hit.path) {
+                Ok(number) => Some(number),
+                Err(reason) => {
+                    absent.push(reason);
+                    continue;
+                }
+            }
+        } else {
+            None
+        };
+        match limit.bound.at(reference) {
+            Some(bound) => measured.push(compare(limit, hit.path, value, bound, reference, Vec::new())),
+            None => absent.push(UNBOUNDED.to_owned()),
+        }
+    }
+    (measured, absent)
+}
+
+fn baseline_number(baseline: Option<&Value>, path: &Path) -> Result<f64, String> {
+    let Some(baseline) = baseline else { return Err("No baseline was given.".to_owned()) };
+    let found = lookup::find(baseline, path);
+    match (found.hits.as_slice(), found.lacks.first()) {
+        ([only], _) => only.value.as_f64().ok_or_else(|| format!("The baseline has no number at {path}.")),
+        ([], Some(lack)) => Err(of_baseline(&lack.reason)),
+        ([], None) => Err(format!("The baseline has no {path}.")),
+        (several, _) => Err(format!("The baseline has {} of {path}, and one is needed.", several.len())),
+    }
+}
+
+/// What was said of a run, said of the baseline.
+fn of_baseline(reason: &str) -> String {
+    match reason.strip_prefix("This run ") {
+        Some(rest) => format!("The baseline {rest}"),
+        None => format!("Of the baseline: {reason}"),
+    }
+}
+
+/// How many there are, which is one number; an absent list is an empty one, unless what it would tell was not looked at.
+fn count(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>) -> (Vec<Measured>, Vec<String>) {
+    let none = |reason: String| (Vec::new(), vec![reason]);
+    let (value, counted) = match entries(profile, path) {
+        Ok(counted) => counted,
+        Err(reason) => return none(reason),
+    };
+    let mut reference = None;
+    if limit.needs_baseline() {
+        let found = baseline
+            .ok_or_else(|| "No baseline was given.".to_owned())
+            .and_then(|it| entries(it, path).map_err(|reason| of_baseline(&reason)));
+        match found {
+            Ok((number, _)) => reference = Some(number),
+            Err(reason) => return none(reason),
+        }
+    }
+    match limit.bound.at(reference) {
+        Some(bound) => (vec![compare(limit, path.clone(), value, bound, reference, counted)], Vec::new()),
+        None => none(UNBOUNDED.to_owned()),
+    }
+}
+
+/// How many entries `path` leads to, and what they are called.
+///
+/// # Errors
+///
+/// The reason why that is not known.
+fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
+    let imported = profile.pointer("/metadata/source_format").and_then(Value::as_str) == Some("unified_profile");
+    let is_findings = path.parts.first() == Some(&Part::Key("findings".to_owned()));
+    if is_findings && imported && profile.get("findings").is_none() {
+        return Err("This run was imported from a profile without findings: no rule looked at it.".to_owned());
+    }
+    let Found { mut hits, lacks } = lookup::find(profile, path);
+    // An empty list is left out of a profile, so an absent one, or an absent entry, is none. An absent section was not measured.
+    let is_none = |depth: usize| {
+        let chooses = |part: Option<&Part>| part.is_some_and(|part| !matches!(part, Part::Key(_)));
+        depth == path.parts.len() || chooses(path.parts.get(depth)) || chooses(path.parts.get(depth.wrapping_sub(1)))
+    };
+    if let Some(lack) = lacks.iter().find(|lack| !is_none(lack.path.parts.len())) {
+        return Err(lack.reason.clone());
+    }
+    if is_findings {
+        only_checked(path, &mut hits)?;
+    }
+    Ok((hits.len() as f64, hits.iter().filter_map(|hit| lookup::name_of(hit.value)).collect()))
+}
+
+/// Takes away the rules that were not checked, since they say nothing about the run.
+///
+/// # Errors
+///
+/// Why a rule that the path names was not checked.
+fn only_checked(path: &Path, hits: &mut Vec<Hit<'_>>) -> Result<(), String> {
+    let chosen_by = path.parts.iter().find_map(|part| match part {
+        Part::Where { key, .. } => Some(key.as_str()),
+        _ => None,
+    });
+    if chosen_by == Some("severity") {
+        return Ok(());
+    }
+    let is_unchecked = |hit: &Hit<'_>| hit.value.get("severity").and_then(Value::as_str) == Some("not_checked");
+    if let Some(hit) = hits.iter().find(|hit| chosen_by == Some("id") && is_unchecked(hit)) {
+        let text = |key| hit.value.get(key).and_then(Value::as_str).unwrap_or_default();
+        return Err(format!("{}: {}", text("id"), text("message")));
+    }
+    hits.retain(|hit| !is_unchecked(hit));
+    Ok(())
+}
+
+fn compare(limit: &Limit, path: Path, value: f64, bound: f64, baseline: Option<f64>, counted: Vec<String>) -> Measured {
+    let holds = limit.relation.holds(value, bound);
+    let margin_percent = margin_percent(limit.relation, value, bound);
+    Measured { path, value, bound, baseline, holds, margin_percent, counted }
+}

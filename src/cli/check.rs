@@ -1,0 +1,190 @@
+//! `crossprof check`: holds runs against a budget.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crossprof::budget::file::BudgetFile;
+use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit, RuleError};
+use crossprof::format::printable;
+
+use super::analyze::{self, Reports};
+use super::args::{Check, CheckFormat, Inputs};
+use super::{FAILED, complain, print_result};
+
+/// All limits hold.
+const HELD: u8 = 0;
+/// A limit does not hold, or its number is absent.
+const NOT_HELD: u8 = 1;
+
+/// Reads, judges, prints, and returns the exit status.
+pub fn run(command: &Check) -> u8 {
+    match check(command) {
+        Ok(report) => deliver(command, &report),
+        Err(messages) => {
+            messages.iter().for_each(|message| complain_lines(message));
+            FAILED
+        }
+    }
+}
+
+/// A message whose later lines show the place of a mistake.
+fn complain_lines(message: &str) {
+    let mut lines = message.lines();
+    complain(lines.next().unwrap_or_default());
+    for line in lines {
+        let _ = writeln!(std::io::stderr().lock(), "  {}", printable(line));
+    }
+}
+
+/// What was asked for.
+struct Budget {
+    limits: Vec<Limit>,
+    baseline: Option<PathBuf>,
+    baseline_run: Option<String>,
+}
+
+/// The result, or every mistake that keeps it from being made. The budget comes first: it is wrong whatever the profile says.
+fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
+    let budget = read_budget(command)?;
+    let only = |message: String| vec![message];
+    let needs_baseline = budget.limits.iter().any(Limit::needs_baseline);
+    if needs_baseline && budget.baseline.is_none() {
+        let rule = budget.limits.iter().find(|limit| limit.needs_baseline()).map_or("", |limit| &limit.text);
+        return Err(only(format!(
+            "\"{rule}\" needs a baseline: give --baseline FILE, or write baseline = \"FILE\" in the budget."
+        )));
+    }
+    if !needs_baseline && command.baseline.is_some() {
+        complain("--baseline is not used: no limit mentions the baseline.");
+    }
+    let runs = documents(&command.inputs).map_err(only)?;
+    let runs = chosen(runs, &command.run).map_err(only)?;
+    let baselines = match budget.baseline.as_ref().filter(|_| needs_baseline) {
+        Some(path) => {
+            let inputs =
+                Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.inputs.model.clone() };
+            documents(&inputs).map_err(only)?
+        }
+        None => Vec::new(),
+    };
+    let mut judged = Vec::new();
+    for run in &runs {
+        let baseline = match baselines.as_slice() {
+            [] => None,
+            several => Some(paired(several, run, budget.baseline_run.as_deref()).map_err(only)?),
+        };
+        judged.push(budget::check(&budget.limits, run, baseline));
+    }
+    Ok(CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged))
+}
+
+/// The limits of the file, then those of the command line.
+fn read_budget(command: &Check) -> Result<Budget, Vec<String>> {
+    let mut catalogue = Catalogue::of_profile();
+    // The schema does not know the names of the rules; this program does.
+    if let Ok(path) = budget::Path::parse("findings[*].id") {
+        let rules: Vec<&str> = crossprof::insight::RULES.iter().map(|rule| rule.id).collect();
+        catalogue.set_words(&path, &rules);
+    }
+    let mut mistakes = Vec::new();
+    let mut found = BudgetFile::default();
+    if let Some(path) = &command.budget {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| vec![format!("{}: cannot be read: {error}", path.display())])?;
+        match BudgetFile::parse(&text, &catalogue) {
+            Ok(file) => found = file,
+            Err(wrong) => mistakes.extend(wrong.iter().map(|mistake| format!("{}:{mistake}", path.display()))),
+        }
+    }
+    for rule in &command.limit {
+        match Limit::parse(rule, &catalogue) {
+            Ok(limit) => found.limits.push(limit),
+            Err(error) => mistakes.push(format!("--limit: {}", marked(rule, &error))),
+        }
+    }
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
+    let folder = command.budget.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    Ok(Budget {
+        limits: found.limits,
+        // The file's own baseline is told from where the file is, so that the job can run anywhere.
+        baseline: command.baseline.clone().or_else(|| found.baseline.map(|path| folder.join(path))),
+        baseline_run: command.baseline_run.clone().or(found.baseline_run),
+    })
+}
+
+/// What is wrong with a rule, and the rule with the place marked.
+fn marked(rule: &str, error: &RuleError) -> String {
+    let line: String = rule.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let before = rule.get(..error.span.start).map_or(0, |text| text.chars().count());
+    let marks = rule.get(error.span.clone()).map_or(1, |text| text.chars().count()).max(1);
+    format!("{}\n{line}\n{}{}", error.message, " ".repeat(before), "^".repeat(marks))
+}
+
+/// Every run of the inputs as a rule sees it.
+fn documents(inputs: &Inputs) -> Result<Vec<Document>, String> {
+    let mut reports: Reports = analyze::reports(inputs)?;
+    let files = || inputs.paths().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    if reports.profiles.is_empty() || reports.status() == FAILED {
+        // Each file has said what is wrong with it.
+        return Err(format!("{}: nothing was checked, since not everything could be read.", files()));
+    }
+    reports.print_warnings();
+    let runs = reports.session.runs();
+    let file = |index: usize| runs.get(index).and_then(|run| run.files.first()).map_or("", String::as_str);
+    Ok(reports.profiles.iter().enumerate().map(|(index, profile)| Document::of(profile, file(index))).collect())
+}
+
+/// The runs that `--run` names; all where it names none.
+fn chosen(runs: Vec<Document>, names: &[String]) -> Result<Vec<Document>, String> {
+    if let Some(unknown) = names.iter().find(|name| !runs.iter().any(|run| run.run().run_name == **name)) {
+        return Err(format!("--run: there is no run {unknown}; {}", those(&runs)));
+    }
+    Ok(runs.into_iter().filter(|run| names.is_empty() || names.contains(&run.run().run_name)).collect())
+}
+
+/// The baseline of a run: the one that is named, else the only one, else that of the same name.
+fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<&'a Document, String> {
+    let called = |name: &str| baselines.iter().find(|baseline| baseline.run().run_name == name);
+    match (name, baselines) {
+        (Some(name), _) => called(name).ok_or_else(|| format!("The baseline has no run {name}; {}", those(baselines))),
+        (None, [only]) => Ok(only),
+        (None, _) => called(&run.run().run_name).ok_or_else(|| {
+            let name = &run.run().run_name;
+            format!(
+                "The baseline holds several runs and none called {name}: choose one with --baseline-run NAME; {}",
+                those(baselines)
+            )
+        }),
+    }
+}
+
+fn those(runs: &[Document]) -> String {
+    let names: Vec<String> = runs.iter().map(|run| printable(&run.run().run_name)).collect();
+    format!("the runs are {}.", names.join(", "))
+}
+
+/// Writes the files that were asked for, prints, and returns the exit status.
+fn deliver(command: &Check, report: &CheckReport) -> u8 {
+    let mut status = if report.holds { HELD } else { NOT_HELD };
+    for path in &command.output {
+        let format = command.format.unwrap_or_else(|| CheckFormat::of_name(path));
+        if let Err(error) = std::fs::write(path, shaped(report, format)) {
+            complain(&format!("{}: cannot be written: {error}", path.display()));
+            status = FAILED;
+        }
+    }
+    let format = if command.output.is_empty() { command.format } else { None };
+    print_result(&shaped(report, format.unwrap_or(CheckFormat::Text)));
+    status
+}
+
+fn shaped(report: &CheckReport, format: CheckFormat) -> String {
+    match format {
+        CheckFormat::Text => budget::to_text(report),
+        CheckFormat::Markdown => budget::to_markdown(report),
+        CheckFormat::Junit => budget::to_junit(report),
+        CheckFormat::Json => report.to_json(),
+    }
+}
