@@ -10,6 +10,21 @@ fn commands() -> Vec<String> {
     calls.map(str::to_owned).collect()
 }
 
+/// The words of a command; what stands in quotation marks is one.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for c in command.chars() {
+        match (c, words.last_mut()) {
+            ('"', _) => is_quoted = !is_quoted,
+            (' ', _) if !is_quoted => words.push(String::new()),
+            (c, Some(word)) => word.push(c),
+            (_, None) => {}
+        }
+    }
+    words
+}
+
 #[test]
 fn every_crossprof_command_of_the_readme_succeeds() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme");
@@ -17,11 +32,11 @@ fn every_crossprof_command_of_the_readme_succeeds() {
     let commands = commands();
     assert!(commands.len() >= 3, "the README shows the tool");
     for command in commands {
-        let words = command.split_whitespace().skip(1).map(|word| match word {
+        let words = words(&command).into_iter().skip(1).map(|word| match word.as_str() {
             // Inputs are the repository's; outputs go to a folder of the test's own.
-            "profile.json" => folder.join(word).display().to_string(),
-            _ if word.starts_with("www/") => Path::new(env!("CARGO_MANIFEST_DIR")).join(word).display().to_string(),
-            _ => word.to_owned(),
+            "profile.json" => folder.join(&word).display().to_string(),
+            _ if word.starts_with("www/") => Path::new(env!("CARGO_MANIFEST_DIR")).join(&word).display().to_string(),
+            _ => word,
         });
         let output = Command::new(env!("CARGO_BIN_EXE_crossprof")).args(words).output().unwrap();
         assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));

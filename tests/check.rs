@@ -1,0 +1,87 @@
+//! `crossprof check` from the command line: what holds, what fails, what is wrong, and what it writes.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+#[path = "check/docs.rs"]
+mod docs;
+#[path = "check/mistakes.rs"]
+mod mistakes;
+#[path = "check/outputs.rs"]
+mod outputs;
+#[path = "check/real.rs"]
+mod real;
+#[path = "check/verdicts.rs"]
+mod verdicts;
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use support::chrome::ChromeTrace;
+
+const MS: u64 = 1_000_000_000;
+
+/// Runs `crossprof check` in `folder`.
+fn check(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
+    command.arg("check").args(arguments).current_dir(folder).output().expect("the tool starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs it for JSON: the exit status and the document.
+fn json(folder: &Path, arguments: &[&str]) -> (i32, Value) {
+    let output = check(folder, &[arguments, &["--format", "json"]].concat());
+    let text = stdout(&output);
+    let document = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{}", stderr(&output)));
+    (output.status.code().unwrap(), document)
+}
+
+/// A folder of its own for one test.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a scratch folder");
+    folder
+}
+
+/// Writes a trace of 5 steps on 2 chips. A step lasts `step_ms`; chip 0 computes in 80 ms of it, chip 1 in 60 ms: what is true of it
+/// is known without any program.
+fn trace(path: &Path, step_ms: u64) {
+    let mut json = ChromeTrace::new();
+    for device in 0..2 {
+        let pid = 3 + device;
+        json.process(pid, &format!("/device:TPU:{device}"));
+        json.thread(pid, 1, "Steps");
+        json.thread(pid, 3, "XLA Ops");
+        for step in 0..5 {
+            let start = step * step_ms * MS;
+            json.event((pid, 1), &step.to_string(), start, step_ms * MS, &[]);
+            json.event(
+                (pid, 3),
+                "fusion.1",
+                start,
+                (80 - 20 * u64::from(device)) * MS,
+                &[("hlo_category", "loop fusion")],
+            );
+        }
+    }
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, json.finish()).unwrap();
+}
+
+/// A folder with `new.trace.json` (100 ms a step) and `main.trace.json` (80 ms a step: 25 % faster).
+fn two_traces(name: &str) -> PathBuf {
+    let folder = scratch(name);
+    trace(&folder.join("new.trace.json"), 100);
+    trace(&folder.join("main.trace.json"), 80);
+    folder
+}

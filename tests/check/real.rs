@@ -1,0 +1,48 @@
+//! Real profiles, whose truths are told by XProf or by how they were made.
+
+use std::path::Path;
+
+use crate::support::samples;
+use crate::{check, stderr, stdout};
+
+/// Each rule on a profile has to give this exit status.
+fn expect(folder: &Path, arguments: &[&str], rules: &[(&str, i32)]) {
+    for (rule, code) in rules {
+        let output = check(folder, &[arguments, &["--limit", rule]].concat());
+        assert_eq!(output.status.code(), Some(*code), "{rule}\n{}{}", stdout(&output), stderr(&output));
+    }
+}
+
+#[test]
+fn four_chips_are_as_busy_as_was_measured_elsewhere() {
+    let Some(traces) = samples::traces() else { return };
+    // Chip 0 is busy in 85.2 % of its span, the others in 87.1 %.
+    expect(
+        &traces,
+        &["tpu-v6e-4chip"],
+        &[
+            ("metadata.num_devices == 4", 0),
+            ("multi_device.device_stats[*].utilization_percent >= 85.1", 0),
+            ("multi_device.device_stats[*].utilization_percent >= 86", 1),
+            ("multi_device.device_stats[device_id=1|2|3].utilization_percent >= 87", 0),
+            ("count(multi_device.device_stats[device_id=1|2|3]) == 3", 0),
+            ("memory_operations.h2d_count >= 0", 1),
+        ],
+    );
+}
+
+#[test]
+fn a_trace_made_by_hand_holds_its_numbers() {
+    let Some(traces) = samples::traces() else { return };
+    // 7 steps of 1000 us; each copies 1 MiB to the device and 1 MiB back.
+    expect(
+        &traces,
+        &["synth-gpu-7steps"],
+        &[
+            ("step_timing.num_steps == 7", 0),
+            ("step_timing.median_step_time_us == 1 ms", 0),
+            ("memory_operations.transfers[direction=d2h].total_bytes == 7 MiB", 0),
+            ("memory_operations.transfers[direction=d2h].total_bytes < 7.3 MB", 1),
+        ],
+    );
+}

@@ -1,0 +1,135 @@
+//! What holds and what does not, on traces whose numbers are known by construction.
+
+use serde_json::json;
+
+use crate::{check, json, scratch, stderr, stdout, trace, two_traces};
+
+#[test]
+fn one_line_is_a_regression_assertion() {
+    let folder = two_traces("one_line");
+    let holds = check(&folder, &["new.trace.json", "--limit", "step_timing.avg_step_time_us < 150 ms"]);
+    assert_eq!(holds.status.code(), Some(0), "{}", stderr(&holds));
+    assert!(stdout(&holds).contains("100 ms  < 150 ms  +33.3 %  pass"), "{}", stdout(&holds));
+    assert_eq!(stderr(&holds), "");
+    let fails = check(&folder, &["new.trace.json", "--limit", "step_timing.avg_step_time_us < 99 ms"]);
+    assert_eq!(fails.status.code(), Some(1));
+    let sentence = "step_timing.avg_step_time_us is 100 ms and must be below 99.0 ms: 1.0 % too much.";
+    assert!(stdout(&fails).contains(sentence), "{}", stdout(&fails));
+}
+
+#[test]
+fn numbers_are_those_of_the_trace() {
+    let folder = two_traces("numbers");
+    for (rule, code) in [
+        ("step_timing.avg_step_time_us == 100 ms", 0),
+        ("step_timing.avg_step_time_us == 100000", 0),
+        ("step_timing.num_steps == 5", 0),
+        ("throughput.steps_per_sec == 10 /s", 0),
+        ("throughput.ms_per_step <= 0.1 s", 0),
+        // Mean of 80 and 60 of 100 ms.
+        ("compute_utilization.compute_util_percent == 70 %", 0),
+        ("compute_utilization.compute_util_percent > 70 %", 1),
+        ("steps[*].busy_us == 70 ms", 0),
+        ("steps[index=2].start_us == 200 ms", 0),
+        ("count(steps) == 5", 0),
+        ("kernels.kernels_by_category.\"loop fusion\".percent == 100", 0),
+        ("kernels.kernels_by_category.*.count == 10", 0),
+        ("multi_device.device_stats[device_name=/device:TPU:1].actual_busy_time_us == 0.3 s", 0),
+        // Of their active spans, which end with the last op: 400 of 480 ms and 300 of 460 ms.
+        ("multi_device.device_stats[*].utilization_percent > 65", 0),
+        ("multi_device.device_stats[*].utilization_percent > 65.3", 1),
+        ("multi_device.device_stats[0].utilization_percent > 83", 0),
+        ("kernels.kernels_by_category.communication absent", 0),
+        ("count(warnings[severity=damage]) == 0", 0),
+    ] {
+        let output = check(&folder, &["new.trace.json", "--limit", rule]);
+        assert_eq!(output.status.code(), Some(code), "{rule}\n{}{}", stdout(&output), stderr(&output));
+    }
+}
+
+#[test]
+fn a_baseline_is_found_from_the_budget_and_from_the_call() {
+    let folder = two_traces("baseline");
+    std::fs::create_dir_all(folder.join("ci")).unwrap();
+    let budget = "baseline = \"../main.trace.json\"\nlimits = [\"throughput.steps_per_sec >= 0.97 * baseline\"]\n";
+    std::fs::write(folder.join("ci/budget.toml"), budget).unwrap();
+    let (code, result) = json(&folder, &["new.trace.json", "--budget", "ci/budget.toml"]);
+    let limit = &result["runs"][0]["limits"][0];
+    // 10 a second where main does 12.5: 12.125 are wanted.
+    assert_eq!((code, &limit["status"]), (1, &json!("fail")));
+    assert_eq!((&limit["value"], &limit["baseline"]), (&json!(10.0), &json!(12.5)));
+    assert!((limit["bound"].as_f64().unwrap() - 12.125).abs() < 1e-9);
+    assert!((limit["margin_percent"].as_f64().unwrap() - -100.0 * 2.125 / 12.125).abs() < 1e-9);
+    assert_eq!(result["runs"][0]["baseline"]["run_name"], "main");
+    let (code, result) =
+        json(&folder, &["new.trace.json", "--budget", "ci/budget.toml", "--baseline", "new.trace.json"]);
+    let margin = result["runs"][0]["limits"][0]["margin_percent"].as_f64().unwrap();
+    assert!(code == 0 && (margin - 100.0 * 0.3 / 9.7).abs() < 1e-9, "{result}");
+    for (rule, code) in [
+        ("step_timing.avg_step_time_us <= baseline + 20 ms", 0),
+        ("step_timing.avg_step_time_us <= baseline + 25 %", 0),
+        ("step_timing.avg_step_time_us <= baseline + 19.9 ms", 1),
+        ("step_timing.avg_step_time_us <= 124 % of baseline", 1),
+        // 70 % busy, where main is 87.5 % busy: points, not shares.
+        ("compute_utilization.compute_util_percent >= baseline - 17.5 %", 0),
+        ("compute_utilization.compute_util_percent >= baseline - 17.4", 1),
+        ("multi_device.device_stats[*].actual_busy_time_us == baseline", 0),
+    ] {
+        let output = check(&folder, &["new.trace.json", "--baseline", "main.trace.json", "--limit", rule]);
+        assert_eq!(output.status.code(), Some(code), "{rule}\n{}{}", stdout(&output), stderr(&output));
+    }
+}
+
+#[test]
+fn an_absent_number_fails_unless_the_limit_is_optional() {
+    let folder = two_traces("absent");
+    let rule = "throughput.tokens_per_sec >= 1000";
+    let output = check(&folder, &["new.trace.json", "--limit", rule]);
+    assert_eq!(output.status.code(), Some(1));
+    let reason = "throughput.tokens_per_sec was not measured. It needs the batch size and the sequence length";
+    assert!(stdout(&output).contains("MISSING") && stdout(&output).contains(reason), "{}", stdout(&output));
+    let optional = check(&folder, &["new.trace.json", "--limit", &format!("{rule} if measured")]);
+    assert_eq!(optional.status.code(), Some(0));
+    assert!(stdout(&optional).contains("skipped"), "{}", stdout(&optional));
+    // 10 steps a second of 8 * 16 tokens.
+    let given =
+        ["new.trace.json", "--limit", "throughput.tokens_per_sec == 1280", "--batch-size", "8", "--seq-length", "16"];
+    assert_eq!(check(&folder, &given).status.code(), Some(0));
+    let toml = "[[limit]]\npath = \"throughput.tokens_per_sec\"\nmin = 1000\noptional = true\n";
+    std::fs::write(folder.join("budget.toml"), toml).unwrap();
+    assert_eq!(check(&folder, &["new.trace.json", "--budget", "budget.toml"]).status.code(), Some(0));
+}
+
+#[test]
+fn every_run_is_checked_and_compared_with_its_namesake() {
+    let folder = scratch("runs");
+    for (side, run, step_ms) in [("new", "a", 100), ("new", "b", 90), ("main", "a", 100), ("main", "b", 80)] {
+        trace(&folder.join(format!("{side}/plugins/profile/{run}/host.trace.json")), step_ms);
+    }
+    let limit = "step_timing.avg_step_time_us <= baseline";
+    let (code, result) = json(&folder, &["new", "--baseline", "main", "--limit", limit]);
+    let holds: Vec<_> =
+        result["runs"].as_array().unwrap().iter().map(|run| (&run["run_name"], &run["holds"])).collect();
+    assert_eq!((code, holds), (1, vec![(&json!("a"), &json!(true)), (&json!("b"), &json!(false))]));
+    assert_eq!(result["runs"][1]["limits"][0]["bound"], 80_000.0);
+    assert_eq!(result["counts"], json!({"pass": 1, "fail": 1, "missing": 0, "skipped": 0}));
+    let (code, result) = json(&folder, &["new", "--baseline", "main", "--limit", limit, "--run", "a"]);
+    assert_eq!((code, result["runs"].as_array().unwrap().len()), (0, 1));
+    let (code, _) =
+        json(&folder, &["new", "--baseline", "main", "--limit", limit, "--run", "a", "--baseline-run", "b"]);
+    assert_eq!(code, 1);
+    let alone = json(&folder, &["new/plugins/profile/b", "--baseline", "main/plugins/profile/a", "--limit", limit]);
+    assert_eq!(alone.0, 0, "one run of the baseline is that of all");
+}
+
+#[test]
+fn a_damaged_profile_is_checked_and_its_damage_can_fail_it() {
+    let folder = two_traces("damage");
+    let whole = std::fs::read(folder.join("new.trace.json")).unwrap();
+    std::fs::write(folder.join("cut.trace.json"), &whole[..whole.len() - 40]).unwrap();
+    let output = check(&folder, &["cut.trace.json", "--limit", "step_timing.num_steps >= 4"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    assert!(stderr(&output).contains("cut.trace.json"), "{}", stderr(&output));
+    let output = check(&folder, &["cut.trace.json", "--limit", "count(warnings[severity=damage]) == 0"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+}
