@@ -148,8 +148,12 @@ impl Catalogue {
                     check_selector(entry, key, values).map_err(wrong)?;
                     (&**entry, true)
                 }
-                (Node::List(_), _) => {
+                (Node::List(entry), _) => {
                     let list = before();
+                    if let Some(chosen) = chosen_by_word(entry, part) {
+                        let message = format!("{list} is a list. Did you mean count({list}{chosen})?");
+                        return Err(wrong(message));
+                    }
                     let message = format!(
                         "{list} is a list: say which entries are meant, {list}[0], {list}[*] for each of them or \
                          {list}[field=value]; count({list}[field=value]) counts them."
@@ -168,6 +172,14 @@ impl Catalogue {
         }
         Ok(place)
     }
+}
+
+/// `findings.warning` names a severity where a field is expected: the entries that it may mean.
+fn chosen_by_word(entry: &Node, part: &Part) -> Option<Path> {
+    let (Node::Section(fields), Part::Key(word)) = (entry, part) else { return None };
+    let is_one = |node: &Node| matches!(node, Node::Text(words) if words.contains(word));
+    let (key, _) = fields.iter().find(|(_, node)| is_one(node))?;
+    Some(Path::of(vec![Part::Where { key: key.clone(), values: vec![word.clone()] }]))
 }
 
 fn unknown(path: &Path, known: &[Path]) -> RuleError {

@@ -317,3 +317,64 @@ impl std::fmt::Display for Mistake {
         write!(f, "{}:{}: {}\n{}", self.line, self.column, self.message, self.excerpt)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(text: &str) -> Result<BudgetFile, Vec<Mistake>> {
+        BudgetFile::parse(text, &Catalogue::of_profile())
+    }
+
+    #[test]
+    fn both_forms_say_the_same() {
+        let short =
+            parse("limits = [\"throughput.steps_per_sec >= 0.97 * baseline\", \"steps[*].idle_us <= 5 ms\"]").unwrap();
+        let long = parse(
+            "\u{feff}[[limit]]\r\npath = \"throughput.steps_per_sec\"\r\nmin = \"0.97 * baseline\"\r\n\
+             [[limits]]\r\npath = 'steps[*].idle_us'\r\nmax = '5 ms'\r\n",
+        )
+        .unwrap();
+        // `limits` come before `limit`.
+        assert_eq!(short.limits.iter().collect::<Vec<_>>(), long.limits.iter().rev().collect::<Vec<_>>());
+        let both = parse("[[limit]]\nname = 'load'\npath = 'metadata.num_devices'\nmin = 2\nmax = 4.5\n").unwrap();
+        let titles: Vec<&str> = both.limits.iter().map(Limit::title).collect();
+        assert_eq!(titles, ["load (<=)", "load (>=)"]);
+        assert_eq!((both.limits[0].bound.offset, both.limits[1].bound.offset), (4.5, 2.0));
+        let inline =
+            parse("limits = [{ rule = 'count(steps) > 3', optional = true, why = \"\"\"a\n  b\"\"\" }]").unwrap();
+        assert_eq!((inline.limits[0].optional, inline.limits[0].why.as_deref()), (true, Some("a b")));
+    }
+
+    #[test]
+    fn places_count_characters_and_marks_stand_below_them() {
+        let mistakes = parse("# äöü\nlimits = [\t'steps[*].idle_µs < 3']").unwrap_err();
+        assert_eq!((mistakes[0].line, mistakes[0].column), (2, 13));
+        assert_eq!(mistakes[0].excerpt, "2 | limits = [\t'steps[*].idle_µs < 3']\n  |           \t ^^^^^^^^^^^^^^^^");
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_panics(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    Just("limits = ["), Just("[[limit]]\n"), Just("path = "), Just("rule = "), Just("max = "), Just("\n"),
+                    Just("\"steps[*].idle_us\""), Just("'a.b < µ'"), Just("\"\"\""), Just("\\u00b5"), Just("]"), Just("{"),
+                    Just("1e400"), Just("0x10"), Just("true"), Just("1979-05-27"), Just(","), Just("é"), Just("\r"), Just("baseline = "),
+                ],
+                0..16,
+            )
+        ) {
+            let text = parts.concat();
+            if let Err(mistakes) = parse(&text) {
+                prop_assert!(!mistakes.is_empty());
+                for mistake in mistakes {
+                    let line = text.split('\n').nth(mistake.line as usize - 1);
+                    prop_assert!(line.is_some_and(|line| mistake.column as usize <= line.chars().count() + 1), "{mistake}");
+                }
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The result of a check as JUnit XML, which the test views of CI systems read: a suite a run, a test case a limit.
 //!
 //! There is no schema that all readers agree on; this is the part that they share (`testsuites`, `testsuite`, `testcase`,
-//! `failure`, `skipped`, `properties`, `system-out`), without times, which a limit does not have.
+//! `failure`, `skipped`, `properties`, `system-out`). A limit takes no time, and some readers show "NaN" where none is told: it is 0.
 
 use super::report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
 use super::text::run_text;
@@ -22,7 +22,7 @@ pub fn to_junit(report: &CheckReport) -> String {
 fn numbers(counts: Counts) -> String {
     let failures = counts.fail + counts.missing;
     let tests = counts.pass + failures + counts.skipped;
-    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{}\"", counts.skipped)
+    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{}\" time=\"0\"", counts.skipped)
 }
 
 fn push_run(run: &RunReport, text: &mut String) {
@@ -35,7 +35,7 @@ fn push_run(run: &RunReport, text: &mut String) {
     }
     text.push_str("    </properties>\n");
     for limit in &run.limits {
-        text.push_str(&format!("    <testcase classname=\"{name}\" name=\"{}\">\n", escape(limit.title())));
+        text.push_str(&format!("    <testcase classname=\"{name}\" name=\"{}\" time=\"0\">\n", escape(limit.title())));
         push_outcome(limit, text);
         text.push_str("    </testcase>\n");
     }

@@ -230,6 +230,7 @@ mod tests {
                 "utilization_percent",
                 "multi_device.device_stats is a list: say which entries are meant, multi_device.device_stats[0]",
             ),
+            ("findings.warning <= 0", "warning", "Did you mean count(findings[severity=warning])?"),
             ("throughput[0] > 3", "[0]", "throughput is no list"),
             ("throughput.steps_per_sec.mean > 3", "mean", "throughput.steps_per_sec is one value"),
             ("throughput > 3", "throughput", "is a section, not a number. It holds throughput.ms_per_step, "),

@@ -3,6 +3,8 @@
 //! A path may lead to several numbers (`[*]`). The limit holds where it holds for each of them, and the verdict tells of the one that
 //! is worst: fails before holds, then by the margin.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::limit::Limit;
@@ -11,6 +13,7 @@ use super::message;
 use super::path::{Part, Path};
 use super::report::{LimitReport, Status};
 use super::rule::{Relation, Subject};
+use crate::sort;
 
 /// One number against its bound.
 #[derive(Clone, Debug)]
@@ -105,6 +108,7 @@ fn worst(measured: &[Measured]) -> Option<&Measured> {
 fn numbers(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>) -> (Vec<Measured>, Vec<String>) {
     let Found { hits, lacks } = lookup::find(profile, path);
     let mut absent: Vec<String> = lacks.into_iter().map(|lack| lack.reason).collect();
+    let references = References::new(baseline.filter(|_| limit.needs_baseline()), path);
     let mut measured = Vec::new();
     for hit in hits {
         // The schema says that a number is there; an import may hold something else.
@@ -113,7 +117,7 @@ fn numbers(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>
             continue;
         };
         let reference = if limit.needs_baseline() {
-            match baseline_number(baseline, &hit.path) {
+            match references.number(&hit.path) {
                 Ok(number) => Some(number),
                 Err(reason) => {
                     absent.push(reason);
@@ -131,14 +135,38 @@ fn numbers(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>
     (measured, absent)
 }
 
-fn baseline_number(baseline: Option<&Value>, path: &Path) -> Result<f64, String> {
-    let Some(baseline) = baseline else { return Err("No baseline was given.".to_owned()) };
-    let found = lookup::find(baseline, path);
-    match (found.hits.as_slice(), found.lacks.first()) {
-        ([only], _) => only.value.as_f64().ok_or_else(|| format!("The baseline has no number at {path}.")),
-        ([], Some(lack)) => Err(of_baseline(&lack.reason)),
-        ([], None) => Err(format!("The baseline has no {path}.")),
-        (several, _) => Err(format!("The baseline has {} of {path}, and one is needed.", several.len())),
+/// The numbers of the baseline that a rule's path leads to, by the paths that lead to each alone. They are found once: finding each
+/// entry of a long list anew would take the square of its length.
+struct References<'a> {
+    baseline: Option<&'a Value>,
+    known: BTreeMap<String, &'a Value>,
+}
+
+impl<'a> References<'a> {
+    fn new(baseline: Option<&'a Value>, path: &Path) -> References<'a> {
+        let hits = baseline.map(|baseline| lookup::find(baseline, path).hits).unwrap_or_default();
+        References { baseline, known: sort::map(hits.into_iter().map(|hit| (hit.path.to_string(), hit.value))) }
+    }
+
+    /// The number at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    fn number(&self, path: &Path) -> Result<f64, String> {
+        let Some(baseline) = self.baseline else { return Err("No baseline was given.".to_owned()) };
+        let nothing = || format!("The baseline has no number at {path}.");
+        if let Some(value) = self.known.get(&path.to_string()) {
+            return value.as_f64().ok_or_else(nothing);
+        }
+        // Told apart in another way there, or absent.
+        let found = lookup::find(baseline, path);
+        match (found.hits.as_slice(), found.lacks.first()) {
+            ([only], _) => only.value.as_f64().ok_or_else(nothing),
+            ([], Some(lack)) => Err(of_baseline(&lack.reason)),
+            ([], None) => Err(nothing()),
+            (several, _) => Err(format!("The baseline has {} of {path}, and one is needed.", several.len())),
+        }
     }
 }
 
@@ -179,11 +207,17 @@ fn count(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>) 
 ///
 /// The reason why that is not known.
 fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
+    // Our own profiles leave empty lists out; those of other tools never had them.
     let imported = profile.pointer("/metadata/source_format").and_then(Value::as_str) == Some("unified_profile");
-    let is_findings = path.parts.first() == Some(&Part::Key("findings".to_owned()));
-    if is_findings && imported && profile.get("findings").is_none() {
-        return Err("This run was imported from a profile without findings: no rule looked at it.".to_owned());
+    let first = path.parts.first();
+    if let Some(Part::Key(list)) = first
+        && imported
+        && profile.get(list).is_none()
+        && list != "warnings"
+    {
+        return Err(format!("This run was imported from a profile without {list}."));
     }
+    let is_findings = first == Some(&Part::Key("findings".to_owned()));
     let Found { mut hits, lacks } = lookup::find(profile, path);
     // An empty list is left out of a profile, so an absent one, or an absent entry, is none. An absent section was not measured.
     let is_none = |depth: usize| {

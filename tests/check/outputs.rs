@@ -45,9 +45,9 @@ fn junit_and_markdown_tell_the_same() {
     let call = |format| stdout(&check(&folder, &["new.trace.json", "--budget", "budget.toml", "--format", format]));
     let junit = call("junit");
     assert!(junit.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites "), "{junit}");
-    let suite = "<testsuite name=\"new\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\">";
+    let suite = "<testsuite name=\"new\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0\">";
     assert!(junit.contains(suite), "{junit}");
-    let case = "<testcase classname=\"new\" name=\"fast &lt;steps&gt; &amp; &quot;more&quot;\">\n      <failure type=\"fail\" \
+    let case = "<testcase classname=\"new\" name=\"fast &lt;steps&gt; &amp; &quot;more&quot;\" time=\"0\">\n      <failure type=\"fail\" \
                 message=\"step_timing.avg_step_time_us is 100 ms and must be at most 99.0 ms: 1.0 % too much.\">";
     assert!(junit.contains(case), "{junit}");
     let markdown = call("markdown");

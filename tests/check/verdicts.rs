@@ -133,3 +133,36 @@ fn a_damaged_profile_is_checked_and_its_damage_can_fail_it() {
     let output = check(&folder, &["cut.trace.json", "--limit", "count(warnings[severity=damage]) == 0"]);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
 }
+
+#[test]
+fn profiles_of_older_tools_are_checked_and_are_baselines() {
+    let folder = two_traces("older");
+    // As the 1.0.0 tools wrote it: 50 of 100 ms busy.
+    let old = json!({
+        "metadata": {"timestamp": "2025-01-01T00:00:00", "platform": "TPU", "device_type": "TPU v4-8", "framework": "Flax", "num_devices": 1},
+        "model_config": {},
+        "step_timing": {"num_steps": 5, "avg_step_time_us": 100_000, "total_kernels": 10, "kernels_per_step": 2},
+        "throughput": {"steps_per_sec": 10.0, "ms_per_step": 100.0},
+        "compute_utilization": {"compute_util_percent": 50.0, "kernel_time_us": 50_000, "overhead_time_us": 50_000},
+        "kernels": {"top_kernels": [], "kernels_by_category": {"Fusion": {"time_us": 100.5, "count": 3}}},
+    });
+    std::fs::write(folder.join("old.json"), old.to_string()).unwrap();
+    for (arguments, rule, code) in [
+        (&["old.json"][..], "step_timing.avg_step_time_us == 100 ms", 0),
+        (&["old.json"], "compute_utilization.compute_util_percent == 50 %", 0),
+        (&["old.json"], "kernels.kernels_by_category.Fusion.count == 3", 0),
+        // Its tools looked for nothing, which is not the same as finding nothing.
+        (&["old.json"], "count(findings[severity=warning]) == 0", 1),
+        (&["old.json"], "count(findings[severity=warning]) == 0 if measured", 0),
+        (&["new.trace.json", "--baseline", "old.json"], "throughput.steps_per_sec == baseline", 0),
+        (
+            &["new.trace.json", "--baseline", "old.json"],
+            "compute_utilization.compute_util_percent == baseline + 20 %",
+            0,
+        ),
+        (&["new.trace.json", "--baseline", "old.json"], "count(steps) >= baseline", 1),
+    ] {
+        let output = check(&folder, &[arguments, &["--limit", rule]].concat());
+        assert_eq!(output.status.code(), Some(code), "{rule}\n{}{}", stdout(&output), stderr(&output));
+    }
+}
