@@ -1,22 +1,12 @@
 //! Communication in real profiles against what is known of them by other means.
 
-use std::path::{Path, PathBuf};
+mod support;
 
 use crossprof::table::{Cell, Table};
 use crossprof::{Query, Session, Settings, TableName, UnifiedProfile};
 
 fn read(path: &str) -> Option<(Session, UnifiedProfile)> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
-    let path = std::env::var_os("CROSSPROF_TRACES").map_or(beside, PathBuf::from).join(path);
-    let Ok(bytes) = std::fs::read(&path) else {
-        eprintln!("skipped: no profile {}", path.display());
-        return None;
-    };
-    let mut session = Session::new();
-    let file = session.begin(&path.to_string_lossy(), Some(bytes.len() as u64));
-    session.push(file, &bytes);
-    session.finish(file);
-    session.runs();
+    let mut session = support::xprof::open(&support::samples::traces()?.join(path));
     let profile = session.report(0, &Settings::default())?;
     Some((session, profile))
 }

@@ -1,44 +1,18 @@
 //! FLOPs, bytes, categories and expressions of the kernels of real GPU profiles against XProf's hlo_stats of the same
 //! profiles, row by row. Prints the rows that differ on purpose.
 
+mod support;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use crossprof::hlo::{self, CostSource, Modules};
-use crossprof::input::xplane::XPlaneDecoder;
 use crossprof::trace::Trace;
-use serde_json::Value;
-
-/// XProf's numbers come from single precision.
-const TOLERANCE: f64 = 1e-6;
-
-fn traces() -> PathBuf {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
-    std::env::var_os("CROSSPROF_TRACES").map_or(beside, PathBuf::from)
-}
+use support::xprof::{Row, close, number, output, rows, text, trace};
 
 /// The profile of a folder and the rows of XProf's hlo_stats; says so and gives `None` where the folder is absent.
-fn read(folder: &str) -> Option<(Trace, Vec<BTreeMap<String, Value>>)> {
-    let folder = traces().join(folder);
-    let Ok(text) = std::fs::read_to_string(folder.join("xprof/hlo_stats.json")) else {
-        eprintln!("skipped: no profile in {}", folder.display());
-        return None;
-    };
-    let file = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
-    let file = file.into_iter().find(|path| path.to_string_lossy().ends_with(".xplane.pb")).unwrap();
-    let mut decoder = XPlaneDecoder::new("profile.xplane.pb");
-    decoder.push(&std::fs::read(file).unwrap()).unwrap();
-    let table: Value = serde_json::from_str(&text).unwrap();
-    let columns: Vec<&str> = table["cols"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap()).collect();
-    let rows = table["rows"].as_array().unwrap().iter().map(|row| {
-        let cells = row["c"].as_array().unwrap();
-        columns.iter().zip(cells).map(|(&id, cell)| (id.to_owned(), cell["v"].clone())).collect()
-    });
-    Some((decoder.finish().unwrap(), rows.collect()))
-}
-
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs())
+fn read(folder: &str) -> Option<(Trace, Vec<Row>)> {
+    let expected = output(folder, "hlo_stats")?;
+    Some((trace(folder)?, rows(&expected)))
 }
 
 /// Occurrences and total picoseconds of the kernels of each `(host, program, hlo_op)`.
@@ -70,8 +44,7 @@ fn compare(folder: &str) -> Option<Compared> {
     let kernels = kernels(&trace);
     let mut result = Compared { equal: 0, from_shapes: Vec::new() };
     for row in rows {
-        let number = |id: &str| row[id].as_f64().unwrap_or_else(|| row[id].as_str().unwrap().parse().unwrap());
-        let text = |id: &str| row[id].as_str().unwrap_or_default();
+        let (number, text) = (|id: &str| number(&row, id), |id: &str| text(&row, id));
         let (program, name) = (number("program_id") as i64, text("hlo_op_name"));
         let module = modules.find(0, program).unwrap_or_else(|| panic!("{folder}: program {program}"));
         let instruction = module.instruction(name).unwrap_or_else(|| panic!("{folder}: {program} {name}"));

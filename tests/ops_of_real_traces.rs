@@ -1,7 +1,6 @@
 //! Kernels, categories, copies and host work of real profiles against truths that were measured with other tools.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+mod support;
 
 use crossprof::input::chrome_json::ChromeJsonDecoder;
 use crossprof::input::xplane::XPlaneDecoder;
@@ -14,13 +13,7 @@ use crossprof::units::Ps;
 
 /// The file at `path` in the folder of real traces; says so and gives `None` where the folder is absent.
 fn read(path: &str) -> Option<Vec<u8>> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
-    let folder = std::env::var_os("CROSSPROF_TRACES").map_or(beside, PathBuf::from);
-    let bytes = std::fs::read(folder.join(path)).ok();
-    if bytes.is_none() {
-        eprintln!("skipped: {path} is not in {}", folder.display());
-    }
-    bytes
+    Some(std::fs::read(support::samples::traces()?.join(path)).expect("a profile"))
 }
 
 fn xplane(path: &str) -> Option<Trace> {
@@ -30,10 +23,8 @@ fn xplane(path: &str) -> Option<Trace> {
 }
 
 fn json(path: &str) -> Option<Trace> {
-    let mut text = Vec::new();
-    flate2::read::MultiGzDecoder::new(&read(path)?[..]).read_to_end(&mut text).expect("whole gzip");
     let mut decoder = ChromeJsonDecoder::new(path);
-    decoder.push(&text).expect("a profile");
+    decoder.push(&support::gunzip(&read(path)?)).expect("a profile");
     Some(decoder.finish().expect("a profile"))
 }
 

@@ -6,66 +6,31 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+mod support;
 
-use crossprof::table::Cell;
-use crossprof::{Query, Session, Settings, TableName};
+use crossprof::{Session, Settings, TableName};
 use serde_json::Value;
+use support::xprof::{Row, TOLERANCE, number, number_of, rows, within};
 
-/// Largest relative difference.
-const TOLERANCE: f64 = 1e-6;
 /// The same for what XProf prints with six digits.
 const SIX_DIGITS: f64 = 5e-6;
 
-type Row = BTreeMap<String, Value>;
-
-fn folder(name: &str) -> PathBuf {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
-    std::env::var_os("CROSSPROF_TRACES").map_or(beside, PathBuf::from).join(name)
-}
-
 /// A trace as a session, and XProf's table; says so and gives `None` where they are absent.
 fn read(name: &str) -> Option<(Session, Value)> {
-    let folder = folder(name);
-    let Ok(expected) = std::fs::read_to_string(folder.join("xprof/roofline_model.json")) else {
-        eprintln!("skipped: no roofline_model of XProf in {}", folder.display());
-        return None;
-    };
-    let mut files = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
-    let file = files.find(|path| path.to_string_lossy().ends_with(".xplane.pb")).unwrap();
-    let mut session = Session::new();
-    let id = session.begin("profile.xplane.pb", None);
-    session.push(id, &std::fs::read(file).unwrap());
-    session.finish(id);
-    session.runs();
-    Some((session, serde_json::from_str(&expected).unwrap()))
+    support::xprof::read(name, "roofline_model")
 }
 
 fn theirs(table: &Value) -> Vec<Row> {
-    let ids: Vec<&str> = table["cols"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap()).collect();
-    let row = |row: &Value| {
-        let cells = row["c"].as_array().unwrap();
-        ids.iter().zip(cells).map(|(&id, cell)| (id.to_owned(), cell["v"].clone())).collect::<Row>()
-    };
-    let rows = table["rows"].as_array().unwrap().iter().map(row);
-    rows.filter(|row| row["step"] == "Total" && row["include_infeed_outfeed"] == true).collect()
+    rows(table).into_iter().filter(|row| row["step"] == "Total" && row["include_infeed_outfeed"] == true).collect()
 }
 
 fn ours(session: &mut Session, settings: &Settings) -> Vec<Row> {
-    let table = session.table(0, settings, TableName::Roofline, "", &Query::default()).unwrap();
-    let value = |cell: &Cell| serde_json::to_value(cell).unwrap();
-    let columns = table.columns;
-    table
-        .rows
-        .iter()
-        .map(|row| columns.iter().zip(row).map(|(c, cell)| (c.key.to_owned(), value(cell))).collect())
-        .collect()
+    support::xprof::ours(session, settings, TableName::Roofline)
 }
 
 #[track_caller]
 fn assert_close(found: f64, wanted: f64, tolerance: f64, what: &str) {
-    assert!((found - wanted).abs() <= tolerance * wanted.abs().max(found.abs()), "{what}: {found}, XProf {wanted}");
+    assert!(within(found, wanted, tolerance), "{what}: {found}, XProf {wanted}");
 }
 
 const GIBI: f64 = (1u64 << 30) as f64;
@@ -85,7 +50,7 @@ fn peaks_and_ridge_points() {
         let Some((mut session, expected)) = read(name) else { continue };
         let report = session.report(0, &Settings::default()).unwrap();
         let roofline = report.roofline.unwrap();
-        let told = |key: &str| expected[0]["p"][key].as_str().map_or(0.0, |text| text.parse::<f64>().unwrap());
+        let told = |key: &str| number_of(&expected[0]["p"][key]);
         let level = |name: &str| {
             roofline.memory_levels.iter().find(|level| level.level == name).map(|level| level.gb_per_s * 1e9)
         };
@@ -168,8 +133,7 @@ fn every_row_of_a_tpu() {
     for (wanted, found) in theirs.iter().zip(&ours) {
         for (key, our_key, scale) in NUMBERS {
             let what = format!("{} {key}", wanted["operation"]);
-            let number = |value: &Value| value.as_f64().unwrap_or(0.0);
-            assert_close(number(&found[our_key]), scale * number(&wanted[key]), TOLERANCE, &what);
+            assert_close(number(found, our_key), scale * number(wanted, key), TOLERANCE, &what);
             compared += 1;
         }
         for key in ["category", "operation", "bound_by"] {
@@ -189,13 +153,12 @@ fn compute_efficiency_of_gpus() {
     let name = "gfx950-te-attention";
     {
         let Some((mut session, expected)) = read(name) else { return };
-        let peak: f64 = expected[0]["p"]["peak_flop_rate"].as_str().unwrap().parse().unwrap();
+        let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
         let ours = ours(&mut session, &Settings::default());
         let mut compared = 0;
         for wanted in theirs(&expected[0]).iter().skip(1).filter(|row| row["compute_efficiency"].as_f64() > Some(0.0)) {
             let same = |row: &&Row| row["operation"] == wanted["operation"] && row["hlo_module_id"].as_str().is_some();
             let found = ours.iter().find(same).unwrap_or_else(|| panic!("{name}: no row {}", wanted["operation"]));
-            let number = |row: &Row, key: &str| row[key].as_f64().unwrap_or(0.0);
             if found["compute_efficiency_percent"].is_null()
                 || found["cost_source"] != "hlo"
                 || (number(wanted, "measured_flop_rate") / number(found, "measured_flop_rate_gflops") - 1.0).abs()

@@ -5,6 +5,7 @@
 
 mod collectives;
 mod findings;
+mod framework_ops;
 mod kernels;
 mod launches;
 mod op_tree;
@@ -29,6 +30,8 @@ pub enum TableName {
     StepBreakdown,
     /// Every op with its time and cost.
     Ops,
+    /// The same by framework op.
+    FrameworkOps,
     /// The ops as a tree: by program, category, name scope or source.
     OpTree,
     /// The ops against the peaks of the device.
@@ -57,10 +60,11 @@ pub enum TableName {
 
 impl TableName {
     /// All of them, in the order of the pages.
-    pub const ALL: [TableName; 15] = [
+    pub const ALL: [TableName; 16] = [
         TableName::Steps,
         TableName::StepBreakdown,
         TableName::Ops,
+        TableName::FrameworkOps,
         TableName::OpTree,
         TableName::Roofline,
         TableName::Kernels,
@@ -81,6 +85,7 @@ impl TableName {
             TableName::Steps => "steps",
             TableName::StepBreakdown => "step-breakdown",
             TableName::Ops => "ops",
+            TableName::FrameworkOps => "framework-ops",
             TableName::OpTree => "op-tree",
             TableName::Roofline => "roofline",
             TableName::Kernels => "kernels",
@@ -109,6 +114,7 @@ pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dy
         TableName::StepBreakdown => Box::new(step_breakdown::StepBreakdownRows::new(context)),
         TableName::Collectives => Box::new(collectives::table(context, variant)),
         TableName::Ops => Box::new(ops::OpRows::new(context)),
+        TableName::FrameworkOps => Box::new(framework_ops::FrameworkOpRows::new(context)),
         TableName::Roofline => Box::new(roofline::RooflineRows::new(context)),
         TableName::OpTree => Box::new(op_tree::OpTreeRows::new(context, variant)),
         // Tables made from the run itself are added here, each by its own module.

@@ -5,6 +5,7 @@ pub mod chrome;
 pub mod gpu;
 pub mod samples;
 pub mod tpu;
+pub mod xprof;
 
 use crossprof::{FileResult, Session, Settings, UnifiedProfile};
 

@@ -64,14 +64,13 @@ impl Roofline {
                 names.filter(|&name| tensor_cores::kernel_uses(&Name::new(ops.text(trace, name)))).collect();
         }
         let leaves = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category)));
-        let leaves: Vec<Op> =
-            leaves.map(|op| if roofline.counts_cycles(op) { Op { flops: None, ..*op } } else { *op }).collect();
+        let leaves: Vec<Op> = leaves.map(|op| roofline.without_cycles(op)).collect();
         let sums = Sums::new(&leaves, peaks.as_ref());
         let mfu = mfu(&leaves, ops.device_time, peaks.as_ref());
         let hfu = hfu(&leaves, ops.device_time, peaks.as_ref());
         Roofline {
             program: sums.work(ops.device_time),
-            program_peak: sums.flops.filter(|_| sums.ideal_seconds > 0.0).map(|flops| flops / sums.ideal_seconds),
+            program_peak: sums.mixed_peak(),
             known_time_percent: (ops.op_time > Ps::ZERO)
                 .then(|| 100.0 * sums.known_time.0 as f64 / ops.op_time.0 as f64),
             mfu_percent: mfu.ok(),
@@ -95,6 +94,22 @@ impl Roofline {
     pub fn point(&self, op: &Op) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
         Some(if self.counts_cycles(op) { point_of_memory(peaks, op) } else { point(peaks, op) })
+    }
+
+    /// Several ops as one; the compute roof is that of their mix of data types. `None` where the peaks are unknown.
+    pub fn point_of_all(&self, ops: &[&Op]) -> Option<Point> {
+        if let &[op] = ops {
+            return self.point(op);
+        }
+        let peaks = self.peaks.as_ref()?;
+        let ops: Vec<Op> = ops.iter().map(|op| self.without_cycles(op)).collect();
+        let sums = Sums::new(&ops, Some(peaks));
+        let work = sums.work(ops.iter().map(|op| op.total).sum());
+        Some(point::place(peaks, &work, None, sums.mixed_peak(), None))
+    }
+
+    fn without_cycles(&self, op: &Op) -> Op {
+        if self.counts_cycles(op) { Op { flops: None, ..*op } } else { *op }
     }
 
     /// Does the op's cost stand for cycles instead of FLOPs? XLA's analysis for GPUs weighs elementwise arithmetic so: only
@@ -201,6 +216,11 @@ impl Sums {
             }
         }
         sums
+    }
+
+    /// FLOP/s that the mix of data types can reach.
+    fn mixed_peak(&self) -> Option<f64> {
+        self.flops.filter(|_| self.ideal_seconds > 0.0).map(|flops| flops / self.ideal_seconds)
     }
 
     /// Bytes of the main memory are those that ops split by memory; all bytes where none does. XProf does so too: a TPU's

@@ -1,0 +1,206 @@
+//! XProf's `framework_op_stats` against the table `framework-ops`, row by row, for every trace that has one.
+//!
+//! Of its rows of the host nothing is compared, and none is here: `IDLE`, `XlaModule` and unnamed rows are marks that its own
+//! preprocessing makes.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crossprof::{Settings, TableName};
+use support::xprof::{Comparison, Row, close, folders, number, ours, output, read, rows, text};
+
+/// `(XProf's column, ours, how many of ours one of theirs is)`.
+const NUMBERS: [(&str, &str, f64); 11] = [
+    ("occurrences", "occurrences", 1.0),
+    ("total_time", "total_time_us", 1.0),
+    ("avg_time", "avg_time_us", 1.0),
+    ("total_self_time", "total_self_time_us", 1.0),
+    ("avg_self_time", "avg_self_time_us", 1.0),
+    ("device_total_self_time_percent", "device_total_self_time_percent", 100.0),
+    ("measured_flop_rate", "measured_flop_rate_gflops", 1.0),
+    ("model_flop_rate", "model_flop_rate_gflops", 1.0),
+    ("measured_memory_bw", "measured_memory_bw_gibps", 1.0),
+    ("operational_intensity", "operational_intensity", 1.0),
+    ("gpu_tensorcore_utilization", "gpu_tensorcore_utilization_percent", 100.0),
+];
+
+/// The path that XProf has for one of our ops, empty where it has none; `None` for an op that it leaves out.
+fn path_of<'t>(hlo_stats: &'t [Row], op: &Row) -> Option<&'t str> {
+    let same = |row: &&Row| {
+        let equal = |key| text(row, key) == text(op, key);
+        let expression = !text(op, "program_id").is_empty() && equal("hlo_op_expression");
+        equal("hlo_op_name") && equal("program_id") && (expression || text(row, "hlo_op_expression").is_empty())
+    };
+    hlo_stats.iter().find(same).map(|row| text(row, "tf_op_name").trim_end_matches(':'))
+}
+
+/// Sums over ops as XProf makes them: every kernel of a library call as the whole call, no cost from shapes.
+#[derive(Default)]
+struct Again {
+    total_us: f64,
+    flops: f64,
+    bytes: f64,
+    occurrences: f64,
+    from_shapes: bool,
+    kernels: bool,
+}
+
+fn again<'r>(ops: impl Iterator<Item = &'r Row>) -> Again {
+    let mut sums = Again::default();
+    for op in ops {
+        let launches = number(op, "occurrences") / number(op, "executions");
+        sums.total_us += number(op, "total_time_us");
+        sums.occurrences = sums.occurrences.max(number(op, "occurrences"));
+        sums.kernels |= launches > 1.0;
+        if text(op, "cost_source") == "from shapes" {
+            sums.from_shapes = true;
+        } else {
+            sums.flops += number(op, "flops") * launches;
+            sums.bytes += number(op, "bytes_accessed") * launches;
+        }
+    }
+    sums
+}
+
+impl Again {
+    fn number(&self, key: &str) -> Option<f64> {
+        Some(match key {
+            "occurrences" => self.occurrences,
+            "total_time" => self.total_us,
+            "avg_time" => self.total_us / self.occurrences,
+            "measured_flop_rate" | "model_flop_rate" => self.flops / self.total_us / 1e3,
+            "measured_memory_bw" => self.bytes / self.total_us * 1e6 / (1u64 << 30) as f64,
+            "operational_intensity" if self.bytes > 0.0 => self.flops / self.bytes,
+            "operational_intensity" => 0.0,
+            _ => return None,
+        })
+    }
+}
+
+/// Names of the ops that have no path in XProf's hlo_stats and one in ours, which is that of the instruction, by our path.
+fn strays(theirs: &[Row], ours: &[Row]) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for op in theirs.iter().filter(|op| text(op, "tf_op_name").is_empty()) {
+        let same = |row: &&Row| ["hlo_op_name", "program_id"].iter().all(|key| text(row, key) == text(op, key));
+        let Some(path) = ours.iter().find(same).map(|row| text(row, "tf_op_name")).filter(|it| !it.is_empty()) else {
+            continue;
+        };
+        found.entry(path.trim_end_matches(':').to_owned()).or_default().push(text(op, "hlo_op_name").to_owned());
+    }
+    found
+}
+
+#[test]
+fn framework_op_stats() {
+    let mut compared = 0;
+    for folder in folders("framework_op_stats") {
+        let Some((mut session, expected)) = read(&folder, "framework_op_stats") else { continue };
+        let is_tpu = folder.starts_with("tpu");
+        let ops = ours(&mut session, &Settings::default(), TableName::Ops);
+        let ours = ours(&mut session, &Settings::default(), TableName::FrameworkOps);
+        let on_device = |table: usize| {
+            let rows = rows(&expected[table]).into_iter();
+            rows.filter(|row| text(row, "host_or_device") == "Device" && text(row, "operation") != "IDLE")
+                .collect::<Vec<Row>>()
+        };
+        let hlo_stats = rows(&output(&folder, "hlo_stats").unwrap());
+        let strays = strays(&hlo_stats, &ops);
+        let (with_idle, busy) = (on_device(0), on_device(1));
+        assert_eq!(with_idle.len(), busy.len(), "{folder}");
+        let left_out = ops.iter().filter(|op| path_of(&hlo_stats, op).is_none()).count();
+        let mut comparison = Comparison::new(format!("framework_op_stats of {folder}"));
+        for (theirs, without_idle) in with_idle.iter().zip(&busy) {
+            let name = text(theirs, "operation");
+            let no_path = text(theirs, "type") == "Unknown";
+            comparison.rows += 1;
+            let Some(row) = ours.iter().find(|row| text(row, "operation") == name) else {
+                // The ops of XProf's row are in the rows of their paths.
+                assert!(no_path && strays.values().flatten().any(|stray| stray == name), "{folder}: no row {name}");
+                let same = ops.iter().filter(|op| text(op, "hlo_op_name") == name);
+                let time: f64 = same.clone().map(|op| number(op, "total_time_us")).sum();
+                comparison.number(&format!("{name}: total_time"), number(theirs, "total_time"), time, &[]);
+                continue;
+            };
+            // Of a path, or moved from this row without a path to the rows of theirs.
+            let missing = strays.contains_key(name) || no_path && strays.values().flatten().any(|stray| stray == name);
+            let members = |op: &&Row| {
+                path_of(&hlo_stats, op).is_some_and(|path| path == if no_path { "" } else { name })
+                    && (!no_path || text(op, "hlo_op_name") == name)
+            };
+            let again = again(ops.iter().filter(members));
+            let (from_shapes, kernels) = (again.from_shapes, again.kernels);
+            for (key, our_key, scale) in NUMBERS.into_iter().filter(|(key, ..)| theirs.contains_key(*key)) {
+                let (wanted, found) = (scale * number(theirs, key), number(row, our_key));
+                // XProf's number again, from the ops that it has under this path and its costs of them.
+                let explained = again.number(key).is_none_or(|again| close(again, wanted));
+                assert!(
+                    explained,
+                    "{folder}: {name}: {key} is {wanted} in XProf, {:?} by its rules",
+                    again.number(key)
+                );
+                comparison.number(
+                    &format!("{name}: {key}"),
+                    wanted,
+                    found,
+                    &[(PATH, missing), (LIBRARY, from_shapes && is_cost(key)), (KERNELS, kernels && is_cost(key))],
+                );
+            }
+            // The second of XProf's tables leaves idle time out.
+            let share = 100.0 * number(without_idle, "device_total_self_time_percent");
+            comparison.number(
+                &format!("{name}: share without idle"),
+                share,
+                number(row, "busy_self_time_percent"),
+                &[(PATH, missing), (NO_OP, !is_tpu && left_out > 0)],
+            );
+            comparison.text(&format!("{name}: type"), text(theirs, "type"), text(row, "type"), &[]);
+            let bound = |row| match text(row, "bound_by") {
+                "" => "Unknown".to_owned(),
+                bound => bound.to_owned(),
+            };
+            let (wanted, found) = (bound(theirs), bound(row));
+            comparison.text(&format!("{name}: bound_by"), &wanted, &found, &[(PEAK, !is_tpu)]);
+        }
+        let names = |rows: &[Row]| rows.iter().map(|row| text(row, "operation").to_owned()).collect::<BTreeSet<_>>();
+        let only_ours: Vec<String> = names(&ours).difference(&names(&with_idle)).cloned().collect();
+        for name in only_ours.iter().filter(|name| !strays.contains_key(*name)) {
+            let members =
+                ops.iter().filter(|op| [text(op, "tf_op_name"), text(op, "hlo_op_name")].contains(&name.as_str()));
+            assert!(
+                members.clone().all(|op| path_of(&hlo_stats, op).is_none()),
+                "{folder}: {name} is not in XProf's table"
+            );
+            println!("{folder}: {name} is a row here only: {NO_OP}");
+        }
+        assert!(comparison.on_purpose() == 0 || !is_tpu, "{folder}");
+        compared += comparison.rows;
+        comparison.print();
+    }
+    assert!(compared == 0 || compared >= 35, "{compared}");
+}
+
+/// Is this a column of FLOPs or bytes?
+fn is_cost(key: &str) -> bool {
+    ["measured_flop_rate", "model_flop_rate", "measured_memory_bw", "operational_intensity"].contains(&key)
+}
+
+const PATH: &str = "XProf leaves out ops whose kernels carry no path, though their HLO instruction has one";
+const NO_OP: &str = "XProf leaves out copies and kernels that name no HLO op: here they are rows and busy time";
+const LIBRARY: &str = "XProf counts library calls as nothing: their cost is from their shapes here";
+const KERNELS: &str =
+    "XProf takes each kernel of a library call for the whole call, which makes its rates so many times too high";
+const PEAK: &str =
+    "XProf compares every op with the fp16 peak: here it is that of the op's own type, and the maker's bandwidth";
+
+#[test]
+fn the_rows_are_all_of_the_time() {
+    for folder in folders("framework_op_stats") {
+        let Some((mut session, _)) = read(&folder, "framework_op_stats") else { continue };
+        let ours = ours(&mut session, &Settings::default(), TableName::FrameworkOps);
+        let total: f64 = ours.iter().map(|row| number(row, "busy_self_time_percent")).sum();
+        assert!(close(total, 100.0), "{folder}: {total}");
+    }
+}
