@@ -46,3 +46,15 @@ fn a_trace_made_by_hand_holds_its_numbers() {
         ],
     );
 }
+
+#[test]
+fn one_of_two_runs_has_all_to_alls() {
+    let Some(traces) = samples::traces() else { return };
+    let folder = traces.join("tpu-qwen3-runs");
+    // 256 in the first, none in the second.
+    let number = "communication.kinds[kind=all-to-all].count";
+    expect(&folder, &["run-a.trace.json.gz"], &[(&format!("{number} == 256"), 0), (&format!("{number} < 256"), 1)]);
+    let absent = "communication.kinds[kind=all-to-all] absent";
+    expect(&folder, &["run-a.trace.json.gz"], &[(absent, 1)]);
+    expect(&folder, &["run-b.trace.json.gz"], &[(absent, 0)]);
+}
