@@ -85,7 +85,7 @@ impl Analysis {
         let ops = Ops::new(trace, &devices, &tallies, &modules);
         let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
         let launched = Launches::new(trace, &devices, &calls);
-        let roofline = Roofline::new(trace, &devices, &ops, settings.device.as_deref());
+        let roofline = Roofline::new(trace, &devices, &ops, &step_breakdown, settings.device.as_deref());
         let communicated = Collectives::new(trace, &devices, &times, &modules);
         let mut profile = UnifiedProfile {
             metadata: metadata::metadata(run, &devices),
@@ -112,7 +112,7 @@ impl Analysis {
             not_measured: Vec::new(),
             provenance: run.files.clone(),
         };
-        profile.not_measured = not_measured::not_measured(&profile, trace);
+        profile.not_measured = not_measured::not_measured(&profile, trace, &roofline.utilization);
         Analysis {
             ops,
             roofline,

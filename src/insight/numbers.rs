@@ -131,7 +131,7 @@ impl<'a> Numbers<'a> {
         let roofline = &self.context.analysis.roofline;
         let peak = roofline.peaks.as_ref()?.level(Level::Hbm)?.bytes_per_second;
         let reached = rate(roofline.program.level(Level::Hbm)?, roofline.program.time)?;
-        Some((100.0 * reached / peak, roofline.hfu_percent.or(roofline.mfu_percent)?))
+        Some((100.0 * reached / peak, 100.0 * roofline.program_point()?.compute_efficiency?))
     }
 
     /// Whether the GPUs have tensor or matrix cores; `None` where the file does not say which GPUs they are.

@@ -3,19 +3,21 @@
 //! Only headline numbers are listed: those that the page and the text report would show.
 
 use super::host_work::has_host_events;
+use super::roofline::Utilization;
 use crate::report::{NotMeasured, UnifiedProfile};
 use crate::trace::{Framework, SourceFormat, Trace};
 
 const STEP_REMEDY: &str = "Wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`, or give the \
                            number of steps by hand.";
 
-/// What is absent from `profile`, which was made from `trace`, in the order of the report's sections.
-pub fn not_measured(profile: &UnifiedProfile, trace: &Trace) -> Vec<NotMeasured> {
+/// What is absent from `profile`, which was made from `trace`; `utilization` says why MFU and HFU are. In the order of the report's sections.
+pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
     model(profile, &mut list);
     steps(profile, &mut list);
     devices(profile, trace, &mut list);
+    flops(profile, trace, utilization, &mut list);
     host(profile, trace, &mut list);
     list.0
 }
@@ -145,6 +147,23 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     }
 }
 
+/// MFU and HFU.
+fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, list: &mut List) {
+    for (field, share) in [("roofline.mfu_percent", utilization.mfu), ("roofline.hfu_percent", utilization.hfu)] {
+        let Err(reason) = share else { continue };
+        let remedy = if profile.metadata.num_devices == 0 || profile.metadata.platform == "CPU" {
+            ""
+        } else if profile.roofline.is_none() {
+            "Choose the device (--device, or the field on the page)."
+        } else if trace.format == Some(SourceFormat::ChromeJson) && profile.metadata.platform != "TPU" {
+            "Open the *.xplane.pb of the same run, which has the HLO, where there is one."
+        } else {
+            ""
+        };
+        list.add(field, reason, remedy);
+    }
+}
+
 fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     let no_host = !has_host_events(trace);
     let host_remedy = "Capture with the host tracer on (ProfileOptions.host_tracer_level of at least 1).";
@@ -224,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_absent_headline_number_has_a_sentence() {
-        let found = not_measured(&profile("TPU", 1), &trace(SourceFormat::ChromeJson));
+        let found = not_measured(&profile("TPU", 1), &trace(SourceFormat::ChromeJson), &Utilization::default());
         let fields: Vec<&str> = found.iter().map(|it| it.field.as_str()).collect();
         for field in [
             "metadata.timestamp",
@@ -236,6 +255,8 @@ mod tests {
             "throughput.tokens_per_sec",
             "compute_utilization.compute_util_percent",
             "memory_operations",
+            "roofline.mfu_percent",
+            "roofline.hfu_percent",
             "compilation.compilation_time_us",
             "io_operations.io_total_time_us",
         ] {
@@ -257,7 +278,7 @@ mod tests {
         profile.throughput.steps_per_sec = Some(1e5);
         profile.throughput.samples_per_sec = Some(1e6);
         profile.model_config.batch_size = Some(10);
-        let found = not_measured(&profile, &trace(SourceFormat::XPlane));
+        let found = not_measured(&profile, &trace(SourceFormat::XPlane), &Utilization::default());
         let throughput: Vec<_> = found.iter().filter(|it| it.field.starts_with("throughput")).collect();
         assert_eq!(throughput.len(), 1);
         assert_eq!(throughput[0].reason, "It needs the sequence length, which a trace does not know.");
@@ -268,7 +289,7 @@ mod tests {
         let mut profile = profile("CPU", 1);
         profile.metadata.timestamp = Some("2026-01-01T00:00:00Z".to_owned());
         profile.compilation = Some(Default::default());
-        let found = not_measured(&profile, &trace(SourceFormat::XPlane));
+        let found = not_measured(&profile, &trace(SourceFormat::XPlane), &Utilization::default());
         assert!(!found.iter().any(|it| it.field.starts_with("metadata") || it.field.starts_with("compilation")));
     }
 }

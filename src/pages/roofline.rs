@@ -5,7 +5,7 @@ use crate::analysis::Context;
 use crate::facts::arithmetic::Arithmetic;
 use crate::format;
 use crate::metrics::ops::{Op, rate};
-use crate::metrics::roofline::{self, Level, Peaks, Roofline, Source, Work};
+use crate::metrics::roofline::{Share, self, Level, Peaks, Roofline, Source, Work};
 use crate::table::{Filter, Unit};
 use crate::tables::{self, TableName};
 
@@ -78,23 +78,25 @@ fn figures(roofline: &Roofline) -> Vec<Figure> {
             String::new()
         }
     });
-    let share_note = |value: Option<f64>, missing: Option<&str>, text: &str| match value {
-        Some(_) => format!("{text}{known}"),
-        None => missing.unwrap_or("not measured").to_owned(),
+    let found = &roofline.utilization;
+    let share_note = |share: Share, text: &str| match share {
+        Ok(_) => format!("{text}{known}"),
+        Err(missing) => missing.to_owned(),
     };
+    let window = if found.of_steps { "of the counted steps' time" } else { "of the devices' active time" };
     let mut figures = vec![
         figure(
             "MFU",
-            roofline.mfu_percent,
+            found.mfu.ok(),
             Unit::Percent,
-            share_note(roofline.mfu_percent, roofline.mfu_missing, "model FLOPs at peak, of the devices' active time"),
+            share_note(found.mfu, &format!("model FLOPs at peak, {window}")),
             "mfu_percent",
         ),
         figure(
             "HFU",
-            roofline.hfu_percent,
+            found.hfu.ok(),
             Unit::Percent,
-            share_note(roofline.hfu_percent, roofline.hfu_missing, "with what is computed again"),
+            share_note(found.hfu, "with what is computed again"),
             "hfu_percent",
         ),
     ];

@@ -38,6 +38,9 @@ pub struct KernelStatistics {
     /// By family, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub families: Vec<KernelFamilyTime>,
+    /// By the type of the values that are computed with, most time first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data_types: Vec<DataTypeTime>,
     /// The 50 rows with most time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub top: Vec<KernelStatistic>,
@@ -102,4 +105,15 @@ pub struct KernelStatistic {
     /// Mean time from the end of its launch call to its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_delay_us: Option<f64>,
+}
+
+/// Time of the kernels that compute with one type.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DataTypeTime {
+    /// In HLO's words (`bf16`, `f32`, `tf32` where a kernel's name tells it), or `unknown`.
+    pub data_type: String,
+    /// Sum of their durations.
+    pub time_us: f64,
+    /// Share of the time of all kernels.
+    pub percent: f64,
 }

@@ -31,12 +31,21 @@ pub struct Roofline {
     /// Share of the ops' self time whose FLOPs are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_flops_time_percent: Option<f64>,
+    /// What MFU and HFU are of: the counted `steps`, or the `active_span` where steps are unknown. Absent without both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<String>,
     /// Model FLOPs utilisation. Absent where no op's FLOPs are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mfu_percent: Option<f64>,
     /// Hardware FLOPs utilisation. Absent where recomputation cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hfu_percent: Option<f64>,
+    /// Use of the matrix units by the TPU runtime's counters. Absent where it did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrix_unit_utilization_percent: Option<f64>,
+    /// Use of the main memory's bandwidth by the TPU runtime's counters. Absent where it did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hbm_utilization_percent: Option<f64>,
 }
 
 /// A level of a device's memory.

@@ -14,6 +14,9 @@ use super::samples;
 /// Largest relative difference of two numbers that are the same.
 pub const TOLERANCE: f64 = 1e-6;
 
+/// Stands for a number that we do not have; it equals nothing.
+pub const ABSENT: f64 = f64::NAN;
+
 /// A row by column id.
 pub type Row = BTreeMap<String, Value>;
 
@@ -129,7 +132,8 @@ impl Comparison {
     /// Two numbers: equal, or different because of the first reason that is true of them; anything else is a failure.
     #[track_caller]
     pub fn number(&mut self, what: &str, theirs: f64, ours: f64, reasons: &[(&'static str, bool)]) {
-        self.value(what, close(theirs, ours), &theirs.to_string(), &ours.to_string(), reasons);
+        let print = |value: f64| if value.is_nan() { "absent".to_owned() } else { value.to_string() };
+        self.value(what, close(theirs, ours), &print(theirs), &print(ours), reasons);
     }
 
     /// Two texts.

@@ -1,8 +1,10 @@
 //! Kernel statistics as the unified profile has them.
 
 use super::{Kernel, KernelStats, Occurrences};
-use crate::report::{KernelFamilyTime, KernelStatistic, KernelStatistics};
+use crate::report::{DataTypeTime, KernelFamilyTime, KernelStatistic, KernelStatistics};
+use crate::sort;
 use crate::trace::classify::Platform;
+use crate::units::Ps;
 
 /// Rows that the section lists.
 const TOP: usize = 50;
@@ -35,8 +37,29 @@ pub fn section(stats: &KernelStats) -> Option<KernelStatistics> {
                 time_us: sum.time.as_us(),
             })
             .collect(),
+        data_types: data_types(stats, all.total),
         top: stats.kernels.iter().take(TOP).map(row).collect(),
     })
+}
+
+/// Time by data type, most first; what no type is known of last.
+fn data_types(stats: &KernelStats, all: Ps) -> Vec<DataTypeTime> {
+    let mut sums: Vec<(Option<&str>, Ps)> = Vec::new();
+    for kernel in &stats.kernels {
+        let time = kernel.occurrences.total;
+        match sums.iter_mut().find(|(data_type, _)| *data_type == kernel.data_type) {
+            Some((_, sum)) => *sum += time,
+            None => sums.push((kernel.data_type, time)),
+        }
+    }
+    sort::sort_by(&mut sums, |a, b| a.0.is_none().cmp(&b.0.is_none()).then(b.1.cmp(&a.1)).then(a.0.cmp(&b.0)));
+    let percent = |time: Ps| if all > Ps::ZERO { 100.0 * time.0 as f64 / all.0 as f64 } else { 0.0 };
+    let entry = |&(data_type, time): &(Option<&str>, Ps)| DataTypeTime {
+        data_type: data_type.unwrap_or("unknown").to_owned(),
+        time_us: time.as_us(),
+        percent: percent(time),
+    };
+    sums.iter().map(entry).collect()
 }
 
 fn row(kernel: &Kernel) -> KernelStatistic {

@@ -28,7 +28,7 @@ pub use text::{Text, Texts};
 use crate::hlo::{DataType, Modules};
 use crate::metrics::categories::OpFamily;
 use crate::metrics::devices::Devices;
-use crate::trace::{ArgsId, MemoryBytes, Trace};
+use crate::trace::{ArgsId, MemoryBytes, StrId, Trace};
 use crate::units::Ps;
 
 /// Where FLOPs and bytes of an op come from.
@@ -159,6 +159,8 @@ pub fn rate(amount: f64, time: Ps) -> Option<f64> {
 pub struct Ops {
     /// By descending self time.
     pub rows: Vec<Op>,
+    /// The row of every name and argument set that events of ops have, in order of first occurrence.
+    pub entries: Vec<((StrId, ArgsId), u32)>,
     /// Texts of the rows that are not the trace's own.
     pub texts: Texts,
     /// First start to last end of each used device's ops, added up.

@@ -44,8 +44,10 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         kernels: FxHashMap::default(),
         ops: Ops::default(),
     };
+    let mut entries = Vec::with_capacity(tallies.entries.len());
     for &((name, args), ref tally) in &tallies.entries {
-        resolver.add(name, args, tally);
+        let row = resolver.add(name, args, tally);
+        entries.push(((name, args), row as u32));
     }
     let executions = executions(&resolver.kernels);
     let Ops { mut rows, texts, .. } = resolver.ops;
@@ -59,12 +61,28 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         let name = |op: &Op| texts.get(trace, op.name);
         b.self_time.cmp(&a.self_time).then_with(|| name(a).cmp(name(b))).then_with(|| a.program_id.cmp(&b.program_id))
     };
-    rows.sort_by(order);
-    Ops { rows, texts, ..Ops::default() }
+    let mut sorted: Vec<u32> = (0..rows.len() as u32).collect();
+    let by_place = |&a: &u32, &b: &u32| match (rows.get(a as usize), rows.get(b as usize)) {
+        (Some(a), Some(b)) => order(a, b),
+        _ => std::cmp::Ordering::Equal,
+    };
+    sorted.sort_by(by_place);
+    let mut places = vec![0; rows.len()];
+    for (place, &row) in (0u32..).zip(&sorted) {
+        if let Some(slot) = places.get_mut(row as usize) {
+            *slot = place;
+        }
+    }
+    for (_, row) in &mut entries {
+        *row = places.get(*row as usize).copied().unwrap_or_default();
+    }
+    let rows = sorted.iter().filter_map(|&row| rows.get(row as usize).copied()).collect();
+    Ops { rows, texts, entries, ..Ops::default() }
 }
 
 impl Resolver<'_> {
-    fn add(&mut self, name: StrId, args_id: ArgsId, tally: &Tally) {
+    /// The row that the tally went to.
+    fn add(&mut self, name: StrId, args_id: ArgsId, tally: &Tally) -> usize {
         let args = self.trace.args.get(args_id);
         let key = self.key(name, &args);
         let at = match self.index.get(&key) {
@@ -87,6 +105,7 @@ impl Resolver<'_> {
             op.max = op.max.max(tally.device_max);
             op.devices |= tally.devices;
         }
+        at
     }
 
     fn key(&mut self, name: StrId, args: &Args) -> Key {

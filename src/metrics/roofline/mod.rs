@@ -6,6 +6,7 @@
 mod peaks;
 mod point;
 mod section;
+mod utilization;
 
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ mod tests;
 pub use peaks::{Bandwidth, Level, Peaks, Source, peaks};
 pub use point::{Bound, Point, Work, point, point_as_xprof, point_of_memory};
 pub use section::section;
+pub use utilization::{Share, Utilization};
 
 use rustc_hash::FxHashSet;
 
@@ -21,12 +23,11 @@ use crate::facts::tensor_cores;
 use crate::metrics::categories::OpFamily;
 use crate::metrics::devices::Devices;
 use crate::metrics::ops::{CostSource, Op, Ops, Text};
-use crate::trace::Trace;
-use crate::trace::classify::Platform;
+use crate::metrics::statistics::mean;
+use crate::metrics::step_breakdown::StepBreakdown;
+use crate::trace::classify::{PlaneKind, Platform};
+use crate::trace::{StatValue, Trace};
 use crate::units::Ps;
-
-/// A share of 100, or a sentence that says what is missing.
-pub type Share = Result<f64, &'static str>;
 
 /// A run against its peaks.
 #[derive(Clone, Debug, Default)]
@@ -39,14 +40,10 @@ pub struct Roofline {
     pub program_peak: Option<f64>,
     /// Share of the ops' self time whose FLOPs are known, in percent; absent where no op ran.
     pub known_time_percent: Option<f64>,
-    /// Model FLOPs utilisation; see [`mfu`].
-    pub mfu_percent: Option<f64>,
-    /// Why there is none.
-    pub mfu_missing: Option<&'static str>,
-    /// Hardware FLOPs utilisation; see [`hfu`].
-    pub hfu_percent: Option<f64>,
-    /// Why there is none.
-    pub hfu_missing: Option<&'static str>,
+    /// Model and hardware FLOPs utilisation.
+    pub utilization: Utilization,
+    /// What the TPU runtime's counters say of the matrix units, and of the main memory's bandwidth, in percent.
+    pub counters: [Option<f64>; 2],
     /// Ops of a GPU: elementwise ones are costed in cycles.
     gpu: bool,
     /// Names of the ops that multiply matrices though their category does not say so.
@@ -54,8 +51,15 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// The ops of a run against the peaks of its devices or of the `chosen` one (a key of [`crate::facts::devices`]).
-    pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, chosen: Option<&str>) -> Roofline {
+    /// The ops of a run against the peaks of its devices or of the `chosen` one (a key of [`crate::facts::devices`]). `breakdown`
+    /// tells the steps that count.
+    pub fn new(
+        trace: &Trace,
+        devices: &Devices,
+        ops: &Ops,
+        breakdown: &StepBreakdown,
+        chosen: Option<&str>,
+    ) -> Roofline {
         let peaks = peaks(trace, devices, chosen);
         let mut roofline = Roofline { gpu: devices.platform == Some(Platform::Gpu), ..Roofline::default() };
         if roofline.gpu {
@@ -66,17 +70,15 @@ impl Roofline {
         let leaves = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category)));
         let leaves: Vec<Op> = leaves.map(|op| roofline.without_cycles(op)).collect();
         let sums = Sums::new(&leaves, peaks.as_ref());
-        let mfu = mfu(&leaves, ops.device_time, peaks.as_ref());
-        let hfu = hfu(&leaves, ops.device_time, peaks.as_ref());
+        let leaf = |op: &Op| (!holds_others(ops.text(trace, op.category))).then(|| roofline.without_cycles(op));
+        let utilization = Utilization::new(trace, devices, ops, breakdown, peaks.as_ref(), &leaf);
         Roofline {
             program: sums.work(ops.device_time),
             program_peak: sums.mixed_peak(),
             known_time_percent: (ops.op_time > Ps::ZERO)
                 .then(|| 100.0 * sums.known_time.0 as f64 / ops.op_time.0 as f64),
-            mfu_percent: mfu.ok(),
-            mfu_missing: mfu.err(),
-            hfu_percent: hfu.ok(),
-            hfu_missing: hfu.err(),
+            utilization,
+            counters: ["matrix_unit_utilization_percent", "hbm_utilization_percent"].map(|name| counter(trace, name)),
             peaks,
             ..roofline
         }
@@ -126,53 +128,16 @@ impl Roofline {
     }
 }
 
-/// Model FLOPs utilisation of `ops` (none of which holds others) in percent: the time that the model's arithmetic takes at the peak of its data types, of the time
-/// that the devices had.
-///
-/// ```text
-///        sum over ops of (model FLOPs / peak of the op's data type)
-/// MFU = ------------------------------------------------------------
-///        sum over devices of (first op's start to last op's end)
-/// ```
-///
-/// Work of a program that computes all in one type gives the usual definition, model FLOPs a second of the peaks of all devices.
-/// Ops that are computed again to save memory are no part of the model's arithmetic.
-///
-/// # Errors
-///
-/// A sentence that says which input is missing.
-pub fn mfu(ops: &[Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
-    utilization(ops, device_time, peaks, |op| {
-        if op.rematerialized == Some(true) { Some(0.0) } else { op.model_flops.or(op.flops) }
-    })
-}
-
-/// Hardware FLOPs utilisation in percent: as [`mfu`], with the FLOPs of ops that are computed again.
-///
-/// # Errors
-///
-/// A sentence that says which input is missing.
-pub fn hfu(ops: &[Op], device_time: Ps, peaks: Option<&Peaks>) -> Share {
-    if ops.iter().all(|op| op.rematerialized.is_none()) && !ops.is_empty() {
-        return Err("neither names nor framework paths tell which ops are computed again");
-    }
-    utilization(ops, device_time, peaks, |op| op.flops)
-}
-
-fn utilization(ops: &[Op], device_time: Ps, peaks: Option<&Peaks>, flops: fn(&Op) -> Option<f64>) -> Share {
-    if device_time <= Ps::ZERO {
-        return Err("no op ran on a device");
-    }
-    let peaks = peaks.ok_or("the device's peak is unknown: choose the device")?;
-    let mut ideal_seconds = None;
-    for op in ops {
-        let Some(flops) = flops(op) else { continue };
-        let Some((_, peak)) = peaks.reached(op.data_type, op.family) else { continue };
-        *ideal_seconds.get_or_insert(0.0) += flops / peak;
-    }
-    let ideal_seconds: f64 = ideal_seconds
-        .ok_or("no FLOPs are known: the profile has neither costs nor HLO, or only elementwise GPU kernels, whose cost is in cycles")?;
-    Ok(100.0 * ideal_seconds / (device_time.0 as f64 * 1e-12))
+/// Mean of a stat of the planes of hosts; `None` where none has it.
+fn counter(trace: &Trace, name: &str) -> Option<f64> {
+    let values = trace.planes.iter().filter(|plane| plane.kind == PlaneKind::Host).filter_map(|plane| {
+        match trace.plane_stat(plane, name)? {
+            StatValue::Int(value) => Some(value as f64),
+            StatValue::Double(value) => Some(value).filter(|value| value.is_finite()),
+            StatValue::Text(_) => None,
+        }
+    });
+    mean(&values.collect::<Vec<f64>>())
 }
 
 /// Loops, calls and branches hold ops that are rows of their own, and their cost is that of these ops.

@@ -9,6 +9,7 @@ use crate::report;
 pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
     let peaks = roofline.peaks.as_ref()?;
     let kinds = Arithmetic::ALL.into_iter();
+    let known = &roofline.utilization;
     Some(report::Roofline {
         device: peaks.device.clone(),
         device_key: peaks.facts.map(|facts| facts.key.to_owned()),
@@ -19,8 +20,12 @@ pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
         xprof_peak_gflops: peaks.xprof_flops_per_second.map(|peak| peak / 1e9),
         program: program(roofline),
         known_flops_time_percent: roofline.known_time_percent,
-        mfu_percent: roofline.mfu_percent,
-        hfu_percent: roofline.hfu_percent,
+        window: (known.mfu.is_ok() || known.hfu.is_ok())
+            .then(|| if known.of_steps { "steps" } else { "active_span" }.to_owned()),
+        mfu_percent: known.mfu.ok(),
+        hfu_percent: known.hfu.ok(),
+        matrix_unit_utilization_percent: roofline.counters[0],
+        hbm_utilization_percent: roofline.counters[1],
     })
 }
 

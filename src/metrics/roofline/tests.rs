@@ -232,15 +232,21 @@ fn mfu_is_time_at_peak_of_time_at_hand() {
     let mut again = op("bf16", OpFamily::Matmul, Some(989.5e12 * 40e-6), None, 100);
     let unknown = op("bf16", OpFamily::Matmul, None, None, 100);
     // Two devices of 500 us each.
-    let time = Ps(1_000_000_000);
-    close(mfu(&[bf16, fp8, again, unknown], time, Some(&peaks)).ok(), 19.0);
-    assert!(hfu(&[bf16, fp8, again], time, Some(&peaks)).unwrap_err().contains("computed again"));
+    let measure = |rows: &[Op], time: i64, peaks: Option<&Peaks>| {
+        let ops = Ops { rows: rows.to_vec(), device_time: Ps(time), ..Ops::default() };
+        Utilization::new(&trace, &devices, &ops, &StepBreakdown::default(), peaks, &|op| Some(*op))
+    };
+    let time = 1_000_000_000;
+    let found = measure(&[bf16, fp8, again, unknown], time, Some(&peaks));
+    close(found.mfu.ok(), 19.0);
+    assert!(found.hfu.unwrap_err().contains("computed again"));
     again.rematerialized = Some(true);
-    close(mfu(&[bf16, fp8, again], time, Some(&peaks)).ok(), 15.0);
-    close(hfu(&[bf16, fp8, again], time, Some(&peaks)).ok(), 19.0);
-    assert!(mfu(&[unknown], time, Some(&peaks)).unwrap_err().contains("FLOPs"));
-    assert!(mfu(&[bf16], time, None).unwrap_err().contains("choose"));
-    assert!(mfu(&[bf16], Ps::ZERO, Some(&peaks)).is_err());
+    let found = measure(&[bf16, fp8, again], time, Some(&peaks));
+    close(found.mfu.ok(), 15.0);
+    close(found.hfu.ok(), 19.0);
+    assert!(measure(&[unknown], time, Some(&peaks)).mfu.unwrap_err().contains("FLOPs"));
+    assert!(measure(&[bf16], time, None).mfu.unwrap_err().contains("peak"));
+    assert!(measure(&[bf16], 0, Some(&peaks)).mfu.is_err());
 }
 
 #[test]
