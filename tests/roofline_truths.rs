@@ -92,7 +92,7 @@ fn peaks_and_ridge_points() {
 }
 
 /// `(XProf's column, ours, how many of ours one of theirs is)`.
-const NUMBERS: [(&str, &str, f64); 29] = [
+const NUMBERS: [(&str, &str, f64); 30] = [
     ("rank", "rank", 1.0),
     ("occurrences", "occurrences", 1.0),
     ("total_time", "total_time_us", 1.0),
@@ -101,6 +101,7 @@ const NUMBERS: [(&str, &str, f64); 29] = [
     ("avg_self_time", "avg_self_time_us", 1.0),
     ("total_self_time_percent", "total_self_time_percent", 100.0),
     ("cumulative_total_self_time_percent", "cumulative_total_self_time_percent", 100.0),
+    ("dma_stall_percent", "dma_stall_percent", 100.0),
     ("measured_flop_rate", "measured_flop_rate_gflops", 1.0),
     ("model_flop_rate", "model_flop_rate_gflops", 1.0),
     ("measured_memory_bw", "measured_memory_bw_gibps", 1.0),

@@ -75,6 +75,12 @@ fn hlo_stats() {
                     ],
                 );
             }
+            // A share of 1 in XProf, and 0 where nothing tells it.
+            let stalled = 100.0 * number(theirs, "dma_stall_percent");
+            comparison.number(&format!("{name}: dma_stall_percent"), stalled, number(row, "dma_stall_percent"), &[]);
+            if is_tpu {
+                comparison.text(&format!("{name}: bound_by"), text(theirs, "bound_by"), text(row, "bound_by"), &[]);
+            }
             for key in ["category", "hlo_op_name", "program_id"] {
                 comparison.text(&format!("{name}: {key}"), text(theirs, key), text(row, key), &[]);
             }

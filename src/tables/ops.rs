@@ -21,7 +21,7 @@ const fn field(
     Field { column: Column { key, title, unit }, cell }
 }
 
-const FIELDS: [Field; 35] = [
+const FIELDS: [Field; 36] = [
     field("rank", "Rank", Unit::Count, |_, row, _| CellRef::Int(row as u64 + 1)),
     field("hlo_op_name", "Op", Unit::Text, |rows, _, op| rows.text(op.name)),
     field("category", "Category", Unit::Text, |rows, _, op| rows.text(op.category)),
@@ -40,6 +40,9 @@ const FIELDS: [Field; 35] = [
     field("avg_time_us", "Mean time", Unit::TimeUs, |_, _, op| mean(op.total, op)),
     field("min_time_us", "Shortest", Unit::TimeUs, |_, _, op| CellRef::Float(op.min.as_us())),
     field("max_time_us", "Longest", Unit::TimeUs, |_, _, op| CellRef::Float(op.max.as_us())),
+    field("dma_stall_percent", "Stalled by copies", Unit::Percent, |_, _, op| {
+        op.dma_stall.map_or(CellRef::Absent, |stall| share(stall, op.total))
+    }),
     field("bound_by", "Bound by", Unit::Text, |rows, _, op| rows.bound_by(op)),
     field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| giga(op.flops_per_second())),
     field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| {

@@ -30,7 +30,7 @@ const fn field(
     Field { column: Column { key, title, unit }, cell }
 }
 
-const FIELDS: [Field; 39] = [
+const FIELDS: [Field; 40] = [
     field("rank", "Rank", Unit::Count, |row| CellRef::Int(row.index as u64)),
     field("category", "Category", Unit::Text, |row| row.text("Program", |op| op.category)),
     field("operation", "Op", Unit::Text, |row| row.text("Program", |op| op.name)),
@@ -43,6 +43,7 @@ const FIELDS: [Field; 39] = [
     field("cumulative_total_self_time_percent", "Cumulative share", Unit::Percent, |row| {
         row.table.cumulative.get(row.index).map_or(CellRef::Absent, |&sum| row.share(sum))
     }),
+    field("dma_stall_percent", "Stalled by copies", Unit::Percent, |row| row.stall()),
     field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |row| giga(row.work.flop_rate())),
     field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |row| {
         giga(row.work.model_flops.and_then(|flops| rate(flops, row.work.time)))
@@ -179,6 +180,11 @@ impl<'a> Row<'_, 'a> {
     fn share(&self, part: Ps) -> CellRef<'a> {
         let whole = self.table.roofline.program.time;
         percent((whole > Ps::ZERO).then(|| (part.0 as f64 / whole.0 as f64).min(1.0)))
+    }
+
+    fn stall(&self) -> CellRef<'a> {
+        let stalled = self.op.and_then(|op| op.dma_stall).filter(|_| self.work.time > Ps::ZERO);
+        percent(stalled.map(|stall| (stall.0 as f64 / self.work.time.0 as f64).min(1.0)))
     }
 
     fn point(&self) -> Option<Point> {

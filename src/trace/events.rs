@@ -198,6 +198,8 @@ pub struct Events {
     pub device_duration: SparseColumn,
     /// Number that the same run of one collective has on all devices (TPU).
     pub all_reduce_id: SparseColumn,
+    /// Picoseconds in which an op waited for a copy of its operands or results (TPU).
+    pub dma_stall: SparseColumn,
 }
 
 impl Events {
@@ -264,10 +266,10 @@ impl Events {
     }
 
     /// The columns: line, name, arguments; start, duration; then the sparse ones in the order of their declaration.
-    pub(crate) fn into_columns(self) -> ([Column<u32>; 3], [Column<i64>; 2], [SparseColumn; 5]) {
-        let Events { line, name, start, duration, args, correlation, run_id, step_num, device_duration, all_reduce_id } =
-            self;
-        let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id];
+    pub(crate) fn into_columns(self) -> ([Column<u32>; 3], [Column<i64>; 2], [SparseColumn; 6]) {
+        let Events { line, name, start, duration, args, .. } = self;
+        let Events { correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, .. } = self;
+        let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall];
         ([line, name, args], [start, duration], sparse)
     }
 
@@ -275,14 +277,14 @@ impl Events {
     pub(crate) fn from_columns(
         [line, name, args]: [Column<u32>; 3],
         [start, duration]: [Column<i64>; 2],
-        sparse: [SparseColumn; 5],
+        sparse: [SparseColumn; 6],
     ) -> Option<Events> {
         let count = line.len();
         let lengths = [name.len(), args.len(), start.len(), duration.len()];
         if lengths.iter().any(|length| *length != count) || !sparse.iter().all(SparseColumn::is_sorted) {
             return None;
         }
-        let [correlation, run_id, step_num, device_duration, all_reduce_id] = sparse;
+        let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall] = sparse;
         Some(Events {
             line,
             name,
@@ -294,6 +296,7 @@ impl Events {
             step_num,
             device_duration,
             all_reduce_id,
+            dma_stall,
         })
     }
 
@@ -309,6 +312,7 @@ impl Events {
             + self.step_num.memory_bytes()
             + self.device_duration.memory_bytes()
             + self.all_reduce_id.memory_bytes()
+            + self.dma_stall.memory_bytes()
     }
 }
 

@@ -133,6 +133,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         (&mut events.step_num, &other.events.step_num, 0),
         (&mut events.device_duration, &other.events.device_duration, 0),
         (&mut events.all_reduce_id, &other.events.all_reduce_id, 0),
+        (&mut events.dma_stall, &other.events.dma_stall, 0),
     ] {
         for (event, value) in from.iter() {
             if let Some(event) = moved(event) {

@@ -181,7 +181,7 @@ pub struct Reader {
 struct Columns {
     narrow: [Column<u32>; 3],
     wide: [Column<i64>; 2],
-    sparse: [SparseColumn; 5],
+    sparse: [SparseColumn; 6],
 }
 
 impl Reader {

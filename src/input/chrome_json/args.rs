@@ -3,6 +3,7 @@
 //! JAX writes every value as a string, Kineto as numbers: both are taken. Keys that no number needs
 //! (`shape_with_layout`, Kineto's `External id`, input shapes, ...) are passed over; nested values are never looked into.
 
+use super::kineto;
 use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
 use super::number;
 use super::text::text;
@@ -40,6 +41,11 @@ pub(super) enum Key {
     StepNum,
     DeviceDuration,
     AllReduce,
+    DmaStall,
+    /// TensorFlow's `annotation`: the op, where there is no `tf_op`.
+    Annotation,
+    /// What Kineto tells of a kernel's launch and of a collective.
+    Kineto(kineto::Detail),
     /// Of a `process_labels` event.
     Labels,
     /// Of a `process_sort_index` event.
@@ -63,6 +69,7 @@ pub(super) struct Ids {
     pub step_num: Option<i64>,
     pub device_duration: Option<i64>,
     pub all_reduce: Option<i64>,
+    pub dma_stall: Option<i64>,
 }
 
 impl Ids {
@@ -74,6 +81,7 @@ impl Ids {
             Key::StepNum => self.step_num = id,
             Key::DeviceDuration => self.device_duration = id,
             Key::AllReduce => self.all_reduce = id,
+            Key::DmaStall => self.dma_stall = id,
             _ => {}
         }
     }
@@ -93,7 +101,8 @@ fn key_of(name: &[u8]) -> Option<Key> {
         b"bytes_accessed" => Key::BytesAccessed,
         b"model_flops" => Key::ModelFlops,
         b"flops" => Key::Flops,
-        b"bytes" => Key::CopyBytes,
+        b"bytes" | b"size" => Key::CopyBytes,
+        b"annotation" => Key::Annotation,
         b"program_id" => Key::ProgramId,
         b"device_ordinal" | b"device" => Key::DeviceOrdinal,
         b"correlation_id" | b"correlation" => Key::Correlation,
@@ -101,6 +110,7 @@ fn key_of(name: &[u8]) -> Option<Key> {
         b"step_num" => Key::StepNum,
         b"device_duration_ps" => Key::DeviceDuration,
         b"all_reduce_id" | b"all_reduce_unique_id" => Key::AllReduce,
+        b"dma_stall_duration_ps" => Key::DmaStall,
         b"source_stack" => Key::SourceStack,
         b"deduplicated_name" => Key::DeduplicatedName,
         b"bytes_transferred" => Key::BytesTransferred,
@@ -108,7 +118,7 @@ fn key_of(name: &[u8]) -> Option<Key> {
         b"cuda_graph_node_id" | b"graph node id" => Key::GraphNodeId,
         b"labels" => Key::Labels,
         b"sort_index" => Key::SortIndex,
-        _ => return None,
+        name => Key::Kineto(kineto::detail_of(name)?),
     })
 }
 
@@ -164,7 +174,8 @@ fn is_number(text: &[u8]) -> bool {
 /// The op's path is `tf_op`; GPU events have it as `name`, with a mere `XlaModule:` as `tf_op` beside it.
 pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch: &mut String) -> (Args, Ids) {
     let (mut args, mut ids) = (Args::default(), Ids::default());
-    let mut path = StrId::EMPTY;
+    let (mut path, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
+    let mut details = kineto::Details::default();
     for &Field { key, value } in fields {
         let bytes = value.bytes(buf);
         let slot = match key {
@@ -173,6 +184,11 @@ pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch
             Key::HloCategory => &mut args.hlo_category,
             Key::TfOp => &mut args.tf_op,
             Key::Name => &mut path,
+            Key::Annotation => &mut annotation,
+            Key::Kineto(detail) => {
+                details.set(detail, value, buf, scratch);
+                continue;
+            }
             Key::LongName => &mut args.long_name,
             Key::Source => &mut args.source,
             Key::SourceStack => &mut args.source_stack,
@@ -201,6 +217,16 @@ pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch
     }
     if !path.is_empty() && (args.tf_op.is_empty() || strings.get(args.tf_op) == "XlaModule:") {
         args.tf_op = path;
+    }
+    if args.tf_op.is_empty() && !annotation.is_empty() {
+        // `Mul:Mul#id=1,...#`
+        let op = strings.get(annotation).split('#').next().unwrap_or_default().to_owned();
+        args.tf_op = strings.intern(&op);
+    }
+    if args.kernel_details.is_empty()
+        && let Some(details) = details.text()
+    {
+        args.kernel_details = strings.intern(details);
     }
     (args, ids)
 }

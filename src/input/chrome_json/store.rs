@@ -185,6 +185,9 @@ impl Store {
         if let Some(value) = ids.all_reduce {
             events.all_reduce_id.push(id, value);
         }
+        if let Some(value) = ids.dma_stall.filter(|&ps| ps >= 0) {
+            events.dma_stall.push(id, value);
+        }
         if let Some(value) = ids.device_duration.filter(|&ps| ps >= 0 && ps != duration.0) {
             events.device_duration.push(id, value);
         }

@@ -46,6 +46,8 @@ pub(super) enum TextArg {
     MemcpyDetails,
     SourceStack,
     DeduplicatedName,
+    /// Stat `annotation` of TensorFlow's GPU events: `Mul:Mul#id=1,...#`, where they have no `tf_op`.
+    Annotation,
 }
 
 /// The numbers of [`Args`].
@@ -57,6 +59,8 @@ pub(super) enum NumberArg {
     ProgramId,
     DeviceOrdinal,
     BytesTransferred,
+    /// Stat `size` of the host's transfer calls.
+    CopyBytes,
     GraphId,
     GraphNodeId,
 }
@@ -68,6 +72,7 @@ pub(super) enum IdColumn {
     Run,
     Step,
     AllReduce,
+    DmaStall,
 }
 
 impl StatKind {
@@ -80,6 +85,7 @@ impl StatKind {
             b"hlo_category" => Text(TextArg::HloCategory),
             b"tf_op" => Text(TextArg::TfOp),
             b"name" => Text(TextArg::OpName),
+            b"annotation" => Text(TextArg::Annotation),
             b"long_name" => Text(TextArg::LongName),
             b"source" => Text(TextArg::Source),
             b"kernel_details" => Text(TextArg::KernelDetails),
@@ -92,12 +98,14 @@ impl StatKind {
             b"source_stack" => Text(TextArg::SourceStack),
             b"deduplicated_name" => Text(TextArg::DeduplicatedName),
             b"bytes_transferred" => Number(NumberArg::BytesTransferred),
+            b"size" => Number(NumberArg::CopyBytes),
             b"cuda_graph_id" => Number(NumberArg::GraphId),
             b"cuda_graph_node_id" => Number(NumberArg::GraphNodeId),
             b"memory_access_breakdown" => StatKind::Memory,
             b"device_offset_ps" => StatKind::DeviceOffset,
             b"device_duration_ps" => StatKind::DeviceDuration,
             b"all_reduce_id" | b"all_reduce_unique_id" => Id(IdColumn::AllReduce),
+            b"dma_stall_duration_ps" => Id(IdColumn::DmaStall),
             b"correlation_id" => Id(IdColumn::Correlation),
             b"run_id" => Id(IdColumn::Run),
             b"step_num" => Id(IdColumn::Step),
@@ -235,7 +243,7 @@ impl Values<'_, '_> {
     /// Sets in `args` what `stats` say; returns what does not belong there.
     pub fn apply(&mut self, stats: &[(StatKind, Stat<'_>)], args: &mut Args) -> Own {
         let mut own = Own::default();
-        let mut op_name = StrId::EMPTY;
+        let (mut op_name, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
         for (kind, stat) in stats {
             match *kind {
                 StatKind::Ignored => {}
@@ -244,11 +252,13 @@ impl Values<'_, '_> {
                 StatKind::Id(IdColumn::Run) => own.run = self.number(stat),
                 StatKind::Id(IdColumn::Step) => own.step = self.number(stat),
                 StatKind::Id(IdColumn::AllReduce) => own.all_reduce = self.number(stat),
+                StatKind::Id(IdColumn::DmaStall) => own.dma_stall = self.number(stat).filter(|&ps| ps >= 0),
                 StatKind::DeviceOffset => own.device_offset = self.number(stat),
                 StatKind::DeviceDuration => own.device_duration = self.number(stat),
                 StatKind::Memory => args.memory = stat.value.bytes().and_then(memory_bytes),
                 StatKind::Number(arg) => *number_slot(args, arg) = self.number(stat),
                 StatKind::Text(TextArg::OpName) => op_name = self.text(stat),
+                StatKind::Text(TextArg::Annotation) => annotation = self.text(stat),
                 StatKind::Text(arg) => *text_slot(args, arg) = self.text(stat),
             }
         }
@@ -256,8 +266,18 @@ impl Values<'_, '_> {
         if !op_name.is_empty() && (args.tf_op.is_empty() || self.strings.get(args.tf_op) == "XlaModule:") {
             args.tf_op = op_name;
         }
+        if args.tf_op.is_empty() && !annotation.is_empty() {
+            args.tf_op = annotated_op(annotation, self.strings);
+        }
         own
     }
+}
+
+/// The op that a TensorFlow annotation names: `Mul:Mul` of `Mul:Mul#id=1,...#`.
+fn annotated_op(annotation: StrId, strings: &mut Strings) -> StrId {
+    let Some((op, _)) = strings.get(annotation).split_once('#') else { return annotation };
+    let op = op.to_owned();
+    strings.intern(&op)
 }
 
 /// What belongs to one event alone.
@@ -271,6 +291,8 @@ pub(super) struct Own {
     pub step: Option<i64>,
     /// `all_reduce_id`.
     pub all_reduce: Option<i64>,
+    /// `dma_stall_duration_ps`.
+    pub dma_stall: Option<i64>,
     /// `device_offset_ps`.
     pub device_offset: Option<i64>,
     /// `device_duration_ps`.
@@ -287,6 +309,7 @@ fn number_slot(args: &mut Args, arg: NumberArg) -> &mut Option<i64> {
         NumberArg::ProgramId => &mut args.program_id,
         NumberArg::DeviceOrdinal => &mut args.device_ordinal,
         NumberArg::BytesTransferred => &mut args.bytes_transferred,
+        NumberArg::CopyBytes => &mut args.copy_bytes,
         NumberArg::GraphId => &mut args.graph_id,
         NumberArg::GraphNodeId => &mut args.graph_node_id,
     }
@@ -297,7 +320,7 @@ fn text_slot(args: &mut Args, arg: TextArg) -> &mut StrId {
         TextArg::HloOp => &mut args.hlo_op,
         TextArg::HloModule => &mut args.hlo_module,
         TextArg::HloCategory => &mut args.hlo_category,
-        TextArg::TfOp | TextArg::OpName => &mut args.tf_op,
+        TextArg::TfOp | TextArg::OpName | TextArg::Annotation => &mut args.tf_op,
         TextArg::LongName => &mut args.long_name,
         TextArg::Source => &mut args.source,
         TextArg::KernelDetails => &mut args.kernel_details,

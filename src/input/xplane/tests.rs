@@ -92,6 +92,19 @@ fn an_event_overrides_its_metadata() {
 }
 
 #[test]
+fn stalls_sizes_and_annotations_are_kept() {
+    let own = event(1, 0, 5).message(4, message().int(1, 1).int(3, 4)).message(4, message().int(1, 2).int(3, 4096));
+    let own = own.message(4, message().int(1, 3).bytes(5, "Mul:Mul#id=1#"));
+    let line = message().message(4, own).message(4, event(1, 6, 5));
+    let plane = message().bytes(2, "/device:TPU:0").message(3, line).event_metadata(1, "op");
+    let plane = plane.stat_metadata(1, "dma_stall_duration_ps").stat_metadata(2, "size").stat_metadata(3, "annotation");
+    let trace = read(message().message(1, plane));
+    assert_eq!(trace.events.dma_stall.iter().collect::<Vec<_>>(), [(0, 4)]);
+    let args = trace.args_of(&events(&trace)[0]);
+    assert_eq!((args.copy_bytes, trace.text(args.tf_op)), (Some(4096), "Mul:Mul"));
+}
+
+#[test]
 fn compressed_text_is_inflated() {
     use std::io::Write;
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -239,6 +239,7 @@ impl<'a> Walk<'_, 'a> {
             (&mut events.step_num, own.step),
             (&mut events.device_duration, device_duration),
             (&mut events.all_reduce_id, own.all_reduce),
+            (&mut events.dma_stall, own.dma_stall),
         ] {
             if let Some(id) = id {
                 column.push(index, id);

@@ -20,6 +20,24 @@ pub fn of_instruction(name: &str) -> Option<&'static str> {
     KINDS.iter().map(|kind| kind.0).find(|kind| name.contains(kind))
 }
 
+/// The kinds by the words of PyTorch's names of collectives, without `_`.
+const TORCH_KINDS: [(&str, &str); 7] = [
+    ("allreduce", "all-reduce"),
+    ("allgather", "all-gather"),
+    ("reducescatter", "reduce-scatter"),
+    ("alltoall", "all-to-all"),
+    ("broadcast", "collective-broadcast"),
+    ("send", "send"),
+    ("recv", "recv"),
+];
+
+/// The kind by PyTorch's name: `all-gather` of `_allgather_base`. Says more than the name of the kernel, which is `SendRecv` for an
+/// all-to-all.
+pub fn of_torch(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase().replace('_', "");
+    TORCH_KINDS.iter().find(|(torch, _)| name.contains(torch)).map(|&(_, kind)| kind)
+}
+
 /// What a kernel of NCCL or RCCL says in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NcclName<'n> {
@@ -74,6 +92,9 @@ mod tests {
         assert_eq!(of_instruction("ragged-all-to-all.1"), Some("ragged-all-to-all"));
         assert_eq!(of_instruction("all-gather fusion"), Some("all-gather"));
         assert_eq!(of_instruction("fusion.7"), None);
+        assert_eq!(of_torch("_allgather_base"), Some("all-gather"));
+        assert_eq!(of_torch("all_to_allv"), Some("all-to-all"));
+        assert_eq!(of_torch("barrier"), None);
         let name = nccl("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*, unsigned long)").unwrap();
         assert_eq!((name.kind, name.data_type), ("all-reduce", Some("bf16")));
         assert_eq!((name.algorithm, name.protocol), (Some("RING"), Some("LL")));

@@ -26,6 +26,10 @@ impl Message {
     /// Of the instruction `name` with `args`, of this kind.
     pub fn new(trace: &Trace, modules: &Modules<'_>, host: u16, kind: &str, name: &str, args: &Args) -> Message {
         let expression = trace.text(args.long_name);
+        let details = trace.text(args.kernel_details);
+        if is_stated(details) {
+            return of_details(kind, details);
+        }
         let mut message = of_text(kind, expression);
         let module = args.program_id.and_then(|program| modules.find(host, program));
         let found = module.and_then(|module| {
@@ -45,6 +49,49 @@ impl Message {
             }
         }
         message
+    }
+}
+
+/// True where the details of a kernel tell a collective, as PyTorch does.
+pub(super) fn is_stated(details: &str) -> bool {
+    details.split(' ').any(|word| word.starts_with("collective:"))
+}
+
+/// Element types by PyTorch's names.
+const TORCH_TYPES: [(&str, &str); 14] = [
+    ("BFloat16", "bf16"),
+    ("Half", "f16"),
+    ("Float", "f32"),
+    ("Double", "f64"),
+    ("Float8_e4m3fn", "f8e4m3fn"),
+    ("Float8_e5m2", "f8e5m2"),
+    ("Float8_e4m3fnuz", "f8e4m3fnuz"),
+    ("Float8_e5m2fnuz", "f8e5m2fnuz"),
+    ("Byte", "u8"),
+    ("Char", "s8"),
+    ("Bool", "pred"),
+    ("Short", "s16"),
+    ("Int", "s32"),
+    ("Long", "s64"),
+];
+
+/// Reads `collective:allreduce in_elements:1024 out_elements:1024 dtype:BFloat16 group_size:8 ranks:0,1,2,3,4,5,6,7`.
+fn of_details(kind: &str, details: &str) -> Message {
+    let word = |key: &str| details.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix(':'));
+    let number = |key| word(key).and_then(|text| text.parse::<u64>().ok());
+    let torch = word("dtype").and_then(|name| TORCH_TYPES.iter().find(|(torch, _)| *torch == name));
+    let data_type = torch.and_then(|(_, name)| DataType::from_name(name));
+    let elements = if kind == "all-gather" { number("out_elements") } else { number("in_elements") };
+    let bits = elements.zip(data_type).and_then(|(count, of)| count.checked_mul(u64::from(of.bits())));
+    let ranks =
+        word("ranks").and_then(|text| text.split(',').map(|rank| rank.parse().ok()).collect::<Option<Vec<u32>>>());
+    let size = number("group_size").and_then(|size| u32::try_from(size).ok());
+    Message {
+        bytes: bits.map(|bits| bits.div_ceil(8)).filter(|&bytes| bytes > 0),
+        group_size: size.or_else(|| u32::try_from(ranks.as_ref()?.len()).ok()),
+        groups: ranks.map(|ranks| vec![ranks]),
+        data_type,
+        ..Message::default()
     }
 }
 
@@ -180,6 +227,21 @@ mod tests {
         assert_eq!((message.bytes, message.group_size, message.channel_id), (Some(20_480), Some(2), Some(7)));
         assert_eq!(message.groups, Some(vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]]));
         assert_eq!(message.data_type.map(DataType::name), Some("f32"));
+    }
+
+    #[test]
+    fn pytorch_states_elements_and_ranks() {
+        let text =
+            "collective:allreduce in_elements:1024 out_elements:1024 group_size:2 dtype:BFloat16 ranks:4,5 grid:24,1,1";
+        let message = of_details("all-reduce", text);
+        assert_eq!((message.bytes, message.group_size), (Some(2048), Some(2)));
+        assert_eq!((message.groups, message.data_type.map(DataType::name)), (Some(vec![vec![4, 5]]), Some("bf16")));
+        let text = "collective:_allgather_base in_elements:4 out_elements:16 dtype:Float ranks:0,1,2,3";
+        let message = of_details("all-gather", text);
+        assert_eq!((message.bytes, message.group_size), (Some(64), Some(4)));
+        assert_eq!(of_details("all-reduce", "collective:x in_elements:4 dtype:Odd"), Message::default());
+        assert!(TORCH_TYPES.iter().all(|(_, name)| DataType::from_name(name).is_some()));
+        assert!(is_stated("grid:1,1,1 collective:send") && !is_stated("grid:1,1,1"));
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Collectives {
         let mut all =
             Collectives { devices: vec![DeviceSums::default(); devices.used.len()], ..Collectives::default() };
         let mut roles: FxHashMap<(StrId, ArgsId), Role> = FxHashMap::default();
-        let mut index: FxHashMap<(StrId, Option<i64>), u32> = FxHashMap::default();
+        let mut index: FxHashMap<(StrId, Option<i64>, StrId), u32> = FxHashMap::default();
         let mut categories = Categorizer::new(trace);
         for (number, device) in (0u32..).zip(&devices.used) {
             all.device_time += device.span.length();
@@ -183,8 +183,11 @@ impl Collectives {
                     }
                     Role::Whole(kind) => (event.name, event.args, kind, Interval::new(event.start, event.end())),
                 };
-                let program = trace.args.get(args).program_id;
-                let op = *index.entry((name, program)).or_insert_with(|| {
+                let set = trace.args.get(args);
+                // One kernel of PyTorch's may run for messages of several sizes: each is an op.
+                let stated =
+                    if message::is_stated(trace.text(set.kernel_details)) { set.kernel_details } else { StrId::EMPTY };
+                let op = *index.entry((name, set.program_id, stated)).or_insert_with(|| {
                     all.ops.push(op(trace, modules, device.host, kind, name, args));
                     u32::try_from(all.ops.len() - 1).unwrap_or(u32::MAX)
                 });
@@ -304,6 +307,11 @@ fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: Args
     let text = trace.text(name);
     let instruction = trace.text(trace.args.get(args).hlo_op);
     let kind = [text, instruction, categories.name(category)].into_iter().find_map(kind::of_instruction);
+    let stated = trace.text(trace.args.get(args).kernel_details);
+    let stated = stated.split(' ').find_map(|word| kind::of_torch(word.strip_prefix("collective:")?));
+    if let Some(kind) = stated {
+        return Role::Whole(kind);
+    }
     let Some(kind) = kind::nccl(text).map(|nccl| nccl.kind).or(kind) else { return Role::Other };
     // On a GPU the kernel of a start is the collective itself.
     if !instruction.is_empty() && instruction != text {

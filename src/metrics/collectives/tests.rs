@@ -86,3 +86,20 @@ fn bandwidth_and_matrix_follow_from_bytes_and_groups() {
     assert!((op.bus_gb_per_sec().unwrap() - 0.1).abs() < 1e-12);
     assert_eq!(found.matrix, Some(Matrix { bytes: vec![vec![0.0, 1000.0], vec![1000.0, 0.0]] }));
 }
+
+#[test]
+fn messages_of_one_pytorch_kernel_are_told_apart() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:GPU:0", "stream 7");
+    for (start, elements) in [(0, 1000), (20, 1000), (40, 9000)] {
+        let text =
+            format!("collective:all_to_all in_elements:{elements} out_elements:{elements} group_size:4 dtype:Half");
+        let details = b.trace_mut().strings.intern(&text);
+        let event = b.event(line, "ncclDevKernel_SendRecv(ncclDevComm*)", start, 10);
+        event.args(|args| args.kernel_details = details);
+    }
+    let found = measure(&b.build());
+    let ops: Vec<_> = found.ops.iter().map(|op| (op.kind, op.sums.occurrences, op.message.bytes)).collect();
+    assert_eq!(ops, [("all-to-all", 2, Some(2000)), ("all-to-all", 1, Some(18_000))]);
+    assert_eq!(found.ops[0].message.group_size, Some(4));
+}

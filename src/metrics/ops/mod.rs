@@ -90,6 +90,8 @@ pub struct Op {
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
+    /// Time in which it waited for a copy of its operands or results; `None` where the trace tells it of no op.
+    pub dma_stall: Option<Ps>,
     /// FLOPs of all occurrences.
     pub flops: Option<f64>,
     /// FLOPs of the model's arithmetic alone.

@@ -10,6 +10,7 @@ use crate::metrics::categories::Categorizer;
 use crate::metrics::devices::Devices;
 use crate::trace::classify::Platform;
 use crate::trace::{Args, ArgsId, StrId, Trace};
+use crate::units::Ps;
 
 /// What makes two tallies the same op: program, and name with expression (TPU), instruction (GPU, CPU), or kernel name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,6 +104,7 @@ impl Resolver<'_> {
             op.self_time += tally.device_self;
             op.min = op.min.min(tally.device_min);
             op.max = op.max.max(tally.device_max);
+            op.dma_stall = op.dma_stall.map(|stall| stall + tally.dma_stall);
             op.devices |= tally.devices;
         }
         at
@@ -152,6 +154,7 @@ impl Resolver<'_> {
             self_time: Default::default(),
             min: crate::units::Ps::MAX,
             max: Default::default(),
+            dma_stall: (!self.trace.events.dma_stall.is_empty()).then_some(Ps::ZERO),
             flops: None,
             model_flops: None,
             bytes: None,

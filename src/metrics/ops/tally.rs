@@ -30,6 +30,8 @@ pub struct Tally {
     pub device_min: Ps,
     /// Longest duration on the device's clock.
     pub device_max: Ps,
+    /// Time in which it waited for a copy of its operands or results, where the trace tells it.
+    pub dma_stall: Ps,
     /// Devices that it ran on: bit `n` for the used device `n`, the last bit for all from 63 on.
     pub devices: u64,
 }
@@ -45,6 +47,7 @@ impl Tally {
         device_self: Ps::ZERO,
         device_min: Ps::MAX,
         device_max: Ps::ZERO,
+        dma_stall: Ps::ZERO,
         devices: 0,
     };
 
@@ -58,6 +61,7 @@ impl Tally {
         self.device_self += other.device_self;
         self.device_min = self.device_min.min(other.device_min);
         self.device_max = self.device_max.max(other.device_max);
+        self.dma_stall += other.dma_stall;
         self.devices |= other.devices;
     }
 }
@@ -83,6 +87,7 @@ impl Tallies {
         let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
         let mut tallies = Tallies::default();
         let differences = differences(trace);
+        let stalls = !trace.events.dma_stall.is_empty();
         // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.
         let nests = devices.platform != Some(Platform::Gpu);
         for (number, device) in devices.used.iter().enumerate() {
@@ -117,6 +122,7 @@ impl Tallies {
                         device_self,
                         device_min: duration,
                         device_max: duration,
+                        dma_stall: Ps(if stalls { trace.events.dma_stall.get(id).unwrap_or(0) } else { 0 }),
                         devices: bit,
                     });
                 }

@@ -57,6 +57,24 @@ fn the_chips_own_clock_counts() {
 }
 
 #[test]
+fn stalls_add_up_and_are_absent_where_no_op_tells_them() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    let ids = [0, 20, 40].map(|start| b.event(line, "fusion.1", start, 10).id());
+    b.event(line, "copy.2", 60, 10);
+    let without = b.build();
+    let mut with = without.clone();
+    for (id, us) in [(ids[0], 2), (ids[2], 4)] {
+        with.events.dma_stall.push(id, us * 1_000_000);
+    }
+    let stall = |trace: &Trace, name| row(trace, &measure(trace), name).dma_stall.map(us);
+    assert_eq!(
+        [stall(&with, "fusion.1"), stall(&with, "copy.2"), stall(&without, "fusion.1")],
+        [Some(6), Some(0), None]
+    );
+}
+
+#[test]
 fn kernels_of_one_instruction_are_one_op_of_fewer_executions() {
     let mut b = TraceBuilder::new();
     let stream = b.line("/device:GPU:0", "Stream #1(Compute)");

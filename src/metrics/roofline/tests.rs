@@ -68,6 +68,7 @@ fn op(data_type: &str, family: OpFamily, flops: Option<f64>, bytes: Option<f64>,
         memory: None,
         cost_source: None,
         data_type: DataType::from_name(data_type),
+        dma_stall: None,
         rematerialized: None,
         devices: 1,
     }

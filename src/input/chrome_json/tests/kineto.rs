@@ -12,7 +12,8 @@ fn kineto_is_understood() {
         "traceEvents": [
         {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#551", "pid": 40, "tid": 40, "ts": 1682725898079484, "dur": 100.5, "args": {"External id": 1}},
         {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1682725898079500, "dur": 10,
-         "args": {"External id": 6, "device": 3, "stream": 7, "correlation": 524077, "grid": [56, 2, 1]}},
+         "args": {"External id": 6, "device": 3, "stream": 7, "correlation": 524077, "registers per thread": 168,
+         "shared memory": 231424, "blocks per SM": 0.848485, "grid": [56, 2, 1], "block": [384, 1, 1], "est. achieved occupancy %": 0}},
         {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoH (Device -> Pageable)", "pid": 0, "tid": 7, "ts": 1682725898079520.125, "dur": 2,
          "args": {"device": 3, "bytes": 4096, "correlation": 10159970886766084423}},
         {"ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#551", "pid": 0, "tid": 7, "ts": 1682725898079500, "dur": 30},
@@ -42,6 +43,8 @@ fn kineto_is_understood() {
     assert_eq!(ids, [(1, 524_077), (2, 10_159_970_886_766_084_423u64.cast_signed())]);
     assert_eq!(trace.events.step_num.iter().collect::<Vec<_>>(), [(0, 551)]);
     assert_eq!(trace.args_of(&trace.events.get(2).unwrap()).copy_bytes, Some(4096));
+    let details = |id| trace.text(trace.args_of(&trace.events.get(id).unwrap()).kernel_details);
+    assert_eq!((details(1), details(2)), ("regs:168 shm:231424 grid:56,2,1 block:384,1,1", ""));
     let kinds: Vec<_> = trace.planes.iter().map(|plane| plane.kind).collect();
     let device = PlaneKind::Device { platform: Platform::Gpu, ordinal: 3 };
     assert_eq!(kinds, [PlaneKind::Host, device, PlaneKind::Other]);
@@ -53,6 +56,46 @@ fn kineto_is_understood() {
         let id = trace.strings.find(text).unwrap();
         assert_eq!(trace.plane_stat(gpu, stat), Some(StatValue::Text(id)));
     }
+}
+
+#[test]
+fn kineto_tells_what_a_collective_moves() {
+    let kernel = |args: &str| {
+        format!(
+            r#"[{{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":7,"ts":1,"dur":10,"args":{{{args}}}}}]"#
+        )
+    };
+    let details = |args: &str| {
+        let trace = decode(kernel(args)).unwrap();
+        trace.text(trace.args_of(&trace.events.get(0).unwrap()).kernel_details).to_owned()
+    };
+    assert_eq!(
+        details(
+            r#""Collective name":"allreduce","In msg nelems":1024,"Out msg nelems":1024,"Group size":2,"dtype":"BFloat16",
+            "Process Group Name":"0","Process Group Ranks":"[0, 1]","grid":[24,1,1]"#
+        ),
+        "collective:allreduce in_elements:1024 out_elements:1024 group_size:2 dtype:BFloat16 ranks:0,1 grid:24,1,1"
+    );
+    // A list that was cut, and words that mean something else where nothing is launched.
+    assert_eq!(
+        details(r#""Collective name":"allgather","Process Group Ranks":"[0, 1, ..., 7]""#),
+        "collective:allgather"
+    );
+    assert_eq!(details(r#""dtype":"float","Group size":8,"shared memory":1"#), "");
+    assert_eq!(details(r#""grid":"[1,x]""#), "");
+}
+
+#[test]
+fn annotations_of_tensorflow_name_the_op() {
+    let trace = decode(
+        r#"[{"ph":"X","pid":1,"tid":7,"ts":1,"dur":10,"name":"k","args":{"annotation":"Mul:Mul#id=3#"}},
+            {"ph":"X","pid":1,"tid":7,"ts":12,"dur":10,"name":"k","args":{"annotation":"Mul:Mul","tf_op":"model/Add:Add"}},
+            {"ph":"X","pid":1,"tid":7,"ts":24,"dur":1,"name":"tpu::System::TransferToDevice","args":{"size":"4096"}}]"#,
+    )
+    .unwrap();
+    let args = |id| trace.args_of(&trace.events.get(id).unwrap());
+    assert_eq!([0, 1].map(|id| trace.text(args(id).tf_op)), ["Mul:Mul", "model/Add:Add"]);
+    assert_eq!(args(2).copy_bytes, Some(4096));
 }
 
 #[test]

@@ -9,7 +9,16 @@ use crate::trace::{Args, EventId, Trace};
 fn said(trace: &Trace, id: EventId) -> String {
     let event = trace.events.get(id).unwrap();
     let args = trace.args_of(&event);
-    let texts = [args.hlo_op, args.hlo_category, args.tf_op, args.long_name, args.cat, args.source_stack, event.name];
+    let texts = [
+        args.hlo_op,
+        args.hlo_category,
+        args.tf_op,
+        args.long_name,
+        args.cat,
+        args.source_stack,
+        event.name,
+        args.kernel_details,
+    ];
     let numbers = Args {
         hlo_op: Default::default(),
         hlo_category: Default::default(),
@@ -17,11 +26,18 @@ fn said(trace: &Trace, id: EventId) -> String {
         long_name: Default::default(),
         cat: Default::default(),
         source_stack: Default::default(),
+        kernel_details: Default::default(),
         ..args
     };
     let events = &trace.events;
-    let columns =
-        [&events.correlation, &events.run_id, &events.step_num, &events.device_duration, &events.all_reduce_id];
+    let columns = [
+        &events.correlation,
+        &events.run_id,
+        &events.step_num,
+        &events.device_duration,
+        &events.all_reduce_id,
+        &events.dma_stall,
+    ];
     let ids = columns.map(|column| column.get(id));
     format!("{:?} {numbers:?} {ids:?} {:?} {:?}", texts.map(|text| trace.text(text)), event.start, event.duration)
 }
@@ -47,6 +63,10 @@ fn event() -> impl Strategy<Value = [String; 2]> {
         "shape_with_layout",
         "device_duration_ps",
         "all_reduce_unique_id",
+        "dma_stall_duration_ps",
+        "annotation",
+        "registers per thread",
+        "Collective name",
     ]);
     let values = prop::sample::select(vec![
         r#""1""#,
