@@ -129,7 +129,7 @@ impl Comparison {
         Comparison { name: name.into(), ..Comparison::default() }
     }
 
-    /// Two numbers: equal, or different because of the first reason that is true of them; anything else is a failure.
+    /// Two numbers, XProf's (or those of the better input) and ours: equal, or different because of the first reason that is true of them; anything else is a failure.
     #[track_caller]
     pub fn number(&mut self, what: &str, theirs: f64, ours: f64, reasons: &[(&'static str, bool)]) {
         let print = |value: f64| if value.is_nan() { "absent".to_owned() } else { value.to_string() };

@@ -167,6 +167,8 @@ impl Store {
 
     fn place(&mut self, event: Timed, anchor_us: i64) {
         let Timed { line, name, args, ids, start, duration, offset } = event;
+        // XLA's exporter writes a picosecond for no duration, which viewers would not show. No clock counts picoseconds.
+        let duration = if duration == Ps(1) { Ps::ZERO } else { duration };
         let start = start.since_us(anchor_us).filter(|start| start.0.checked_add(duration.0).is_some());
         let Some(start) = start else { return self.losses.add(Loss::OutOfRange, offset) };
         let events = &mut self.trace.events;
@@ -184,6 +186,10 @@ impl Store {
         }
         if let Some(value) = ids.all_reduce {
             events.all_reduce_id.push(id, value);
+        }
+        if let Some(start) = ids.device_offset {
+            let end = start.saturating_add(ids.device_duration.unwrap_or(duration.0).max(0));
+            self.trace.lines.get_mut(line.index()).into_iter().for_each(|line| line.extend(Ps(start), Ps(end)));
         }
         if let Some(value) = ids.dma_stall.filter(|&ps| ps >= 0) {
             events.dma_stall.push(id, value);

@@ -133,7 +133,9 @@ fn events_that_mean_nothing_here_are_passed_over_in_silence() {
 #[test]
 fn times_are_kept_to_the_picosecond_and_may_be_negative() {
     let cases = [
-        (r#"{"ph":"X","ts":1.0000001,"dur":9.9999999999999995e-07,"name":"a"}"#, (1_000_000, 1)),
+        // XLA's way to write none.
+        (r#"{"ph":"X","ts":1.0000001,"dur":9.9999999999999995e-07,"name":"a"}"#, (1_000_000, 0)),
+        (r#"{"ph":"X","ts":1.0000001,"dur":2.0000000000000001e-06,"name":"a"}"#, (1_000_000, 2)),
         (r#"{"ph":"X","ts":2,"dur":0.0006,"name":"a"}"#, (2_000_000, 600)),
         (r#"{"ph":"X","ts":-100,"dur":4,"name":"a"}"#, (-100_000_000, 4_000_000)),
         (r#"{"ph":"X","ts":96487413.736328006,"dur":0,"name":"a"}"#, (96_487_413_736_328, 0)),

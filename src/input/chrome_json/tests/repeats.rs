@@ -64,6 +64,7 @@ fn event() -> impl Strategy<Value = [String; 2]> {
         "device_duration_ps",
         "all_reduce_unique_id",
         "dma_stall_duration_ps",
+        "device_offset_ps",
         "annotation",
         "registers per thread",
         "Collective name",

@@ -1,0 +1,115 @@
+//! The ops of a trace JSON against those of the xplane that it was exported from: equal in every column that both have.
+//!
+//! The JSON beside `mi300x-8gpu-conv` is of another program on one of its GPUs: there is nothing to compare, and a test says so.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use crossprof::{Settings, TableName};
+use support::samples;
+use support::xprof::{Comparison, Row, number, open, ours, text};
+
+fn ops(path: &str) -> Option<Vec<Row>> {
+    let mut session = open(&samples::traces()?.join(path));
+    Some(ours(&mut session, &Settings::default(), TableName::Ops))
+}
+
+/// What makes rows of both the same op. A JSON names no program.
+fn key(row: &Row) -> [&str; 3] {
+    ["hlo_op_name", "hlo_op_expression", "tf_op_name"].map(|key| text(row, key))
+}
+
+/// Compares every column of which both rows have a value, and returns those that only the xplane has.
+fn compare(xplane: &[Row], json: &[Row], comparison: &mut Comparison) -> Vec<String> {
+    let mut missing: Vec<String> = Vec::new();
+    for (place, theirs) in xplane.iter().enumerate() {
+        let name = text(theirs, "hlo_op_name");
+        // Ops that cannot be told apart by name are in the same order.
+        let nth = xplane.iter().take(place).filter(|row| key(row) == key(theirs)).count();
+        let row = json.iter().filter(|row| key(row) == key(theirs)).nth(nth);
+        let row = row.unwrap_or_else(|| panic!("{name} is not in the JSON"));
+        comparison.rows += 1;
+        for (column, value) in theirs {
+            let other = &row[column];
+            let what = format!("{name}: {column}");
+            if other.is_null() && !value.is_null() {
+                missing.push(column.clone());
+            } else if value.is_number() {
+                comparison.number(&what, number(theirs, column), number(row, column), &[]);
+            } else {
+                comparison.text(&what, &value.to_string(), &other.to_string(), &[]);
+            }
+        }
+    }
+    assert_eq!(xplane.len(), json.len());
+    missing.sort();
+    missing.dedup();
+    missing
+}
+
+#[test]
+fn four_chips() {
+    let Some(xplane) = ops("tpu-v6e-4chip/host.xplane.pb") else { return };
+    let json = ops("tpu-v6e-4chip/host.trace.json.gz").unwrap();
+    let mut comparison = Comparison::new("tpu-v6e-4chip: the JSON against the xplane");
+    let missing = compare(&xplane, &json, &mut comparison);
+    comparison.print();
+    // The JSON has no number of the program, no split of bytes by memory and no peak of the device.
+    assert_eq!(
+        missing,
+        [
+            "bound_by",
+            "cmem_read_bw_gibps",
+            "cmem_write_bw_gibps",
+            "hlo_module",
+            "program_id",
+            "vmem_read_bw_gibps",
+            "vmem_write_bw_gibps"
+        ]
+    );
+    assert_eq!(comparison.rows, 17);
+    assert!(comparison.equal > 400);
+}
+
+/// Every kernel of a TensorFlow run, which has no HLO either way.
+#[test]
+fn a_gpu_of_tensorflow() {
+    let Some(xplane) = ops("pascal-tf-laptop/LAPTOP.xplane.pb") else { return };
+    let json = ops("pascal-tf-laptop/LAPTOP.trace.json.gz").unwrap();
+    let mut comparison = Comparison::new("pascal-tf-laptop: the JSON against the xplane");
+    assert_eq!(compare(&xplane, &json, &mut comparison), [""; 0]);
+    comparison.print();
+    // Annotations name the ops; a fill has none.
+    let unnamed = xplane.iter().filter(|row| text(row, "tf_op_name").is_empty());
+    assert!(
+        unnamed.clone().all(|row| text(row, "hlo_op_name").starts_with("Mem")),
+        "{:?}",
+        unnamed.collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_json_of_another_program() {
+    let Some(xplane) = ops("mi300x-8gpu-conv/tw003.xplane.pb") else { return };
+    let json = ops("mi300x-8gpu-conv/tw003.trace.json.gz").unwrap();
+    let in_both = |row: &&Row| json.iter().any(|other| text(other, "hlo_op_name") == text(row, "hlo_op_name"));
+    let common: Vec<&str> = xplane.iter().filter(in_both).map(|row| text(row, "hlo_op_name")).collect();
+    println!("mi300x-8gpu-conv: not compared: the JSON is of another program; both have {common:?}");
+    assert!(common.iter().all(|name| name.starts_with("__amd_rocclr")), "{common:?}");
+}
+
+/// What the HLO tells of a JAX run on GPUs is in the xplane only.
+#[test]
+fn two_gpus_of_jax() {
+    let Some(xplane) = ops("gtx1080ti-2gpu/cyclops.xplane.pb") else { return };
+    let json = ops("gtx1080ti-2gpu/cyclops.trace.json.gz").unwrap();
+    assert_eq!((xplane.len(), json.len()), (1, 1));
+    let (theirs, row) = (&xplane[0], &json[0]);
+    for column in ["hlo_op_name", "occurrences", "executions", "total_time_us", "avg_time_us", "total_self_time_us"] {
+        assert_eq!(theirs[column], row[column], "{column}");
+    }
+    for column in ["flops", "bytes_accessed", "hlo_op_expression", "bound_by", "data_type"] {
+        assert!(!theirs[column].is_null() && row[column].is_null(), "{column}");
+    }
+}
