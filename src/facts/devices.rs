@@ -102,6 +102,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::arithmetic::Arithmetic;
+    use super::super::gpu_rates;
     use super::*;
 
     #[test]
@@ -156,6 +157,8 @@ mod tests {
             ("TPU v7x", "tpu-v7x"),
             ("Tesla V100-SXM2-16GB", "v100-sxm"),
             ("Tesla V100-PCIE-32GB", "v100-pcie"),
+            ("Tesla V100S-PCIE-32GB", "v100s-pcie"),
+            ("Quadro RTX 6000", "quadro-rtx-6000"),
             ("Tesla T4", "t4"),
             ("NVIDIA A100-SXM4-80GB", "a100-sxm-80gb"),
             ("NVIDIA A100-SXM4-40GB", "a100-sxm-40gb"),
@@ -187,6 +190,71 @@ mod tests {
         ];
         for (name, key) in cases {
             assert_eq!(find(name).map(|device| device.key), Some(key), "{name}");
+        }
+    }
+
+    /// As the makers print them (a TPU7x chip has two of its devices, an MI250X two dies), without sparsity: bf16 (or fp16 where
+    /// there is no other), 8 bit, memory in GB/s, links in GB/s.
+    #[test]
+    fn well_known_numbers() {
+        use Arithmetic::{Bf16, Fp8, Fp16, Int8};
+        for (key, wide, narrow, memory, links) in [
+            ("tpu-v3", (Bf16, 123.0 / 2.0), None, 900.0 / 2.0, None),
+            ("tpu-v4", (Bf16, 275.0), Some((Int8, 275.0)), 1200.0, Some(600.0)),
+            ("tpu-v5e", (Bf16, 197.0), Some((Int8, 393.0)), 819.0, Some(400.0)),
+            ("tpu-v5p", (Bf16, 459.0), Some((Fp8, 459.0)), 2765.0, Some(1200.0)),
+            ("tpu-v6e", (Bf16, 918.0), Some((Int8, 1836.0)), 1638.0, Some(800.0)),
+            ("tpu-v7x", (Bf16, 2307.0 / 2.0), Some((Fp8, 4614.0 / 2.0)), 7380.0 / 2.0, Some(1200.0 / 2.0)),
+            ("v100-sxm", (Fp16, 125.0), None, 900.0, Some(300.0)),
+            ("a100-sxm-80gb", (Bf16, 312.0), Some((Int8, 624.0)), 2039.0, Some(600.0)),
+            ("h100-sxm", (Bf16, 1979.0 / 2.0), Some((Fp8, 3958.0 / 2.0)), 3350.0, Some(900.0)),
+            ("h200", (Bf16, 1979.0 / 2.0), Some((Fp8, 3958.0 / 2.0)), 4800.0, Some(900.0)),
+            ("b200", (Bf16, 36_000.0 / 8.0 / 2.0), Some((Fp8, 72_000.0 / 8.0 / 2.0)), 8000.0, Some(1800.0)),
+            ("l4", (Bf16, 242.0 / 2.0), Some((Fp8, 485.0 / 2.0)), 300.0, Some(64.0)),
+            ("rtx-4090", (Bf16, 330.4 / 2.0), Some((Int8, 660.6)), 1008.0, Some(64.0)),
+            ("mi250x", (Bf16, 383.0 / 2.0), Some((Int8, 383.0 / 2.0)), 3276.8 / 2.0, None),
+            ("mi300x", (Bf16, 1307.4), Some((Fp8, 2614.9)), 5300.0, Some(7.0 * 128.0)),
+            ("mi355x", (Bf16, 2516.6), Some((Fp8, 5033.2)), 8000.0, Some(1075.0)),
+        ] {
+            let device = by_key(key).unwrap();
+            let equal =
+                |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found / wanted - 1.0).abs() < 2e-3);
+            for (kind, tera) in [Some(wide), narrow].into_iter().flatten() {
+                assert!(equal(device.rates.get(kind), tera * 1e12), "{key}: {kind:?}");
+            }
+            assert!(equal(device.hbm_bytes_per_second, memory * 1e9), "{key}");
+            let found = device.interconnect_bytes_per_second;
+            assert!(links.map_or(found.is_none(), |links| equal(found, links * 1e9)), "{key}: {found:?}");
+        }
+    }
+
+    /// What a GPU's cores do in a cycle, at a clock between 1 and 3 GHz, is the peak that its maker prints.
+    #[test]
+    fn rates_of_cores_and_of_devices_agree() {
+        for (key, arch, cores) in [
+            ("v100-sxm", "7.0", 80.0),
+            ("t4", "7.5", 40.0),
+            ("a100-sxm-80gb", "8.0", 108.0),
+            ("h100-sxm", "9.0", 132.0),
+            ("b200", "10.0", 148.0),
+            ("mi250x", "gfx90a", 110.0),
+            ("mi300x", "gfx942", 304.0),
+            ("mi355x", "gfx950", 256.0),
+        ] {
+            let core = match arch.split_once('.') {
+                Some((major, minor)) => gpu_rates::nvidia(major.parse().unwrap(), minor.parse().unwrap()),
+                None => gpu_rates::amd(arch),
+            };
+            let core = core.unwrap();
+            let device = by_key(key).unwrap();
+            let mut clocks: Vec<f64> = Vec::new();
+            for kind in [Arithmetic::Fp16, Arithmetic::Fp8, Arithmetic::Int8, Arithmetic::Fp32] {
+                if let (Some(device), Some(core)) = (device.rates.get(kind), core.rates.get(kind)) {
+                    clocks.push(device / core / cores / 1e9);
+                }
+            }
+            let (least, most) = clocks.iter().fold((f64::MAX, 0.0), |(a, b): (f64, f64), &it| (a.min(it), b.max(it)));
+            assert!((1.0..3.0).contains(&least) && most / least < 1.12, "{key}: {clocks:?} GHz");
         }
     }
 
