@@ -22,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if share < WARNING_PERCENT {
         return Verdict::Fine;
     }
-    let (view, filter) = numbers.link_to(&is_communication);
+    let (view, filter) = numbers.link_to_communication(&is_communication);
     let message = format!(
         "Collectives, sends and receives are {} of the time of all device ops, {} of {}.",
         format::percent(of_ops),

@@ -38,7 +38,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let critical = exposed >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
-    let (view, filter) = numbers.link_to(&is_reduction);
+    let (view, filter) = numbers.link_to_communication(&is_reduction);
     let message = format!(
         "Communication that no computation hides takes {} of {} ({}), and {} of all communication are all-reduces and \
          reduce-scatters, by which gradients are summed over devices.",

@@ -197,6 +197,17 @@ impl<'a> Numbers<'a> {
         }
     }
 
+    /// The page of communication, filtered on the kind with most time for which `wanted` holds.
+    pub fn link_to_communication(&self, wanted: &dyn Fn(&str) -> bool) -> (&'static str, String) {
+        let kinds = self.context.analysis.collectives.kinds();
+        let kind = kinds.iter().find(|(kind, _)| wanted(kind));
+        match kind.filter(|_| kinds.len() > 1) {
+            Some((kind, _)) => ("communication", equals("kind", kind)),
+            None if kinds.is_empty() => self.link_to(wanted),
+            None => ("communication", String::new()),
+        }
+    }
+
     /// Everything on the threads of the hosts.
     pub fn host_events(&self) -> impl Iterator<Item = Event> + '_ {
         let lines = self.trace.lines.iter().zip(&self.context.analysis.devices.events_by_line);

@@ -33,7 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let kind = numbers.largest_category(&is_communication).unwrap_or("communication");
     let hidden = numbers.communication_overlap_percent();
-    let (view, filter) = numbers.link_to(&is_communication);
+    let (view, filter) = numbers.link_to_communication(&is_communication);
     let message = format!(
         "Communication (mostly {}) that no computation hides takes {} of {} ({}).{}",
         format::printable(kind),

@@ -16,7 +16,10 @@ const MOST_DEVICES: usize = 64;
 pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     let all = &context.analysis.collectives;
     if all.runs.is_empty() {
-        return Page { blocks: vec![nothing(context)] };
+        let apart = (!all.apart.is_empty()).then(|| {
+            Block::Table(table_block(context, TableName::Collectives, "apart", "Communication that is no op", query))
+        });
+        return Page { blocks: std::iter::once(nothing(context)).chain(apart).collect() };
     }
     let mut blocks = vec![Block::Figures { figures: figures(context) }];
     blocks.push(Block::Bars(kinds(all)));
@@ -40,13 +43,15 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         }),
         _ => {}
     }
-    let by = query.chosen(TABLE, &["op", "kind", "run"]);
+    let mut forms = vec![("op", "By op"), ("kind", "By kind"), ("run", "Every run")];
+    if !all.apart.is_empty() {
+        forms.push(("apart", "Measured apart"));
+    }
+    let by = query.chosen(TABLE, &forms.iter().map(|(value, _)| *value).collect::<Vec<_>>());
     blocks.push(Block::Choice(Choice {
         option: TABLE.to_owned(),
         label: "Table".to_owned(),
-        values: [("op", "By op"), ("kind", "By kind"), ("run", "Every run")]
-            .map(|(value, name)| (value.to_owned(), name.to_owned()))
-            .to_vec(),
+        values: forms.iter().map(|&(value, name)| (value.to_owned(), name.to_owned())).collect(),
         chosen: by.to_owned(),
     }));
     let variant = if by == "op" { "" } else { by };

@@ -31,6 +31,30 @@ pub struct Communication {
     pub kinds: Vec<CommunicationKind>,
     /// The ops with the most time, at most 50.
     pub top_ops: Vec<CommunicationOp>,
+    /// What is no op of a device or repeats one: part of no sum above. At most 50, by track and time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<CommunicationApart>,
+}
+
+/// Communication that is measured apart. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommunicationApart {
+    /// The instruction, or the collective that the messages belong to.
+    pub name: String,
+    /// `all-gather`, ..., `megascale-send`, `megascale-receive`.
+    pub kind: String,
+    /// `async`: in flight by the line `Async XLA Ops`. `megascale`: messages between slices.
+    pub track: String,
+    /// How often.
+    pub count: u64,
+    /// Summed durations.
+    pub total_time_us: f64,
+    /// The part in which the device computes nothing. Absent for messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposed_time_us: Option<f64>,
+    /// Bytes of all messages. Absent where they are not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// One kind of communication. Added in 1.1.0.

@@ -146,7 +146,7 @@ impl Condition {
 impl Term {
     fn matches<'a>(&self, columns: &[Column], cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
         let condition = self.condition.as_ref();
-        let column = condition.and_then(|it| columns.iter().position(|column| column.key == it.column));
+        let column = condition.and_then(|it| place_of(columns, &it.column));
         if let (Some(condition), Some(column)) = (condition, column) {
             return condition.holds(cell(column));
         }
@@ -155,6 +155,18 @@ impl Term {
         let texts = columns.iter().enumerate().filter(|(_, column)| column.unit == Unit::Text);
         texts.map(|(column, _)| cell(column)).any(|cell| matches!(cell, CellRef::Text(text) if holds(text, word)))
     }
+}
+
+/// Columns that say the same under another name: XProf has two ids for the op and for the program.
+const SAME: [(&str, &str); 2] = [("hlo_op_name", "operation"), ("program_id", "hlo_module_id")];
+
+/// The column of a key, else the one that says the same: a filter follows from one table to the other.
+fn place_of(columns: &[Column], key: &str) -> Option<usize> {
+    let place = |key: &str| columns.iter().position(|column| column.key == key);
+    let other = |(a, b): &(&'static str, &'static str)| {
+        if *a == key { Some(*b) } else { Some(*a).filter(|_| *b == key) }
+    };
+    place(key).or_else(|| place(SAME.iter().find_map(other)?))
 }
 
 /// Whether `text` holds `word`, which is in lower case. Names are nearly always ASCII: those are not copied.
@@ -211,6 +223,15 @@ mod tests {
         assert!(!passes("category=loop", &ROW));
         assert!(passes("-name=fusion.1", &ROW));
         assert!(!passes("count>1", &[CellRef::Text("a"), CellRef::Absent, CellRef::Absent]));
+    }
+
+    #[test]
+    fn a_filter_follows_to_a_table_that_calls_the_column_otherwise() {
+        let columns = ["operation", "hlo_module_id"].map(|key| Column { key, title: key, unit: Unit::Text });
+        let row = [CellRef::Text("fusion.1"), CellRef::Text("7")];
+        let passes = |filter: &str| Filter::parse(filter).passes(&columns, &|column| row[column]);
+        assert!(passes("hlo_op_name=\"fusion.1\" program_id=7") && passes("operation=fusion.1"));
+        assert!(!passes("hlo_op_name=fusion") && !passes("program_id=8"));
     }
 
     #[test]

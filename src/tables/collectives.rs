@@ -1,4 +1,4 @@
-//! Collectives, sends and receives: by op, by kind (`kind`), or run by run (`run`).
+//! Collectives, sends and receives: by op, by kind (`kind`), run by run (`run`), or what is measured apart (`apart`).
 
 use crate::analysis::Context;
 use crate::format;
@@ -26,6 +26,7 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
     match variant {
         "kind" => by_kind(context),
         "run" => by_run(context),
+        "apart" => apart(context),
         _ => by_op(context),
     }
 }
@@ -107,6 +108,37 @@ fn groups_text(groups: &[Vec<u32>]) -> String {
         format!("{{{}}}", members.join(","))
     };
     format::shorten(&groups.iter().take(64).map(group).collect::<Vec<_>>().join(","), 400)
+}
+
+/// What is part of no sum: see `communication.apart`.
+fn apart(context: &Context<'_>) -> Table {
+    let columns = vec![
+        column("name", "Op", Unit::Text),
+        column("kind", "Kind", Unit::Text),
+        column("track", "Seen as", Unit::Text),
+        column("occurrences", "Count", Unit::Count),
+        column("total_time_us", "Time", Unit::TimeUs),
+        column("avg_time_us", "Mean", Unit::TimeUs),
+        column("exposed_time_us", "Exposed", Unit::TimeUs),
+        column("total_bytes", "Bytes", Unit::Bytes),
+        column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond),
+    ];
+    let rows = context.analysis.collectives.apart.iter().map(|one| {
+        let seconds = one.total.0 as f64 * 1e-12;
+        let speed = one.bytes.filter(|_| seconds > 0.0).map(|bytes| bytes as f64 / seconds * 1e-9);
+        vec![
+            Cell::Text(context.trace().text(one.name).to_owned()),
+            Cell::Text(one.kind.to_owned()),
+            Cell::Text(one.track.label().to_owned()),
+            Cell::Int(one.count),
+            Cell::Float(one.total.as_us()),
+            Cell::Float(one.total.as_us() / one.count.max(1) as f64),
+            one.exposed.map_or(Cell::Absent, |exposed| Cell::Float(exposed.as_us())),
+            one.bytes.map_or(Cell::Absent, Cell::Int),
+            speed.map_or(Cell::Absent, Cell::Float),
+        ]
+    });
+    Table::new("collectives", columns, rows.collect())
 }
 
 fn by_run(context: &Context<'_>) -> Table {

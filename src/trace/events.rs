@@ -200,6 +200,8 @@ pub struct Events {
     pub all_reduce_id: SparseColumn,
     /// Picoseconds in which an op waited for a copy of its operands or results (TPU).
     pub dma_stall: SparseColumn,
+    /// Picoseconds that a message took, on an event that marks its end (megascale, between slices of TPUs).
+    pub message_duration: SparseColumn,
 }
 
 impl Events {
@@ -266,10 +268,11 @@ impl Events {
     }
 
     /// The columns: line, name, arguments; start, duration; then the sparse ones in the order of their declaration.
-    pub(crate) fn into_columns(self) -> ([Column<u32>; 3], [Column<i64>; 2], [SparseColumn; 6]) {
+    pub(crate) fn into_columns(self) -> ([Column<u32>; 3], [Column<i64>; 2], [SparseColumn; 7]) {
         let Events { line, name, start, duration, args, .. } = self;
-        let Events { correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, .. } = self;
-        let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall];
+        let Events { correlation, run_id, step_num, device_duration, all_reduce_id, .. } = self;
+        let Events { dma_stall, message_duration, .. } = self;
+        let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration];
         ([line, name, args], [start, duration], sparse)
     }
 
@@ -277,14 +280,14 @@ impl Events {
     pub(crate) fn from_columns(
         [line, name, args]: [Column<u32>; 3],
         [start, duration]: [Column<i64>; 2],
-        sparse: [SparseColumn; 6],
+        sparse: [SparseColumn; 7],
     ) -> Option<Events> {
         let count = line.len();
         let lengths = [name.len(), args.len(), start.len(), duration.len()];
         if lengths.iter().any(|length| *length != count) || !sparse.iter().all(SparseColumn::is_sorted) {
             return None;
         }
-        let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall] = sparse;
+        let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration] = sparse;
         Some(Events {
             line,
             name,
@@ -297,6 +300,7 @@ impl Events {
             device_duration,
             all_reduce_id,
             dma_stall,
+            message_duration,
         })
     }
 
@@ -313,6 +317,7 @@ impl Events {
             + self.device_duration.memory_bytes()
             + self.all_reduce_id.memory_bytes()
             + self.dma_stall.memory_bytes()
+            + self.message_duration.memory_bytes()
     }
 }
 

@@ -181,7 +181,7 @@ pub struct Reader {
 struct Columns {
     narrow: [Column<u32>; 3],
     wide: [Column<i64>; 2],
-    sparse: [SparseColumn; 6],
+    sparse: [SparseColumn; 7],
 }
 
 impl Reader {

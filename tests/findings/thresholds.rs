@@ -164,6 +164,22 @@ fn tensor_core_idle() {
 }
 
 #[test]
+fn barrier_cores() {
+    // The core runs for 500 of 1000 us, and waits for the others in a part of the rest.
+    let trace = |wait: i64| {
+        tpu_steps(12, move |b, at| {
+            tpu_op(b, "loop fusion", at, 500);
+            let marks = b.line("/device:TPU:0", "XLA TraceMe");
+            b.event(marks, "barrier-cores", at + 600, wait);
+        })
+    };
+    let found = finding(trace(110), "barrier_cores");
+    assert_eq!((found.severity, found.evidence[0].threshold), (Warning, Some(10.0)));
+    assert!((found.evidence[0].value - 11.0).abs() < 1e-9, "{:?}", found.evidence);
+    fine(trace(90), "barrier_cores");
+}
+
+#[test]
 fn debug_print() {
     let trace = |length: i64| {
         gpu_steps(12, move |b, at| {

@@ -73,6 +73,7 @@ fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> Events {
             (&events.device_duration, &mut kept.device_duration),
             (&events.all_reduce_id, &mut kept.all_reduce_id),
             (&events.dma_stall, &mut kept.dma_stall),
+            (&events.message_duration, &mut kept.message_duration),
         ] {
             if let Some(value) = from.get(id) {
                 to.push(new, value);

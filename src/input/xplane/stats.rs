@@ -73,6 +73,8 @@ pub(super) enum IdColumn {
     Step,
     AllReduce,
     DmaStall,
+    /// Of a message of megascale, in microseconds.
+    MessageDuration,
 }
 
 impl StatKind {
@@ -105,6 +107,9 @@ impl StatKind {
             b"device_offset_ps" => StatKind::DeviceOffset,
             b"device_duration_ps" => StatKind::DeviceDuration,
             b"all_reduce_id" | b"all_reduce_unique_id" => Id(IdColumn::AllReduce),
+            b"dcn_label" => Text(TextArg::TfOp),
+            b"payload_size_bytes" => Number(NumberArg::BytesTransferred),
+            b"duration_us" => Id(IdColumn::MessageDuration),
             b"dma_stall_duration_ps" => Id(IdColumn::DmaStall),
             b"correlation_id" => Id(IdColumn::Correlation),
             b"run_id" => Id(IdColumn::Run),
@@ -252,6 +257,10 @@ impl Values<'_, '_> {
                 StatKind::Id(IdColumn::Run) => own.run = self.number(stat),
                 StatKind::Id(IdColumn::Step) => own.step = self.number(stat),
                 StatKind::Id(IdColumn::AllReduce) => own.all_reduce = self.number(stat),
+                StatKind::Id(IdColumn::MessageDuration) => {
+                    let micros = self.number(stat).filter(|&us| us > 0);
+                    own.message_duration = micros.and_then(|us| us.checked_mul(1_000_000));
+                }
                 StatKind::Id(IdColumn::DmaStall) => own.dma_stall = self.number(stat).filter(|&ps| ps >= 0),
                 StatKind::DeviceOffset => own.device_offset = self.number(stat),
                 StatKind::DeviceDuration => own.device_duration = self.number(stat),
@@ -293,6 +302,8 @@ pub(super) struct Own {
     pub all_reduce: Option<i64>,
     /// `dma_stall_duration_ps`.
     pub dma_stall: Option<i64>,
+    /// `duration_us`, in picoseconds.
+    pub message_duration: Option<i64>,
     /// `device_offset_ps`.
     pub device_offset: Option<i64>,
     /// `device_duration_ps`.

@@ -105,6 +105,20 @@ fn stalls_sizes_and_annotations_are_kept() {
 }
 
 #[test]
+fn messages_between_slices_tell_their_length_and_bytes() {
+    let own = event(1, 9_000_000, 0).message(4, message().int(1, 1).bytes(5, "all-reduce.273_312"));
+    let own = own.message(4, message().int(1, 2).int(3, 50)).message(4, message().int(1, 3).int(3, 32_768));
+    let plane = message().bytes(2, "/host:CPU").message(3, message().message(4, own));
+    let plane = plane.event_metadata(1, "MegaScale: Communication Transport Receive");
+    let plane =
+        plane.stat_metadata(1, "dcn_label").stat_metadata(2, "duration_us").stat_metadata(3, "payload_size_bytes");
+    let trace = read(message().message(1, plane));
+    assert_eq!(trace.events.message_duration.iter().collect::<Vec<_>>(), [(0, 50_000_000)]);
+    let args = trace.args_of(&events(&trace)[0]);
+    assert_eq!((args.bytes_transferred, trace.text(args.tf_op)), (Some(32_768), "all-reduce.273_312"));
+}
+
+#[test]
 fn compressed_text_is_inflated() {
     use std::io::Write;
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

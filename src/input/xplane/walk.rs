@@ -240,6 +240,7 @@ impl<'a> Walk<'_, 'a> {
             (&mut events.device_duration, device_duration),
             (&mut events.all_reduce_id, own.all_reduce),
             (&mut events.dma_stall, own.dma_stall),
+            (&mut events.message_duration, own.message_duration),
         ] {
             if let Some(id) = id {
                 column.push(index, id);

@@ -13,6 +13,7 @@
 //! the one to the end of the other, and counts once. Collectives inside other kernels (fused with arithmetic by a library) are not
 //! told apart.
 
+mod apart;
 mod kind;
 mod matrix;
 mod message;
@@ -22,6 +23,7 @@ mod waits;
 #[cfg(test)]
 mod tests;
 
+pub use apart::{Apart, Track};
 pub use kind::bus_factor;
 pub use matrix::Matrix;
 pub use message::Message;
@@ -134,6 +136,8 @@ pub struct Collectives {
     pub sums: Sums,
     /// Bytes between the devices, where all groups are known.
     pub matrix: Option<Matrix>,
+    /// What is no op, or repeats one: part of nothing above.
+    pub apart: Vec<Apart>,
     /// Summed time in which devices had work: what exposed communication is compared with.
     pub device_time: Ps,
 }
@@ -221,6 +225,7 @@ impl Collectives {
             }
         }
         all.matrix = Matrix::new(&all);
+        all.apart = apart::apart(trace, devices, times);
         all.order(trace);
         all
     }

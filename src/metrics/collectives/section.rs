@@ -2,7 +2,7 @@
 
 use super::Collectives;
 use crate::metrics::devices::Devices;
-use crate::report::{Communication, CommunicationKind, CommunicationOp};
+use crate::report::{Communication, CommunicationApart, CommunicationKind, CommunicationOp};
 use crate::trace::Trace;
 use crate::units::Ps;
 
@@ -11,7 +11,7 @@ const TOP_OPS: usize = 50;
 
 /// `None` where nothing was communicated.
 pub fn section(trace: &Trace, devices: &Devices, all: &Collectives) -> Option<Communication> {
-    if all.runs.is_empty() {
+    if all.runs.is_empty() && all.apart.is_empty() {
         return None;
     }
     let sums = &all.sums;
@@ -34,6 +34,15 @@ pub fn section(trace: &Trace, devices: &Devices, all: &Collectives) -> Option<Co
         algorithm_gb_per_sec: op.algorithm_gb_per_sec(),
         bus_gb_per_sec: op.bus_gb_per_sec(),
     });
+    let apart = all.apart.iter().take(TOP_OPS).map(|one| CommunicationApart {
+        name: trace.text(one.name).to_owned(),
+        kind: one.kind.to_owned(),
+        track: one.track.label().to_owned(),
+        count: one.count,
+        total_time_us: one.total.as_us(),
+        exposed_time_us: one.exposed.map(Ps::as_us),
+        bytes: one.bytes,
+    });
     Some(Communication {
         num_collectives: sums.occurrences,
         total_time_us: sums.total.as_us(),
@@ -45,5 +54,6 @@ pub fn section(trace: &Trace, devices: &Devices, all: &Collectives) -> Option<Co
         straggler_percent: straggler.map(|(_, share)| 100.0 * share),
         kinds: kinds.collect(),
         top_ops: ops.collect(),
+        apart: apart.collect(),
     })
 }

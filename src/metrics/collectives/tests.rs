@@ -103,3 +103,41 @@ fn messages_of_one_pytorch_kernel_are_told_apart() {
     assert_eq!(ops, [("all-to-all", 2, Some(2000)), ("all-to-all", 1, Some(18_000))]);
     assert_eq!(found.ops[0].message.group_size, Some(4));
 }
+
+/// A gather that is two ops and a span in flight, and two messages of which one tells its bytes late.
+#[test]
+fn what_repeats_an_op_or_is_none_is_part_of_no_sum() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    let flight = b.line("/device:TPU:0", "Async XLA Ops");
+    let host = b.line("/host:CPU", "megascale");
+    b.event(line, "all-gather-start.3", 0, 1).hlo_category("all-gather-start");
+    b.event(line, "fusion.1", 1, 50).hlo_category("loop fusion");
+    b.event(line, "all-gather-done.3", 60, 5).hlo_category("all-gather-done");
+    b.event(flight, "all-gather-start.3", 0, 65).hlo_category("all-gather-start");
+    b.event(flight, "copy-start.4", 0, 65).hlo_category("copy-start");
+    let label = b.trace_mut().strings.intern("all-reduce.273_312");
+    let ids = [100, 200].map(|at| {
+        let event = b.event(host, "MegaScale: Communication Transport Receive", at, 0);
+        let event = event.args(|args| (args.tf_op, args.bytes_transferred) = (label, Some(1000)));
+        event.id()
+    });
+    for (id, us) in ids.into_iter().zip([50, 30]) {
+        b.trace_mut().events.message_duration.push(id, us * 1_000_000);
+    }
+    let trace = b.build();
+    let found = measure(&trace);
+    assert_eq!((found.sums.occurrences, us(found.sums.total)), (1, 65));
+    let rows: Vec<_> = found
+        .apart
+        .iter()
+        .map(|it| (trace.text(it.name), it.kind, it.track, it.count, us(it.total), it.exposed.map(us), it.bytes))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("all-gather-start.3", "all-gather", Track::Async, 1, 65, Some(15), None),
+            ("all-reduce.273_312", "megascale-receive", Track::Megascale, 2, 80, None, Some(2000)),
+        ]
+    );
+}

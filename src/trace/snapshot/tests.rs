@@ -19,6 +19,7 @@ fn trace() -> Trace {
     let trace = builder.trace_mut();
     trace.events.all_reduce_id.push(1, 99);
     trace.events.dma_stall.push(1, 7);
+    trace.events.message_duration.push(0, 8);
     trace.hosts = vec!["a".into(), String::new()];
     trace.capture = Capture { anchor_ns: -7, start_unix_ns: Some(1), stop_unix_ns: None };
     let name = trace.strings.intern("jit_f(1)");
@@ -52,7 +53,8 @@ fn a_trace_comes_back_whatever_the_chunks() {
             |trace: &Trace| format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo));
         assert_eq!(small(&after), small(&before));
         let sparse = |events: &Events| {
-            [&events.correlation, &events.run_id, &events.step_num, &events.all_reduce_id, &events.dma_stall]
+            let Events { correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, .. } = events;
+            [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration]
                 .map(|column| column.iter().collect::<Vec<_>>())
         };
         assert_eq!(sparse(&after.events), sparse(&before.events));
