@@ -181,6 +181,49 @@ fn offloaded_arrays_of_a_tpu() {
     }
 }
 
+/// Calls and bytes by direction, summed from the files by a few lines of another language.
+#[test]
+fn transfer_calls_of_tpu_hosts_tell_their_bytes() {
+    let Some(folder) = samples::traces() else { return };
+    for (file, h2d, d2h) in [
+        ("tpu-v6e-4chip/host.xplane.pb", (13.0, 64_424_509_952.0), (16.0, 85_899_345_920.0)),
+        ("tpu-v6e-4chip/host.trace.json.gz", (13.0, 64_424_509_952.0), (16.0, 85_899_345_920.0)),
+        ("tpu-qwen3-runs/run-a.trace.json.gz", (14.0, 676_032.0), (1.0, 512.0)),
+    ] {
+        let transfers = table(&folder.join(file), TableName::Transfers);
+        let [kind, direction] = ["kind", "direction"].map(|key| column(&transfers, key));
+        for (wanted, expected) in [("h2d", h2d), ("d2h", d2h)] {
+            let is = |row: &&Vec<Cell>| {
+                row[kind] == Cell::Text("host call".to_owned()) && row[direction] == Cell::Text(wanted.to_owned())
+            };
+            let rows = transfers.rows.iter().filter(is);
+            let sum = |key| rows.clone().map(|row| number(row, column(&transfers, key))).sum::<f64>();
+            assert_eq!((sum("count"), sum("total_bytes")), expected, "{file}: {wanted}");
+        }
+    }
+}
+
+/// Counted from the file by a few lines of another language: 4330 kernels of 76 names, shapes and resources.
+#[test]
+fn pytorch_kernels_have_their_launch_shapes() {
+    let Some(folder) = samples::traces() else { return };
+    let kernels = table(&folder.join("kineto/h100-owlv2.json.gz"), TableName::Kernels);
+    assert_eq!((sum(&kernels, "occurrences"), kernels.rows.len()), (4330.0, 76));
+    let text = |row: &[Cell], key: &str| match &row[column(&kernels, key)] {
+        Cell::Text(text) => text.clone(),
+        other => format!("{other:?}"),
+    };
+    let gemm = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas";
+    let is = |row: &&Vec<Cell>| text(row, "kernel_name") == gemm && text(row, "grid_dim") == "56,2,1";
+    let row = kernels.rows.iter().find(is).unwrap();
+    assert_eq!(text(row, "block_dim"), "384,1,1");
+    let numbers = ["registers_per_thread", "shmem_bytes", "occurrences"].map(|key| number(row, column(&kernels, key)));
+    assert_eq!(numbers, [168.0, 231_424.0, 620.0]);
+    assert!((number(row, column(&kernels, "total_duration_us")) - 18_216.973).abs() < 1e-6);
+    // An estimate of the occupancy is no limit of it.
+    assert_eq!(row[column(&kernels, "occupancy_pct")], Cell::Absent);
+}
+
 /// The pages' texts and numbers: every figure says something, every chart has parts, no number is infinite.
 #[test]
 fn pages_of_real_profiles_say_what_they_know() {
