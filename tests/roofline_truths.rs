@@ -10,7 +10,7 @@ mod support;
 
 use crossprof::{Session, Settings, TableName};
 use serde_json::Value;
-use support::xprof::{Row, TOLERANCE, number, number_of, rows, within};
+use support::xprof::{Comparison, Row, TOLERANCE, number, number_of, rows, text, within};
 
 /// The same for what XProf prints with six digits.
 const SIX_DIGITS: f64 = 5e-6;
@@ -145,6 +145,73 @@ fn every_row_of_a_tpu() {
         assert_eq!(wanted["hlo_module_id"].as_str().unwrap(), program);
     }
     println!("tpu-v6e-4chip: {} rows, {compared} values equal", ours.len());
+}
+
+const ORDER: &str = "XProf leaves out copies and kernels that name no HLO op, which are rows and time here";
+const LIBRARY: &str = "XProf does not look into library calls: their cost is from their shapes here";
+const KERNELS: &str = "XProf takes each kernel of a library call for the whole call";
+const CORES: &str = "XProf divides by the devices that the profile lists: here by those that ran something";
+const HBM: &str =
+    "XProf's hbm_bw of a GPU's library call is less than its own measured_memory_bw: all operands are in main memory";
+const PEAK: &str = "XProf compares with the fp16 peak, cycles of elementwise kernels too, and with half of an AMD's bandwidth: here with \
+                    the peak of the op's own type and the maker's bandwidth";
+
+/// Columns that follow from a peak.
+const OF_PEAKS: [&str; 5] = [
+    "bottleneck_operational_intensity",
+    "optimal_flop_rate",
+    "roofline_efficiency",
+    "compute_efficiency",
+    "max_mem_bw_utilization",
+];
+
+/// On GPUs times and counts are equal; what differs in rates and places under the roofs has its reason.
+#[test]
+fn every_row_of_gpus() {
+    let mut rows = 0;
+    for folder in support::xprof::folders("roofline_model").iter().filter(|name| !name.starts_with("tpu")) {
+        let Some((mut session, expected)) = read(folder) else { return };
+        let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &Settings::default()));
+        let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
+        let mut comparison = Comparison::new(format!("roofline_model of {folder}"));
+        // The program, which comes first, is compared by its peaks above.
+        for wanted in theirs.iter().skip(1).filter(|row| row["operation"] != "IDLE") {
+            let name = text(wanted, "operation");
+            let same = |row: &&Row| text(row, "operation") == name && row["hlo_module_id"] == wanted["hlo_module_id"];
+            let found = ours.iter().find(same).unwrap_or_else(|| panic!("{folder}: no row {name}"));
+            comparison.rows += 1;
+            let from_shapes = text(found, "cost_source") == "from shapes";
+            let rate = (number(wanted, "measured_memory_bw"), number(found, "measured_memory_bw_gibps"));
+            let kernels = rate.1 > 0.0 && (rate.0 / rate.1).round() > 1.0;
+            // XProf's own value is what its rate is of its peak.
+            let again = number(wanted, "measured_flop_rate") / peak;
+            assert_close(number(wanted, "compute_efficiency"), again.min(1.0), SIX_DIGITS, name);
+            for (key, our_key, scale) in NUMBERS.into_iter().filter(|(key, ..)| wanted.contains_key(*key)) {
+                let of_time =
+                    ["occurrences", "total_time", "avg_time", "total_self_time", "avg_self_time"].contains(&key);
+                let is_place = key == "rank" || key.starts_with("cumulative");
+                comparison.number(
+                    &format!("{name}: {key}"),
+                    scale * number(wanted, key),
+                    number(found, our_key),
+                    &[
+                        (ORDER, is_place),
+                        (CORES, key == "total_time_per_core"),
+                        (PEAK, OF_PEAKS.contains(&key)),
+                        (LIBRARY, from_shapes && !of_time),
+                        (HBM, key.starts_with("hbm") && kernels),
+                        (KERNELS, kernels && !of_time),
+                    ],
+                );
+            }
+            comparison.text(&format!("{name}: category"), text(wanted, "category"), text(found, "category"), &[]);
+            let bound = if text(found, "bound_by").is_empty() { "Unknown" } else { text(found, "bound_by") };
+            comparison.text(&format!("{name}: bound_by"), text(wanted, "bound_by"), bound, &[(PEAK, true)]);
+        }
+        rows += comparison.rows;
+        comparison.print();
+    }
+    assert!(rows == 0 || rows >= 38, "{rows}");
 }
 
 /// XProf's rows of matrix products again from ours (of elementwise kernels XLA counts cycles, which are compared with no peak
