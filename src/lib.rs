@@ -62,6 +62,8 @@ pub mod analysis;
 pub mod insight;
 // ... that one document holds ...
 pub mod report;
+// ... and that is compared with others; ...
+pub mod compare;
 // ... and tables, pages and other shapes show.
 pub mod export;
 pub mod pages;

@@ -1,0 +1,323 @@
+//! The comparison as a document: what `crossprof compare --output-json` writes, and what reports and the page show.
+//!
+//! Lists named `values` or `ratios` have one entry a run, in the order of `runs`. Changes (`waterfall`, `ops`, ...) are of one
+//! run against the baseline and name both.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of this shape.
+pub const COMPARISON_VERSION: &str = "1.0.0";
+
+/// Runs beside each other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Version of this shape: `1.0.0`.
+    pub comparison_version: String,
+    /// What kind of comparison the runs allow: `same_platform`, `across_platforms`, `scaling` or `trend`.
+    pub kind: String,
+    /// The answer in sentences, most important first.
+    pub summary: Vec<String>,
+    /// The runs.
+    pub runs: Vec<ComparedRun>,
+    /// Index of the run that the others are compared with.
+    pub baseline: u32,
+    /// Whether the runs did the same work under the same conditions.
+    pub fairness: Vec<FairnessCheck>,
+    /// Step times with their noise: one entry a run other than the baseline.
+    pub step_time: Vec<StepTimeChange>,
+    /// Numbers that mean the same for all runs.
+    pub metrics: Vec<ComparedMetric>,
+    /// Numbers that only one platform has, or that mean different things on different platforms: shown, never scored.
+    pub platform_metrics: Vec<ComparedMetric>,
+    /// The difference of the step times, part by part: the deltas of one run add up to `step_time[].delta_us` exactly.
+    pub waterfall: Vec<PartChange>,
+    /// What explains the difference, largest first.
+    pub causes: Vec<Cause>,
+    /// Time by class of op (matmul, communication, ...).
+    pub categories: Vec<Change>,
+    /// Ops, largest difference first.
+    pub ops: Vec<Change>,
+    /// GPU kernels, largest difference first.
+    pub kernels: Vec<Change>,
+    /// Kinds of communication: how often and how long.
+    pub collectives: Vec<CollectiveChange>,
+    /// How well the ops of a run could be matched: one entry a run other than the baseline.
+    pub matching: Vec<Matching>,
+    /// Speed-up over device counts; absent where all runs have the same number of devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
+    /// Runs in time; absent unless their names or times tell an order and there are at least three.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trend: Option<Trend>,
+    /// What limits the comparison.
+    pub warnings: Vec<String>,
+}
+
+/// One of the runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedRun {
+    /// Its name, unique among the runs.
+    pub name: String,
+    /// `TPU`, `GPU`, `CPU` or `Unknown`.
+    pub platform: String,
+    /// Model of the device.
+    pub device_type: String,
+    /// Devices that ran at least one op.
+    pub devices: u64,
+    /// The file it was read from.
+    pub file: String,
+    /// Power of one device, as the user gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watts_per_device: Option<f64>,
+    /// Price of one device, as the user gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dollars_per_device_hour: Option<f64>,
+}
+
+/// One condition of a fair comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FairnessCheck {
+    /// Its name: `batch_size`, `device_count`, ...
+    pub check: String,
+    /// The same for people.
+    pub title: String,
+    /// `same`, `differs` or `unknown`: a value that is missing in any run is never `same`.
+    pub status: String,
+    /// What each run has, as text; absent where unknown.
+    pub values: Vec<Option<String>>,
+    /// What follows where it is not the same.
+    pub note: String,
+}
+
+/// A step time against the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepTimeChange {
+    /// Index of the run.
+    pub run: u32,
+    /// The run's mean step time; absent where its steps are unknown.
+    pub step_time_us: Option<f64>,
+    /// The baseline's.
+    pub baseline_us: Option<f64>,
+    /// The run's mean step time less the baseline's.
+    pub delta_us: Option<f64>,
+    /// Half the width of the 95 % confidence interval of `delta_us` (Welch). Absent with fewer than two steps in either run.
+    pub margin_us: Option<f64>,
+    /// `faster`, `slower`, `within_noise`, `equal` or `unknown`.
+    pub verdict: String,
+    /// Steps of the run and of the baseline that the means are over.
+    pub steps: [u64; 2],
+    /// Degrees of freedom of the test.
+    pub degrees_of_freedom: Option<f64>,
+}
+
+/// One number of every run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedMetric {
+    /// Path in the unified profile (`throughput.steps_per_sec`), or `efficiency.*` where it needs a power or price.
+    pub metric: String,
+    /// The same for people.
+    pub title: String,
+    /// Unit of the values: `us`, `ms`, `percent`, `1/s`, `count`, `bytes`, `GB/s`, ...
+    pub unit: String,
+    /// Which is better: `higher` or `lower`; `neither` for a number that is no merit.
+    pub direction: String,
+    /// One a run.
+    pub values: Vec<Option<f64>>,
+    /// One a run: times better than the baseline (above 1 is better, whatever the direction). Absent where it has no meaning.
+    pub ratios: Vec<Option<f64>>,
+    /// One a run: value less the baseline's.
+    pub differences: Vec<Option<f64>>,
+    /// Index of the best run; absent where none is, or where the difference is within the noise.
+    pub winner: Option<u32>,
+    /// Whether the values mean the same in all runs.
+    pub comparable: bool,
+    /// Fairness checks that differ and on which this number depends.
+    pub spoiled_by: Vec<String>,
+    /// Fairness checks that are unknown and on which this number depends.
+    pub unknown: Vec<String>,
+}
+
+/// One part of a step against the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartChange {
+    /// Index of the run.
+    pub run: u32,
+    /// Its name (`compute`, `communication`, `host_bound`, ...).
+    pub part: String,
+    /// The same for people.
+    pub title: String,
+    /// Colour class.
+    pub class: String,
+    /// The baseline's time, per step and device.
+    pub baseline_us: f64,
+    /// The run's time, per step and device.
+    pub run_us: f64,
+    /// The run's less the baseline's, whole picoseconds.
+    pub delta_us_per_step: f64,
+}
+
+/// One thing that explains a part of the difference.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// Index of the run.
+    pub run: u32,
+    /// `op`, `communication`, `straggler`, `part`, `steps` or `batch`.
+    pub kind: String,
+    /// Name of the op, part or device.
+    pub name: String,
+    /// What it adds to a step; negative where it saves time.
+    pub delta_us_per_step: f64,
+    /// Share of the whole difference.
+    pub percent_of_difference: Option<f64>,
+    /// A sentence with the numbers.
+    pub text: String,
+}
+
+/// A class of ops, an op (or equal ops together) or a kernel against the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// Index of the run.
+    pub run: u32,
+    /// Its name in the run; in the baseline where the run has none.
+    pub name: String,
+    /// Its name in the baseline, where it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_name: Option<String>,
+    /// Class of op (`matmul`, `communication`, ...).
+    pub family: String,
+    /// The framework's path, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framework_op: Option<String>,
+    /// How it was matched: `name`, `fingerprint`, `framework_path`, `class`; `none` where it is in one run only.
+    pub matched_by: String,
+    /// `new`, `gone`, `slower`, `faster`, `more_often`, `less_often` or `same`.
+    pub change: String,
+    /// Ops that are compared together, in the run and in the baseline.
+    pub ops: [u64; 2],
+    /// Runs of it in a step of a device: of the run and of the baseline.
+    pub per_step: [f64; 2],
+    /// Self time per step and device: of the run and of the baseline. For exposed communication see `exposed_us`.
+    pub time_us: [f64; 2],
+    /// Exposed time per step and device, where it is communication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposed_us: Option<[f64; 2]>,
+    /// The run's self time less the baseline's.
+    pub delta_us_per_step: f64,
+    /// Mean time of one of them: of the run over the baseline's. Absent where it is in one run only.
+    pub slowdown: Option<f64>,
+}
+
+/// One kind of communication, whole captures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectiveChange {
+    /// `all-reduce`, `all-to-all`, ...
+    pub kind: String,
+    /// Runs of it in each capture; 0 where a run has communication measured and none of this kind.
+    pub counts: Vec<u64>,
+    /// Summed durations, all devices and the whole capture.
+    pub total_time_us: Vec<f64>,
+    /// Of it, not hidden by computation.
+    pub exposed_time_us: Vec<f64>,
+}
+
+/// How well the ops of two runs could be matched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Matching {
+    /// Index of the run.
+    pub run: u32,
+    /// Self time per step and device of ops that were matched, by how; the run's time.
+    pub matched_us: Vec<MatchedTime>,
+    /// Self time of ops of the run and of the baseline without a partner.
+    pub unmatched_us: [f64; 2],
+    /// Self time of ops that the profiles do not list, of the run and of the baseline.
+    pub unlisted_us: [f64; 2],
+}
+
+/// Time matched in one way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MatchedTime {
+    /// `name`, `fingerprint`, `framework_path` or `class`.
+    pub matched_by: String,
+    /// Self time per step and device, the run's.
+    pub time_us: f64,
+}
+
+/// Speed over device counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Scaling {
+    /// `strong` (the same work on more devices) or `weak` (the work grows with the devices).
+    pub mode: String,
+    /// Why: `given`, `batch_size`, or `assumed` where nothing tells.
+    pub mode_source: String,
+    /// Index of the run that the speed-ups are over: the fewest devices.
+    pub reference: u32,
+    /// By device count.
+    pub points: Vec<ScalingPoint>,
+    /// Share of the work that does not get faster with devices, fitted by least squares (Amdahl; strong scaling only).
+    pub serial_fraction: Option<f64>,
+}
+
+/// One device count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScalingPoint {
+    /// Index of the run.
+    pub run: u32,
+    /// Devices.
+    pub devices: u64,
+    /// Mean step time.
+    pub step_time_us: f64,
+    /// Strong: the reference's step time over this. Weak: that times the growth of the work.
+    pub speedup: f64,
+    /// `speedup` over the growth of the number of devices, in percent.
+    pub efficiency_percent: f64,
+    /// What a speed-up in proportion to the devices would be.
+    pub ideal_speedup: f64,
+    /// What the fitted serial fraction allows.
+    pub amdahl_speedup: Option<f64>,
+    /// Share of the step in exposed communication.
+    pub exposed_communication_percent: Option<f64>,
+    /// Share of the step in which a device is idle.
+    pub idle_percent: Option<f64>,
+    /// Share of the busiest device's work that perfect balance would take off it.
+    pub imbalance_percent: Option<f64>,
+}
+
+/// Runs in time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trend {
+    /// What orders the runs: `training_step` (their names hold one) or `timestamp`.
+    pub ordered_by: String,
+    /// In that order.
+    pub points: Vec<TrendPoint>,
+    /// Where the step time changes for good.
+    pub change_points: Vec<ChangePoint>,
+}
+
+/// One run in time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrendPoint {
+    /// Index of the run.
+    pub run: u32,
+    /// Its place in time (`1000` of `step_00001000`, or a timestamp).
+    pub label: String,
+    /// Mean step time; absent where steps are unknown.
+    pub step_time_us: Option<f64>,
+    /// Half the width of the 95 % confidence interval of the mean. Absent with fewer than two steps.
+    pub margin_us: Option<f64>,
+    /// How busy the devices are.
+    pub compute_util_percent: Option<f64>,
+}
+
+/// A change for good.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangePoint {
+    /// Index of the first run after it.
+    pub run: u32,
+    /// Mean step time of the runs before it, back to the last change.
+    pub before_us: f64,
+    /// Mean step time of the runs from it on, up to the next change.
+    pub after_us: f64,
+    /// A sentence with the numbers.
+    pub text: String,
+}
