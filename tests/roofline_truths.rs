@@ -258,3 +258,24 @@ fn a_chosen_device_replaces_the_profiles() {
     assert_eq!(roofline.peak_tflops["bf16"], 989.5);
     assert_eq!(roofline.memory_levels.len(), 1);
 }
+
+/// Each step runs three fusions of 5 x 1024 x 1024 x 256 additions on each chip, whose peak is 918 TFLOP/s; the all-reduces run between
+/// steps and count in none.
+#[test]
+fn mfu_of_the_steps_of_a_tpu() {
+    let Some((mut session, _)) = read("tpu-v6e-4chip") else { return };
+    let profile = session.report(0, &Settings::default()).unwrap();
+    let roofline = profile.roofline.unwrap();
+    assert_eq!(roofline.window.as_deref(), Some("steps"));
+    let step_seconds = profile.step_timing.avg_step_time_us.unwrap() * 1e-6;
+    let flops = 3.0 * 5.0 * 1024.0 * 1024.0 * 256.0;
+    let expected = 100.0 * flops / (step_seconds * 918e12);
+    assert_close(roofline.mfu_percent.unwrap(), expected, 2e-3, "MFU");
+    assert_eq!(roofline.mfu_percent, roofline.hfu_percent);
+    // A count that the trace contradicts leaves no step: the span is the window, and the all-reduces count.
+    let settings = Settings { num_steps: Some(50), ..Settings::default() };
+    let roofline = session.report(0, &settings).unwrap().roofline.unwrap();
+    assert_eq!(roofline.window.as_deref(), Some("active_span"));
+    let all = 1_610_612_736_000.0 + 16_106_127_360.0;
+    assert_close(roofline.mfu_percent.unwrap(), 100.0 * all / (363.729_698_768_75 * 918e12), TOLERANCE, "MFU");
+}
