@@ -152,7 +152,7 @@ fn finish(trace: &Trace, device: &mut Device) {
 }
 
 fn capture(trace: &Trace) -> Option<Interval> {
-    let all = trace.events.times().map(|(start, length)| (start, start + length));
+    let all = trace.events.iter().map(|event| (event.start, event.end()));
     let (start, end) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
     Some(Interval::new(start, end))
 }

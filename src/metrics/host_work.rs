@@ -33,13 +33,10 @@ pub fn host_spans(trace: &Trace, work: HostWork) -> HostSpans {
     let mut verdicts: Vec<Option<bool>> = vec![None; trace.strings.len()];
     let mut spans: Vec<Interval> = Vec::new();
     let on_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
-    for ((id, line), name) in (0u32..).zip(trace.events.lines()).zip(trace.events.names()) {
-        if on_host.get(line.index()) != Some(&true) {
-            continue;
-        }
-        let Some(verdict) = verdicts.get_mut(name.index()) else { continue };
-        if *verdict.get_or_insert_with(|| host_spans::is(work, trace.text(name))) {
-            spans.extend(trace.events.get(id).map(|event| interval(&event)));
+    for event in trace.events.iter().filter(|event| on_host.get(event.line.index()) == Some(&true)) {
+        let Some(verdict) = verdicts.get_mut(event.name.index()) else { continue };
+        if *verdict.get_or_insert_with(|| host_spans::is(work, trace.text(event.name))) {
+            spans.push(interval(&event));
         }
     }
     sort::sort_by_key(&mut spans, |span: &Interval| (span.start, Reverse(span.end)));
@@ -54,7 +51,7 @@ pub fn host_spans(trace: &Trace, work: HostWork) -> HostSpans {
 
 /// True where the trace has events of host threads: only then can the absence of a span mean anything.
 pub fn has_host_events(trace: &Trace) -> bool {
-    trace.events.lines().any(|line| trace.lines.get(line.index()).is_some_and(|line| line.kind == LineKind::Host))
+    trace.events.iter().any(|event| trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::Host))
 }
 
 #[cfg(test)]

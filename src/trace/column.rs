@@ -51,11 +51,19 @@ impl<T: Copy> Column<T> {
         self.blocks.get(index >> BLOCK_BITS)?.get(index & (BLOCK - 1)).copied()
     }
 
-    /// Replaces the value at `index`; does nothing past the end.
+    /// The value at `index`, to be changed.
     #[inline]
-    pub fn set(&mut self, index: usize, value: T) {
-        if let Some(slot) = self.blocks.get_mut(index >> BLOCK_BITS).and_then(|b| b.get_mut(index & (BLOCK - 1))) {
-            *slot = value;
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        self.blocks.get_mut(index >> BLOCK_BITS)?.get_mut(index & (BLOCK - 1))
+    }
+
+    /// Appends values: where they are as many as a block holds and one is due, they become it at once.
+    pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) {
+        if values.len() == BLOCK && self.len.is_multiple_of(BLOCK) {
+            self.len += BLOCK;
+            self.blocks.push(values.collect());
+        } else {
+            values.for_each(|value| self.push(value));
         }
     }
 
@@ -100,23 +108,27 @@ impl SparseColumn {
         self.values.push(value);
     }
 
-    /// The value of `event`, by binary search.
+    /// The value of `event`: its block is searched for by halves, and so is its place in there.
     pub fn get(&self, event: u32) -> Option<i64> {
-        let (mut low, mut high) = (0, self.events.len());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.events.get(middle)?.cmp(&event) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return self.values.get(middle),
-            }
-        }
-        None
+        let after = self.events.blocks.partition_point(|block| block.first().is_some_and(|&first| first <= event));
+        let block = after.checked_sub(1)?;
+        let at = self.events.blocks.get(block)?.binary_search(&event).ok()?;
+        self.values.blocks.get(block)?.get(at).copied()
     }
 
     /// Events and their values in ascending order, in the blocks that hold them.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = (Vec<u32>, Vec<i64>)> {
         self.events.into_blocks().zip(self.values.into_blocks())
+    }
+
+    /// Appends what another column's block held.
+    pub(crate) fn extend(
+        &mut self,
+        events: impl ExactSizeIterator<Item = u32>,
+        values: impl ExactSizeIterator<Item = i64>,
+    ) {
+        self.events.extend(events);
+        self.values.extend(values);
     }
 
     /// Whether events are ascending, as [`SparseColumn::get`] needs them.
@@ -149,8 +161,12 @@ mod tests {
         assert_eq!(column.get(99_999), Some(99_999));
         assert_eq!(column.get(100_000), None);
         assert!(column.iter().eq(0..100_000));
-        column.set(70_000, 7);
+        *column.get_mut(70_000).unwrap() = 7;
         assert_eq!(column.get(70_000), Some(7));
+        let mut copy = Column::default();
+        column.clone().into_blocks().for_each(|block| copy.extend(block.into_iter()));
+        copy.extend([1, 2].into_iter());
+        assert!(copy.iter().eq(column.iter().chain([1, 2])));
     }
 
     #[test]

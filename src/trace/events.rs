@@ -1,4 +1,4 @@
-//! The events of a trace as columns: 28 bytes an event, plus 12 for each of the few ids an event may carry.
+//! The events of a trace: rows of 28 bytes, plus 12 for each of the few ids an event may carry.
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -180,14 +180,56 @@ impl Event {
     }
 }
 
+/// An event as it is kept: line, name, arguments, start and duration, in words of four bytes so that no padding stands
+/// between rows. Whoever looks at an event nearly always wants most of it, so one place holds it all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row([u32; 7]);
+
+impl Row {
+    /// Bytes of a row.
+    pub(crate) const BYTES: usize = size_of::<Row>();
+
+    /// As bytes, little-endian.
+    pub(crate) fn to_bytes(self) -> [u8; Row::BYTES] {
+        let mut bytes = [0; Row::BYTES];
+        bytes.as_chunks_mut().0.iter_mut().zip(self.0).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        bytes
+    }
+
+    /// The reverse.
+    pub(crate) fn from_bytes(bytes: &[u8; Row::BYTES]) -> Row {
+        let mut words = [0; 7];
+        words.iter_mut().zip(bytes.as_chunks().0).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
+        Row(words)
+    }
+
+    #[inline]
+    fn new(event: &Event) -> Row {
+        let [start, duration] = [event.start.0, event.duration.0].map(i64::cast_unsigned);
+        let words = [start as u32, (start >> 32) as u32, duration as u32, (duration >> 32) as u32];
+        let [start_low, start_high, duration_low, duration_high] = words;
+        Row([event.line.0, event.name.0, event.args.0, start_low, start_high, duration_low, duration_high])
+    }
+
+    #[inline]
+    fn event(self) -> Event {
+        let Row([line, name, args, ..]) = self;
+        let (start, duration) = self.time();
+        Event { line: LineId(line), name: StrId(name), start, duration, args: ArgsId(args) }
+    }
+
+    #[inline]
+    fn time(self) -> (Ps, Ps) {
+        let Row([.., start_low, start_high, duration_low, duration_high]) = self;
+        let join = |low, high| Ps((u64::from(low) | u64::from(high) << 32).cast_signed());
+        (join(start_low, start_high), join(duration_low, duration_high))
+    }
+}
+
 /// The duration events (`X`, and closed `B`/`E` and `b`/`e` pairs) of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    line: Column<u32>,
-    name: Column<u32>,
-    start: Column<i64>,
-    duration: Column<i64>,
-    args: Column<u32>,
+    rows: Column<Row>,
     /// `correlation_id`: ties a launch on the host to its device event.
     pub correlation: SparseColumn,
     /// `run_id` of a module execution.
@@ -207,93 +249,62 @@ pub struct Events {
 impl Events {
     /// Number of events.
     pub fn len(&self) -> usize {
-        self.name.len()
+        self.rows.len()
     }
 
     /// True where there is none.
     pub fn is_empty(&self) -> bool {
-        self.name.is_empty()
+        self.rows.is_empty()
     }
 
     /// Appends an event and returns its index; `None` past 2^32 - 1 events.
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
-        let id = u32::try_from(self.name.len()).ok()?;
-        self.line.push(event.line.0);
-        self.name.push(event.name.0);
-        self.start.push(event.start.0);
-        self.duration.push(event.duration.0);
-        self.args.push(event.args.0);
+        let id = u32::try_from(self.rows.len()).ok()?;
+        self.rows.push(Row::new(&event));
         Some(id)
     }
 
     /// The event at `id`, or `None` past the end.
     #[inline]
     pub fn get(&self, id: EventId) -> Option<Event> {
-        let index = id as usize;
-        Some(Event {
-            line: LineId(self.line.get(index)?),
-            name: StrId(self.name.get(index)?),
-            start: Ps(self.start.get(index)?),
-            duration: Ps(self.duration.get(index)?),
-            args: ArgsId(self.args.get(index)?),
-        })
+        self.rows.get(id as usize).map(Row::event)
     }
 
-    /// Start and duration of the event at `id`: less work than [`get`](Events::get) where nothing else is needed.
+    /// Start and duration of the event at `id`.
     #[inline]
     pub fn time(&self, id: EventId) -> Option<(Ps, Ps)> {
-        let index = id as usize;
-        Some((Ps(self.start.get(index)?), Ps(self.duration.get(index)?)))
+        self.rows.get(id as usize).map(Row::time)
     }
 
-    /// Start and duration of all events in order.
-    pub fn times(&self) -> impl Iterator<Item = (Ps, Ps)> + '_ {
-        self.start.iter().zip(self.duration.iter()).map(|(start, duration)| (Ps(start), Ps(duration)))
+    /// All events in order.
+    pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+        self.rows.iter().map(Row::event)
     }
 
     /// Closes an event that was opened at its start (`B`, `b`).
     pub fn set_duration(&mut self, id: EventId, duration: Ps) {
-        self.duration.set(id as usize, duration.0);
+        if let Some(row) = self.rows.get_mut(id as usize) {
+            *row = Row::new(&Event { duration, ..row.event() });
+        }
     }
 
-    /// The lines of all events in order.
-    pub fn lines(&self) -> impl Iterator<Item = LineId> + '_ {
-        self.line.iter().map(LineId)
-    }
-
-    /// The names of all events in order.
-    pub fn names(&self) -> impl Iterator<Item = StrId> + '_ {
-        self.name.iter().map(StrId)
-    }
-
-    /// The columns: line, name, arguments; start, duration; then the sparse ones in the order of their declaration.
-    pub(crate) fn into_columns(self) -> ([Column<u32>; 3], [Column<i64>; 2], [SparseColumn; 7]) {
-        let Events { line, name, start, duration, args, .. } = self;
-        let Events { correlation, run_id, step_num, device_duration, all_reduce_id, .. } = self;
-        let Events { dma_stall, message_duration, .. } = self;
+    /// The rows; then the sparse columns in the order of their declaration.
+    pub(crate) fn into_columns(self) -> (Column<Row>, [SparseColumn; 7]) {
+        let Events { rows, correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration } =
+            self;
         let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration];
-        ([line, name, args], [start, duration], sparse)
+        (rows, sparse)
     }
 
-    /// The reverse of [`Events::into_columns`]; `None` where the columns do not fit together.
-    pub(crate) fn from_columns(
-        [line, name, args]: [Column<u32>; 3],
-        [start, duration]: [Column<i64>; 2],
-        sparse: [SparseColumn; 7],
-    ) -> Option<Events> {
-        let count = line.len();
-        let lengths = [name.len(), args.len(), start.len(), duration.len()];
-        if lengths.iter().any(|length| *length != count) || !sparse.iter().all(SparseColumn::is_sorted) {
+    /// The reverse of [`Events::into_columns`]; `None` where the columns are none.
+    pub(crate) fn from_columns(rows: Column<Row>, sparse: [SparseColumn; 7]) -> Option<Events> {
+        if !sparse.iter().all(SparseColumn::is_sorted) {
             return None;
         }
         let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration] = sparse;
         Some(Events {
-            line,
-            name,
-            start,
-            duration,
-            args,
+            rows,
             correlation,
             run_id,
             step_num,
@@ -306,11 +317,7 @@ impl Events {
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
-        self.line.memory_bytes()
-            + self.name.memory_bytes()
-            + self.start.memory_bytes()
-            + self.duration.memory_bytes()
-            + self.args.memory_bytes()
+        self.rows.memory_bytes()
             + self.correlation.memory_bytes()
             + self.run_id.memory_bytes()
             + self.step_num.memory_bytes()
@@ -334,5 +341,23 @@ mod tests {
             (0..5_000).zip(&ids).all(|(flops, &id)| table.intern(&set(flops)) == id && table.get(id) == set(flops))
         );
         assert_eq!(table.len(), 5_001);
+    }
+
+    #[test]
+    fn an_event_comes_back_as_it_was_pushed() {
+        let mut events = Events::default();
+        let event = |start: i64, duration: i64| Event {
+            line: LineId(7),
+            name: StrId(u32::MAX),
+            start: Ps(start),
+            duration: Ps(duration),
+            args: ArgsId(3),
+        };
+        let all = [event(-1, 0), event(i64::MIN, i64::MAX), event(1 << 40, 0xffff_ffff)];
+        all.iter().for_each(|event| assert!(events.push(*event).is_some()));
+        assert!(events.iter().eq(all));
+        events.set_duration(0, Ps(1 << 33));
+        assert_eq!(events.get(0), Some(event(-1, 1 << 33)));
+        assert_eq!((events.get(3), events.len()), (None, 3));
     }
 }

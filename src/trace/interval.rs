@@ -9,6 +9,8 @@
 //! gap                  ----
 //! ```
 
+use std::sync::Arc;
+
 use crate::units::Ps;
 
 /// `[start, end)`; empty or reversed intervals have no length.
@@ -38,10 +40,10 @@ impl Interval {
     }
 }
 
-/// Sorted intervals that neither overlap nor touch.
+/// Sorted intervals that neither overlap nor touch. A copy costs nothing: a set of millions is shared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntervalSet {
-    parts: Vec<Interval>,
+    parts: Arc<Vec<Interval>>,
 }
 
 impl IntervalSet {
@@ -51,37 +53,41 @@ impl IntervalSet {
     pub fn of_separate(mut intervals: Vec<Interval>) -> IntervalSet {
         intervals.retain(|interval| interval.length() > Ps::ZERO);
         if intervals.is_sorted_by(|a, b| a.end < b.start) {
-            IntervalSet { parts: intervals }
+            IntervalSet::of_parts(intervals)
         } else {
             IntervalSet::union_of(intervals)
         }
     }
 
+    fn of_parts(parts: Vec<Interval>) -> IntervalSet {
+        IntervalSet { parts: Arc::new(parts) }
+    }
+
     /// The union of any intervals; empty ones are left out and touching ones joined.
     pub fn union_of(intervals: impl IntoIterator<Item = Interval>) -> IntervalSet {
-        let mut set = IntervalSet::default();
+        let mut parts: Vec<Interval> = Vec::new();
         let mut unsorted: Vec<Interval> = Vec::new();
         for interval in intervals {
             if interval.length() == Ps::ZERO {
                 continue;
             }
-            match set.parts.last_mut() {
+            match parts.last_mut() {
                 // In order so far: events of one line mostly are, so no sort is needed for them.
                 Some(last) if interval.start >= last.start && unsorted.is_empty() => {
                     if interval.start <= last.end {
                         last.end = last.end.max(interval.end);
                     } else {
-                        set.parts.push(interval);
+                        parts.push(interval);
                     }
                 }
-                None if unsorted.is_empty() => set.parts.push(interval),
+                None if unsorted.is_empty() => parts.push(interval),
                 _ => unsorted.push(interval),
             }
         }
         if unsorted.is_empty() {
-            return set;
+            return IntervalSet::of_parts(parts);
         }
-        unsorted.append(&mut set.parts);
+        unsorted.append(&mut parts);
         unsorted.sort_unstable();
         IntervalSet::union_of(unsorted)
     }
@@ -113,7 +119,7 @@ impl IntervalSet {
 
     /// The set restricted to `window`.
     pub fn clip(&self, window: Interval) -> IntervalSet {
-        IntervalSet { parts: self.overlapping(window).filter_map(|part| part.clip(window)).collect() }
+        IntervalSet::of_parts(self.overlapping(window).filter_map(|part| part.clip(window)).collect())
     }
 
     /// What both sets cover.
@@ -128,11 +134,14 @@ impl IntervalSet {
                 b.next();
             }
         }
-        IntervalSet { parts }
+        IntervalSet::of_parts(parts)
     }
 
     /// What either set covers.
     pub fn union(&self, other: &IntervalSet) -> IntervalSet {
+        if self.is_empty() || other.is_empty() {
+            return if self.is_empty() { other.clone() } else { self.clone() };
+        }
         let (mut a, mut b) = (self.parts.iter().peekable(), other.parts.iter().peekable());
         let in_order = std::iter::from_fn(|| match (a.peek(), b.peek()) {
             (Some(x), Some(y)) if x.start > y.start => b.next(),
@@ -144,9 +153,12 @@ impl IntervalSet {
 
     /// What this set covers and `other` does not.
     pub fn difference(&self, other: &IntervalSet) -> IntervalSet {
+        if other.is_empty() {
+            return self.clone();
+        }
         let mut parts = Vec::new();
         let mut holes = other.parts.as_slice();
-        for &part in &self.parts {
+        for &part in self.parts.iter() {
             let mut start = part.start;
             while let Some((hole, rest)) = holes.split_first().filter(|(hole, _)| hole.start < part.end) {
                 if hole.start > start {
@@ -163,12 +175,12 @@ impl IntervalSet {
                 parts.push(Interval::new(start, part.end));
             }
         }
-        IntervalSet { parts }
+        IntervalSet::of_parts(parts)
     }
 
     /// The uncovered parts of `window`, its edges included.
     pub fn gaps(&self, window: Interval) -> Vec<Interval> {
-        IntervalSet::union_of([window]).difference(self).parts
+        IntervalSet::union_of([window]).difference(self).parts.to_vec()
     }
 
     fn overlapping(&self, window: Interval) -> impl Iterator<Item = Interval> + '_ {

@@ -189,14 +189,14 @@ impl Trace {
     /// file order. Index: the line. 4 bytes an event.
     pub fn events_by_line(&self) -> Vec<Vec<EventId>> {
         let mut counts = vec![0usize; self.lines.len()];
-        for line in self.events.lines() {
-            if let Some(count) = counts.get_mut(line.index()) {
+        for event in self.events.iter() {
+            if let Some(count) = counts.get_mut(event.line.index()) {
                 *count += 1;
             }
         }
         let mut by_line: Vec<Vec<EventId>> = counts.into_iter().map(Vec::with_capacity).collect();
-        for (id, line) in (0u32..).zip(self.events.lines()) {
-            if let Some(ids) = by_line.get_mut(line.index()) {
+        for (id, event) in (0u32..).zip(self.events.iter()) {
+            if let Some(ids) = by_line.get_mut(event.line.index()) {
                 ids.push(id);
             }
         }

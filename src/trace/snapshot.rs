@@ -15,6 +15,7 @@
 mod fields;
 
 use super::column::{Column, SparseColumn};
+use super::events::Row;
 use super::{ArgsTable, Capture, Events, HloProto, StrId, Strings, Trace};
 use fields::{Fields, put_args, put_capture, put_plane};
 
@@ -24,7 +25,7 @@ const ENDS: u8 = 3;
 const ARGS: u8 = 4;
 const PLANES: u8 = 5;
 const LINES: u8 = 6;
-const COLUMN: u8 = 7;
+const ROWS: u8 = 7;
 const SPARSE: u8 = 8;
 const HLO: u8 = 9;
 const NOTES: u8 = 10;
@@ -48,8 +49,7 @@ enum Part {
     Ready(u8, Vec<u8>),
     Ends(Vec<usize>),
     Args(ArgsTable),
-    Narrow(u8, Vec<u32>),
-    Wide(u8, Vec<i64>),
+    Rows(Vec<Row>),
     Sparse(u8, Vec<u32>, Vec<i64>),
     Hlo(HloProto),
 }
@@ -98,14 +98,17 @@ impl Writer {
     }
 }
 
+/// Appends `count` words: room is made once, so that the loop only copies.
+fn put_words<const N: usize>(out: &mut Vec<u8>, words: impl Iterator<Item = [u8; N]>, count: usize) {
+    let start = out.len();
+    out.resize(start + N * count, 0);
+    let slots = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<N>().0;
+    slots.iter_mut().zip(words).for_each(|(slot, word)| *slot = word);
+}
+
 fn push_events(parts: &mut Vec<Part>, events: Events) {
-    let (narrow, wide, sparse) = events.into_columns();
-    for (which, column) in (0u8..).zip(narrow) {
-        parts.extend(column.into_blocks().map(|block| Part::Narrow(which, block)));
-    }
-    for (which, column) in (8u8..).zip(wide) {
-        parts.extend(column.into_blocks().map(|block| Part::Wide(which, block)));
-    }
+    let (rows, sparse) = events.into_columns();
+    parts.extend(rows.into_blocks().map(Part::Rows));
     for (which, column) in (0u8..).zip(sparse) {
         parts.extend(column.into_blocks().map(|(events, values)| Part::Sparse(which, events, values)));
     }
@@ -122,28 +125,20 @@ impl Iterator for Writer {
                 (kind, 0)
             }
             Part::Ends(ends) => {
-                out.reserve(8 * ends.len());
-                ends.iter().for_each(|end| out.extend((*end as u64).to_le_bytes()));
+                put_words(&mut out, ends.iter().map(|end| (*end as u64).to_le_bytes()), ends.len());
                 (ENDS, 0)
             }
             Part::Args(table) => {
                 (0..table.len()).filter_map(|index| table.set(index)).for_each(|set| put_args(&mut out, set));
                 (ARGS, 0)
             }
-            Part::Narrow(which, block) => {
-                out.reserve(4 * block.len());
-                block.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
-                (COLUMN, which)
-            }
-            Part::Wide(which, block) => {
-                out.reserve(8 * block.len());
-                block.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
-                (COLUMN, which)
+            Part::Rows(rows) => {
+                put_words(&mut out, rows.iter().map(|row| row.to_bytes()), rows.len());
+                (ROWS, 0)
             }
             Part::Sparse(which, events, values) => {
-                out.reserve(12 * events.len());
-                events.iter().for_each(|event| out.extend_from_slice(&event.to_le_bytes()));
-                values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+                put_words(&mut out, events.iter().map(|event| event.to_le_bytes()), events.len());
+                put_words(&mut out, values.iter().map(|value| value.to_le_bytes()), values.len());
                 (SPARSE, which)
             }
             Part::Hlo(hlo) => {
@@ -179,8 +174,7 @@ pub struct Reader {
 /// The columns of [`Events`] while they are read, in the order of [`Events::into_columns`].
 #[derive(Debug, Default)]
 struct Columns {
-    narrow: [Column<u32>; 3],
-    wide: [Column<i64>; 2],
+    rows: Column<Row>,
     sparse: [SparseColumn; 7],
 }
 
@@ -218,9 +212,9 @@ impl Reader {
     ///
     /// [`Damaged`] where the bytes are not what one writer wrote, from the first to the last.
     pub fn finish(self) -> Result<(Trace, Vec<u8>), Damaged> {
-        let Columns { narrow, wide, sparse } = self.columns;
+        let Columns { rows, sparse } = self.columns;
         let mut trace = self.trace;
-        trace.events = Events::from_columns(narrow, wide, sparse).ok_or(Damaged)?;
+        trace.events = Events::from_columns(rows, sparse).ok_or(Damaged)?;
         let counts = (trace.events.len() as u64, self.frames);
         let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
         if is_whole { Ok((trace, self.notes)) } else { Err(Damaged) }
@@ -262,20 +256,16 @@ impl Reader {
             PLANES => trace.planes = fields.all(Fields::plane)?,
             LINES => trace.lines = fields.all(Fields::line)?,
             ARGS => trace.args = ArgsTable::from_sets(fields.all(Fields::args)?)?,
-            COLUMN if which < 8 => {
-                let column = self.columns.narrow.get_mut(which)?;
-                payload.as_chunks::<4>().0.iter().for_each(|value| column.push(u32::from_le_bytes(*value)));
-            }
-            COLUMN => {
-                let column = self.columns.wide.get_mut(which - 8)?;
-                payload.as_chunks::<8>().0.iter().for_each(|value| column.push(i64::from_le_bytes(*value)));
+            ROWS => {
+                let rows = payload.as_chunks::<{ Row::BYTES }>().0;
+                self.columns.rows.extend(rows.iter().map(Row::from_bytes));
             }
             SPARSE => {
                 let column = self.columns.sparse.get_mut(which)?;
                 let (events, values) = payload.split_at_checked(payload.len() / 12 * 4)?;
-                for (event, value) in events.as_chunks::<4>().0.iter().zip(values.as_chunks::<8>().0) {
-                    column.push(u32::from_le_bytes(*event), i64::from_le_bytes(*value));
-                }
+                let events = events.as_chunks::<4>().0.iter().map(|event| u32::from_le_bytes(*event));
+                let values = values.as_chunks::<8>().0.iter().map(|value| i64::from_le_bytes(*value));
+                column.extend(events, values);
             }
             HLO => {
                 let program_id = fields.i64()?;

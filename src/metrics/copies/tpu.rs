@@ -161,9 +161,8 @@ fn host_calls(trace: &Trace, classes: &mut Classes) -> Vec<One> {
         return Vec::new();
     }
     let mut calls = Vec::new();
-    for (id, name) in (0u32..).zip(trace.events.names()) {
-        let Some(&(_, direction)) = names.iter().find(|(known, _)| *known == name) else { continue };
-        let Some(event) = trace.events.get(id) else { continue };
+    for event in trace.events.iter() {
+        let Some(&(_, direction)) = names.iter().find(|(known, _)| *known == event.name) else { continue };
         let on_host = trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::Host);
         if !on_host {
             continue;

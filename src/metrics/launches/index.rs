@@ -9,7 +9,7 @@ use crate::trace::{EventId, LineKind, Trace};
 use crate::units::Ps;
 
 /// Whose numbers are looked up: a host, and on TPUs one of its devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {
     /// Index of the host.
     pub host: u16,
@@ -31,7 +31,8 @@ pub struct Call {
 /// The calls of all hosts by their numbers. A call's *slot* is a dense number for side tables.
 #[derive(Clone, Debug, Default)]
 pub struct CallIndex {
-    scopes: FxHashMap<Scope, Calls>,
+    /// By scope.
+    scopes: Vec<(Scope, Calls)>,
     /// Number of slots.
     slots: usize,
 }
@@ -40,8 +41,38 @@ pub struct CallIndex {
 struct Calls {
     /// `(number, call)` by number, each number once.
     sorted: Vec<(i64, EventId)>,
+    /// Where numbers are dense, as profilers give them: by number less the first one, the place in `sorted` plus one, or 0.
+    places: Vec<u32>,
     /// Slot of the first.
     first_slot: usize,
+}
+
+/// Numbers are dense where they reach no further than so many times their count: the table of places then takes less
+/// memory than the calls.
+const DENSE: usize = 4;
+
+impl Calls {
+    fn tabulate(&mut self) {
+        let (Some(&(first, _)), Some(&(last, _))) = (self.sorted.first(), self.sorted.last()) else { return };
+        let reach = last.checked_sub(first).and_then(|reach| usize::try_from(reach).ok());
+        let Some(reach) = reach.filter(|&reach| reach / DENSE < self.sorted.len()) else { return };
+        self.places = vec![0; reach + 1];
+        for (place, &(number, _)) in (1u32..).zip(&self.sorted) {
+            if let Some(slot) = self.places.get_mut((number - first) as usize) {
+                *slot = place;
+            }
+        }
+    }
+
+    /// Place of the call with this number.
+    fn place(&self, number: i64) -> Option<usize> {
+        let first = self.sorted.first()?.0;
+        if self.places.is_empty() {
+            return self.sorted.binary_search_by_key(&number, |&(found, _)| found).ok();
+        }
+        let distance = usize::try_from(number.checked_sub(first)?).ok()?;
+        (*self.places.get(distance)? as usize).checked_sub(1)
+    }
 }
 
 impl CallIndex {
@@ -77,10 +108,9 @@ impl CallIndex {
             scopes.entry(scope(host, id)).or_default().sorted.push((number, id));
         }
         let start = |id: EventId| trace.events.time(id).map(|(start, _)| start);
-        let mut keys: Vec<Scope> = scopes.keys().copied().collect();
-        keys.sort_unstable_by_key(|scope| (scope.host, scope.device));
-        for key in keys {
-            let Some(calls) = scopes.get_mut(&key) else { continue };
+        let mut scopes: Vec<(Scope, Calls)> = scopes.into_iter().collect();
+        scopes.sort_unstable_by_key(|(scope, _)| *scope);
+        for (_, calls) in &mut scopes {
             if !calls.sorted.is_sorted() {
                 calls.sorted.sort_unstable();
             }
@@ -93,6 +123,7 @@ impl CallIndex {
                 }
                 same
             });
+            calls.tabulate();
             calls.first_slot = slots;
             slots += calls.sorted.len();
         }
@@ -111,19 +142,15 @@ impl CallIndex {
 
     /// The calls' events in the order of their slots.
     pub fn events(&self) -> impl Iterator<Item = EventId> + '_ {
-        let mut scopes: Vec<&Calls> = self.scopes.values().collect();
-        scopes.sort_unstable_by_key(|calls| calls.first_slot);
-        scopes.into_iter().flat_map(|calls| calls.sorted.iter().map(|&(_, event)| event))
+        self.scopes.iter().flat_map(|(_, calls)| calls.sorted.iter().map(|&(_, event)| event))
     }
 
-    /// The call with this number, and its slot. Constant time where numbers are dense, as profilers give them.
+    /// The call with this number, and its slot. Constant time where numbers are dense.
     pub fn find(&self, trace: &Trace, scope: Scope, number: i64) -> Option<(usize, Call)> {
-        let calls = self.scopes.get(&scope)?;
-        let first = calls.sorted.first()?.0;
-        let guess = usize::try_from(number.checked_sub(first)?).ok()?;
-        let hit = calls.sorted.get(guess).is_some_and(|&(found, _)| found == number);
-        let at = if hit { guess } else { calls.sorted.partition_point(|&(found, _)| found < number) };
-        let &(_, event) = calls.sorted.get(at).filter(|&&(found, _)| found == number)?;
+        let at = self.scopes.binary_search_by_key(&scope, |(known, _)| *known).ok()?;
+        let (_, calls) = self.scopes.get(at)?;
+        let at = calls.place(number)?;
+        let &(_, event) = calls.sorted.get(at)?;
         let (start, length) = trace.events.time(event)?;
         Some((calls.first_slot + at, Call { event, start, end: start + length }))
     }
@@ -156,5 +183,21 @@ mod tests {
         assert_eq!([name(12), name(1_000_000), name(-3)], [Some("early"), Some("far"), Some("first")]);
         assert_eq!([name(13), name(i64::MIN), name(i64::MAX)], [None; 3]);
         assert_eq!(index.slots(), 3);
+    }
+
+    #[test]
+    fn dense_numbers_are_found_as_sparse_ones_are() {
+        for step in [3, 1000] {
+            let mut b = TraceBuilder::new();
+            let host = b.line("/host:CPU", "launcher");
+            for number in 0..50 {
+                b.event(host, "launch", number, 1).correlation(number * step - 20);
+            }
+            let trace = b.build();
+            let index = CallIndex::by_correlation(&trace);
+            let of = |number| index.find(&trace, Scope { host: 0, device: None }, number).map(|(slot, _)| slot as i64);
+            assert!((0..50).all(|number| of(number * step - 20) == Some(number)));
+            assert!([-21, -19, 49 * step - 19, i64::MIN, i64::MAX].into_iter().all(|number| of(number).is_none()));
+        }
     }
 }

@@ -156,8 +156,8 @@ proptest! {
         }
         let trace = b.build();
         let ops = measure(&trace);
-        let busy = IntervalSet::union_of(trace.events.times().map(|(start, length)| {
-            crate::trace::Interval::new(start, start + length)
+        let busy = IntervalSet::union_of(trace.events.iter().map(|event| {
+            crate::trace::Interval::new(event.start, event.end())
         }));
         prop_assert_eq!(ops.op_time, busy.length());
         prop_assert_eq!(ops.rows.iter().map(|op| op.occurrences).sum::<u64>(), events.len() as u64);
