@@ -2,6 +2,8 @@
 //!
 //! Tables and pages are made from this; so are findings, which cite its numbers.
 
+use std::sync::OnceLock;
+
 use crate::hlo::Modules;
 use crate::metrics::collectives::{self, Collectives};
 use crate::metrics::copies::Copies;
@@ -9,6 +11,7 @@ use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, Launches};
+use crate::metrics::ops::tree::{Grouping, Tree};
 use crate::metrics::ops::{self, Op, Ops, Tallies};
 use crate::metrics::roofline::{self, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
@@ -44,6 +47,7 @@ pub struct Analysis {
     pub collectives: Collectives,
     /// The document.
     pub profile: UnifiedProfile,
+    answers: Answers,
 }
 
 /// A run together with its analysis: what tables and pages are made from.
@@ -124,11 +128,41 @@ impl Analysis {
             devices,
             steps,
             profile,
+            answers: Answers::default(),
         }
     }
 }
 
+/// What tables ask of every row, worked out when the first one asks and kept: a question to a million ops must not be
+/// answered by a million rooflines.
+#[derive(Clone, Debug, Default)]
+struct Answers {
+    /// By row of the ops.
+    bounds: OnceLock<Vec<Option<&'static str>>>,
+    /// By [`Grouping`].
+    trees: [OnceLock<Tree>; Grouping::ALL.len()],
+}
+
 impl Analysis {
+    /// What limits the op in a row of [`Ops::rows`].
+    pub fn bound_of_row(&self, row: usize) -> Option<&'static str> {
+        let all = || self.ops.rows.iter().map(|op| self.bound_by(op)).collect();
+        self.answers.bounds.get_or_init(all).get(row).copied().flatten()
+    }
+
+    /// All ops of the run as a tree, idle time included.
+    pub fn tree(&self, trace: &Trace, grouping: Grouping) -> &Tree {
+        let efficiency = |op: &_| self.efficiency(op);
+        let [program, category, scope, source] = &self.answers.trees;
+        let kept = match grouping {
+            Grouping::Program => program,
+            Grouping::Category => category,
+            Grouping::Scope => scope,
+            Grouping::Source => source,
+        };
+        kept.get_or_init(|| Tree::new(trace, &self.ops, grouping, true, &|_| true, &efficiency))
+    }
+
     /// What limits an op: the resource of which it uses the largest share.
     pub fn bound_by(&self, op: &Op) -> Option<&'static str> {
         self.roofline.bound_label(op)

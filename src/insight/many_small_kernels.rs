@@ -5,6 +5,7 @@ use super::numbers::{Numbers, SHORT};
 use super::{Rule, Verdict};
 use crate::format;
 use crate::report::{Confidence, FindingSeverity};
+use crate::trace::in_blocks;
 
 /// The rule.
 pub(super) const RULE: Rule =
@@ -29,10 +30,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices.used;
     let (mut kernels, mut short) = (0_usize, 0_usize);
     for device in devices {
-        for (_, duration) in device.ops.iter().filter_map(|&id| numbers.trace.events.time(id)) {
+        in_blocks(&device.ops, |&id| {
+            let Some((_, duration)) = numbers.trace.events.time(id) else { return };
             kernels += 1;
             short += usize::from(duration < SHORT);
-        }
+        });
     }
     let share = 100.0 * short as f64 / kernels.max(1) as f64;
     if short < FEWEST.saturating_mul(devices.len()) || share < SHORT_SHARE_PERCENT || gaps < WARNING_PERCENT {

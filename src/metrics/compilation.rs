@@ -9,7 +9,7 @@ use super::devices::Devices;
 use super::host_work::{HostWork, has_host_events, host_spans};
 use crate::report::Compilation;
 use crate::trace::classify::Platform;
-use crate::trace::{Framework, LineKind, Trace};
+use crate::trace::{Framework, LineKind, Trace, in_blocks};
 
 /// The compilation section. No span in a JAX capture with host events means that nothing was compiled, since JAX marks each
 /// compilation; in any other capture without a span the time is unknown and the section absent.
@@ -46,7 +46,14 @@ fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
                 .flat_map(|(_, events)| events);
             modules.extend(lines.filter_map(|&id| trace.events.get(id)).map(|event| (event.name, None)));
         } else {
-            let args = device.ops.iter().filter_map(|&id| trace.events.get(id)).map(|event| trace.args_of(&event));
+            let mut seen = vec![false; trace.args.len()];
+            in_blocks(&device.ops, |&id| {
+                let Some(event) = trace.events.get(id) else { return };
+                if let Some(seen) = seen.get_mut(event.args.index()) {
+                    *seen = true;
+                }
+            });
+            let args = (0..).zip(seen).filter(|(_, seen)| *seen).filter_map(|(index, _)| trace.args.set(index));
             let named = args.filter(|args| !args.hlo_module.is_empty());
             modules.extend(named.map(|args| (args.hlo_module, args.program_id)));
         }

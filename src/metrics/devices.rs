@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::sort;
 use crate::trace::classify::{Platform, is_gpu_cat};
-use crate::trace::{ArgsId, Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, Trace};
+use crate::trace::{ArgsId, Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, Trace, Union, in_blocks};
 use crate::units::Ps;
 
 /// A used device and its ops.
@@ -78,7 +78,7 @@ fn accelerator_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device
         let mut ops = Vec::new();
         for (line, events) in trace.lines.iter().zip(events_by_line) {
             if line.plane.index() == index && line.kind == LineKind::DeviceOps {
-                ops.extend(events.iter().copied().filter(|&id| is_op(id)));
+                in_blocks(events, |&id| ops.extend(is_op(id).then_some(id)));
             }
         }
         devices.push(Device { ops, ..device(trace, platform, ordinal, index, trace.text(plane.name)) });
@@ -96,16 +96,16 @@ fn cpu_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
     let mut devices: BTreeMap<(u16, i64), Device> = BTreeMap::new();
     for (line, events) in trace.lines.iter().zip(events_by_line) {
         let Some(plane) = trace.plane_of(line).filter(|plane| plane.kind == PlaneKind::Host) else { continue };
-        for &id in events {
-            let Some(event) = trace.events.get(id) else { continue };
-            let Some(ordinal) = cpu_op_ordinal(trace, &event) else { continue };
+        in_blocks(events, |&id| {
+            let Some(event) = trace.events.get(id) else { return };
+            let Some(ordinal) = cpu_op_ordinal(trace, &event) else { return };
             let device = devices.entry((plane.host, ordinal)).or_insert_with(|| {
                 let name = format!("CPU:{ordinal}");
                 let number = u32::try_from(ordinal).unwrap_or(0);
                 device(trace, Platform::Cpu, number, line.plane.index(), &name)
             });
             device.ops.push(id);
-        }
+        });
     }
     devices.into_values().collect()
 }
@@ -136,25 +136,36 @@ fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &
 }
 
 fn finish(trace: &Trace, device: &mut Device) {
-    let key = |&id: &EventId| trace.events.time(id).map(|(start, length)| (start, std::cmp::Reverse(length), id));
-    if !device.ops.is_sorted_by_key(key) {
+    let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, std::cmp::Reverse(length), id));
+    let (mut last, mut is_sorted) = (None, true);
+    in_blocks(&device.ops, |&id| {
+        let next = key(id);
+        is_sorted &= last <= next;
+        last = next;
+    });
+    if !is_sorted {
         // The ops are one sorted run a stream: a stable sort merges runs instead of sorting anew.
-        device.ops.sort_by_key(key);
+        device.ops.sort_by_key(|&id| key(id));
     }
     let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
-    let intervals = device.ops.iter().filter_map(|&id| trace.events.time(id)).map(|(op_start, length)| {
+    let mut busy = Union::default();
+    in_blocks(&device.ops, |&id| {
+        let Some((op_start, length)) = trace.events.time(id) else { return };
         let op = Interval::new(op_start, op_start + length);
         (start, end) = (start.min(op.start), end.max(op.end));
-        op
+        busy.add(op);
     });
-    device.busy = IntervalSet::union_of(intervals);
+    device.busy = busy.finish();
     device.span = Interval::new(start, end);
 }
 
 fn capture(trace: &Trace) -> Option<Interval> {
-    let all = trace.events.iter().map(|event| (event.start, event.end()));
-    let (start, end) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-    Some(Interval::new(start, end))
+    let mut all: Option<Interval> = None;
+    trace.events.for_each(|_, event| {
+        let known = all.unwrap_or(interval(&event));
+        all = Some(Interval::new(known.start.min(event.start), known.end.max(event.end())));
+    });
+    all
 }
 
 /// The time an event covers.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::categories::Categorizer;
 use super::devices::{Device, Devices, interval};
 use crate::trace::classify::Platform;
-use crate::trace::{Interval, IntervalSet, LineId, LineKind, Trace};
+use crate::trace::{Interval, LineId, LineKind, Trace, Union, in_blocks};
 use crate::units::Ps;
 
 /// Categories in which XProf counts a chip as off duty.
@@ -46,11 +46,15 @@ impl DutyCycle {
         let mut categories = Categorizer::new(trace);
         let mut sums = DutyCycle::default();
         for device in &devices.used {
-            let on_duty = device.ops.iter().filter_map(|&id| trace.events.get(id)).filter(|op| {
+            let mut on_duty = Union::default();
+            in_blocks(&device.ops, |&id| {
+                let Some(op) = trace.events.get(id) else { return };
                 let category = categories.of(op.name, op.args);
-                !OFF_DUTY.contains(&categories.name(category))
+                if !OFF_DUTY.contains(&categories.name(category)) {
+                    on_duty.add(interval(&op));
+                }
             });
-            sums.busy += IntervalSet::union_of(on_duty.map(|op| interval(&op))).length();
+            sums.busy += on_duty.finish().length();
             sums.span += span_with_modules(trace, devices, device).length();
             sums.op_time += op_time(trace, device);
             sums.op_span += device.span.length();
@@ -87,7 +91,8 @@ fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Inter
 fn op_time(trace: &Trace, device: &Device) -> Ps {
     let mut time = Ps::ZERO;
     let mut outer: BTreeMap<LineId, Interval> = BTreeMap::new();
-    for (id, op) in device.ops.iter().filter_map(|&id| Some((id, trace.events.get(id)?))) {
+    in_blocks(&device.ops, |&id| {
+        let Some(op) = trace.events.get(id) else { return };
         let own = interval(&op);
         let last = outer.entry(op.line).or_insert(Interval::new(own.start, own.start));
         // In the order of ops an op without length follows the one that starts where it lies, and is not inside it.
@@ -96,7 +101,7 @@ fn op_time(trace: &Trace, device: &Device) -> Ps {
             time += trace.events.device_duration.get(id).map_or(op.duration, Ps);
             *last = if own.end > last.end { own } else { *last };
         }
-    }
+    });
     time
 }
 

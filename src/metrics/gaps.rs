@@ -9,7 +9,7 @@
 
 use crate::metrics::devices::{Device, Devices};
 use crate::report::{Gap, Gaps, TimelineAnalysis};
-use crate::trace::{Interval, Trace};
+use crate::trace::{Interval, Trace, in_blocks};
 use crate::units::Ps;
 
 /// Gaps that are listed one by one.
@@ -32,7 +32,7 @@ struct Sums {
 impl Sums {
     fn of(device: &Device) -> Sums {
         let mut sums = Sums { span: device.span.length(), ..Sums::default() };
-        for gap in gaps_of(device) {
+        for_each_gap(device, |gap| {
             let length = gap.length();
             sums.count += 1;
             sums.total += length;
@@ -41,7 +41,7 @@ impl Sums {
             if let Some(count) = sums.buckets.get_mut(bucket) {
                 *count += 1;
             }
-        }
+        });
         sums
     }
 
@@ -106,15 +106,17 @@ pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAna
 }
 
 /// The gaps of a device in order, its active span's edges included (ops without length can lie there).
-fn gaps_of(device: &Device) -> impl Iterator<Item = Interval> + '_ {
+fn for_each_gap(device: &Device, mut found: impl FnMut(Interval)) {
     let mut end = device.span.start;
-    let parts = device.busy.parts().iter().copied();
-    let last = Interval::new(device.span.end, device.span.end);
-    parts.chain([last]).filter_map(move |part| {
+    let mut next = |part: &Interval| {
         let gap = Interval::new(end, part.start);
         end = part.end;
-        (gap.end > gap.start).then_some(gap)
-    })
+        if gap.end > gap.start {
+            found(gap);
+        }
+    };
+    in_blocks(device.busy.parts(), &mut next);
+    next(&Interval::new(device.span.end, device.span.end));
 }
 
 /// The longest gaps with the index of their device: longest first, of equals the earliest, then the first device.
@@ -124,9 +126,9 @@ fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
     // Shorter gaps cannot come into the list any more.
     let mut shortest = Ps::ZERO;
     for (index, device) in devices.used.iter().enumerate() {
-        for gap in gaps_of(device) {
+        for_each_gap(device, |gap| {
             if gap.length() < shortest {
-                continue;
+                return;
             }
             kept.push((gap, index));
             if kept.len() > 64 * LONGEST {
@@ -134,7 +136,7 @@ fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
                 kept.truncate(LONGEST);
                 shortest = kept.last().map_or(Ps::ZERO, |(gap, _)| gap.length());
             }
-        }
+        });
     }
     kept.sort_unstable_by_key(order);
     kept.truncate(LONGEST);

@@ -19,7 +19,7 @@ use super::devices::{Devices, interval};
 use crate::facts::host_spans::{self, HostWork};
 use crate::facts::host_threads;
 use crate::trace::classify::Platform;
-use crate::trace::{EventId, Interval, IntervalSet, LineKind, Trace};
+use crate::trace::{EventId, Interval, IntervalSet, LineKind, Trace, in_blocks};
 use crate::units::Ps;
 
 /// What a host thread is for, or what it is doing where an event tells better.
@@ -229,21 +229,22 @@ impl Thread {
     ) -> Thread {
         let mut found: [Vec<Interval>; HostRole::COUNT] = Default::default();
         let mut launches = own == HostRole::Python;
-        for event in events.iter().filter_map(|&id| trace.events.get(id)) {
+        in_blocks(events, |&id| {
+            let Some(event) = trace.events.get(id) else { return };
             if device_ops.get(event.args.index()) == Some(&true) {
-                continue;
+                return;
             }
-            let Some(known) = names.get_mut(event.name.index()) else { continue };
+            let Some(known) = names.get_mut(event.name.index()) else { return };
             let told = *known.get_or_insert_with(|| of_event(trace.text(event.name)));
             launches |= told == Some(HostRole::Launch);
-            let Some(list) = found.get_mut(told.unwrap_or(own) as usize) else { continue };
+            let Some(list) = found.get_mut(told.unwrap_or(own) as usize) else { return };
             let event = interval(&event);
             // Nested and following events are joined at once: most events of a thread are frames within frames.
             match list.last_mut().filter(|last| event.start <= last.end) {
                 Some(last) => last.end = last.end.max(event.end),
                 None => list.push(event),
             }
-        }
+        });
         let mut sets = found.map(IntervalSet::of_separate);
         let inputs = sets.get(HostRole::Input as usize).filter(|_| launches).cloned();
         let mut any = IntervalSet::default();

@@ -33,12 +33,15 @@ pub fn host_spans(trace: &Trace, work: HostWork) -> HostSpans {
     let mut verdicts: Vec<Option<bool>> = vec![None; trace.strings.len()];
     let mut spans: Vec<Interval> = Vec::new();
     let on_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
-    for event in trace.events.iter().filter(|event| on_host.get(event.line.index()) == Some(&true)) {
-        let Some(verdict) = verdicts.get_mut(event.name.index()) else { continue };
+    trace.events.for_each(|_, event| {
+        if on_host.get(event.line.index()) != Some(&true) {
+            return;
+        }
+        let Some(verdict) = verdicts.get_mut(event.name.index()) else { return };
         if *verdict.get_or_insert_with(|| host_spans::is(work, trace.text(event.name))) {
             spans.push(interval(&event));
         }
-    }
+    });
     sort::sort_by_key(&mut spans, |span: &Interval| (span.start, Reverse(span.end)));
     let mut latest = None;
     let outermost = spans.iter().filter(|span| {

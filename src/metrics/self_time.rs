@@ -3,7 +3,7 @@
 //! Reads the ops of one device, line by line: streams and threads are lines of their own and never hide each other's
 //! time. What overlaps across lines is for the caller to merge ([`IntervalSet`](crate::trace::IntervalSet)).
 
-use crate::trace::{EventId, Interval, Trace};
+use crate::trace::{EventId, Interval, Trace, in_blocks};
 use crate::units::Ps;
 
 /// An op that has started and not yet ended. `op` is its index in the list of ops.
@@ -36,14 +36,17 @@ struct LineState {
 pub fn for_each_self_interval(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
     let mut lines: Vec<LineState> = Vec::new();
     lines.resize_with(trace.lines.len(), LineState::default);
-    for (op, &id) in ops.iter().enumerate() {
-        let Some(event) = trace.events.get(id) else { continue };
-        let Some(line) = lines.get_mut(event.line.index()) else { continue };
+    let mut next = 0;
+    in_blocks(ops, |&id| {
+        let op = next;
+        next += 1;
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(line) = lines.get_mut(event.line.index()) else { return };
         line.close_until(event.start, &mut give);
         line.give_top(event.start, &mut give);
         line.given_until = event.start;
         line.open.push(Open { op, end: event.end() });
-    }
+    });
     for line in &mut lines {
         line.close_until(Ps::MAX, &mut give);
     }

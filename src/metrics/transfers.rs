@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::devices::Devices;
 use crate::report::{MemoryOperations, Transfer};
 use crate::trace::classify::Platform;
-use crate::trace::{Args, ArgsId, StrId, Trace};
+use crate::trace::{Args, ArgsId, EventId, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// From where to where a copy goes.
@@ -153,13 +153,14 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
     }
     let mut sums = [Sum::default(); Direction::ALL.len()];
     let mut known: FxHashMap<(StrId, ArgsId), Option<SizedCopy>> = FxHashMap::default();
-    for event in devices.used.iter().flat_map(|device| &device.ops).filter_map(|&id| trace.events.get(id)) {
+    let mut count = |&id: &EventId| {
+        let Some(event) = trace.events.get(id) else { return };
         let copy = *known.entry((event.name, event.args)).or_insert_with(|| {
             let direction = direction(trace, event.name, event.args)?;
             Some(SizedCopy { direction, bytes: bytes(trace, &trace.args.get(event.args)) })
         });
-        let Some(SizedCopy { direction, bytes }) = copy else { continue };
-        let Some(sum) = sums.get_mut(direction as usize) else { continue };
+        let Some(SizedCopy { direction, bytes }) = copy else { return };
+        let Some(sum) = sums.get_mut(direction as usize) else { return };
         sum.count += 1;
         sum.time += event.duration;
         if let Some(bytes) = bytes {
@@ -167,7 +168,8 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
             sum.sized_count += 1;
             sum.sized_time += event.duration;
         }
-    }
+    };
+    devices.used.iter().for_each(|device| in_blocks(&device.ops, &mut count));
     let transfers: Vec<Transfer> = Direction::ALL.into_iter().zip(sums).filter_map(transfer).collect();
     let find = |direction: Direction| transfers.iter().find(|it| it.direction == direction.label());
     let count = |direction| find(direction).map(|it| it.count);

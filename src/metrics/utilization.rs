@@ -6,7 +6,7 @@ use crate::metrics::metadata::device_model;
 use crate::metrics::statistics::{mean, range, stddev};
 use crate::metrics::steps::Occupancy;
 use crate::report::{ComputeUtilization, DeviceStats, MultiDevice};
-use crate::trace::Trace;
+use crate::trace::{Trace, in_blocks};
 use crate::units::Ps;
 
 /// `compute_utilization`: over counted steps where they are known, else over the devices' active spans. `None` where no
@@ -74,7 +74,9 @@ fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
 
 /// Sum of op durations: nested and concurrent ops count each.
 fn op_time(trace: &Trace, device: &Device) -> Ps {
-    device.ops.iter().filter_map(|&id| trace.events.time(id)).map(|(_, duration)| duration).sum()
+    let mut sum = Ps::ZERO;
+    in_blocks(&device.ops, |&id| sum += trace.events.time(id).map_or(Ps::ZERO, |(_, duration)| duration));
+    sum
 }
 
 fn ratio(part: Ps, whole: Ps) -> Option<f64> {

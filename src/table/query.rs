@@ -1,6 +1,6 @@
 //! The rows that are asked for: filtered, in an order, the first so many.
 //!
-//! A page shows some hundred rows of what may be a million, so the rest is never put in order: the wanted ones are
+//! A page shows some hundred rows of what may be a million, so the rest is never put in order nor kept: the wanted ones are
 //! selected (linear in the number of rows), and only those are sorted and copied.
 
 use std::cmp::Ordering;
@@ -56,27 +56,87 @@ pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     });
     let passes = |row: &u32| filter.is_empty() || filter.passes(columns, &|column| rows.cell(*row as usize, column));
     let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-    let key = |row: u32| sort.map_or(CellRef::Absent, |(column, _)| rows.cell(row as usize, column));
-    let mut found: Vec<Candidate<'_>> = (0..all).filter(passes).map(|row| Candidate { key: key(row), row }).collect();
-    let matched = found.len();
-    let top = query.top.map_or(matched, |top| (top as usize).min(matched));
-    if let Some((_, descending)) = sort {
-        let mut order =
-            |a: &Candidate<'_>, b: &Candidate<'_>| compare(a.key, b.key, descending).then(a.row.cmp(&b.row));
-        if top < matched {
-            found.select_nth_unstable_by(top, &mut order);
+    let candidates = (0..all).filter(passes);
+    let mut matched = 0;
+    let mut found: Vec<Candidate<'_>> = Vec::new();
+    match sort {
+        Some((column, descending)) => {
+            let mut best = Best { found, top: query.top.map(|top| top as usize), descending, full: false };
+            for row in candidates {
+                matched += 1;
+                best.offer(Candidate { key: rows.cell(row as usize, column), row });
+            }
+            found = best.finish();
         }
-        found.truncate(top);
-        sort::sort_by(&mut found, order);
+        None => {
+            for row in candidates {
+                matched += 1;
+                if query.top.is_none_or(|top| matched <= u64::from(top)) {
+                    found.push(Candidate { key: CellRef::Absent, row });
+                }
+            }
+        }
     }
-    found.truncate(top);
     let row = |it: &Candidate<'_>| (0..columns.len()).map(|c| rows.cell(it.row as usize, c).to_cell()).collect();
     Table {
         name: rows.name(),
         columns: columns.to_vec(),
         rows: found.iter().map(row).collect(),
-        matched_rows: matched as u64,
+        matched_rows: matched,
         total_rows: rows.len() as u64,
+    }
+}
+
+/// The first `top` candidates by their keys; all of them where `top` is absent.
+///
+/// Up to twice as many are kept. When these are full, the better half stays, and from then on what is no better than the
+/// worst of them is passed over at a glance, which of a million rows are nearly all:
+///
+/// ```text
+/// kept   [ the first so many, any order | newer ones ]  full: select, cut, go on
+///                                     ^ the worst of the first
+/// ```
+struct Best<'a> {
+    found: Vec<Candidate<'a>>,
+    top: Option<usize>,
+    descending: bool,
+    /// Cut once: the candidate at `top - 1` is the worst of those before it.
+    full: bool,
+}
+
+impl<'a> Best<'a> {
+    fn order(&self) -> impl Fn(&Candidate<'a>, &Candidate<'a>) -> Ordering + use<'a> {
+        let descending = self.descending;
+        move |a, b| compare(a.key, b.key, descending).then(a.row.cmp(&b.row))
+    }
+
+    fn offer(&mut self, candidate: Candidate<'a>) {
+        let Some(top) = self.top else { return self.found.push(candidate) };
+        let order = self.order();
+        let worst = top.checked_sub(1).filter(|_| self.full).and_then(|last| self.found.get(last));
+        if worst.is_some_and(|worst| order(&candidate, worst) != Ordering::Less) {
+            return;
+        }
+        self.found.push(candidate);
+        if self.found.len() >= 2 * top.max(1) {
+            self.cut(top);
+        }
+    }
+
+    fn cut(&mut self, top: usize) {
+        let order = self.order();
+        if let Some(last) = top.checked_sub(1).filter(|&last| last < self.found.len()) {
+            self.found.select_nth_unstable_by(last, &order);
+            self.full = true;
+        }
+        self.found.truncate(top);
+    }
+
+    fn finish(mut self) -> Vec<Candidate<'a>> {
+        let order = self.order();
+        sort::sort_by(&mut self.found, order);
+        self.found.truncate(self.top.unwrap_or(usize::MAX));
+        self.found
     }
 }
 
@@ -144,6 +204,12 @@ mod tests {
         let some = query(&table, &ask("time_us>10", "-time_us", Some(7)));
         assert_eq!(names(&some), names(&whole)[..7]);
         assert_eq!((some.matched_rows, some.total_rows, some.rows.len()), (989, 1000, 7));
+        for (sort, top) in [("time_us", 0), ("time_us", 1), ("-name", 499), ("name", 999), ("time_us", 5000)] {
+            let some = query(&table, &ask("", sort, Some(top)));
+            let whole = query(&table, &ask("", sort, None));
+            assert_eq!(names(&some), names(&whole)[..1000.min(top as usize)], "{sort} {top}");
+            assert_eq!((some.matched_rows, whole.rows.len()), (1000, 1000));
+        }
         assert_eq!(query(&table, &ask("", "", Some(3))).rows.len(), 3);
     }
 }

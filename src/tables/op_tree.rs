@@ -30,7 +30,7 @@ const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
 pub struct OpTreeRows<'a> {
     trace: &'a Trace,
     ops: &'a Ops,
-    tree: Tree,
+    tree: &'a Tree,
     /// Path of each node that is no leaf, and of each leaf's parent.
     paths: Vec<String>,
 }
@@ -39,8 +39,7 @@ impl<'a> OpTreeRows<'a> {
     /// The tree by `variant`: `program` (also for an unknown word), `category`, `scope` or `source`.
     pub fn new(context: &Context<'a>, variant: &str) -> OpTreeRows<'a> {
         let (trace, ops) = (context.trace(), &context.analysis.ops);
-        let efficiency = |op: &_| context.analysis.efficiency(op);
-        let tree = Tree::new(trace, ops, Grouping::from_key(variant), true, &|_| true, &efficiency);
+        let tree = context.analysis.tree(trace, Grouping::from_key(variant));
         let mut paths: Vec<String> = Vec::with_capacity(tree.nodes.len());
         for node in &tree.nodes {
             let above = node.parent.and_then(|parent| paths.get(parent as usize)).map_or("", String::as_str);

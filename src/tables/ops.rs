@@ -43,7 +43,7 @@ const FIELDS: [Field; 36] = [
     field("dma_stall_percent", "Stalled by copies", Unit::Percent, |_, _, op| {
         op.dma_stall.map_or(CellRef::Absent, |stall| share(stall, op.total))
     }),
-    field("bound_by", "Bound by", Unit::Text, |rows, _, op| rows.bound_by(op)),
+    field("bound_by", "Bound by", Unit::Text, |rows, row, _| rows.bound_by(row)),
     field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| giga(op.flops_per_second())),
     field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| {
         giga(op.model_flops_per_second())
@@ -104,8 +104,8 @@ impl<'a> OpRows<'a> {
         CellRef::text(self.ops.text(self.trace, text))
     }
 
-    fn bound_by(&self, op: &Op) -> CellRef<'a> {
-        self.context.analysis.bound_by(op).map_or(CellRef::Absent, CellRef::Text)
+    fn bound_by(&self, row: usize) -> CellRef<'a> {
+        self.context.analysis.bound_of_row(row).map_or(CellRef::Absent, CellRef::Text)
     }
 }
 

@@ -72,6 +72,11 @@ impl<T: Copy> Column<T> {
         self.blocks.iter().flatten().copied()
     }
 
+    /// Slices of the values, in order.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &[T]> {
+        self.blocks.iter().map(Vec::as_slice)
+    }
+
     /// The values in order, in the blocks that hold them.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
         self.blocks.into_iter()
@@ -141,10 +146,22 @@ impl SparseColumn {
         self.events.iter().zip(self.values.iter())
     }
 
+    /// Calls `visit` with all of them; for the long loops, see [`blocks`](super::blocks).
+    pub fn for_each(&self, mut visit: impl FnMut(u32, i64)) {
+        for (events, values) in self.events.blocks().zip(self.values.blocks()) {
+            one_block(events, values, &mut visit);
+        }
+    }
+
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.events.memory_bytes() + self.values.memory_bytes()
     }
+}
+
+#[inline(never)]
+fn one_block(events: &[u32], values: &[i64], visit: &mut impl FnMut(u32, i64)) {
+    events.iter().zip(values).for_each(|(&event, &value)| visit(event, value));
 }
 
 #[cfg(test)]

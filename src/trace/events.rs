@@ -4,6 +4,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
+use super::blocks::in_blocks;
 use super::column::{Column, SparseColumn};
 use super::strings::StrId;
 use crate::trace::LineId;
@@ -282,6 +283,17 @@ impl Events {
         self.rows.iter().map(Row::event)
     }
 
+    /// Calls `visit` with all events in order; for the long loops, see [`blocks`](super::blocks).
+    pub fn for_each(&self, mut visit: impl FnMut(EventId, Event)) {
+        let mut id = 0;
+        for block in self.rows.blocks() {
+            in_blocks(block, |row| {
+                visit(id, row.event());
+                id += 1;
+            });
+        }
+    }
+
     /// Closes an event that was opened at its start (`B`, `b`).
     pub fn set_duration(&mut self, id: EventId, duration: Ps) {
         if let Some(row) = self.rows.get_mut(id as usize) {
@@ -356,6 +368,9 @@ mod tests {
         let all = [event(-1, 0), event(i64::MIN, i64::MAX), event(1 << 40, 0xffff_ffff)];
         all.iter().for_each(|event| assert!(events.push(*event).is_some()));
         assert!(events.iter().eq(all));
+        let mut seen = Vec::new();
+        events.for_each(|id, event| seen.push((id, event)));
+        assert!(seen.into_iter().eq((0..).zip(all)));
         events.set_duration(0, Ps(1 << 33));
         assert_eq!(events.get(0), Some(event(-1, 1 << 33)));
         assert_eq!((events.get(3), events.len()), (None, 3));

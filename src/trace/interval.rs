@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use super::blocks::in_blocks;
 use crate::units::Ps;
 
 /// `[start, end)`; empty or reversed intervals have no length.
@@ -50,13 +51,13 @@ impl IntervalSet {
     /// The set of intervals that are in order and apart from each other already, as a walk in time makes them; empty ones
     /// are left out. Nothing is copied: a set of millions is taken as it is. Others go through
     /// [`union_of`](IntervalSet::union_of).
-    pub fn of_separate(mut intervals: Vec<Interval>) -> IntervalSet {
-        intervals.retain(|interval| interval.length() > Ps::ZERO);
-        if intervals.is_sorted_by(|a, b| a.end < b.start) {
-            IntervalSet::of_parts(intervals)
-        } else {
-            IntervalSet::union_of(intervals)
-        }
+    pub fn of_separate(intervals: Vec<Interval>) -> IntervalSet {
+        let (mut end, mut are_separate) = (None, true);
+        in_blocks(&intervals, |it| {
+            are_separate &= end < Some(it.start) && it.start < it.end;
+            end = Some(it.end);
+        });
+        if are_separate { IntervalSet::of_parts(intervals) } else { IntervalSet::union_of(intervals) }
     }
 
     fn of_parts(parts: Vec<Interval>) -> IntervalSet {
@@ -65,31 +66,9 @@ impl IntervalSet {
 
     /// The union of any intervals; empty ones are left out and touching ones joined.
     pub fn union_of(intervals: impl IntoIterator<Item = Interval>) -> IntervalSet {
-        let mut parts: Vec<Interval> = Vec::new();
-        let mut unsorted: Vec<Interval> = Vec::new();
-        for interval in intervals {
-            if interval.length() == Ps::ZERO {
-                continue;
-            }
-            match parts.last_mut() {
-                // In order so far: events of one line mostly are, so no sort is needed for them.
-                Some(last) if interval.start >= last.start && unsorted.is_empty() => {
-                    if interval.start <= last.end {
-                        last.end = last.end.max(interval.end);
-                    } else {
-                        parts.push(interval);
-                    }
-                }
-                None if unsorted.is_empty() => parts.push(interval),
-                _ => unsorted.push(interval),
-            }
-        }
-        if unsorted.is_empty() {
-            return IntervalSet::of_parts(parts);
-        }
-        unsorted.append(&mut parts);
-        unsorted.sort_unstable();
-        IntervalSet::union_of(unsorted)
+        let mut union = Union::default();
+        intervals.into_iter().for_each(|interval| union.add(interval));
+        union.finish()
     }
 
     /// The parts, in order.
@@ -104,7 +83,9 @@ impl IntervalSet {
 
     /// Total covered time.
     pub fn length(&self) -> Ps {
-        self.parts.iter().map(|part| part.length()).sum()
+        let mut length = Ps::ZERO;
+        in_blocks(&self.parts, |part| length += part.length());
+        length
     }
 
     /// First start to last end, or `None` where empty.
@@ -114,12 +95,14 @@ impl IntervalSet {
 
     /// Covered time inside `window`.
     pub fn length_within(&self, window: Interval) -> Ps {
-        self.overlapping(window).filter_map(|part| part.clip(window)).map(Interval::length).sum()
+        let mut length = Ps::ZERO;
+        in_blocks(self.overlapping(window), |part| length += part.clip(window).map_or(Ps::ZERO, Interval::length));
+        length
     }
 
     /// The set restricted to `window`.
     pub fn clip(&self, window: Interval) -> IntervalSet {
-        IntervalSet::of_parts(self.overlapping(window).filter_map(|part| part.clip(window)).collect())
+        IntervalSet::of_parts(self.overlapping(window).iter().filter_map(|part| part.clip(window)).collect())
     }
 
     /// What both sets cover.
@@ -158,7 +141,7 @@ impl IntervalSet {
         }
         let mut parts = Vec::new();
         let mut holes = other.parts.as_slice();
-        for &part in self.parts.iter() {
+        in_blocks(&self.parts, |&part| {
             let mut start = part.start;
             while let Some((hole, rest)) = holes.split_first().filter(|(hole, _)| hole.start < part.end) {
                 if hole.start > start {
@@ -174,7 +157,7 @@ impl IntervalSet {
             if start < part.end {
                 parts.push(Interval::new(start, part.end));
             }
-        }
+        });
         IntervalSet::of_parts(parts)
     }
 
@@ -183,9 +166,51 @@ impl IntervalSet {
         IntervalSet::union_of([window]).difference(self).parts.to_vec()
     }
 
-    fn overlapping(&self, window: Interval) -> impl Iterator<Item = Interval> + '_ {
+    fn overlapping(&self, window: Interval) -> &[Interval] {
         let first = self.parts.partition_point(|part| part.end <= window.start);
-        self.parts.iter().skip(first).take_while(move |part| part.start < window.end).copied()
+        let rest = self.parts.get(first..).unwrap_or_default();
+        rest.get(..rest.partition_point(|part| part.start < window.end)).unwrap_or_default()
+    }
+}
+
+/// The union of intervals that come one by one.
+#[derive(Debug, Default)]
+pub struct Union {
+    parts: Vec<Interval>,
+    /// From the first one on that is out of order.
+    unsorted: Vec<Interval>,
+}
+
+impl Union {
+    /// Adds an interval; an empty one adds nothing. A call of its own: see [`blocks`](super::blocks).
+    #[inline(never)]
+    pub fn add(&mut self, interval: Interval) {
+        if interval.length() == Ps::ZERO {
+            return;
+        }
+        match self.parts.last_mut() {
+            // In order so far: events of one line mostly are, so no sort is needed for them.
+            Some(last) if interval.start >= last.start && self.unsorted.is_empty() => {
+                if interval.start <= last.end {
+                    last.end = last.end.max(interval.end);
+                } else {
+                    self.parts.push(interval);
+                }
+            }
+            None if self.unsorted.is_empty() => self.parts.push(interval),
+            _ => self.unsorted.push(interval),
+        }
+    }
+
+    /// The set.
+    pub fn finish(self) -> IntervalSet {
+        let Union { mut parts, mut unsorted } = self;
+        if unsorted.is_empty() {
+            return IntervalSet::of_parts(parts);
+        }
+        unsorted.append(&mut parts);
+        unsorted.sort_unstable();
+        IntervalSet::union_of(unsorted)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every input format is decoded into a [`Trace`]; everything downstream reads only this. The vocabulary is the
 //! XPlane's: a *plane* is a device or a host (a Chrome trace's process), a *line* is one row of it (a thread).
 
+pub mod blocks;
 pub mod builder;
 pub mod classify;
 pub mod column;
@@ -12,9 +13,10 @@ pub mod merge;
 pub mod snapshot;
 pub mod strings;
 
+pub use blocks::in_blocks;
 pub use classify::{LineKind, PlaneKind};
 pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
-pub use interval::{Interval, IntervalSet};
+pub use interval::{Interval, IntervalSet, Union};
 pub use strings::{StrId, Strings};
 
 use crate::units::Ps;
@@ -189,23 +191,30 @@ impl Trace {
     /// file order. Index: the line. 4 bytes an event.
     pub fn events_by_line(&self) -> Vec<Vec<EventId>> {
         let mut counts = vec![0usize; self.lines.len()];
-        for event in self.events.iter() {
+        self.events.for_each(|_, event| {
             if let Some(count) = counts.get_mut(event.line.index()) {
                 *count += 1;
             }
-        }
+        });
         let mut by_line: Vec<Vec<EventId>> = counts.into_iter().map(Vec::with_capacity).collect();
-        for (id, event) in (0u32..).zip(self.events.iter()) {
-            if let Some(ids) = by_line.get_mut(event.line.index()) {
+        // Threads of a host mostly come out of order, streams in order: a line is sorted only where it must be.
+        let mut last = vec![None; self.lines.len()];
+        let mut is_sorted = vec![true; self.lines.len()];
+        self.events.for_each(|id, event| {
+            let line = event.line.index();
+            if let (Some(ids), Some(last), Some(sorted)) =
+                (by_line.get_mut(line), last.get_mut(line), is_sorted.get_mut(line))
+            {
                 ids.push(id);
+                let key = Some((event.start, std::cmp::Reverse(event.duration)));
+                *sorted &= *last <= key;
+                *last = key;
             }
-        }
-        for ids in &mut by_line {
-            let key =
-                |&id: &EventId| self.events.time(id).map(|(start, duration)| (start, std::cmp::Reverse(duration), id));
-            if !ids.is_sorted_by_key(key) {
-                ids.sort_unstable_by_key(key);
-            }
+        });
+        for (ids, _) in by_line.iter_mut().zip(is_sorted).filter(|(_, sorted)| !sorted) {
+            ids.sort_unstable_by_key(|&id| {
+                self.events.time(id).map(|(start, duration)| (start, std::cmp::Reverse(duration), id))
+            });
         }
         by_line
     }

@@ -36,7 +36,7 @@ use super::device_time::DeviceTime;
 use super::devices::Devices;
 use crate::hlo::Modules;
 use crate::sort;
-use crate::trace::{ArgsId, Interval, StrId, Trace};
+use crate::trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// One collective instruction (or kernel) of a program.
@@ -166,23 +166,23 @@ impl Collectives {
             all.device_time += device.span.length();
             let compute = times.get(number as usize).and_then(DeviceTime::compute);
             let mut started: FxHashMap<&str, (StrId, ArgsId, Ps, Option<i64>)> = FxHashMap::default();
-            for &id in &device.ops {
-                let Some(event) = trace.events.get(id) else { continue };
+            in_blocks(&device.ops, |&id| {
+                let Some(event) = trace.events.get(id) else { return };
                 let key = (event.name, event.args);
                 let role = *roles.entry(key).or_insert_with(|| role(trace, &mut categories, event.name, event.args));
                 let (name, args, kind, interval) = match role {
-                    Role::Other => continue,
+                    Role::Other => return,
                     Role::Start(_) => {
                         let number = trace.events.all_reduce_id.get(id);
                         started
                             .insert(pair_name(trace.text(event.name)), (event.name, event.args, event.start, number));
-                        continue;
+                        return;
                     }
                     Role::Done => {
                         let Some((name, args, start, _)) = started.remove(pair_name(trace.text(event.name))) else {
-                            continue;
+                            return;
                         };
-                        let Some(Role::Start(kind)) = roles.get(&(name, args)).copied() else { continue };
+                        let Some(Role::Start(kind)) = roles.get(&(name, args)).copied() else { return };
                         (name, args, kind, Interval::new(start, event.end()))
                     }
                     Role::Whole(kind) => (event.name, event.args, kind, Interval::new(event.start, event.end())),
@@ -207,7 +207,7 @@ impl Collectives {
                     id: trace.events.all_reduce_id.get(id),
                     wait: None,
                 });
-            }
+            });
         }
         let lasts = waits::split(&mut all.runs);
         for (device, last) in lasts {

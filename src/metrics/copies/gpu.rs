@@ -9,7 +9,7 @@ use super::{CopyClass, CopyKind, One};
 use crate::metrics::devices::{Devices, interval};
 use crate::metrics::launches::{Call, CallIndex, scope_of};
 use crate::metrics::transfers::{self, Direction};
-use crate::trace::{Args, ArgsId, Event, EventId, StrId, Trace};
+use crate::trace::{Args, ArgsId, Event, EventId, StrId, Trace, in_blocks};
 
 /// What name and arguments tell of a copy.
 #[derive(Clone, Debug)]
@@ -31,14 +31,14 @@ pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     let mut known: FxHashMap<(StrId, ArgsId), Option<Told>> = FxHashMap::default();
     let mut found: Vec<Found> = Vec::new();
     for (index, device) in devices.used.iter().enumerate() {
-        for &id in &device.ops {
-            let Some(event) = trace.events.get(id) else { continue };
+        in_blocks(&device.ops, |&id| {
+            let Some(event) = trace.events.get(id) else { return };
             let told = known.entry((event.name, event.args)).or_insert_with(|| told(trace, event.name, event.args));
-            let Some(told) = told else { continue };
+            let Some(told) = told else { return };
             let number = trace.events.correlation.get(id);
             let call = number.and_then(|number| calls.find(trace, scope_of(device), number)).map(|(_, call)| call);
             found.push(Found { device: index, event, told: told.clone(), call });
-        }
+        });
     }
     let mut wanted: Vec<EventId> = found.iter().filter_map(|it| it.call).map(|call| call.event).collect();
     wanted.sort_unstable();

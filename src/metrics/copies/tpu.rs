@@ -161,11 +161,11 @@ fn host_calls(trace: &Trace, classes: &mut Classes) -> Vec<One> {
         return Vec::new();
     }
     let mut calls = Vec::new();
-    for event in trace.events.iter() {
-        let Some(&(_, direction)) = names.iter().find(|(known, _)| *known == event.name) else { continue };
+    trace.events.for_each(|_, event| {
+        let Some(&(_, direction)) = names.iter().find(|(known, _)| *known == event.name) else { return };
         let on_host = trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::Host);
         if !on_host {
-            continue;
+            return;
         }
         let bytes = trace.args_of(&event).copy_bytes.and_then(|bytes| u64::try_from(bytes).ok());
         calls.push(One {
@@ -176,6 +176,6 @@ fn host_calls(trace: &Trace, classes: &mut Classes) -> Vec<One> {
             wait: None,
             site: None,
         });
-    }
+    });
     calls
 }

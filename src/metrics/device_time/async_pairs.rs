@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::metrics::devices::{Device, interval};
-use crate::trace::{ArgsId, Interval, StrId, Trace};
+use crate::trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// What an op does in such a pair.
@@ -27,7 +27,8 @@ enum Role<'a> {
 pub(super) fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(StrId, ArgsId, Interval)) {
     let mut roles: FxHashMap<(StrId, ArgsId), Role<'_>> = FxHashMap::default();
     let mut started: FxHashMap<&str, Ps> = FxHashMap::default();
-    for op in device.ops.iter().filter_map(|&id| trace.events.get(id)) {
+    in_blocks(&device.ops, |&id| {
+        let Some(op) = trace.events.get(id) else { return };
         let role = *roles.entry((op.name, op.args)).or_insert_with(|| {
             let expression = trace.text(trace.args.get(op.args).long_name);
             role(if expression.is_empty() { trace.text(op.name) } else { expression })
@@ -43,7 +44,7 @@ pub(super) fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMu
                 }
             }
         }
-    }
+    });
 }
 
 /// From `%copy-start.3 = (...) copy-start(...)` and `%copy-done.3 = ... copy-done((...) %copy-start.3)`. The opcode tells, since an

@@ -25,7 +25,7 @@ use super::launches::{CallIndex, each_launched_op};
 use crate::hlo::Modules;
 use crate::sort;
 use crate::trace::classify::Platform;
-use crate::trace::{ArgsId, StrId, Trace};
+use crate::trace::{ArgsId, StrId, Trace, in_blocks};
 use crate::units::Ps;
 use resolve::{Resolved, Resolver};
 
@@ -267,10 +267,8 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<(Distinct, 
     let mut index: FxHashMap<Distinct, usize> = FxHashMap::default();
     let mut tallies: Vec<(Distinct, Occurrences)> = Vec::new();
     for device in &devices.used {
-        for event in device.ops.iter().filter_map(|&id| trace.events.get(id)) {
-            if event.duration == Ps::ZERO {
-                continue;
-            }
+        in_blocks(&device.ops, |&id| {
+            let Some(event) = trace.events.get(id).filter(|event| event.duration > Ps::ZERO) else { return };
             let key = (device.host, event.name, event.args);
             let at = *index.entry(key).or_insert_with(|| {
                 tallies.push((key, Occurrences::NONE));
@@ -279,7 +277,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<(Distinct, 
             if let Some((_, occurrences)) = tallies.get_mut(at) {
                 occurrences.add(event.duration);
             }
-        }
+        });
     }
     if devices.platform == Some(Platform::Gpu) {
         // Many kernels of a graph share one call: only its first could be said to be late.

@@ -62,14 +62,16 @@ impl<'a> Resolver<'a> {
         let op_name = op_name(&op, found.map(|(_, instruction)| instruction));
         let category = self.categorizer.of(name, args_id);
         let family = self.categorizer.family(category);
-        let words = Name::new(&full);
-        let uses = self.on_gpu.then(|| tensor_cores::kernel_uses(&words));
-        let eligible = uses.map(|uses| uses || tensor_cores::op_eligible(&Name::new(op_type(&op_name))));
         let matrix = matches!(family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
+        // Looking for words costs more than all the rest: only where they can tell something.
+        let words = (self.on_gpu || matrix).then(|| Name::new(&full));
+        let words = words.as_ref();
+        let uses = words.filter(|_| self.on_gpu).map(tensor_cores::kernel_uses);
+        let eligible = uses.map(|uses| uses || tensor_cores::op_eligible(&Name::new(op_type(&op_name))));
         let from_hlo = || found.and_then(|(module, instruction)| data_type::of(module, instruction, matrix));
-        let from_name = || tensor_cores::data_type(&words).filter(|_| matrix);
+        let from_name = words.filter(|_| matrix).and_then(tensor_cores::data_type);
         // A name may tell the type that a product is computed in (tf32) where HLO tells that of its operands (f32).
-        let tf32 = from_name().filter(|&data_type| data_type == "tf32");
+        let tf32 = from_name.filter(|&data_type| data_type == "tf32");
         let kernel = Kernel {
             short_name: short_name(&full),
             name: full,
@@ -80,7 +82,7 @@ impl<'a> Resolver<'a> {
             family,
             tensor_core_eligible: eligible,
             uses_tensor_core: uses,
-            data_type: tf32.or_else(from_hlo).or_else(from_name),
+            data_type: tf32.or_else(from_hlo).or(from_name),
             in_graph,
             occurrences: Occurrences::NONE,
         };

@@ -5,7 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::trace::{EventId, LineKind, Trace};
+use crate::trace::column::SparseColumn;
+use crate::trace::{EventId, LineKind, Trace, in_blocks};
 use crate::units::Ps;
 
 /// Whose numbers are looked up: a host, and on TPUs one of its devices.
@@ -57,11 +58,13 @@ impl Calls {
         let reach = last.checked_sub(first).and_then(|reach| usize::try_from(reach).ok());
         let Some(reach) = reach.filter(|&reach| reach / DENSE < self.sorted.len()) else { return };
         self.places = vec![0; reach + 1];
-        for (place, &(number, _)) in (1u32..).zip(&self.sorted) {
+        let mut place = 0;
+        in_blocks(&self.sorted, |&(number, _)| {
+            place += 1;
             if let Some(slot) = self.places.get_mut((number - first) as usize) {
                 *slot = place;
             }
-        }
+        });
     }
 
     /// Place of the call with this number.
@@ -78,23 +81,19 @@ impl Calls {
 impl CallIndex {
     /// The host events of a GPU trace that carry a correlation id.
     pub fn by_correlation(trace: &Trace) -> CallIndex {
-        CallIndex::new(trace, trace.events.correlation.iter(), |host, _| Scope { host, device: None })
+        CallIndex::new(trace, &trace.events.correlation, |host, _| Scope { host, device: None })
     }
 
     /// The host events of a TPU trace that carry the id of a module's run.
     pub fn by_run(trace: &Trace) -> CallIndex {
-        CallIndex::new(trace, trace.events.run_id.iter(), |host, id| {
+        CallIndex::new(trace, &trace.events.run_id, |host, id| {
             let args = trace.events.get(id).map(|event| trace.args_of(&event));
             let ordinal = args.and_then(|args| args.device_ordinal).and_then(|ordinal| u32::try_from(ordinal).ok());
             Scope { host, device: Some(ordinal.unwrap_or(0)) }
         })
     }
 
-    fn new(
-        trace: &Trace,
-        numbers: impl Iterator<Item = (EventId, i64)>,
-        scope: impl Fn(u16, EventId) -> Scope,
-    ) -> CallIndex {
+    fn new(trace: &Trace, numbers: &SparseColumn, scope: impl Fn(u16, EventId) -> Scope) -> CallIndex {
         let host_of_line: Vec<Option<u16>> = trace
             .lines
             .iter()
@@ -102,11 +101,11 @@ impl CallIndex {
             .collect();
         let mut scopes: FxHashMap<Scope, Calls> = FxHashMap::default();
         let mut slots = 0;
-        for (id, number) in numbers {
-            let Some(event) = trace.events.get(id) else { continue };
-            let Some(&Some(host)) = host_of_line.get(event.line.index()) else { continue };
+        numbers.for_each(|id, number| {
+            let Some(event) = trace.events.get(id) else { return };
+            let Some(&Some(host)) = host_of_line.get(event.line.index()) else { return };
             scopes.entry(scope(host, id)).or_default().sorted.push((number, id));
-        }
+        });
         let start = |id: EventId| trace.events.time(id).map(|(start, _)| start);
         let mut scopes: Vec<(Scope, Calls)> = scopes.into_iter().collect();
         scopes.sort_unstable_by_key(|(scope, _)| *scope);

@@ -27,7 +27,7 @@ use rustc_hash::FxHashMap;
 use super::devices::{Device, Devices};
 use crate::sort;
 use crate::trace::classify::Platform;
-use crate::trace::{Event, EventId, LineKind, StrId, Trace};
+use crate::trace::{Event, EventId, LineKind, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// What one call started: 24 bytes, since there may be millions.
@@ -109,8 +109,11 @@ impl Launches {
         let name = |id: EventId| trace.events.get(id).map_or(StrId::EMPTY, |event| event.name);
         let mut index: FxHashMap<(StrId, StrId), usize> = FxHashMap::default();
         let mut delays: Vec<(u32, Ps)> = Vec::new();
-        for (call, it) in calls.events().zip(started).filter(|(_, it)| it.ops > 0) {
-            let Some(call) = trace.events.get(call) else { continue };
+        let mut events = calls.events();
+        in_blocks(started, |it| {
+            let Some(call) = events.next().filter(|_| it.ops > 0).and_then(|call| trace.events.get(call)) else {
+                return;
+            };
             let key = (call.name, name(it.first));
             let groups = &mut self.groups;
             let at = *index.entry(key).or_insert_with(|| {
@@ -125,7 +128,7 @@ impl Launches {
                 group.statistics.add(call.duration, it.device_time, delay, it.ops);
             }
             delays.push((u32::try_from(at).unwrap_or(u32::MAX), delay));
-        }
+        });
         // Columns of possibly millions: the standard sort, which is fastest.
         delays.sort_unstable();
         for part in delays.chunk_by(|a, b| a.0 == b.0) {
@@ -193,11 +196,11 @@ fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
         .iter()
         .map(|line| devices.used.iter().find(|it| it.plane == line.plane.index() && line.kind == wanted))
         .collect();
-    for (id, number) in numbers.iter() {
-        let Some(event) = trace.events.get(id) else { continue };
-        let Some(&Some(device)) = device_of_line.get(event.line.index()) else { continue };
+    numbers.for_each(|id, number| {
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(&Some(device)) = device_of_line.get(event.line.index()) else { return };
         visit(Op { id, event, number, scope: scope_of(device) });
-    }
+    });
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 use super::{CallIndex, scope_of};
 use crate::metrics::devices::Devices;
 use crate::trace::classify::Platform;
-use crate::trace::{LineKind, Trace};
+use crate::trace::{LineKind, Trace, in_blocks};
 use crate::units::Ps;
 
 /// Length at which CUDA makes the calling thread wait (the limit that HTA uses too).
@@ -52,19 +52,19 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     }
     let lines = || trace.lines.iter().zip(&devices.events_by_line).enumerate();
     let mut correlations = vec![Vec::new(); trace.lines.len()];
-    for (id, number) in trace.events.correlation.iter() {
-        let Some(event) = trace.events.get(id) else { continue };
+    trace.events.correlation.for_each(|id, number| {
+        let Some(event) = trace.events.get(id) else { return };
         let is_stream = trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
         if let Some(list) = correlations.get_mut(event.line.index()).filter(|_| is_stream) {
             list.push((id, number));
         }
-    }
+    });
     let mut found = Vec::new();
     for (index, device) in devices.used.iter().enumerate() {
         for (line, _) in lines().filter(|(_, (line, _))| line.plane.index() == device.plane) {
             let Some(ops) = correlations.get(line) else { continue };
             let (mut made, mut starts) = (Vec::with_capacity(ops.len()), Vec::with_capacity(ops.len()));
-            for &(id, number) in ops {
+            in_blocks(ops, |&(id, number)| {
                 let start = trace.events.time(id).map(|(start, _)| start);
                 let call = calls.find(trace, scope_of(device), number);
                 if let (Some(start), Some((_, call))) = (start, call) {
@@ -72,7 +72,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
                     made.push(call.start);
                     starts.push(start.max(call.start));
                 }
-            }
+            });
             found.extend(queue(made, starts).map(|queue| Queue { device: index, line, ..queue }));
         }
     }
@@ -96,24 +96,23 @@ fn queue(mut made: Vec<Ps>, mut starts: Vec<Ps>) -> Option<Queue> {
         blocked: Ps::ZERO,
     };
     let (mut length, mut since) = (0u32, first);
-    let (mut made, mut starts) = (made.into_iter().peekable(), starts.into_iter().peekable());
+    let mut made = made.into_iter().peekable();
     // At one time calls come before starts, so that an op that starts at once still counts.
-    while let Some(&start) = starts.peek() {
-        let call = made.next_if(|&call| call <= start);
-        let time = call.unwrap_or(start);
+    let mut change = |time: Ps, change: i32| {
         let lasted = time - since;
         queue.area += f64::from(length) * lasted.0 as f64;
         queue.empty += if length == 0 { lasted } else { Ps::ZERO };
         queue.blocked += if length >= QUEUE_LIMIT { lasted } else { Ps::ZERO };
-        if call.is_some() {
-            length = length.saturating_add(1);
-        } else {
-            length = length.saturating_sub(1);
-            starts.next();
-        }
+        length = length.saturating_add_signed(change);
         queue.max = queue.max.max(length);
         since = time;
-    }
+    };
+    in_blocks(&starts, |&start| {
+        while let Some(call) = made.next_if(|&call| call <= start) {
+            change(call, 1);
+        }
+        change(start, -1);
+    });
     Some(queue)
 }
 

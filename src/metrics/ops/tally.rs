@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::metrics::devices::Devices;
 use crate::metrics::self_time::for_each_self_interval;
 use crate::trace::classify::Platform;
-use crate::trace::{ArgsId, EventId, Interval, StrId, Trace};
+use crate::trace::{ArgsId, EventId, Interval, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// Occurrences of one name with one argument set, over all devices.
@@ -101,8 +101,9 @@ impl Tallies {
                 correct(trace, &device.ops, &differences, &mut times);
             }
             let bit = 1u64 << number.min(63);
-            for (&id, times) in device.ops.iter().zip(&times) {
-                let Some(event) = trace.events.get(id) else { continue };
+            let mut all_times = times.iter();
+            in_blocks(&device.ops, |&id| {
+                let (Some(event), Some(times)) = (trace.events.get(id), all_times.next()) else { return };
                 let key = (event.name, event.args);
                 let at = *index.entry(key).or_insert_with(|| {
                     tallies.entries.push((key, Tally::NONE));
@@ -126,7 +127,7 @@ impl Tallies {
                         devices: bit,
                     });
                 }
-            }
+            });
         }
         tallies
     }
@@ -139,11 +140,11 @@ fn differences(trace: &Trace) -> Vec<i64> {
         return Vec::new();
     }
     let mut differences = vec![0; trace.events.len()];
-    for (id, duration) in column.iter() {
+    column.for_each(|id, duration| {
         if let (Some(slot), Some((_, on_host))) = (differences.get_mut(id as usize), trace.events.time(id)) {
             *slot = duration.saturating_sub(on_host.0);
         }
-    }
+    });
     differences
 }
 
@@ -158,9 +159,12 @@ fn differences(trace: &Trace) -> Vec<i64> {
 /// on the host's clock. These are not nested in it.
 fn correct(trace: &Trace, ops: &[EventId], differences: &[i64], times: &mut [Times]) {
     let mut open: Vec<Vec<(usize, Interval)>> = vec![Vec::new(); trace.lines.len()];
-    for (op, &id) in ops.iter().enumerate() {
-        let Some(event) = trace.events.get(id) else { continue };
-        let Some(open) = open.get_mut(event.line.index()) else { continue };
+    let mut next = 0;
+    in_blocks(ops, |&id| {
+        let op = next;
+        next += 1;
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(open) = open.get_mut(event.line.index()) else { return };
         while open.last().is_some_and(|(_, op)| op.end <= event.start) {
             open.pop();
         }
@@ -176,7 +180,7 @@ fn correct(trace: &Trace, ops: &[EventId], differences: &[i64], times: &mut [Tim
             own.correction = own.correction.saturating_add(difference);
         }
         open.push((op, Interval::new(event.start, event.end())));
-    }
+    });
 }
 
 /// First start to last end of what a device ran, on its own clock where the trace tells it: the whole of which idle time is

@@ -137,14 +137,20 @@ impl<'a> Gaps<'a> {
             if gap.start >= window.end {
                 return;
             }
-            if gap.clip(window).is_some() {
-                let launch = self.launch(gap);
-                self.causes.add(parts, gap, launch, window);
-            }
+            self.add_gap(parts, gap, window);
             if after.is_none() {
                 return;
             }
             at += 1;
+        }
+    }
+
+    /// A call of its own, since there may be millions: see [`blocks`](crate::trace::blocks).
+    #[inline(never)]
+    fn add_gap(&mut self, parts: &mut Parts, gap: Interval, window: Interval) {
+        if gap.clip(window).is_some() {
+            let launch = self.launch(gap);
+            self.causes.add(parts, gap, launch, window);
         }
     }
 

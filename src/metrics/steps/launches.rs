@@ -23,17 +23,17 @@ pub(super) fn attribute(trace: &Trace, devices: &Devices, found: &Annotations) -
     let count = found.numbers.len();
     let mut marks: Aligned = vec![vec![None; count]; devices.used.len()];
     let device_of_line = device_of_line(trace, devices);
-    for (id, correlation) in trace.events.correlation.iter() {
-        let Some(event) = trace.events.get(id) else { continue };
-        let Some(&(device, host)) = device_of_line.get(event.line.index()).and_then(Option::as_ref) else { continue };
-        let Some(step) = launches.get(&host).and_then(|launches| launches.step(correlation)) else { continue };
+    trace.events.correlation.for_each(|id, correlation| {
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(&(device, host)) = device_of_line.get(event.line.index()).and_then(Option::as_ref) else { return };
+        let Some(step) = launches.get(&host).and_then(|launches| launches.step(correlation)) else { return };
         let op = interval(&event);
         if let Some(mark) = marks.get_mut(device).and_then(|row| row.get_mut(step)) {
             let seen = mark.map_or(op, |mark: Mark| mark.interval);
             let all = Interval::new(seen.start.min(op.start), seen.end.max(op.end));
             *mark = Some(Mark { interval: all, key: found.numbers.get(step).copied() });
         }
-    }
+    });
     let tied = (0..count).filter(|&step| marks.iter().any(|row| row.get(step).is_some_and(Option::is_some))).count();
     (tied > 0 && tied * 2 >= count).then_some(marks)
 }
@@ -99,16 +99,16 @@ fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launche
     let step_of_number = sort::map(found.numbers.iter().copied().zip(0u32..));
     let mut step_nums = trace.events.step_num.iter().peekable();
     let mut hosts: BTreeMap<u16, Launches> = BTreeMap::new();
-    for (id, correlation) in trace.events.correlation.iter() {
-        let Some(event) = trace.events.get(id) else { continue };
-        let Some(&Some(host)) = host_of_line.get(event.line.index()) else { continue };
+    trace.events.correlation.for_each(|id, correlation| {
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(&Some(host)) = host_of_line.get(event.line.index()) else { return };
         while step_nums.next_if(|&(other, _)| other < id).is_some() {}
         let own = step_nums.peek().filter(|&&(other, _)| other == id).and_then(|(_, n)| step_of_number.get(n).copied());
         let by_time = || starts.get(&host).and_then(|starts| starts.step_at(event.start));
         if let Some(step) = own.or_else(by_time) {
             hosts.entry(host).or_default().sorted.push((correlation, step));
         }
-    }
+    });
     hosts.values_mut().for_each(Launches::finish);
     hosts
 }
