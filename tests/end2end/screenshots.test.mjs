@@ -1,12 +1,17 @@
-// Pictures of every page, light and dark, wide and narrow, for people to look at.
+// Pictures of every page, light and dark, at three widths, for people to look at; none scrolls sideways.
 
+import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test } from "./harness.mjs";
-import { load, open, scratch, trace, VIEWS, view } from "./page.mjs";
+import { fits, load, open, scratch, trace, VIEWS, view } from "./page.mjs";
 
-const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } };
+const SIZES = {
+  wide: { width: 1280, height: 800 },
+  large: { width: 1920, height: 1080 },
+  narrow: { width: 390, height: 844 },
+};
 for (const scheme of ["light", "dark"]) {
   for (const [name, size] of Object.entries(SIZES)) {
     test(`pictures, ${scheme}, ${name}`, async ({ page, site, artifacts }) => {
@@ -18,12 +23,17 @@ for (const scheme of ["light", "dark"]) {
       await page.keyboard.press("?");
       await shoot("help");
       await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+p");
+      await page.locator("#palette input").waitFor();
+      await shoot("palette");
+      await page.keyboard.press("Escape");
       await page.locator(".example").first().click();
       await page.locator(".page.overview .card").first().waitFor();
       for (const which of VIEWS) {
         await view(page, which);
         await page.locator("#main").hover({ position: { x: 2, y: 2 } });
         await shoot(which);
+        assert.ok(await fits(page), `${which} scrolls sideways`);
       }
       const bad = join(scratch(), "notes.txt");
       writeFileSync(bad, "These are notes, not a profile.");

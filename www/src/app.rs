@@ -5,6 +5,8 @@ use leptos::prelude::*;
 use crate::components::drop_zone;
 use crate::components::footer::Footer;
 use crate::components::help::Help;
+use crate::components::live::{live, says};
+use crate::components::palette::Palette;
 use crate::components::rail::Rail;
 use crate::components::run_header::RunHeader;
 use crate::components::tip::{TipView, Tips};
@@ -44,14 +46,15 @@ pub fn App() -> impl IntoView {
             <Top />
             <Rail />
             <main id="main" tabindex="-1">
-                {move || state.blocked.get().map(|text| view! { <p class="banner" role="alert">{text}</p> })}
-                {page}
+                {live(move || state.blocked.get().map(|text| view! { <p class="banner" role="alert">{text}</p> }))}
+                {live(page)}
             </main>
             <Footer />
         </div>
         <Help />
+        <Palette />
         <TipView />
-        <div class="notice" role="status" class:shown=move || state.notice.with(Option::is_some)>{move || state.notice.get()}</div>
+        <div class="notice" role="status" class:shown=move || state.notice.with(Option::is_some)>{says(move || state.notice.get().unwrap_or_default())}</div>
     }
 }
 

@@ -106,6 +106,43 @@ pub fn focus(selector: &str) {
     }
 }
 
+/// The element that has the keyboard's focus.
+pub fn focused() -> Option<HtmlElement> {
+    document().active_element()?.dyn_into().ok()
+}
+
+/// Scrolls the first element that matches into sight, no further than needed.
+pub fn reveal(selector: &str) {
+    if let Ok(Some(element)) = document().query_selector(selector) {
+        let options = web_sys::ScrollIntoViewOptions::new();
+        options.set_block(web_sys::ScrollLogicalPosition::Nearest);
+        element.scroll_into_view_with_scroll_into_view_options(&options);
+    }
+}
+
+/// An attribute of each element that matches, in the order of the page.
+pub fn attributes(selector: &str, name: &str) -> Vec<String> {
+    let all = (0..).map_while(|at| nth(selector, at));
+    all.map(|element| element.get_attribute(name).unwrap_or_default()).collect()
+}
+
+/// Presses the first button that matches within the element number `at` that matches `selector`.
+pub fn press(selector: &str, at: usize, button: &str) {
+    let found = nth(selector, at as u32).and_then(|element| element.query_selector(button).ok().flatten());
+    if let Some(button) = found {
+        button.unchecked_into::<HtmlElement>().click();
+    }
+}
+
+fn nth(selector: &str, at: u32) -> Option<web_sys::Element> {
+    document().query_selector_all(selector).ok()?.item(at)?.dyn_into().ok()
+}
+
+/// The page's whole address.
+pub fn address() -> String {
+    window().location().href().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::file_stem;

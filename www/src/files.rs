@@ -49,7 +49,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<Found> {
             sources.push(Found { path, blob: file.into() });
         }
     }
-    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    crossprof::sort::sort_by(&mut sources, |a, b| a.path.cmp(&b.path));
     sources
 }
 
@@ -63,7 +63,7 @@ pub fn picked(list: &FileList) -> Vec<Found> {
             Found { path, blob: file.into() }
         })
         .collect();
-    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    crossprof::sort::sort_by(&mut sources, |a, b| a.path.cmp(&b.path));
     sources
 }
 

@@ -4,9 +4,11 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent};
 
+use crate::boot::EXAMPLES;
+use crate::components::drop_zone::open_example;
 use crate::route::{Route, View};
 use crate::state::State;
-use crate::{browser, theme};
+use crate::{browser, client, theme};
 
 /// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,31 @@ pub enum Action {
     Open,
     /// The list of keys.
     Help,
+    /// The command palette.
+    Palette,
+    /// The run of this number.
+    ToRun(u32),
+    /// Loads the example of this number.
+    Example(usize),
+    /// Saves the unified profile.
+    SaveProfile,
+    /// Closes the run.
+    CloseRun,
+    /// Copies the page's address.
+    CopyAddress,
+    /// Presses a button of the page.
+    Press(Press),
+}
+
+/// A button that saves or turns what it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Press {
+    /// What it stands in, as a selector.
+    pub within: &'static str,
+    /// Which of those.
+    pub at: usize,
+    /// Its `data-save`.
+    pub button: &'static str,
 }
 
 /// The action of a key; `typing` in a field, only Esc acts.
@@ -52,7 +79,13 @@ pub fn action(key: &str, typing: bool) -> Option<Action> {
 /// Listens for the page's keys.
 pub fn listen(state: State) {
     window_event_listener(leptos::ev::keydown, move |event: KeyboardEvent| {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        let with_control = event.ctrl_key() || event.meta_key();
+        if with_control && !event.alt_key() && !event.shift_key() && event.key().eq_ignore_ascii_case("p") {
+            event.prevent_default();
+            act(state, Action::Palette);
+            return;
+        }
+        if with_control || event.alt_key() {
             return;
         }
         let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
@@ -65,11 +98,11 @@ pub fn listen(state: State) {
 }
 
 /// Does it; false where there was nothing to do.
-fn act(state: State, action: Action) -> bool {
+pub fn act(state: State, action: Action) -> bool {
     match action {
         Action::View(view) => {
             let Some(run) = untrack(|| state.run()) else { return false };
-            browser::go(&Route::of(view, run.id));
+            browser::go(&untrack(|| state.route_to(view, run.id)));
         }
         Action::Run(by) => {
             let ids: Vec<u32> = state.runs.with_untracked(|runs| runs.iter().map(|run| run.id).collect());
@@ -78,12 +111,17 @@ fn act(state: State, action: Action) -> bool {
             else {
                 return false;
             };
+            return act(state, Action::ToRun(*next));
+        }
+        Action::ToRun(id) => {
             let view = state.route.with_untracked(|route| route.view);
-            browser::go(&Route::of(view, *next));
+            browser::go(&Route::of(if view == View::Start { View::Overview } else { view }, id));
         }
         Action::Filter => browser::focus(".table-filter"),
         Action::Clear => {
-            if state.help.get_untracked() {
+            if state.palette.get_untracked() {
+                state.palette.set(false);
+            } else if state.help.get_untracked() {
                 state.help.set(false);
             } else {
                 state.filter(String::new());
@@ -92,6 +130,23 @@ fn act(state: State, action: Action) -> bool {
         Action::Theme => theme::toggle(),
         Action::Open => browser::go(&Route::default()),
         Action::Help => state.help.set(true),
+        Action::Palette => state.palette.set(true),
+        Action::Example(at) => {
+            let Some(example) = EXAMPLES.get(at) else { return false };
+            open_example(state, example.file);
+        }
+        Action::SaveProfile => {
+            let Some(run) = untrack(|| state.run()) else { return false };
+            let report = run.report.get_untracked();
+            let name = format!("{}.crossprof.json", browser::file_stem(report.name()));
+            browser::download(&name, "application/json", &report.json);
+        }
+        Action::CloseRun => {
+            let Some(run) = untrack(|| state.run()) else { return false };
+            client::close(state, &run);
+        }
+        Action::CopyAddress => browser::copy(state, browser::address(), "Address"),
+        Action::Press(press) => browser::press(press.within, press.at, &format!("[data-save={}]", press.button)),
     }
     true
 }

@@ -25,6 +25,8 @@ pub struct State {
     pub notice: RwSignal<Option<String>>,
     /// The help is open.
     pub help: RwSignal<bool>,
+    /// The command palette is open.
+    pub palette: RwSignal<bool>,
     /// Something is dragged over the page.
     pub dragging: RwSignal<bool>,
     /// What hinders all work, as a sentence (a stale worker after a deploy).
@@ -134,6 +136,7 @@ impl State {
             runs: RwSignal::new(Vec::new()),
             notice: RwSignal::new(None),
             help: RwSignal::new(false),
+            palette: RwSignal::new(false),
             dragging: RwSignal::new(false),
             blocked: RwSignal::new(None),
         }
@@ -205,11 +208,23 @@ impl State {
         crate::browser::replace(&self.route.get_untracked());
     }
 
-    /// Goes where a mark leads: another view of the same run, filtered.
+    /// Goes where a mark leads: another view of the same run, filtered. Orders and choices of a view stay on it.
     pub fn follow(&self, link: &Link) {
         if let (Some(view), Some(run)) = (View::from_slug(&link.view), untrack(|| self.run())) {
-            crate::browser::go(&Route::filtered(view, run.id, &link.filter));
+            let mut next = Route::filtered(view, run.id, &link.filter);
+            self.route.with_untracked(|now| {
+                if now.view == view {
+                    next.query.sorts.clone_from(&now.query.sorts);
+                    next.query.options.clone_from(&now.query.options);
+                }
+            });
+            crate::browser::go(&next);
         }
+    }
+
+    /// A view of a run under the filter in force: it holds for all views.
+    pub fn route_to(&self, view: View, run: u32) -> Route {
+        self.route.with(|route| Route::filtered(view, run, &route.query.filter))
     }
 
     /// A load by its number.

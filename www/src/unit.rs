@@ -25,19 +25,22 @@ pub fn full(value: f64, unit: Unit) -> String {
         Unit::TimeUs => format::full_time_us(value),
         Unit::Count if is_whole(value) => format::count(value as u64),
         Unit::Bytes if is_whole(value) => format!("{} bytes", format::count(value as u64)),
-        _ => {
-            let word = match unit {
-                Unit::Percent => " %",
-                Unit::Bytes => " bytes",
-                Unit::GigabytesPerSecond => " GB/s",
-                Unit::GibibytesPerSecond => " GiB/s",
-                Unit::GigaflopsPerSecond => " GFLOP/s",
-                Unit::Flops => " FLOP",
-                Unit::FlopsPerByte => " FLOP/B",
-                _ => "",
-            };
-            format!("{}{word}", format::full(value))
-        }
+        _ => format!("{} {}", format::full(value), word(unit)).trim_end().to_owned(),
+    }
+}
+
+/// The unit that values are in, as it stands behind them; empty for plain numbers.
+pub fn word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::TimeUs => "µs",
+        Unit::Percent => "%",
+        Unit::Bytes => "bytes",
+        Unit::GigabytesPerSecond => "GB/s",
+        Unit::GibibytesPerSecond => "GiB/s",
+        Unit::GigaflopsPerSecond => "GFLOP/s",
+        Unit::Flops => "FLOP",
+        Unit::FlopsPerByte => "FLOP/B",
+        _ => "",
     }
 }
 

@@ -1,37 +1,55 @@
 //! Labelled bars. A bar that leads somewhere is a link.
 
+use std::sync::Arc;
+
 use crossprof::pages::{Bar, Bars};
 use crossprof::table::Unit;
 use leptos::prelude::*;
 
+use super::figure::{Chart, Data, figure, number, text};
 use super::{colour, href};
 use crate::components::tip::{Name, Tips};
-use crate::components::warnings::bounded;
+use crate::components::warnings::{bounded, bounded_lines};
 use crate::unit;
 
 /// The bars, in their own order.
-pub fn bars(run: u32, bars: &Bars) -> AnyView {
+pub fn bars(run: u32, bars: Bars, as_table: RwSignal<bool>) -> AnyView {
     let largest = bars.bars.iter().map(|bar| bar.value).filter(|value| value.is_finite()).fold(0.0, f64::max);
     // A share is compared with the whole, unless all are small.
     let largest = if bars.unit == Unit::Percent && largest > 50.0 { largest.max(100.0) } else { largest };
+    figure(Chart {
+        title: bounded(&bars.title).into_any(),
+        name: bars.title.clone(),
+        class: "",
+        as_table,
+        body: list(run, &bars, largest),
+        data: Arc::new(move || data(&bars)),
+    })
+}
+
+/// The bars alone; one of size `largest` fills its track.
+pub fn list(run: u32, bars: &Bars, largest: f64) -> AnyView {
     let rows = bars.bars.iter().map(|it| bar(run, it, bars.unit, largest)).collect_view();
-    let title = bounded(&bars.title);
-    view! {
-        <section class="panel"><h2>{title.clone()}</h2><ul class="bars linked" aria-label=title>{rows}</ul></section>
-    }
-    .into_any()
+    view! { <ul class="bars" aria-label=bounded(&bars.title)>{rows}</ul> }.into_any()
+}
+
+/// What the bars show.
+pub fn data(bars: &Bars) -> Data {
+    let mut data = Data::of(&[("Name", Unit::Text), ("Value", bars.unit), ("Note", Unit::Text)]);
+    data.rows = bars.bars.iter().map(|bar| vec![text(&bar.label), number(bar.value), text(&bar.note)]).collect();
+    data
 }
 
 fn bar(run: u32, bar: &Bar, of: Unit, largest: f64) -> AnyView {
     let tips = Tips::get();
     let share =
         if largest > 0.0 && bar.value.is_finite() { 100.0 * (bar.value / largest).clamp(0.0, 1.0) } else { 0.0 };
-    let exact = [bar.label.as_str(), &unit::full(bar.value, of), &bar.note].join("\n");
-    let (exact, on_focus) = (bounded(exact.trim_end()), bounded(exact.trim_end()));
+    let exact = bounded_lines(&[&bar.label, &unit::full(bar.value, of), &bar.note]);
+    let on_focus = exact.clone();
     // What is nothing has no bar at all.
     let fill = if share > 0.0 { format!("fill {}", colour(&bar.class)) } else { String::new() };
     let inner = view! {
-        <Name text=bar.label.clone() width=34 />
+        <Name text=bar.label.clone() width=44 />
         <span class="track"><i class=fill style:width=format!("{share:.2}%")></i></span>
         <span class="value">{unit::short(bar.value, of)}</span>
         <span class="share-text">{bounded(&bar.note)}</span>

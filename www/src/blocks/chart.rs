@@ -6,6 +6,7 @@ use leptos::html;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, MouseEvent};
 
+use crate::components::live::says;
 use crate::components::tip::Tips;
 
 /// A pair of lengths or places, to the right and downwards.
@@ -111,7 +112,7 @@ pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
             <i class="chosen-mark" class:shown=move || outline.get().is_some()
                 style:left=part(|place| place.0.0) style:top=part(|place| place.0.1)
                 style:width=part(|place| place.1.0) style:height=part(|place| place.1.1)></i>
-            <span class="visually-hidden" aria-live="polite">{said}</span>
+            <span class="visually-hidden" aria-live="polite">{says(said)}</span>
         </div>
     }
     .into_any()

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crossprof::format;
 use crossprof::pages::{Icicle, Node};
+use crossprof::table::{Cell, Unit};
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart};
+use super::figure::{Chart, Data, figure, number, text};
 use super::{colour, href};
+use crate::components::live::live;
 use crate::components::tip::Name;
-use crate::components::warnings::bounded;
+use crate::components::warnings::{bounded, bounded_lines};
 use crate::plot::icicle::{self as geometry, Span};
 use crate::state::State;
 use crate::unit;
@@ -20,7 +23,7 @@ const ROW_PX: usize = 24;
 const MAX_DEPTH: usize = 11;
 
 /// The chart.
-pub fn icicle(icicle: Icicle) -> AnyView {
+pub fn icicle(icicle: Icicle, as_table: RwSignal<bool>) -> AnyView {
     let title = bounded(&icicle.title);
     if icicle.nodes.is_empty() {
         return view! { <section class="panel"><h2>{title}</h2><p class="empty">"The tree is empty."</p></section> }
@@ -38,6 +41,10 @@ pub fn icicle(icicle: Icicle) -> AnyView {
         let crumb = |(at, node): (usize, usize)| {
             let Some(Node { label, .. }) = tree.nodes.get(node) else { return ().into_any() };
             let name = view! { <Name text=label.clone() width=32 /> };
+            if at == last && last == 0 {
+                // The root alone leads nowhere.
+                return ().into_any();
+            }
             if at == last {
                 return view! { <li aria-current="true">{name}</li> }.into_any();
             }
@@ -45,12 +52,12 @@ pub fn icicle(icicle: Icicle) -> AnyView {
         };
         path.into_iter().enumerate().map(crumb).collect_view()
     };
-    let tree = icicle.clone();
+    let (whole, tree) = (icicle.clone(), icicle.clone());
     let about = move || {
         let node = tree.nodes.get(top.get())?;
         let address = href(run, node.link.as_ref());
         let more = address.map(|href| view! { <a href=href>"Show in the tables"</a> });
-        Some(view! { <p class="node-about"><span>{facts(&tree, node).join(" · ")}</span>{more}</p> })
+        Some(view! { <p class="node-about"><span>{facts(&tree, node, unit::short).join(" · ")}</span>{more}</p> })
     };
     let drawn = move || {
         let spans = geometry::layout(&parents, &values, top.get(), MAX_DEPTH);
@@ -60,10 +67,34 @@ pub fn icicle(icicle: Icicle) -> AnyView {
         let height = format!("{}px", rows * ROW_PX);
         view! { <div class="icicle-plot" style:height=height>{chart(marks, "icicle", boxes.into_any())}</div> }
     };
-    view! {
-        <section class="panel"><h2>{title}</h2><ol class="crumbs" aria-label="Zoom">{crumbs}</ol>{drawn}{about}</section>
-    }
-    .into_any()
+    figure(Chart {
+        title: title.into_any(),
+        name: whole.title.clone(),
+        class: "",
+        as_table,
+        body: view! { <ol class="crumbs" aria-label="Zoom">{live(crumbs)}</ol>{live(drawn)}{live(about)} }.into_any(),
+        data: Arc::new(move || data(&whole)),
+    })
+}
+
+/// The whole tree, parents before their children.
+fn data(icicle: &Icicle) -> Data {
+    let mut data = Data::of(&[
+        ("Name", Unit::Text),
+        ("Within", Unit::Text),
+        ("Value", icicle.unit),
+        ("Share", Unit::Percent),
+        ("Notes", Unit::Text),
+    ]);
+    let all = icicle.nodes.first().map_or(0.0, |root| root.value);
+    let rows = icicle.nodes.iter().map(|node| {
+        let parent = node.parent.and_then(|parent| icicle.nodes.get(parent as usize));
+        let within = parent.map_or(Cell::Absent, |parent| text(&parent.label));
+        let share = number(100.0 * node.value / all);
+        vec![text(&node.label), within, number(node.value), share, text(&node.notes.join("; "))]
+    });
+    data.rows = rows.collect();
+    data
 }
 
 fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
@@ -79,13 +110,14 @@ fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
 }
 
 /// Value, share of the whole, and what else is known.
-fn facts(icicle: &Icicle, node: &Node) -> Vec<String> {
+fn facts(icicle: &Icicle, node: &Node, say: fn(f64, Unit) -> String) -> Vec<String> {
     let whole = icicle.nodes.first().map_or(0.0, |root| root.value);
-    let mut facts = vec![unit::full(node.value, icicle.unit)];
+    let mut facts = vec![say(node.value, icicle.unit)];
     if whole > 0.0 {
         facts.push(format!("{} of all", format::percent(100.0 * node.value / whole)));
     }
-    facts.extend(node.notes.iter().map(|note| bounded(note)));
+    let notes = node.notes.iter().map(|note| bounded(note)).filter(|note| !facts.contains(note)).collect::<Vec<_>>();
+    facts.extend(notes);
     facts
 }
 
@@ -109,7 +141,12 @@ fn marks(
     };
     let describe = move |mark: usize| {
         let node = described.get(mark).and_then(|span| tree.nodes.get(span.node));
-        node.map(|node| bounded(&format!("{}\n{}", node.label, facts(&tree, node).join("\n")))).unwrap_or_default()
+        let lines = |node: &Node| {
+            let facts = facts(&tree, node, unit::full);
+            let all: Vec<&str> = std::iter::once(&node.label).chain(&facts).map(String::as_str).collect();
+            bounded_lines(&all)
+        };
+        node.map(lines).unwrap_or_default()
     };
     let label = bounded(&icicle.title);
     let act = move |mark: usize| {

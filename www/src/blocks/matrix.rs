@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use crossprof::pages::Matrix;
+use crossprof::table::{Cell, Unit};
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
+use super::figure::{Chart, Data, figure, number, text};
 use crate::components::tip::Name;
-use crate::components::warnings::bounded;
+use crate::components::warnings::{bounded, bounded_lines};
 use crate::unit;
 
 /// Strengths of the colour.
@@ -16,7 +18,7 @@ const LEVELS: usize = 8;
 const MAX_LABELS: usize = 16;
 
 /// The chart.
-pub fn matrix(matrix: Matrix) -> AnyView {
+pub fn matrix(matrix: Matrix, as_table: RwSignal<bool>) -> AnyView {
     let title = bounded(&matrix.title);
     let size = matrix.labels.len();
     if size == 0 {
@@ -55,14 +57,30 @@ pub fn matrix(matrix: Matrix) -> AnyView {
     };
     let (rows, columns) = (labels(), labels());
     let note = format!("From the row to the column; the strongest is {}.", unit::short(largest, matrix.unit));
-    let drawn = chart(marks(Arc::new(matrix)), "cells", drawing);
-    view! {
-        <section class="panel">
-            <h2>{title}</h2><p class="quiet">{note}</p>
-            <div class="matrix-plot"><ul class="row-labels">{rows}</ul>{drawn}<ul class="column-labels">{columns}</ul></div>
-        </section>
-    }
-    .into_any()
+    let matrix = Arc::new(matrix);
+    let drawn = chart(marks(matrix.clone()), "cells", drawing);
+    let body = view! {
+        <p class="quiet">{note}</p>
+        <div class="matrix-plot"><ul class="row-labels">{rows}</ul>{drawn}<ul class="column-labels">{columns}</ul></div>
+    };
+    figure(Chart {
+        title: title.into_any(),
+        name: matrix.title.clone(),
+        class: "",
+        as_table,
+        body: body.into_any(),
+        data: Arc::new(move || data(&matrix)),
+    })
+}
+
+fn data(matrix: &Matrix) -> Data {
+    let mut data = Data::of(&[("From", Unit::Text)]);
+    data.columns.extend(matrix.labels.iter().map(|label| (label.clone(), matrix.unit)));
+    let cell = |value: &Option<f64>| value.map_or(Cell::Absent, number);
+    let rows = matrix.labels.iter().zip(&matrix.values);
+    data.rows =
+        rows.map(|(label, values)| std::iter::once(text(label)).chain(values.iter().map(cell)).collect()).collect();
+    data
 }
 
 fn marks(matrix: Arc<Matrix>) -> Marks {
@@ -80,7 +98,7 @@ fn marks(matrix: Arc<Matrix>) -> Marks {
         let name = |at: usize| matrix.labels.get(at).cloned().unwrap_or_default();
         let value = matrix.values.get(mark / size).and_then(|row| row.get(mark % size)).copied().flatten();
         let value = value.map_or_else(|| "nothing".to_owned(), |value| unit::full(value, matrix.unit));
-        bounded(&format!("{} → {}\n{value}", name(mark / size), name(mark % size)))
+        bounded_lines(&[&format!("{} → {}", name(mark / size), name(mark % size)), &value])
     };
     Marks {
         label,

@@ -1,9 +1,11 @@
 //! A page of a run, drawn: one kind of block, one file of that name. What is shown is the library's ([`crossprof::pages`]); only
 //! how it looks is here. Every mark can be reached by pointer and by keys, and is named; texts stay texts.
 
-mod bars;
+pub mod bars;
 mod chart;
 mod choice;
+mod export;
+pub mod figure;
 pub mod figures;
 pub mod findings;
 mod icicle;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use crossprof::pages::{Block, Link};
 use leptos::prelude::*;
 
+use crate::components::live::live;
 use crate::route::{Route, View};
 use crate::state::Run;
 
@@ -31,7 +34,7 @@ pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
         let kinds = kinds.get();
         kinds.into_iter().enumerate().map(|(at, kind)| block_view(&run, blocks, at, kind)).collect_view()
     };
-    all.into_any()
+    live(all)
 }
 
 /// What decides whether a block can be updated in place.
@@ -48,6 +51,7 @@ fn kind(block: &Block) -> String {
 fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
     let block = Memo::new(move |_| blocks.with(|blocks| blocks.get(at).cloned()));
     let run = run.clone();
+    let as_table = RwSignal::new(false);
     if kind.starts_with("table") {
         return view! { <table::TableView run=run block=block /> }.into_any();
     }
@@ -56,16 +60,16 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
         Some(Block::Note { text }) => text::note(text),
         Some(Block::Empty { reason, remedy }) => text::empty(reason, remedy.clone()),
         Some(Block::Figures { figures }) => figures::figures(run.id, figures),
-        Some(Block::Stack(stack)) => stack::stack(stack.clone()),
-        Some(Block::Bars(bars)) => bars::bars(run.id, bars),
-        Some(Block::Scatter(scatter)) => scatter::scatter(scatter.clone()),
-        Some(Block::Icicle(icicle)) => icicle::icicle(icicle.clone()),
-        Some(Block::Matrix(matrix)) => matrix::matrix(matrix.clone()),
+        Some(Block::Stack(stack)) => stack::stack(stack.clone(), as_table),
+        Some(Block::Bars(bars)) => bars::bars(run.id, bars.clone(), as_table),
+        Some(Block::Scatter(scatter)) => scatter::scatter(scatter.clone(), as_table),
+        Some(Block::Icicle(icicle)) => icicle::icicle(icicle.clone(), as_table),
+        Some(Block::Matrix(matrix)) => matrix::matrix(matrix.clone(), as_table),
         Some(Block::Choice(choice)) => choice::choice(choice),
         Some(Block::Findings { findings }) => findings::findings(run.id, findings),
         Some(Block::Table(_)) | None => ().into_any(),
     };
-    drawn.into_any()
+    live(drawn)
 }
 
 /// The address that a link leads to; nothing where it names no view of this page.

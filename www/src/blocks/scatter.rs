@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use crossprof::format;
 use crossprof::pages::Scatter;
+use crossprof::sort::sort_by;
+use crossprof::table::{Cell, Unit};
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
 use super::colour;
-use crate::components::warnings::bounded;
+use super::figure::{Chart, Data, figure, number, text};
+use crate::components::warnings::{bounded, bounded_lines};
 use crate::plot::plane::{Place, Plane, nearest};
 use crate::state::State;
 
@@ -20,7 +23,7 @@ const LABEL_SHARE: f64 = 0.045;
 const WIDTHS_PX: (f64, f64) = (30.0, 6.0);
 
 /// The chart.
-pub fn scatter(scatter: Scatter) -> AnyView {
+pub fn scatter(scatter: Scatter, as_table: RwSignal<bool>) -> AnyView {
     let points: Vec<(f64, f64)> = scatter.points.iter().map(|point| (point.x, point.y)).collect();
     let lines: Vec<Vec<(f64, f64)>> = scatter.lines.iter().map(|line| line.points.clone()).collect();
     let plane = Plane::of(&points, &lines, scatter.logarithmic);
@@ -61,7 +64,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
     }).collect();
     // The largest are drawn first, so that none hides a smaller one.
     let mut order: Vec<usize> = (0..scatter.points.len()).collect();
-    order.sort_by(|a, b| {
+    sort_by(&mut order, |a, b| {
         let size = |at: &usize| scatter.points.get(*at).map_or(0.0, |point| point.size);
         size(b).total_cmp(&size(a))
     });
@@ -84,19 +87,39 @@ pub fn scatter(scatter: Scatter) -> AnyView {
     let y_labels = grid_y.iter().map(|(y, tick)| view! { <span style:top=percent(*y)>{axis_label(*tick)}</span> });
     let (x_labels, y_labels) = (x_labels.collect_view(), y_labels.collect_view());
     let (title, x_title, y_title) = (bounded(&scatter.title), bounded(&scatter.x_label), bounded(&scatter.y_label));
-    let drawn = chart(marks(Arc::new(scatter), places), "plane", drawing);
-    view! {
-        <section class="panel scatter">
-            <h2>{title}</h2>
-            <p class="quiet">{y_title}</p>
-            <div class="plane-plot">
-                <div class="y-axis" aria-hidden="true">{y_labels}</div>{drawn}
-                <div class="x-axis" aria-hidden="true">{x_labels}</div>
-            </div>
-            <p class="x-title quiet">{x_title}</p>
-        </section>
-    }
-    .into_any()
+    let scatter = Arc::new(scatter);
+    let drawn = chart(marks(scatter.clone(), places), "plane", drawing);
+    let body = view! {
+        <p class="quiet">{y_title}</p>
+        <div class="plane-plot">
+            <div class="y-axis" aria-hidden="true">{y_labels}</div>{drawn}
+            <div class="x-axis" aria-hidden="true">{x_labels}</div>
+        </div>
+        <p class="x-title quiet">{x_title}</p>
+    };
+    figure(Chart {
+        title: title.into_any(),
+        name: scatter.title.clone(),
+        class: "scatter",
+        as_table,
+        body: body.into_any(),
+        data: Arc::new(move || data(&scatter)),
+    })
+}
+
+/// The points, then the corners of the lines: those have no notes.
+fn data(scatter: &Scatter) -> Data {
+    let (x, y) = (scatter.x_label.as_str(), scatter.y_label.as_str());
+    let mut data = Data::of(&[("Name", Unit::Text), (x, Unit::Number), (y, Unit::Number), ("Notes", Unit::Text)]);
+    let row = |label: &str, (x, y): (f64, f64), notes: Cell| vec![text(label), number(x), number(y), notes];
+    let points =
+        scatter.points.iter().map(|point| row(&point.label, (point.x, point.y), text(&point.notes.join("; "))));
+    let corners = scatter
+        .lines
+        .iter()
+        .flat_map(|line| line.points.iter().map(|place| row(&line.label, *place, Cell::Absent)).collect::<Vec<_>>());
+    data.rows = points.chain(corners).collect();
+    data
 }
 
 /// Areas are told apart, not widths.
@@ -122,7 +145,7 @@ fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>) -> Marks {
     let count = scatter.points.len();
     // Keys walk from left to right.
     let mut order: Vec<usize> = (0..count).filter(|at| places.get(*at).is_some_and(Option::is_some)).collect();
-    order.sort_by(|a, b| {
+    sort_by(&mut order, |a, b| {
         let x = |at: &usize| places.get(*at).copied().flatten().map_or(0.0, |place| place.0);
         x(a).total_cmp(&x(b))
     });
@@ -138,7 +161,7 @@ fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>) -> Marks {
         let Some(point) = described.points.get(mark) else { return String::new() };
         let lines: Vec<&str> =
             std::iter::once(point.label.as_str()).chain(point.notes.iter().map(String::as_str)).collect();
-        bounded(&lines.join("\n"))
+        bounded_lines(&lines)
     };
     Marks {
         label: bounded(&scatter.title),

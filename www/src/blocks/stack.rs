@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use crossprof::format;
 use crossprof::pages::Stack;
+use crossprof::table::Unit;
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
 use super::colour;
+use super::figure::{Chart, Data, figure, number, text};
 use crate::components::tip::Name;
-use crate::components::warnings::bounded;
+use crate::components::warnings::{bounded, bounded_lines};
 use crate::plot::{stack as geometry, ticks};
 use crate::state::State;
 use crate::unit;
@@ -20,15 +22,35 @@ const MAX_LYING: usize = 16;
 const ROW_PX: usize = 26;
 
 /// The chart.
-pub fn stack(stack: Stack) -> AnyView {
+pub fn stack(stack: Stack, as_table: RwSignal<bool>) -> AnyView {
     let title = bounded(&stack.title);
     if stack.rows.is_empty() || stack.series.is_empty() {
         return view! { <section class="panel"><h2>{title}</h2><p class="empty">"There is nothing to stack."</p></section> }
             .into_any();
     }
     let legend = legend(&stack);
-    let body = if stack.rows.len() <= MAX_LYING { lying(Arc::new(stack)) } else { standing(Arc::new(stack)) };
-    view! { <section class="panel stack"><h2>{title}</h2>{legend}{body}</section> }.into_any()
+    let stack = Arc::new(stack);
+    let body = if stack.rows.len() <= MAX_LYING { lying(stack.clone()) } else { standing(stack.clone()) };
+    figure(Chart {
+        title: title.into_any(),
+        name: stack.title.clone(),
+        class: "stack",
+        as_table,
+        body: view! { {legend}{body} }.into_any(),
+        data: Arc::new(move || data(&stack)),
+    })
+}
+
+fn data(stack: &Stack) -> Data {
+    let mut data = Data::of(&[("Name", Unit::Text)]);
+    let columns = stack.series.iter().map(|series| series.label.clone()).chain(["Total".to_owned()]);
+    data.columns.extend(columns.map(|label| (label, stack.unit)));
+    let rows = stack.rows.iter().enumerate().map(|(at, row)| {
+        let parts = (0..stack.series.len()).map(|series| size(stack, at, series)).chain([total(stack, at)]);
+        std::iter::once(text(&row.label)).chain(parts.map(number)).collect()
+    });
+    data.rows = rows.collect();
+    data
 }
 
 fn legend(stack: &Stack) -> AnyView {
@@ -76,7 +98,8 @@ fn describe(stack: &Stack, mark: usize) -> String {
     let (value, all) = (size(stack, at, series), total(stack, at));
     let share = if all > 0.0 { format!(", {}", format::percent(100.0 * value / all)) } else { String::new() };
     let of = unit::short(all, stack.unit);
-    bounded(&format!("{} ({of})\n{}: {}{share}", row.label, part.label, unit::full(value, stack.unit)))
+    let part = format!("{}: {}{share}", part.label, unit::full(value, stack.unit));
+    bounded_lines(&[&format!("{} ({of})", row.label), &part])
 }
 
 fn follow(stack: &Stack, mark: usize) {
@@ -128,8 +151,11 @@ fn lying(stack: Arc<Stack>) -> AnyView {
             ((left, top), (size(&stack, row, series) * scale, 0.8 / rows as f64))
         }
     };
-    let labels =
-        stack.rows.iter().map(|row| view! { <li><Name text=row.label.clone() width=28 /></li> }).collect_view();
+    let labels = stack
+        .rows
+        .iter()
+        .map(|row| view! { <li><Name text=row.label.replace("/device:", "") width=28 /></li> })
+        .collect_view();
     let totals = (0..rows).map(|row| view! { <li>{unit::short(total(&stack, row), stack.unit)}</li> }).collect_view();
     let height = format!("{}px", rows * ROW_PX);
     let drawn = chart(marks(stack, Box::new(find), Box::new(place), true), "lying", drawing);

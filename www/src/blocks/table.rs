@@ -10,6 +10,7 @@ use leptos::html;
 use leptos::prelude::*;
 use web_sys::{Element, KeyboardEvent};
 
+use crate::components::live::{live, says};
 use crate::components::tip::Tips;
 use crate::components::warnings::bounded;
 use crate::protocol::TextFormat;
@@ -87,16 +88,19 @@ pub fn TableView(
         let rows = drawn.iter().enumerate();
         rows.map(|(offset, row)| row_view(row, part.first + offset, &look, active)).collect_view()
     };
-    let nothing = move || {
-        let shown = shown.get();
-        let is_all = shown.table().is_none_or(|table| table.total_rows == 0);
-        if is_all { "This table has no rows." } else { "No row passes the filter." }
+    let empty = move || {
+        let has_rows = shown.with(|shown| shown.table().is_some_and(|table| table.total_rows > 0));
+        let filtered = has_rows && state.route.with(|route| !route.query.filter.is_empty());
+        let text = if has_rows { "No row passes the filter. " } else { "This table has no rows." };
+        let clear = move |_| state.filter(String::new());
+        let button = filtered.then(|| view! { <button class="plain" on:click=clear>"Clear the filter"</button> });
+        (count.get() == 0).then(|| view! { <p class="empty">{text}{button}</p> })
     };
     view! {
         <section class="table-box">
             <header class="table-head">
-                <h2>{move || title.get()}</h2>
-                <span class="quiet" aria-live="polite">{counted}</span>
+                <h2>{says(move || title.get())}</h2>
+                <span class="quiet" aria-live="polite">{says(counted)}</span>
                 <span class="spring"></span>
                 <input class="table-filter" type="search" placeholder="Filter: word -not column>1" spellcheck="false" autocomplete="off"
                     aria-label=move || format!("Filter {}", title.get())
@@ -108,14 +112,14 @@ pub fn TableView(
             <div class="table-scroll" node_ref=scroller tabindex="0" role="region" aria-label=move || title.get()
                 on:scroll=on_scroll on:keydown=on_key on:blur=move |_| { tips.hide(); active.set(None); }>
                 <table aria-rowcount=move || count.get() + 1>
-                    <thead><tr>{heads}</tr></thead>
+                    <thead><tr>{live(heads)}</tr></thead>
                     <tbody>
                         <tr class="pad" aria-hidden="true" style:height=move || format!("{}px", part.get().above_px)></tr>
-                        {rows}
+                        {live(rows)}
                         <tr class="pad" aria-hidden="true" style:height=move || format!("{}px", part.get().below_px)></tr>
                     </tbody>
                 </table>
-                <Show when=move || count.get() == 0><p class="empty">{nothing}</p></Show>
+                {live(empty)}
             </div>
         </section>
     }

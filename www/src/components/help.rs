@@ -2,16 +2,19 @@
 
 use leptos::prelude::*;
 
+use super::live::shown;
 use crate::state::State;
 
-const KEYS: [(&str, &str); 8] = [
+const KEYS: [(&str, &str); 10] = [
     ("1 … 9", "views of the run"),
     ("[  ]", "previous and next run"),
+    ("Ctrl P  ⌘ P", "all commands"),
     ("/", "filter the table"),
     ("Esc", "clear the filter, close this"),
     ("D", "light or dark"),
     ("O", "open a profile"),
     ("← → ↑ ↓", "walk through a chart or table that has the focus"),
+    ("Enter", "filter by the mark, or go where it leads"),
     ("?", "this help"),
 ];
 
@@ -26,15 +29,18 @@ pub fn Help() -> impl IntoView {
             request_animation_frame(|| crate::browser::focus("#help .plain"));
         }
     });
-    view! {
-        <Show when=move || state.help.get()>
-            <div class="curtain" on:click=close>
-                <section id="help" class="dialog" role="dialog" aria-modal="true" aria-label="Keys" on:click=|event| event.stop_propagation()>
-                    <header><h2>"Keys"</h2><span class="spring"></span><button class="plain" on:click=close>"Close"</button></header>
-                    <dl class="keys">{rows}</dl>
-                    <p class="quiet">"Point at, or tab to, any headline or column heading: it says what the number is. Times in cards have three digits; pointing at them shows all."</p>
-                </section>
-            </div>
-        </Show>
-    }
+    shown(
+        move || state.help.get(),
+        move || {
+            view! {
+                    <div class="curtain" on:click=close>
+                        <section id="help" class="dialog" role="dialog" aria-modal="true" aria-label="Keys" on:click=|event| event.stop_propagation()>
+                            <header><h2>"Keys"</h2><span class="spring"></span><button class="plain" on:click=close>"Close"</button></header>
+                            <dl class="keys">{rows}</dl>
+                            <p class="quiet">"Point at, or tab to, any headline or column heading: it says what the number is. Times in cards have three digits; pointing at them shows all."</p>
+                        </section>
+                    </div>
+            }
+        },
+    )
 }

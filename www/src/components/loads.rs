@@ -3,6 +3,7 @@
 use crossprof::format;
 use leptos::prelude::*;
 
+use super::live::{live, shown};
 use super::tip::Name;
 use super::warnings::WarningRow;
 use crate::browser;
@@ -30,19 +31,20 @@ fn LoadRow(load: Load) -> impl IntoView {
     view! {
         <section class="load">
             <ul class="files">
-                {move || files.with(|files| files.iter().take(MAX_ROWS).map(|file| view! { <File file=file.clone() /> }).collect_view())}
+                {live(move || files.with(|files| files.iter().take(MAX_ROWS).map(|file| view! { <File file=file.clone() /> }).collect_view()))}
             </ul>
-            {move || files.with(|files| (files.len() > MAX_ROWS).then(|| view! { <p class="quiet">{format!("and {} more files", files.len() - MAX_ROWS)}</p> }))}
+            {live(move || files.with(|files| (files.len() > MAX_ROWS).then(|| view! { <p class="quiet">{format!("and {} more files", files.len() - MAX_ROWS)}</p> })))}
             <p class="load-actions">
-                {move || runs().into_iter().map(|run| {
+                {live(move || runs().into_iter().map(|run| {
                     let href = crate::route::Route::of(crate::route::View::Overview, run.id).href();
                     view! { <a class="button primary" href=href>"Show "<Name text=run.report.get().name().to_owned() width=32 /></a> }
-                }).collect_view()}
-                <Show when=move || busy.get() fallback=move || view! {
-                    <Show when=move || runs().is_empty()><button class="plain" on:click=move |_| client::forget(state, id)>"Dismiss"</button></Show>
-                }>
+                }).collect_view())}
+                {shown(move || busy.get(), move || view! {
                     <button class="plain cancel" on:click=move |_| client::cancel(state, id)>"Cancel"</button>
-                </Show>
+                })}
+                {shown(move || !busy.get() && runs().is_empty(), move || view! {
+                    <button class="plain" on:click=move |_| client::forget(state, id)>"Dismiss"</button>
+                })}
             </p>
         </section>
     }

@@ -19,7 +19,7 @@ pub fn Rail() -> impl IntoView {
             let here = move || state.view() == of;
             match run {
                 Some(run) => view! {
-                    <li><a class="view-link" href=Route::of(of, run).href() aria-current=move || here().then_some("page")>
+                    <li><a class="view-link" href=move || state.route_to(of, run).href() aria-current=move || here().then_some("page")>
                         <ViewIcon of=of /><span>{of.title()}</span>{(index < 9).then(|| view! { <kbd aria-hidden="true">{index + 1}</kbd> })}
                     </a></li>
                 }.into_any(),

@@ -4,6 +4,7 @@ use crossprof::format;
 use crossprof::warning::Severity;
 use leptos::prelude::*;
 
+use super::live::{live, says};
 use super::tip::Name;
 use crate::client;
 use crate::protocol::{format_name, total_bytes};
@@ -59,12 +60,12 @@ pub fn RunHeader(
     let closing = run.clone();
     view! {
         <header class="run-header">
-            <h1>{move || view! { <Name text=report.get().name().to_owned() width=48 /> }}</h1>
-            <span class="platform-badge">{move || report.get().profile.metadata.platform.clone()}</span>
-            {alerts}
+            <h1>{live(move || view! { <Name text=report.get().name().to_owned() width=48 /> })}</h1>
+            <span class="platform-badge">{says(move || report.get().profile.metadata.platform.clone())}</span>
+            {live(alerts)}
             <span class="spring"></span>
             <button class="plain" title="Close this run and free its memory" on:click=move |_| client::close(state, &closing)>"Close run"</button>
-            <ul class="facts">{facts}</ul>
+            <ul class="facts">{live(facts)}</ul>
         </header>
     }
 }

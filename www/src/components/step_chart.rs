@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use crossprof::format;
+use crossprof::pages::Link;
 use crossprof::report::Step;
-use crossprof::table::Unit;
+use crossprof::table::{Cell, Unit};
 use leptos::html;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, PointerEvent};
 
+use super::live::{live, says};
+use crate::blocks::figure::{Data, number};
 use crate::plot::stack;
 use crate::plot::ticks::{self, Axis, axis};
-use crate::state::Report;
+use crate::state::{Report, State};
 
 /// The parts of a step, lowest first: name, colour class, size.
 type Part = (&'static str, &'static str, fn(&Step) -> f64);
@@ -23,12 +26,23 @@ const PARTS: [Part; 4] = [
     ("Idle", "idle", |step| step.idle_us),
 ];
 
+/// What the chart shows.
+pub fn data(steps: &[Step]) -> Data {
+    let mut data = Data::of(&[("Step", Unit::Count), ("Duration", Unit::TimeUs)]);
+    data.columns.extend(PARTS.map(|part| (part.0.to_owned(), Unit::TimeUs)));
+    data.columns.push(("Counted".to_owned(), Unit::Flag));
+    let rows = steps.iter().map(|step| {
+        let times = std::iter::once(step.duration_us).chain(PARTS.iter().map(|part| (part.2)(step)));
+        let ends = (Cell::Int(step.index.into()), Cell::Flag(step.counted));
+        std::iter::once(ends.0).chain(times.map(number)).chain([ends.1]).collect()
+    });
+    data.rows = rows.collect();
+    data
+}
+
 /// The chart of a run's steps.
-#[component]
-pub fn StepChart(
-    /// The run.
-    report: Arc<Report>,
-) -> impl IntoView {
+pub fn step_chart(report: &Report) -> AnyView {
+    let state = State::get();
     let steps: Arc<[Step]> = report.profile.steps.clone().into();
     if steps.is_empty() {
         let reason = crate::headline::why_missing(&report.profile, "steps");
@@ -68,7 +82,20 @@ pub fn StepChart(
             chosen.set(stack::column_at(f64::from(event.client_x()) - place.left(), place.width(), count));
         }
     };
+    let links: Arc<[Step]> = steps.clone();
+    let follow = move || {
+        if let Some(step) = chosen.get_untracked().and_then(|index| links.get(index)) {
+            state.follow(&Link { view: "steps".to_owned(), filter: format!("step={}", step.index) });
+        }
+    };
+    let on_click = {
+        let follow = follow.clone();
+        move |_: web_sys::MouseEvent| follow()
+    };
     let on_key = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            return follow();
+        }
         let last = count - 1;
         let next = match (event.key().as_str(), chosen.get_untracked()) {
             ("ArrowRight", Some(step)) => (step + 1).min(last),
@@ -92,23 +119,23 @@ pub fn StepChart(
     let legend =
         PARTS.iter().map(|part| view! { <li><i class=format!("swatch {}", part.1)></i>{part.0}</li> }).collect_view();
     view! {
-        <figure class="step-chart">
+        <div class="step-chart">
             <ul class="legend" aria-hidden="true">{legend}</ul>
             <div class="plot">
                 <div class="y-axis" aria-hidden="true">{labels}</div>
-                <div class="canvas" node_ref=plot tabindex="0" role="img" aria-label="Step times and their parts; arrow keys walk through the steps"
+                <div class="canvas" node_ref=plot tabindex="0" role="group" aria-roledescription="chart" aria-label="Step times and their parts. Arrow keys walk through the steps, Enter follows."
                     on:pointermove=on_move on:pointerleave=move |_| chosen.set(None)
-                    on:keydown=on_key on:blur=move |_| chosen.set(None)>
+                    on:keydown=on_key on:click=on_click on:blur=move |_| chosen.set(None)>
                     <svg viewBox=format!("0 0 {count} 100") preserveAspectRatio="none" aria-hidden="true">
-                        {lines}{drawn}{marker}
+                        {lines}{drawn}{live(marker)}
                     </svg>
                 </div>
                 <div class="marks" aria-hidden="true">
                     <svg viewBox=format!("0 0 {count} 4") preserveAspectRatio="none"><path class="odd" d=marks /></svg>
                 </div>
             </div>
-            <figcaption aria-live="polite">{sentence}</figcaption>
-        </figure>
+            <p class="caption" aria-live="polite">{says(sentence)}</p>
+        </div>
     }
     .into_any()
 }

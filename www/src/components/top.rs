@@ -1,10 +1,13 @@
 //! The bar at the top: name, the run on narrow screens, theme, help.
 
+use crossprof::format::{printable, shorten};
 use leptos::prelude::*;
 
 use super::icons::Line;
+use super::live::{live, says, shown};
 use crate::route::{Route, View};
 use crate::state::State;
+use crate::table::terms::{terms, without};
 use crate::{browser, theme};
 
 /// The bar.
@@ -24,12 +27,20 @@ pub fn Top() -> impl IntoView {
             .get()
             .into_iter()
             .map(|run| {
-                let name = crossprof::format::shorten(&crossprof::format::printable(run.report.get().name()), 40);
+                let name = shorten(&printable(run.report.get().name()), 40);
                 view! { <option value=run.id.to_string() selected=current == Some(run.id)>{name}</option> }
             })
             .collect_view()
     };
-    let has_filter = move || state.route.with(|route| !route.query.filter.is_empty());
+    let filter = Memo::new(move |_| state.route.with(|route| route.query.filter.clone()));
+    let chips = move || {
+        let chip = |(at, term): (usize, String)| {
+            let text = shorten(&printable(&term.replace('"', "")), 32);
+            let remove = move |_| state.filter(without(&filter.get_untracked(), at));
+            view! { <button class="chip" title="Remove this filter (Esc removes all)" on:click=remove><bdi>{text}</bdi>" ×"</button> }
+        };
+        terms(&filter.get()).into_iter().enumerate().map(chip).collect_view()
+    };
     view! {
         <header class="top">
             <a class="brand" href="#/start" aria-label="crossprof, start page">
@@ -38,17 +49,13 @@ pub fn Top() -> impl IntoView {
                 </svg>
                 <span>"crossprof"</span>
             </a>
-            <span class="crumb">{move || state.view().title()}</span>
-            <Show when=has_filter>
-                <button class="chip" title="Clear the filter (Esc)" on:click=move |_| state.filter(String::new())>
-                    <bdi>{move || state.route.with(|route| crossprof::format::shorten(&crossprof::format::printable(&route.query.filter), 32))}</bdi>" ×"
-                </button>
-            </Show>
-            <span class="spring"></span>
-            <Show when=move || state.runs.with(|runs| !runs.is_empty())>
-                <select class="run-select" aria-label="Run" on:change=chosen>{runs}</select>
-            </Show>
+            <span class="crumb">{says(move || state.view().title().to_owned())}</span>
+            <div class="chips" role="group" aria-label="Filter">{live(chips)}</div>
+            {shown(move || state.runs.with(|runs| !runs.is_empty()), move || view! {
+                <select class="run-select" aria-label="Run" on:change=chosen>{live(runs)}</select>
+            })}
             <a class="icon-button narrow-only" href="#/start" aria-label="Open a profile"><Line path="M8 3v10M3 8h10" /></a>
+            <button class="icon-button" aria-label="All commands (Ctrl P)" title="All commands (Ctrl P)" on:click=move |_| state.palette.set(true)><Line path="M7 2.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9M10.3 10.3l3.2 3.2" /></button>
             <button class="icon-button" aria-label="Light or dark (D)" title="Light or dark (D)" on:click=move |_| theme::toggle()><Line path="M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12" /></button>
             <button class="icon-button" aria-label="Keys (?)" title="Keys (?)" on:click=move |_| state.help.set(true)><Line path="M5.8 6a2.2 2.2 0 1 1 3.1 2c-.6.3-.9.7-.9 1.5M8 12v.1" /></button>
         </header>

@@ -51,3 +51,9 @@ pub fn Missing(
 pub fn bounded(text: &str) -> String {
     format::printable(&format::shorten(text, WHOLE_CHARS))
 }
+
+/// Facts about a mark, a line each: a line break inside of one is none of ours.
+pub fn bounded_lines(facts: &[&str]) -> String {
+    let lines = facts.iter().filter(|fact| !fact.is_empty()).map(|fact| bounded(fact));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -11,6 +11,7 @@ use leptos::prelude::*;
 
 use crate::ask;
 use crate::blocks::{Blocks, blocks_view};
+use crate::components::live::shown;
 use crate::route::View;
 use crate::state::{Run, State};
 
@@ -30,9 +31,10 @@ pub fn BlocksPage(
     view! {
         <div class="blocks" aria-busy=move || is_empty().to_string()>
             {blocks_view(run, blocks)}
-            <Show when=is_empty>
-                <p class="quiet waiting">{move || if failed.get() { "This view could not be made." } else { "One moment …" }}</p>
-            </Show>
+            {shown(is_empty, move || {
+                let text = if failed.get() { "This view could not be made." } else { "One moment …" };
+                view! { <p class="quiet waiting">{text}</p> }
+            })}
         </div>
     }
 }

@@ -6,6 +6,7 @@ use crossprof::metrics::parameters::presets;
 use leptos::prelude::*;
 
 use crate::client;
+use crate::components::live::{live, shown};
 use crate::components::tip::Term;
 use crate::model::{self, FIELDS, FLAGS, Field, Flag, Group};
 use crate::state::Run;
@@ -58,7 +59,7 @@ pub fn Model(
                 <div class="fields">{parameters}</div>
                 <p><button type="button" class="plain" on:click=move |_| changed.run(Settings::default())>"Clear all"</button></p>
             </form>
-            <section class="panel results" aria-live="polite"><h2>"With this model"</h2>{move || results(&report.get().profile)}</section>
+            <section class="panel results" aria-live="polite"><h2>"With this model"</h2>{live(move || results(&report.get().profile))}</section>
         </div>
     }
 }
@@ -114,7 +115,7 @@ fn NumberField(field: &'static Field, run: Run, changed: Callback<Settings>) -> 
         <label class="field" class:wrong=move || wrong.get()>{field.label}
             <input type="text" inputmode="numeric" autocomplete="off" name=field.key prop:value=given placeholder=found
                 aria-invalid=move || wrong.get().to_string() on:change=input />
-            <Show when=move || wrong.get()><span class="hint" role="alert">"A whole number, such as 4096, 32k or 8B."</span></Show>
+            {shown(move || wrong.get(), || view! { <span class="hint" role="alert">"A whole number, such as 4096, 32k or 8B."</span> })}
         </label>
     }
 }
@@ -175,7 +176,7 @@ fn StepCount(settings: RwSignal<Settings>, changed: Callback<Settings>) -> impl 
     view! {
         <label class="field" class:wrong=move || wrong.get()>"Number of steps, instead of those found"
             <input type="text" inputmode="numeric" autocomplete="off" name="num_steps" prop:value=given placeholder="from the trace" on:change=input />
-            <Show when=move || wrong.get()><span class="hint" role="alert">"A whole number above 0."</span></Show>
+            {shown(move || wrong.get(), || view! { <span class="hint" role="alert">"A whole number above 0."</span> })}
         </label>
     }
 }

@@ -9,12 +9,14 @@ use leptos::prelude::*;
 use std::sync::Arc;
 
 use super::blocks::asked;
-use crate::blocks::figures;
+use crate::blocks::figure::{Chart, figure};
 use crate::blocks::findings::findings;
 use crate::blocks::table::TableView;
-use crate::components::bars::{CategoryBars, DeviceBars};
+use crate::blocks::{bars, figures};
+use crate::components::bars::{between_devices, by_category, by_device};
 use crate::components::card;
-use crate::components::step_chart::StepChart;
+use crate::components::live::live;
+use crate::components::step_chart::{self, step_chart};
 use crate::components::tip::{Name, Term};
 use crate::components::warnings::{Missing, WarningRow};
 use crate::headline::headlines;
@@ -56,53 +58,80 @@ pub fn Overview(
         let cards = headlines(&report.get().profile).into_iter();
         cards.map(|headline| card::headline(headline, id)).collect_view()
     };
+    let as_tables = [(); 3].map(|()| RwSignal::new(false));
+    let steps = move || {
+        let report = report.get();
+        let of = report.clone();
+        let source = step_source(&report.profile.step_timing);
+        figure(Chart {
+            title: titled("steps[].duration_us", "Step by step", View::Steps, id),
+            name: "Step by step".to_owned(),
+            class: "first",
+            as_table: as_tables[0],
+            body: view! { <p class="quiet">{source}</p>{step_chart(&report)} }.into_any(),
+            data: Arc::new(move || step_chart::data(&of.profile.steps)),
+        })
+    };
+    let categories = move || {
+        let shown = by_category(&report.get().profile);
+        let largest = shown.bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+        figure(Chart {
+            title: titled("kernels.kernels_by_category.*.time_us", "Kernel time by category", View::Kernels, id),
+            name: shown.title.clone(),
+            class: "second",
+            as_table: as_tables[1],
+            body: match shown.bars.is_empty() {
+                true => view! { <p class="empty">"No device op was read."</p> }.into_any(),
+                false => bars::list(id, &shown, largest),
+            },
+            data: Arc::new(move || bars::data(&shown)),
+        })
+    };
+    let devices = move || {
+        let report = report.get();
+        let shown = by_device(&report.profile);
+        figure(Chart {
+            title: titled("multi_device.device_stats[].utilization_percent", "Devices, busy share", View::Devices, id),
+            name: shown.title.clone(),
+            class: "second",
+            as_table: as_tables[2],
+            body: view! { {bars::list(id, &shown, 100.0)}{between_devices(&report.profile)} }.into_any(),
+            data: Arc::new(move || bars::data(&shown)),
+        })
+    };
     view! {
-        <div class="cards">{cards}{more_cards}</div>
+        <div class="cards">{live(cards)}{live(more_cards)}</div>
         <div class="overview-grid">
             <div class="column">
-                <section class="panel first">
-                    <h2>
-                        <Term field="steps[].duration_us" text="Step by step" />
-                        <a class="more" href=Route::of(View::Steps, id).href()>"all steps"</a>
-                    </h2>
-                    <p class="quiet">{move || step_source(&report.get().profile.step_timing)}</p>
-                    {move || view! { <StepChart report=report.get() /> }}
-                </section>
+                {live(steps)}
                 <section class="panel third">
                     <TableView run=run block=kernels />
                 </section>
                 <section class="panel fourth" id="warnings">
                     <h2>"Warnings"</h2>
-                    {move || warnings(&report.get().profile.warnings)}
+                    {live(move || warnings(&report.get().profile.warnings))}
                 </section>
             </div>
             <div class="column">
-                {to_do}
-                <section class="panel second">
-                    <h2>
-                        <Term field="kernels.kernels_by_category.*.time_us" text="Kernel time by category" />
-                        <a class="more" href=Route::of(View::Kernels, id).href()>"kernels"</a>
-                    </h2>
-                    {move || view! { <CategoryBars report=report.get() /> }}
-                </section>
-                <section class="panel second">
-                    <h2>
-                        <Term field="multi_device.device_stats[].utilization_percent" text="Devices, busy share" />
-                        <a class="more" href=Route::of(View::Devices, id).href()>"devices"</a>
-                    </h2>
-                    {move || view! { <DeviceBars report=report.get() most=10 /> }}
-                </section>
+                {live(to_do)}
+                {live(categories)}
+                {live(devices)}
                 <section class="panel last">
                     <h2>"Run environment"</h2>
-                    {move || environment(&report.get().profile)}
+                    {live(move || environment(&report.get().profile))}
                 </section>
             </div>
             <section class="panel full">
                 <h2>"Not measured, and why"</h2>
-                {move || missing(&report.get().profile.not_measured)}
+                {live(move || missing(&report.get().profile.not_measured))}
             </section>
         </div>
     }
+}
+
+/// A heading with its definition, which leads to the view that has more.
+fn titled(field: &'static str, text: &'static str, view: View, run: u32) -> AnyView {
+    view! { <a href=Route::of(view, run).href()><Term field=field text=text /></a> }.into_any()
 }
 
 /// Where the steps came from, as a sentence.

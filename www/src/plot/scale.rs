@@ -43,12 +43,17 @@ impl Scale {
         at.is_finite().then_some(at)
     }
 
-    /// Round values inside the axis: powers of ten (every second or third one where there are many), or as [`ticks::axis`].
+    /// Round values inside the axis: powers of ten (every second or third one where there are many, twice and five times of them
+    /// where there are few), or as [`ticks::axis`].
     pub fn ticks(&self) -> Vec<f64> {
         if !self.logarithmic {
             return ticks::axis(self.max, 4).ticks;
         }
         let (first, last) = (self.min.log10().ceil() as i32, self.max.log10().floor() as i32);
+        if last - first < 2 {
+            let all = (first - 1..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|part| part * 10f64.powi(power)));
+            return all.filter(|tick| (self.min..=self.max).contains(tick)).collect();
+        }
         let step = ((last - first) / 6 + 1).max(1);
         (first..=last).filter(|power| power.rem_euclid(step) == 0).map(|power| 10f64.powi(power)).collect()
     }

@@ -2,4 +2,5 @@
 
 pub mod cell;
 pub mod order;
+pub mod terms;
 pub mod window;

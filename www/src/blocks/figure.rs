@@ -1,0 +1,170 @@
+//! What stands around every chart: its title, the same numbers as a table, and downloads of the picture as SVG and PNG.
+
+use std::sync::Arc;
+
+use crossprof::table::{Cell, Unit};
+use leptos::html;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, MouseEvent};
+
+use super::export;
+use crate::components::live::live;
+use crate::components::warnings::bounded;
+use crate::state::State;
+use crate::table::cell;
+use crate::{browser, unit};
+
+/// Rows of a chart's table that are drawn; copies hold all.
+const MAX_ROWS: usize = 500;
+/// Characters of a text in a cell.
+const NAME_CHARS: usize = 80;
+
+/// The numbers behind a chart.
+#[derive(Debug, Default)]
+pub struct Data {
+    /// Heading and unit of each column.
+    pub columns: Vec<(String, Unit)>,
+    /// The rows, a cell a column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Data {
+    /// A table with these headings.
+    pub fn of(columns: &[(&str, Unit)]) -> Data {
+        Data { columns: columns.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect(), rows: Vec::new() }
+    }
+
+    /// All of it for a spreadsheet: units in the headings, digits without groups.
+    pub fn tsv(&self) -> String {
+        let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
+        let heads: Vec<String> = self.columns.iter().map(|(name, unit)| plain(&heading(name, *unit))).collect();
+        let mut out = heads.join("\t");
+        for row in &self.rows {
+            out.push('\n');
+            out.push_str(&row.iter().map(|cell| plain(&cell::raw(cell))).collect::<Vec<_>>().join("\t"));
+        }
+        out.push('\n');
+        out
+    }
+}
+
+/// A heading names the unit once, so that cells need not.
+fn heading(name: &str, of: Unit) -> String {
+    match unit::word(of) {
+        "" => name.to_owned(),
+        word => format!("{name} ({word})"),
+    }
+}
+
+/// A text of a chart's data.
+pub fn text(text: &str) -> Cell {
+    Cell::Text(text.to_owned())
+}
+
+/// A number of a chart's data; absent where it is none.
+pub fn number(value: f64) -> Cell {
+    if value.is_finite() { Cell::Float(value) } else { Cell::Absent }
+}
+
+/// What a chart says of itself.
+pub struct Chart {
+    /// Heading, as it is drawn.
+    pub title: AnyView,
+    /// The same as a text; names files too.
+    pub name: String,
+    /// Classes beside those that every chart has.
+    pub class: &'static str,
+    /// Whether the table is shown in its place. It outlives the chart, which is drawn anew with each answer.
+    pub as_table: RwSignal<bool>,
+    /// Its numbers; asked for when they are looked at.
+    pub data: Arc<dyn Fn() -> Data + Send + Sync>,
+    /// The drawing with its legend and axes.
+    pub body: AnyView,
+}
+
+/// The chart with its head.
+pub fn figure(chart: Chart) -> AnyView {
+    let Chart { title, name, class, as_table, data, body } = chart;
+    let state = State::get();
+    let outer = NodeRef::<html::Figure>::new();
+    let name = bounded(&name);
+    let label = name.clone();
+    let copied = data.clone();
+    // One handler for all buttons: which it was stands on it.
+    let on_click = move |event: MouseEvent| {
+        let button = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        let what = button.and_then(|button| button.get_attribute("data-save")).unwrap_or_default();
+        let Some(element) = outer.get_untracked() else { return };
+        let title = element.get_attribute("data-chart").unwrap_or_default();
+        let file = format!("{}.{}.{what}", stem(state), browser::file_stem(&title.to_lowercase().replace('/', "-")));
+        match what.as_str() {
+            "table" => as_table.update(|shown| *shown = !*shown),
+            "tsv" => browser::copy(state, copied().tsv(), "Table"),
+            "svg" => browser::download(&file, "image/svg+xml", &export::picture(&element).svg),
+            "png" => export::save_png(state, file, export::picture(&element)),
+            _ => {}
+        }
+    };
+    let table = move || as_table.get().then(|| table(&data(), &label));
+    view! {
+        <figure class=format!("panel chart-box {class}") class:as-table=move || as_table.get()
+            aria-label=name.clone() data-chart=name node_ref=outer>
+            <header class="chart-head"><h2>{title}</h2>
+                <div class="chart-tools" on:click=on_click>
+                    <button class="tool" data-save="table" title="The same numbers as a table" aria-pressed=move || as_table.get().to_string()>"Table"</button>
+                    <button class="tool" data-save="tsv" title="Copy as tab-separated values">"Copy"</button>
+                    <button class="tool" data-save="svg" title="Download as SVG">"SVG"</button>
+                    <button class="tool" data-save="png" title="Download as PNG">"PNG"</button>
+                </div>
+            </header>
+            <div class="chart-body">{body}</div>
+            {live(table)}
+        </figure>
+    }
+    .into_any()
+}
+
+/// Downloads are named after the run.
+fn stem(state: State) -> String {
+    let run = untrack(|| state.run());
+    run.map_or_else(|| "chart".to_owned(), |run| run.report.with_untracked(|report| browser::file_stem(report.name())))
+}
+
+fn table(data: &Data, label: &str) -> AnyView {
+    let units: Vec<Unit> = data.columns.iter().map(|column| column.1).collect();
+    let heads = data.columns.iter().map(|(name, of)| {
+        view! { <th scope="col" class:number=cell::is_number(*of)>{bounded(&heading(name, *of))}</th> }
+    });
+    let rows = data.rows.iter().take(MAX_ROWS).map(|row| {
+        let cells = row.iter().zip(&units).map(|(value, of)| {
+            let text = match cell::number(value) {
+                Some(number) => crossprof::format::full(number),
+                None => cell::short(value, *of, NAME_CHARS),
+            };
+            view! { <td class:number=cell::is_number(*of)><bdi>{text}</bdi></td> }
+        });
+        view! { <tr>{cells.collect_view()}</tr> }
+    });
+    let more = (data.rows.len() > MAX_ROWS)
+        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows; Copy takes all.", data.rows.len())}</p> });
+    view! {
+        <div class="chart-table" tabindex="0" role="region" aria-label=label.to_owned()>
+            <table><thead><tr>{heads.collect_view()}</tr></thead><tbody>{rows.collect_view()}</tbody></table>
+        </div>
+        {more}
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_hold_every_digit_and_units_stand_in_the_heading() {
+        let mut data = Data::of(&[("Name", Unit::Text), ("Time", Unit::TimeUs), ("Count", Unit::Count)]);
+        data.rows.push(vec![text("a\tb"), number(1234.5678), number(f64::NAN)]);
+        assert_eq!(data.tsv(), "Name\tTime (µs)\tCount\na b\t1234.5678\t\n");
+    }
+}

@@ -1,0 +1,55 @@
+//! Colours as a browser computes them, written as any reader of SVG knows them; texts as XML wants them.
+
+/// A computed colour (`rgb(1, 2, 3)`, `rgba(1, 2, 3, 0.5)`, `color(srgb 0.1 0.2 0.3 / 0.5)`) as `#rrggbb` and its strength; nothing
+/// where nothing is painted.
+pub fn paint(text: &str) -> Option<(String, f64)> {
+    let (kind, rest) = text.split_once('(')?;
+    let unit = match kind {
+        "rgb" | "rgba" => 1.0,
+        "color" => 255.0,
+        _ => return None,
+    };
+    let mut numbers = rest.split([' ', ',', '/', ')']).filter_map(|part| part.parse::<f64>().ok());
+    let mut channel = || numbers.next().map(|value| (value * unit).round().clamp(0.0, 255.0) as u8);
+    let (red, green, blue) = (channel()?, channel()?, channel()?);
+    let strength = numbers.next().unwrap_or(1.0);
+    (strength > 0.0).then(|| (format!("#{red:02x}{green:02x}{blue:02x}"), strength))
+}
+
+/// A text within XML, in an element or in an attribute. Characters that XML cannot hold become U+FFFD.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => out.push(' '),
+            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn computed_colours_are_read() {
+        assert_eq!(paint("rgb(0, 104, 180)"), Some(("#0068b4".to_owned(), 1.0)));
+        assert_eq!(paint("rgba(0, 104, 180, 0.5)"), Some(("#0068b4".to_owned(), 0.5)));
+        assert_eq!(paint("rgba(0, 0, 0, 0)"), None);
+        assert_eq!(paint("color(srgb 1 0.5 0)"), Some(("#ff8000".to_owned(), 1.0)));
+        assert_eq!(paint("color(srgb 0 0 0 / 0.62)"), Some(("#000000".to_owned(), 0.62)));
+        assert_eq!(paint("none"), None);
+        assert_eq!(paint("url(#a)"), None);
+    }
+
+    #[test]
+    fn texts_of_a_trace_are_no_markup() {
+        assert_eq!(escaped("<a b=\"c\">&\u{1}"), "&lt;a b=&quot;c&quot;&gt;&amp;\u{fffd}");
+    }
+}
