@@ -8,11 +8,11 @@
 
 use super::chrome_json::ChromeJsonDecoder;
 use super::model_config::{read_hugging_face, read_sidecar};
-use super::profile_json::{self, read_profile};
+use super::profile_json::{self, Profiles, read_profiles};
 use super::sniff::{self, Format};
 use super::xplane::XPlaneDecoder;
 use crate::error::Error;
-use crate::report::{ModelConfig, UnifiedProfile};
+use crate::report::ModelConfig;
 use crate::trace::Trace;
 
 /// JSON that has not said what it is by here is taken for a trace whose events come late: only traces are large.
@@ -26,8 +26,8 @@ const MAX_CONFIG_BYTES: usize = 4 << 20;
 pub enum Decoded {
     /// Events, from an xplane or a Chrome trace.
     Trace(Box<Trace>),
-    /// An earlier result.
-    Profile(Box<UnifiedProfile>),
+    /// Earlier results: one document can hold several.
+    Profiles(Profiles),
     /// Dimensions of a model.
     Model(Box<ModelConfig>),
     /// A device memory profile (pprof), which has no view yet.
@@ -136,9 +136,7 @@ impl Decoder {
         match self.state {
             State::Json(decoder) => Ok(Decoded::Trace(Box::new(decoder.finish()?))),
             State::XPlane(decoder) => Ok(Decoded::Trace(Box::new(decoder.finish()?))),
-            State::Whole { kind: Whole::Profile, bytes } => {
-                Ok(Decoded::Profile(Box::new(read_profile(&bytes, &self.path)?)))
-            }
+            State::Whole { kind: Whole::Profile, bytes } => Ok(Decoded::Profiles(read_profiles(&bytes, &self.path)?)),
             State::Whole { kind: Whole::HuggingFace, bytes } => {
                 Ok(Decoded::Model(Box::new(read_hugging_face(&bytes)?)))
             }

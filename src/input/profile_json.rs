@@ -11,7 +11,11 @@
 //!
 //! All are read into the present schema; what was converted, corrected or left out stands in the profile's warnings.
 //! A document that says 1.1.0 is taken as it is: what this program exports, it imports unchanged.
+//!
+//! A document can hold several runs: a list of profiles of any of these shapes, or the results of a benchmark
+//! ([`benchmark`]).
 
+pub mod benchmark;
 mod legacy;
 mod section;
 mod utilization;
@@ -28,24 +32,81 @@ use version::Version;
 /// Largest document that is read: a profile is a few hundred kilobytes.
 pub const MAX_BYTES: usize = 64 << 20;
 
+/// The runs of one document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Profiles {
+    /// In the order of the document, at least one.
+    pub runs: Vec<NamedProfile>,
+    /// About the document, and about what in it is no run.
+    pub warnings: Vec<Warning>,
+}
+
+/// One run of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedProfile {
+    /// Its name; that of the file where absent.
+    pub name: Option<String>,
+    /// What was measured of it.
+    pub profile: UnifiedProfile,
+}
+
 /// Reads the document in `text`; `path` is named in its warnings.
 ///
 /// # Errors
 ///
-/// [`Error::Malformed`] where it is damaged JSON or a 1.1.0 document whose fields have wrong types,
-/// [`Error::Unsupported`] where its major version is not 1.
-pub fn read_profile(text: &[u8], path: &str) -> Result<UnifiedProfile, Error> {
+/// [`Error::Malformed`] where it is damaged JSON, a 1.1.0 document whose fields have wrong types, or holds no run;
+/// [`Error::Unsupported`] where its major version is not 1. In a list, such a profile is a warning unless all are.
+pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
     let (document, repaired) = parse(text)?;
+    let note = (repaired > 0).then(|| {
+        let message = format!("{repaired} values are NaN or infinite; they were read as absent.");
+        Warning::note("profile_not_a_number", message).with_count(repaired)
+    });
+    let mut profiles = match document {
+        Value::Array(documents) => read_list(documents, path)?,
+        Value::Object(methods) if benchmark::is_results(&methods) => benchmark::read(&methods, path)?,
+        document => {
+            let profile = read_one(document, note, path)?;
+            return Ok(Profiles { runs: vec![NamedProfile { name: None, profile }], warnings: vec![] });
+        }
+    };
+    profiles.warnings.extend(note.map(|note| note.with_file(path)));
+    Ok(profiles)
+}
+
+/// A list of profiles; each is named as it names itself, else by its place.
+fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
+    let mut profiles = Profiles::default();
+    let mut first_error = None;
+    for (index, document) in documents.into_iter().enumerate() {
+        match read_one(document, None, path) {
+            Ok(profile) => {
+                let name = profile.metadata.run_name.clone();
+                profiles.runs.push(NamedProfile { name, profile });
+            }
+            Err(error) => {
+                let message = format!("Entry {} of the list is not shown as a run. {error}", index + 1);
+                profiles.warnings.push(Warning::damage("profile_not_read", message).with_file(path));
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    match first_error {
+        Some(error) if profiles.runs.is_empty() => Err(error),
+        None if profiles.runs.is_empty() => Err(malformed("its list is empty".to_owned())),
+        _ => Ok(profiles),
+    }
+}
+
+/// Reads one profile.
+fn read_one(document: Value, note: Option<Warning>, path: &str) -> Result<UnifiedProfile, Error> {
+    if !document.is_object() {
+        return Err(malformed("it is no JSON object".to_owned()));
+    }
     let version = Version::of(&document)?;
     let mut notes = Notes::new(path);
-    if repaired > 0 {
-        notes.push(
-            Warning::note(
-                "profile_not_a_number",
-                format!("{repaired} values are NaN or infinite; they were read as absent."),
-            )
-            .with_count(repaired),
-        );
+    if let Some(note) = note {
+        notes.push(note);
     }
     let mut profile = if version.is_current() {
         if version.is_newer() {

@@ -6,7 +6,8 @@
 //! | `PK 03 04` | zip |
 //! | a header whose checksum agrees, 512 bytes | tar |
 //! | `{` with `traceEvents`, `[` of objects with `ph` | Chrome trace JSON |
-//! | `{` with `step_timing` or another section | unified profile JSON |
+//! | `{` with `step_timing` or another section, `[` of such objects | unified profile JSON |
+//! | `{` of objects with `execution_time` | a benchmark's results, read as unified profiles |
 //! | `{` with `model_type` or `architectures` | Hugging Face `config.json` |
 //! | `{` with fields of `model_config` | sidecar `crossprof.json` |
 //! | fields of an XSpace with a printable plane name | xplane |
@@ -21,7 +22,7 @@ mod protobuf;
 
 use super::archive::{tar::looks_like_tar, zip::looks_like_zip};
 use super::gzip::looks_like_gzip;
-use super::xplane;
+use super::{report_html, xplane};
 use crate::error::Error;
 
 /// What can be done about most files that are no profile.
@@ -45,8 +46,10 @@ pub enum Format {
     TraceJson,
     /// An XSpace.
     XSpace,
-    /// An earlier result.
+    /// Earlier results.
     UnifiedProfile,
+    /// A comparison report: a web page with profiles in it.
+    Report,
     /// A Hugging Face `config.json`.
     HuggingFaceConfig,
     /// Our own `crossprof.json`.
@@ -82,6 +85,9 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     }
     if let Some(format) = known::by_magic(head) {
         return Some(format);
+    }
+    if report_html::looks_like_report(head) {
+        return Some(Format::Report);
     }
     if xplane::looks_like_xspace(head) {
         return Some(Format::XSpace);

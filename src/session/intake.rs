@@ -3,8 +3,9 @@
 use crate::error::Error;
 use crate::input::decoder::{Decoded, Decoder};
 use crate::input::plan::{self, Kind};
+use crate::input::profile_json::NamedProfile;
 use crate::input::unpack::Unpacked;
-use crate::report::{ModelConfig, UnifiedProfile};
+use crate::report::ModelConfig;
 use crate::trace::{SourceFormat, Trace};
 use crate::warning::Warning;
 
@@ -52,7 +53,8 @@ pub(super) struct Member {
 /// What was decoded.
 pub(super) enum Content {
     Trace(Box<Trace>),
-    Profile(Box<UnifiedProfile>),
+    /// The runs of a document, at least one.
+    Profiles(Vec<NamedProfile>),
     Model(Box<ModelConfig>),
     /// Left out by the caller: another file of the same host is read.
     NotRead,
@@ -157,9 +159,11 @@ impl Intake {
                 self.all_warnings.extend(trace.warnings.iter().cloned());
                 Some(Content::Trace(trace))
             }
-            Ok(Decoded::Profile(profile)) => {
+            Ok(Decoded::Profiles(profiles)) => {
                 result.kind = Kind::UnifiedProfile;
-                Some(Content::Profile(profile))
+                self.all_warnings.extend(profiles.warnings.iter().cloned());
+                self.warnings.extend(profiles.warnings);
+                Some(Content::Profiles(profiles.runs))
             }
             Ok(Decoded::Model(model)) => {
                 result.kind = Kind::ModelConfig;

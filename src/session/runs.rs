@@ -3,6 +3,7 @@
 use super::intake::{Content, Member};
 use crate::analysis::{Analysis, Context};
 use crate::input::plan::{self, Candidate, Kind, Plan, PlannedRun};
+use crate::input::profile_json::NamedProfile;
 use crate::insight;
 use crate::metrics::{self, Run, Settings};
 use crate::pages::{self, Page, PageQuery};
@@ -157,7 +158,7 @@ impl Imported {
 /// Makes runs of all members that are in none yet. Sidecars stay: they also apply to what comes later.
 pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
     let plan = plan_members(members);
-    let runs = plan.runs.iter().filter_map(|planned| build_run(members, planned)).collect();
+    let runs = plan.runs.iter().flat_map(|planned| build_runs(members, planned)).collect();
     members.retain(|member| matches!(member.content, Content::Model(_)));
     runs
 }
@@ -183,7 +184,8 @@ fn plan_members(members: &[Member]) -> Plan {
     plan::plan(&candidates)
 }
 
-fn build_run(members: &mut [Member], planned: &PlannedRun) -> Option<LoadedRun> {
+/// One run of the traces of its hosts, or those of a document of earlier results; none where nothing could be read.
+fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     let mut run = Run { name: planned.name.clone(), ..Run::default() };
     let mut hosts = Vec::new();
     for host in &planned.hosts {
@@ -194,18 +196,16 @@ fn build_run(members: &mut [Member], planned: &PlannedRun) -> Option<LoadedRun> 
                 run.files.push(source_file(member, Some(trace.events.len() as u64)));
                 hosts.push((host.host.clone(), *trace));
             }
-            Content::Profile(profile) => {
+            Content::Profiles(profiles) => {
                 let (file, warnings) = (member.path.clone(), std::mem::take(&mut run.warnings));
                 let sidecar = sidecars(members, planned).0;
-                let name = planned.name.clone();
-                let imported = Imported { name, file, profile: *profile, sidecar, warnings };
-                return Some(LoadedRun::Imported(Box::new(imported)));
+                return imported_runs(profiles, &planned.name, &file, &sidecar, &warnings);
             }
             _ => {}
         }
     }
     if hosts.is_empty() {
-        return None;
+        return vec![];
     }
     for repeated in &planned.repeated {
         let (Some(unread), Some(read)) = (members.get(repeated.file), members.get(repeated.instead)) else { continue };
@@ -215,7 +215,29 @@ fn build_run(members: &mut [Member], planned: &PlannedRun) -> Option<LoadedRun> 
     run.model = model;
     run.files.extend(files);
     run.trace = merge(hosts);
-    Some(LoadedRun::Traced(Box::new(Traced::new(run))))
+    vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
+}
+
+/// The runs of one document. What has no name has the file's, with its place where there are several.
+fn imported_runs(
+    profiles: Vec<NamedProfile>,
+    file_name: &str,
+    file: &str,
+    sidecar: &ModelConfig,
+    warnings: &[Warning],
+) -> Vec<LoadedRun> {
+    let several = profiles.len() > 1;
+    let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, profile })| {
+        let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
+        LoadedRun::Imported(Box::new(Imported {
+            name: name.unwrap_or_else(of_file),
+            file: file.to_owned(),
+            profile,
+            sidecar: sidecar.clone(),
+            warnings: warnings.to_vec(),
+        }))
+    });
+    named.collect()
 }
 
 fn repeated_note(unread: &Member, read: &Member) -> Warning {

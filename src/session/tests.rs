@@ -105,6 +105,44 @@ fn an_imported_result_is_a_run_and_takes_settings() {
 }
 
 #[test]
+fn a_document_of_several_results_is_several_runs() {
+    let mut session = Session::new();
+    add(&mut session, "h.trace.json", &json("op"));
+    session.runs();
+    let mut first = session.report(0, &Settings::default()).unwrap();
+    let exported = crate::export::json::profile(&first);
+    first.metadata.run_name = None;
+    let unnamed = crate::export::json::profile(&first);
+    add(&mut session, "both.json", format!("[{exported},{unnamed}]").as_bytes());
+    assert_eq!(names(&mut session), ["h", "h", "both 2"]);
+    assert_eq!(session.report(2, &Settings::default()), Some(first));
+    // Each goes to the other worker by itself.
+    let mut images = 0;
+    while session.hand_over().is_some() {
+        images += 1;
+    }
+    assert_eq!(images, 3);
+}
+
+#[test]
+fn results_of_a_benchmark_are_a_run_a_method() {
+    let results =
+        br#"{"lcam": {"execution_time": 45.2, "success": true, "tensorboard_trace": "logs/4gpu_20241201_143022/x"},
+        "tad": {"execution_time": 0, "success": false}}"#;
+    let mut session = Session::new();
+    let result = add(&mut session, "results.json", results);
+    assert_eq!((result.error, result.members.len(), result.members[0].kind), (None, 1, Kind::UnifiedProfile));
+    assert_eq!(result.warnings.len(), 1);
+    assert_eq!(names(&mut session), ["lcam, 4 GPUs"]);
+    let report = session.report(0, &Settings::default()).unwrap();
+    assert_eq!(report.step_timing.avg_step_time_us, Some(45_200_000.0));
+    assert_eq!(report.warnings, result.warnings);
+
+    let failed = add(&mut session, "failed.json", br#"{"lcam": {"execution_time": 1.0, "success": false}}"#);
+    assert!(failed.error.unwrap().to_string().contains("lcam failed"));
+}
+
+#[test]
 fn unpacking_elsewhere_gives_the_same() {
     let bytes = json("op");
     let mut pushed = Session::new();

@@ -19,7 +19,10 @@ fn decode(bytes: &[u8], chunk: usize) -> Result<Decoded, Error> {
 fn described(bytes: &[u8]) -> String {
     let describe = |chunk| match decode(bytes, chunk) {
         Ok(Decoded::Trace(trace)) => format!("{} events", trace.events.len()),
-        Ok(Decoded::Profile(_)) => "profile".to_owned(),
+        Ok(Decoded::Profiles(profiles)) => match profiles.runs.len() {
+            1 => "profile".to_owned(),
+            runs => format!("{runs} profiles"),
+        },
         Ok(Decoded::Model(_)) => "model".to_owned(),
         Ok(Decoded::MemoryProfile) => "memory profile".to_owned(),
         Ok(Decoded::Ignored { reason }) => format!("ignored: {reason}"),
@@ -50,6 +53,8 @@ fn a_trace_as_a_list() {
 #[test]
 fn documents_are_read_at_their_end() {
     assert_eq!(described(b"{\"step_timing\":{\"num_steps\":5}}"), "profile");
+    assert_eq!(described(b"[{\"step_timing\":{}},{\"step_timing\":{}}]"), "2 profiles");
+    assert_eq!(described(b"{\"a\":{\"execution_time\":1},\"b\":{\"execution_time\":2}}"), "2 profiles");
     assert_eq!(described(b"{\"model_type\":\"gpt2\",\"n_embd\":768}"), "model");
     assert_eq!(described(b"{\"batch_size\":16}"), "model");
 }

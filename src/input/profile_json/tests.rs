@@ -3,6 +3,14 @@ use serde_json::json;
 use super::*;
 use crate::report::{SCHEMA_VERSION, StepTiming};
 
+/// The only run of a document.
+fn read_profile(text: &[u8], path: &str) -> Result<UnifiedProfile, Error> {
+    let mut profiles = read_profiles(text, path)?;
+    assert_eq!((profiles.runs.len(), profiles.warnings.len()), (1, 0));
+    assert_eq!(profiles.runs[0].name, None);
+    Ok(profiles.runs.remove(0).profile)
+}
+
 fn read(document: Value) -> UnifiedProfile {
     read_profile(document.to_string().as_bytes(), "p.json").expect("a profile")
 }
@@ -258,6 +266,26 @@ fn damaged_json_says_where() {
     assert!(error.contains("line 1 column"), "{error}");
     let nested = format!("{{\"step_timing\":{}", "[".repeat(100_000));
     assert!(read_profile(nested.as_bytes(), "p").is_err());
+}
+
+#[test]
+fn a_list_is_several_runs() {
+    let mut current = serde_json::to_value(read(documented())).expect("serialisable");
+    current["metadata"]["run_name"] = json!("second");
+    let refused = json!({"metadata": {"schema_version": "2.0.0"}, "step_timing": {}});
+    let list = json!([documented(), current, refused, 5]);
+    let profiles = read_profiles(list.to_string().as_bytes(), "p.json").expect("two runs");
+    let names: Vec<_> = profiles.runs.iter().map(|run| run.name.as_deref()).collect();
+    assert_eq!(names, [None, Some("second")]);
+    assert_eq!(profiles.runs[0].profile, read(documented()));
+    assert_eq!(Ok(profiles.runs[1].profile.clone()), serde_json::from_value(current).map_err(|_| ()));
+    let messages: Vec<_> = profiles.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(messages.len(), 2);
+    assert!(messages[0].starts_with("Entry 3 of the list is not shown as a run. A unified profile of version 2.0.0"));
+    assert!(messages[1].starts_with("Entry 4 of the list is not shown as a run. This is a unified profile, but"));
+    let error = read_profiles(json!([refused]).to_string().as_bytes(), "p").expect_err("no run").to_string();
+    assert!(error.starts_with("A unified profile of version 2.0.0"), "{error}");
+    assert!(read_profiles(b"[]", "p").is_err());
 }
 
 proptest::proptest! {

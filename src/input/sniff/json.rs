@@ -5,6 +5,7 @@ use memchr::memmem;
 
 use super::{Format, not_a_profile};
 use crate::input::model_config::SIDECAR_FIELDS;
+use crate::input::profile_json::benchmark::METHOD_KEYS;
 
 /// The text from its first bracket on, without byte order mark and space; `None` where it is not JSON.
 pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
@@ -15,7 +16,7 @@ pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
 /// The first key that decides, in the order of the text.
 pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     let is_list = text.first() == Some(&b'[');
-    let keys = outer_keys(text);
+    let keys = keys_at(text, if is_list { 2 } else { 1 });
     let decided = keys.iter().find_map(|key| if is_list { by_list_key(key) } else { by_key(key) });
     if let Some(format) = decided {
         return Some(format);
@@ -35,6 +36,9 @@ pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     }
     if !complete {
         return None;
+    }
+    if keys_at(text, 2).iter().any(|key| METHOD_KEYS.iter().any(|of_method| of_method.as_bytes() == *key)) {
+        return Some(Format::UnifiedProfile);
     }
     if keys.iter().any(|key| SIDECAR_FIELDS.iter().any(|field| field.as_bytes() == *key)) {
         return Some(Format::Sidecar);
@@ -71,6 +75,7 @@ fn by_key(key: &[u8]) -> Option<Format> {
 fn by_list_key(key: &[u8]) -> Option<Format> {
     Some(match key {
         b"ph" | b"ts" | b"pid" | b"tid" | b"dur" => Format::TraceJson,
+        b"step_timing" | b"compute_utilization" | b"timeline_coverage" => Format::UnifiedProfile,
         b"cols" => derived("a table"),
         _ => return None,
     })
@@ -80,11 +85,10 @@ fn derived(what: &str) -> Format {
     Format::Derived(format!("This is {what} that XProf made of a profile: drop the profile itself."))
 }
 
-/// Keys of the outermost object; of a list, the keys of the objects in it.
-fn outer_keys(text: &[u8]) -> Vec<&[u8]> {
+/// Keys of the objects that lie `level` brackets deep; 1 is the outermost.
+fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
     /// Enough to say what it is; a list of a million objects has millions.
     const MOST: usize = 256;
-    let level = if text.first() == Some(&b'[') { 2u64 } else { 1 };
     let mut keys = Vec::new();
     let (mut depth, mut at, mut key_next) = (0u64, 0, false);
     while let Some(&byte) = text.get(at) {

@@ -64,6 +64,8 @@ fn documents() {
         ("{\"metadata\":{\"platform\":\"TPU\"},\"step_timing\":{", Format::UnifiedProfile),
         ("{\"metadata\":{\"profiler_version\":\"1.0.0\"}}", Format::UnifiedProfile),
         ("{\"compute_utilization\":{}}", Format::UnifiedProfile),
+        ("[{\"metadata\":{\"ph\":1},\"step_timing\":{", Format::UnifiedProfile),
+        ("{\"batch_size\":1,\"a\":{\"execution_time\":45.2}}", Format::UnifiedProfile),
         ("{\"architectures\":[\"GemmaForCausalLM\"]", Format::HuggingFaceConfig),
         ("{\"n_embd\":768}", Format::HuggingFaceConfig),
         ("{\"batch_size\":16,\"seq_length\":128}", Format::Sidecar),
