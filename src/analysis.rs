@@ -17,8 +17,8 @@ use crate::metrics::roofline::{self, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
-    Run, Settings, compilation, gaps, host_threads, io, kernels, metadata, not_measured, parameters, throughput,
-    transfers, utilization,
+    Run, Settings, compilation, gaps, host_threads, io, kernels, metadata, not_measured, parameters, step_ops,
+    throughput, transfers, utilization,
 };
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
@@ -72,7 +72,6 @@ impl Analysis {
         let trace = &run.trace;
         let devices = Devices::new(trace);
         let modules = Modules::new(trace);
-        let tallies = Tallies::new(trace, &devices);
         let hosts = host_threads::host_times(trace, &devices);
         let compile = host_threads::compiling(&hosts);
         let steps = Steps::find(trace, &devices);
@@ -80,6 +79,8 @@ impl Analysis {
         let step_report = steps::report(trace, &devices, &times, &steps, &compile, settings.num_steps);
         let calls = launches::calls_of(trace, &devices);
         let step_breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &steps, &step_report.rows);
+        let counted = step_ops::counted_windows(&step_breakdown, devices.used.len());
+        let tallies = Tallies::new(trace, &devices, &counted);
         let model_config = run.model.overridden_by(&settings.model);
         let num_devices = devices.used.len() as u64;
         let mut warnings = run.warnings.clone();
@@ -105,11 +106,12 @@ impl Analysis {
             io_operations: io::io_operations(trace, &devices),
             step_timing: step_report.timing,
             steps: step_report.rows,
-            step_breakdown: step_breakdown::section(&step_breakdown),
+            step_breakdown: step_breakdown::section(&step_breakdown, &devices),
             kernel_statistics: kernel_stats::section(&kernels_by_shape),
             launches: launches::section(trace, &devices, &launched),
             roofline: roofline::section(&roofline),
             op_statistics: ops::section(trace, &ops, &|op| roofline.bound_label(op)),
+            step_ops: step_ops::section(trace, &devices, &tallies, &ops, &communicated, &counted),
             communication: collectives::section(trace, &devices, &communicated),
             findings: Vec::new(),
             warnings,

@@ -13,11 +13,27 @@
 //! Only unified profiles are read, never events: a loaded run, an exported profile and a report that is dropped back give
 //! the same comparison. docs/comparing.md explains the method and its limits.
 
+mod causes;
+mod collectives;
 mod document;
+mod fairness;
+mod matching;
+pub mod noise;
+mod scaling;
+mod scored;
+mod steps;
+mod summary;
+mod trend;
+mod waterfall;
 
+#[cfg(test)]
+mod tests;
+
+pub use causes::signed;
 pub use document::*;
 
 use crate::report::UnifiedProfile;
+use crate::units::Ps;
 
 /// The most runs of one comparison; a trend may have more.
 pub const MOST_RUNS: usize = 16;
@@ -51,4 +67,113 @@ pub struct Options {
     pub baseline: usize,
     /// The work stays the same on more devices (`false`), or grows with them (`true`); told from the batch size where absent.
     pub weak_scaling: Option<bool>,
+}
+
+/// Compares runs. The same profiles give the same document; fewer than two give one without changes.
+pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
+    let subjects = &named(subjects);
+    let Some(last) = subjects.len().checked_sub(1) else { return Comparison::default() };
+    let baseline = options.baseline.min(last);
+    let Some(base) = subjects.get(baseline) else { return Comparison::default() };
+    let across = subjects.iter().any(|it| it.profile.metadata.platform != base.profile.metadata.platform);
+    let scaling = scaling::scaling(subjects, options.weak_scaling);
+    let trend = trend::trend(subjects);
+    let kind = match (across, &scaling, &trend) {
+        (true, ..) => "across_platforms",
+        (_, Some(_), _) => "scaling",
+        (_, _, Some(_)) => "trend",
+        _ => "same_platform",
+    };
+    let fairness = fairness::fairness(subjects);
+    let (metrics, platform_metrics) = scored::metrics(subjects, baseline, &fairness);
+    let mut comparison = Comparison {
+        comparison_version: COMPARISON_VERSION.to_owned(),
+        kind: kind.to_owned(),
+        runs: subjects.iter().map(run).collect(),
+        baseline: baseline as u32,
+        fairness,
+        metrics,
+        platform_metrics,
+        collectives: collectives::collectives(subjects),
+        scaling,
+        trend,
+        ..Comparison::default()
+    };
+    for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
+        add_run(&mut comparison, index, subject, base, across);
+    }
+    comparison.summary = summary::summary(&comparison);
+    comparison.summary.extend(comparison.scaling.iter().flat_map(|it| scaling::sentences(it, subjects)));
+    comparison.summary.extend(comparison.trend.iter().flat_map(|it| trend::sentences(it, subjects)));
+    comparison
+}
+
+/// What is of one run against the baseline.
+fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, across: bool) {
+    let step_time = noise::step_time_change(index, subject, base);
+    let parts = waterfall::waterfall(index, subject, base);
+    let mut ops = Vec::new();
+    match (steps::ops(&subject.profile), steps::ops(&base.profile)) {
+        (Some(ours), Some(theirs)) => {
+            let matched = matching::ops(index, &ours, &theirs, across);
+            ops = matched.0;
+            comparison.matching.push(matched.1);
+            if !across {
+                comparison.kernels.extend(matching::kernels(index, &ours, &theirs));
+            }
+        }
+        (ours, _) => {
+            let lacks = if ours.is_none() { &subject.name } else { &base.name };
+            comparison.warnings.push(format!(
+                "{lacks} lists no ops of a step, so ops cannot be compared: analyse its trace again to get them."
+            ));
+        }
+    }
+    comparison.categories.extend(matching::families(
+        index,
+        &steps::families(&subject.profile),
+        &steps::families(&base.profile),
+    ));
+    comparison.causes.extend(causes::causes(&step_time, subject, base, &parts, &ops));
+    ops.retain(|op| op.change != "same" || op.delta_us_per_step != 0.0);
+    ops.truncate(MOST_CHANGES);
+    comparison.ops.extend(ops);
+    comparison.waterfall.extend(parts);
+    comparison.step_time.push(step_time);
+}
+
+/// Ops of one run that are listed.
+const MOST_CHANGES: usize = 100;
+
+/// The subjects with names that tell them apart.
+fn named(subjects: &[Subject]) -> Vec<Subject> {
+    let mut named: Vec<Subject> = Vec::new();
+    for subject in subjects {
+        let taken = |name: &str| named.iter().any(|it| it.name == name);
+        let numbered = |number: usize| match number {
+            1 => subject.name.clone(),
+            number => format!("{} ({number})", subject.name),
+        };
+        let name = (1..).map(numbered).find(|name| !taken(name)).unwrap_or_default();
+        named.push(Subject { name, ..subject.clone() });
+    }
+    named
+}
+
+fn run(subject: &Subject) -> ComparedRun {
+    let metadata = &subject.profile.metadata;
+    ComparedRun {
+        name: subject.name.clone(),
+        platform: metadata.platform.clone(),
+        device_type: metadata.device_type.clone(),
+        devices: metadata.num_devices,
+        file: metadata.trace_file.clone(),
+        watts_per_device: subject.watts_per_device,
+        dollars_per_device_hour: subject.dollars_per_device_hour,
+    }
+}
+
+/// A time to whole picoseconds, so that differences of parts add up.
+fn us_to_ps(us: f64) -> Ps {
+    Ps((us * 1e6).round() as i64)
 }

@@ -96,6 +96,7 @@ pub(crate) fn profile() -> UnifiedProfile {
         io_operations: None,
         steps: vec![Step { duration_us: 120.0, counted: true, ..Step::default() }],
         step_breakdown: None,
+        step_ops: None,
         roofline: None,
         kernel_statistics: None,
         launches: None,

@@ -27,6 +27,7 @@ pub mod roofline;
 pub mod self_time;
 pub mod statistics;
 pub mod step_breakdown;
+pub mod step_ops;
 pub mod steps;
 pub mod throughput;
 pub mod transfers;

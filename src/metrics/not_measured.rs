@@ -220,6 +220,7 @@ mod tests {
             io_operations: None,
             steps: Vec::new(),
             step_breakdown: None,
+            step_ops: None,
             roofline: None,
             kernel_statistics: None,
             launches: None,

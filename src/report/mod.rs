@@ -8,6 +8,7 @@ mod op_statistics;
 mod roofline;
 mod sections;
 mod step_breakdown;
+mod step_ops;
 pub mod v1;
 
 pub use v1::*;

@@ -35,6 +35,9 @@ pub struct StepBreakdown {
     /// Idle time of the chips by XProf's definition (TPU).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip_idle_percent: Option<f64>,
+    /// The same for each used device. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<StepBreakdownDevice>,
     /// What the threads of the hosts do in the whole capture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_roles: Vec<HostRoleTime>,
@@ -95,6 +98,19 @@ pub struct HostRoleTime {
     pub time_us: f64,
     /// Share of the capture.
     pub percent: f64,
+}
+
+/// One device: means over its counted steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepBreakdownDevice {
+    /// Its name, as in `multi_device.device_stats`.
+    pub device_name: String,
+    /// Steps in the means; 1 for an active span.
+    pub num_steps: u64,
+    /// Length of a step: the sum of `parts`.
+    pub duration_us: f64,
+    /// What happens in it.
+    pub parts: StepParts,
 }
 
 /// One step: means over its devices.

@@ -17,6 +17,7 @@ pub use super::op_statistics::*;
 pub use super::roofline::*;
 pub use super::sections::*;
 pub use super::step_breakdown::*;
+pub use super::step_ops::*;
 
 /// `metadata.schema_version` of profiles written by this version.
 pub const SCHEMA_VERSION: &str = "1.1.0";
@@ -25,7 +26,7 @@ pub const SCHEMA_VERSION: &str = "1.1.0";
 pub const PROFILER_VERSION: &str = "1.0.0";
 
 /// One run, analysed: the document that `--output-json` and the page's download write.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnifiedProfile {
     /// What was profiled, where and when.
     pub metadata: Metadata,
@@ -64,6 +65,9 @@ pub struct UnifiedProfile {
     /// Op statistics. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op_statistics: Option<OpStatistics>,
+    /// What runs in a step: what runs are compared by. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_ops: Option<StepOps>,
     /// Communication between devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication: Option<Communication>,

@@ -37,6 +37,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             warnings: vec![],
             not_measured: vec![],
             communication: None,
+            step_ops: None,
             op_statistics: None,
             findings: vec![],
             provenance: vec![],

@@ -106,6 +106,10 @@ pub struct Op {
     pub data_type: Option<DataType>,
     /// It was computed again to save memory; `None` where neither name nor path tells.
     pub rematerialized: Option<bool>,
+    /// Occurrences that start in a counted step.
+    pub step_occurrences: u64,
+    /// Their self time.
+    pub step_self_time: Ps,
     /// Devices that it ran on: bit `n` for the used device `n`.
     pub devices: u64,
 }

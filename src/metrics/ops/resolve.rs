@@ -105,6 +105,8 @@ impl Resolver<'_> {
             op.min = op.min.min(tally.device_min);
             op.max = op.max.max(tally.device_max);
             op.dma_stall = op.dma_stall.map(|stall| stall + tally.dma_stall);
+            op.step_occurrences += tally.step_count;
+            op.step_self_time += tally.step_self;
             op.devices |= tally.devices;
         }
         at
@@ -162,6 +164,8 @@ impl Resolver<'_> {
             cost_source: None,
             data_type: None,
             rematerialized: None,
+            step_occurrences: 0,
+            step_self_time: Ps::ZERO,
             devices: 0,
         };
         let modules = self.modules;

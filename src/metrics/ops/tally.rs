@@ -32,6 +32,10 @@ pub struct Tally {
     pub device_max: Ps,
     /// Time in which it waited for a copy of its operands or results, where the trace tells it.
     pub dma_stall: Ps,
+    /// Occurrences that start in a counted step.
+    pub step_count: u64,
+    /// Their self time on the device's clock.
+    pub step_self: Ps,
     /// Devices that it ran on: bit `n` for the used device `n`, the last bit for all from 63 on.
     pub devices: u64,
 }
@@ -48,6 +52,8 @@ impl Tally {
         device_min: Ps::MAX,
         device_max: Ps::ZERO,
         dma_stall: Ps::ZERO,
+        step_count: 0,
+        step_self: Ps::ZERO,
         devices: 0,
     };
 
@@ -62,6 +68,8 @@ impl Tally {
         self.device_min = self.device_min.min(other.device_min);
         self.device_max = self.device_max.max(other.device_max);
         self.dma_stall += other.dma_stall;
+        self.step_count += other.step_count;
+        self.step_self += other.step_self;
         self.devices |= other.devices;
     }
 }
@@ -82,8 +90,9 @@ struct Times {
 }
 
 impl Tallies {
-    /// Walks the ops of all used devices of `trace`. Linear in their number.
-    pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
+    /// Walks the ops of all used devices of `trace`. Linear in their number. `counted` has the windows of the counted steps of
+    /// each used device, in time.
+    pub fn new(trace: &Trace, devices: &Devices, counted: &[Vec<Interval>]) -> Tallies {
         let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
         let mut tallies = Tallies::default();
         let differences = differences(trace);
@@ -100,10 +109,13 @@ impl Tallies {
             if !differences.is_empty() {
                 correct(trace, &device.ops, &differences, &mut times);
             }
+            let mut windows = counted.get(number).map_or(&[][..], Vec::as_slice).iter().peekable();
             let bit = 1u64 << number.min(63);
             let mut all_times = times.iter();
             in_blocks(&device.ops, |&id| {
                 let (Some(event), Some(times)) = (trace.events.get(id), all_times.next()) else { return };
+                while windows.next_if(|window| window.end <= event.start).is_some() {}
+                let in_step = windows.peek().is_some_and(|window| window.start <= event.start);
                 let key = (event.name, event.args);
                 let at = *index.entry(key).or_insert_with(|| {
                     tallies.entries.push((key, Tally::NONE));
@@ -124,6 +136,8 @@ impl Tallies {
                         device_min: duration,
                         device_max: duration,
                         dma_stall: Ps(if stalls { trace.events.dma_stall.get(id).unwrap_or(0) } else { 0 }),
+                        step_count: u64::from(in_step),
+                        step_self: if in_step { device_self } else { Ps::ZERO },
                         devices: bit,
                     });
                 }

@@ -7,7 +7,7 @@ use crate::trace::{IntervalSet, LineId};
 
 fn measure(trace: &Trace) -> Ops {
     let devices = Devices::new(trace);
-    Ops::new(trace, &devices, &Tallies::new(trace, &devices), &Modules::new(trace))
+    Ops::new(trace, &devices, &Tallies::new(trace, &devices, &[]), &Modules::new(trace))
 }
 
 fn us(time: Ps) -> i64 {

@@ -70,6 +70,8 @@ fn op(data_type: &str, family: OpFamily, flops: Option<f64>, bytes: Option<f64>,
         data_type: DataType::from_name(data_type),
         dma_stall: None,
         rematerialized: None,
+        step_occurrences: 1,
+        step_self_time: Ps::ZERO,
         devices: 1,
     }
 }

@@ -187,7 +187,7 @@ mod tests {
 
     fn measure(breakdown: &StepBreakdown, cost: fn(&str) -> Option<f64>) -> Utilization {
         let (trace, devices, _) = run();
-        let ops = Ops::new(&trace, &devices, &Tallies::new(&trace, &devices), &Modules::new(&trace));
+        let ops = Ops::new(&trace, &devices, &Tallies::new(&trace, &devices, &[]), &Modules::new(&trace));
         let peaks = super::super::peaks(&trace, &devices, Some("tpu-v4")).unwrap();
         assert_eq!(
             devices::by_key("tpu-v4").unwrap().rates.get(crate::facts::arithmetic::Arithmetic::Bf16),

@@ -1,15 +1,16 @@
 //! The breakdown as a section of the unified profile.
 
 use super::{Mean, Part, StepBreakdown, StepRow};
+use crate::metrics::devices::{Device, Devices};
 use crate::metrics::host_threads::{HostRole, HostThreads};
-use crate::report::{self, HostRoleTime, StepBreakdownStep, StepParts};
+use crate::report::{self, HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
 use crate::units::Ps;
 
 /// With more steps than this the profile has no row a step: the table has them all.
 const MOST_STEPS: usize = 1000;
 
 /// The section; `None` where nothing ran.
-pub fn section(breakdown: &StepBreakdown) -> Option<report::StepBreakdown> {
+pub fn section(breakdown: &StepBreakdown, devices: &Devices) -> Option<report::StepBreakdown> {
     let mean = breakdown.mean.as_ref()?;
     let duty = breakdown.duty_cycle.as_ref();
     let threads = breakdown.host_threads.as_ref();
@@ -25,6 +26,7 @@ pub fn section(breakdown: &StepBreakdown) -> Option<report::StepBreakdown> {
         host_busy_us: mean.host_busy_us,
         duty_cycle_percent: duty.and_then(|duty| duty.percent()),
         chip_idle_percent: duty.and_then(|duty| duty.idle_percent()),
+        devices: of_devices(breakdown, devices),
         host_roles: threads.map(host_roles).unwrap_or_default(),
         host_idle_percent: threads.and_then(|threads| threads.percent(threads.idle)),
         steps: steps(breakdown),
@@ -49,6 +51,19 @@ fn parts(breakdown: &StepBreakdown, mean: &Mean) -> StepParts {
         kernel_wait_us: measured(Part::KernelWait),
         other_idle_us: mean.part_us(Part::OtherIdle),
     }
+}
+
+fn of_devices(breakdown: &StepBreakdown, devices: &Devices) -> Vec<StepBreakdownDevice> {
+    let device = |(device, mean): (&Device, &Option<Mean>)| {
+        let mean = mean.as_ref()?;
+        Some(StepBreakdownDevice {
+            device_name: device.name.clone(),
+            num_steps: mean.num_steps,
+            duration_us: mean.duration_us,
+            parts: parts(breakdown, mean),
+        })
+    };
+    devices.used.iter().zip(&breakdown.mean_of_device).filter_map(device).collect()
 }
 
 fn host_roles(threads: &HostThreads) -> Vec<HostRoleTime> {

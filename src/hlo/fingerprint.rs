@@ -1,0 +1,110 @@
+//! An instruction's identity across builds: its expression without what changes from one compilation to the next.
+
+/// Attributes whose value is a name, a number of a channel, or a note: another build of the same program has others.
+const IGNORED: [&str; 8] = [
+    "calls=",
+    "to_apply=",
+    "body=",
+    "condition=",
+    "channel_id=",
+    "metadata=",
+    "backend_config=",
+    "frontend_attributes=",
+];
+
+/// 16 hexadecimal digits: FNV-1a of the [`normalized`] expression.
+pub fn fingerprint(expression: &str) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in normalized(expression).bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    format!("{hash:016x}")
+}
+
+/// The expression without the instruction's name, names of operands, layouts, and [`IGNORED`] attributes. Shapes, opcode, kind
+/// of fusion, contracted dimensions and groups stay:
+///
+/// ```text
+/// %fusion.12 = f32[8,128]{1,0} fusion(f32[8]{0} %param.3), kind=kLoop, calls=%fused.12
+///              f32[8,128]      fusion(f32[8]          ), kind=kLoop,
+/// ```
+fn normalized(expression: &str) -> String {
+    let (_, body) = expression.split_once(" = ").unwrap_or(("", expression));
+    let mut text = String::with_capacity(body.len());
+    let mut rest = body;
+    while let Some(c) = rest.chars().next() {
+        let starts_word = text.ends_with([' ', ',', '(']) || text.is_empty();
+        if let Some(value) = IGNORED.iter().filter(|_| starts_word).find_map(|key| rest.strip_prefix(key)) {
+            rest = after_value(value);
+        } else if c == '%' {
+            let ends = |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '%'));
+            rest = rest.get(rest.find(ends).unwrap_or(rest.len())..).unwrap_or_default();
+        } else if c == '{' && text.ends_with(']') {
+            rest = after_value(rest);
+        } else {
+            text.push(c);
+            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        }
+    }
+    text
+}
+
+/// What follows a value: the text after a bracketed or quoted one, else from the next comma, blank or closing bracket on.
+fn after_value(value: &str) -> &str {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for (at, c) in value.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '{' | '(' | '[' => depth += 1,
+            '}' | ')' | ']' => {
+                if depth == 0 {
+                    return value.get(at..).unwrap_or_default();
+                }
+                depth -= 1;
+                if depth == 0 {
+                    return value.get(at + 1..).unwrap_or_default();
+                }
+            }
+            ',' | ' ' if depth == 0 => return value.get(at..).unwrap_or_default(),
+            _ => {}
+        }
+    }
+    ""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FUSION: &str = "%fusion.12 = f32[8,128]{1,0:T(8,128)} fusion(f32[8]{0} %param.3, f32[128]{0} %copy-done.7), \
+                          kind=kLoop, calls=%fused_computation.12, metadata={op_name=\"jit(f)/add, {\" source_line=3}";
+
+    #[test]
+    fn names_numbers_and_layouts_do_not_count() {
+        let other = "%fusion.977 = f32[8,128]{0,1} fusion(f32[8]{0:S(1)} %p, f32[128]{0} %q), kind=kLoop, calls=%g.1, \
+                     metadata={op_name=\"jit(g)\"}";
+        assert_eq!(normalized(FUSION), "f32[8,128] fusion(f32[8] , f32[128] ), kind=kLoop, , ");
+        assert_eq!(fingerprint(FUSION), fingerprint(other));
+    }
+
+    #[test]
+    fn shapes_kinds_and_groups_count() {
+        for (from, to) in [("f32[8,128]", "f32[16,128]"), ("kLoop", "kInput"), (" fusion(", " reduce(")] {
+            assert_ne!(fingerprint(FUSION), fingerprint(&FUSION.replace(from, to)), "{to}");
+        }
+        let reduce =
+            "%all-reduce.1 = f32[4]{0} all-reduce(f32[4]{0} %x), channel_id=1, replica_groups={{0,1}}, to_apply=%add";
+        assert_eq!(fingerprint(reduce), fingerprint(&reduce.replace("channel_id=1", "channel_id=22")));
+        assert_ne!(fingerprint(reduce), fingerprint(&reduce.replace("{{0,1}}", "{{0,1},{2,3}}")));
+    }
+
+    #[test]
+    fn anything_has_a_fingerprint() {
+        for text in ["", "%", " = ", "{", "]{", "a = ]{((", "metadata=\"", "calls=%é.1]{é"] {
+            assert_eq!(fingerprint(text).len(), 16, "{text}");
+        }
+    }
+}
