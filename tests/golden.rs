@@ -166,6 +166,9 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
         (steps.host_idle_percent, steps.chip_idle_percent) = (None, None);
     }
     report.op_statistics = None;
+    for op in report.step_ops.iter_mut().flat_map(|it| &mut it.ops) {
+        (op.module, op.framework_op, op.fingerprint) = (None, None, None);
+    }
     // The xplane has events that no JSON shows, so its capture is longer, and shares of it are smaller.
     report.metadata.capture_duration_us = None;
     if let Some(io) = &mut report.io_operations {

@@ -22,6 +22,9 @@ pub fn causes(
     parts: &[PartChange],
     ops: &[Change],
 ) -> Vec<Cause> {
+    if change.delta_us.is_none() {
+        return Vec::new();
+    }
     let total: f64 = parts.iter().map(|part| part.delta_us_per_step).sum();
     let step = parts.iter().map(|part| part.baseline_us).sum::<f64>();
     let mut causes = Vec::new();

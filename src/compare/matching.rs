@@ -164,13 +164,15 @@ fn change(run: usize, sides: &[Vec<Item<'_>>; 2], group: &[Vec<usize>; 2], match
         .then(|| (time_us[0] / per_step[0]) / (time_us[1] / per_step[1]));
     let (first, base) = (of(0).next(), of(1).next());
     let shown = first.or(base);
-    let name = shown.map_or("", |item| item.name);
+    // A whole class has no op to be named after.
+    let by_class = matched_by == "class";
+    let name = shown.map_or("", |item| if by_class { item.family } else { item.name });
     Change {
         run: run as u32,
         name: name.to_owned(),
-        baseline_name: base.map(|item| item.name).filter(|base| *base != name).map(str::to_owned),
+        baseline_name: base.map(|item| item.name).filter(|base| *base != name && !by_class).map(str::to_owned),
         family: shown.map_or("", |item| item.family).to_owned(),
-        framework_op: shown.and_then(|item| item.framework_op).map(str::to_owned),
+        framework_op: shown.and_then(|item| item.framework_op).filter(|_| !by_class).map(str::to_owned),
         matched_by: matched_by.to_owned(),
         change: kind(time_us, per_step, slowdown).to_owned(),
         ops: [group[0].len() as u64, group[1].len() as u64],

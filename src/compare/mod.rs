@@ -111,6 +111,14 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
 /// What is of one run against the baseline.
 fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, across: bool) {
     let step_time = noise::step_time_change(index, subject, base);
+    if steps::window(&subject.profile) != steps::window(&base.profile) {
+        comparison.warnings.push(format!(
+            "The steps of {} or of {} are unknown: what is of a step in one is of the whole capture in the other, so neither parts nor ops of a step are compared. Give the number of steps.",
+            subject.name, base.name
+        ));
+        comparison.step_time.push(step_time);
+        return;
+    }
     let parts = waterfall::waterfall(index, subject, base);
     let mut ops = Vec::new();
     match (steps::ops(&subject.profile), steps::ops(&base.profile)) {

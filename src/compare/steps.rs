@@ -47,6 +47,13 @@ pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
     categories.map(|(name, it)| (name.clone(), per_step(it.time_us), per_step(it.count as f64))).collect()
 }
 
+/// What its times are of: steps, or active spans where steps are unknown.
+pub fn window(profile: &UnifiedProfile) -> &str {
+    let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
+    let known = if profile.step_timing.avg_step_time_us.is_some() { "steps" } else { "active_span" };
+    told.filter(|window| !window.is_empty()).unwrap_or(known)
+}
+
 fn device_steps(profile: &UnifiedProfile) -> Option<u64> {
     let product = profile.step_timing.num_steps.checked_mul(profile.metadata.num_devices.max(1))?;
     Some(product).filter(|&product| product > 0)

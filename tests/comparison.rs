@@ -1,0 +1,303 @@
+//! Comparisons of runs whose difference is known: the comparison must name the cause first, and its parts must add up.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use crossprof::UnifiedProfile;
+use crossprof::compare::{Comparison, Options, Subject, compare};
+use support::chrome::ChromeTrace;
+
+const US: u64 = 1_000_000;
+
+/// A training job on two GPUs with two streams each:
+///
+/// ```text
+/// compute     [matmul 300][norm 100]........[update 80]   gap 20
+/// collective      [all-reduce, from 350 on, 120)          hidden by norm for 50 us of 120
+/// ```
+#[derive(Clone, Copy)]
+struct Job {
+    steps: u64,
+    matmul_us: u64,
+    norm_us: u64,
+    all_reduce_us: u64,
+    /// The second device needs so much longer for the matmul.
+    behind_us: u64,
+    gap_us: u64,
+    /// What each build numbers anew.
+    number: u32,
+}
+
+const JOB: Job =
+    Job { steps: 8, matmul_us: 300, norm_us: 100, all_reduce_us: 120, behind_us: 0, gap_us: 20, number: 1 };
+
+impl Job {
+    fn trace(self) -> String {
+        let mut json = ChromeTrace::new();
+        json.process(701, "/host:CPU");
+        json.thread(701, 4001, "python");
+        for device in 1..=2 {
+            json.process(device, &format!("/device:GPU:{}", device - 1));
+            json.thread(device, 13, "Stream #13(Compute)");
+            json.thread(device, 22, "Stream #22(Compute)");
+        }
+        let mut now = 1000 * US;
+        for step in 0..self.steps {
+            json.event((701, 4001), "train", now, 50 * US, &[("step_num", &step.to_string())]);
+            // The collective ends for both when the slower one has joined.
+            let joined = now + (self.matmul_us + self.behind_us + 50) * US;
+            let mut end = 0;
+            for device in 1..=2 {
+                let behind = if device == 2 { self.behind_us } else { 0 };
+                let mut kernel = |stream: u32, name: &str, start: u64, us: u64| {
+                    let op = if stream == 22 { "all-reduce" } else { name };
+                    let op = format!("{op}.{}", self.number);
+                    let path = format!("jit(train)/layer_0/{name}");
+                    let args = [("hlo_module", "jit_train"), ("hlo_op", op.as_str()), ("tf_op", path.as_str())];
+                    json.event((device, stream), name, start, us * US, &args);
+                    start + us * US
+                };
+                let matmul = kernel(13, "gemm_fusion_dot", now, self.matmul_us + behind);
+                let norm = kernel(13, "loop_norm_fusion", matmul, self.norm_us);
+                let start = matmul + 50 * US;
+                let reduced = joined + self.all_reduce_us * US;
+                kernel(22, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", start, (reduced - start) / US);
+                end = kernel(13, "loop_update_fusion", reduced.max(norm), 80);
+            }
+            now = end + self.gap_us * US;
+        }
+        // A last start ends the last step; it is cut itself.
+        json.event((701, 4001), "train", now, 50 * US, &[("step_num", &self.steps.to_string())]);
+        for device in 1..=2 {
+            json.event((device, 13), "gemm_fusion_dot", now, US, &[("hlo_module", "jit_train")]);
+        }
+        json.finish()
+    }
+
+    fn subject(self, name: &str) -> Subject {
+        let (result, mut profiles) = support::load(&format!("{name}.trace.json"), self.trace().as_bytes());
+        assert_eq!(result.error, None);
+        Subject { name: name.to_owned(), ..Subject::new(profiles.remove(0)) }
+    }
+}
+
+/// Both runs, with the sum of the parts checked.
+fn compared(base: Job, run: Job) -> Comparison {
+    let found = compare(&[base.subject("base"), run.subject("run")], &Options::default());
+    adds_up(&found);
+    println!("{:#?}", found.summary);
+    found
+}
+
+fn adds_up(found: &Comparison) {
+    let ps = |us: f64| (us * 1e6).round() as i64;
+    for change in &found.step_time {
+        let parts = found.waterfall.iter().filter(|part| part.run == change.run);
+        let sum: i64 = parts.map(|part| ps(part.delta_us_per_step)).sum();
+        assert_eq!(sum, ps(change.delta_us.unwrap()), "{:?}", found.waterfall);
+    }
+}
+
+fn near(value: f64, truth: f64) {
+    assert!((value - truth).abs() < 1e-6 * truth.abs().max(1.0), "{value} is not {truth}");
+}
+
+#[test]
+fn an_op_twice_as_slow_is_named_first() {
+    let found = compared(JOB, Job { matmul_us: 600, ..JOB });
+    near(found.step_time[0].baseline_us.unwrap(), 570.0);
+    near(found.step_time[0].delta_us.unwrap(), 300.0);
+    assert_eq!(found.step_time[0].verdict, "slower");
+    let cause = &found.causes[0];
+    assert!(cause.name.starts_with("gemm_fusion_dot"), "{cause:?}");
+    near(cause.delta_us_per_step, 300.0);
+    near(cause.percent_of_difference.unwrap(), 100.0);
+    assert!(found.summary[0].contains("1.53x slower"), "{}", found.summary[0]);
+    assert!(found.summary[1].contains("2.00x slower"), "{}", found.summary[1]);
+    let compute = found.waterfall.iter().find(|part| part.part == "compute").unwrap();
+    near(compute.delta_us_per_step, 300.0);
+    assert_eq!((found.ops[0].change.as_str(), found.ops[0].matched_by.as_str()), ("slower", "name"));
+    assert_eq!(found.kernels[0].name, "gemm_fusion_dot");
+}
+
+#[test]
+fn a_collective_that_is_hidden_less_is_named_first() {
+    let found = compared(JOB, Job { all_reduce_us: 180, ..JOB });
+    near(found.step_time[0].delta_us.unwrap(), 60.0);
+    let cause = &found.causes[0];
+    assert_eq!(cause.kind, "communication", "{:?}", found.causes);
+    near(cause.delta_us_per_step, 60.0);
+    let part = found.waterfall.iter().find(|part| part.part == "communication").unwrap();
+    near(part.delta_us_per_step, 60.0);
+    assert!(found.summary[1].contains("exposed"), "{}", found.summary[1]);
+}
+
+#[test]
+fn a_device_that_falls_behind_is_named_first() {
+    let found = compared(JOB, Job { behind_us: 150, ..JOB });
+    near(found.step_time[0].delta_us.unwrap(), 150.0);
+    assert_eq!(found.causes[0].kind, "straggler", "{:?}", found.causes);
+    assert!(found.causes[0].name.contains("GPU:1"), "{:?}", found.causes[0]);
+    assert!(found.summary[1].contains("GPU:1"), "{}", found.summary[1]);
+    // The other way round the same device is the cause of what is won.
+    let back = compare(&[Job { behind_us: 150, ..JOB }.subject("run"), JOB.subject("base")], &Options::default());
+    assert_eq!(back.causes[0].kind, "straggler", "{:?}", back.causes);
+    near(back.causes[0].delta_us_per_step, -found.causes[0].delta_us_per_step);
+}
+
+#[test]
+fn more_steps_of_the_same_length_are_no_difference() {
+    let found = compared(JOB, Job { steps: 9, ..JOB });
+    assert!(matches!(found.step_time[0].verdict.as_str(), "equal" | "within_noise"), "{:?}", found.step_time);
+    assert!(found.metrics.iter().all(|metric| metric.winner.is_none()), "{:?}", found.metrics);
+    let steps = found.fairness.iter().find(|check| check.check == "step_count").unwrap();
+    assert_eq!(steps.status, "differs");
+    assert!(found.summary[1].contains("steps ("), "{:?}", found.summary);
+}
+
+#[test]
+fn late_launches_are_idle_time() {
+    let found = compared(JOB, Job { gap_us: 70, ..JOB });
+    near(found.step_time[0].delta_us.unwrap(), 50.0);
+    assert_eq!(
+        (found.causes[0].kind.as_str(), found.causes[0].name.as_str()),
+        ("part", "other_idle"),
+        "{:?}",
+        found.causes
+    );
+}
+
+#[test]
+fn another_numbering_changes_nothing() {
+    let found = compared(JOB, Job { number: 40, ..JOB });
+    assert_eq!(found.step_time[0].verdict, "equal");
+    assert_eq!(found.matching[0].unmatched_us, [0.0, 0.0]);
+    assert!(found.causes.is_empty());
+}
+
+#[test]
+fn an_exported_profile_compares_like_its_trace() {
+    let (base, run) = (JOB.subject("base"), Job { matmul_us: 450, ..JOB }.subject("run"));
+    let again = |subject: &Subject| {
+        let text = crossprof::export::json::profile(&subject.profile);
+        let (result, mut profiles) = support::load("exported.json", text.as_bytes());
+        assert_eq!(result.error, None);
+        Subject { name: subject.name.clone(), ..Subject::new(profiles.remove(0)) }
+    };
+    let straight = compare(&[base.clone(), run.clone()], &Options::default());
+    let through_files = compare(&[again(&base), again(&run)], &Options::default());
+    assert_eq!(straight, through_files);
+}
+
+/// The profile as the 1.0.0 tools wrote it: only the sections that their schema has.
+fn historical(profile: &UnifiedProfile) -> UnifiedProfile {
+    let mut value = serde_json::to_value(profile).unwrap();
+    let sections = value.as_object_mut().unwrap();
+    for added in [
+        "step_ops",
+        "step_breakdown",
+        "op_statistics",
+        "communication",
+        "findings",
+        "roofline",
+        "kernel_statistics",
+        "launches",
+        "warnings",
+        "not_measured",
+        "provenance",
+        "steps",
+    ] {
+        sections.remove(added);
+    }
+    let metadata = sections["metadata"].as_object_mut().unwrap();
+    metadata.retain(|key, _| {
+        ["timestamp", "platform", "device_type", "trace_file", "framework", "num_devices", "profiler_version"]
+            .contains(&key.as_str())
+    });
+    let text = value.to_string();
+    let (result, mut profiles) = support::load("historical.json", text.as_bytes());
+    assert_eq!(result.error, None);
+    profiles.remove(0)
+}
+
+#[test]
+fn historical_profiles_give_the_same_scores() {
+    let (base, run) = (JOB.subject("base"), Job { matmul_us: 600, ..JOB }.subject("run"));
+    let old = |it: &Subject| Subject { name: it.name.clone(), ..Subject::new(historical(&it.profile)) };
+    let now = compare(&[base.clone(), run.clone()], &Options::default());
+    let then = compare(&[old(&base), old(&run)], &Options::default());
+    adds_up(&then);
+    assert_eq!(then.step_time[0].delta_us, now.step_time[0].delta_us);
+    let mut same = 0;
+    for metric in &then.metrics {
+        let other = now.metrics.iter().find(|it| it.metric == metric.metric).unwrap();
+        assert_eq!((&metric.values, &metric.ratios, metric.winner), (&other.values, &other.ratios, other.winner));
+        same += 1;
+    }
+    assert!(same >= 4, "only {same} metrics were compared");
+    // It lists kernels of the whole capture, from which the slow one is still told.
+    assert!(then.causes[0].name.starts_with("gemm_fusion_dot"), "{:?}", then.causes);
+}
+
+fn real(path: &str) -> Option<Subject> {
+    let folder = std::env::var("CROSSPROF_TRACES").map_or_else(
+        |_| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces"),
+        std::path::PathBuf::from,
+    );
+    let Ok(bytes) = std::fs::read(folder.join(path)) else {
+        eprintln!("skipped: {path} is not there");
+        return None;
+    };
+    let (result, mut profiles) = support::load(path, &bytes);
+    assert_eq!(result.error, None);
+    let name = path.rsplit('/').next().unwrap().split('.').next().unwrap();
+    Some(Subject { name: name.to_owned(), ..Subject::new(profiles.remove(0)) })
+}
+
+#[test]
+fn the_all_to_alls_of_one_serving_run_are_among_the_first_three_lines() {
+    let (Some(a), Some(b)) = (real("tpu-qwen3-runs/run-a.trace.json.gz"), real("tpu-qwen3-runs/run-b.trace.json.gz"))
+    else {
+        return;
+    };
+    for subjects in [[a.clone(), b.clone()], [b, a]] {
+        let found = compare(&subjects, &Options::default());
+        adds_up(&found);
+        println!("{:#?}", found.summary);
+        let said = "run-a runs 256 all-to-all, run-b none";
+        assert!(found.summary.iter().take(3).any(|line| line.contains(said)), "{:#?}", found.summary);
+    }
+}
+
+#[test]
+fn platforms_are_compared_by_scope_and_class() {
+    let (base, mut run) = (JOB.subject("gpu"), Job { matmul_us: 600, ..JOB }.subject("tpu"));
+    run.profile.metadata.platform = "TPU".to_owned();
+    let found = compare(&[base, run], &Options::default());
+    adds_up(&found);
+    assert!(!found.ops.is_empty() && found.kernels.is_empty());
+    assert!(
+        found.ops.iter().all(|op| matches!(op.matched_by.as_str(), "framework_path" | "class")),
+        "{:#?}",
+        found.ops
+    );
+    assert_eq!(found.ops[0].framework_op.as_deref(), Some("jit(train)/layer_0/gemm_fusion_dot"));
+}
+
+#[test]
+fn what_has_steps_is_not_compared_with_what_has_none() {
+    let (Some(tpu), Some(gpu)) =
+        (real("tpu-v6e-4chip/host.xplane.pb"), real("gfx950-te-attention/934987a2fc2f.xplane.pb"))
+    else {
+        return;
+    };
+    let found = compare(&[tpu, gpu], &Options::default());
+    println!("{:#?}", found.summary);
+    assert_eq!(found.kind, "across_platforms");
+    assert!(found.platform_metrics.iter().all(|metric| metric.winner.is_none()));
+    // One has steps and the other has not: nothing of a step is said of the two.
+    assert!(found.summary[0].contains("cannot be compared"), "{:?}", found.summary);
+    assert!(found.waterfall.is_empty() && found.causes.is_empty() && found.ops.is_empty() && found.kernels.is_empty());
+    assert!(found.metrics.iter().any(|metric| metric.metric == "compute_utilization.compute_util_percent"));
+}
