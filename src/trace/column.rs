@@ -113,11 +113,17 @@ impl SparseColumn {
         self.values.push(value);
     }
 
-    /// The value of `event`: its block is searched for by halves, and so is its place in there.
+    /// The value of `event`. Its block is searched for by halves, and so is its place in there, unless all events from the
+    /// block's first one on have a value: since they ascend, the place can be no further than their distance.
     pub fn get(&self, event: u32) -> Option<i64> {
         let after = self.events.blocks.partition_point(|block| block.first().is_some_and(|&first| first <= event));
         let block = after.checked_sub(1)?;
-        let at = self.events.blocks.get(block)?.binary_search(&event).ok()?;
+        let events = self.events.blocks.get(block)?;
+        let furthest = (event - events.first()?) as usize;
+        let at = match events.get(furthest) {
+            Some(found) if *found == event => furthest,
+            _ => events.get(..furthest.min(events.len()))?.binary_search(&event).ok()?,
+        };
         self.values.blocks.get(block)?.get(at).copied()
     }
 
@@ -189,11 +195,12 @@ mod tests {
     #[test]
     fn sparse_columns_find_by_event() {
         let mut column = SparseColumn::default();
-        for event in [3u32, 9, 70_000] {
+        for event in [3u32, 4, 9, 10, 70_000] {
             column.push(event, i64::from(event) * 2);
         }
         assert_eq!(column.get(9), Some(18));
         assert_eq!(column.get(70_000), Some(140_000));
-        assert_eq!(column.get(4), None);
+        assert_eq!([3, 4, 10].map(|event| column.get(event)), [Some(6), Some(8), Some(20)]);
+        assert_eq!([0, 5, 8, 11, 69_999, u32::MAX].map(|event| column.get(event)), [None; 6]);
     }
 }

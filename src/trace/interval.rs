@@ -169,6 +169,12 @@ impl IntervalSet {
     fn overlapping(&self, window: Interval) -> &[Interval] {
         let first = self.parts.partition_point(|part| part.end <= window.start);
         let rest = self.parts.get(first..).unwrap_or_default();
+        // Most windows are short, so the end is looked for near the start first.
+        let mut reach = 4;
+        while rest.get(reach).is_some_and(|part| part.start < window.end) {
+            reach *= 4;
+        }
+        let rest = rest.get(..reach).unwrap_or(rest);
         rest.get(..rest.partition_point(|part| part.start < window.end)).unwrap_or_default()
     }
 }
