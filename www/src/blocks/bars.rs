@@ -49,7 +49,7 @@ fn bar(run: u32, bar: &Bar, of: Unit, largest: f64) -> AnyView {
     // What is nothing has no bar at all.
     let fill = if share > 0.0 { format!("fill {}", colour(&bar.class)) } else { String::new() };
     let inner = view! {
-        <Name text=bar.label.clone() width=44 />
+        <Name text=bar.label.replace("/device:", "") width=44 />
         <span class="track"><i class=fill style:width=format!("{share:.2}%")></i></span>
         <span class="value">{unit::short(bar.value, of)}</span>
         <span class="share-text">{bounded(&bar.note)}</span>

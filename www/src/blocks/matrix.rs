@@ -14,6 +14,9 @@ use crate::unit;
 
 /// Strengths of the colour.
 const LEVELS: usize = 8;
+/// Cells are no larger, and labels beside them take about so much.
+const CELL_PX: usize = 72;
+const LABEL_PX: usize = 100;
 /// Labels that fit beside the cells.
 const MAX_LABELS: usize = 16;
 
@@ -61,7 +64,7 @@ pub fn matrix(matrix: Matrix, as_table: RwSignal<bool>) -> AnyView {
     let drawn = chart(marks(matrix.clone()), "cells", drawing);
     let body = view! {
         <p class="quiet">{note}</p>
-        <div class="matrix-plot"><ul class="row-labels">{rows}</ul>{drawn}<ul class="column-labels">{columns}</ul></div>
+        <div class="matrix-plot" style:max-width=format!("{}px", LABEL_PX + CELL_PX * size)><ul class="row-labels">{rows}</ul>{drawn}<ul class="column-labels">{columns}</ul></div>
     };
     figure(Chart {
         title: title.into_any(),

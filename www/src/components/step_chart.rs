@@ -33,7 +33,7 @@ pub fn data(steps: &[Step]) -> Data {
     data.columns.push(("Counted".to_owned(), Unit::Flag));
     let rows = steps.iter().map(|step| {
         let times = std::iter::once(step.duration_us).chain(PARTS.iter().map(|part| (part.2)(step)));
-        let ends = (Cell::Int(step.index.into()), Cell::Flag(step.counted));
+        let ends = (Cell::Int(step.index), Cell::Flag(step.counted));
         std::iter::once(ends.0).chain(times.map(number)).chain([ends.1]).collect()
     });
     data.rows = rows.collect();
