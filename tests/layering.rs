@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("table", &["sort"]),
     ("tables", &["analysis", "facts", "format", "hlo", "metrics", "report", "sort", "table", "trace", "units"]),
     ("pages", &["analysis", "facts", "format", "metrics", "report", "sort", "table", "tables", "trace", "units"]),
-    ("export", &["format", "report", "table", "tables", "warning"]),
+    ("export", &["compare", "format", "report", "table", "tables", "warning"]),
     ("budget", &["export", "format", "json", "report", "sort", "units"]),
     (
         "session",

@@ -5,19 +5,21 @@ mod support;
 use crossprof::{Settings, export};
 use support::{load, samples};
 
-const COMMITTED: &str = "docs/schema/unified-profile-1.1.0.json";
-
-/// After a change of the report: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test schema`.
+/// After a change of the report or the comparison: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test schema`.
 #[test]
-fn the_committed_schema_is_the_current_one() {
-    let path = samples::root().join(COMMITTED);
-    let current = export::json::generate_schema();
-    if std::env::var_os("CROSSPROF_WRITE_SCHEMA").is_some() {
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
-        std::fs::write(&path, &current).expect("the schema can be written");
+fn the_committed_schemas_are_the_current_ones() {
+    for (name, current) in [
+        ("docs/schema/unified-profile-1.1.0.json", export::json::generate_schema()),
+        ("docs/schema/comparison-1.0.0.json", export::comparison::generate_schema()),
+    ] {
+        let path = samples::root().join(name);
+        if std::env::var_os("CROSSPROF_WRITE_SCHEMA").is_some() {
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+            std::fs::write(&path, &current).expect("the schema can be written");
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == current, "{name} is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test schema");
     }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == current, "{COMMITTED} is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test schema");
 }
 
 #[test]

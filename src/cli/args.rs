@@ -1,7 +1,11 @@
 //! What the command line accepts.
 
+mod compare;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
+
+pub use compare::{Compare, CompareFormat, Scaling};
 
 use crossprof::report::FindingSeverity;
 
@@ -18,6 +22,7 @@ Examples:
   crossprof table op-tree host.xplane.pb --by scope
   crossprof analyze logdir --fail-on warning
   crossprof check logdir --limit 'step_timing.avg_step_time_us < 150 ms'
+  crossprof compare main new --output report.html
 
 A folder is searched for profiles: each plugins/profile/<run> is one run. Archives (zip, tar, tar.gz) of one work too.
 
@@ -61,8 +66,11 @@ pub enum Command {
     /// Hold each run against limits on its numbers
     #[command(after_help = CHECK_HELP)]
     Check(Check),
-    /// Print the JSON Schema of the profile that --output-json writes
-    Schema,
+    /// Compare runs: which is faster, by how much beyond the noise, why, and whether it is fair
+    #[command(after_help = compare::HELP)]
+    Compare(Compare),
+    /// Print the JSON Schema of the documents that --output-json writes
+    Schema(Schema),
 }
 
 /// What to read.
@@ -180,6 +188,23 @@ pub struct Check {
     pub output: Vec<PathBuf>,
 }
 
+/// `crossprof schema`.
+#[derive(Debug, clap::Args)]
+pub struct Schema {
+    /// Of which document
+    #[arg(value_enum, default_value_t = Document::Profile)]
+    pub document: Document,
+}
+
+/// Documents with a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Document {
+    /// What `crossprof analyze` writes
+    Profile,
+    /// What `crossprof compare` writes
+    Comparison,
+}
+
 /// Shapes of the result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
@@ -258,7 +283,7 @@ fn table_name(key: &str) -> Result<crossprof::TableName, String> {
 /// The arguments with `analyze` put in front where no command is named: `crossprof FILE`, `crossprof --trace_file FILE`.
 pub fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    let known = ["analyze", "table", "check", "schema", "help", "-h", "--help", "-V", "--version"];
+    let known = ["analyze", "table", "check", "compare", "schema", "help", "-h", "--help", "-V", "--version"];
     if arguments.get(1).is_some_and(|first| !known.iter().any(|known| first == known)) {
         arguments.insert(1, "analyze".into());
     }

@@ -5,6 +5,7 @@
 mod analyze;
 mod args;
 mod check;
+mod compare;
 mod load;
 mod progress;
 mod table;
@@ -42,8 +43,12 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Analyze(command) => analyze::run(&command),
         Command::Table(command) => table::run(&command),
         Command::Check(command) => check::run(&command),
-        Command::Schema => {
-            print_result(crossprof::export::json::schema());
+        Command::Compare(command) => compare::run(&command),
+        Command::Schema(command) => {
+            print_result(match command.document {
+                args::Document::Profile => crossprof::export::json::schema(),
+                args::Document::Comparison => crossprof::export::comparison::schema(),
+            });
             READ
         }
     };

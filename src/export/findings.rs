@@ -69,7 +69,7 @@ pub(super) fn list(table: &Table, width: usize) -> String {
 }
 
 /// Lines of whole words, each at most `width` characters unless a word is longer.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {

@@ -34,7 +34,7 @@ pub fn generate_schema() -> String {
     pretty(&schema)
 }
 
-fn pretty(value: &impl Serialize) -> String {
+pub(super) fn pretty(value: &impl Serialize) -> String {
     // Only a map with keys that are not strings could fail here, and there is none.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');

@@ -1,5 +1,7 @@
-//! The report in other shapes: JSON and its schema, tables (CSV, Markdown, text), the terminal's one screen.
+//! The report in other shapes: JSON and its schema, tables (CSV, Markdown, text), the terminal's one screen; a comparison of
+//! reports as text, Markdown, JSON and a web page.
 
+pub mod comparison;
 pub mod csv;
 #[cfg(test)]
 pub(crate) mod example;

@@ -1,7 +1,7 @@
 //! Any member in, a [`Decoded`] out: looks at the first bytes and passes everything on to the decoder of that format.
 //!
 //! ```text
-//!  bytes --> head (4 KiB; JSON up to 1 MiB) --> sniff --> chrome_json | xplane | whole (profile_json, model_config)
+//!  bytes --> head (4 KiB; JSON up to 1 MiB) --> sniff --> chrome_json | xplane | whole (profile_json, report_html, model_config)
 //! ```
 //!
 //! The head is looked at when it has certain lengths only, so the verdict does not depend on the chunks.
@@ -9,6 +9,7 @@
 use super::chrome_json::ChromeJsonDecoder;
 use super::model_config::{read_hugging_face, read_sidecar};
 use super::profile_json::{self, Profiles, read_profiles};
+use super::report_html;
 use super::sniff::{self, Format};
 use super::xplane::XPlaneDecoder;
 use crate::error::Error;
@@ -81,6 +82,7 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Profile,
+    Report,
     HuggingFace,
     Sidecar,
 }
@@ -137,6 +139,9 @@ impl Decoder {
             State::Json(decoder) => Ok(Decoded::Trace(Box::new(decoder.finish()?))),
             State::XPlane(decoder) => Ok(Decoded::Trace(Box::new(decoder.finish()?))),
             State::Whole { kind: Whole::Profile, bytes } => Ok(Decoded::Profiles(read_profiles(&bytes, &self.path)?)),
+            State::Whole { kind: Whole::Report, bytes } => {
+                Ok(Decoded::Profiles(read_profiles(report_html::profiles(&bytes)?, &self.path)?))
+            }
             State::Whole { kind: Whole::HuggingFace, bytes } => {
                 Ok(Decoded::Model(Box::new(read_hugging_face(&bytes)?)))
             }
@@ -155,6 +160,7 @@ impl Decoder {
             Format::TraceJson => State::Json(Box::new(ChromeJsonDecoder::new(&self.path))),
             Format::XSpace => State::XPlane(Box::new(XPlaneDecoder::new(&self.path))),
             Format::UnifiedProfile => whole(Whole::Profile),
+            Format::Report => whole(Whole::Report),
             Format::HuggingFaceConfig => whole(Whole::HuggingFace),
             Format::Sidecar => whole(Whole::Sidecar),
             Format::MemoryProfile => State::MemoryProfile,
@@ -195,6 +201,7 @@ impl Decoder {
 fn too_large(kind: Whole, length: usize) -> Option<Error> {
     let (what, limit, limit_text) = match kind {
         Whole::Profile => ("A unified profile of this size", profile_json::MAX_BYTES, "64 MiB"),
+        Whole::Report => ("A report of this size", profile_json::MAX_BYTES, "64 MiB"),
         Whole::HuggingFace | Whole::Sidecar => ("A model configuration of this size", MAX_CONFIG_BYTES, "4 MiB"),
     };
     (length > limit).then(|| Error::LimitExceeded {

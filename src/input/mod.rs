@@ -14,6 +14,7 @@ pub mod inflate;
 pub mod model_config;
 pub mod plan;
 pub mod profile_json;
+pub mod report_html;
 pub mod sniff;
 pub mod unpack;
 pub mod xplane;

@@ -28,7 +28,7 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> Kind {
         Some(Format::XSpace) => Kind::XPlane,
         // JSON whose deciding key has not come yet: everything else that is large says what it is at its start.
         Some(Format::TraceJson) | None => Kind::TraceJson,
-        Some(Format::UnifiedProfile) => Kind::UnifiedProfile,
+        Some(Format::UnifiedProfile | Format::Report) => Kind::UnifiedProfile,
         Some(Format::HuggingFaceConfig | Format::Sidecar) => Kind::ModelConfig,
         Some(Format::MemoryProfile) => Kind::MemoryProfile,
         Some(Format::Zip | Format::Tar) => Kind::Archive,

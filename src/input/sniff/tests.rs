@@ -64,6 +64,7 @@ fn documents() {
         ("{\"metadata\":{\"platform\":\"TPU\"},\"step_timing\":{", Format::UnifiedProfile),
         ("{\"metadata\":{\"profiler_version\":\"1.0.0\"}}", Format::UnifiedProfile),
         ("{\"compute_utilization\":{}}", Format::UnifiedProfile),
+        ("<!DOCTYPE html>\n<html>\n<meta name=\"crossprof-report\" content=\"1\">", Format::Report),
         ("[{\"metadata\":{\"ph\":1},\"step_timing\":{", Format::UnifiedProfile),
         ("{\"batch_size\":1,\"a\":{\"execution_time\":45.2}}", Format::UnifiedProfile),
         ("{\"architectures\":[\"GemmaForCausalLM\"]", Format::HuggingFaceConfig),

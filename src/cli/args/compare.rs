@@ -1,0 +1,114 @@
+//! What `crossprof compare` accepts.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use super::Model;
+
+pub const HELP: &str = "\
+Examples:
+  crossprof compare main.xplane.pb new.xplane.pb
+  crossprof compare main.json new.json --output report.html --output summary.md
+  crossprof compare --gpu gpu.json --tpu tpu.json --output report.html --power 700,250 --price 2.5,1.2
+  crossprof compare one two four eight --scaling strong
+  crossprof compare checkpoints --format markdown
+
+Each FILE is a profile, a folder or archive of some, a profile JSON or a report of an earlier comparison. Values that belong to runs
+(--name, --power, --price) are in the order of the runs; docs/comparing.md explains the method.
+
+Exit status: 0 the runs were compared; 1 they were, but parts of a file are damaged or lost; 2 they were not.";
+
+/// `crossprof compare`.
+#[derive(Debug, clap::Args)]
+pub struct Compare {
+    /// Profiles, folders or archives of them, reports: two runs or more
+    #[arg(value_name = "FILE|DIR", required_unless_present_any = ["gpu", "tpu"])]
+    pub files: Vec<PathBuf>,
+    /// A run on GPUs, after FILE
+    #[arg(long, value_name = "FILE|DIR")]
+    pub gpu: Vec<PathBuf>,
+    /// A run on TPUs, after FILE and --gpu
+    #[arg(long, value_name = "FILE|DIR")]
+    pub tpu: Vec<PathBuf>,
+    /// Run that the others are compared with: its index (the first is 0) or its name
+    #[arg(long, value_name = "N|NAME", default_value = "0")]
+    pub baseline: String,
+    /// Name of a run, in the order of the runs; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub name: Vec<String>,
+    /// Power of one device of each run in watts (one value: of all): gives work per joule
+    #[arg(long, value_name = "WATTS,...", value_delimiter = ',', value_parser = positive)]
+    pub power: Vec<f64>,
+    /// Price of one device of each run in dollars an hour (one value: of all): gives work per dollar
+    #[arg(long, value_name = "DOLLARS,...", value_delimiter = ',', value_parser = positive)]
+    pub price: Vec<f64>,
+    /// How the work grows with the devices, instead of what the batch sizes tell
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub scaling: Option<Scaling>,
+    /// Also write a report to this file: as its name says .html, .md or .json. May be given several times
+    #[arg(long, value_name = "OUT")]
+    pub output: Vec<PathBuf>,
+    /// Also write the comparison as JSON to this file
+    #[arg(long, alias = "output_json", value_name = "OUT")]
+    pub output_json: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    pub format: CompareFormat,
+    /// What the traces cannot know, the same of every run.
+    #[command(flatten)]
+    pub model: Model,
+}
+
+/// How the work grows with the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scaling {
+    /// It stays the same
+    Strong,
+    /// It grows in proportion
+    Weak,
+}
+
+/// Shapes of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// One screen for people
+    Text,
+    /// For a pull request
+    Markdown,
+    /// Everything, for programs
+    Json,
+    /// One web page that stands for itself; only for --output
+    #[value(skip)]
+    Html,
+}
+
+impl CompareFormat {
+    /// The shape that the name of a file asks for.
+    ///
+    /// # Errors
+    ///
+    /// A message where the name asks for none.
+    pub fn of_name(path: &Path) -> Result<CompareFormat, String> {
+        let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
+        Ok(match extension.as_deref() {
+            Some("html" | "htm") => CompareFormat::Html,
+            Some("md" | "markdown") => CompareFormat::Markdown,
+            Some("json") => CompareFormat::Json,
+            Some("txt") => CompareFormat::Text,
+            _ => {
+                let path = path.display();
+                return Err(format!(
+                    "--output {path}: the name says the shape and must end in .html, .md, .json or .txt."
+                ));
+            }
+        })
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("a number above 0 is needed".to_owned()),
+    }
+}

@@ -1,0 +1,141 @@
+//! `crossprof compare`: runs beside each other.
+
+use std::path::PathBuf;
+
+use crossprof::compare::{Comparison, MOST_RUNS, Options, Subject, compare};
+use crossprof::export::comparison as shape;
+use crossprof::format::printable;
+
+use super::analyze;
+use super::args::{Compare, CompareFormat, Inputs, Scaling};
+use super::{DAMAGED, FAILED, READ, complain, print_result};
+
+/// Reads, compares, writes, prints, and returns the exit status.
+pub fn run(command: &Compare) -> u8 {
+    match compared(command) {
+        Ok((status, comparison, subjects)) => status.max(deliver(command, &comparison, &subjects)),
+        Err(message) => {
+            complain(&message);
+            FAILED
+        }
+    }
+}
+
+/// The comparison with the runs that it is of, and whether something in them is damaged.
+fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String> {
+    for path in &command.output {
+        CompareFormat::of_name(path)?;
+    }
+    let (status, mut subjects) = read(command)?;
+    let runs = subjects.len();
+    if runs < 2 {
+        let found = if runs == 1 { "there is one run" } else { "there is no run" };
+        return Err(format!(
+            "A comparison needs two runs or more, and {found}: give another FILE, or a folder of several."
+        ));
+    }
+    if command.name.len() > runs {
+        return Err(format!("--name: {} names are given for {runs} runs.", command.name.len()));
+    }
+    for (subject, name) in subjects.iter_mut().zip(&command.name) {
+        subject.name = name.clone();
+    }
+    let power = of_each(&command.power, runs, "--power")?;
+    let price = of_each(&command.price, runs, "--price")?;
+    for ((subject, watts), dollars) in subjects.iter_mut().zip(power).zip(price) {
+        subject.watts_per_device = watts;
+        subject.dollars_per_device_hour = dollars;
+    }
+    let options = Options {
+        baseline: baseline(&command.baseline, &subjects)?,
+        weak_scaling: command.scaling.map(|kind| kind == Scaling::Weak),
+    };
+    let comparison = compare(&subjects, &options);
+    if runs > MOST_RUNS && comparison.trend.is_none() {
+        return Err(format!(
+            "There are {runs} runs, and at most {MOST_RUNS} can be compared. More are shown only over time: runs whose names hold \
+             their training step (step_00001000), or whose profiles say when they were captured."
+        ));
+    }
+    Ok((status, comparison, subjects))
+}
+
+/// The runs of every path, each path on its own: the same file twice is two runs, and only one is in memory at a time.
+fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
+    let mut status = READ;
+    let mut subjects = Vec::new();
+    let groups = [(None, &command.files), (Some("GPU"), &command.gpu), (Some("TPU"), &command.tpu)];
+    let paths = groups.iter().flat_map(|(platform, paths)| paths.iter().map(move |path| (*platform, path)));
+    for (platform, path) in paths {
+        let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.model.clone() };
+        let reports = analyze::reports(&inputs)?;
+        if reports.profiles.is_empty() || reports.status() == FAILED {
+            // The file has said what is wrong with it.
+            return Err(format!("{}: nothing was compared, since this could not be read.", path.display()));
+        }
+        if reports.status() == DAMAGED {
+            status = DAMAGED;
+        }
+        reports.print_warnings();
+        for profile in reports.profiles {
+            let metadata = &profile.metadata;
+            if let Some(platform) = platform.filter(|platform| metadata.platform != *platform) {
+                let option = platform.to_lowercase();
+                let (found, device) = (printable(&metadata.platform), printable(&metadata.device_type));
+                complain(&format!(
+                    "--{option} {}: its platform is {found} ({device}), not {platform}.",
+                    path.display()
+                ));
+            }
+            subjects.push(Subject::new(profile));
+        }
+    }
+    Ok((status, subjects))
+}
+
+/// One value a run; a single one is of all.
+fn of_each(values: &[f64], runs: usize, option: &str) -> Result<Vec<Option<f64>>, String> {
+    match values {
+        [] => Ok(vec![None; runs]),
+        [one] => Ok(vec![Some(*one); runs]),
+        several if several.len() == runs => Ok(several.iter().copied().map(Some).collect()),
+        several => {
+            Err(format!("{option}: {} values are given for {runs} runs; give one, or one a run.", several.len()))
+        }
+    }
+}
+
+/// The run that the user means, by index or name.
+fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
+    let named = || subjects.iter().position(|subject| subject.name == given);
+    let index = given.parse().ok().filter(|index: &usize| *index < subjects.len());
+    index.or_else(named).ok_or_else(|| {
+        let runs: Vec<String> =
+            subjects.iter().enumerate().map(|(index, run)| format!("{index} {}", printable(&run.name))).collect();
+        format!("--baseline: there is no run {given}; the runs are {}.", runs.join(", "))
+    })
+}
+
+/// Writes the files that were asked for and prints; returns the exit status.
+fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> u8 {
+    let mut status = READ;
+    let json: Option<(&PathBuf, CompareFormat)> = command.output_json.as_ref().map(|path| (path, CompareFormat::Json));
+    let others = command.output.iter().filter_map(|path| Some((path, CompareFormat::of_name(path).ok()?)));
+    for (path, format) in others.chain(json) {
+        if let Err(error) = std::fs::write(path, shaped(comparison, subjects, format)) {
+            complain(&format!("{}: cannot be written: {error}", path.display()));
+            status = FAILED;
+        }
+    }
+    print_result(&shaped(comparison, subjects, command.format));
+    status
+}
+
+fn shaped(comparison: &Comparison, subjects: &[Subject], format: CompareFormat) -> String {
+    match format {
+        CompareFormat::Text => shape::text(comparison),
+        CompareFormat::Markdown => shape::markdown(comparison),
+        CompareFormat::Json => shape::json(comparison),
+        CompareFormat::Html => shape::html(comparison, subjects),
+    }
+}

@@ -1,0 +1,100 @@
+//! The few pieces that all parts of the page are made of: escaped text and tables.
+
+use crate::format::printable;
+
+/// Text as text: nothing in it is markup, in an element or in an attribute.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Appends the pieces.
+pub fn push(page: &mut String, pieces: &[&str]) {
+    for piece in pieces {
+        page.push_str(piece);
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Copy)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+    /// Names of a trace, which can be long.
+    Name,
+}
+
+impl Align {
+    fn class(self) -> &'static str {
+        match self {
+            Align::Left => "",
+            Align::Right => " class=\"n\"",
+            Align::Name => " class=\"name\"",
+        }
+    }
+}
+
+/// A table while it is written. Titles and cells are markup already.
+pub struct Table {
+    text: String,
+    columns: Vec<Align>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub fn new(columns: &[(&str, Align)]) -> Table {
+        let mut text = "<div class=\"wide\"><table>\n<thead><tr>".to_owned();
+        for (title, align) in columns {
+            push(&mut text, &["<th scope=\"col\"", align.class(), ">", title, "</th>"]);
+        }
+        text.push_str("</tr></thead>\n<tbody>\n");
+        Table { text, columns: columns.iter().map(|(_, align)| *align).collect() }
+    }
+
+    /// A row, with a class of its own or none. The first cell is its heading.
+    pub fn row(&mut self, class: &str, cells: &[String]) {
+        push(&mut self.text, &if class.is_empty() { ["<tr>", "", ""] } else { ["<tr class=\"", class, "\">"] });
+        for (index, (cell, align)) in cells.iter().zip(&self.columns).enumerate() {
+            let (open, close) = if index == 0 { ("<th scope=\"row\"", "</th>") } else { ("<td", "</td>") };
+            push(&mut self.text, &[open, align.class(), ">", cell, close]);
+        }
+        self.text.push_str("</tr>\n");
+    }
+
+    /// The whole table.
+    pub fn finish(mut self) -> String {
+        self.text.push_str("</tbody></table></div>\n");
+        self.text
+    }
+}
+
+/// The class of a known colour; what is unknown is `c-other`.
+pub fn colour(class: &str) -> &'static str {
+    const KNOWN: [(&str, &str); 9] = [
+        ("matmul", "c-matmul"),
+        ("convolution", "c-convolution"),
+        ("attention", "c-attention"),
+        ("elementwise", "c-elementwise"),
+        ("reduction", "c-reduction"),
+        ("communication", "c-communication"),
+        ("data-movement", "c-data-movement"),
+        ("data_movement", "c-data-movement"),
+        ("compute", "c-matmul"),
+    ];
+    if class.starts_with("idle") {
+        return "c-idle";
+    }
+    KNOWN.iter().find(|(name, _)| *name == class).map_or("c-other", |(_, class)| class)
+}

@@ -1,0 +1,198 @@
+//! Numbers of a comparison in words: values with their unit, differences with their sign, ratios as "2.00x faster".
+
+use crate::compare::{Change, ComparedMetric, StepTimeChange};
+use crate::format;
+
+/// Ratios nearer to 1 than this are the same for people.
+const SAME: f64 = 0.005;
+
+/// What a run's number says against the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Better than the baseline's.
+    Better,
+    /// Worse.
+    Worse,
+    /// Neither, or too little to tell.
+    Even,
+}
+
+impl Judgement {
+    /// Stands beside the words, so that colour is never alone.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Judgement::Better => "▲",
+            Judgement::Worse => "▼",
+            Judgement::Even => "=",
+        }
+    }
+
+    /// Name of its colour.
+    pub fn class(self) -> &'static str {
+        match self {
+            Judgement::Better => "good",
+            Judgement::Worse => "bad",
+            Judgement::Even => "even",
+        }
+    }
+
+    /// Of a time that changed.
+    pub fn of_time(delta_us: f64) -> Judgement {
+        if delta_us > 0.0 {
+            Judgement::Worse
+        } else if delta_us < 0.0 {
+            Judgement::Better
+        } else {
+            Judgement::Even
+        }
+    }
+}
+
+/// A value in its unit, or a dash.
+pub fn value(value: Option<f64>, unit: &str) -> String {
+    let Some(value) = value else { return format::DASH.to_owned() };
+    match unit {
+        "us" => format::time_us(value),
+        "ms" => format::time_us(value * 1000.0),
+        "s" => format::time_us(value * 1e6),
+        "percent" => format::percent(value),
+        "1/s" => format!("{}/s", format::number(value)),
+        "bytes" if value >= 0.0 => format::bytes(value as u64),
+        "GB/s" => format::si(value * 1e9, "B/s"),
+        "count" | "" => format::number(value),
+        other => format!("{} {other}", format::number(value)),
+    }
+}
+
+/// A difference in its unit, with its sign.
+pub fn difference(difference: f64, unit: &str) -> String {
+    let text = match unit {
+        // Of two shares; 10 % more than 50 % would be 55 %.
+        "percent" => format!("{} points", format::number(difference)),
+        "bytes" if difference < 0.0 => format!("-{}", value(Some(-difference), unit)),
+        unit => value(Some(difference), unit),
+    };
+    if difference > 0.0 { format!("+{text}") } else { text }
+}
+
+/// A change of a time per step, with its sign.
+pub fn delta_us(us: f64) -> String {
+    difference(us, "us")
+}
+
+/// "2.00x"; large ones without decimals.
+pub fn times(ratio: f64) -> String {
+    if ratio < 100.0 { format!("{ratio:.2}x") } else { format!("{}x", format::number(ratio)) }
+}
+
+/// How a run does against the baseline in one number: "2.00x faster". `None` where that has no meaning.
+pub fn ratio(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
+    let ratio = metric.ratios.get(run as usize).copied().flatten()?;
+    if !ratio.is_finite() || ratio <= 0.0 || metric.direction == "neither" {
+        return None;
+    }
+    let is_speed = matches!(metric.unit.as_str(), "us" | "ms" | "s" | "1/s" | "GB/s");
+    let (better, worse) = if is_speed { ("faster", "slower") } else { ("better", "worse") };
+    Some(if ratio == 1.0 {
+        (Judgement::Even, "the same".to_owned())
+    } else if ratio < 1.0 + SAME && ratio > 1.0 / (1.0 + SAME) {
+        (Judgement::Even, "about the same".to_owned())
+    } else if ratio > 1.0 {
+        (Judgement::Better, format!("{} {better}", times(ratio)))
+    } else {
+        (Judgement::Worse, format!("{} {worse}", times(1.0 / ratio)))
+    })
+}
+
+/// The difference of a run's number to the baseline's, with its sign; `None` where it has none.
+pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
+    let found = metric.differences.get(run as usize).copied().flatten()?;
+    Some(difference(found, &metric.unit))
+}
+
+/// What a step time does against the baseline's, with the interval: "50.0 ms less a step, ± 1.2 ms (95 %)".
+pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
+    let interval = change.margin_us.map(|margin| format!(" ± {} (95 %)", format::time_us(margin))).unwrap_or_default();
+    let delta = change.delta_us.map(|delta| format!("{}{interval}", delta_us(delta)));
+    let of = |word: &str| delta.as_ref().map_or_else(|| word.to_owned(), |delta| format!("{word}: {delta}"));
+    match change.verdict.as_str() {
+        "faster" => (Judgement::Better, of("faster")),
+        "slower" => (Judgement::Worse, of("slower")),
+        "within_noise" => (Judgement::Even, of("within the noise")),
+        "equal" => (Judgement::Even, "equal".to_owned()),
+        _ => (Judgement::Even, "unknown: a run has no step time".to_owned()),
+    }
+}
+
+/// What became of an op.
+pub fn change(change: &Change) -> String {
+    let slowdown = change.slowdown.filter(|slowdown| slowdown.is_finite() && *slowdown > 0.0);
+    match (change.change.as_str(), slowdown) {
+        ("slower", Some(slowdown)) => format!("{} slower", times(slowdown)),
+        ("faster", Some(slowdown)) => format!("{} faster", times(1.0 / slowdown)),
+        ("more_often", _) => "more often".to_owned(),
+        ("less_often", _) => "less often".to_owned(),
+        (word, _) => word.to_owned(),
+    }
+}
+
+/// How ops of two runs were matched.
+pub fn matched_by(kind: &str) -> &str {
+    match kind {
+        "framework_path" => "framework path",
+        "none" => "in one run only",
+        kind => kind,
+    }
+}
+
+/// A status of a fairness check, with its symbol.
+pub fn fairness(status: &str) -> &'static str {
+    match status {
+        "same" => "= same",
+        "differs" => "≠ differs",
+        _ => "? unknown",
+    }
+}
+
+/// Runs of an op in a step: whole numbers without decimals.
+pub fn per_step(count: f64) -> String {
+    if count == (count as u64) as f64 { format::count(count as u64) } else { format::number(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(unit: &str, ratio: f64) -> ComparedMetric {
+        ComparedMetric {
+            unit: unit.to_owned(),
+            direction: "lower".to_owned(),
+            ratios: vec![Some(1.0), Some(ratio)],
+            differences: vec![Some(0.0), Some(-2500.0)],
+            ..ComparedMetric::default()
+        }
+    }
+
+    #[test]
+    fn ratios_are_said_for_the_run() {
+        let said = |unit: &str, value| ratio(&metric(unit, value), 1).map(|(_, words)| words);
+        assert_eq!(said("us", 2.0).as_deref(), Some("2.00x faster"));
+        assert_eq!(said("us", 0.5).as_deref(), Some("2.00x slower"));
+        assert_eq!(said("percent", 1.25).as_deref(), Some("1.25x better"));
+        assert_eq!(said("us", 1.0).as_deref(), Some("the same"));
+        assert_eq!(said("us", 1.001).as_deref(), Some("about the same"));
+        assert_eq!(said("us", 0.0), None);
+        assert_eq!(ratio(&ComparedMetric { direction: "neither".to_owned(), ..metric("us", 2.0) }, 1), None);
+        assert_eq!(ratio(&metric("us", 2.0), 7), None);
+    }
+
+    #[test]
+    fn differences_have_signs() {
+        assert_eq!(metric_difference(&metric("us", 2.0), 1).as_deref(), Some("-2.50 ms"));
+        assert_eq!(difference(2.5, "percent"), "+2.50 points");
+        assert_eq!(difference(-2048.0, "bytes"), "-2.00 KiB");
+        assert_eq!(difference(0.0, "us"), "0 s");
+        assert_eq!(value(None, "us"), format::DASH);
+        assert_eq!((per_step(3.0), per_step(2.5)), ("3".to_owned(), "2.50".to_owned()));
+    }
+}
