@@ -70,6 +70,7 @@ mod tests {
         assert!((scale.at(10.0).unwrap() - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(scale.at(0.0), None);
         assert_eq!(scale.ticks(), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(Scale { min: 0.4, max: 6.0, logarithmic: true }.ticks(), [0.5, 1.0, 2.0, 5.0]);
     }
 
     #[test]
