@@ -33,7 +33,7 @@ pub fn text(comparison: &Comparison) -> String {
     }
     text.push('\n');
     for sentence in &comparison.summary {
-        push_wrapped(&mut text, "", sentence);
+        push_item(&mut text, sentence);
     }
     push_fairness(&mut text, comparison);
     if comparison.runs.len() <= BESIDE {
@@ -64,6 +64,13 @@ fn push_wrapped(text: &mut String, before: &str, sentence: &str) {
     }
 }
 
+/// A sentence whose later lines stand under its first.
+fn push_item(text: &mut String, sentence: &str) {
+    for (index, line) in wrapped(&printable(sentence), WIDTH.saturating_sub(2)).iter().enumerate() {
+        text.push_str(&format!("{} {line}\n", if index == 0 { "*" } else { " " }));
+    }
+}
+
 /// Only what is not the same; the rest is counted.
 fn push_fairness(text: &mut String, comparison: &Comparison) {
     if comparison.fairness.is_empty() {
@@ -75,12 +82,7 @@ fn push_fairness(text: &mut String, comparison: &Comparison) {
             let values =
                 check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), |it| clean(it, 24)));
             let values: Vec<String> = values.take(BESIDE + 1).collect();
-            vec![
-                words::fairness(&check.status).to_owned(),
-                printable(&check.title),
-                values.join(" | "),
-                clean(&check.note, 60),
-            ]
+            vec![words::fairness(&check.status).to_owned(), printable(&check.title), values.join(" | ")]
         })
         .collect();
     text.push_str(&aligned(&rows, &[]));
@@ -199,7 +201,10 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
                 words::change(change),
                 clean(&change.name, 44),
                 format!("{} -> {}", format::time_us(change.time_us[1]), format::time_us(change.time_us[0])),
-                format!("by {}", words::matched_by(&change.matched_by)),
+                match change.matched_by.as_str() {
+                    "none" => String::new(),
+                    kind => format!("by {}", words::matched_by(kind)),
+                },
             ]
         })
         .collect();
@@ -216,26 +221,28 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
 
 fn push_scaling(text: &mut String, comparison: &Comparison) {
     let Some(scaling) = &comparison.scaling else { return };
-    let cells = ["Devices", "Step time", "Speed-up", "Ideal", "Efficiency", "Exposed comm.", "Idle", "Imbalance"];
+    let cells = ["Run", "Devices", "Step time", "Speed-up", "Ideal", "Efficiency", "Lost to comm.", "to idle", "to the rest"];
     let mut rows = vec![cells.map(str::to_owned).to_vec()];
     for point in &scaling.points {
         rows.push(vec![
+            clean(name_of(comparison, point.run), 20),
             format::count(point.devices),
             format::time_us(point.step_time_us),
             words::times(point.speedup),
             words::times(point.ideal_speedup),
             format::percent(point.efficiency_percent),
-            format::optional_percent(point.exposed_communication_percent),
-            format::optional_percent(point.idle_percent),
-            format::optional_percent(point.imbalance_percent),
+            format::optional_percent(point.lost_to_communication_percent),
+            format::optional_percent(point.lost_to_idle_percent),
+            format::optional_percent(point.lost_to_rest_percent),
         ]);
     }
+    let right = [false, true, true, true, true, true, true, true, true];
     let source = scaling.mode_source.replace('_', " ");
     text.push_str(&format!(
         "\nScaling, {} ({})\n{}",
         printable(&scaling.mode),
         printable(&source),
-        aligned(&rows, &[true; 8])
+        aligned(&rows, &right)
     ));
     if let Some(serial) = scaling.serial_fraction {
         text.push_str(&format!("  serial part of the work (Amdahl): {}\n", format::percent(serial * 100.0)));

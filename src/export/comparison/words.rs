@@ -85,14 +85,19 @@ pub fn times(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.2}x") } else { format!("{}x", format::number(ratio)) }
 }
 
-/// How a run does against the baseline in one number: "2.00x faster". `None` where that has no meaning.
+/// How a run does against the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for what is no speed. `None`
+/// where that has no meaning, and for numbers that are not scored.
 pub fn ratio(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
     let ratio = metric.ratios.get(run as usize).copied().flatten()?;
-    if !ratio.is_finite() || ratio <= 0.0 || metric.direction == "neither" {
+    if !ratio.is_finite() || ratio <= 0.0 || metric.direction == "neither" || !metric.comparable {
         return None;
     }
-    let is_speed = matches!(metric.unit.as_str(), "us" | "ms" | "s" | "1/s" | "GB/s");
-    let (better, worse) = if is_speed { ("faster", "slower") } else { ("better", "worse") };
+    let is_speed = metric.unit == "1/s" || metric.metric.starts_with("step_timing.") && metric.unit == "us";
+    let (better, worse) = match (is_speed, metric.direction.as_str()) {
+        (true, _) => ("faster", "slower"),
+        (false, "lower") => ("lower", "higher"),
+        (false, _) => ("higher", "lower"),
+    };
     Some(if ratio == 1.0 {
         (Judgement::Even, "the same".to_owned())
     } else if ratio < 1.0 + SAME && ratio > 1.0 / (1.0 + SAME) {
@@ -165,6 +170,8 @@ mod tests {
 
     fn metric(unit: &str, ratio: f64) -> ComparedMetric {
         ComparedMetric {
+            metric: "step_timing.avg_step_time_us".to_owned(),
+            comparable: true,
             unit: unit.to_owned(),
             direction: "lower".to_owned(),
             ratios: vec![Some(1.0), Some(ratio)],
@@ -178,7 +185,8 @@ mod tests {
         let said = |unit: &str, value| ratio(&metric(unit, value), 1).map(|(_, words)| words);
         assert_eq!(said("us", 2.0).as_deref(), Some("2.00x faster"));
         assert_eq!(said("us", 0.5).as_deref(), Some("2.00x slower"));
-        assert_eq!(said("percent", 1.25).as_deref(), Some("1.25x better"));
+        assert_eq!(said("percent", 1.25).as_deref(), Some("1.25x lower"));
+        assert_eq!(said("percent", 0.8).as_deref(), Some("1.25x higher"));
         assert_eq!(said("us", 1.0).as_deref(), Some("the same"));
         assert_eq!(said("us", 1.001).as_deref(), Some("about the same"));
         assert_eq!(said("us", 0.0), None);

@@ -116,8 +116,9 @@ pub fn scaling(page: &mut String, comparison: &Comparison) {
         .serial_fraction
         .map(|it| format!(" Serial part of the work (Amdahl): {}.", format::percent(it * 100.0)));
     let mode = match scaling.mode.as_str() {
+        "strong" => "Strong scaling (the same work on more devices)",
         "weak" => "Weak scaling (the work grows with the devices)",
-        _ => "Strong scaling (the same work on more devices)",
+        _ => "Mixed scaling (the work grows, but not with the devices)",
     };
     push(page, &["<p class=\"note\">", mode, ", ", &escape(&source), ".", &serial.unwrap_or_default(), "</p>\n"]);
     let points = &scaling.points;
@@ -130,11 +131,25 @@ pub fn scaling(page: &mut String, comparison: &Comparison) {
         label(page, plot.x(point.devices as f64), HEIGHT - 12.0, "middle", &format::count(point.devices));
     }
     plot.frame(page);
-    plot.line(page, "ideal", points.iter().map(|point| (point.devices as f64, point.ideal_speedup)));
-    plot.line(page, "amdahl", points.iter().filter_map(|point| Some((point.devices as f64, point.amdahl_speedup?))));
-    plot.line(page, "line", points.iter().map(|point| (point.devices as f64, point.speedup)));
+    // Programs that scale apart are lines of their own.
+    let mut series: Vec<Option<&str>> = Vec::new();
     for point in points {
-        plot.dot(page, point.devices as f64, point.speedup);
+        if !series.contains(&point.series.as_deref()) {
+            series.push(point.series.as_deref());
+        }
+    }
+    for name in &series {
+        let of = || points.iter().filter(move |point| point.series.as_deref() == *name);
+        plot.line(page, "ideal", of().map(|point| (point.devices as f64, point.ideal_speedup)));
+        plot.line(page, "amdahl", of().filter_map(|point| Some((point.devices as f64, point.amdahl_speedup?))));
+        plot.line(page, "line", of().map(|point| (point.devices as f64, point.speedup)));
+        for point in of() {
+            plot.dot(page, point.devices as f64, point.speedup);
+        }
+        if let (Some(name), Some(last)) = (name, of().last()) {
+            let (x, y) = (plot.x(last.devices as f64), plot.y(last.speedup));
+            label(page, x - 8.0, y - 8.0, "end", &format::shorten(name, 30));
+        }
     }
     page.push_str(
         "</svg>\n<p class=\"note\">Line with dots: measured. Dashed: ideal. Dotted: Amdahl's law. Across: devices.</p>\n",
@@ -147,8 +162,9 @@ pub fn scaling(page: &mut String, comparison: &Comparison) {
         ("Ideal", Align::Right),
         ("Amdahl", Align::Right),
         ("Efficiency", Align::Right),
-        ("Exposed communication", Align::Right),
-        ("Idle", Align::Right),
+        ("Lost to communication", Align::Right),
+        ("Lost to idle", Align::Right),
+        ("Lost to the rest", Align::Right),
         ("Imbalance", Align::Right),
     ]);
     for point in points {
@@ -162,8 +178,9 @@ pub fn scaling(page: &mut String, comparison: &Comparison) {
                 words::times(point.ideal_speedup),
                 point.amdahl_speedup.map_or_else(|| format::DASH.to_owned(), words::times),
                 format::percent(point.efficiency_percent),
-                format::optional_percent(point.exposed_communication_percent),
-                format::optional_percent(point.idle_percent),
+                format::optional_percent(point.lost_to_communication_percent),
+                format::optional_percent(point.lost_to_idle_percent),
+                format::optional_percent(point.lost_to_rest_percent),
                 format::optional_percent(point.imbalance_percent),
             ],
         );
