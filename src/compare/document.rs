@@ -189,7 +189,7 @@ pub struct Change {
     /// The framework's path, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// How it was matched: `name`, `fingerprint`, `framework_path`, `class`; `none` where it is in one run only.
+    /// How it was matched: `name`, `fingerprint`, `framework_path`, `similar_name`, `class`; `none` where it is in one run only.
     pub matched_by: String,
     /// `new`, `gone`, `slower`, `faster`, `more_often`, `less_often` or `same`.
     pub change: String,
@@ -237,7 +237,7 @@ pub struct Matching {
 /// Time matched in one way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatchedTime {
-    /// `name`, `fingerprint`, `framework_path` or `class`.
+    /// `name`, `fingerprint`, `framework_path`, `similar_name` or `class`.
     pub matched_by: String,
     /// Self time per step and device, the run's.
     pub time_us: f64,
@@ -246,28 +246,46 @@ pub struct MatchedTime {
 /// Speed over device counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
-    /// `strong` (the same work on more devices) or `weak` (the work grows with the devices).
+    /// `strong` (the same work on more devices), `weak` (the work grows with the devices) or `mixed` (it grows otherwise).
     pub mode: String,
     /// Why: `given`, `batch_size`, or `assumed` where nothing tells.
     pub mode_source: String,
-    /// Index of the run that the speed-ups are over: the fewest devices.
+    /// Index of the run that the speed-ups are over: the fewest devices, of the first series where there are several.
     pub reference: u32,
-    /// By device count.
+    /// By device count; series after series where there are several.
     pub points: Vec<ScalingPoint>,
-    /// Share of the work that does not get faster with devices, fitted by least squares (Amdahl; strong scaling only).
+    /// Share of the reference's step that more devices do not make shorter, fitted by least squares (Amdahl; strong scaling only), of
+    /// the first series where there are several. Absent where more devices are slower on the whole.
+    pub serial_fraction: Option<f64>,
+    /// Programs or platforms that scale apart; empty where there is one only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<ScalingSeries>,
+}
+
+/// One program on one platform.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScalingSeries {
+    /// Name of the experiment, else of the platform: `series` of its points.
+    pub name: String,
+    /// Index of the run that its speed-ups are over.
+    pub reference: u32,
+    /// As that of the whole.
     pub serial_fraction: Option<f64>,
 }
 
-/// One device count.
+/// One run on some number of devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingPoint {
     /// Index of the run.
     pub run: u32,
+    /// Name of its series, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
     /// Devices.
     pub devices: u64,
     /// Mean step time.
     pub step_time_us: f64,
-    /// Strong: the reference's step time over this. Weak: that times the growth of the work.
+    /// The reference's step time over this, times the growth of the work (1 for strong scaling).
     pub speedup: f64,
     /// `speedup` over the growth of the number of devices, in percent.
     pub efficiency_percent: f64,
@@ -281,6 +299,13 @@ pub struct ScalingPoint {
     pub idle_percent: Option<f64>,
     /// Share of the busiest device's work that perfect balance would take off it.
     pub imbalance_percent: Option<f64>,
+    /// Of what is missing to 100 % efficiency: exposed communication beyond the reference's. The three `lost_to_*` add up to
+    /// `100 - efficiency_percent`; negative where there is less of it.
+    pub lost_to_communication_percent: Option<f64>,
+    /// The same: idle time.
+    pub lost_to_idle_percent: Option<f64>,
+    /// The same: computation that does not shrink with the devices, transfers, and so on.
+    pub lost_to_rest_percent: Option<f64>,
 }
 
 /// Runs in time.

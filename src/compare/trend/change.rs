@@ -1,0 +1,251 @@
+//! Where the level of a series of step times changes.
+//!
+//! For each number of changes there is one best place for them: where the squared distances of the runs from the means of
+//! their levels are least. It is found exactly, by dynamic programming over the end of the last level, rather than by cutting
+//! the series again and again: a level that goes up and comes down again hides from a single cut, whose sides have
+//! like means.
+//!
+//! ```text
+//!   us |          .  . .                     error(j, k) = least error of the first j runs with k changes
+//!      |. . .  .         . .  .  .                       = min over i of error(i, k - 1) + error of level [i, j)
+//!      +------------------------------- run
+//! ```
+//!
+//! Starting from no change, more are taken while they are **beyond the noise**: what each of the additional changes takes off
+//! the error, over the variance that is left, is the square of Student's t (of one change: of the two samples on its sides).
+//! The variance is that of all runs about the means of their levels (degrees of freedom: runs less levels), and never less than
+//! what the steps of the runs say of the errors of their means: runs that agree by accident are not that exact. It is pooled
+//! rather than Welch's, because the noise of a machine does not change with the program's level and a side of two runs tells
+//! little of its own. The best of many places exceeds the limit of a single test by accident too, so t has to exceed
+//! [`SEARCH_FACTOR`] times the 95 % limit: of series of 3 to 40 runs of nothing but noise, at most one in twenty then has a
+//! change (a test counts them). And levels have to differ by 1 %, since long series find differences that matter to nobody.
+//!
+//! A level has two runs at least, so that one odd run is no change; the first and the last may have one.
+
+use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
+
+/// Times the 95 % limit of one test that the best of all places has to exceed.
+const SEARCH_FACTOR: f64 = 2.5;
+
+/// Changes that are looked for.
+const MOST_CHANGES: usize = 12;
+
+/// Runs that are looked at, the latest: the work grows with the square of their number.
+const MOST_RUNS: usize = 2000;
+
+/// Indices of the first runs of new levels, in order.
+pub(super) fn changes(samples: &[Sample]) -> Vec<usize> {
+    let skipped = samples.len().saturating_sub(MOST_RUNS);
+    let samples = samples.get(skipped..).unwrap_or_default();
+    let sums = Sums::of(samples);
+    let places = places(&sums);
+    let mut taken = 0;
+    while let Some(more) = (taken + 1..places.len()).find(|&more| is_beyond_noise(&sums, &places, taken, more)) {
+        taken = more;
+    }
+    let firsts = places.get(taken).map(|places| places.firsts.clone()).unwrap_or_default();
+    firsts.into_iter().map(|first| first + skipped).collect()
+}
+
+/// The best places for some number of changes.
+struct Places {
+    /// First runs of new levels.
+    firsts: Vec<usize>,
+    /// Squared distances from the means of the levels.
+    error: f64,
+}
+
+/// The best places for 0, 1, 2, ... changes, as many as leave a degree of freedom.
+fn places(sums: &Sums) -> Vec<Places> {
+    let runs = sums.runs;
+    let most = runs.saturating_sub(2).min(MOST_CHANGES);
+    // Of the first `end` runs with one change fewer, and the first run of the last level for each number of changes and end.
+    let mut errors: Vec<f64> = (0..=runs).map(|end| sums.error(0, end)).collect();
+    let mut starts: Vec<Vec<usize>> = Vec::new();
+    let mut found = vec![Places { firsts: Vec::new(), error: errors.last().copied().unwrap_or(0.0) }];
+    for _ in 0..most {
+        let mut row = vec![f64::INFINITY; runs + 1];
+        let mut starts_of_row = vec![0; runs + 1];
+        for (end, (least, at)) in row.iter_mut().zip(&mut starts_of_row).enumerate() {
+            let shortest = if end == runs { 1 } else { 2 };
+            for (start, before) in errors.iter().enumerate().take((end + 1).saturating_sub(shortest)).skip(1) {
+                let error = before + sums.error(start, end);
+                if error < *least {
+                    (*least, *at) = (error, start);
+                }
+            }
+        }
+        starts.push(starts_of_row);
+        let error = row.last().copied().filter(|error| error.is_finite());
+        let Some(error) = error else { break };
+        found.push(Places { firsts: back(&starts, runs), error });
+        errors = row;
+    }
+    found
+}
+
+/// The first runs of the levels, from the last one back.
+fn back(starts: &[Vec<usize>], runs: usize) -> Vec<usize> {
+    let mut end = runs;
+    let firsts = starts.iter().rev().map(|of_end| {
+        end = of_end.get(end).copied().unwrap_or(0);
+        end
+    });
+    let mut firsts: Vec<usize> = firsts.collect();
+    firsts.reverse();
+    firsts
+}
+
+/// Whether `more` changes are better than `taken` by more than the noise, and all of them are large enough.
+fn is_beyond_noise(sums: &Sums, places: &[Places], taken: usize, more: usize) -> bool {
+    let (Some(fewer), Some(places)) = (places.get(taken), places.get(more)) else { return false };
+    let Some(freedom) = sums.runs.checked_sub(more + 1).filter(|&freedom| freedom > 0) else { return false };
+    let gain = (fewer.error - places.error) / (more - taken) as f64;
+    let variance = (places.error / freedom as f64).max(sums.error_of_means);
+    let limit = SEARCH_FACTOR * t_quantile_975(freedom as f64);
+    gain > limit * limit * variance && sums.levels_differ(&places.firsts)
+}
+
+/// Sums of all values before an index, so that those of any level are a difference.
+struct Sums {
+    runs: usize,
+    /// Of the times, less the first one (smaller numbers lose fewer digits).
+    values: Vec<f64>,
+    squares: Vec<f64>,
+    origin_us: f64,
+    /// Mean of the squared standard errors of the runs' means.
+    error_of_means: f64,
+}
+
+impl Sums {
+    fn of(samples: &[Sample]) -> Sums {
+        let origin_us = samples.first().map_or(0.0, |sample| sample.mean_us);
+        let running = |value: &dyn Fn(&Sample) -> f64| {
+            let mut sum = 0.0;
+            let sums = samples.iter().map(|sample| {
+                sum += value(sample);
+                sum
+            });
+            std::iter::once(0.0).chain(sums).collect::<Vec<f64>>()
+        };
+        let squared_error = |sample: &Sample| sample.stddev_us * sample.stddev_us / sample.count.max(1) as f64;
+        Sums {
+            runs: samples.len(),
+            values: running(&|sample| sample.mean_us - origin_us),
+            squares: running(&|sample| (sample.mean_us - origin_us) * (sample.mean_us - origin_us)),
+            origin_us,
+            error_of_means: samples.iter().map(squared_error).sum::<f64>() / samples.len().max(1) as f64,
+        }
+    }
+
+    fn between(sums: &[f64], start: usize, end: usize) -> f64 {
+        sums.get(end).zip(sums.get(start)).map_or(0.0, |(end, start)| end - start)
+    }
+
+    fn mean_us(&self, start: usize, end: usize) -> f64 {
+        self.origin_us + Sums::between(&self.values, start, end) / end.saturating_sub(start) as f64
+    }
+
+    /// Squared distances of the runs of a level from its mean.
+    fn error(&self, start: usize, end: usize) -> f64 {
+        if end <= start + 1 {
+            return 0.0;
+        }
+        let sum = Sums::between(&self.values, start, end);
+        // Rounding can take it below 0.
+        (Sums::between(&self.squares, start, end) - sum * sum / (end - start) as f64).max(0.0)
+    }
+
+    fn levels_differ(&self, firsts: &[usize]) -> bool {
+        let starts = || std::iter::once(0).chain(firsts.iter().copied());
+        let ends = firsts.iter().copied().chain([self.runs]);
+        let means: Vec<f64> = starts().zip(ends).map(|(start, end)| self.mean_us(start, end)).collect();
+        means.windows(2).all(|pair| match pair {
+            [a, b] => (a - b).abs() >= LEAST_RELATIVE_DIFFERENCE * a.min(*b),
+            _ => true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Noise about 0 with a standard deviation of 1, nearly normal: the sum of twelve numbers of a linear congruential
+    /// generator.
+    struct Noise(u64);
+
+    impl Noise {
+        fn next(&mut self) -> f64 {
+            let mut uniform = || {
+                self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (self.0 >> 11) as f64 / (1u64 << 53) as f64
+            };
+            (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+        }
+    }
+
+    fn sample(mean_us: f64) -> Sample {
+        Sample { count: 1, mean_us, stddev_us: 0.0 }
+    }
+
+    fn found(levels: &[(usize, f64)], sigma: f64, seed: u64) -> Vec<usize> {
+        let mut noise = Noise(seed);
+        let times = levels.iter().flat_map(|&(runs, level)| std::iter::repeat_n(level, runs));
+        let samples: Vec<Sample> = times.map(|time| sample(time + sigma * noise.next())).collect();
+        changes(&samples)
+    }
+
+    #[test]
+    fn changes_are_found_where_they_are() {
+        let (a, b, c) = (100.0, 110.0, 130.0);
+        for (levels, changes) in [
+            (&[(6, a), (6, b)][..], &[6][..]),
+            (&[(6, b), (4, a)], &[6]),
+            (&[(5, a), (5, b), (5, c)], &[5, 10]),
+            (&[(6, a), (6, b), (6, a)], &[6, 12]),
+            (&[(5, a), (5, c), (5, a), (5, c)], &[5, 10, 15]),
+            (&[(9, a), (1, c)], &[9]),
+        ] {
+            // Noise adds a change of its own now and then.
+            let right = (0..40).filter(|&seed| found(levels, 0.5, seed) == changes).count();
+            assert!(right >= 38, "{right} of 40 {levels:?}");
+        }
+    }
+
+    #[test]
+    fn one_odd_run_in_the_middle_is_no_change() {
+        for seed in 0..20 {
+            assert_eq!(found(&[(5, 100.0), (1, 150.0), (5, 100.0)], 0.5, seed), [0; 0]);
+        }
+    }
+
+    #[test]
+    fn noise_alone_rarely_looks_like_a_change() {
+        for (runs, series, most) in [(3, 1000, 50), (5, 1000, 50), (12, 1000, 50), (40, 250, 12)] {
+            let wrong = (0..series).filter(|seed| !found(&[(runs, 100.0)], 3.0, 77 + seed).is_empty()).count();
+            eprintln!("{wrong} of {series} series of {runs} runs of noise have a change point");
+            assert!(wrong <= most, "{wrong} of {series} series of {runs} runs");
+        }
+    }
+
+    #[test]
+    fn many_runs_are_no_hang() {
+        assert_eq!(found(&[(2500, 100.0), (500, 120.0)], 1.0, 5), [2500]);
+    }
+
+    #[test]
+    fn small_or_uncertain_differences_are_no_change() {
+        // Exact, and less than a percent.
+        assert_eq!(found(&[(5, 100.0), (5, 100.9)], 0.0, 1), [0; 0]);
+        assert_eq!(found(&[(5, 100.0), (5, 101.1)], 0.0, 1), [5]);
+        // Runs that agree, whose steps vary so much that this is an accident: 4 steps, a mean is exact to 10.
+        let samples = |stddev_us| {
+            [100.0, 100.0, 100.0, 110.0, 110.0, 110.0].map(|mean_us| Sample { count: 4, mean_us, stddev_us })
+        };
+        assert_eq!(changes(&samples(20.0)), [0; 0]);
+        assert_eq!(changes(&samples(0.5)), [3]);
+        assert_eq!(changes(&[]), [0; 0]);
+        assert_eq!(changes(&[sample(1.0), sample(9.0)]), [0; 0]);
+    }
+}
