@@ -55,9 +55,17 @@ impl Subject {
     /// A run by the name that it has itself.
     pub fn new(profile: UnifiedProfile) -> Subject {
         let metadata = &profile.metadata;
-        let name = metadata.run_name.clone().unwrap_or_else(|| metadata.trace_file.clone());
+        let name = log_folder(&metadata.trace_file).map(str::to_owned).or_else(|| metadata.run_name.clone());
+        let name = name.unwrap_or_else(|| metadata.trace_file.clone());
         Subject { name, profile, watts_per_device: None, dollars_per_device_hour: None }
     }
+}
+
+/// `step_1000` of `logs/step_1000/plugins/profile/2026_01_31_12_00_00/host.xplane.pb`: people name the folder that they log to, and
+/// JAX the one of the run by the time of day.
+fn log_folder(path: &str) -> Option<&str> {
+    let (folder, _) = path.split_once("/plugins/profile/")?;
+    folder.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
 /// What the user decides.

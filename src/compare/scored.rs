@@ -14,6 +14,9 @@ const SAMPLES_PER_DEVICE: &[&str] = &["seq_length", "model_dimensions", "data_ty
 const SHARE: &[&str] = &["capture_faults", "window"];
 const WORK: &[&str] = &["model_dimensions", "capture_faults"];
 
+/// Shares that differ by less, in percentage points, do not differ for people.
+pub const LEAST_POINTS: f64 = 0.1;
+
 /// How a metric is compared.
 struct Metric {
     path: &'static str,
@@ -219,7 +222,8 @@ fn compare(
         metric.depends_on.iter().filter(of).map(|name| (*name).to_owned()).collect()
     };
     let (spoiled_by, unknown) = (with("differs"), with("unknown"));
-    let same_work = !spoiled_by.iter().any(|it| WORKLOAD.contains(&it.as_str()));
+    // What is of a step in one run and of a capture in the other is not the same number either.
+    let same_work = !spoiled_by.iter().any(|it| it == "window" || WORKLOAD.contains(&it.as_str()));
     let comparable = same_work && values.iter().all(Option::is_some);
     let ratio = |value: &Option<f64>| {
         let (value, base) = (value.filter(|it| *it > 0.0)?, base.filter(|it| *it > 0.0)?);
@@ -265,8 +269,10 @@ fn winner(metric: &Metric, values: &[Option<f64>], subjects: &[Subject]) -> Opti
         if other == run {
             return true;
         }
-        let clear =
-            better(value, theirs) && (value - theirs).abs() > LEAST_RELATIVE_DIFFERENCE * value.abs().min(theirs.abs());
+        let least = LEAST_RELATIVE_DIFFERENCE * value.abs().min(theirs.abs());
+        // Twice as much of next to nothing is next to nothing.
+        let least = if metric.unit == "percent" { least.max(LEAST_POINTS) } else { least };
+        let clear = better(value, theirs) && (value - theirs).abs() > least;
         match (sample(run), sample(other)) {
             (Some(a), Some(b)) if metric.follows_step_time => better(value, theirs) && noise::is_beyond_noise(&a, &b),
             _ => clear,

@@ -5,7 +5,7 @@ use crate::analysis::Context;
 use crate::facts::arithmetic::Arithmetic;
 use crate::format;
 use crate::metrics::ops::{Op, rate};
-use crate::metrics::roofline::{Share, self, Level, Peaks, Roofline, Source, Work};
+use crate::metrics::roofline::{self, Level, Peaks, Roofline, Share, Source, Work};
 use crate::table::{Filter, Unit};
 use crate::tables::{self, TableName};
 

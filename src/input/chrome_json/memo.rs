@@ -164,9 +164,13 @@ fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
 fn hole(field: &Field, args_start: usize, buf: &[u8]) -> Option<Hole> {
     let digits = field.value.bytes(buf);
     let fits = match field.key {
-        Key::Correlation | Key::RunId | Key::StepNum | Key::DeviceOffset | Key::DeviceDuration | Key::AllReduce | Key::DmaStall => {
-            (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
-        }
+        Key::Correlation
+        | Key::RunId
+        | Key::StepNum
+        | Key::DeviceOffset
+        | Key::DeviceDuration
+        | Key::AllReduce
+        | Key::DmaStall => (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit),
         Key::OtherNumber => true,
         _ => false,
     };
