@@ -74,10 +74,13 @@ impl Reports {
         self.profiles.iter().flat_map(|profile| &profile.findings).any(|finding| finding.severity >= least)
     }
 
-    /// Warnings for formats that have no place for them.
+    /// Warnings for formats that have no place for them. Runs of one file have those of the file in common: they are said once.
     pub fn print_warnings(&self) {
-        for warning in self.profiles.iter().flat_map(|profile| &profile.warnings) {
-            complain(&export::text::warning_line(warning));
+        let warnings: Vec<_> = self.profiles.iter().flat_map(|profile| &profile.warnings).collect();
+        for (index, warning) in warnings.iter().enumerate() {
+            if !warnings.iter().take(index).any(|said| said == warning) {
+                complain(&export::text::warning_line(warning));
+            }
         }
     }
 }

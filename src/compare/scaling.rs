@@ -259,7 +259,8 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
         };
         let runs = scaling.points.iter().filter(unknown).count();
         sentences.push(format!(
-            "Strong scaling was assumed (the same work on more devices): the batch size of {runs} of {} runs is unknown.",
+            "Strong scaling was assumed (the same work on more devices): the batch size of {runs} of {} runs is unknown, so give it or \
+             say which scaling it is.",
             scaling.points.len()
         ));
     }

@@ -62,7 +62,8 @@ fn a_serial_tenth_is_found() {
             "On 8 devices a step is 4.71x faster than on 1: 59 % parallel efficiency.",
             "Amdahl's law fits these times with 10.0 % of the step on 1 device that more devices do not make shorter: \
              at most 10.0x faster, however many there are.",
-            "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown.",
+            "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown, so \
+             give it or say which scaling it is.",
         ]
     );
 }

@@ -41,8 +41,9 @@ pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles
         match seconds(fields) {
             Ok(seconds) => profiles.runs.push(run(&name, seconds, fields)),
             Err(reason) => {
+                // The numbers of the other methods are not affected.
                 let warning =
-                    Warning::caution("benchmark_not_read", format!("{name} {reason}: it is not shown as a run."));
+                    Warning::note("benchmark_not_read", format!("{name} {reason}: it is not shown as a run."));
                 profiles.warnings.push(warning.with_file(path));
             }
         }
