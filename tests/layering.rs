@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("metrics", &["facts", "format", "hlo", "report", "sort", "trace", "units", "warning"]),
     ("analysis", &["hlo", "metrics", "report", "trace", "warning"]),
     ("insight", &["analysis", "facts", "format", "metrics", "report", "sort", "trace", "units", "warning"]),
-    ("compare", &["facts", "format", "report", "sort", "units"]),
+    ("compare", &["facts", "format", "report", "sort", "units", "warning"]),
     ("table", &["sort"]),
     ("tables", &["analysis", "facts", "format", "hlo", "metrics", "report", "sort", "table", "trace", "units"]),
     ("pages", &["analysis", "facts", "format", "metrics", "report", "sort", "table", "tables", "trace", "units"]),

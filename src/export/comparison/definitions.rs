@@ -27,9 +27,11 @@ mod tests {
             text.push(' ');
         }
         let mut plain = text.trim().replace(['`', '*'], "");
-        while let Some((before, rest)) = plain.split_once('[') {
-            let (label, after) = rest.split_once("](")?;
-            plain = format!("{before}{label}{}", after.split_once(')')?.1);
+        // Of a link its words.
+        while let Some(middle) = plain.find("](") {
+            let start = plain[..middle].rfind('[')?;
+            let end = middle + plain[middle..].find(')')?;
+            plain = format!("{}{}{}", &plain[..start], &plain[start + 1..middle], &plain[end + 1..]);
         }
         let first = plain.chars().next()?;
         Some(format!("{}{}", first.to_uppercase(), &plain[first.len_utf8()..]))

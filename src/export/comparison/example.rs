@@ -8,6 +8,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
         .map(|name| {
             let mut profile = crate::export::example::profile();
             profile.metadata.run_name = Some(name.to_owned());
+            profile.metadata.schema_version = Some(crate::report::v1::SCHEMA_VERSION.to_owned());
             Subject::new(profile)
         })
         .into()

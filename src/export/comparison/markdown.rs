@@ -154,7 +154,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
                 format!("{} {}", Judgement::of_time(delta).symbol(), words::delta_us(delta)),
                 escape(&words::change(change)),
                 escape(&format::shorten(&change.name, 80)),
-                escape(&change.family),
+                escape(&words::class(&change.family)),
                 format::time_us(change.time_us[1]),
                 format::time_us(change.time_us[0]),
                 escape(words::matched_by(&change.matched_by)),

@@ -11,6 +11,9 @@ use crate::format::{self, printable, shorten};
 const WIDTH: usize = 100;
 /// More runs than this stand below each other, not beside.
 const BESIDE: usize = 3;
+/// Runs that are introduced, and sentences that are told.
+const NAMED: usize = 8;
+const SENTENCES: usize = 8;
 /// Rows of the parts on the one screen; the JSON and the web page have all.
 const METRICS: usize = 12;
 const OPS: usize = 6;
@@ -21,24 +24,28 @@ const BAR: f64 = 24.0;
 /// The comparison as text.
 pub fn text(comparison: &Comparison) -> String {
     let mut text = String::new();
-    for (index, run) in comparison.runs.iter().enumerate() {
+    let named = |index: usize| index < NAMED || index == comparison.baseline as usize;
+    for (index, run) in comparison.runs.iter().enumerate().filter(|(index, _)| named(*index)) {
         let mark = if index == comparison.baseline as usize { " (baseline)" } else { "" };
-        let devices = format!("{} x {}", format::count(run.devices), shorten(&run.device_type, 30));
-        text.push_str(&format!(
-            "{:<44}{}, {}\n",
-            clean(&run.name, 30) + mark,
-            printable(&run.platform),
-            clean(&devices, 40)
-        ));
+        let devices = format!("{} x {}", format::count(run.devices), clean(&run.device_type, 40));
+        text.push_str(&format!("{:<44}{}, {devices}\n", clean(&run.name, 30) + mark, printable(&run.platform)));
+    }
+    let left = (0..comparison.runs.len()).filter(|index| !named(*index)).count();
+    if left > 0 {
+        text.push_str(&format!("and {left} more runs\n"));
     }
     text.push('\n');
-    for sentence in &comparison.summary {
+    for sentence in comparison.summary.iter().take(SENTENCES) {
         push_item(&mut text, sentence);
+    }
+    let left = comparison.summary.len().saturating_sub(SENTENCES);
+    if left > 0 {
+        text.push_str(&format!("  and {left} more: --format json, --output report.html\n"));
     }
     push_fairness(&mut text, comparison);
     if comparison.runs.len() <= BESIDE {
         push_metrics(&mut text, comparison);
-    } else {
+    } else if comparison.trend.is_none() && comparison.scaling.is_none() {
         push_runs(&mut text, comparison);
     }
     if comparison.runs.len() <= BESIDE {
@@ -221,7 +228,8 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
 
 fn push_scaling(text: &mut String, comparison: &Comparison) {
     let Some(scaling) = &comparison.scaling else { return };
-    let cells = ["Run", "Devices", "Step time", "Speed-up", "Ideal", "Efficiency", "Lost to comm.", "to idle", "to the rest"];
+    let cells =
+        ["Run", "Devices", "Step time", "Speed-up", "Ideal", "Efficiency", "Lost to comm.", "to idle", "to the rest"];
     let mut rows = vec![cells.map(str::to_owned).to_vec()];
     for point in &scaling.points {
         rows.push(vec![
@@ -317,9 +325,9 @@ mod tests {
         let text = text(&example::comparison());
         assert!(text.lines().count() <= 50, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 30), "{text}");
-        assert!(text.contains("2.00x faster (-50.0 ms)"), "{text}");
+        assert!(text.contains("2.00x faster (−50.0 ms)"), "{text}");
         assert!(text.contains("≠ differs") && text.contains("1 of 3 conditions are the same"), "{text}");
-        assert!(text.contains("-20.0 ms") && text.contains("--------"), "{text}");
+        assert!(text.contains("−20.0 ms") && text.contains("--------"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
         let position = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
         assert!(position("twice as fast") < position("Fairness") && position("Fairness") < position("Scored"));

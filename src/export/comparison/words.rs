@@ -6,6 +6,9 @@ use crate::format;
 /// Ratios nearer to 1 than this are the same for people.
 const SAME: f64 = 0.005;
 
+/// As wide as a plus sign.
+const MINUS: &str = "−";
+
 /// What a run's number says against the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
@@ -66,13 +69,19 @@ pub fn value(value: Option<f64>, unit: &str) -> String {
 
 /// A difference in its unit, with its sign.
 pub fn difference(difference: f64, unit: &str) -> String {
+    let size = difference.abs();
     let text = match unit {
         // Of two shares; 10 % more than 50 % would be 55 %.
-        "percent" => format!("{} points", format::number(difference)),
-        "bytes" if difference < 0.0 => format!("-{}", value(Some(-difference), unit)),
-        unit => value(Some(difference), unit),
+        "percent" if size > 0.0 && size < 0.005 => "<0.01 points".to_owned(),
+        "percent" => format!("{} points", format::number(size)),
+        unit => value(Some(size), unit),
     };
-    if difference > 0.0 { format!("+{text}") } else { text }
+    let sign = match difference {
+        more if more > 0.0 => "+",
+        less if less < 0.0 => MINUS,
+        _ => "",
+    };
+    format!("{sign}{text}")
 }
 
 /// A change of a time per step, with its sign.
@@ -141,6 +150,11 @@ pub fn change(change: &Change) -> String {
     }
 }
 
+/// A class of ops.
+pub fn class(class: &str) -> String {
+    class.replace('_', " ")
+}
+
 /// How ops of two runs were matched.
 pub fn matched_by(kind: &str) -> &str {
     match kind {
@@ -196,10 +210,11 @@ mod tests {
 
     #[test]
     fn differences_have_signs() {
-        assert_eq!(metric_difference(&metric("us", 2.0), 1).as_deref(), Some("-2.50 ms"));
+        assert_eq!(metric_difference(&metric("us", 2.0), 1).as_deref(), Some("−2.50 ms"));
         assert_eq!(difference(2.5, "percent"), "+2.50 points");
-        assert_eq!(difference(-2048.0, "bytes"), "-2.00 KiB");
+        assert_eq!(difference(-2048.0, "bytes"), "−2.00 KiB");
         assert_eq!(difference(0.0, "us"), "0 s");
+        assert_eq!(difference(-0.001, "percent"), "−<0.01 points");
         assert_eq!(value(None, "us"), format::DASH);
         assert_eq!((per_step(3.0), per_step(2.5)), ("3".to_owned(), "2.50".to_owned()));
     }

@@ -64,8 +64,12 @@ fn table_of_classes<'a>(changes: impl Iterator<Item = &'a Change>, name: &str, b
     ]);
     for change in changes {
         let [ours, theirs] = change.time_us;
-        let cells =
-            [escape(&change.name), format::time_us(theirs), format::time_us(ours), judged(change.delta_us_per_step)];
+        let cells = [
+            escape(&words::class(&change.name)),
+            format::time_us(theirs),
+            format::time_us(ours),
+            judged(change.delta_us_per_step),
+        ];
         table.row("", &cells);
     }
     table.finish()
@@ -101,7 +105,7 @@ fn table_of_ops<'a>(changes: impl Iterator<Item = &'a Change>, name: &str, basel
             "",
             &[
                 op,
-                escape(&change.family),
+                escape(&words::class(&change.family)),
                 escape(&words::change(change)),
                 format::time_us(theirs),
                 format::time_us(ours),

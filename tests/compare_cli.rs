@@ -1,0 +1,284 @@
+//! `crossprof compare` from the command line: what it reads, prints, writes and refuses.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use support::chrome::ChromeTrace;
+use support::samples;
+
+const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
+const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
+const MS: u64 = 1_000_000_000;
+
+fn crossprof(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_crossprof")).args(arguments).current_dir(folder).output().expect("the tool starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs it for JSON, which has to succeed.
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let output = crossprof(folder, &[&["compare"], arguments, &["--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compare").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a scratch folder");
+    folder
+}
+
+/// Five steps of `step_ms` on one chip, each an op of `busy_ms` with a name that is markup elsewhere.
+fn trace(path: &Path, step_ms: u64, busy_ms: u64) {
+    trace_on(path, 1, step_ms, busy_ms);
+}
+
+/// The same on so many chips.
+fn trace_on(path: &Path, devices: u32, step_ms: u64, busy_ms: u64) {
+    let mut json = ChromeTrace::new();
+    for device in 0..devices {
+        let pid = 3 + device;
+        json.process(pid, &format!("/device:TPU:{device}"));
+        json.thread(pid, 1, "Steps");
+        json.thread(pid, 3, "XLA Ops");
+        for step in 0..5 {
+            let start = step * step_ms * MS;
+            json.event((pid, 1), &step.to_string(), start, step_ms * MS, &[]);
+            json.event((pid, 3), "<script>alert(1)</script>", start, busy_ms * MS, &[("hlo_category", "loop fusion")]);
+        }
+    }
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, json.finish()).unwrap();
+}
+
+/// `main` at 100 ms a step and `new` at 50 ms.
+fn two(name: &str) -> PathBuf {
+    let folder = scratch(name);
+    trace(&folder.join("main.trace.json"), 100, 80);
+    trace(&folder.join("new.trace.json"), 50, 40);
+    folder
+}
+
+const MAIN: &str = "main.trace.json";
+const NEW: &str = "new.trace.json";
+
+fn metric<'a>(comparison: &'a Value, path: &str) -> &'a Value {
+    comparison["metrics"].as_array().unwrap().iter().find(|it| it["metric"] == path).expect(path)
+}
+
+#[test]
+fn twice_as_fast_is_said_and_swapping_inverts_it() {
+    let folder = two("twice");
+    let output = crossprof(&folder, &["compare", MAIN, NEW]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("▲ 2.00x faster (−50.0 ms)") && text.contains("main (baseline)"), "{text}");
+    assert!(text.lines().count() <= 50, "{text}");
+    assert!(stdout(&crossprof(&folder, &["compare", NEW, MAIN])).contains("▼ 2.00x slower (+50.0 ms)"));
+
+    let there = json(&folder, &[MAIN, NEW]);
+    let time = metric(&there, "step_timing.avg_step_time_us");
+    assert_eq!((time["ratios"][1].as_f64(), time["winner"].as_u64()), (Some(2.0), Some(1)), "{time}");
+    let other = json(&folder, &[MAIN, NEW, "--baseline", "1"]);
+    let time = metric(&other, "step_timing.avg_step_time_us");
+    assert_eq!((time["ratios"][0].as_f64(), time["winner"].as_u64()), (Some(0.5), Some(1)), "{time}");
+    assert_eq!(other, json(&folder, &[MAIN, NEW, "--baseline", "new"]));
+}
+
+#[test]
+fn a_file_against_itself_has_no_winner() {
+    let folder = two("itself");
+    let same = json(&folder, &[MAIN, MAIN]);
+    assert_eq!(same["runs"].as_array().unwrap().len(), 2);
+    assert_ne!(same["runs"][0]["name"], same["runs"][1]["name"]);
+    assert!(same["metrics"].as_array().unwrap().iter().all(|metric| metric["winner"].is_null()), "{same}");
+}
+
+/// A report is a profile: dropped back, alone or beside another file, it gives the same comparison and the same bytes.
+#[test]
+fn a_report_gives_the_comparison_again() {
+    let folder = two("again");
+    let outputs = ["--output", "report.html", "--output", "summary.md", "--output-json", "c.json"];
+    let output = crossprof(&folder, &[&["compare", MAIN, NEW][..], &outputs].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let again = crossprof(&folder, &["compare", "report.html", "--output", "again.html", "--output", "again.json"]);
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    assert!(read("report.html") == read("again.html"));
+    assert_eq!(read("c.json"), read("again.json"));
+    assert_eq!(stdout(&output), stdout(&again));
+    assert_eq!(json(&folder, &["report.html", MAIN])["runs"].as_array().unwrap().len(), 3);
+    // Packed, it is one too; cut, it is refused.
+    std::fs::write(folder.join("report.gz"), support::gzip(read("report.html").as_bytes())).unwrap();
+    assert_eq!(json(&folder, &["report.gz"])["metrics"], json(&folder, &["report.html"])["metrics"]);
+    let page = read("report.html");
+    std::fs::write(folder.join("cut.html"), &page[..page.len() - 2000]).unwrap();
+    let cut = crossprof(&folder, &["compare", "cut.html", MAIN]);
+    assert_eq!(cut.status.code(), Some(2));
+    assert!(stderr(&cut).contains("a comparison report"), "{}", stderr(&cut));
+
+    assert!(read("summary.md").starts_with("## main and new\n"));
+    assert!(!read("summary.md").contains("<script"), "{}", read("summary.md"));
+    // The only script elements are the profiles and the button's.
+    assert_eq!(page.matches("<script").count(), 2);
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+}
+
+/// A script of a report works on its data: what it would save is the list of profiles that `analyze` writes.
+#[test]
+fn the_profiles_of_a_report_are_those_of_analyze() {
+    let folder = two("profiles");
+    assert!(crossprof(&folder, &["compare", MAIN, NEW, "--output", "report.html"]).status.success());
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    let list = page.split_once("id=\"crossprof-profiles\">").unwrap().1.split_once("</script>").unwrap().0;
+    let found: Value = serde_json::from_str(list).unwrap();
+    let analysed: Value =
+        serde_json::from_str(&stdout(&crossprof(&folder, &["analyze", MAIN, NEW, "--format", "json"]))).unwrap();
+    assert_eq!(found, analysed);
+}
+
+#[test]
+fn a_gpu_and_a_tpu_by_name() {
+    let folder = scratch("platforms");
+    let out = folder.join("comparison_report.html").display().to_string();
+    let output = crossprof(&samples::root(), &["compare", "--tpu", TPU, "--gpu", GPU, "--output", &out]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    let page = std::fs::read_to_string(&out).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.len() < 500_000, "{}", page.len());
+    let comparison = json(&samples::root(), &["--gpu", GPU, "--tpu", TPU, "--power", "700,250", "--price", "2.5"]);
+    assert_eq!(comparison["runs"][0]["platform"], "GPU");
+    assert_eq!(comparison["runs"][1]["watts_per_device"], 250.0);
+    assert_eq!(comparison["runs"][1]["dollars_per_device_hour"], 2.5);
+    // The wrong way round is done, and said.
+    let output = crossprof(&samples::root(), &["compare", "--gpu", TPU, "--tpu", GPU]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("its platform is TPU (TPU), not GPU"), "{}", stderr(&output));
+}
+
+#[test]
+fn profiles_folders_and_lists_are_mixed() {
+    let folder = two("mixed");
+    trace(&folder.join("more/a.trace.json"), 70, 40);
+    trace(&folder.join("more/b.trace.json"), 60, 40);
+    assert!(crossprof(&folder, &["analyze", MAIN, NEW, "--output-json", "list.json"]).status.success());
+    let comparison = json(&folder, &["list.json", "more", NEW, "--name", "first"]);
+    let names: Vec<&str> =
+        comparison["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
+    assert_eq!(names[..4], ["first", "new", "a", "b"]);
+    assert!(names.len() == 5 && names[4].starts_with("new"), "{names:?}");
+    let text = stdout(&crossprof(&folder, &["compare", "list.json", "more", NEW]));
+    assert!(text.lines().count() <= 50 && text.contains("2.00x faster"), "{text}");
+}
+
+/// More runs than can stand beside each other are shown over time, where their names tell it.
+#[test]
+fn checkpoints_are_a_trend_and_device_counts_a_scaling() {
+    let folder = scratch("trend");
+    for run in 0..18 {
+        let step_ms = if run < 9 { 50 } else { 60 };
+        trace(&folder.join(format!("runs/step_{:08}.trace.json", (run + 1) * 100)), step_ms, 40);
+    }
+    let output = crossprof(&folder, &["compare", "runs", "--output", "trend.html", "--output-json", "trend.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("Over time, by training step") && text.contains("<- changes here"), "{text}");
+    let comparison: Value = serde_json::from_slice(&std::fs::read(folder.join("trend.json")).unwrap()).unwrap();
+    assert_eq!(comparison["trend"]["change_points"][0]["run"], 9);
+    let page = std::fs::read_to_string(folder.join("trend.html")).unwrap();
+    assert!(page.contains("<section id=\"trend\">") && page.contains("class=\"change\""));
+
+    // One chip, then two with a step of half the time.
+    trace(&folder.join("one.trace.json"), 100, 80);
+    trace_on(&folder.join("two.trace.json"), 2, 50, 40);
+    for (mode, speedup) in [("strong", 2.0), ("weak", 4.0)] {
+        let comparison = json(&folder, &["one.trace.json", "two.trace.json", "--scaling", mode]);
+        let scaling = &comparison["scaling"];
+        assert_eq!(
+            (scaling["mode"].as_str(), scaling["mode_source"].as_str()),
+            (Some(mode), Some("given")),
+            "{scaling}"
+        );
+        assert_eq!(scaling["points"][1]["speedup"], speedup, "{scaling}");
+    }
+}
+
+#[test]
+fn wrong_calls_say_what_to_do() {
+    let folder = two("wrong");
+    for (arguments, said) in [
+        (&[MAIN][..], "needs two runs or more, and there is one run"),
+        (&[MAIN, "absent.json"], "absent.json: nothing was compared"),
+        (&[MAIN, NEW, "--baseline", "7"], "there is no run 7; the runs are 0 main, 1 new"),
+        (&[MAIN, NEW, "--power", "1,2,3"], "--power: 3 values are given for 2 runs"),
+        (&[MAIN, NEW, "--price=-1"], "a number above 0"),
+        (&[MAIN, NEW, "--name", "a", "--name", "b", "--name", "c"], "3 names are given for 2 runs"),
+        (&[MAIN, NEW, "--output", "report.pdf"], "must end in .html, .md, .json or .txt"),
+        (&[MAIN, NEW, "--output", "no/such/folder/report.html"], "cannot be written"),
+        (&[MAIN, NEW, "--format", "html"], "invalid value 'html'"),
+        (&[], "required"),
+    ] {
+        let output = crossprof(&folder, &[&["compare"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(said), "{arguments:?}: {}", stderr(&output));
+    }
+    let many = vec![MAIN; 17];
+    let output = crossprof(&folder, &[&["compare"][..], &many].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("There are 17 runs, and at most 16"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_damaged_run_is_compared_and_the_status_says_so() {
+    let folder = two("damaged");
+    let bytes = std::fs::read(folder.join(MAIN)).unwrap();
+    std::fs::write(folder.join("cut.trace.json"), &bytes[..bytes.len() - 30]).unwrap();
+    let output = crossprof(&folder, &["compare", "cut.trace.json", NEW]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("damage"), "{}", stderr(&output));
+    assert!(!stdout(&output).is_empty());
+}
+
+#[test]
+fn the_schema_is_printed_and_true() {
+    let root = samples::root();
+    let schema: Value = serde_json::from_str(&stdout(&crossprof(&root, &["schema", "comparison"]))).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema is one");
+    for arguments in [&[GPU, TPU][..], &[GPU, GPU], &[TPU, GPU, TPU, "--baseline", "1"]] {
+        let comparison = json(&root, arguments);
+        let errors: Vec<String> = validator.iter_errors(&comparison).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{arguments:?}: {errors:?}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({"runs": []})));
+    assert_ne!(stdout(&crossprof(&root, &["schema"])), stdout(&crossprof(&root, &["schema", "comparison"])));
+}
+
+/// One run sends 256 all-to-all messages, the other none: among the first lines.
+#[test]
+fn two_real_runs_of_one_program() {
+    let Some(folder) = samples::traces().map(|traces| traces.join("tpu-qwen3-runs")).filter(|it| it.is_dir()) else {
+        eprintln!("skipped: tpu-qwen3-runs is not here");
+        return;
+    };
+    let out = scratch("qwen3").join("report.html");
+    let arguments = ["compare", "run-a.trace.json.gz", "run-b.trace.json.gz", "--output", out.to_str().unwrap()];
+    let output = crossprof(&folder, &arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    let summary: Vec<&str> = text.lines().filter(|line| line.starts_with("* ")).collect();
+    assert!(summary.iter().take(3).any(|line| line.contains("256 all-to-all")), "{summary:#?}");
+    let size = std::fs::metadata(&out).unwrap().len();
+    assert!(size < 500_000, "{size}");
+}
