@@ -10,6 +10,7 @@
 
 use std::cmp::Ordering;
 
+use super::noise::{is_beyond_noise, of_steps};
 use super::{Scaling, ScalingPoint, ScalingSeries, Subject};
 use crate::format;
 use crate::report::{StepBreakdown, UnifiedProfile};
@@ -250,7 +251,10 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
         let Some(reference) = points.iter().find(|point| point.run == series.reference) else { continue };
         let name = if series.name.is_empty() { String::new() } else { format!("{}: ", series.name) };
         sentences.push(format!("{name}{}", reached(&scaling.mode, last, reference)));
-        sentences.extend(limit(&name, series.serial_fraction, last, reference).filter(|_| scaling.mode == "strong"));
+        if scaling.mode == "strong" {
+            let turn = turning_point(&points, last, subjects).map(|text| format!("{name}{text}"));
+            sentences.extend(turn.or_else(|| limit(&name, series.serial_fraction, last, reference)));
+        }
     }
     if scaling.mode_source == "assumed" {
         let unknown = |point: &&ScalingPoint| {
@@ -268,9 +272,8 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
 }
 
 fn reached(mode: &str, last: &ScalingPoint, reference: &ScalingPoint) -> String {
-    let (devices, of_reference) = (last.devices, reference.devices);
+    let of_reference = reference.devices;
     let ratio = reference.step_time_us / last.step_time_us;
-    let plural = if devices == 1 { "device" } else { "devices" };
     let what = match mode {
         "strong" if ratio >= 1.0 => format!("a step is {ratio:.2}x faster than on {of_reference}"),
         "strong" => format!("a step is {:.2}x slower than on {of_reference}", 1.0 / ratio),
@@ -291,7 +294,29 @@ fn reached(mode: &str, last: &ScalingPoint, reference: &ScalingPoint) -> String 
         imbalance.map(|percent| format!("perfect balance would take {percent:.0} % off the busiest device"));
     let lost: Vec<String> = shares.chain(imbalance).collect();
     let lost = if lost.is_empty() { String::new() } else { format!("; {}", lost.join(", ")) };
-    format!("On {devices} {plural} {what}: {:.0} % parallel efficiency{lost}.", last.efficiency_percent)
+    format!("On {} {what}: {:.0} % parallel efficiency{lost}.", devices(last.devices), last.efficiency_percent)
+}
+
+/// Where fewer devices than the most are faster than these, beyond the noise of the steps: Amdahl's law has no such place.
+fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subject]) -> Option<String> {
+    let sample = |point: &ScalingPoint| of_steps(&subjects.get(point.run as usize)?.profile);
+    let faster = |a: &&ScalingPoint, b: &&ScalingPoint| a.step_time_us.total_cmp(&b.step_time_us);
+    let best = points.iter().copied().min_by(faster)?;
+    let is_slower = best.devices < last.devices && is_beyond_noise(&sample(best)?, &sample(last)?);
+    is_slower.then(|| {
+        format!(
+            "More than {} make a step longer: {} on {}, {} on {}.",
+            devices(best.devices),
+            format::time_us(best.step_time_us),
+            best.devices,
+            format::time_us(last.step_time_us),
+            last.devices
+        )
+    })
+}
+
+fn devices(count: u64) -> String {
+    if count == 1 { "1 device".to_owned() } else { format!("{} devices", format::count(count)) }
 }
 
 fn limit(name: &str, serial: Option<f64>, last: &ScalingPoint, reference: &ScalingPoint) -> Option<String> {
@@ -300,7 +325,7 @@ fn limit(name: &str, serial: Option<f64>, last: &ScalingPoint, reference: &Scali
             "{name}Amdahl's law fits these times with {} of the step on {} that more devices do not make shorter: \
              at most {:.1}x faster, however many there are.",
             format::percent(100.0 * serial),
-            if reference.devices == 1 { "1 device".to_owned() } else { format!("{} devices", reference.devices) },
+            devices(reference.devices),
             1.0 / serial
         )),
         None if last.speedup < 1.0 => {
