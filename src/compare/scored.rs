@@ -98,7 +98,7 @@ const COMMON: [Metric; 13] = [
 
 /// Numbers that one platform has, or that its hardware decides: scored only among runs of one platform.
 const OF_A_PLATFORM: [Metric; 12] = [
-    metric("timeline_analysis.gaps.gap_time_percent", "Idle gaps", ("percent", "lower"), SHARE, false, |p| {
+    metric("timeline_analysis.gap_time_percent", "Idle gaps", ("percent", "lower"), SHARE, false, |p| {
         p.timeline_analysis.as_ref().map(|it| it.gaps.gap_time_percent)
     }),
     metric(

@@ -54,4 +54,19 @@ mod tests {
             assert!(current == DEFINITIONS, "CROSSPROF_WRITE_SCHEMA=1 cargo test --lib definitions");
         }
     }
+
+    #[test]
+    fn every_scored_number_has_one() {
+        let source = include_str!("../../compare/scored.rs");
+        let is_path = |text: &&str| {
+            text.contains('.')
+                && !text.ends_with('.')
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "._".contains(c))
+        };
+        let paths: Vec<&str> = source.split('"').skip(1).step_by(2).filter(is_path).collect();
+        assert!(paths.len() > 15, "{paths:?}");
+        for path in paths {
+            assert!(path.starts_with("efficiency.") || definition(path).is_some(), "definitions.tsv lacks {path}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod html;
 mod json;
 mod markdown;
 mod text;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 pub(crate) mod example;
@@ -23,6 +23,11 @@ fn others(comparison: &Comparison) -> impl Iterator<Item = u32> {
     let baseline = comparison.baseline;
     let runs = u32::try_from(comparison.runs.len()).unwrap_or(u32::MAX);
     (0..runs).filter(move |run| *run != baseline)
+}
+
+/// Whether there are so many runs that what belongs to each is folded away.
+fn many(comparison: &Comparison) -> bool {
+    comparison.runs.len() > 5
 }
 
 /// The name of a run.

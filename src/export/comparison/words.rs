@@ -118,9 +118,9 @@ pub fn ratio(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
     })
 }
 
-/// The difference of a run's number to the baseline's, with its sign; `None` where it has none.
+/// The difference of a run's number to the baseline's, with its sign; `None` where there is none.
 pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
-    let found = metric.differences.get(run as usize).copied().flatten()?;
+    let found = metric.differences.get(run as usize).copied().flatten().filter(|found| *found != 0.0)?;
     Some(difference(found, &metric.unit))
 }
 

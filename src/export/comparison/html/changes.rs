@@ -1,9 +1,9 @@
 //! What changed inside the step: classes of ops, ops, kernels, collectives, and how well ops could be matched.
 
-use super::page::{Align, Table, escape, push};
+use super::page::{Align, Table, begin_part, end_part, escape, push};
 use crate::compare::{Change, Comparison};
 use crate::export::comparison::words::{self, Judgement};
-use crate::export::comparison::{name_of, others};
+use crate::export::comparison::{many, name_of, others};
 use crate::format;
 
 /// Rows of a table of ops of one run.
@@ -36,16 +36,17 @@ fn section(page: &mut String, comparison: &Comparison, id: &str, title: &str, cl
             continue;
         }
         let name = escape(name_of(comparison, run));
-        push(page, &["<h3>", &name, " against ", &baseline, "</h3>\n"]);
-        if id == "categories" {
-            page.push_str(&table_of_classes(of_run(), &name, &baseline));
-            continue;
-        }
-        page.push_str(&table_of_ops(of_run().take(MOST), &name, &baseline));
-        if count > MOST {
+        begin_part(page, &format!("{name} against {baseline}"), many(comparison));
+        let is_short = id == "categories";
+        page.push_str(&match is_short {
+            true => table_of_classes(of_run(), &name, &baseline),
+            false => table_of_ops(of_run().take(MOST), &name, &baseline),
+        });
+        if count > MOST && !is_short {
             let left = format::count((count - MOST) as u64);
             push(page, &["<p class=\"note\">and ", &left, " more in the JSON of the comparison.</p>\n"]);
         }
+        end_part(page, many(comparison));
     }
     page.push_str("</section>\n");
 }

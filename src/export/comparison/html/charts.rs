@@ -146,7 +146,7 @@ pub fn scaling(page: &mut String, comparison: &Comparison) {
         for point in of() {
             plot.dot(page, point.devices as f64, point.speedup);
         }
-        if let (Some(name), Some(last)) = (name, of().last()) {
+        if let (Some(name), Some(last)) = (name, of().next_back()) {
             let (x, y) = (plot.x(last.devices as f64), plot.y(last.speedup));
             label(page, x - 8.0, y - 8.0, "end", &format::shorten(name, 30));
         }

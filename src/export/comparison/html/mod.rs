@@ -28,7 +28,7 @@ const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("download.js");
 /// What may run and what may style, by the hash of its text (a test holds them equal). Nothing is fetched.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-sr1FjX+8OSgmMApykkz7inTZFyIjltXSQvNoTaMMCGw='; \
+    style-src 'sha256-ATIeasbbX8yO/YPwfoqk+z970o832+S9aCfiJ4ManPo='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
 /// The report of `comparison`, which was made of `subjects`.
@@ -81,7 +81,7 @@ fn definitions(page: &mut String, comparison: &Comparison) {
     let metrics = comparison.metrics.iter().chain(&comparison.platform_metrics);
     let mut rows = String::new();
     for metric in metrics {
-        if let Some(text) = definition(&metric.metric) {
+        if let Some(text) = definition(&metric.metric).or_else(|| efficiency(&metric.metric)) {
             let (title, path) = (escape(&metric.title), escape(&metric.metric));
             push(&mut rows, &["<dt>", &title, " <code>", &path, "</code></dt><dd>", &escape(text), "</dd>\n"]);
         }
@@ -92,6 +92,15 @@ fn definitions(page: &mut String, comparison: &Comparison) {
             &["<section id=\"definitions\">\n<h2>What the numbers mean</h2>\n<dl>\n", &rows, "</dl>\n</section>\n"],
         );
     }
+}
+
+/// What numbers mean that no profile has.
+fn efficiency(metric: &str) -> Option<&'static str> {
+    let (_, per) = metric.strip_prefix("efficiency.")?.rsplit_once('_')?;
+    Some(match per {
+        "joule" => "The rate over the power of all devices: rate / (watts * devices).",
+        _ => "The rate over the price of all devices: 3600 * rate / (dollars an hour * devices).",
+    })
 }
 
 /// The profiles as a JSON list, each by the name that it has in the comparison, so that dropping the page gives the same one.

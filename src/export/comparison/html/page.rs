@@ -25,11 +25,29 @@ pub fn push(page: &mut String, pieces: &[&str]) {
     }
 }
 
+/// The heading of what belongs to one run: folded away where there are many. Ended by [`end_part`].
+pub fn begin_part(page: &mut String, title: &str, many: bool) {
+    if many {
+        push(page, &["<details>\n<summary>", title, "</summary>\n"]);
+    } else {
+        push(page, &["<h3>", title, "</h3>\n"]);
+    }
+}
+
+/// Ends what [`begin_part`] began.
+pub fn end_part(page: &mut String, many: bool) {
+    if many {
+        page.push_str("</details>\n");
+    }
+}
+
 /// A column of a table.
 #[derive(Clone, Copy)]
 pub enum Align {
     /// Words.
     Left,
+    /// Sentences, which need room.
+    Wide,
     /// Numbers.
     Right,
     /// Names of a trace, which can be long.
@@ -40,6 +58,7 @@ impl Align {
     fn class(self) -> &'static str {
         match self {
             Align::Left => "",
+            Align::Wide => " class=\"w\"",
             Align::Right => " class=\"n\"",
             Align::Name => " class=\"name\"",
         }

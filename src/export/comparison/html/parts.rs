@@ -6,6 +6,11 @@ use crate::compare::{ComparedMetric, Comparison};
 use crate::export::comparison::{check_title, name_of, others, words};
 use crate::format;
 
+/// More runs than this stand below each other, not beside.
+const BESIDE: usize = 5;
+/// Numbers beside each other where runs stand below each other.
+const FEW: usize = 4;
+
 /// Title and the runs.
 pub fn header(page: &mut String, comparison: &Comparison) {
     let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
@@ -67,20 +72,47 @@ pub fn fairness(page: &mut String, comparison: &Comparison) {
     }
     page.push_str("<section id=\"fairness\">\n<h2>Is it fair?</h2>\n");
     let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
+    let beside = names.len() <= BESIDE;
     let mut columns = vec![("Condition", Align::Left), ("", Align::Left)];
-    columns.extend(names.iter().map(|name| (name.as_str(), Align::Left)));
-    columns.push(("What follows", Align::Left));
+    if beside {
+        columns.extend(names.iter().map(|name| (name.as_str(), Align::Left)));
+    } else {
+        columns.push(("Values", Align::Left));
+    }
+    columns.push(("What follows", Align::Wide));
     let mut table = Table::new(&columns);
     for status in ["differs", "unknown", "same"] {
         for check in comparison.fairness.iter().filter(|check| check.status == status) {
-            let mut row =
-                vec![escape(&check.title), format!("<span class=\"{status}\">{}</span>", words::fairness(status))];
-            row.extend(check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), escape)));
+            let mut row = vec![
+                escape(&check.title),
+                format!("<span class=\"status {status}\">{}</span>", words::fairness(status)),
+            ];
+            if beside {
+                row.extend(check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), escape)));
+            } else {
+                row.push(counted(&check.values));
+            }
             row.push(if status == "same" { String::new() } else { escape(&check.note) });
             table.row("", &row);
         }
     }
     push(page, &[&table.finish(), "</section>\n"]);
+}
+
+/// Each value once, with the number of runs that have it, in the order of the runs.
+fn counted(values: &[Option<String>]) -> String {
+    let mut known: Vec<(&Option<String>, u64)> = Vec::new();
+    for value in values {
+        match known.iter_mut().find(|(found, _)| *found == value) {
+            Some((_, count)) => *count += 1,
+            None => known.push((value, 1)),
+        }
+    }
+    let said = |(value, count): &(&Option<String>, u64)| {
+        let value = value.as_deref().map_or(format::DASH.to_owned(), escape);
+        if known.len() == 1 { value } else { format!("{value} <span class=\"note\">({count} runs)</span>") }
+    };
+    known.iter().map(said).collect::<Vec<_>>().join(", ")
 }
 
 /// The scored numbers, then those that are not.
@@ -95,31 +127,68 @@ pub fn metrics(page: &mut String, comparison: &Comparison) {
         ),
     ];
     for (id, title, note, metrics) in groups {
-        let mut shown = metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).peekable();
-        if shown.peek().is_none() {
+        let shown: Vec<&ComparedMetric> =
+            metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).collect();
+        if shown.is_empty() {
             continue;
         }
         push(page, &["<section id=\"", id, "\">\n<h2>", title, "</h2>\n", note]);
-        let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
-        let mut columns = vec![("Number", Align::Left)];
-        columns.extend(names.iter().map(|name| (name.as_str(), Align::Right)));
-        columns.push(("Best", Align::Left));
-        let mut table = Table::new(&columns);
-        for metric in shown {
-            let direction = match metric.direction.as_str() {
-                "higher" => "higher is better",
-                "lower" => "lower is better",
-                _ => "no merit",
-            };
-            let mut row = vec![format!("{}<small>{direction}</small>", escape(&metric.title))];
-            for index in 0..comparison.runs.len() {
-                row.push(cell(comparison, metric, u32::try_from(index).unwrap_or(u32::MAX)));
+        if comparison.runs.len() <= BESIDE {
+            page.push_str(&runs_beside(comparison, &shown, id == "scored"));
+        } else {
+            for few in shown.chunks(FEW) {
+                page.push_str(&runs_below(comparison, few));
             }
-            row.push(best(comparison, metric, id == "scored"));
-            table.row("", &row);
         }
-        push(page, &[&table.finish(), "</section>\n"]);
+        page.push_str("</section>\n");
     }
+}
+
+/// What a number's better side is.
+fn direction(metric: &ComparedMetric) -> &'static str {
+    match metric.direction.as_str() {
+        "higher" => "higher is better",
+        "lower" => "lower is better",
+        _ => "no merit",
+    }
+}
+
+/// One row a number, one column a run.
+fn runs_beside(comparison: &Comparison, metrics: &[&ComparedMetric], scored: bool) -> String {
+    let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
+    let mut columns = vec![("Number", Align::Left)];
+    columns.extend(names.iter().map(|name| (name.as_str(), Align::Right)));
+    columns.push((if scored { "Best" } else { "" }, if scored { Align::Wide } else { Align::Left }));
+    let mut table = Table::new(&columns);
+    for metric in metrics {
+        let mut row = vec![format!("{}<small>{}</small>", escape(&metric.title), direction(metric))];
+        for index in 0..comparison.runs.len() {
+            row.push(cell(comparison, metric, u32::try_from(index).unwrap_or(u32::MAX)));
+        }
+        row.push(best(comparison, metric, scored));
+        table.row("", &row);
+    }
+    table.finish()
+}
+
+/// One row a run, one column for each of a few numbers.
+fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> String {
+    let titles: Vec<String> =
+        metrics.iter().map(|metric| format!("{}<small>{}</small>", escape(&metric.title), direction(metric))).collect();
+    let mut columns = vec![("Run", Align::Name)];
+    columns.extend(titles.iter().map(|title| (title.as_str(), Align::Right)));
+    let mut table = Table::new(&columns);
+    for (index, run) in comparison.runs.iter().enumerate() {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let mut row = vec![escape(&run.name)];
+        for metric in metrics {
+            let cell = cell(comparison, metric, index);
+            let is_best = metric.winner == Some(index);
+            row.push(if is_best { format!("<span class=\"best\">★</span> {cell}") } else { cell });
+        }
+        table.row("", &row);
+    }
+    table.finish()
 }
 
 /// A run's value; below it what it says against the baseline.

@@ -1,8 +1,8 @@
 //! What belongs to one run: its devices, its findings, its environment, its warnings. Read from the profiles.
 
-use super::page::{Align, Table, escape, push};
+use super::page::{Align, Table, begin_part, end_part, escape, push};
 use crate::compare::{Comparison, Subject};
-use crate::export::comparison::name_of;
+use crate::export::comparison::{many, name_of};
 use crate::export::text::warning_line;
 use crate::format;
 use crate::report::{FindingSeverity, UnifiedProfile};
@@ -31,7 +31,7 @@ pub fn devices(page: &mut String, comparison: &Comparison, subjects: &[Subject])
         let Some(devices) = profile.multi_device.as_ref().filter(|found| !found.device_stats.is_empty()) else {
             continue;
         };
-        push(&mut body, &["<h3>", &name, "</h3>\n"]);
+        begin_part(&mut body, &name, many(comparison));
         let mut table = Table::new(&[
             ("Device", Align::Name),
             ("Busy", Align::Right),
@@ -63,6 +63,7 @@ pub fn devices(page: &mut String, comparison: &Comparison, subjects: &[Subject])
         if left > 0 {
             push(&mut body, &["<p class=\"note\">and ", &format::count(left as u64), " more.</p>\n"]);
         }
+        end_part(&mut body, many(comparison));
     }
     if !body.is_empty() {
         push(page, &["<section id=\"devices\">\n<h2>Devices</h2>\n", &body, "</section>\n"]);
@@ -73,13 +74,13 @@ pub fn devices(page: &mut String, comparison: &Comparison, subjects: &[Subject])
 pub fn findings(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
     page.push_str("<section id=\"findings\" class=\"break\">\n<h2>Findings of each run</h2>\n");
     for (name, profile) in with_name(comparison, subjects) {
-        push(page, &["<h3>", &name, "</h3>\n"]);
         let mut fired =
             profile.findings.iter().filter(|found| found.severity != FindingSeverity::NotChecked).peekable();
         if fired.peek().is_none() {
-            page.push_str("<p class=\"note\">None.</p>\n");
+            push(page, &["<h3>", &name, "</h3>\n<p class=\"note\">None.</p>\n"]);
             continue;
         }
+        begin_part(page, &name, many(comparison));
         page.push_str("<ol>\n");
         for finding in fired.take(FINDINGS) {
             let severity = finding.severity.label();
@@ -88,6 +89,7 @@ pub fn findings(page: &mut String, comparison: &Comparison, subjects: &[Subject]
             push(page, &[&escape(&finding.message), " ", &escape(&finding.remedy), "</li>\n"]);
         }
         page.push_str("</ol>\n");
+        end_part(page, many(comparison));
     }
     page.push_str("</section>\n");
 }

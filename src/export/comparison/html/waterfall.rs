@@ -8,10 +8,10 @@
 //! Sum                  |===============|   -50.0 ms
 //! ```
 
-use super::page::{Align, Table, colour, escape, push};
+use super::page::{Align, Table, begin_part, colour, end_part, escape, push};
 use crate::compare::{Comparison, PartChange};
 use crate::export::comparison::words::{self, Judgement};
-use crate::export::comparison::{name_of, others};
+use crate::export::comparison::{many, name_of, others};
 use crate::format;
 
 const WIDTH: f64 = 760.0;
@@ -39,7 +39,7 @@ pub fn section(page: &mut String, comparison: &Comparison) {
             continue;
         }
         let (name, baseline) = (name_of(comparison, run), name_of(comparison, comparison.baseline));
-        push(page, &["<h3>", &escape(name), " less ", &escape(baseline), "</h3>\n"]);
+        begin_part(page, &format!("{} less {}", escape(name), escape(baseline)), many(comparison));
         chart(page, &parts, name, baseline);
         let columns = [
             ("Part", Align::Left),
@@ -57,6 +57,7 @@ pub fn section(page: &mut String, comparison: &Comparison) {
         }
         table.row("sum", &row("Step".to_owned(), before, after, delta));
         page.push_str(&table.finish());
+        end_part(page, many(comparison));
     }
     page.push_str("</section>\n");
 }
