@@ -139,7 +139,8 @@ fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
     if let Some(winner) = metric.winner.filter(|_| several) {
         parts.push(format!("best: {}", clean(name_of(comparison, winner), 16)));
     }
-    if !metric.spoiled_by.is_empty() {
+    // What is not compared is not spoiled.
+    if !metric.spoiled_by.is_empty() && !parts.is_empty() {
         let checks: Vec<&str> = metric.spoiled_by.iter().map(|check| check_title(comparison, check)).collect();
         parts.push(format!("differs: {}", printable(&checks.join(", "))));
     }

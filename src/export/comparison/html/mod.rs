@@ -28,7 +28,7 @@ const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("download.js");
 /// What may run and what may style, by the hash of its text (a test holds them equal). Nothing is fetched.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-ATIeasbbX8yO/YPwfoqk+z970o832+S9aCfiJ4ManPo='; \
+    style-src 'sha256-0+MbW9yHqNhNYoLTetKw2aG4ZgX6sAyNUuppcSS+09g='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
 /// The report of `comparison`, which was made of `subjects`.
