@@ -24,7 +24,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("compare", &["facts", "format", "report", "sort", "units", "warning"]),
     ("table", &["sort"]),
     ("tables", &["analysis", "facts", "format", "hlo", "metrics", "report", "sort", "table", "trace", "units"]),
-    ("pages", &["analysis", "facts", "format", "metrics", "report", "sort", "table", "tables", "trace", "units"]),
+    (
+        "pages",
+        &[
+            "analysis", "compare", "export", "facts", "format", "metrics", "report", "sort", "table", "tables",
+            "trace", "units",
+        ],
+    ),
     ("export", &["compare", "format", "report", "table", "tables", "warning"]),
     ("budget", &["export", "format", "json", "report", "sort", "units"]),
     (

@@ -89,7 +89,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let kind = match (across, &scaling, &trend) {
         (true, ..) => "across_platforms",
         (_, Some(_), _) => "scaling",
-        (_, _, Some(_)) => "trend",
+        (_, _, Some(trend)) if trend.ordered_by == "training_step" => "trend",
         _ => "same_platform",
     };
     let fairness = fairness::fairness(subjects);
@@ -110,9 +110,14 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
         add_run(&mut comparison, index, subject, base, across);
     }
-    comparison.summary = summary::summary(&comparison);
-    comparison.summary.extend(comparison.scaling.iter().flat_map(|it| scaling::sentences(it, subjects)));
-    comparison.summary.extend(comparison.trend.iter().flat_map(|it| trend::sentences(it, subjects)));
+    // Of a series the whole is the answer; single runs follow.
+    let mut sentences: Vec<String> =
+        comparison.scaling.iter().flat_map(|it| scaling::sentences(it, subjects)).collect();
+    if comparison.kind == "trend" {
+        sentences.extend(comparison.trend.iter().flat_map(|it| trend::sentences(it, subjects)));
+    }
+    sentences.extend(summary::summary(&comparison));
+    comparison.summary = sentences;
     comparison
 }
 

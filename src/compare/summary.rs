@@ -7,13 +7,14 @@ use crate::format;
 /// The sentences, most important first. For two runs the third is at the latest what one of them does and the other does not.
 pub fn summary(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
-    for change in &comparison.step_time {
+    let is_trend = comparison.kind == "trend";
+    for change in comparison.step_time.iter().filter(|_| !is_trend) {
         sentences.push(verdict(comparison, change));
         let mut causes = comparison.causes.iter().filter(|cause| cause.run == change.run);
         let told = if comparison.runs.len() == 2 { 2 } else { 1 };
         let is_different = !matches!(change.verdict.as_str(), "equal" | "within_noise");
         let first = causes.next().filter(|_| is_different);
-        sentences.extend(first.map(|cause| because(cause)));
+        sentences.extend(first.map(because));
         if comparison.runs.len() == 2 {
             sentences.extend(only_in_one(comparison, change));
         }

@@ -57,6 +57,10 @@ pub enum Block {
     Choice(Choice),
     /// The first rows of a table; the page asks for others by name.
     Table(TableBlock),
+    /// A small table whose cells say what they mean: a word below the value, a bar, better or worse.
+    Grid(Grid),
+    /// What leads from one number to another, part by part.
+    Waterfall(Waterfall),
     /// What to do, most important first.
     Findings {
         /// The findings.
@@ -311,4 +315,64 @@ pub struct FindingBlock {
     pub evidence: Vec<(String, String)>,
     /// Where the evidence is.
     pub link: Option<Link>,
+}
+
+/// A small table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Grid {
+    /// What is shown.
+    pub title: String,
+    /// Headings.
+    pub columns: Vec<String>,
+    /// A cell a column.
+    pub rows: Vec<Vec<GridCell>>,
+}
+
+/// A cell of a [`Grid`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GridCell {
+    /// The value, with its unit.
+    pub text: String,
+    /// A line below it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// `better`, `worse`, `same`, `warning` or `unknown`; the text says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Length of its bar, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bar: Option<f64>,
+}
+
+impl GridCell {
+    /// One that holds only a text.
+    pub fn text(text: &str) -> GridCell {
+        GridCell { text: text.to_owned(), ..GridCell::default() }
+    }
+}
+
+/// What leads from one number to another: `start` and all parts add up to `end`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Waterfall {
+    /// What is shown.
+    pub title: String,
+    /// Of all values.
+    pub unit: Unit,
+    /// Name and value at the beginning.
+    pub start: (String, f64),
+    /// What is added and taken away, in order.
+    pub parts: Vec<WaterfallPart>,
+    /// Name and value at the end.
+    pub end: (String, f64),
+}
+
+/// One part of a [`Waterfall`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaterfallPart {
+    /// Its name.
+    pub label: String,
+    /// What it adds; negative where it takes away.
+    pub delta: f64,
+    /// Its colour.
+    pub class: String,
 }

@@ -3,6 +3,7 @@
 
 mod block;
 mod communication;
+pub mod compare;
 mod findings;
 mod kernels;
 mod ops;
@@ -11,8 +12,8 @@ mod steps;
 mod transfers;
 
 pub use block::{
-    Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Icicle, Line, Link, Matrix, Node, Page, Point,
-    Scatter, Series, Stack, StackRow, TableBlock,
+    Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link, Matrix, Node,
+    Page, Point, Scatter, Series, Stack, StackRow, TableBlock, Waterfall, WaterfallPart,
 };
 
 use std::collections::BTreeMap;

@@ -12,6 +12,7 @@ use crate::components::run_header::RunHeader;
 use crate::components::tip::{TipView, Tips};
 use crate::components::top::Top;
 use crate::pages::blocks::BlocksPage;
+use crate::pages::compare::Compare;
 use crate::pages::export::Export;
 use crate::pages::model::Model;
 use crate::pages::overview::Overview;
@@ -34,8 +35,13 @@ pub fn App() -> impl IntoView {
     });
     keys::listen(state);
     drop_zone::listen(state);
-    let place = Memo::new(move |_| (state.view(), state.run().map(|run| run.id)));
+    // Whichever run the address names, a comparison stays.
+    let place = Memo::new(move |_| match state.view() {
+        View::Compare => (View::Compare, None),
+        view => (view, state.run().map(|run| run.id)),
+    });
     let page = move || match place.get() {
+        (View::Compare, _) => view! { <Compare /> }.into_any(),
         (View::Start, _) | (_, None) => view! { <Start /> }.into_any(),
         (view, Some(_)) => {
             untrack(|| state.run()).map_or_else(|| view! { <Start /> }.into_any(), |run| page(view, run))
@@ -64,7 +70,7 @@ fn page(view: View, run: Run) -> AnyView {
     let body = match view {
         View::Overview => view! { <Overview run=run /> }.into_any(),
         View::Model => view! { <Model run=run /> }.into_any(),
-        View::Export | View::Start => view! { <Export run=run /> }.into_any(),
+        View::Export | View::Start | View::Compare => view! { <Export run=run /> }.into_any(),
         view => view! { <BlocksPage run=run view=view /> }.into_any(),
     };
     view! { <div class=format!("page {}", view.slug())><RunHeader run=shown />{body}</div> }.into_any()

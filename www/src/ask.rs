@@ -30,6 +30,11 @@ pub fn table(run: &Run, name: &str, variant: &str, query: Query, format: TextFor
     ask(run, Order::Table { run: run.index, name, variant, query, format, asked: number() }, heard);
 }
 
+/// Asks for a comparison; the analyst of any run can make it.
+pub fn compare(run: &Run, order: impl FnOnce(u32) -> Order, heard: Heard) {
+    ask(run, order(number()), heard);
+}
+
 /// Asks for the report in words.
 pub fn summary(run: &Run, heard: Heard) {
     ask(run, Order::Summary { run: run.index, asked: number() }, heard);

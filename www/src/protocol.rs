@@ -91,6 +91,19 @@ pub enum Order {
         /// Number of the question.
         asked: u32,
     },
+    /// Compare runs, whoever analysed them; the answer is what `form` says.
+    Compare {
+        /// Name, profile as JSON, watts of a device, dollars of a device and hour.
+        subjects: Vec<(String, String, Option<f64>, Option<f64>)>,
+        /// Index of the baseline.
+        baseline: u32,
+        /// The user says whether the work grows with the devices.
+        weak_scaling: Option<bool>,
+        /// As what.
+        form: CompareForm,
+        /// Number of the question.
+        asked: u32,
+    },
     /// Put a run's report in words; the answer is Markdown.
     Summary {
         /// Number of the run within this load.
@@ -98,6 +111,19 @@ pub enum Order {
         /// Number of the question.
         asked: u32,
     },
+}
+
+/// What a comparison is wanted as.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CompareForm {
+    /// The JSON of a page's blocks, with the filter of its lists.
+    Page(String),
+    /// The report: one web page.
+    Html,
+    /// The document.
+    Json,
+    /// For a pull request.
+    Markdown,
 }
 
 /// What a table is written as.

@@ -33,6 +33,8 @@ pub enum View {
     Model,
     /// Downloads.
     Export,
+    /// Runs beside each other.
+    Compare,
 }
 
 impl View {
@@ -66,6 +68,7 @@ impl View {
             View::Devices => "devices",
             View::Model => "model",
             View::Export => "export",
+            View::Compare => "compare",
         }
     }
 
@@ -84,12 +87,13 @@ impl View {
             View::Devices => "Devices",
             View::Model => "Model",
             View::Export => "Export",
+            View::Compare => "Compare",
         }
     }
 
     /// The view of that name.
     pub fn from_slug(slug: &str) -> Option<View> {
-        View::OF_A_RUN.into_iter().chain([View::Start]).find(|view| view.slug() == slug)
+        View::OF_A_RUN.into_iter().chain([View::Start, View::Compare]).find(|view| view.slug() == slug)
     }
 }
 

@@ -196,6 +196,18 @@ impl State {
         });
     }
 
+    /// Sets several choices of a view at once; an empty one is taken away.
+    pub fn choose_all(&self, choices: Vec<(&'static str, String)>) {
+        self.change(|route| {
+            for (option, value) in choices {
+                match value.is_empty() {
+                    true => route.query.options.remove(option),
+                    false => route.query.options.insert(option.to_owned(), value),
+                };
+            }
+        });
+    }
+
     /// Chooses one of a view's forms, in the address too.
     pub fn choose(&self, option: String, value: String) {
         self.change(|route| {
@@ -234,7 +246,9 @@ impl State {
 
     /// The view that the address names; without a run there is only the start page.
     pub fn view(&self) -> View {
-        if self.run().is_none() { View::Start } else { self.route.with(|route| route.view) }
+        // A comparison names its runs itself, and says which are missing.
+        let view = self.route.with(|route| route.view);
+        if self.run().is_none() && view != View::Compare { View::Start } else { view }
     }
 
     /// The settings of the run with this number within its load.

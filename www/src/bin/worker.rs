@@ -32,6 +32,11 @@ fn main() {
             });
         }
         // The analyst's.
-        Order::Analyse | Order::Report { .. } | Order::Page { .. } | Order::Table { .. } | Order::Summary { .. } => {}
+        Order::Analyse
+        | Order::Report { .. }
+        | Order::Page { .. }
+        | Order::Table { .. }
+        | Order::Summary { .. }
+        | Order::Compare { .. } => {}
     });
 }

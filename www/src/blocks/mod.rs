@@ -8,12 +8,14 @@ mod export;
 pub mod figure;
 pub mod figures;
 pub mod findings;
+mod grid;
 mod icicle;
 mod matrix;
 mod scatter;
 mod stack;
 pub mod table;
 mod text;
+mod waterfall;
 
 use std::sync::Arc;
 
@@ -62,6 +64,8 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
         Some(Block::Figures { figures }) => figures::figures(run.id, figures),
         Some(Block::Stack(stack)) => stack::stack(stack.clone(), as_table),
         Some(Block::Bars(bars)) => bars::bars(run.id, bars.clone(), as_table),
+        Some(Block::Grid(it)) => grid::grid(it),
+        Some(Block::Waterfall(it)) => waterfall::waterfall(it.clone(), as_table),
         Some(Block::Scatter(scatter)) => scatter::scatter(scatter.clone(), as_table),
         Some(Block::Icicle(icicle)) => icicle::icicle(icicle.clone(), as_table),
         Some(Block::Matrix(matrix)) => matrix::matrix(matrix.clone(), as_table),

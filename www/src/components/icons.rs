@@ -24,6 +24,7 @@ pub fn ViewIcon(
             "M4 4h8v8H4zM6.5 1.5V4M9.5 1.5V4M6.5 12v2.5M9.5 12v2.5M1.5 6.5H4M1.5 9.5H4M12 6.5h2.5M12 9.5h2.5"
         }
         View::Model => "M8 2l5.5 3v6L8 14l-5.5-3V5zM2.5 5L8 8l5.5-3M8 8v6",
+        View::Compare => "M5.5 2.5v11M10.500 2.5v11M2.5 5l3-2.5 3 2.5M7.500 11l3 2.5 3-2.5",
         View::Export => "M8 10V2M5 5l3-3 3 3M2.5 9.5v4h11v-4",
     };
     view! { <Line path=path /> }

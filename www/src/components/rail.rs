@@ -38,6 +38,9 @@ pub fn Rail() -> impl IntoView {
             <a class="view-link open-link" href="#/start" aria-current=move || start_here().then_some("page")>
                 <ViewIcon of=View::Start /><span>"Open a profile"</span>
             </a>
+            <a class="view-link open-link" href="#/compare" aria-current=move || (state.view() == View::Compare).then_some("page")>
+                <ViewIcon of=View::Compare /><span>"Compare runs"</span>
+            </a>
             <h2 class="rail-title">"Views"</h2>
             <ul class="views">{views}</ul>
         </nav>
@@ -50,9 +53,9 @@ fn RunLink(run: Run, current: Memo<Option<u32>>) -> impl IntoView {
     let id = run.id;
     let href = move || {
         let of = state.route.with(|route| route.view);
-        Route::of(if of == View::Start { View::Overview } else { of }, id).href()
+        Route::of(if matches!(of, View::Start | View::Compare) { View::Overview } else { of }, id).href()
     };
-    let here = move || current.get() == Some(id) && state.view() != View::Start;
+    let here = move || current.get() == Some(id) && !matches!(state.view(), View::Start | View::Compare);
     view! {
         <li><a class="run-link" href=href aria-current=move || here().then_some("true")>
             <i class=format!("dot run-{}", (id - 1) % 8)></i>

@@ -1,8 +1,9 @@
 //! The third worker: takes decoded runs, makes their reports, pages and tables, and keeps them as long as the page shows them.
 
-use crossprof::export::{csv, json, markdown};
+use crossprof::compare::{Options, Subject, compare};
+use crossprof::export::{comparison, csv, json, markdown};
 use crossprof::metrics::Settings;
-use crossprof::pages::{Page, PageQuery};
+use crossprof::pages::{self, Page, PageQuery};
 use crossprof::session::Session;
 use crossprof::table::{Query, Table};
 use crossprof::tables::TableName;
@@ -12,7 +13,7 @@ use wasm_bindgen::JsValue;
 use web_sys::DedicatedWorkerGlobalScope;
 
 use super::{fallback, tell, tell_text};
-use crate::protocol::{Image, News, Order, TextFormat};
+use crate::protocol::{CompareForm, Image, News, Order, TextFormat};
 use crate::table::cell;
 
 /// Analyses the runs of one load.
@@ -84,6 +85,9 @@ impl Analyst {
                 });
                 self.answer(asked, &text.unwrap_or_default());
             }
+            Order::Compare { subjects, baseline, weak_scaling, form, asked } => {
+                self.answer(asked, &compared(subjects, baseline, weak_scaling, &form));
+            }
             Order::Summary { run, asked } => {
                 let settings = self.settings_of(run);
                 let report = self.session.report(run, &settings).map(|report| markdown::report(&report));
@@ -120,5 +124,26 @@ impl Analyst {
 
     fn answer(&self, asked: u32, text: &str) {
         tell_text(&self.scope, &News::Answer { asked }, text);
+    }
+}
+
+/// The comparison of these runs as the page wants it.
+fn compared(
+    subjects: Vec<(String, String, Option<f64>, Option<f64>)>,
+    baseline: u32,
+    weak_scaling: Option<bool>,
+    form: &CompareForm,
+) -> String {
+    let subject = |(name, profile, watts_per_device, dollars_per_device_hour): (String, String, _, _)| {
+        let profile = crossprof::json::from_str(&profile).ok()?;
+        Some(Subject { name, profile, watts_per_device, dollars_per_device_hour })
+    };
+    let subjects: Vec<Subject> = subjects.into_iter().filter_map(subject).collect();
+    let found = compare(&subjects, &Options { baseline: baseline as usize, weak_scaling });
+    match form {
+        CompareForm::Page(filter) => serde_json::to_string(&pages::compare::page(&found, filter)).unwrap_or_default(),
+        CompareForm::Html => comparison::html(&found, &subjects),
+        CompareForm::Json => comparison::json(&found),
+        CompareForm::Markdown => comparison::markdown(&found),
     }
 }

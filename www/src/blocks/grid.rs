@@ -1,0 +1,43 @@
+//! A small table whose cells say what they mean: the value, a word below it, a bar, and better or worse.
+
+use crossprof::pages::{Grid, GridCell};
+use leptos::prelude::*;
+
+use crate::components::warnings::bounded;
+
+/// The table. The first cell of a row names it.
+pub fn grid(grid: &Grid) -> AnyView {
+    let title = bounded(&grid.title);
+    let heads =
+        grid.columns.iter().map(|name| view! { <th scope="col"><bdi>{bounded(name)}</bdi></th> }).collect_view();
+    let rows = grid.rows.iter().map(|cells| {
+        let cells = cells.iter().enumerate().map(|(at, it)| if at == 0 { first(it) } else { cell(it) });
+        view! { <tr>{cells.collect_view()}</tr> }
+    });
+    view! {
+        <section class="panel grid-box">
+            <h2>{title.clone()}</h2>
+            <div class="grid-scroll" tabindex="0" role="region" aria-label=title>
+                <table><thead><tr>{heads}</tr></thead><tbody>{rows.collect_view()}</tbody></table>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+fn first(it: &GridCell) -> AnyView {
+    view! { <th scope="row">{inner(it)}</th> }.into_any()
+}
+
+fn cell(it: &GridCell) -> AnyView {
+    view! { <td class=it.status.clone().unwrap_or_default()>{inner(it)}</td> }.into_any()
+}
+
+fn inner(it: &GridCell) -> AnyView {
+    let bar = it.bar.map(|share| {
+        let width = format!("{:.2}%", (100.0 * share).clamp(0.0, 100.0));
+        view! { <i class="share" style:width=width></i> }
+    });
+    let note = (!it.note.is_empty()).then(|| view! { <small><bdi>{bounded(&it.note)}</bdi></small> });
+    view! { {bar}<bdi>{bounded(&it.text)}</bdi>{note} }.into_any()
+}

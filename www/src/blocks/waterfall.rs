@@ -1,0 +1,138 @@
+//! How one total becomes another: each bar begins where the one before ended. Signs stand beside the numbers, so that colour is
+//! never alone.
+
+use std::sync::Arc;
+
+use crossprof::pages::Waterfall;
+use crossprof::table::Unit;
+use leptos::prelude::*;
+
+use super::colour;
+use super::figure::{Chart, Data, figure, number, text};
+use crate::components::tip::Name;
+use crate::components::warnings::bounded;
+use crate::unit;
+
+/// Height of a row, the same as in the style sheet.
+const ROW_PX: usize = 26;
+
+/// The chart.
+pub fn waterfall(it: Waterfall, as_table: RwSignal<bool>) -> AnyView {
+    let it = Arc::new(it);
+    let shown = it.clone();
+    figure(Chart {
+        title: bounded(&it.title).into_any(),
+        name: it.title.clone(),
+        class: "waterfall",
+        as_table,
+        body: body(&it),
+        data: Arc::new(move || data(&shown)),
+    })
+}
+
+fn data(it: &Waterfall) -> Data {
+    let mut data = Data::of(&[("Part", Unit::Text), ("Difference", it.unit), ("Sum so far", it.unit)]);
+    data.rows.push(vec![text(&it.start.0), number(f64::NAN), number(it.start.1)]);
+    let mut sum = it.start.1;
+    for step in &it.parts {
+        sum += step.delta;
+        data.rows.push(vec![text(&step.label), number(step.delta), number(sum)]);
+    }
+    data.rows.push(vec![text(&it.end.0), number(it.end.1 - it.start.1), number(it.end.1)]);
+    data
+}
+
+/// A row: its name, where its bar begins and ends, its class, and its number in words.
+struct Row {
+    label: String,
+    from: f64,
+    to: f64,
+    class: String,
+    value: String,
+}
+
+fn rows(it: &Waterfall) -> Vec<Row> {
+    let total = |label: &str, value: f64| Row {
+        label: label.to_owned(),
+        from: 0.0,
+        to: value,
+        class: "total".to_owned(),
+        value: unit::short(value, it.unit),
+    };
+    let mut rows = vec![total(&it.start.0, it.start.1)];
+    let mut sum = it.start.1;
+    for step in &it.parts {
+        let sign = if step.delta < 0.0 { "▼ −" } else { "▲ +" };
+        rows.push(Row {
+            label: step.label.clone(),
+            from: sum,
+            to: sum + step.delta,
+            class: format!("{} {}", colour(&step.class), if step.delta < 0.0 { "less" } else { "more" }),
+            value: format!("{sign}{}", unit::short(step.delta.abs(), it.unit)),
+        });
+        sum += step.delta;
+    }
+    rows.push(total(&it.end.0, it.end.1));
+    rows
+}
+
+fn body(it: &Waterfall) -> AnyView {
+    let rows = rows(it);
+    // Small differences of long steps would not be seen from zero: then the axis begins where all bars are.
+    let ends = || rows.iter().skip(1).take(rows.len() - 2).flat_map(|row| [row.from, row.to]);
+    let (least, most) = (ends().fold(it.start.1, f64::min), ends().fold(it.start.1, f64::max));
+    let is_cut = most > 0.0 && most - least < 0.25 * most;
+    let zero = if is_cut { (least - 0.5 * (most - least)).max(0.0) } else { 0.0 };
+    let scale = if most > zero { 1000.0 / (most - zero) } else { 0.0 };
+    let place = |value: f64| ((value - zero) * scale).clamp(0.0, 1000.0);
+    let bars = rows.iter().enumerate().map(|(at, row)| {
+        let (left, right) = (place(row.from.min(row.to)), place(row.from.max(row.to)));
+        let d = format!(
+            "M{left:.3} {:.2}h{:.3}v0.7h-{:.3}z",
+            at as f64 + 0.15,
+            (right - left).max(1.0),
+            (right - left).max(1.0)
+        );
+        view! { <path class=format!("part {}", row.class) d=d /> }
+    });
+    let labels = rows.iter().map(|row| view! { <li><Name text=row.label.clone() width=28 /></li> }).collect_view();
+    let values = rows.iter().map(|row| view! { <li>{row.value.clone()}</li> }).collect_view();
+    let said = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect::<Vec<_>>().join("; ");
+    let height = format!("{}px", rows.len() * ROW_PX);
+    let cut = is_cut.then(|| {
+        let from = unit::short(zero, it.unit);
+        view! { <p class="quiet">{format!("The axis begins at {from}: the differences are small beside the step.")}</p> }
+    });
+    view! {
+        <div class="lying-plot" style:height=height>
+            <ul class="row-labels">{labels}</ul>
+            <div class="chart lying" role="img" aria-label=bounded(&said)>
+                <svg viewBox=format!("0 0 1000 {}", rows.len()) preserveAspectRatio="none" aria-hidden="true">{bars.collect_view()}</svg>
+            </div>
+            <ul class="row-totals">{values}</ul>
+        </div>
+        {cut}
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossprof::pages::WaterfallPart;
+
+    #[test]
+    fn each_bar_begins_where_the_one_before_ended() {
+        let part = |label: &str, delta| WaterfallPart { label: label.into(), delta, class: "compute".into() };
+        let it = Waterfall {
+            title: "t".into(),
+            unit: Unit::TimeUs,
+            start: ("a".into(), 100.0),
+            parts: vec![part("x", 20.0), part("y", -50.0)],
+            end: ("b".into(), 70.0),
+        };
+        let ends: Vec<(f64, f64)> = rows(&it).iter().map(|row| (row.from, row.to)).collect();
+        assert_eq!(ends, [(0.0, 100.0), (100.0, 120.0), (120.0, 70.0), (0.0, 70.0)]);
+        assert!(data(&it).tsv().ends_with("b\t-30\t70\n"), "{}", data(&it).tsv());
+    }
+}
