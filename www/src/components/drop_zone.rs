@@ -7,13 +7,16 @@ use web_sys::{DragEvent, HtmlInputElement};
 use crate::client;
 use crate::files::Found;
 use crate::protocol::FileEntry;
-use crate::route::Route;
+use crate::route::{Route, View};
 use crate::state::{FileRow, Phase, State};
 use crate::{boot, browser, files};
 
 /// Loads whatever was dropped or picked, and shows how far it is.
 pub async fn open(state: State, found: Vec<Found>) {
-    browser::go(&Route::default());
+    // Who compares, and adds a run, goes on comparing.
+    if untrack(|| state.view()) != View::Compare {
+        browser::go(&Route::default());
+    }
     let (sources, groups) = files::look_at(found).await;
     let entries: Vec<FileEntry> = sources.iter().map(|source| source.entry.clone()).collect();
     let pick = |indices: Vec<usize>| indices.into_iter().filter_map(|index| sources.get(index).cloned()).collect();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crossprof::compare::MOST_RUNS;
 use crossprof::pages::Page;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
 
 use crate::blocks::{Blocks, blocks_view};
 use crate::components::live::{live, shown};
@@ -162,52 +163,53 @@ fn ask_for(state: State, choice: &Choice, form: CompareForm, heard: Box<dyn FnOn
 #[component]
 pub fn Compare() -> impl IntoView {
     let state = State::get();
-    let choice = Memo::new(move |_| Choice::read(state));
-    let blocks = answered(state, choice);
-    let any_run = RwSignal::new(None::<Run>);
-    Effect::new(move |_| any_run.set(state.runs.with(|runs| runs.first().cloned())));
-    let missing = Memo::new(move |_| {
-        let choice = choice.get();
-        let found = found(state, &choice);
-        let lost =
-            found.iter().zip(&choice.runs).filter(|(run, _)| run.is_none()).map(|(_, chosen)| chosen.name.clone());
-        lost.collect::<Vec<_>>()
-    });
-    let notice = move || {
-        let missing = missing.get();
-        let text = if !missing.is_empty() {
-            format!(
-                "This comparison needs runs that are not open: {}. Drop their files again; nothing of them is in the link.",
-                missing.join(", ")
-            )
-        } else if choice.with(|choice| choice.runs.len() < 2) {
-            "Open at least two runs (drop their files anywhere on this page), and choose them above.".to_owned()
-        } else {
-            return None;
-        };
-        Some(view! { <p class="empty" role="status">{text}</p> })
+    let blocks = answered(state);
+    let is_shown = move || {
+        let choice = Choice::read(state);
+        choice.runs.len() >= 2 && found(state, &choice).iter().all(Option::is_some)
     };
-    let drawn = move || any_run.get().map(|run| blocks_view(run, blocks));
-    let is_shown = move || missing.with(Vec::is_empty) && choice.with(|choice| choice.runs.len() >= 2);
+    let drawn = move || state.runs.with(|runs| runs.first().cloned()).map(|run| blocks_view(run, blocks));
     view! {
         <div class="page compare">
             <header class="run-header"><h1>"Compare runs"</h1></header>
-            {live(move || chips(state, choice))}
-            {live(notice)}
-            {shown(is_shown, move || view! { {downloads(state, choice)}<div class="blocks">{live(drawn)}</div> })}
+            {live(move || chips(state))}
+            {live(move || notice(state))}
+            {shown(is_shown, move || view! { {downloads(state)}<div class="blocks">{live(drawn)}</div> })}
         </div>
     }
 }
 
+/// Why there is nothing to show yet.
+fn notice(state: State) -> Option<AnyView> {
+    let choice = Choice::read(state);
+    let runs = found(state, &choice);
+    let missing =
+        runs.iter().zip(&choice.runs).filter(|(run, _)| run.is_none()).map(|(_, chosen)| chosen.name.as_str());
+    let missing: Vec<&str> = missing.collect();
+    let text = if !missing.is_empty() {
+        format!(
+            "This comparison needs runs that are not open: {}. Drop their files again; nothing of them is in the link.",
+            missing.join(", ")
+        )
+    } else if choice.runs.len() < 2 {
+        "Open at least two runs (drop their files anywhere on this page), and choose them above.".to_owned()
+    } else {
+        return None;
+    };
+    Some(view! { <p class="empty" role="status">{text}</p> }.into_any())
+}
+
 /// The blocks of the comparison, kept up to date.
-fn answered(state: State, choice: Memo<Choice>) -> Blocks {
+fn answered(state: State) -> Blocks {
     let blocks: Blocks = RwSignal::new(Vec::new());
     let latest = Rc::new(Cell::new(0u32));
-    let filter = Memo::new(move |_| state.route.with(|route| route.query.filter.clone()));
     Effect::new(move |_| {
-        let (choice, filter) = (choice.get(), filter.get());
+        let choice = Choice::read(state);
+        let filter = state.route.with(|route| route.query.filter.clone());
         // New numbers of a run are a reason to ask again.
-        let _ = question(state, &choice, CompareForm::Json);
+        for run in found(state, &choice).iter().flatten() {
+            run.report.track();
+        }
         latest.set(latest.get().wrapping_add(1));
         let (this, latest) = (latest.get(), latest.clone());
         let heard = move |json: String| {
@@ -223,115 +225,135 @@ fn answered(state: State, choice: Memo<Choice>) -> Blocks {
     blocks
 }
 
-/// The chosen runs, and those that can be added.
-fn chips(state: State, choice: Memo<Choice>) -> AnyView {
-    let now = choice.get();
-    let dragged = RwSignal::new(None::<usize>);
-    let change = move |change: &dyn Fn(&mut Choice)| {
-        let mut next = choice.get_untracked();
-        change(&mut next);
-        next.write(state);
-    };
-    let last = now.runs.len().saturating_sub(1);
-    let chip = |(at, run): (usize, &Chosen)| {
-        let (is_base, is_first, is_last) = (at == now.baseline, at == 0, at == last);
-        let called = if run.called.is_empty() { run.name.clone() } else { run.called.clone() };
-        let label = called.clone();
-        let field = move |title: &'static str, value: String, set: fn(&mut Chosen, String)| {
-            let on_change = move |event: web_sys::Event| {
-                let text = event_target_value(&event).replace('\n', " ");
-                change(&|next| {
-                    if let Some(run) = next.runs.get_mut(at) {
-                        set(run, text.trim().to_owned());
-                    }
-                });
-            };
-            view! { <label class="small-field">{title}<input type="text" inputmode="decimal" value=value on:change=on_change /></label> }
-        };
-        let rename = move |event: web_sys::Event| {
-            let text = event_target_value(&event).replace('\n', " ");
-            change(&|next| {
-                if let Some(run) = next.runs.get_mut(at) {
-                    run.called = if text.trim() == run.name { String::new() } else { text.trim().to_owned() };
-                }
-            });
-        };
-        let dropped = move |event: web_sys::DragEvent| {
-            event.prevent_default();
-            if let Some(from) = dragged.get_untracked() {
-                event.stop_propagation();
-                change(&|next| next.move_run(from, at));
-            }
-        };
-        view! {
-            <li class="compare-chip" class:baseline=is_base draggable="true" data-run=run.name.clone()
-                on:dragstart=move |_| dragged.set(Some(at)) on:dragend=move |_| dragged.set(None)
-                on:dragover=move |event| event.prevent_default() on:drop=dropped>
-                <button class="icon-button" aria-pressed=is_base.to_string() title="Baseline: the others are compared with it"
-                    aria-label=format!("{label} is the baseline") on:click=move |_| change(&|next| next.baseline = at)>{if is_base { "★" } else { "☆" }}</button>
-                <input class="compare-name" type="text" spellcheck="false" aria-label=format!("Name of {label}") value=called on:change=rename />
-                <button class="icon-button" aria-label=format!("Move {label} to the left") disabled=is_first
-                    on:click=move |_| change(&|next| next.move_run(at, at.saturating_sub(1)))>"←"</button>
-                <button class="icon-button" aria-label=format!("Move {label} to the right") disabled=is_last
-                    on:click=move |_| change(&|next| next.move_run(at, at + 1))>"→"</button>
-                {field("W", run.watts.clone(), |run, text| run.watts = text)}
-                {field("$/h", run.dollars.clone(), |run, text| run.dollars = text)}
-                <button class="icon-button" aria-label=format!("Leave {label} out") on:click=move |_| change(&|next| next.remove(at))>"×"</button>
-            </li>
-        }
-    };
-    let chosen = now.runs.iter().enumerate().map(chip).collect_view();
+/// What an event is about: the word and the number of the nearest element that has them.
+fn target(event: &web_sys::Event) -> Option<(String, usize)> {
+    let element = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest("[data-do]").ok()??;
+    let at = element.get_attribute("data-at").and_then(|at| at.parse().ok()).unwrap_or(0);
+    Some((element.get_attribute("data-do")?, at))
+}
+
+/// Changes the choice, in the address.
+fn change(state: State, change: impl FnOnce(&mut Choice)) {
+    let mut next = untrack(|| Choice::read(state));
+    change(&mut next);
+    next.write(state);
+}
+
+/// The chosen runs, and those that can be added. One handler for each kind of event: what it is about stands on the element.
+fn chips(state: State) -> AnyView {
+    let now = Choice::read(state);
     let mut left = names(state);
     for run in &now.runs {
         if let Some(at) = left.iter().position(|name| *name == run.name) {
             left.remove(at);
         }
     }
-    let room = now.runs.len() < MOST_RUNS;
-    let add = left.into_iter().filter(|_| room).map(|name| {
-        let label = crossprof::format::shorten(&crossprof::format::printable(&name), 40);
-        let add = move |_| change(&|next| next.runs.push(Chosen { name: name.clone(), ..Chosen::default() }));
-        view! { <li><button class="chip" on:click=add>"+ "{label}</button></li> }
-    });
-    let scaled = move |event: web_sys::Event| {
-        let value = event_target_value(&event);
-        change(&|next| next.scaling.clone_from(&value));
+    if now.runs.len() >= MOST_RUNS {
+        left.clear();
+    }
+    let dragged = Rc::new(Cell::new(None::<usize>));
+    let addable = left.clone();
+    let clicked = move |event: web_sys::MouseEvent| {
+        let Some((word, at)) = target(&event) else { return };
+        change(state, |next| match word.as_str() {
+            "base" => next.baseline = at,
+            "left" => next.move_run(at, at.wrapping_sub(1)),
+            "right" => next.move_run(at, at + 1),
+            "out" => next.remove(at),
+            "add" => next.runs.extend(addable.get(at).map(|name| Chosen { name: name.clone(), ..Chosen::default() })),
+            _ => {}
+        });
     };
-    let scaling = now.scaling.clone();
+    let changed = move |event: web_sys::Event| {
+        let Some((word, at)) = target(&event) else { return };
+        let text = event_target_value(&event).replace('\n', " ").trim().to_owned();
+        change(state, |next| match (word.as_str(), next.runs.get_mut(at)) {
+            ("scaling", _) => next.scaling = text,
+            ("name", Some(run)) => run.called = if text == run.name { String::new() } else { text },
+            ("watts", Some(run)) => run.watts = text,
+            ("dollars", Some(run)) => run.dollars = text,
+            _ => {}
+        });
+    };
+    let from = dragged.clone();
+    let drag = move |event: web_sys::DragEvent| from.set(target(&event).map(|(_, at)| at));
+    let dropped = move |event: web_sys::DragEvent| {
+        if let (Some(from), Some((_, to))) = (dragged.take(), target(&event)) {
+            event.prevent_default();
+            event.stop_propagation();
+            change(state, |next| next.move_run(from, to));
+        }
+    };
+    let last = now.runs.len().saturating_sub(1);
+    let chip = |(at, run): (usize, &Chosen)| {
+        let is_base = at == now.baseline;
+        let called = if run.called.is_empty() { run.name.clone() } else { run.called.clone() };
+        let button = |word: &'static str, sign: &'static str, label: String, off: bool| {
+            view! { <button class="icon-button" data-do=word data-at=at.to_string() title=label.clone() aria-label=label disabled=off>{sign}</button> }
+                .into_any()
+        };
+        let field = |word: &'static str, class: &'static str, label: String, value: String| {
+            view! { <input class=class type="text" spellcheck="false" data-do=word data-at=at.to_string() aria-label=label placeholder=word value=value /> }
+                .into_any()
+        };
+        let base = if is_base {
+            ("★", format!("{called} is the baseline"))
+        } else {
+            ("☆", format!("Make {called} the baseline"))
+        };
+        view! {
+            <li class=if is_base { "compare-chip baseline" } else { "compare-chip" } draggable="true" data-do="chip" data-at=at.to_string()>
+                {button("base", base.0, base.1, false)}
+                {field("name", "compare-name", format!("Name of {called}"), called.clone())}
+                {button("left", "←", format!("Move {called} to the left"), at == 0)}
+                {button("right", "→", format!("Move {called} to the right"), at == last)}
+                {field("watts", "compare-cost", format!("Watts of a device of {called}"), run.watts.clone())}
+                {field("dollars", "compare-cost", format!("Dollars of a device of {called} and hour"), run.dollars.clone())}
+                {button("out", "×", format!("Leave {called} out"), false)}
+            </li>
+        }
+        .into_any()
+    };
+    let add = left.iter().enumerate().map(|(at, name)| {
+        let label = format!("+ {}", crossprof::format::shorten(&crossprof::format::printable(name), 40));
+        view! { <li><button class="chip" data-do="add" data-at=at.to_string()>{label}</button></li> }.into_any()
+    });
+    let all: Vec<AnyView> = now.runs.iter().enumerate().map(chip).chain(add).collect();
+    let modes = [("", "as the batch size implies"), ("strong", "strong"), ("weak", "weak")]
+        .map(|(value, title)| view! { <option value=value selected=now.scaling == value>{title}</option> }.into_any());
     view! {
-        <section class="panel compare-runs" aria-label="Compared runs">
-            <ul class="compare-chips">{chosen}{add.collect_view()}</ul>
-            <p class="quiet">"★ marks the baseline. Drag runs to order them, or use the arrows. W and $/h: power and price of one device, for work per joule and per dollar."
-            " "<label>"Scaling "<select on:change=scaled>
-                <option value="" selected=scaling.is_empty()>"as the batch size implies"</option>
-                <option value="strong" selected={scaling == "strong"}>"strong"</option>
-                <option value="weak" selected={scaling == "weak"}>"weak"</option>
-            </select></label></p>
+        <section class="panel compare-runs" aria-label="Compared runs" on:click=clicked on:change=changed
+            on:dragstart=drag on:dragover=move |event| event.prevent_default() on:drop=dropped>
+            <ul class="compare-chips">{all}</ul>
+            <p class="quiet">"★ marks the baseline. Drag runs to order them, or use the arrows. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
+                <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label></p>
         </section>
     }
     .into_any()
 }
 
-fn downloads(state: State, choice: Memo<Choice>) -> AnyView {
-    let stem = move || {
-        let names = choice.with_untracked(|choice| choice.runs.iter().map(|run| run.name.clone()).collect::<Vec<_>>());
-        browser::file_stem(&format!("compare-{}", names.join("-")).chars().take(80).collect::<String>())
-    };
-    let get = move |form: CompareForm| {
-        let name = stem();
-        let kind = form.clone();
-        let heard = move |text: String| match kind {
-            CompareForm::Html => browser::download(&format!("{name}.html"), "text/html", &text),
-            CompareForm::Markdown => browser::copy(state, text, "Comparison"),
-            _ => browser::download(&format!("{name}.json"), "application/json", &text),
+fn downloads(state: State) -> AnyView {
+    let get = move |event: web_sys::MouseEvent| {
+        let Some((word, _)) = target(&event) else { return };
+        let choice = untrack(|| Choice::read(state));
+        let names: Vec<&str> = choice.runs.iter().map(|run| run.name.as_str()).collect();
+        let name = browser::file_stem(&format!("compare-{}", names.join("-")).chars().take(80).collect::<String>());
+        let (form, kind) = match word.as_str() {
+            "html" => (CompareForm::Html, "text/html"),
+            "json" => (CompareForm::Json, "application/json"),
+            _ => (CompareForm::Markdown, ""),
         };
-        ask_for(state, &choice.get_untracked(), form, Box::new(heard));
+        let heard = move |text: String| match kind {
+            "" => browser::copy(state, text, "Comparison"),
+            kind => browser::download(&format!("{name}.{word}"), kind, &text),
+        };
+        ask_for(state, &choice, form, Box::new(heard));
     };
     view! {
-        <p class="buttons">
-            <button class="button primary" id="download-report" on:click=move |_| get(CompareForm::Html)>"Download report"</button>
-            <button class="button" id="download-comparison" on:click=move |_| get(CompareForm::Json)>"Download JSON"</button>
-            <button class="button" id="copy-comparison" on:click=move |_| get(CompareForm::Markdown)>"Copy as Markdown"</button>
+        <p class="buttons" on:click=get>
+            <button class="button primary" id="download-report" data-do="html">"Download report"</button>
+            <button class="button" id="download-comparison" data-do="json">"Download JSON"</button>
+            <button class="button" id="copy-comparison" data-do="markdown">"Copy as Markdown"</button>
         </p>
     }
     .into_any()

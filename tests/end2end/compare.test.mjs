@@ -1,0 +1,86 @@
+// Two runs beside each other: the answer, the baseline, names and order in the address, the report.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { drop } from "./browser.mjs";
+import { test, until } from "./harness.mjs";
+import { downloaded, fits, open, scratch } from "./page.mjs";
+
+const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
+
+/** The examples under names of their own, in a folder. */
+function files() {
+  const folder = scratch();
+  const names = ["gpu-training.trace.json.gz", "tpu-training.trace.json.gz"];
+  for (const name of names) copyFileSync(join(EXAMPLES, name), join(folder, name));
+  return { folder, names, paths: names.map((name) => join(folder, name)) };
+}
+
+async function compare(page, site, paths) {
+  await open(page, site);
+  for (const [at, path] of paths.entries()) {
+    await drop(page, "#main", [path]);
+    await until("the run is there", async () => (await page.locator(".run-link").count()) === at + 1, 60_000);
+  }
+  await page.evaluate(() => { location.hash = "#/compare"; });
+  await page.locator(".page.compare .grid-box").first().waitFor();
+}
+
+const sentences = (page) => page.locator(".page.compare .blocks").innerText();
+
+test("two runs are compared, and a swap of the baseline inverts the answer", async ({ page, site }) => {
+  const { paths } = files();
+  await compare(page, site, paths);
+  const ratio = async () => /is (\d+\.\d\d)x (faster|slower) than/.exec(await sentences(page));
+  const [, times, word] = await ratio();
+  await page.locator(".compare-chip [data-do=base]").nth(1).click();
+  await until("the answer is the other way round", async () => {
+    const now = await ratio();
+    return now && now[1] === times && now[2] !== word;
+  });
+  assert.match(await page.evaluate(() => location.hash), /by\.baseline=2/);
+  assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1");
+  assert.ok(await page.locator(".waterfall svg path").count() > 2, "the waterfall is drawn");
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.ok(await fits(page), "fits a phone");
+});
+
+test("runs are named, ordered and left out by keys, and the link says what is missing", async ({ page, site }) => {
+  const { paths } = files();
+  await compare(page, site, paths);
+  const name = page.locator(".compare-name").first();
+  await name.fill("<b>mine</b>");
+  await name.press("Enter");
+  await until("the name is used", async () => (await sentences(page)).includes("<b>mine</b>"));
+  assert.equal(await page.locator(".blocks b").count(), 0, "a name is no markup");
+  await page.locator("[data-do=right]").first().press("Enter");
+  await until("the order changes", async () => (await page.locator(".compare-name").nth(1).inputValue()) === "<b>mine</b>");
+  const address = await page.evaluate(() => location.href);
+  await page.reload();
+  await page.goto(address);
+  await page.locator(".page.compare .empty").waitFor();
+  const asked = await page.locator(".page.compare .empty").innerText();
+  assert.match(asked, /gpu-training.*|tpu-training.*/);
+  for (const path of paths) await drop(page, "#main", [path]);
+  await page.evaluate((hash) => { location.hash = hash; }, new URL(address).hash);
+  await page.locator(".page.compare .grid-box").first().waitFor({ timeout: 60_000 });
+  assert.equal(await page.locator(".compare-name").nth(1).inputValue(), "<b>mine</b>", "the comparison is as it was");
+  await page.locator("[data-do=out]").first().click();
+  await page.locator(".page.compare .empty").waitFor();
+});
+
+test("the report is the command line's, and is a profile again", async ({ page, site, cli }) => {
+  const { folder, names, paths } = files();
+  await compare(page, site, paths);
+  const report = await downloaded(page, "#download-report");
+  execFileSync(cli, ["compare", ...names, "--output", "report.html"], { cwd: folder, stdio: "ignore" });
+  assert.equal(report === readFileSync(join(folder, "report.html"), "utf8"), true, "the same bytes");
+  await page.goto("about:blank");
+  await open(page, site);
+  await drop(page, "#main", [join(folder, "report.html")]);
+  await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
+  await page.evaluate(() => { location.hash = "#/compare"; });
+  await page.locator(".page.compare .grid-box").first().waitFor();
+});
