@@ -45,9 +45,9 @@ const STEP: usize = 256;
 ///
 /// let mut decoder = ChromeJsonDecoder::new("host.trace.json");
 /// decoder.push(br#"{"traceEvents":[{"ph":"X","pid":1,"tid":2,"ts":1.5,"du"#)?;
-/// decoder.push(br#"r":1e-06,"name":"fusion.1"}]}"#)?;
+/// decoder.push(br#"r":2.5,"name":"fusion.1"}]}"#)?;
 /// let trace = decoder.finish()?;
-/// assert_eq!(trace.events.get(0).map(|event| event.duration.0), Some(1));
+/// assert_eq!(trace.events.get(0).map(|event| event.duration.0), Some(2_500_000));
 /// # Ok::<(), crossprof::error::Error>(())
 /// ```
 #[derive(Debug)]
