@@ -44,6 +44,8 @@ for (const [what, name, views] of [
       const charts = page.locator(".chart-box");
       for (let at = 0; at < (await charts.count()); at++) {
         const chart = charts.nth(at);
+        // A chart without anything in it offers no download.
+        if (!(await chart.locator('[data-save="svg"]').isVisible())) continue;
         const title = await chart.getAttribute("data-chart");
         const drawn = await chart.evaluate((box) => box.querySelectorAll('.fill:not([style*="0.00%"]), .point, .span, path[d]:not([d=""])').length);
         const { name, bytes } = await save(page, chart, "svg");

@@ -38,7 +38,7 @@ pub fn Rail() -> impl IntoView {
             <a class="view-link open-link" href="#/start" aria-current=move || start_here().then_some("page")>
                 <ViewIcon of=View::Start /><span>"Open a profile"</span>
             </a>
-            <a class="view-link open-link" href="#/compare" aria-current=move || (state.view() == View::Compare).then_some("page")>
+            <a class="view-link compare-link" href="#/compare" aria-current=move || (state.view() == View::Compare).then_some("page")>
                 <ViewIcon of=View::Compare /><span>"Compare runs"</span>
             </a>
             <h2 class="rail-title">"Views"</h2>
