@@ -12,7 +12,7 @@ const IGNORED: [&str; 8] = [
     "frontend_attributes=",
 ];
 
-/// 16 hexadecimal digits: FNV-1a of the [`normalized`] expression.
+/// 16 hexadecimal digits: FNV-1a of the normalised expression.
 pub fn fingerprint(expression: &str) -> String {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in normalized(expression).bytes() {
