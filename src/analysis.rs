@@ -118,7 +118,7 @@ impl Analysis {
             not_measured: Vec::new(),
             provenance: run.files.clone(),
         };
-        profile.not_measured = not_measured::not_measured(&profile, trace, &roofline.utilization);
+        profile.not_measured = not_measured::not_measured(&profile, trace, &devices, &roofline.utilization);
         Analysis {
             ops,
             roofline,

@@ -82,6 +82,11 @@ impl Unpacker {
         }
     }
 
+    /// True once it is clear that nothing is packed: what follows is given as it comes.
+    pub fn is_plain(&self) -> bool {
+        self.layer.is_plain() && self.stage.is_empty()
+    }
+
     /// The file ends here.
     pub fn finish(&mut self, sink: &mut dyn FnMut(Unpacked<'_>)) {
         let stage = std::mem::take(&mut self.stage);

@@ -5,7 +5,6 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::facts::host_callbacks;
 use crate::format;
-use crate::metrics::host_work::has_host_events;
 use crate::report::{Confidence, FindingSeverity};
 use crate::trace::{Interval, IntervalSet};
 
@@ -16,7 +15,7 @@ pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Calls from the d
 const WARNING_PERCENT: f64 = 5.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    if !has_host_events(numbers.trace) {
+    if numbers.context.analysis.devices.host_names.is_empty() {
         return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
     }
     let devices = &numbers.context.analysis.devices.used;

@@ -4,7 +4,6 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
-use crate::metrics::host_work::has_host_events;
 use crate::report::{Confidence, FindingSeverity};
 use crate::trace::Interval;
 use crate::units::Ps;
@@ -19,7 +18,7 @@ const FRAMES_PER_MS: f64 = 50.0;
 const IDLE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    if !has_host_events(numbers.trace) {
+    if numbers.context.analysis.devices.host_names.is_empty() {
         return lacks("the capture holds no host events.");
     }
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };

@@ -4,7 +4,7 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
-use crate::metrics::host_work::{HostWork, has_host_events, host_spans};
+use crate::metrics::host_work::{HostWork, host_spans};
 use crate::report::{Confidence, FindingSeverity};
 use crate::trace::{Framework, Interval};
 use crate::units::Ps;
@@ -18,11 +18,11 @@ const WARNING_PERCENT: f64 = 1.0;
 const CRITICAL_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let steps = &numbers.context.analysis.steps;
+    let (steps, devices) = (&numbers.context.analysis.steps, &numbers.context.analysis.devices);
     if numbers.trace.framework == Framework::PyTorch {
         return Verdict::Irrelevant;
     }
-    if !has_host_events(numbers.trace) {
+    if devices.host_names.is_empty() {
         return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
     }
     // The first step may compile: everything does at its first call.
@@ -38,7 +38,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.profile.compilation.as_ref().is_none_or(|it| it.num_compilation_events == 0) {
         return Verdict::Fine;
     }
-    let spans = host_spans(numbers.trace, HostWork::Compile);
+    let spans = host_spans(numbers.trace, devices, HostWork::Compile);
     let inside = spans.union.clip(Interval::new(start, end));
     let share = 100.0 * inside.length().0 as f64 / (end - start).0 as f64;
     if inside.is_empty() {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::devices::Devices;
-use super::host_work::{HostWork, has_host_events, host_spans};
+use super::host_work::{HostWork, host_spans};
 use crate::report::Compilation;
 use crate::trace::classify::Platform;
 use crate::trace::{Framework, LineKind, Trace, in_blocks};
@@ -14,8 +14,8 @@ use crate::trace::{Framework, LineKind, Trace, in_blocks};
 /// The compilation section. No span in a JAX capture with host events means that nothing was compiled, since JAX marks each
 /// compilation; in any other capture without a span the time is unknown and the section absent.
 pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
-    let spans = host_spans(trace, HostWork::Compile);
-    let knows_there_was_none = trace.framework == Framework::Jax && has_host_events(trace);
+    let spans = host_spans(trace, devices, HostWork::Compile);
+    let knows_there_was_none = trace.framework == Framework::Jax && !devices.host_names.is_empty();
     if spans.union.is_empty() && !knows_there_was_none {
         return None;
     }

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use crate::sort;
 use crate::trace::classify::{Platform, is_gpu_cat};
-use crate::trace::{ArgsId, Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, Trace, Union, in_blocks};
+use crate::trace::{
+    ArgsId, ByLine, Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, StrId, Trace, Union, in_blocks,
+};
 use crate::units::Ps;
 
 /// A used device and its ops.
@@ -43,14 +45,16 @@ pub struct Devices {
     pub num_visible: u64,
     /// First start to last end of all events, host included; `None` for an empty trace.
     pub capture: Option<Interval>,
-    /// Events of every line in order; see [`Trace::events_by_line`].
+    /// Events of every line in order; see [`ByLine`].
     pub events_by_line: Vec<Vec<EventId>>,
+    /// Names of the events on lines of hosts, each once.
+    pub host_names: Vec<StrId>,
 }
 
 impl Devices {
     /// Finds the devices of `trace` and their ops.
     pub fn new(trace: &Trace) -> Devices {
-        let events_by_line = trace.events_by_line();
+        let ByLine { events: events_by_line, extent: capture, host_names } = ByLine::new(trace);
         let accelerators = accelerator_ops(trace, &events_by_line);
         let platform = [Platform::Tpu, Platform::Gpu]
             .into_iter()
@@ -64,7 +68,7 @@ impl Devices {
             finish(trace, device);
         }
         sort::sort_by(&mut used, |a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
-        Devices { platform, used, num_visible: visible, capture: capture(trace), events_by_line }
+        Devices { platform, used, num_visible: visible, capture, events_by_line, host_names }
     }
 }
 
@@ -94,6 +98,9 @@ fn is_gpu_work(trace: &Trace, args: usize) -> bool {
 /// Ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow them.
 fn cpu_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
     let mut devices: BTreeMap<(u16, i64), Device> = BTreeMap::new();
+    if (0..trace.args.len()).all(|index| trace.args.set(index).is_none_or(|args| args.hlo_op.is_empty())) {
+        return Vec::new();
+    }
     for (line, events) in trace.lines.iter().zip(events_by_line) {
         let Some(plane) = trace.plane_of(line).filter(|plane| plane.kind == PlaneKind::Host) else { continue };
         in_blocks(events, |&id| {
@@ -157,15 +164,6 @@ fn finish(trace: &Trace, device: &mut Device) {
     });
     device.busy = busy.finish();
     device.span = Interval::new(start, end);
-}
-
-fn capture(trace: &Trace) -> Option<Interval> {
-    let mut all: Option<Interval> = None;
-    trace.events.for_each(|_, event| {
-        let known = all.unwrap_or(interval(&event));
-        all = Some(Interval::new(known.start.min(event.start), known.end.max(event.end())));
-    });
-    all
 }
 
 /// The time an event covers.

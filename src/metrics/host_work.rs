@@ -13,9 +13,9 @@
 use std::cmp::Reverse;
 
 use crate::facts::host_spans;
-use crate::metrics::devices::interval;
+use crate::metrics::devices::{Devices, interval};
 use crate::sort;
-use crate::trace::{Interval, IntervalSet, LineKind, Trace};
+use crate::trace::{Interval, IntervalSet, LineKind, Trace, in_blocks};
 
 pub use crate::facts::host_spans::HostWork;
 
@@ -28,20 +28,30 @@ pub struct HostSpans {
     pub outermost: u64,
 }
 
-/// The spans of `work` on the host lines of `trace`. Linear in the number of events; a name is looked at once.
-pub fn host_spans(trace: &Trace, work: HostWork) -> HostSpans {
-    let mut verdicts: Vec<Option<bool>> = vec![None; trace.strings.len()];
+/// The spans of `work` on the host lines of `trace`. Linear in the number of events, and free where none has such a name.
+pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans {
+    let mut is_work = vec![false; trace.strings.len()];
+    let mut any = false;
+    for name in devices.host_names.iter().filter(|&&name| host_spans::is(work, trace.text(name))) {
+        if let Some(slot) = is_work.get_mut(name.index()) {
+            (*slot, any) = (true, true);
+        }
+    }
+    if !any {
+        return HostSpans::default();
+    }
     let mut spans: Vec<Interval> = Vec::new();
-    let on_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
-    trace.events.for_each(|_, event| {
-        if on_host.get(event.line.index()) != Some(&true) {
-            return;
+    for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+        if line.kind != LineKind::Host {
+            continue;
         }
-        let Some(verdict) = verdicts.get_mut(event.name.index()) else { return };
-        if *verdict.get_or_insert_with(|| host_spans::is(work, trace.text(event.name))) {
-            spans.push(interval(&event));
-        }
-    });
+        in_blocks(events, |&id| {
+            let Some(event) = trace.events.get(id) else { return };
+            if is_work.get(event.name.index()) == Some(&true) {
+                spans.push(interval(&event));
+            }
+        });
+    }
     sort::sort_by_key(&mut spans, |span: &Interval| (span.start, Reverse(span.end)));
     let mut latest = None;
     let outermost = spans.iter().filter(|span| {
@@ -50,11 +60,6 @@ pub fn host_spans(trace: &Trace, work: HostWork) -> HostSpans {
         outer
     });
     HostSpans { outermost: outermost.count() as u64, union: IntervalSet::union_of(spans) }
-}
-
-/// True where the trace has events of host threads: only then can the absence of a span mean anything.
-pub fn has_host_events(trace: &Trace) -> bool {
-    trace.events.iter().any(|event| trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::Host))
 }
 
 #[cfg(test)]
@@ -75,7 +80,8 @@ mod tests {
         b.event(python, "$compiler.py:3 backend_compile", 0, 500);
         b.event(python, "backend_compile", 200, 50);
         b.event(device, "backend_compile", 400, 50);
-        let spans = host_spans(&b.build(), HostWork::Compile);
+        let trace = b.build();
+        let spans = host_spans(&trace, &Devices::new(&trace), HostWork::Compile);
         assert_eq!((spans.outermost, spans.union.length()), (2, Ps(150_000_000)));
     }
 }

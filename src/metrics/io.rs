@@ -13,7 +13,7 @@ use crate::trace::Trace;
 
 /// The input section; `None` without a span: a pipeline that leaves no mark may still have run.
 pub fn io_operations(trace: &Trace, devices: &Devices) -> Option<IoOperations> {
-    let spans = host_spans(trace, HostWork::Input);
+    let spans = host_spans(trace, devices, HostWork::Input);
     let time = spans.union.length();
     (spans.outermost > 0).then(|| IoOperations {
         io_event_count: spans.outermost,

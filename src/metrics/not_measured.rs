@@ -2,7 +2,7 @@
 //!
 //! Only headline numbers are listed: those that the page and the text report would show.
 
-use super::host_work::has_host_events;
+use super::devices::Devices;
 use super::roofline::Utilization;
 use crate::report::{NotMeasured, UnifiedProfile};
 use crate::trace::{Framework, SourceFormat, Trace};
@@ -11,14 +11,19 @@ const STEP_REMEDY: &str = "Wrap each step in `with jax.profiler.StepTraceAnnotat
                            number of steps by hand.";
 
 /// What is absent from `profile`, which was made from `trace`; `utilization` says why MFU and HFU are. In the order of the report's sections.
-pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
+pub fn not_measured(
+    profile: &UnifiedProfile,
+    trace: &Trace,
+    found: &Devices,
+    utilization: &Utilization,
+) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
     model(profile, &mut list);
     steps(profile, &mut list);
     devices(profile, trace, &mut list);
     flops(profile, trace, utilization, &mut list);
-    host(profile, trace, &mut list);
+    host(profile, found, trace, &mut list);
     list.0
 }
 
@@ -164,8 +169,8 @@ fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, lis
     }
 }
 
-fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
-    let no_host = !has_host_events(trace);
+fn host(profile: &UnifiedProfile, devices: &Devices, trace: &Trace, list: &mut List) {
+    let no_host = devices.host_names.is_empty();
     let host_remedy = "Capture with the host tracer on (ProfileOptions.host_tracer_level of at least 1).";
     if profile.compilation.is_none() {
         let (reason, remedy) = if no_host {
@@ -242,9 +247,14 @@ mod tests {
         trace
     }
 
+    fn asked(profile: &UnifiedProfile, format: SourceFormat) -> Vec<NotMeasured> {
+        let trace = trace(format);
+        not_measured(profile, &trace, &Devices::new(&trace), &Utilization::default())
+    }
+
     #[test]
     fn every_absent_headline_number_has_a_sentence() {
-        let found = not_measured(&profile("TPU", 1), &trace(SourceFormat::ChromeJson), &Utilization::default());
+        let found = asked(&profile("TPU", 1), SourceFormat::ChromeJson);
         let fields: Vec<&str> = found.iter().map(|it| it.field.as_str()).collect();
         for field in [
             "metadata.timestamp",
@@ -279,7 +289,7 @@ mod tests {
         profile.throughput.steps_per_sec = Some(1e5);
         profile.throughput.samples_per_sec = Some(1e6);
         profile.model_config.batch_size = Some(10);
-        let found = not_measured(&profile, &trace(SourceFormat::XPlane), &Utilization::default());
+        let found = asked(&profile, SourceFormat::XPlane);
         let throughput: Vec<_> = found.iter().filter(|it| it.field.starts_with("throughput")).collect();
         assert_eq!(throughput.len(), 1);
         assert_eq!(throughput[0].reason, "It needs the sequence length, which a trace does not know.");
@@ -290,7 +300,7 @@ mod tests {
         let mut profile = profile("CPU", 1);
         profile.metadata.timestamp = Some("2026-01-01T00:00:00Z".to_owned());
         profile.compilation = Some(Default::default());
-        let found = not_measured(&profile, &trace(SourceFormat::XPlane), &Utilization::default());
+        let found = asked(&profile, SourceFormat::XPlane);
         assert!(!found.iter().any(|it| it.field.starts_with("metadata") || it.field.starts_with("compilation")));
     }
 }

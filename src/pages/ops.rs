@@ -155,8 +155,8 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, filter: &s
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let rows = tables::rows(context, TableName::Ops, "");
     let filter = Filter::parse(filter);
-    let passes =
-        |row: usize| filter.is_empty() || filter.passes(rows.columns(), &|column| Rows::cell(&*rows, row, column));
+    let over = filter.over(rows.columns());
+    let passes = |row: usize| filter.is_empty() || over.passes(&|column| Rows::cell(&*rows, row, column));
     let efficiency = |op: &Op| context.analysis.efficiency(op);
     let tree = Tree::new(trace, ops, grouping, with_idle && filter.is_empty(), &passes, &efficiency);
     let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time);

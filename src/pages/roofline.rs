@@ -163,11 +163,12 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
 fn chart(context: &Context<'_>, peaks: &Peaks, query: &PageQuery) -> (Scatter, String) {
     let table = tables::rows(context, TableName::Roofline, "");
     let filter = Filter::parse(&query.filter);
+    let over = filter.over(table.columns());
     let mut points = Vec::new();
     let mut kinds = Vec::new();
     let (mut without, mut asynchronous, mut more) = (0u64, 0u64, 0u64);
     for (index, op) in context.analysis.ops.rows.iter().enumerate() {
-        if !filter.is_empty() && !filter.passes(table.columns(), &|column| table.cell(index + 1, column)) {
+        if !filter.is_empty() && !over.passes(&|column| table.cell(index + 1, column)) {
             continue;
         }
         let Some((point, place)) = placed(context, op) else {

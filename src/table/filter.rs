@@ -7,6 +7,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use super::{CellRef, Column, Unit};
 
@@ -68,9 +69,15 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// Whether a row passes whose cell in column `i` is `cell(i)`. A term that names none of `columns` is a plain word.
-    pub fn passes<'a>(&self, columns: &[Column], cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
-        self.terms.iter().all(|term| term.negated != term.matches(columns, cell))
+    /// The filter over a table with these columns. A term that names none of them is a plain word.
+    pub fn over<'f, 'a>(&'f self, columns: &[Column]) -> RowFilter<'f, 'a> {
+        let term = |term: &'f Term| {
+            let place = term.condition.as_ref().and_then(|it| Some((it, place_of(columns, &it.column)?)));
+            RowTerm { term, condition: place, known: Known::default() }
+        };
+        // Numbers are not looked at for words: some are computed when they are asked for.
+        let texts = columns.iter().enumerate().filter(|(_, column)| column.unit == Unit::Text);
+        RowFilter { terms: self.terms.iter().map(term).collect(), texts: texts.map(|(place, _)| place).collect() }
     }
 
     /// Whether plain texts pass, as one row without column names.
@@ -115,17 +122,18 @@ impl Condition {
         })
     }
 
+    fn holds_text(&self, text: &str) -> bool {
+        match self.operator {
+            Operator::Holds => holds(text, &self.text),
+            Operator::Equal => lower(text) == self.text,
+            _ => false,
+        }
+    }
+
     fn holds(&self, cell: CellRef<'_>) -> bool {
         let number = match cell {
             CellRef::Absent => return false,
-            CellRef::Text(text) => {
-                let text = lower(text);
-                return match self.operator {
-                    Operator::Holds => text.contains(&self.text),
-                    Operator::Equal => *text == self.text,
-                    _ => false,
-                };
-            }
+            CellRef::Text(text) => return self.holds_text(text),
             CellRef::Flag(value) => {
                 return matches!((value, self.text.as_str()), (true, "yes" | "true") | (false, "no" | "false"));
             }
@@ -143,17 +151,72 @@ impl Condition {
     }
 }
 
-impl Term {
-    fn matches<'a>(&self, columns: &[Column], cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
-        let condition = self.condition.as_ref();
-        let column = condition.and_then(|it| place_of(columns, &it.column));
-        if let (Some(condition), Some(column)) = (condition, column) {
-            return condition.holds(cell(column));
+/// A filter over one table's columns, to be asked of its rows. `'a`: how long their texts live.
+#[derive(Debug)]
+pub struct RowFilter<'f, 'a> {
+    terms: Vec<RowTerm<'f, 'a>>,
+    /// Columns that words are looked for in.
+    texts: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct RowTerm<'f, 'a> {
+    term: &'f Term,
+    /// The column that the term is about, if it is about one.
+    condition: Option<(&'f Condition, usize)>,
+    known: Known<'a>,
+}
+
+impl<'a> RowFilter<'_, 'a> {
+    /// Whether a row passes whose cell in column `i` is `cell(i)`.
+    pub fn passes(&self, cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
+        self.terms.iter().all(|it| it.term.negated != it.matches(&self.texts, cell))
+    }
+}
+
+impl<'a> RowTerm<'_, 'a> {
+    fn matches(&self, texts: &[usize], cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
+        if let Some((condition, column)) = self.condition {
+            return match cell(column) {
+                CellRef::Text(text) => self.known.or(text, |text| condition.holds_text(text)),
+                other => condition.holds(other),
+            };
         }
-        let word = self.word.as_str();
-        // Numbers are not looked at: some are computed when they are asked for.
-        let texts = columns.iter().enumerate().filter(|(_, column)| column.unit == Unit::Text);
-        texts.map(|(column, _)| cell(column)).any(|cell| matches!(cell, CellRef::Text(text) if holds(text, word)))
+        let word = self.term.word.as_str();
+        texts.iter().any(|&column| match cell(column) {
+            CellRef::Text(text) => self.known.or(text, |text| holds(text, word)),
+            _ => false,
+        })
+    }
+}
+
+/// Answers of one term by text. A million rows share a few thousand paths, categories and modules, each of which lies in one
+/// place of memory: that place is looked up, and what lies there is searched once.
+///
+/// Two texts that fall into one slot take it from each other, and are searched again.
+#[derive(Debug)]
+struct Known<'a>(Vec<Cell<Option<(&'a str, bool)>>>);
+
+impl Default for Known<'_> {
+    fn default() -> Self {
+        Known(vec![Cell::new(None); Known::SLOTS])
+    }
+}
+
+impl<'a> Known<'a> {
+    const SLOTS: usize = 1 << 12;
+
+    fn or(&self, text: &'a str, find: impl FnOnce(&str) -> bool) -> bool {
+        let place = text.as_ptr().addr();
+        let Some(slot) = self.0.get((place ^ (place / Known::SLOTS)) % Known::SLOTS) else { return find(text) };
+        match slot.get() {
+            Some((known, answer)) if std::ptr::eq(known, text) => answer,
+            _ => {
+                let answer = find(text);
+                slot.set(Some((text, answer)));
+                answer
+            }
+        }
     }
 }
 
@@ -196,7 +259,8 @@ mod tests {
     fn passes(filter: &str, row: &[CellRef<'static>]) -> bool {
         let keys = ["name", "category", "count"];
         let columns: Vec<Column> = keys.iter().map(|&key| Column { key, title: key, unit: Unit::Text }).collect();
-        Filter::parse(filter).passes(&columns, &|column| row.get(column).copied().unwrap_or(CellRef::Absent))
+        let filter = Filter::parse(filter);
+        filter.over(&columns).passes(&|column| row.get(column).copied().unwrap_or(CellRef::Absent))
     }
 
     const ROW: [CellRef<'static>; 3] = [CellRef::Text("Fusion.12"), CellRef::Text("loop fusion"), CellRef::Int(7)];
@@ -229,9 +293,26 @@ mod tests {
     fn a_filter_follows_to_a_table_that_calls_the_column_otherwise() {
         let columns = ["operation", "hlo_module_id"].map(|key| Column { key, title: key, unit: Unit::Text });
         let row = [CellRef::Text("fusion.1"), CellRef::Text("7")];
-        let passes = |filter: &str| Filter::parse(filter).passes(&columns, &|column| row[column]);
+        let passes = |filter: &str| Filter::parse(filter).over(&columns).passes(&|column| row[column]);
         assert!(passes("hlo_op_name=\"fusion.1\" program_id=7") && passes("operation=fusion.1"));
         assert!(!passes("hlo_op_name=fusion") && !passes("program_id=8"));
+    }
+
+    #[test]
+    fn a_text_that_is_met_again_passes_as_it_did() {
+        let texts: Vec<String> = (0..3 * Known::SLOTS).map(|number| format!("op.{number}")).collect();
+        let columns = [Column { key: "name", title: "name", unit: Unit::Text }];
+        let filter = Filter::parse("op.7 -name:9");
+        let over = filter.over(&columns);
+        for text in texts.iter().chain(&texts) {
+            assert_eq!(
+                over.passes(&|_| CellRef::Text(text)),
+                text.starts_with("op.7") && !text.contains('9'),
+                "{text}"
+            );
+            // A part of a text begins in the same place.
+            assert!(!over.passes(&|_| CellRef::Text(&text[..3])));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod filter;
 mod query;
 
-pub use filter::Filter;
+pub use filter::{Filter, RowFilter};
 pub use query::{Query, Sort, query};
 
 use serde::de::{Deserialize, Deserializer, Visitor};

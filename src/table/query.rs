@@ -50,11 +50,12 @@ struct Candidate<'a> {
 pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     let columns = rows.columns();
     let filter = Filter::parse(&query.filter);
+    let over = filter.over(columns);
     let sort = query.sort.as_ref().and_then(|sort| {
         let column = columns.iter().position(|column| column.key == sort.column)?;
         Some((column, sort.descending))
     });
-    let passes = |row: &u32| filter.is_empty() || filter.passes(columns, &|column| rows.cell(*row as usize, column));
+    let passes = |row: &u32| filter.is_empty() || over.passes(&|column| rows.cell(*row as usize, column));
     let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     let candidates = (0..all).filter(passes);
     let mut matched = 0;

@@ -5,6 +5,7 @@
 
 pub mod blocks;
 pub mod builder;
+pub mod by_line;
 pub mod classify;
 pub mod column;
 pub mod events;
@@ -14,6 +15,7 @@ pub mod snapshot;
 pub mod strings;
 
 pub use blocks::in_blocks;
+pub use by_line::ByLine;
 pub use classify::{LineKind, PlaneKind};
 pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
 pub use interval::{Interval, IntervalSet, Union};
@@ -185,37 +187,5 @@ impl Trace {
     pub fn plane_stat(&self, plane: &Plane, name: &str) -> Option<StatValue> {
         let name = self.strings.find(name)?;
         plane.stats.iter().find(|(key, _)| *key == name).map(|&(_, value)| value)
-    }
-
-    /// The events of every line, by ascending start, then longest first (so that a parent precedes its children), then
-    /// file order. Index: the line. 4 bytes an event.
-    pub fn events_by_line(&self) -> Vec<Vec<EventId>> {
-        let mut counts = vec![0usize; self.lines.len()];
-        self.events.for_each(|_, event| {
-            if let Some(count) = counts.get_mut(event.line.index()) {
-                *count += 1;
-            }
-        });
-        let mut by_line: Vec<Vec<EventId>> = counts.into_iter().map(Vec::with_capacity).collect();
-        // Threads of a host mostly come out of order, streams in order: a line is sorted only where it must be.
-        let mut last = vec![None; self.lines.len()];
-        let mut is_sorted = vec![true; self.lines.len()];
-        self.events.for_each(|id, event| {
-            let line = event.line.index();
-            if let (Some(ids), Some(last), Some(sorted)) =
-                (by_line.get_mut(line), last.get_mut(line), is_sorted.get_mut(line))
-            {
-                ids.push(id);
-                let key = Some((event.start, std::cmp::Reverse(event.duration)));
-                *sorted &= *last <= key;
-                *last = key;
-            }
-        });
-        for (ids, _) in by_line.iter_mut().zip(is_sorted).filter(|(_, sorted)| !sorted) {
-            ids.sort_unstable_by_key(|&id| {
-                self.events.time(id).map(|(start, duration)| (start, std::cmp::Reverse(duration), id))
-            });
-        }
-        by_line
     }
 }

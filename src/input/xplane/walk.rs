@@ -52,6 +52,9 @@ pub(super) struct Walk<'p, 'a> {
 /// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
 const EVENT_OR_STAT: u8 = 4 << 3 | 2;
 
+/// Events that are walked over in one call: see [`crate::trace::blocks`].
+const BLOCK: usize = 2048;
+
 /// What a line says of itself before its events.
 struct Header {
     timestamp_ns: i64,
@@ -72,12 +75,7 @@ impl<'a> Walk<'_, 'a> {
         let start_ps = self.clock.line_start_ps(header.timestamp_ns, offset, self.losses);
         let mut reader = Reader::new(message);
         loop {
-            while let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) {
-                let at = offset + (reader.position() - event.len()) as u64;
-                if let Err(bad) = self.event(event, at, line, start_ps) {
-                    self.losses.add(Loss::Corrupt, bad);
-                }
-            }
+            while self.block(&mut reader, offset, line, start_ps) {}
             match reader.field() {
                 Ok(None) => return,
                 Ok(Some(field)) if reader.position() > header.read_to => {
@@ -93,6 +91,19 @@ impl<'a> Walk<'_, 'a> {
                 }
             }
         }
+    }
+
+    /// Decodes the next events of the line that starts at `offset` of the file; false where something else comes next.
+    #[inline(never)]
+    fn block(&mut self, reader: &mut Reader<'a>, offset: u64, line: LineId, start_ps: Option<i64>) -> bool {
+        for _ in 0..BLOCK {
+            let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) else { return false };
+            let at = offset + (reader.position() - event.len()) as u64;
+            if let Err(bad) = self.event(event, at, line, start_ps) {
+                self.losses.add(Loss::Corrupt, bad);
+            }
+        }
+        true
     }
 
     /// Writers put the time before the events, where it is found without walking over them. A time of 0 is not written

@@ -1,6 +1,6 @@
 use super::*;
 use crate::trace::builder::TraceBuilder;
-use crate::trace::{Event, StatValue};
+use crate::trace::{ByLine, Event, StatValue};
 
 fn trace() -> Trace {
     let mut builder = TraceBuilder::new();
@@ -100,7 +100,7 @@ fn damage_never_panics() {
             bad[at] ^= flip;
             if let Ok((trace, _)) = read(&bad, 64) {
                 // Whatever was accepted can be walked.
-                let by_line = trace.events_by_line();
+                let by_line = ByLine::new(&trace).events;
                 let all = by_line.iter().flatten().filter_map(|&id| trace.events.get(id));
                 all.for_each(|event| assert!(trace.text(event.name).len() < image.len()));
             }

@@ -1,5 +1,8 @@
 //! The first worker: reads files, unpacks them, and passes blocks of bytes on to the scanner, so that inflating and decoding
-//! overlap on two cores and no more than a few blocks of text are ever in memory.
+//! overlap on two cores and no more than a few blocks of text are ever in memory. What is not packed is passed on in the
+//! buffers that it was read into.
+
+use std::collections::VecDeque;
 
 use crossprof::input::unpack::{Unpacked, Unpacker};
 use js_sys::{Array, Promise, Uint8Array};
@@ -16,6 +19,8 @@ use crate::worker::tell;
 const FIRST_READ_BYTES: u64 = 512 << 10;
 /// The most bytes read from disk at once.
 const MOST_READ_BYTES: u64 = 8 << 20;
+/// Reads under way at once: the browser is then never without one.
+const READS: usize = 2;
 /// Bytes unpacked before the scanner gets a chance to push back: deflate makes at most a thousand times as many of them.
 const PUSH_BYTES: usize = 64 << 10;
 
@@ -32,7 +37,7 @@ pub async fn run(scope: DedicatedWorkerGlobalScope, entries: Vec<FileEntry>, fil
     pipe.send(&Piece::Done);
 }
 
-/// Reads one file; the next bytes are on their way from disk while these are unpacked.
+/// Reads one file; the next bytes are on their way from disk while these are unpacked or passed on.
 async fn one(
     scope: &DedicatedWorkerGlobalScope,
     index: u32,
@@ -42,37 +47,42 @@ async fn one(
 ) -> Result<(), String> {
     pipe.send(&Piece::File(index));
     let mut unpacker = Unpacker::new(&entry.path);
-    let mut at = 0;
-    let mut next = read(blob, at, entry.size_bytes)?;
-    while let Some(promise) = next {
+    let mut asked = 0;
+    let mut reads = VecDeque::new();
+    loop {
+        while reads.len() < READS && asked < entry.size_bytes {
+            let end = end_of_read(asked, entry.size_bytes);
+            reads.push_back((read(blob, asked, end)?, end));
+            asked = end;
+        }
+        let Some((promise, end)) = reads.pop_front() else { break };
         let bytes = JsFuture::from(promise).await.map_err(|_| {
             format!(
                 "{} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.",
                 entry.path
             )
         })?;
-        at = end_of_read(at, entry.size_bytes);
-        next = read(blob, at, entry.size_bytes)?;
-        for part in Uint8Array::new(&bytes).to_vec().chunks(PUSH_BYTES) {
+        if unpacker.is_plain() {
             pipe.ready().await;
-            unpacker.push(part, &mut |piece| pass(pipe, piece));
+            pipe.pass(bytes.unchecked_ref());
+        } else {
+            for part in Uint8Array::new(&bytes).to_vec().chunks(PUSH_BYTES) {
+                pipe.ready().await;
+                unpacker.push(part, &mut |piece| pass(pipe, piece));
+            }
         }
-        tell(scope, &News::Read { file: index, bytes: at });
+        tell(scope, &News::Read { file: index, bytes: end });
     }
     unpacker.finish(&mut |piece| pass(pipe, piece));
     pipe.send(&Piece::FileEnd);
     Ok(())
 }
 
-/// Starts to read the bytes from `at` on, if there are any.
-fn read(blob: &Blob, at: u64, size: u64) -> Result<Option<Promise>, String> {
-    if at >= size {
-        return Ok(None);
-    }
-    let end = end_of_read(at, size);
+/// Starts to read the bytes from `start` to `end`.
+fn read(blob: &Blob, start: u64, end: u64) -> Result<Promise, String> {
     let slice =
-        blob.slice_with_f64_and_f64(at as f64, end as f64).map_err(|_| "The file could not be read.".to_owned())?;
-    Ok(Some(slice.array_buffer()))
+        blob.slice_with_f64_and_f64(start as f64, end as f64).map_err(|_| "The file could not be read.".to_owned())?;
+    Ok(slice.array_buffer())
 }
 
 /// Where the read that starts at `at` ends.

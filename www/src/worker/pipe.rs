@@ -38,7 +38,10 @@ impl<M: Serialize> Pipe<M> {
         let (left, kept) = (outstanding.clone(), spare.clone());
         let on_return = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
             left.set(u32::saturating_sub(left.get(), 1));
-            kept.borrow_mut().push(event.data().unchecked_into());
+            let buffer: ArrayBuffer = event.data().unchecked_into();
+            if buffer.byte_length() == BLOCK_BYTES {
+                kept.borrow_mut().push(buffer);
+            }
             // The receiver lives as long as the worker.
             let _ = sender.unbounded_send(());
         });
@@ -80,13 +83,22 @@ impl<M: Serialize> Pipe<M> {
         }
     }
 
+    /// Sends a buffer full of bytes as it is.
+    pub fn pass(&mut self, buffer: &ArrayBuffer) {
+        self.flush();
+        self.post(buffer, buffer.byte_length());
+    }
+
     fn flush(&mut self) {
         let Some(block) = self.block.take() else { return };
-        let buffer = block.buffer();
-        let message = wire::pack(&(self.filled_message)(self.filled), &[buffer.clone().into()]);
-        let _ = self.port.post_message_with_transferable(&message, &Array::of1(&buffer));
-        self.outstanding.set(self.outstanding.get() + 1);
+        self.post(&block.buffer(), self.filled);
         self.filled = 0;
+    }
+
+    fn post(&mut self, buffer: &ArrayBuffer, filled: u32) {
+        let message = wire::pack(&(self.filled_message)(filled), &[buffer.clone().into()]);
+        let _ = self.port.post_message_with_transferable(&message, &Array::of1(buffer));
+        self.outstanding.set(self.outstanding.get() + 1);
     }
 }
 
