@@ -3,7 +3,9 @@
 //! What `derive(Deserialize)` makes for `serde_json` reads every struct from objects and from arrays, and holds the parser's
 //! text handling in every place. In the browser such code weighs more than the time it saves: here text is parsed into a
 //! [`Value`] by code that exists once, and a struct is read from an object, a list from an array, and from nothing else, so
-//! that the compiler drops the other half.
+//! that the compiler drops the other half. Of the two halves a struct keeps the small one, which takes its fields one after
+//! another: what compares each key with all names of fields is left out, and the fields are looked up by name here, once for
+//! all types.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -157,10 +159,10 @@ impl<'de> Deserializer<'de> for Tree {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.deserialize_map(visitor)
+        fields(self.0, names, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -197,6 +199,34 @@ impl<'de> SeqAccess<'de> for List {
     #[inline(never)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         self.0.next().map(|value| seed.deserialize(Tree(value))).transpose()
+    }
+}
+
+#[inline(never)]
+fn fields<'de, V: Visitor<'de>>(value: Value, names: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+    match value {
+        Value::Object(entries) => visitor.visit_seq(Fields { entries, names: names.iter() }),
+        _ => misfit(),
+    }
+}
+
+/// The fields of a struct in its order.
+struct Fields {
+    entries: serde_json::Map<String, Value>,
+    names: std::slice::Iter<'static, &'static str>,
+}
+
+impl<'de> SeqAccess<'de> for Fields {
+    type Error = Error;
+
+    /// An absent field is nothing where it may be (an option); else the struct's own default or complaint takes its place.
+    #[inline(never)]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        let Some(&name) = self.names.next() else { return Ok(None) };
+        match self.entries.remove(name) {
+            Some(value) => seed.deserialize(Tree(value)).map(Some),
+            None => Ok(seed.deserialize(Tree(Value::Null)).ok()),
+        }
     }
 }
 
@@ -251,8 +281,8 @@ impl<'de> VariantAccess<'de> for Tree {
         self.deserialize_seq(visitor)
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        self.deserialize_map(visitor)
+    fn struct_variant<V: Visitor<'de>>(self, names: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+        fields(self.0, names, visitor)
     }
 }
 
@@ -279,6 +309,36 @@ mod tests {
         let page = Page { blocks: vec![table, empty, Block::Note { text: "a\u{202e}b".into() }] };
         let text = serde_json::to_string(&page).unwrap();
         assert_eq!(from_str::<Page>(&text).unwrap(), page);
+    }
+
+    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+    struct Part {
+        must: u32,
+        may: Option<u32>,
+        #[serde(default)]
+        list: Vec<u32>,
+        #[serde(default)]
+        number: f64,
+        #[serde(rename = "last")]
+        named: String,
+    }
+
+    #[test]
+    fn absent_fields_are_absent_or_the_default_or_missed() {
+        let read = |text: &str| from_str::<Part>(text);
+        let most = Part { must: 7, named: "x".into(), ..Part::default() };
+        assert_eq!(read("{\"last\":\"x\",\"more\":[1],\"must\":7}").unwrap(), most);
+        assert_eq!(read("{\"must\":7,\"last\":\"x\",\"may\":null}").unwrap(), most);
+        let all = Part { may: Some(1), list: vec![2], number: 0.5, ..most };
+        assert_eq!(read("{\"number\":0.5,\"list\":[2],\"last\":\"x\",\"may\":1,\"must\":7}").unwrap(), all);
+        for text in [
+            "{\"last\":\"x\"}",
+            "{\"must\":7}",
+            "{\"must\":null,\"last\":\"x\"}",
+            "{\"must\":7,\"last\":\"x\",\"list\":null}",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 
     #[test]
