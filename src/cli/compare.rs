@@ -43,13 +43,17 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
     let power = of_each(&command.power, runs, "--power")?;
     let price = of_each(&command.price, runs, "--price")?;
     for ((subject, watts), dollars) in subjects.iter_mut().zip(power).zip(price) {
-        subject.watts_per_device = watts;
-        subject.dollars_per_device_hour = dollars;
+        subject.watts_per_device = watts.or(subject.watts_per_device);
+        subject.dollars_per_device_hour = dollars.or(subject.dollars_per_device_hour);
     }
-    let options = Options {
-        baseline: baseline(&command.baseline, &subjects)?,
-        weak_scaling: command.scaling.map(|kind| kind == Scaling::Weak),
-    };
+    // What a report was made with holds unless it is said otherwise.
+    let mut options = Options::of(&subjects);
+    if let Some(given) = &command.baseline {
+        options.baseline = baseline(given, &subjects)?;
+    }
+    if let Some(kind) = command.scaling {
+        options.weak_scaling = Some(kind == Scaling::Weak);
+    }
     let comparison = compare(&subjects, &options);
     if runs > MOST_RUNS && comparison.trend.is_none() {
         return Err(format!(

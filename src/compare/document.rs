@@ -128,6 +128,9 @@ pub struct ComparedMetric {
     pub ratios: Vec<Option<f64>>,
     /// One a run: value less the baseline's.
     pub differences: Vec<Option<f64>>,
+    /// One a run, against the baseline: `better`, `worse`, `equal`, or `within_noise` where the difference is too small to count.
+    /// Absent for the baseline, where a value is missing or the work differs, and for numbers that are no merit.
+    pub verdicts: Vec<Option<String>>,
     /// Index of the best run; absent where none is, or where the difference is within the noise.
     pub winner: Option<u32>,
     /// Whether the values mean the same in all runs.
@@ -162,7 +165,7 @@ pub struct PartChange {
 pub struct Cause {
     /// Index of the run.
     pub run: u32,
-    /// `op`, `communication`, `straggler`, `part`, `steps` or `batch`.
+    /// `op`, `communication`, `class` (ops of a class that are too small to be listed), `straggler` or `part`.
     pub kind: String,
     /// Name of the op, part or device.
     pub name: String,

@@ -156,7 +156,8 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(&str, Key)]) -> Ve
 
 fn change(run: usize, sides: &[Vec<Item<'_>>; 2], group: &[Vec<usize>; 2], matched_by: &str) -> Change {
     let of = |side: usize| group[side].iter().filter_map(move |&at| sides[side].get(at));
-    let sum = |value: fn(&Item<'_>) -> f64| [of(0).map(value).sum::<f64>(), of(1).map(value).sum::<f64>()];
+    // From 0: the sum of nothing would be -0, and stand so in the document.
+    let sum = |value: fn(&Item<'_>) -> f64| [0, 1].map(|side| of(side).map(value).fold(0.0, |sum, it| sum + it));
     let (time_us, per_step) = (sum(|item| item.time_us), sum(|item| item.occurrences));
     let exposed = (0..2).any(|side| of(side).any(|item| item.exposed_us.is_some()));
     let delta = time_us[0] - time_us[1];

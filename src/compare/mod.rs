@@ -32,7 +32,7 @@ mod tests;
 pub use causes::signed;
 pub use document::*;
 
-use crate::report::UnifiedProfile;
+use crate::report::{Metadata, UnifiedProfile};
 use crate::units::Ps;
 
 /// The most runs of one comparison; a trend may have more.
@@ -51,14 +51,36 @@ pub struct Subject {
     pub dollars_per_device_hour: Option<f64>,
 }
 
+impl Options {
+    /// What the runs of a report were compared by; the first run of others is the baseline.
+    pub fn of(subjects: &[Subject]) -> Options {
+        let is_baseline = |it: &Subject| it.profile.metadata.comparison_baseline == Some(true);
+        let scaling = subjects.iter().find_map(|it| it.profile.metadata.comparison_scaling.as_deref());
+        Options {
+            baseline: subjects.iter().position(is_baseline).unwrap_or(0),
+            weak_scaling: scaling.map(|scaling| scaling == "weak"),
+        }
+    }
+}
+
 impl Subject {
-    /// A run by the name that it has itself.
+    /// A run by the name that it has itself, with the power and the price that a report has kept.
     pub fn new(profile: UnifiedProfile) -> Subject {
         let metadata = &profile.metadata;
-        let name = log_folder(&metadata.trace_file).map(str::to_owned).or_else(|| metadata.run_name.clone());
-        let name = name.unwrap_or_else(|| metadata.trace_file.clone());
-        Subject { name, profile, watts_per_device: None, dollars_per_device_hour: None }
+        let (watts_per_device, dollars_per_device_hour) =
+            (metadata.watts_per_device, metadata.dollars_per_device_hour);
+        Subject { name: run_name(metadata).to_owned(), profile, watts_per_device, dollars_per_device_hour }
     }
+}
+
+/// What a comparison calls a run: the folder that was logged to, else the run's own name, else its file's. In a report it is the
+/// name that the run had there.
+pub fn run_name(metadata: &Metadata) -> &str {
+    let own = metadata.run_name.as_deref().filter(|name| !name.is_empty());
+    // The name of JAX's folder is the time of day; any other was given by someone.
+    let folder = log_folder(&metadata.trace_file);
+    let is_given = |name: &&str| folder.is_none_or(|_| !metadata.trace_file.contains(&format!("/{name}/")));
+    own.filter(is_given).or(folder).or(own).unwrap_or(&metadata.trace_file)
 }
 
 /// `step_1000` of `logs/step_1000/plugins/profile/2026_01_31_12_00_00/host.xplane.pb`: people name the folder that they log to, and
@@ -150,12 +172,19 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             ));
         }
     }
-    comparison.categories.extend(matching::families(
-        index,
-        &steps::families(&subject.profile),
-        &steps::families(&base.profile),
-    ));
-    comparison.causes.extend(causes::causes(&step_time, subject, base, &parts, &ops));
+    let classes =
+        matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
+    comparison.causes.extend(causes::causes(&causes::Evidence {
+        change: &step_time,
+        subject,
+        baseline: base,
+        baseline_run: comparison.baseline as usize,
+        parts: &parts,
+        ops: &ops,
+        classes: &classes,
+        collectives: &comparison.collectives,
+    }));
+    comparison.categories.extend(classes);
     ops.retain(|op| op.change != "same" || op.delta_us_per_step != 0.0);
     ops.truncate(MOST_CHANGES);
     comparison.ops.extend(ops);

@@ -157,7 +157,10 @@ pub fn metrics(
         let one = |metric: &Metric| {
             let values: Vec<Option<f64>> = subjects.iter().map(|it| (metric.value)(&it.profile)).collect();
             let it = compare(metric, values, subjects, baseline, fairness);
-            if scored { it } else { ComparedMetric { winner: None, comparable: false, ..it } }
+            if scored {
+                return it;
+            }
+            ComparedMetric { winner: None, comparable: false, verdicts: vec![None; subjects.len()], ..it }
         };
         metrics.iter().map(one).filter(|it| it.values.iter().any(Option::is_some)).collect()
     };
@@ -226,6 +229,10 @@ fn compare(
     let same_work = !spoiled_by.iter().any(|it| it == "window" || WORKLOAD.contains(&it.as_str()));
     let comparable = same_work && values.iter().all(Option::is_some);
     let ratio = |value: &Option<f64>| {
+        // Nothing on both sides is the same, though no ratio of it exists.
+        if metric.direction != "neither" && value.is_some() && *value == base {
+            return Some(1.0);
+        }
         let (value, base) = (value.filter(|it| *it > 0.0)?, base.filter(|it| *it > 0.0)?);
         match metric.direction {
             "higher" => Some(value / base),
@@ -240,6 +247,9 @@ fn compare(
         direction: metric.direction.to_owned(),
         ratios: values.iter().map(ratio).collect(),
         differences: values.iter().map(|value| Some((*value)? - base?)).collect(),
+        verdicts: (0..values.len())
+            .map(|run| verdict(metric, &values, subjects, [run, baseline]).filter(|_| same_work).map(str::to_owned))
+            .collect(),
         winner: if comparable { winner(metric, &values, subjects) } else { None },
         values,
         comparable,
@@ -248,35 +258,78 @@ fn compare(
     }
 }
 
-/// The best run, where it is better than every other one by more than the noise.
-fn winner(metric: &Metric, values: &[Option<f64>], subjects: &[Subject]) -> Option<u32> {
-    let better = |a: f64, b: f64| match metric.direction {
+/// Whether one value is better than the other, whatever the noise.
+fn is_better(metric: &Metric, a: f64, b: f64) -> bool {
+    match metric.direction {
         "higher" => a > b,
         "lower" => a < b,
         _ => false,
-    };
+    }
+}
+
+/// Whether the values of two runs differ by more than the noise: by the test of the step times where the number follows them, else
+/// by more than a small share of it.
+fn is_clear(metric: &Metric, values: [f64; 2], runs: [&Subject; 2]) -> bool {
+    let [ours, theirs] = values;
+    if let (true, Some(a), Some(b)) =
+        (metric.follows_step_time, noise::of_steps(&runs[0].profile), noise::of_steps(&runs[1].profile))
+    {
+        return noise::is_beyond_noise(&per_value(metric, &a, ours), &per_value(metric, &b, theirs));
+    }
+    let least = LEAST_RELATIVE_DIFFERENCE * ours.abs().min(theirs.abs());
+    // Twice as much of next to nothing is next to nothing.
+    let least = if metric.unit == "percent" { least.max(LEAST_POINTS) } else { least };
+    (ours - theirs).abs() > least
+}
+
+/// Step times as the time (or energy, or money) of one unit of a rate: two runs with equal steps and other batches, or another power,
+/// differ in their rates.
+fn per_value(metric: &Metric, steps: &noise::Sample, value: f64) -> noise::Sample {
+    if metric.direction != "higher" || value <= 0.0 {
+        return *steps;
+    }
+    let mean_us = 1.0 / value;
+    noise::Sample { mean_us, stddev_us: steps.stddev_us / steps.mean_us * mean_us, ..*steps }
+}
+
+/// What the number of the first run says against that of the second, the baseline.
+fn verdict(
+    metric: &Metric,
+    values: &[Option<f64>],
+    subjects: &[Subject],
+    [run, baseline]: [usize; 2],
+) -> Option<&'static str> {
+    let value = |run: usize| values.get(run).copied().flatten();
+    let (ours, theirs) = (value(run)?, value(baseline)?);
+    if run == baseline || metric.direction == "neither" {
+        return None;
+    }
+    if ours == theirs {
+        return Some("equal");
+    }
+    if !is_clear(metric, [ours, theirs], [subjects.get(run)?, subjects.get(baseline)?]) {
+        return Some("within_noise");
+    }
+    Some(if is_better(metric, ours, theirs) { "better" } else { "worse" })
+}
+
+/// The best run, where it is better than every other one by more than the noise.
+fn winner(metric: &Metric, values: &[Option<f64>], subjects: &[Subject]) -> Option<u32> {
     let mut best: Option<(usize, f64)> = None;
     for (run, value) in values.iter().enumerate() {
         let value = (*value)?;
-        if best.is_none_or(|(_, best)| better(value, best)) {
+        if best.is_none_or(|(_, best)| is_better(metric, value, best)) {
             best = Some((run, value));
         }
     }
     let (run, value) = best.filter(|_| metric.direction != "neither")?;
-    let sample = |run: usize| subjects.get(run).and_then(|it| noise::of_steps(&it.profile));
-    let beats = |(other, theirs): (usize, &Option<f64>)| {
-        let Some(theirs) = *theirs else { return false };
-        if other == run {
-            return true;
-        }
-        let least = LEAST_RELATIVE_DIFFERENCE * value.abs().min(theirs.abs());
-        // Twice as much of next to nothing is next to nothing.
-        let least = if metric.unit == "percent" { least.max(LEAST_POINTS) } else { least };
-        let clear = better(value, theirs) && (value - theirs).abs() > least;
-        match (sample(run), sample(other)) {
-            (Some(a), Some(b)) if metric.follows_step_time => better(value, theirs) && noise::is_beyond_noise(&a, &b),
-            _ => clear,
-        }
+    let beats = |other: usize| {
+        let (Some(theirs), Some(a), Some(b)) =
+            (values.get(other).copied().flatten(), subjects.get(run), subjects.get(other))
+        else {
+            return false;
+        };
+        other == run || is_better(metric, value, theirs) && is_clear(metric, [value, theirs], [a, b])
     };
-    values.iter().enumerate().all(beats).then_some(run as u32)
+    (0..values.len()).all(beats).then_some(run as u32)
 }

@@ -9,16 +9,20 @@ pub fn summary(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     let is_trend = comparison.kind == "trend";
     for change in comparison.step_time.iter().filter(|_| !is_trend) {
-        sentences.push(verdict(comparison, change));
-        let mut causes = comparison.causes.iter().filter(|cause| cause.run == change.run);
-        let told = if comparison.runs.len() == 2 { 2 } else { 1 };
+        let mut sentence = verdict(comparison, change);
         let is_different = !matches!(change.verdict.as_str(), "equal" | "within_noise");
-        let first = causes.next().filter(|_| is_different);
-        sentences.extend(first.map(because));
-        if comparison.runs.len() == 2 {
-            sentences.extend(only_in_one(comparison, change));
+        let mut causes = comparison.causes.iter().filter(|cause| is_different && cause.run == change.run);
+        let first = causes.next();
+        if comparison.runs.len() > 2 {
+            // Of several runs each is one sentence: it says whose cause it is.
+            sentence.extend(first.map(|cause| format!(" {}", because(cause))));
+            sentences.push(sentence);
+            continue;
         }
-        sentences.extend(causes.take(told - 1).filter(|_| is_different).map(because));
+        sentences.push(sentence);
+        sentences.extend(first.map(because));
+        sentences.extend(only_in_one(comparison, change, first));
+        sentences.extend(causes.next().map(because));
     }
     sentences.extend(conditions(comparison));
     sentences
@@ -81,14 +85,15 @@ fn because(cause: &Cause) -> String {
     }
 }
 
-/// Communication that one run has and the other has not, and steps that one has more of.
-fn only_in_one(comparison: &Comparison, change: &StepTimeChange) -> Option<String> {
+/// Communication that one run has and the other has not, unless the first cause has told it.
+fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&Cause>) -> Option<String> {
     let (ours, theirs) = (change.run as usize, comparison.baseline as usize);
     let count = |it: &CollectiveChange, run: usize| it.counts.get(run).copied().unwrap_or(0);
     let only: Vec<String> = comparison
         .collectives
         .iter()
         .filter(|it| (count(it, ours) == 0) != (count(it, theirs) == 0))
+        .filter(|it| told.is_none_or(|cause| cause.kind != "communication" || cause.name != it.kind))
         .map(|it| {
             let (with, without) = if count(it, ours) > 0 { (ours, theirs) } else { (theirs, ours) };
             let runs = |run: usize| comparison.runs.get(run).map_or("", |run| run.name.as_str());

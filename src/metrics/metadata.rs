@@ -36,6 +36,8 @@ pub fn metadata(run: &Run, devices: &Devices) -> Metadata {
         source_format: trace.format.map(|format| source_format(format).to_owned()),
         generator: Some(concat!("crossprof ", env!("CARGO_PKG_VERSION")).to_owned()),
         environment: environment(trace, devices),
+        // Only a user knows the rest.
+        ..Metadata::default()
     }
 }
 

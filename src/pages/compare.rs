@@ -6,6 +6,8 @@
 
 use super::{Block, Figure, Grid, GridCell, Line, Page, Point, Scatter, Waterfall, WaterfallPart};
 use crate::compare::{Change, ComparedMetric, Comparison, Scaling, StepTimeChange, Trend};
+use crate::export::comparison::words::Judgement;
+use crate::export::comparison::{check_title, words};
 use crate::format;
 use crate::table::{Filter, Unit};
 
@@ -20,24 +22,31 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     if !comparison.step_time.is_empty() {
         blocks.push(Block::Figures { figures: figures(comparison) });
     }
-    blocks.push(Block::Grid(metrics("Scored metrics", &comparison.metrics, comparison)));
-    blocks.push(Block::Grid(fairness(comparison)));
-    blocks.extend(comparison.step_time.iter().filter_map(|change| waterfall(comparison, change)));
-    let lists = [
-        causes(comparison),
-        changes("Time by class of op, a step and device", &comparison.categories, comparison, None),
-        changes("Ops, largest difference first", &comparison.ops, comparison, Some(&filter)),
-        changes("Kernels, largest difference first", &comparison.kernels, comparison, Some(&filter)),
-        collectives(comparison),
-        metrics("Numbers of one platform, not scored", &comparison.platform_metrics, comparison),
-        matching(comparison),
-    ];
-    blocks.extend(lists.into_iter().filter(|grid| !grid.rows.is_empty()).map(Block::Grid));
+    // Of a series the chart is the answer.
     blocks.extend(comparison.scaling.iter().map(|scaling| Block::Scatter(speed_up(scaling, comparison))));
     if let Some(trend) = &comparison.trend {
         blocks.push(Block::Scatter(over_time(trend, comparison)));
-        blocks.extend(trend.change_points.iter().map(|change| Block::Note { text: change.text.clone() }));
+        // Where the trend is what the runs are compared for, the answer has said these.
+        let told = comparison.kind == "trend";
+        let changes = trend.change_points.iter().filter(|_| !told);
+        blocks.extend(changes.map(|change| Block::Note { text: change.text.clone() }));
     }
+    blocks.push(heading("Number by number", Some(words::LEGEND)));
+    blocks.push(Block::Grid(metrics("Scored metrics", &comparison.metrics, comparison)));
+    blocks.push(Block::Grid(fairness(comparison)));
+    blocks.push(heading("Why", Some("A step by its parts, then by what explains them: time a step and device.")));
+    blocks.extend(comparison.step_time.iter().filter_map(|change| waterfall(comparison, change)));
+    let lists = [
+        comparison.scaling.as_ref().map(|scaling| scaled(scaling, comparison)),
+        Some(causes(comparison)),
+        Some(changes("Time by class of op, a step and device", &comparison.categories, comparison, None)),
+        Some(changes("Ops, largest difference first", &comparison.ops, comparison, Some(&filter))),
+        Some(changes("Kernels, largest difference first", &comparison.kernels, comparison, Some(&filter))),
+        Some(collectives(comparison)),
+        Some(metrics("Numbers of one platform, not scored", &comparison.platform_metrics, comparison)),
+        Some(matching(comparison)),
+    ];
+    blocks.extend(lists.into_iter().flatten().filter(|grid| !grid.rows.is_empty()).map(Block::Grid));
     if !comparison.warnings.is_empty() {
         blocks.push(heading("What limits this comparison", None));
         blocks.extend(comparison.warnings.iter().map(|text| Block::Note { text: text.clone() }));
@@ -60,36 +69,21 @@ fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
     })
 }
 
-/// A difference with its sign.
-fn signed_us(delta_us: f64) -> String {
-    let sign = if delta_us > 0.0 {
-        "+"
-    } else if delta_us < 0.0 {
-        "−"
-    } else {
-        "±"
-    };
-    format!("{sign}{}", format::time_us(delta_us.abs()))
+/// How a judgement is coloured.
+fn status(judgement: Judgement) -> Option<String> {
+    match judgement {
+        Judgement::Better => Some("better".to_owned()),
+        Judgement::Worse => Some("worse".to_owned()),
+        Judgement::Same | Judgement::Noise => None,
+    }
 }
 
-/// What more or less time is.
-fn status_of_time(delta_us: f64) -> Option<String> {
-    let status = if delta_us > 0.0 { "worse" } else { "better" };
-    (delta_us != 0.0).then(|| status.to_owned())
-}
-
-/// A time beside the baseline's: the arrow is where the time goes.
+/// A time beside the baseline's: less is better.
 fn delta_cell(delta_us: f64, largest_us: f64) -> GridCell {
-    let arrow = if delta_us > 0.0 {
-        " ▲"
-    } else if delta_us < 0.0 {
-        " ▼"
-    } else {
-        ""
-    };
+    let judgement = Judgement::of_time(delta_us);
     GridCell {
-        text: format!("{}{arrow}", signed_us(delta_us)),
-        status: status_of_time(delta_us),
+        text: format!("{} {}", judgement.symbol(), words::delta_us(delta_us)),
+        status: status(judgement),
         bar: (largest_us > 0.0).then(|| (delta_us.abs() / largest_us).min(1.0)),
         ..GridCell::default()
     }
@@ -113,44 +107,15 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
     let base = comparison.step_time.first().and_then(|change| change.baseline_us);
     let first = figure(name(comparison, comparison.baseline), base, "step time, the baseline".to_owned(), None);
     let other = |change: &StepTimeChange| {
-        let status = match change.verdict.as_str() {
-            "faster" => Some("good"),
-            "slower" => Some("bad"),
-            _ => None,
+        let (judgement, said) = words::step_time(change);
+        let status = match judgement {
+            Judgement::Better => Some("good"),
+            Judgement::Worse => Some("bad"),
+            Judgement::Same | Judgement::Noise => None,
         };
-        figure(name(comparison, change.run), change.step_time_us, step_note(change), status)
+        figure(name(comparison, change.run), change.step_time_us, format!("{} {said}", judgement.symbol()), status)
     };
     std::iter::once(first).chain(comparison.step_time.iter().map(other)).collect()
-}
-
-/// The difference of a step time in words.
-fn step_note(change: &StepTimeChange) -> String {
-    let verdict = match change.verdict.as_str() {
-        "faster" => "▼ faster",
-        "slower" => "▲ slower",
-        "within_noise" => "≈ within the noise",
-        "equal" => "= equal",
-        _ => return "its steps, or the baseline's, are unknown".to_owned(),
-    };
-    let delta = change.delta_us.map(signed_us).unwrap_or_default();
-    let margin = match change.margin_us {
-        Some(margin) => format!(" ± {} (95 %, Welch)", format::time_us(margin)),
-        None => " (too few steps to tell noise)".to_owned(),
-    };
-    format!("{verdict}: {delta}{margin}")
-}
-
-/// A value in its unit.
-fn value(value: Option<f64>, unit: &str) -> String {
-    let Some(value) = value else { return format::DASH.to_owned() };
-    match unit {
-        "us" => format::time_us(value),
-        "ms" => format::time_us(value * 1e3),
-        "percent" => format::percent(value),
-        "bytes" if value >= 0.0 => format::bytes(value as u64),
-        "count" | "" => format::number(value),
-        unit => format!("{} {unit}", format::number(value)),
-    }
 }
 
 /// One row a metric, one column a run.
@@ -167,9 +132,9 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
         let mut row = vec![GridCell { note: direction.to_owned(), ..GridCell::text(&metric.title) }];
         let most = largest(metric.values.iter().flatten().copied());
         for (run, number) in metric.values.iter().enumerate() {
-            let (note, status) = judged(metric, run, comparison.baseline as usize);
+            let (note, status) = judged(metric, run as u32);
             row.push(GridCell {
-                text: value(*number, &metric.unit),
+                text: words::value(*number, &metric.unit),
                 note,
                 status,
                 bar: number.filter(|_| most > 0.0).map(|number| (number.abs() / most).min(1.0)),
@@ -182,43 +147,18 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
 }
 
 /// How a run's number stands to the baseline's: in words with a symbol, and whether that is good.
-fn judged(metric: &ComparedMetric, run: usize, baseline: usize) -> (String, Option<String>) {
-    let is_winner = metric.winner.is_some_and(|winner| winner as usize == run);
-    let crown = if is_winner { "★ best" } else { "" };
-    let ratio = metric.ratios.get(run).copied().flatten();
-    let (Some(ratio), false) = (ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0), run == baseline) else {
-        return (crown.to_owned(), is_winner.then(|| "better".to_owned()));
+fn judged(metric: &ComparedMetric, run: u32) -> (String, Option<String>) {
+    let crown = if metric.winner == Some(run) { "★ best" } else { "" };
+    let Some((judgement, said)) = words::verdict(metric, run) else {
+        return (crown.to_owned(), (!crown.is_empty()).then(|| "better".to_owned()));
     };
-    let of_speed = matches!(metric.unit.as_str(), "us" | "ms" | "1/s") || metric.unit.ends_with("/s");
-    let (better, worse) = if of_speed { ("faster", "slower") } else { ("better", "worse") };
-    let text = match ratio {
-        1.0 => "= equal".to_owned(),
-        ratio if ratio > 1.0 => format!("▲ {ratio:.2}x {better}"),
-        ratio => format!("▼ {:.2}x {worse}", 1.0 / ratio),
-    };
-    if metric.winner.is_none() {
-        let noise = if ratio == 1.0 { "" } else { " ≈ not scored" };
-        return (format!("{text}{noise}"), None);
-    }
-    let status = if ratio > 1.0 {
-        Some("better")
-    } else if ratio < 1.0 {
-        Some("worse")
-    } else {
-        None
-    };
-    (format!("{text} {crown}").trim_end().to_owned(), status.map(str::to_owned))
+    (format!("{} {said} {crown}", judgement.symbol()).trim_end().to_owned(), status(judgement))
 }
 
 /// What spoils a number, by the names of the checks.
 fn caveat(metric: &ComparedMetric, comparison: &Comparison) -> GridCell {
-    let titles = |checks: &[String]| {
-        let title = |check: &String| {
-            let found = comparison.fairness.iter().find(|it| it.check == *check);
-            found.map_or_else(|| check.clone(), |it| it.title.clone())
-        };
-        checks.iter().map(title).collect::<Vec<_>>().join(", ")
-    };
+    let titles =
+        |checks: &[String]| checks.iter().map(|check| check_title(comparison, check)).collect::<Vec<_>>().join(", ");
     let unknown = titles(&metric.unknown);
     let note = if unknown.is_empty() { String::new() } else { format!("? unknown: {unknown}") };
     match metric.spoiled_by.is_empty() {
@@ -236,14 +176,13 @@ fn fairness(comparison: &Comparison) -> Grid {
     let mut columns = vec!["Condition".to_owned(), "Status".to_owned()];
     columns.extend(run_columns(comparison));
     let rows = comparison.fairness.iter().map(|check| {
-        let (text, status) = match check.status.as_str() {
-            "same" => ("= same", "same"),
-            "differs" => ("≠ differs", "warning"),
-            _ => ("? unknown", "unknown"),
+        let status = match check.status.as_str() {
+            "differs" => "warning",
+            status => status,
         };
         let mut row = vec![
             GridCell { note: check.note.clone(), ..GridCell::text(&check.title) },
-            GridCell { status: Some(status.to_owned()), ..GridCell::text(text) },
+            GridCell { status: Some(status.to_owned()), ..GridCell::text(words::fairness(&check.status)) },
         ];
         row.extend(check.values.iter().map(|value| GridCell::text(value.as_deref().unwrap_or(format::DASH))));
         row
@@ -288,10 +227,10 @@ fn causes(comparison: &Comparison) -> Grid {
             GridCell::text(&cause.text),
         ]
     });
-    Grid { title: "Why, largest first".to_owned(), columns: words(&["Run", "A step", "What"]), rows: rows.collect() }
+    Grid { title: "Why, largest first".to_owned(), columns: words_of(&["Run", "A step", "What"]), rows: rows.collect() }
 }
 
-fn words(words: &[&str]) -> Vec<String> {
+fn words_of(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
@@ -306,24 +245,21 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
         let [ours, theirs] = change.time_us;
         let how = match (&change.baseline_name, change.matched_by.as_str()) {
             (_, "none" | "") => String::new(),
-            (Some(other), how) => format!("is {other}, matched by {}", how.replace('_', " ")),
-            (None, how) => format!("matched by {}", how.replace('_', " ")),
+            (Some(other), how) => format!("was {other}, matched by {}", words::matched_by(how)),
+            (None, how) => format!("matched by {}", words::matched_by(how)),
         };
-        let slowdown = match change.slowdown {
-            Some(ratio) if ratio > 1.0 => format!("each {ratio:.2}x slower"),
-            Some(ratio) if ratio < 1.0 && ratio > 0.0 => format!("each {:.2}x faster", 1.0 / ratio),
-            _ => String::new(),
-        };
+        let [runs, before] = change.per_step.map(words::per_step);
+        let often = if runs == before { format!("{runs} a step") } else { format!("{before} → {runs} a step") };
         vec![
             GridCell { note: how, ..GridCell::text(&change.name) },
             GridCell::text(&name(comparison, change.run)),
-            GridCell { note: slowdown, ..GridCell::text(&change.change.replace('_', " ")) },
+            GridCell { note: often, ..GridCell::text(&words::change(change)) },
             GridCell::text(&format::time_us(theirs)),
             GridCell::text(&format::time_us(ours)),
             delta_cell(change.delta_us_per_step, most),
         ]
     };
-    let columns = words(&["Name", "Run", "Change", "Baseline", "Run's", "A step"]);
+    let columns = words_of(&["Name", "Run", "Change", "Baseline", "Run's", "A step"]);
     Grid { title: title.to_owned(), columns, rows: changes.iter().filter(passes).take(MOST_ROWS).map(row).collect() }
 }
 
@@ -358,7 +294,8 @@ fn matching(comparison: &Comparison) -> Grid {
             GridCell::text(&pair(matching.unlisted_us)),
         ]
     });
-    let columns = words(&["Run", "Matched", "Without a partner, run's / baseline's", "Not listed, run's / baseline's"]);
+    let columns =
+        words_of(&["Run", "Matched", "Without a partner, run's / baseline's", "Not listed, run's / baseline's"]);
     Grid { title: "How well ops could be matched, time a step".to_owned(), columns, rows: rows.collect() }
 }
 
@@ -398,6 +335,45 @@ fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
     }
 }
 
+/// The same as a table, with what is lost to what.
+fn scaled(scaling: &Scaling, comparison: &Comparison) -> Grid {
+    let columns = [
+        "Run",
+        "Devices",
+        "Step time",
+        "Speed-up",
+        "Ideal",
+        "Efficiency",
+        "Lost to communication",
+        "To idle",
+        "To the rest",
+        "Imbalance",
+    ];
+    let percent = |value: Option<f64>| GridCell::text(&words::value(value, "percent"));
+    let rows = scaling.points.iter().map(|it| {
+        vec![
+            GridCell::text(&name(comparison, it.run)),
+            GridCell::text(&format::count(it.devices)),
+            GridCell::text(&format::time_us(it.step_time_us)),
+            GridCell::text(&words::times(it.speedup)),
+            GridCell::text(&words::times(it.ideal_speedup)),
+            GridCell {
+                bar: Some((it.efficiency_percent / 100.0).clamp(0.0, 1.0)),
+                ..percent(Some(it.efficiency_percent))
+            },
+            percent(it.lost_to_communication_percent),
+            percent(it.lost_to_idle_percent),
+            percent(it.lost_to_rest_percent),
+            percent(it.imbalance_percent),
+        ]
+    });
+    Grid {
+        title: "Scaling, and what efficiency is lost to".to_owned(),
+        rows: rows.collect(),
+        columns: words_of(&columns),
+    }
+}
+
 fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
     let measured =
         || trend.points.iter().enumerate().filter_map(|(at, it)| Some((at as f64 + 1.0, it, it.step_time_us? / 1e3)));
@@ -422,12 +398,13 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
 mod tests {
     use super::*;
 
-    fn metric(direction: &str, values: [f64; 2], ratio: f64, winner: Option<u32>) -> ComparedMetric {
+    fn metric(ratio: f64, verdict: &str, winner: Option<u32>) -> ComparedMetric {
         ComparedMetric {
+            metric: "step_timing.avg_step_time_us".to_owned(),
             unit: "us".to_owned(),
-            direction: direction.to_owned(),
-            values: values.into_iter().map(Some).collect(),
+            direction: "lower".to_owned(),
             ratios: vec![Some(1.0), Some(ratio)],
+            verdicts: vec![None, Some(verdict.to_owned())],
             winner,
             ..ComparedMetric::default()
         }
@@ -435,21 +412,23 @@ mod tests {
 
     #[test]
     fn twice_as_fast_is_said_of_the_fast_one() {
-        let (text, status) = judged(&metric("lower", [10.0, 5.0], 2.0, Some(1)), 1, 0);
+        let (text, status) = judged(&metric(2.0, "better", Some(1)), 1);
         assert_eq!((text.as_str(), status.as_deref()), ("▲ 2.00x faster ★ best", Some("better")));
-        let (text, status) = judged(&metric("lower", [5.0, 10.0], 0.5, Some(0)), 1, 0);
+        let (text, status) = judged(&metric(0.5, "worse", Some(0)), 1);
         assert_eq!((text.as_str(), status.as_deref()), ("▼ 2.00x slower", Some("worse")));
+        assert_eq!(judged(&metric(0.5, "worse", Some(0)), 0).0, "★ best");
     }
 
     #[test]
     fn what_is_within_the_noise_has_no_colour() {
-        let (text, status) = judged(&metric("lower", [10.0, 9.9], 1.01, None), 1, 0);
-        assert_eq!((text.as_str(), status), ("▲ 1.01x faster ≈ not scored", None));
+        let (text, status) = judged(&metric(1.01, "within_noise", None), 1);
+        assert_eq!((text.as_str(), status), ("≈ 1.01x faster, within the noise", None));
+        assert_eq!(judged(&metric(1.0, "equal", None), 1), ("= the same".to_owned(), None));
     }
 
     #[test]
     fn more_time_is_worse_and_signed() {
         let cell = delta_cell(-2000.0, 4000.0);
-        assert_eq!((cell.text.as_str(), cell.status.as_deref(), cell.bar), ("−2.00 ms ▼", Some("better"), Some(0.5)));
+        assert_eq!((cell.text.as_str(), cell.status.as_deref(), cell.bar), ("▲ −2.00 ms", Some("better"), Some(0.5)));
     }
 }

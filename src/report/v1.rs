@@ -149,6 +149,18 @@ pub struct Metadata {
     /// Versions, drivers and device capabilities as the profile states them. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// Power of one device in watts, as the user gave it in a comparison: reports keep it. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watts_per_device: Option<f64>,
+    /// Price of one device in dollars an hour, as the user gave it in a comparison: reports keep it. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dollars_per_device_hour: Option<f64>,
+    /// True for the baseline of the comparison whose report this profile is in. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison_baseline: Option<bool>,
+    /// `strong` or `weak`, where the user said so in the comparison whose report this profile is in. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison_scaling: Option<String>,
 }
 
 /// Dimensions of the model; a trace knows none of them.

@@ -25,6 +25,8 @@ pub enum Action {
     Theme,
     /// The start page.
     Open,
+    /// Runs beside each other.
+    Compare,
     /// The list of keys.
     Help,
     /// The command palette.
@@ -71,6 +73,7 @@ pub fn action(key: &str, typing: bool) -> Option<Action> {
         "/" => Action::Filter,
         "d" | "D" => Action::Theme,
         "o" | "O" => Action::Open,
+        "c" | "C" => Action::Compare,
         "?" => Action::Help,
         _ => return None,
     })
@@ -129,6 +132,7 @@ pub fn act(state: State, action: Action) -> bool {
         }
         Action::Theme => theme::toggle(),
         Action::Open => browser::go(&Route::default()),
+        Action::Compare => browser::go(&Route { view: View::Compare, ..Route::default() }),
         Action::Help => state.help.set(true),
         Action::Palette => state.palette.set(true),
         Action::Example(at) => {
@@ -161,6 +165,7 @@ mod tests {
         assert_eq!(action("5", false), Some(Action::View(View::Kernels)));
         assert_eq!(action("9", false), Some(Action::View(View::Devices)));
         assert_eq!(action("0", false), None);
+        assert_eq!(action("c", false), Some(Action::Compare));
         assert_eq!(action("1", true), None);
         assert_eq!(action("Escape", true), Some(Action::Clear));
         assert_eq!(action("x", false), None);

@@ -31,9 +31,9 @@ pub struct Compare {
     /// A run on TPUs, after FILE and --gpu
     #[arg(long, value_name = "FILE|DIR")]
     pub tpu: Vec<PathBuf>,
-    /// Run that the others are compared with: its index (the first is 0) or its name
-    #[arg(long, value_name = "N|NAME", default_value = "0")]
-    pub baseline: String,
+    /// Run that the others are compared with: its index (the first is 0) or its name [default: a report's own, else the first]
+    #[arg(long, value_name = "N|NAME")]
+    pub baseline: Option<String>,
     /// Name of a run, in the order of the runs; may be given several times
     #[arg(long, value_name = "NAME")]
     pub name: Vec<String>,

@@ -72,6 +72,7 @@ pub(crate) fn comparison() -> Comparison {
         values: values.map(Some).to_vec(),
         ratios: vec![Some(1.0), Some(2.0)],
         differences: vec![Some(0.0), Some(values[1] - values[0])],
+        verdicts: vec![None, Some("better".to_owned())],
         winner: Some(1),
         comparable: true,
         spoiled_by: vec!["batch_size".to_owned()],

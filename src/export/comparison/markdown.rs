@@ -90,7 +90,7 @@ fn push_metrics(text: &mut String, comparison: &Comparison, names: &[String]) {
             for (index, value) in metric.values.iter().enumerate() {
                 let run = u32::try_from(index).unwrap_or(u32::MAX);
                 let mut cell = words::value(*value, &metric.unit);
-                if let Some((judgement, said)) = words::ratio(metric, run).filter(|_| run != comparison.baseline) {
+                if let Some((judgement, said)) = words::verdict(metric, run).filter(|_| run != comparison.baseline) {
                     cell.push_str(&format!(", {} {said}", judgement.symbol()));
                 }
                 row.push(if metric.winner == Some(run) { format!("**{cell}**") } else { cell });

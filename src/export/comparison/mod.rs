@@ -42,6 +42,6 @@ fn unfair(comparison: &Comparison) -> impl Iterator<Item = &FairnessCheck> {
 }
 
 /// What a fairness check is called where other parts of the comparison name it.
-fn check_title<'a>(comparison: &'a Comparison, check: &'a str) -> &'a str {
+pub(crate) fn check_title<'a>(comparison: &'a Comparison, check: &'a str) -> &'a str {
     comparison.fairness.iter().find(|found| found.check == check).map_or(check, |found| found.title.as_str())
 }

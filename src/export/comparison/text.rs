@@ -131,7 +131,7 @@ fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
     let several = comparison.runs.len() > 2;
     let mut parts: Vec<String> = Vec::new();
     for run in others(comparison) {
-        let Some((judgement, said)) = words::ratio(metric, run) else { continue };
+        let Some((judgement, said)) = words::verdict(metric, run) else { continue };
         let whose = if several { format!("{} ", clean(name_of(comparison, run), 16)) } else { String::new() };
         let sign = words::metric_difference(metric, run).map(|it| format!(" ({it})")).unwrap_or_default();
         parts.push(format!("{} {whose}{said}{sign}", judgement.symbol()));
@@ -139,8 +139,8 @@ fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
     if let Some(winner) = metric.winner.filter(|_| several) {
         parts.push(format!("best: {}", clean(name_of(comparison, winner), 16)));
     }
-    // What is not compared is not spoiled.
-    if !metric.spoiled_by.is_empty() && !parts.is_empty() {
+    // A single value is not compared, so nothing spoils it.
+    if !metric.spoiled_by.is_empty() && metric.values.iter().flatten().count() > 1 {
         let checks: Vec<&str> = metric.spoiled_by.iter().map(|check| check_title(comparison, check)).collect();
         parts.push(format!("differs: {}", printable(&checks.join(", "))));
     }
@@ -160,7 +160,7 @@ fn push_runs(text: &mut String, comparison: &Comparison) {
         for metric in &shown {
             row.push(words::value(metric.values.get(index).copied().flatten(), &metric.unit));
             let is_baseline = index == comparison.baseline as usize;
-            let said = words::ratio(metric, u32::try_from(index).unwrap_or(u32::MAX)).filter(|_| !is_baseline);
+            let said = words::verdict(metric, u32::try_from(index).unwrap_or(u32::MAX)).filter(|_| !is_baseline);
             row.push(said.map(|(judgement, said)| format!("{} {said}", judgement.symbol())).unwrap_or_default());
         }
         rows.push(row);

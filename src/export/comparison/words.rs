@@ -16,8 +16,10 @@ pub enum Judgement {
     Better,
     /// Worse.
     Worse,
-    /// Neither, or too little to tell.
-    Even,
+    /// The same.
+    Same,
+    /// Too little to count, or within the noise.
+    Noise,
 }
 
 impl Judgement {
@@ -26,7 +28,8 @@ impl Judgement {
         match self {
             Judgement::Better => "▲",
             Judgement::Worse => "▼",
-            Judgement::Even => "=",
+            Judgement::Same => "=",
+            Judgement::Noise => "≈",
         }
     }
 
@@ -35,7 +38,7 @@ impl Judgement {
         match self {
             Judgement::Better => "good",
             Judgement::Worse => "bad",
-            Judgement::Even => "even",
+            Judgement::Same | Judgement::Noise => "even",
         }
     }
 
@@ -46,10 +49,14 @@ impl Judgement {
         } else if delta_us < 0.0 {
             Judgement::Better
         } else {
-            Judgement::Even
+            Judgement::Same
         }
     }
 }
+
+/// What the symbols mean, where there is no word beside them.
+pub const LEGEND: &str =
+    "▲ better and ▼ worse than the baseline, = the same, ≈ too little to count or within the noise, ★ best of all.";
 
 /// A value in its unit, or a dash.
 pub fn value(value: Option<f64>, unit: &str) -> String {
@@ -96,25 +103,31 @@ pub fn times(ratio: f64) -> String {
 
 /// How a run does against the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for what is no speed. `None`
 /// where that has no meaning, and for numbers that are not scored.
-pub fn ratio(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
-    let ratio = metric.ratios.get(run as usize).copied().flatten()?;
-    if !ratio.is_finite() || ratio <= 0.0 || metric.direction == "neither" || !metric.comparable {
-        return None;
-    }
+pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
+    let verdict = metric.verdicts.get(run as usize)?.as_deref()?;
+    let ratio = metric.ratios.get(run as usize).copied().flatten().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
     let is_speed = metric.unit == "1/s" || metric.metric.starts_with("step_timing.") && metric.unit == "us";
     let (better, worse) = match (is_speed, metric.direction.as_str()) {
         (true, _) => ("faster", "slower"),
         (false, "lower") => ("lower", "higher"),
         (false, _) => ("higher", "lower"),
     };
-    Some(if ratio == 1.0 {
-        (Judgement::Even, "the same".to_owned())
-    } else if ratio < 1.0 + SAME && ratio > 1.0 / (1.0 + SAME) {
-        (Judgement::Even, "about the same".to_owned())
-    } else if ratio > 1.0 {
-        (Judgement::Better, format!("{} {better}", times(ratio)))
-    } else {
-        (Judgement::Worse, format!("{} {worse}", times(1.0 / ratio)))
+    // Without a ratio (one of the two is nothing) the word alone stands.
+    let said = match ratio {
+        Some(ratio) if ratio >= 1.0 => format!("{} {better}", times(ratio)),
+        Some(ratio) => format!("{} {worse}", times(1.0 / ratio)),
+        None if verdict == "worse" => worse.to_owned(),
+        None => better.to_owned(),
+    };
+    Some(match verdict {
+        "equal" => (Judgement::Same, "the same".to_owned()),
+        "better" => (Judgement::Better, said),
+        "worse" => (Judgement::Worse, said),
+        // Of a difference that can be seen, that it is within the noise; of a smaller one no number.
+        _ => match ratio.filter(|ratio| (ratio - 1.0).abs() >= SAME && metric.unit != "percent") {
+            Some(_) => (Judgement::Noise, format!("{said}, within the noise")),
+            None => (Judgement::Noise, "about the same".to_owned()),
+        },
     })
 }
 
@@ -126,15 +139,18 @@ pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
 
 /// What a step time does against the baseline's, with the interval: "50.0 ms less a step, ± 1.2 ms (95 %)".
 pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
-    let interval = change.margin_us.map(|margin| format!(" ± {} (95 %)", format::time_us(margin))).unwrap_or_default();
+    let interval = match change.margin_us {
+        Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),
+        None => " (too few steps to tell the noise)".to_owned(),
+    };
     let delta = change.delta_us.map(|delta| format!("{}{interval}", delta_us(delta)));
     let of = |word: &str| delta.as_ref().map_or_else(|| word.to_owned(), |delta| format!("{word}: {delta}"));
     match change.verdict.as_str() {
         "faster" => (Judgement::Better, of("faster")),
         "slower" => (Judgement::Worse, of("slower")),
-        "within_noise" => (Judgement::Even, of("within the noise")),
-        "equal" => (Judgement::Even, "equal".to_owned()),
-        _ => (Judgement::Even, "unknown: a run has no step time".to_owned()),
+        "within_noise" => (Judgement::Noise, of("within the noise")),
+        "equal" => (Judgement::Same, "the same".to_owned()),
+        _ => (Judgement::Noise, "unknown: a run has no step time".to_owned()),
     }
 }
 
@@ -190,22 +206,28 @@ mod tests {
             direction: "lower".to_owned(),
             ratios: vec![Some(1.0), Some(ratio)],
             differences: vec![Some(0.0), Some(-2500.0)],
+            verdicts: vec![None, Some(if ratio > 1.0 { "better" } else { "worse" }.to_owned())],
             ..ComparedMetric::default()
         }
     }
 
     #[test]
-    fn ratios_are_said_for_the_run() {
-        let said = |unit: &str, value| ratio(&metric(unit, value), 1).map(|(_, words)| words);
+    fn verdicts_are_said_for_the_run() {
+        let said = |unit: &str, value| verdict(&metric(unit, value), 1).map(|(_, words)| words);
         assert_eq!(said("us", 2.0).as_deref(), Some("2.00x faster"));
         assert_eq!(said("us", 0.5).as_deref(), Some("2.00x slower"));
         assert_eq!(said("percent", 1.25).as_deref(), Some("1.25x lower"));
         assert_eq!(said("percent", 0.8).as_deref(), Some("1.25x higher"));
-        assert_eq!(said("us", 1.0).as_deref(), Some("the same"));
-        assert_eq!(said("us", 1.001).as_deref(), Some("about the same"));
-        assert_eq!(said("us", 0.0), None);
-        assert_eq!(ratio(&ComparedMetric { direction: "neither".to_owned(), ..metric("us", 2.0) }, 1), None);
-        assert_eq!(ratio(&metric("us", 2.0), 7), None);
+        assert_eq!(said("us", 0.0).as_deref(), Some("slower"));
+        assert_eq!(verdict(&metric("us", 2.0), 7), None);
+        let judged = |word: &str, value| {
+            let metric = ComparedMetric { verdicts: vec![None, Some(word.to_owned())], ..metric("us", value) };
+            verdict(&metric, 1).map(|(judgement, words)| format!("{} {words}", judgement.symbol()))
+        };
+        assert_eq!(judged("equal", 1.0).as_deref(), Some("= the same"));
+        assert_eq!(judged("within_noise", 1.001).as_deref(), Some("≈ about the same"));
+        assert_eq!(judged("within_noise", 1.2).as_deref(), Some("≈ 1.20x faster, within the noise"));
+        assert_eq!(verdict(&ComparedMetric { verdicts: vec![None, None], ..metric("us", 2.0) }, 1), None);
     }
 
     #[test]

@@ -36,8 +36,8 @@ fn cell(it: &GridCell) -> AnyView {
 fn inner(it: &GridCell) -> AnyView {
     let bar = it.bar.map(|share| {
         let width = format!("{:.2}%", (100.0 * share).clamp(0.0, 100.0));
-        view! { <i class="share" style:width=width></i> }
+        view! { <span class="grid-bar"><i style:width=width></i></span> }
     });
     let note = (!it.note.is_empty()).then(|| view! { <small><bdi>{bounded(&it.note)}</bdi></small> });
-    view! { {bar}<bdi>{bounded(&it.text)}</bdi>{note} }.into_any()
+    view! { <bdi>{bounded(&it.text)}</bdi>{bar}{note} }.into_any()
 }

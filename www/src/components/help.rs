@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::live::shown;
 use crate::state::State;
 
-const KEYS: [(&str, &str); 10] = [
+const KEYS: [(&str, &str); 11] = [
     ("1 … 9", "views of the run"),
     ("[  ]", "previous and next run"),
     ("Ctrl P  ⌘ P", "all commands"),
@@ -13,6 +13,7 @@ const KEYS: [(&str, &str); 10] = [
     ("Esc", "clear the filter, close this"),
     ("D", "light or dark"),
     ("O", "open a profile"),
+    ("C", "compare runs"),
     ("← → ↑ ↓", "walk through a chart or table that has the focus"),
     ("Enter", "filter by the mark, or go where it leads"),
     ("?", "this help"),

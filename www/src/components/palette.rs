@@ -50,6 +50,16 @@ fn commands(state: State) -> Vec<Command> {
         add("Download the profile as JSON", "", Action::SaveProfile);
         add("Close this run and free its memory", "", Action::CloseRun);
     }
+    if state.view() == View::Compare {
+        for (text, button) in [
+            ("Download the report of this comparison", "report"),
+            ("Download this comparison as JSON", "comparison"),
+            ("Copy this comparison as Markdown", "markdown"),
+        ] {
+            add(text, "", Action::Press(Press { within: ".compare-downloads", at: 0, button }));
+        }
+    }
+    add("Compare runs", "C", Action::Compare);
     add("Open a profile", "O", Action::Open);
     for (at, example) in EXAMPLES.iter().enumerate() {
         add(&format!("Load example: {}", example.title), "", Action::Example(at));

@@ -1,11 +1,13 @@
-//! Runs beside each other. Everything but the data stands in the address: which runs by their names, what they are called, the baseline,
-//! power and price. A link that is opened without the data says which files to drop; once they are there, it shows the same.
+//! Runs beside each other. Everything but the data stands in the address: which runs by their names and files, what they are called,
+//! the baseline, power and price. A link that is opened without the data says which files to drop; once they are there, it shows the
+//! same.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crossprof::compare::MOST_RUNS;
+use crossprof::compare::{MOST_RUNS, run_name};
 use crossprof::pages::Page;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -16,11 +18,20 @@ use crate::protocol::{CompareForm, Order};
 use crate::state::{Run, State};
 use crate::{ask, browser};
 
+thread_local! {
+    /// The choices that were left, for whoever comes back.
+    static KEPT: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
+    /// The highest number of a run that was already chosen or left out.
+    static SEEN: Cell<u32> = const { Cell::new(0) };
+}
+
 /// One chosen run.
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Chosen {
     /// The name that it has itself: what the address knows it by.
     name: String,
+    /// The file that it was read from: what to drop again.
+    file: String,
     /// What the user calls it; empty for its own name.
     called: String,
     /// Watts of a device.
@@ -39,23 +50,21 @@ struct Choice {
 }
 
 impl Choice {
-    /// From the address; all runs that are here where it names none.
+    /// From the address.
     fn read(state: State) -> Choice {
         let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
         let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();
-        let (called, watts, dollars) = (list("called"), list("watts"), list("dollars"));
+        let [names, files, called, watts, dollars] = ["runs", "files", "called", "watts", "dollars"].map(list);
         let at = |list: &[String], index: usize| list.get(index).cloned().unwrap_or_default();
-        let names: Vec<String> = match option("runs") {
-            none if none.is_empty() => names(state).into_iter().take(MOST_RUNS).collect(),
-            some => some.split('\n').map(str::to_owned).collect(),
-        };
         let chosen = |(index, name): (usize, String)| Chosen {
             name,
+            file: at(&files, index),
             called: at(&called, index),
             watts: at(&watts, index),
             dollars: at(&dollars, index),
         };
-        let runs: Vec<Chosen> = names.into_iter().enumerate().map(chosen).collect();
+        let named = names.into_iter().enumerate().filter(|(_, name)| !name.is_empty());
+        let runs: Vec<Chosen> = named.map(chosen).collect();
         let baseline =
             option("baseline").parse::<usize>().unwrap_or(1).saturating_sub(1).min(runs.len().saturating_sub(1));
         Choice { runs, baseline, scaling: option("scaling") }
@@ -69,12 +78,38 @@ impl Choice {
         };
         state.choose_all(vec![
             ("runs", list(|it| &it.name)),
+            ("files", list(|it| &it.file)),
             ("called", list(|it| &it.called)),
             ("watts", list(|it| &it.watts)),
             ("dollars", list(|it| &it.dollars)),
             ("baseline", if self.baseline == 0 { String::new() } else { (self.baseline + 1).to_string() }),
             ("scaling", self.scaling.clone()),
         ]);
+        KEPT.with_borrow_mut(|kept| state.route.with_untracked(|route| kept.clone_from(&route.query.options)));
+    }
+
+    /// Adds a run that is here, with what a report has kept of it and of its comparison.
+    fn add(&mut self, run: &Run) {
+        if self.runs.len() >= MOST_RUNS {
+            return;
+        }
+        run.report.with_untracked(|report| {
+            let metadata = &report.profile.metadata;
+            if self.baseline == 0 && metadata.comparison_baseline == Some(true) {
+                self.baseline = self.runs.len();
+            }
+            if self.scaling.is_empty() {
+                self.scaling = metadata.comparison_scaling.clone().unwrap_or_default();
+            }
+            let text = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+            self.runs.push(Chosen {
+                name: run_name(metadata).to_owned(),
+                file: metadata.trace_file.clone(),
+                called: String::new(),
+                watts: text(metadata.watts_per_device),
+                dollars: text(metadata.dollars_per_device_hour),
+            });
+        });
     }
 
     /// Moves a run; the baseline stays the same run.
@@ -103,27 +138,52 @@ impl Choice {
     }
 }
 
-/// Names of the runs that are here.
-fn names(state: State) -> Vec<String> {
-    state.runs.with(|runs| runs.iter().map(|run| run.report.with(|report| report.name().to_owned())).collect())
+/// The run of each chosen one: of equal names the first, the second, ... in the order of the rail. Then the runs that are here and
+/// not chosen.
+fn found(state: State, choice: &Choice) -> (Vec<Option<Run>>, Vec<Run>) {
+    let mut left = state.runs.get();
+    let find = |chosen: &Chosen| {
+        let is = |run: &Run| run.report.with(|report| run_name(&report.profile.metadata) == chosen.name);
+        left.iter().position(is).map(|at| left.remove(at))
+    };
+    let chosen = choice.runs.iter().map(find).collect();
+    (chosen, left)
 }
 
-/// The run of each chosen one: of equal names the first, the second, ... in the order of the rail.
-fn found(state: State, choice: &Choice) -> Vec<Option<Run>> {
-    let runs = state.runs.get();
-    let mut taken = vec![false; runs.len()];
-    let find = |chosen: &Chosen| {
-        let is = |(at, run): &(usize, &Run)| !taken[*at] && run.report.with(|report| report.name() == chosen.name);
-        let (at, run) = runs.iter().enumerate().find(is)?;
-        taken[at] = true;
-        Some(run.clone())
-    };
-    choice.runs.iter().map(find).collect()
+/// The highest number of a run.
+fn latest(state: State) -> u32 {
+    state.runs.with(|runs| runs.iter().map(|run| run.id).max().unwrap_or(0))
+}
+
+fn is_named(state: State) -> bool {
+    state.route.with(|route| route.query.options.contains_key("runs"))
+}
+
+/// Chooses what was opened since, after what was chosen before; beside a link's runs only once these are there.
+fn keep_up(state: State) {
+    let (latest, is_named) = (latest(state), is_named(state));
+    untrack(|| {
+        let kept = KEPT.with_borrow(Clone::clone);
+        let is_restored = !is_named && kept.contains_key("runs");
+        if is_restored {
+            state.route.update(|route| route.query.options.extend(kept));
+        }
+        let before = Choice::read(state);
+        let mut choice = before.clone();
+        let (chosen, left) = found(state, &choice);
+        if chosen.iter().all(Option::is_some) {
+            left.iter().filter(|run| run.id > SEEN.get()).for_each(|run| choice.add(run));
+            SEEN.set(latest);
+        }
+        if is_restored || choice != before {
+            choice.write(state);
+        }
+    });
 }
 
 /// The question for what the address says; nothing with fewer than two runs.
 fn question(state: State, choice: &Choice, form: CompareForm) -> Option<(Run, Order)> {
-    let runs = found(state, choice);
+    let (runs, _) = found(state, choice);
     let first = runs.iter().flatten().next()?.clone();
     if runs.iter().any(Option::is_none) || runs.len() < 2 {
         return None;
@@ -163,10 +223,15 @@ fn ask_for(state: State, choice: &Choice, form: CompareForm, heard: Box<dyn FnOn
 #[component]
 pub fn Compare() -> impl IntoView {
     let state = State::get();
+    // A link says itself what is compared: what is open already is not added to it.
+    if untrack(|| is_named(state)) {
+        SEEN.set(untrack(|| latest(state)));
+    }
+    Effect::new(move |_| keep_up(state));
     let blocks = answered(state);
     let is_shown = move || {
         let choice = Choice::read(state);
-        choice.runs.len() >= 2 && found(state, &choice).iter().all(Option::is_some)
+        choice.runs.len() >= 2 && found(state, &choice).0.iter().all(Option::is_some)
     };
     let drawn = move || state.runs.with(|runs| runs.first().cloned()).map(|run| blocks_view(run, blocks));
     view! {
@@ -182,14 +247,17 @@ pub fn Compare() -> impl IntoView {
 /// Why there is nothing to show yet.
 fn notice(state: State) -> Option<AnyView> {
     let choice = Choice::read(state);
-    let runs = found(state, &choice);
-    let missing =
-        runs.iter().zip(&choice.runs).filter(|(run, _)| run.is_none()).map(|(_, chosen)| chosen.name.as_str());
-    let missing: Vec<&str> = missing.collect();
+    let (runs, _) = found(state, &choice);
+    let name = |chosen: &Chosen| match chosen.file.as_str() {
+        "" => chosen.name.clone(),
+        file => format!("{} ({file})", chosen.name),
+    };
+    let missing = runs.iter().zip(&choice.runs).filter(|(run, _)| run.is_none()).map(|(_, chosen)| name(chosen));
+    let missing: Vec<String> = missing.collect();
     let text = if !missing.is_empty() {
         format!(
-            "This comparison needs runs that are not open: {}. Drop their files again; nothing of them is in the link.",
-            missing.join(", ")
+            "Drop these files again, for the link holds nothing of them: {}. Or leave their runs out (×).",
+            crossprof::format::printable(&missing.join(", "))
         )
     } else if choice.runs.len() < 2 {
         "Open at least two runs (drop their files anywhere on this page), and choose them above.".to_owned()
@@ -207,7 +275,7 @@ fn answered(state: State) -> Blocks {
         let choice = Choice::read(state);
         let filter = state.route.with(|route| route.query.filter.clone());
         // New numbers of a run are a reason to ask again.
-        for run in found(state, &choice).iter().flatten() {
+        for run in found(state, &choice).0.iter().flatten() {
             run.report.track();
         }
         latest.set(latest.get().wrapping_add(1));
@@ -242,13 +310,11 @@ fn change(state: State, change: impl FnOnce(&mut Choice)) {
 /// The chosen runs, and those that can be added. One handler for each kind of event: what it is about stands on the element.
 fn chips(state: State) -> AnyView {
     let now = Choice::read(state);
-    let mut left = names(state);
-    for run in &now.runs {
-        if let Some(at) = left.iter().position(|name| *name == run.name) {
-            left.remove(at);
-        }
-    }
-    if now.runs.len() >= MOST_RUNS {
+    let (_, mut left) = found(state, &now);
+    let more = (now.runs.len() >= MOST_RUNS && !left.is_empty()).then(
+        || view! { <li class="quiet">{format!("{} more are open; {MOST_RUNS} are compared at most", left.len())}</li> },
+    );
+    if more.is_some() {
         left.clear();
     }
     let dragged = Rc::new(Cell::new(None::<usize>));
@@ -260,7 +326,7 @@ fn chips(state: State) -> AnyView {
             "left" => next.move_run(at, at.wrapping_sub(1)),
             "right" => next.move_run(at, at + 1),
             "out" => next.remove(at),
-            "add" => next.runs.extend(addable.get(at).map(|name| Chosen { name: name.clone(), ..Chosen::default() })),
+            "add" => addable.get(at).into_iter().for_each(|run| next.add(run)),
             _ => {}
         });
     };
@@ -303,6 +369,7 @@ fn chips(state: State) -> AnyView {
         };
         view! {
             <li class=if is_base { "compare-chip baseline" } else { "compare-chip" } draggable="true" data-do="chip" data-at=at.to_string()>
+                <span class="grip" aria-hidden="true">"⠿"</span>
                 {button("base", base.0, base.1, false)}
                 {field("name", "compare-name", format!("Name of {called}"), called.clone())}
                 {button("left", "←", format!("Move {called} to the left"), at == 0)}
@@ -314,8 +381,9 @@ fn chips(state: State) -> AnyView {
         }
         .into_any()
     };
-    let add = left.iter().enumerate().map(|(at, name)| {
-        let label = format!("+ {}", crossprof::format::shorten(&crossprof::format::printable(name), 40));
+    let add = left.iter().enumerate().map(|(at, run)| {
+        let name = run.report.with(|report| run_name(&report.profile.metadata).to_owned());
+        let label = format!("+ {}", crossprof::format::shorten(&crossprof::format::printable(&name), 40));
         view! { <li><button class="chip" data-do="add" data-at=at.to_string()>{label}</button></li> }.into_any()
     });
     let all: Vec<AnyView> = now.runs.iter().enumerate().map(chip).chain(add).collect();
@@ -324,7 +392,7 @@ fn chips(state: State) -> AnyView {
     view! {
         <section class="panel compare-runs" aria-label="Compared runs" on:click=clicked on:change=changed
             on:dragstart=drag on:dragover=move |event| event.prevent_default() on:drop=dropped>
-            <ul class="compare-chips">{all}</ul>
+            <ul class="compare-chips">{all}{more}</ul>
             <p class="quiet">"★ marks the baseline. Drag runs to order them, or use the arrows. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
                 <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label></p>
         </section>
@@ -350,10 +418,10 @@ fn downloads(state: State) -> AnyView {
         ask_for(state, &choice, form, Box::new(heard));
     };
     view! {
-        <p class="buttons" on:click=get>
-            <button class="button primary" id="download-report" data-do="html">"Download report"</button>
-            <button class="button" id="download-comparison" data-do="json">"Download JSON"</button>
-            <button class="button" id="copy-comparison" data-do="markdown">"Copy as Markdown"</button>
+        <p class="buttons compare-downloads" on:click=get>
+            <button class="button primary" id="download-report" data-do="html" data-save="report">"Download report"</button>
+            <button class="button" id="download-comparison" data-do="json" data-save="comparison">"Download JSON"</button>
+            <button class="button" id="copy-comparison" data-do="markdown" data-save="markdown">"Copy as Markdown"</button>
         </p>
     }
     .into_any()

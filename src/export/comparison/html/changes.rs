@@ -59,17 +59,17 @@ fn judged(delta: f64) -> String {
 fn table_of_classes<'a>(changes: impl Iterator<Item = &'a Change>, name: &str, baseline: &str) -> String {
     let mut table = Table::new(&[
         ("Class", Align::Left),
+        ("Difference", Align::Right),
         (baseline, Align::Right),
         (name, Align::Right),
-        ("Difference", Align::Right),
     ]);
     for change in changes {
         let [ours, theirs] = change.time_us;
         let cells = [
             escape(&words::class(&change.name)),
+            judged(change.delta_us_per_step),
             format::time_us(theirs),
             format::time_us(ours),
-            judged(change.delta_us_per_step),
         ];
         table.row("", &cells);
     }
@@ -79,12 +79,12 @@ fn table_of_classes<'a>(changes: impl Iterator<Item = &'a Change>, name: &str, b
 fn table_of_ops<'a>(changes: impl Iterator<Item = &'a Change>, name: &str, baseline: &str) -> String {
     let mut table = Table::new(&[
         ("Name", Align::Name),
-        ("Class", Align::Left),
+        ("Difference", Align::Right),
         ("Change", Align::Left),
         (baseline, Align::Right),
         (name, Align::Right),
-        ("Difference", Align::Right),
         ("Per step", Align::Right),
+        ("Class", Align::Left),
         ("Matched by", Align::Left),
     ]);
     for change in changes {
@@ -106,12 +106,12 @@ fn table_of_ops<'a>(changes: impl Iterator<Item = &'a Change>, name: &str, basel
             "",
             &[
                 op,
-                escape(&words::class(&change.family)),
+                delta,
                 escape(&words::change(change)),
                 format::time_us(theirs),
                 format::time_us(ours),
-                delta,
                 format!("{} → {}", words::per_step(before), words::per_step(runs)),
+                escape(&words::class(&change.family)),
                 escape(words::matched_by(&change.matched_by)),
             ],
         );

@@ -28,7 +28,7 @@ const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("download.js");
 /// What may run and what may style, by the hash of its text (a test holds them equal). Nothing is fetched.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-0+MbW9yHqNhNYoLTetKw2aG4ZgX6sAyNUuppcSS+09g='; \
+    style-src 'sha256-vwMoFrfbw/JB1rASW3UvdCZ+lTBO1OXldJ/YMnIvU6o='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
 /// The report of `comparison`, which was made of `subjects`.
@@ -103,13 +103,21 @@ fn efficiency(metric: &str) -> Option<&'static str> {
     })
 }
 
-/// The profiles as a JSON list, each by the name that it has in the comparison, so that dropping the page gives the same one.
+/// The profiles as a JSON list, each by the name that it has in the comparison and with what the user said, so that dropping the page
+/// gives the same one.
 fn profiles(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
     page.push_str("<script type=\"application/json\" id=\"crossprof-profiles\">[");
     for (index, subject) in subjects.iter().enumerate() {
         let mut profile = subject.profile.clone();
         if let Some(run) = comparison.runs.get(index) {
-            profile.metadata.run_name = Some(run.name.clone());
+            let metadata = &mut profile.metadata;
+            metadata.run_name = Some(run.name.clone());
+            metadata.watts_per_device = run.watts_per_device;
+            metadata.dollars_per_device_hour = run.dollars_per_device_hour;
+            // The first is it anyway.
+            metadata.comparison_baseline = (index > 0 && index == comparison.baseline as usize).then_some(true);
+            let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == "given");
+            metadata.comparison_scaling = given.map(|scaling| scaling.mode.clone());
         }
         // Only a map with keys that are not strings could fail here, and there is none.
         let json = serde_json::to_string(&profile).unwrap_or_default();

@@ -117,8 +117,9 @@ fn counted(values: &[Option<String>]) -> String {
 
 /// The scored numbers, then those that are not.
 pub fn metrics(page: &mut String, comparison: &Comparison) {
+    let legend = format!("<p class=\"note\">{}</p>\n", words::LEGEND);
     let groups = [
-        ("scored", "Scored numbers", "", &comparison.metrics),
+        ("scored", "Scored numbers", legend.as_str(), &comparison.metrics),
         (
             "not-scored",
             "Numbers of one platform",
@@ -197,7 +198,7 @@ fn cell(comparison: &Comparison, metric: &ComparedMetric, run: u32) -> String {
     if run == comparison.baseline {
         return cell;
     }
-    if let Some((judgement, said)) = words::ratio(metric, run) {
+    if let Some((judgement, said)) = words::verdict(metric, run) {
         let (class, symbol) = (judgement.class(), judgement.symbol());
         push(&mut cell, &["<small class=\"", class, "\">", symbol, " ", &said, "</small>"]);
     }

@@ -27,7 +27,7 @@ pub fn section(page: &mut String, comparison: &Comparison) {
     page.push_str(
         "<section id=\"waterfall\" class=\"break\">\n<h2>Where the difference comes from</h2>\n\
          <p class=\"note\">Exclusive parts of a step, per device: every instant is in one part, so the parts add up to the \
-         difference of the step times.</p>\n",
+         difference of the step times. ▲ saves time, ▼ costs time.</p>\n",
     );
     for run in others(comparison) {
         let parts: Vec<&PartChange> = comparison
@@ -43,9 +43,9 @@ pub fn section(page: &mut String, comparison: &Comparison) {
         chart(page, &parts, name, baseline);
         let columns = [
             ("Part", Align::Left),
+            ("Difference", Align::Right),
             (&escape(baseline), Align::Right),
             (&escape(name), Align::Right),
-            ("Difference", Align::Right),
         ];
         let mut table = Table::new(&columns);
         let [mut before, mut after, mut delta] = [0.0; 3];
@@ -64,9 +64,9 @@ pub fn section(page: &mut String, comparison: &Comparison) {
 
 fn row(title: String, before: f64, after: f64, delta: f64) -> [String; 4] {
     let judgement = Judgement::of_time(delta);
-    let said = words::delta_us(delta);
-    let delta = format!("<span class=\"{}\">{} {said}</span>", judgement.class(), judgement.symbol());
-    [title, format::time_us(before), format::time_us(after), delta]
+    let (class, symbol, said) = (judgement.class(), judgement.symbol(), words::delta_us(delta));
+    let delta = format!("<span class=\"{class}\">{symbol} {said}</span>");
+    [title, delta, format::time_us(before), format::time_us(after)]
 }
 
 fn chart(page: &mut String, parts: &[&PartChange], name: &str, baseline: &str) {
