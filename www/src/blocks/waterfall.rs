@@ -1,5 +1,5 @@
-//! How one total becomes another: each bar begins where the one before ended. Signs stand beside the numbers, so that colour is
-//! never alone.
+//! How one total becomes another: each bar begins where the one before ended. Signs and symbols stand beside the numbers, so that
+//! colour is never alone.
 
 use std::sync::Arc;
 
@@ -62,7 +62,8 @@ fn rows(it: &Waterfall) -> Vec<Row> {
     let mut rows = vec![total(&it.start.0, it.start.1)];
     let mut sum = it.start.1;
     for step in &it.parts {
-        let sign = if step.delta < 0.0 { "▼ −" } else { "▲ +" };
+        // The same symbols as beside all compared numbers: up is better, and less time is.
+        let sign = if step.delta < 0.0 { "▲ −" } else { "▼ +" };
         rows.push(Row {
             label: step.label.clone(),
             from: sum,
@@ -99,10 +100,12 @@ fn body(it: &Waterfall) -> AnyView {
     let values = rows.iter().map(|row| view! { <li>{row.value.clone()}</li> }).collect_view();
     let said = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect::<Vec<_>>().join("; ");
     let height = format!("{}px", rows.len() * ROW_PX);
-    let cut = is_cut.then(|| {
-        let from = unit::short(zero, it.unit);
-        view! { <p class="quiet">{format!("The axis begins at {from}: the differences are small beside the step.")}</p> }
-    });
+    let cut = match is_cut {
+        true => {
+            format!(" The axis begins at {}: the differences are small beside the step.", unit::short(zero, it.unit))
+        }
+        false => String::new(),
+    };
     view! {
         <div class="lying-plot" style:height=height>
             <ul class="row-labels">{labels}</ul>
@@ -111,7 +114,7 @@ fn body(it: &Waterfall) -> AnyView {
             </div>
             <ul class="row-totals">{values}</ul>
         </div>
-        {cut}
+        <p class="quiet">"▲ saves time, ▼ costs time."{cut}</p>
     }
     .into_any()
 }
