@@ -127,7 +127,7 @@ fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut Found<'a>) {
             continue;
         }
         let [ours, theirs] = time.map(|time| format::time_us(time.max(0.0)));
-        let runs = count.map(|count| format::number(count.max(0.0)));
+        let runs = count.map(|count| per_step(count.max(0.0)));
         let of_count = if runs[0] == runs[1] {
             String::new()
         } else {
@@ -217,7 +217,7 @@ fn op_text(op: &Change, delta: f64, (ours, theirs): (&str, &str)) -> String {
     } else {
         String::new()
     };
-    let adds = signed(delta);
+    let (adds, family) = (signed(delta), op.family.replace('_', " "));
     let [time, base] = op.time_us.map(format::time_us);
     match op.change.as_str() {
         "new" => format!("{name}{many} runs in {ours} only: {adds} a step."),
@@ -226,20 +226,20 @@ fn op_text(op: &Change, delta: f64, (ours, theirs): (&str, &str)) -> String {
             let [exposed, base_exposed] = op.exposed_us.unwrap_or_default().map(format::time_us);
             format!(
                 "{name}{many} ({}) is exposed for {exposed} a step, for {base_exposed} in {theirs}: {adds}.",
-                op.family
+                family
             )
         }
         "more_often" | "less_often" => format!(
             "{name}{many} ({}) runs {} times a step, {} times in {theirs}: {adds} a step.",
-            op.family,
-            format::number(op.per_step[0]),
-            format::number(op.per_step[1])
+            family,
+            per_step(op.per_step[0]),
+            per_step(op.per_step[1])
         ),
         _ => {
             let times = op.slowdown.map_or(String::new(), |ratio| {
                 if ratio >= 1.0 { format!("{ratio:.2}x slower") } else { format!("{:.2}x faster", 1.0 / ratio) }
             });
-            format!("{name}{many} ({}) is {times}: {time} a step, {base} in {theirs}: {adds}.", op.family)
+            format!("{name}{many} ({}) is {times}: {time} a step, {base} in {theirs}: {adds}.", family)
         }
     }
 }
@@ -252,6 +252,11 @@ fn part_text(part: &PartChange) -> String {
         format::time_us(part.baseline_us),
         signed(part.delta_us_per_step)
     )
+}
+
+/// Runs in a step: whole numbers without decimals.
+pub fn per_step(count: f64) -> String {
+    if count == (count as u64) as f64 { format::count(count as u64) } else { format::number(count) }
 }
 
 /// `+12.3 us`, `-1.2 ms`, with a true minus.

@@ -29,7 +29,7 @@ mod waterfall;
 #[cfg(test)]
 mod tests;
 
-pub use causes::signed;
+pub use causes::{per_step, signed};
 pub use document::*;
 
 use crate::report::{Metadata, UnifiedProfile};

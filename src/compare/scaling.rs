@@ -25,6 +25,10 @@ const LEAST_PERCENT: f64 = 1.0;
 pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);
+    // Nothing says that it is the same work, and the programs say that it is not.
+    if mode_source == "assumed" && series.iter().any(Series::has_strangers) {
+        return None;
+    }
     let mut scaling = Scaling { mode: mode.to_owned(), mode_source: mode_source.to_owned(), ..Scaling::default() };
     let several = series.len() > 1;
     for series in &series {
@@ -66,6 +70,20 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
+    /// Whether the runs know the names of their programs, and one has none of the reference's.
+    fn has_strangers(&self) -> bool {
+        fn programs<'a>(run: &Run<'a>) -> Vec<&'a str> {
+            let ops = run.profile.step_ops.iter().flat_map(|step| &step.ops);
+            ops.filter_map(|op| op.module.as_deref()).collect()
+        }
+        let Some(known) = self.runs.first().map(programs) else { return false };
+        let is_stranger = |run: &Run<'_>| {
+            let own = programs(run);
+            !known.is_empty() && !own.is_empty() && !own.iter().any(|name| known.contains(name))
+        };
+        self.runs.iter().any(is_stranger)
+    }
+
     fn scales(&self) -> bool {
         self.runs.first().zip(self.runs.last()).is_some_and(|(first, last)| first.devices < last.devices)
     }

@@ -44,7 +44,7 @@ fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
     let (Some(step), Some(base), Some(delta)) = (change.step_time_us, change.baseline_us, change.delta_us) else {
         let lacks = if change.step_time_us.is_none() { &ours } else { &theirs };
         return format!(
-            "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown (give the number of steps)."
+            "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Give their number: --num-steps, or its Model page."
         );
     };
     let times = format!("{} a step against {}", format::time_us(step), format::time_us(base));

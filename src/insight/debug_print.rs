@@ -5,8 +5,10 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::facts::host_callbacks;
 use crate::format;
+use crate::metrics::devices::interval;
+use crate::metrics::host_work::for_each_named;
 use crate::report::{Confidence, FindingSeverity};
-use crate::trace::{Interval, IntervalSet};
+use crate::trace::IntervalSet;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Calls from the device back into Python", check };
@@ -50,16 +52,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// When any host thread is in a callback, and their number. Names are looked at first: most traces have none of these.
+/// When any host thread is in a callback, and their number.
 fn callbacks(numbers: &Numbers<'_>) -> (IntervalSet, u64) {
     let named = |text: &str| (text.contains("callback") || text.contains("debug_print")) && host_callbacks::is(text);
-    let known: Vec<bool> = numbers.trace.strings.iter().map(named).collect();
     let mut spans = Vec::new();
-    if known.contains(&true) {
-        for event in numbers.host_events().filter(|event| known.get(event.name.index()) == Some(&true)) {
-            spans.push(Interval::new(event.start, event.end()));
-        }
-    }
+    let devices = &numbers.context.analysis.devices;
+    for_each_named(numbers.trace, devices, &named, &mut |event| spans.push(interval(event)));
     let calls = spans.len() as u64;
     (IntervalSet::union_of(spans), calls)
 }

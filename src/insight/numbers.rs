@@ -14,7 +14,7 @@ use crate::metrics::roofline::Level;
 use crate::metrics::step_breakdown::Part;
 use crate::report::UnifiedProfile;
 use crate::trace::classify::Platform;
-use crate::trace::{Event, LineKind, StatValue, Trace};
+use crate::trace::{StatValue, Trace};
 use crate::units::Ps;
 
 /// What rules are given.
@@ -206,13 +206,6 @@ impl<'a> Numbers<'a> {
             None if kinds.is_empty() => self.link_to(wanted),
             None => ("communication", String::new()),
         }
-    }
-
-    /// Everything on the threads of the hosts.
-    pub fn host_events(&self) -> impl Iterator<Item = Event> + '_ {
-        let lines = self.trace.lines.iter().zip(&self.context.analysis.devices.events_by_line);
-        let events = lines.filter(|(line, _)| line.kind == LineKind::Host).flat_map(|(_, events)| events);
-        events.filter_map(|&id| self.trace.events.get(id))
     }
 
     /// The category of those for which `wanted` holds that takes most time.

@@ -4,6 +4,7 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
+use crate::metrics::host_work::for_each_named;
 use crate::report::{Confidence, FindingSeverity};
 use crate::trace::Interval;
 use crate::units::Ps;
@@ -52,12 +53,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 
 /// Frames (`$file.py:12 function`) on host threads that start within `active`.
 fn python_frames(numbers: &Numbers<'_>, active: Interval) -> u64 {
-    let known: Vec<bool> = numbers.trace.strings.iter().map(|text| text.starts_with('$')).collect();
-    if !known.contains(&true) {
-        return 0;
-    }
-    let inside = numbers.host_events().filter(|event| {
-        event.start >= active.start && event.start < active.end && known.get(event.name.index()) == Some(&true)
+    let mut frames = 0;
+    let devices = &numbers.context.analysis.devices;
+    for_each_named(numbers.trace, devices, &|name| name.starts_with('$'), &mut |event| {
+        frames += u64::from(event.start >= active.start && event.start < active.end);
     });
-    inside.count() as u64
+    frames
 }

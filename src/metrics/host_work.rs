@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use crate::facts::host_spans;
 use crate::metrics::devices::{Devices, interval};
 use crate::sort;
-use crate::trace::{Interval, IntervalSet, LineKind, Trace, in_blocks};
+use crate::trace::{Event, Interval, IntervalSet, LineKind, Trace, in_blocks};
 
 pub use crate::facts::host_spans::HostWork;
 
@@ -28,30 +28,10 @@ pub struct HostSpans {
     pub outermost: u64,
 }
 
-/// The spans of `work` on the host lines of `trace`. Linear in the number of events, and free where none has such a name.
+/// The spans of `work` on the host lines of `trace`.
 pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans {
-    let mut is_work = vec![false; trace.strings.len()];
-    let mut any = false;
-    for name in devices.host_names.iter().filter(|&&name| host_spans::is(work, trace.text(name))) {
-        if let Some(slot) = is_work.get_mut(name.index()) {
-            (*slot, any) = (true, true);
-        }
-    }
-    if !any {
-        return HostSpans::default();
-    }
     let mut spans: Vec<Interval> = Vec::new();
-    for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
-        if line.kind != LineKind::Host {
-            continue;
-        }
-        in_blocks(events, |&id| {
-            let Some(event) = trace.events.get(id) else { return };
-            if is_work.get(event.name.index()) == Some(&true) {
-                spans.push(interval(&event));
-            }
-        });
-    }
+    for_each_named(trace, devices, &|name| host_spans::is(work, name), &mut |event| spans.push(interval(event)));
     sort::sort_by_key(&mut spans, |span: &Interval| (span.start, Reverse(span.end)));
     let mut latest = None;
     let outermost = spans.iter().filter(|span| {
@@ -60,6 +40,27 @@ pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans
         outer
     });
     HostSpans { outermost: outermost.count() as u64, union: IntervalSet::union_of(spans) }
+}
+
+/// Visits the events of host threads whose name is wanted. Linear in the number of events, and free where none has such a
+/// name.
+pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool, visit: &mut dyn FnMut(&Event)) {
+    let mut is_wanted = vec![false; trace.strings.len()];
+    let mut any = false;
+    for name in devices.host_names.iter().filter(|&&name| wanted(trace.text(name))) {
+        if let Some(slot) = is_wanted.get_mut(name.index()) {
+            (*slot, any) = (true, true);
+        }
+    }
+    let lines = trace.lines.iter().zip(&devices.events_by_line);
+    for (_, events) in lines.filter(|(line, _)| any && line.kind == LineKind::Host) {
+        in_blocks(events, |&id| {
+            let Some(event) = trace.events.get(id) else { return };
+            if is_wanted.get(event.name.index()) == Some(&true) {
+                visit(&event);
+            }
+        });
+    }
 }
 
 #[cfg(test)]

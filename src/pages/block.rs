@@ -241,6 +241,9 @@ pub struct Matrix {
     pub labels: Vec<String>,
     /// `values[row][column]`; absent where there is none.
     pub values: Vec<Vec<Option<f64>>>,
+    /// A click on a value filters by `key=row-column`, the numbers of its labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// A choice: `option` is the key under which the page sends the chosen value back ([`crate::pages::PageQuery::options`]).
@@ -275,6 +278,27 @@ pub struct TableBlock {
     pub total_rows: u64,
     /// The order shown.
     pub sort: Option<crate::table::Sort>,
+    /// The part of the page's filter that is about this table.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub filter: String,
+    /// Columns that the filter names and this table lacks: those conditions do not narrow it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacking: Vec<String>,
+    /// The values of the column `category`, each with its colour.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<(String, String)>,
+    /// What a click on a row filters by; absent where rows lead nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_name: Option<RowName>,
+}
+
+/// How a row is named in a filter: `key="value"`, the value being that of the first of `columns` that has one in the row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowName {
+    /// Key in the filter.
+    pub key: String,
+    /// Columns of the table.
+    pub columns: Vec<String>,
 }
 
 /// A column as the page needs it.

@@ -1,6 +1,8 @@
 //! The page of communication: how much of it nothing hides, at which bandwidth it runs, and who waits for whom.
 
-use super::{Bar, Bars, Block, Choice, Figure, Link, Matrix, Page, PageQuery, Series, Stack, StackRow, table_block};
+use super::{
+    Bar, Bars, Block, Choice, Figure, Link, Matrix, Page, PageQuery, Series, Stack, StackRow, filter, table_block,
+};
 use crate::analysis::Context;
 use crate::format;
 use crate::metrics::collectives::Collectives;
@@ -9,6 +11,8 @@ use crate::tables::TableName;
 use crate::units::Ps;
 
 const TABLE: &str = "by";
+/// What a filter by two devices is called: `between=0-3`.
+const BETWEEN: &str = "between";
 /// Devices whose matrix can still be read.
 const MOST_DEVICES: usize = 64;
 
@@ -27,6 +31,10 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         blocks.push(Block::Stack(devices(context)));
         blocks.push(Block::Bars(balance(context)));
     }
+    let (pair, filter) = filter::pair(&query.filter, BETWEEN);
+    let name = |device: u32| Some(context.analysis.devices.used.get(device as usize)?.name.as_str());
+    let between = pair.and_then(|(from, to)| Some(((from, to), name(from)?, name(to)?)));
+    let query = &PageQuery { filter, ..query.clone() };
     match &all.matrix {
         Some(matrix) if all.devices.len() <= MOST_DEVICES => {
             let labels = context.analysis.devices.used.iter().map(|device| device.name.clone()).collect();
@@ -36,15 +44,19 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
                 unit: Unit::Bytes,
                 labels,
                 values: matrix.bytes.iter().map(|row| row.iter().map(cell).collect()).collect(),
+                key: Some(BETWEEN.to_owned()),
             }));
         }
         _ if all.devices.len() > 1 => blocks.push(Block::Note {
-            text: "Which device sends how much to which is not known: the trace does not name the bytes and the groups of every collective.".to_owned(),
+            text: "How much each device sends to each other one is unknown: the trace does not tell the bytes and groups of every collective.".to_owned(),
         }),
         _ => {}
     }
     let mut forms = vec![("op", "By op"), ("kind", "By kind"), ("run", "Every run")];
-    if !all.apart.is_empty() {
+    if between.is_some() {
+        // Sums of kinds are of all devices, and what is apart belongs to none.
+        forms.retain(|(form, _)| *form != "kind");
+    } else if !all.apart.is_empty() {
         forms.push(("apart", "Measured apart"));
     }
     let by = query.chosen(TABLE, &forms.iter().map(|(value, _)| *value).collect::<Vec<_>>());
@@ -54,16 +66,22 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         values: forms.iter().map(|&(value, name)| (value.to_owned(), name.to_owned())).collect(),
         chosen: by.to_owned(),
     }));
-    let variant = if by == "op" { "" } else { by };
-    blocks.push(Block::Table(table_block(context, TableName::Collectives, variant, "Collectives", query)));
+    let form = if by == "op" { "" } else { by };
+    let (variant, title) = match between {
+        Some(((from, to), sender, receiver)) => {
+            (format!("{form}:{from}-{to}"), format!("Collectives in which {sender} sends to {receiver}"))
+        }
+        None => (form.to_owned(), "Collectives".to_owned()),
+    };
+    blocks.push(Block::Table(table_block(context, TableName::Collectives, &variant, &title, query)));
     Page { blocks }
 }
 
 fn nothing(context: &Context<'_>) -> Block {
     let reason = match context.analysis.devices.used.len() {
         0 => "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.",
-        1 => "One device ran alone: there was nobody to communicate with.",
-        _ => "No collective, send or receive ran: the devices worked without each other.",
+        1 => "Only one device ran: there was none to communicate with.",
+        _ => "No collective, send or receive ran: the devices worked on their own.",
     };
     Block::Empty { reason: reason.to_owned(), remedy: None }
 }
@@ -87,25 +105,25 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
     let best = all.ops.iter().filter_map(|op| Some((op.bus_gb_per_sec()?, op))).max_by(|a, b| a.0.total_cmp(&b.0));
     vec![
         figure(
-            "Exposed",
+            "Exposed communication",
             share(sums.exposed, all.device_time),
             Unit::Percent,
-            format!("of the devices' time: {} that computation does not hide", format::time_us(sums.exposed.as_us())),
+            format!("of device time: {} that no computation hides", format::time_us(sums.exposed.as_us())),
         ),
         figure(
-            "Hidden",
+            "Hidden communication",
             all.hidden_percent(),
             Unit::Percent,
-            format!("of {} of communication", format::time_us(sums.total.as_us())),
+            format!("of {} of communication runs beside computation", format::time_us(sums.total.as_us())),
         ),
         figure(
-            "Waiting",
+            "Waiting for others",
             share(sums.wait, sums.wait + sums.transfer).filter(|_| sums.compared > 0),
             Unit::Percent,
             if sums.compared > 0 {
-                "of the time of collectives: until the last device arrived".to_owned()
+                "of collective time is spent until the last device arrives".to_owned()
             } else {
-                "the same run was not found on several devices".to_owned()
+                "No run could be matched between devices.".to_owned()
             },
         ),
         figure(
@@ -113,14 +131,14 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
             straggler.map(|(_, share)| 100.0 * share),
             Unit::Percent,
             straggler
-                .map_or_else(|| "no device stands out".to_owned(), |(name, _)| format!("of the compared runs: {name}")),
+                .map_or_else(|| "No device stands out.".to_owned(), |(name, _)| format!("of the compared runs: {name}")),
         ),
         figure(
             "Best bus bandwidth",
             best.as_ref().map(|best| best.0),
             Unit::GigabytesPerSecond,
             best.map_or_else(
-                || "bytes or groups are not known".to_owned(),
+                || "Bytes or groups are unknown.".to_owned(),
                 |(_, op)| format::shorten(context.trace().text(op.name), 40),
             ),
         ),
@@ -185,4 +203,77 @@ fn balance(context: &Context<'_>) -> Bars {
         }
     });
     Bars { title: "Busy time of each device".to_owned(), unit: Unit::TimeUs, bars: bars.take(200).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Analysis;
+    use crate::metrics::{Run, Settings};
+    use crate::pages::TableBlock;
+    use crate::table::Cell;
+    use crate::trace::builder::TraceBuilder;
+
+    /// Devices 0 and 1, and 2 and 3, reduce; 0 sends to 2.
+    fn page_of(filter: &str, by: &str) -> Page {
+        let mut b = TraceBuilder::new();
+        let ops = [
+            ("all-reduce.1", "all-reduce", "f32[250]{0} all-reduce(f32[250]{0} %x), replica_groups={{0,1},{2,3}}"),
+            (
+                "collective-permute.2",
+                "collective-permute",
+                "f32[250]{0} collective-permute(f32[250]{0} %x), source_target_pairs={{0,2}}",
+            ),
+        ];
+        for chip in 0..4 {
+            let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
+            for (at, (name, category, expression)) in (0..).zip(ops) {
+                let text = b.trace_mut().strings.intern(&format!("%{name} = {expression}"));
+                b.event(line, name, at * 100, 10).hlo_category(category).args(|args| args.long_name = text);
+            }
+        }
+        let run = Run { trace: b.build(), ..Run::default() };
+        let analysis = Analysis::new(&run, &Settings::default());
+        let options = [(TABLE.to_owned(), by.to_owned())].into();
+        let query = PageQuery { filter: filter.to_owned(), options, ..PageQuery::default() };
+        page(&Context { run: &run, analysis: &analysis }, &query)
+    }
+
+    fn table(page: &Page) -> &TableBlock {
+        let Some(Block::Table(table)) = page.blocks.last() else { panic!("the table comes last") };
+        table
+    }
+
+    fn column(page: &Page, at: usize) -> Vec<&str> {
+        fn text(cell: &Cell) -> &str {
+            match cell {
+                Cell::Text(text) => text,
+                _ => "",
+            }
+        }
+        table(page).rows.iter().map(|row| text(&row[at])).collect()
+    }
+
+    #[test]
+    fn two_devices_show_the_collectives_between_them() {
+        assert_eq!(table(&page_of("", "op")).rows.len(), 2);
+        let page = page_of("between=0-2", "op");
+        assert_eq!(column(&page, 0), ["collective-permute.2"]);
+        assert_eq!(table(&page).title, "Collectives in which /device:TPU:0 sends to /device:TPU:2");
+        let key = page.blocks.iter().find_map(|block| match block {
+            Block::Matrix(matrix) => matrix.key.as_deref(),
+            _ => None,
+        });
+        assert_eq!(key, Some("between"));
+        assert_eq!(column(&page_of("between=3-2 kind:reduce", "op"), 0), ["all-reduce.1"]);
+        assert!(table(&page_of("between=0-3", "op")).rows.is_empty());
+        assert!(table(&page_of("between=2-0", "op")).rows.is_empty());
+        assert_eq!(column(&page_of("between=1-0", "run"), 2), ["/device:TPU:1"]);
+    }
+
+    #[test]
+    fn devices_that_are_not_there_filter_nothing() {
+        let page = page_of("between=0-9", "op");
+        assert_eq!((table(&page).rows.len(), table(&page).title.as_str()), (2, "Collectives"));
+    }
 }

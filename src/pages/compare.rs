@@ -65,7 +65,7 @@ fn name(comparison: &Comparison, run: u32) -> String {
 /// The names of all runs as headings, the baseline marked.
 fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
     comparison.runs.iter().enumerate().map(|(index, run)| {
-        if index == comparison.baseline as usize { format!("{} (baseline)", run.name) } else { run.name.clone() }
+        if index == comparison.baseline as usize { format!("◆ {} (baseline)", run.name) } else { run.name.clone() }
     })
 }
 
@@ -74,7 +74,7 @@ fn status(judgement: Judgement) -> Option<String> {
     match judgement {
         Judgement::Better => Some("better".to_owned()),
         Judgement::Worse => Some("worse".to_owned()),
-        Judgement::Same | Judgement::Noise => None,
+        Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
     }
 }
 
@@ -111,7 +111,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
         let status = match judgement {
             Judgement::Better => Some("good"),
             Judgement::Worse => Some("bad"),
-            Judgement::Same | Judgement::Noise => None,
+            Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
         };
         figure(name(comparison, change.run), change.step_time_us, format!("{} {said}", judgement.symbol()), status)
     };
@@ -220,7 +220,10 @@ fn causes(comparison: &Comparison) -> Grid {
     let rows = comparison.causes.iter().take(MOST_ROWS).map(|cause| {
         let share = cause
             .percent_of_difference
-            .map_or_else(String::new, |share| format!("{} of the difference", format::percent(share)));
+            .map_or_else(String::new, |share| match share < 0.0 {
+                true => "works against the difference".to_owned(),
+                false => format!("{} of the difference", format::percent(share)),
+            });
         vec![
             GridCell::text(&name(comparison, cause.run)),
             GridCell { note: share, ..delta_cell(cause.delta_us_per_step, most) },
@@ -241,17 +244,19 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
         let path = change.framework_op.as_deref().unwrap_or("");
         filter.is_none_or(|filter| filter.passes_texts(&[&change.name, &change.family, path, &change.change]))
     };
+    let is_class = filter.is_none();
     let row = |change: &Change| {
         let [ours, theirs] = change.time_us;
         let how = match (&change.baseline_name, change.matched_by.as_str()) {
-            (_, "none" | "") => String::new(),
+            // A class is its name.
+            (None, "class") | (_, "none" | "") => String::new(),
             (Some(other), how) => format!("was {other}, matched by {}", words::matched_by(how)),
             (None, how) => format!("matched by {}", words::matched_by(how)),
         };
         let [runs, before] = change.per_step.map(words::per_step);
         let often = if runs == before { format!("{runs} a step") } else { format!("{before} → {runs} a step") };
         vec![
-            GridCell { note: how, ..GridCell::text(&change.name) },
+            GridCell { note: how, ..GridCell::text(&if is_class { words::class(&change.name) } else { change.name.clone() }) },
             GridCell::text(&name(comparison, change.run)),
             GridCell { note: often, ..GridCell::text(&words::change(change)) },
             GridCell::text(&format::time_us(theirs)),
@@ -321,7 +326,9 @@ fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
     let of_first = || scaling.points.iter().filter(|it| it.series == first);
     let ideal = of_first().map(|it| (it.devices as f64, it.ideal_speedup)).collect();
     let amdahl: Vec<_> = of_first().filter_map(|it| Some((it.devices as f64, it.amdahl_speedup?))).collect();
-    let mut lines = vec![Line { label: "ideal".to_owned(), points: ideal }];
+    let measured = of_first().map(|it| (it.devices as f64, it.speedup)).collect();
+    let mut lines =
+        vec![Line { label: "ideal".to_owned(), points: ideal }, Line { label: "measured".to_owned(), points: measured }];
     if amdahl.len() > 1 {
         lines.push(Line { label: "Amdahl".to_owned(), points: amdahl });
     }
@@ -329,7 +336,8 @@ fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
         title: format!("Speed-up over devices ({} scaling, {})", scaling.mode, scaling.mode_source.replace('_', " ")),
         x_label: "devices".to_owned(),
         y_label: "speed-up".to_owned(),
-        logarithmic: false,
+        // In proportion to the devices is a straight line, and doubling is as far everywhere.
+        logarithmic: true,
         points: points.collect(),
         lines,
     }
@@ -374,23 +382,36 @@ fn scaled(scaling: &Scaling, comparison: &Comparison) -> Grid {
     }
 }
 
+/// Step times in order, each with the interval of its mean, and the levels between changes.
 fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
-    let measured =
-        || trend.points.iter().enumerate().filter_map(|(at, it)| Some((at as f64 + 1.0, it, it.step_time_us? / 1e3)));
+    let by_step = trend.ordered_by == "training_step";
+    let place = |at: usize, label: &str| label.parse().ok().filter(|_| by_step).unwrap_or(at as f64 + 1.0);
+    let measured = || {
+        trend.points.iter().enumerate().filter_map(|(at, it)| Some((place(at, &it.label), it, it.step_time_us? / 1e3)))
+    };
     let points = measured().map(|(at, it, time_ms)| {
         let margin = it.margin_us.map(|margin| format!("± {} (95 %)", format::time_us(margin)));
         let notes = [Some(it.label.clone()), Some(format::time_us(time_ms * 1e3)), margin];
         point(name(comparison, it.run), at, time_ms, notes.into_iter().flatten().collect())
     });
-    let line =
-        Line { label: "step time".to_owned(), points: measured().map(|(at, _, time_ms)| (at, time_ms)).collect() };
+    let mut lines =
+        vec![Line { label: "step time".to_owned(), points: measured().map(|(at, _, time_ms)| (at, time_ms)).collect() }];
+    lines.extend(measured().filter_map(|(at, it, time_ms)| {
+        let margin_ms = it.margin_us? / 1e3;
+        Some(Line { label: String::new(), points: vec![(at, time_ms - margin_ms), (at, time_ms + margin_ms)] })
+    }));
+    let is_change = |run: u32| trend.change_points.iter().find(|change| change.run == run);
+    for (at, change) in measured().filter_map(|(at, it, _)| Some((at, is_change(it.run)?))) {
+        let top = change.before_us.max(change.after_us) / 1e3;
+        lines.push(Line { label: "change".to_owned(), points: vec![(at, 0.0), (at, top)] });
+    }
     Scatter {
         title: format!("Step time of runs, ordered by {}", trend.ordered_by.replace('_', " ")),
-        x_label: "run".to_owned(),
-        y_label: "ms a step".to_owned(),
+        x_label: if by_step { "training step" } else { "run" }.to_owned(),
+        y_label: "ms a step, with the 95 % interval of each mean".to_owned(),
         logarithmic: false,
         points: points.collect(),
-        lines: vec![line],
+        lines,
     }
 }
 

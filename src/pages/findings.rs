@@ -12,24 +12,25 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     let all = &context.analysis.profile.findings;
     let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) =
         all.iter().partition(|finding| finding.severity != FindingSeverity::NotChecked);
-    let filter = Filter::parse(&query.filter);
+    let table = table_block(context, TableName::Findings, "", "All findings", query);
+    let filter = Filter::parse(&table.filter);
     let shown = |findings: &[&Finding]| -> Vec<FindingBlock> {
         let passes = |finding: &&&Finding| filter.passes_texts(&[&finding.id, &finding.title, &finding.message]);
         findings.iter().filter(passes).map(|finding| block(finding)).collect()
     };
     let mut blocks = Vec::new();
     if checked.is_empty() {
-        let note = "No rule fires. A rule that lacked its input is listed below: it says nothing about the run.";
+        let note = "No rule found anything. Rules that lacked an input are listed below: they say nothing about the run, good or bad.";
         blocks.push(Block::Note { text: note.to_owned() });
     } else {
         blocks.push(Block::Findings { findings: shown(&checked) });
     }
     if !lacking.is_empty() {
-        let note = "These rules lack an input; each says which.".to_owned();
+        let note = "These rules could not be checked. Each says what it lacked.".to_owned();
         blocks.push(Block::Heading { text: "Not checked".to_owned(), note: Some(note) });
         blocks.push(Block::Findings { findings: shown(&lacking) });
     }
-    blocks.push(Block::Table(table_block(context, TableName::Findings, "", "All findings", query)));
+    blocks.push(Block::Table(table));
     Page { blocks }
 }
 

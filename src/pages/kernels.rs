@@ -59,7 +59,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences, word: 
             &capital(word),
             Some(all.count as f64),
             Unit::Count,
-            format!("{} of different name, shape or op", format::count(stats.kernels.len() as u64)),
+            format!("{} distinct by name, launch shape and op", format::count(stats.kernels.len() as u64)),
         ),
         figure(
             "Device ops in a step",
@@ -68,7 +68,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences, word: 
             if per_step.is_some() {
                 "mean over devices and counted steps, copies included".to_owned()
             } else {
-                "The trace does not tell where a step begins: annotate steps with jax.profiler.StepTraceAnnotation."
+                "The trace does not tell where a step begins. Mark steps with jax.profiler.StepTraceAnnotation."
                     .to_owned()
             },
         ),
@@ -98,10 +98,8 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences, word: 
         stats.mean_occupancy_percent,
         Unit::Percent,
         match stats.mean_occupancy_percent {
-            Some(_) => "theoretical, mean weighted by time".to_owned(),
-            None => {
-                "The collector does not state it (ROCm's does not, and JSON of JAX may lack kernel_details).".to_owned()
-            }
+            Some(_) => "theoretical; the mean, weighted by time".to_owned(),
+            None => "The trace does not state it: ROCm's never do, and JAX's JSON may lack kernel_details.".to_owned(),
         },
     ));
     figures
@@ -119,9 +117,9 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
         );
     }
     let note = if matrix > 0.0 {
-        format!("of {} in products, convolutions and attention, by the kernels' names", format::time_us(matrix))
+        format!("of the {} in products, convolutions and attention, told by kernel names", format::time_us(matrix))
     } else {
-        "No kernel is known for a product, convolution or attention.".to_owned()
+        "No kernel is known to compute a product, a convolution or attention.".to_owned()
     };
     let filter = "is_kernel_using_tensor_core=no is_op_tensor_core_eligible=yes".to_owned();
     Figure {
@@ -139,10 +137,18 @@ fn may_have_tensor_cores(context: &Context<'_>) -> bool {
 
 /// `2 to 4 µs`; the last bucket has no upper end.
 fn bucket_label(lower_us: f64) -> String {
+    // Powers of two are told apart by few digits.
+    let short = |us: f64| format::time_us(us).replace(".00 ", " ").replace(".0 ", " ");
     match lower_us {
-        lower if lower < 1.0 => format!("< {}", format::time_us(1.0)),
-        lower if lower >= 1_048_576.0 => format!("over {}", format::time_us(lower)),
-        lower => format!("{} to {}", format::time_us(lower), format::time_us(2.0 * lower)),
+        lower if lower < 1.0 => format!("below {}", short(1.0)),
+        lower if lower >= 1_048_576.0 => format!("over {}", short(lower)),
+        lower => {
+            let (from, to) = (short(lower), short(2.0 * lower));
+            match (from.rsplit_once(' '), to.rsplit_once(' ')) {
+                (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {to}"),
+                _ => format!("{from} to {to}"),
+            }
+        }
     }
 }
 
@@ -189,7 +195,7 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
         let reason = match context.analysis.kernel_stats.platform {
             Some(Platform::Cpu) => "XLA's CPU backend calls its ops directly: nothing is launched.",
             _ => {
-                "No call on the host carries the number of a device op: the host was not traced, or its events were dropped."
+                "No call on the host can be matched with a device op: the host was not traced, or its events were dropped."
             }
         };
         let remedy = (context.analysis.kernel_stats.platform != Some(Platform::Cpu)).then(|| {
@@ -211,7 +217,7 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
 fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> {
     let count = total.launches as f64;
     let joined = format!(
-        "{} of {} device ops were joined with their call",
+        "{} of {} device ops are matched with their call",
         format::count(launches.joined_ops),
         format::count(launches.device_ops)
     );

@@ -4,6 +4,7 @@
 mod block;
 mod communication;
 pub mod compare;
+mod filter;
 mod findings;
 mod kernels;
 mod ops;
@@ -13,15 +14,18 @@ mod transfers;
 
 pub use block::{
     Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link, Matrix, Node,
-    Page, Point, Scatter, Series, Stack, StackRow, TableBlock, Waterfall, WaterfallPart,
+    Page, Point, RowName, Scatter, Series, Stack, StackRow, TableBlock, Waterfall, WaterfallPart,
 };
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use filter::Applied;
+
 use crate::analysis::Context;
-use crate::table::{Query, Sort, query};
+use crate::metrics::categories::family_of;
+use crate::table::{Cell, Column, Query, Sort, Table, query};
 use crate::tables::{self, TableName};
 
 /// Rows of a table that a page shows: a filter finds the others.
@@ -72,9 +76,23 @@ pub fn table_block(
     title: &str,
     page_query: &PageQuery,
 ) -> TableBlock {
+    let rows = tables::rows(context, name, variant);
+    table_block_of(name, variant, title, page_query, rows.columns(), &mut |asked| query(&*rows, asked))
+}
+
+/// The same where others have the rows: what is asked of `columns`, and the answer of `ask`.
+pub fn table_block_of(
+    name: TableName,
+    variant: &str,
+    title: &str,
+    page_query: &PageQuery,
+    columns: &[Column],
+    ask: &mut dyn FnMut(&Query) -> Table,
+) -> TableBlock {
     let sort = page_query.sorts.get(name.key()).cloned();
-    let asked = Query { filter: page_query.filter.clone(), sort: sort.clone(), top: Some(TABLE_ROWS) };
-    let table = query(&*tables::rows(context, name, variant), &asked);
+    let Applied { filter, lacking } = filter::applied(&page_query.filter, columns);
+    let table = ask(&Query { filter: filter.clone(), sort: sort.clone(), top: Some(TABLE_ROWS) });
+    let classes = classes(&table);
     TableBlock {
         table: name.key().to_owned(),
         variant: variant.to_owned(),
@@ -84,5 +102,42 @@ pub fn table_block(
         matched_rows: table.matched_rows,
         total_rows: table.total_rows,
         sort,
+        filter,
+        lacking,
+        classes,
+        row_name: row_name(name, variant),
     }
+}
+
+/// The categories in the rows and their colours.
+fn classes(table: &Table) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let Some(at) = table.columns.iter().position(|column| column.key == "category") else { return found };
+    for row in &table.rows {
+        if let Some(Cell::Text(category)) = row.get(at)
+            && found.iter().all(|(known, _)| known != category)
+        {
+            found.push((category.clone(), family_of(category).label().to_owned()));
+        }
+    }
+    found
+}
+
+/// By what a click on a row filters everything else: one name for the op in all tables.
+fn row_name(name: TableName, variant: &str) -> Option<RowName> {
+    let form = variant.split_once(':').map_or(variant, |(form, _)| form);
+    let (key, columns): (&str, &[&str]) = match (name, form) {
+        (TableName::Ops, _) => ("hlo_op_name", &["hlo_op_name"]),
+        (TableName::Roofline, _) => ("hlo_op_name", &["operation"]),
+        (TableName::Kernels, _) => ("hlo_op_name", &["hlo_op_name", "kernel_name"]),
+        (TableName::Collectives, "kind") => ("kind", &["kind"]),
+        (TableName::Collectives, "apart") => ("name", &["name"]),
+        (TableName::Collectives, _) => ("hlo_op_name", &["hlo_op_name"]),
+        (TableName::Launches, _) => ("kernel_name", &["kernel_name"]),
+        (TableName::StepBreakdown, _) => ("step", &["step"]),
+        (TableName::Transfers, _) => ("direction", &["direction"]),
+        (TableName::Devices | TableName::Gaps, _) => ("device_name", &["device_name"]),
+        _ => return None,
+    };
+    Some(RowName { key: key.to_owned(), columns: columns.iter().map(|&column| column.to_owned()).collect() })
 }

@@ -1,11 +1,12 @@
 //! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
 
+use super::filter::applied;
 use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block};
 use crate::analysis::Context;
 use crate::format;
 use crate::metrics::ops::tree::{Grouping, Tree};
 use crate::metrics::ops::{CostSource, Op, Ops};
-use crate::table::{Filter, Rows, Unit};
+use crate::table::{Filter, Unit};
 use crate::tables::{self, TableName};
 use crate::trace::SourceFormat;
 use crate::units::Ps;
@@ -80,8 +81,8 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
     let from_shapes: Ps =
         ops.rows.iter().filter(|op| op.cost_source == Some(CostSource::Shapes)).map(|op| op.self_time).sum();
     let cost_note = match percent(from_shapes, ops.op_time) {
-        Some(share) if share > 0.0 => format!("of busy time; {} from shapes of library calls", format::percent(share)),
-        _ if known == Ps::ZERO => why_empty(context, "flops").unwrap_or_else(|| "The profile tells none.".to_owned()),
+        Some(share) if share > 0.0 => format!("of busy time; {} worked out from library calls' shapes", format::percent(share)),
+        _ if known == Ps::ZERO => why_empty(context, "flops").unwrap_or_else(|| "The profile holds no costs.".to_owned()),
         _ => "of busy time".to_owned(),
     };
     vec![
@@ -154,9 +155,9 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
 fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, filter: &str) -> Icicle {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let rows = tables::rows(context, TableName::Ops, "");
-    let filter = Filter::parse(filter);
-    let over = filter.over(rows.columns());
-    let passes = |row: usize| filter.is_empty() || over.passes(&|column| Rows::cell(&*rows, row, column));
+    let filter = Filter::parse(&applied(filter, rows.columns()).filter);
+    let over = filter.over(&*rows);
+    let passes = |row: usize| filter.is_empty() || over.passes(row);
     let efficiency = |op: &Op| context.analysis.efficiency(op);
     let tree = Tree::new(trace, ops, grouping, with_idle && filter.is_empty(), &passes, &efficiency);
     let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time);

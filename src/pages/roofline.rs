@@ -1,5 +1,6 @@
 //! The page of the roofline: what the devices can reach, how near the program comes, and which op is bound by what.
 
+use super::filter::applied;
 use super::{Block, Figure, Line, Link, Page, PageQuery, Point, Scatter, table_block};
 use crate::analysis::Context;
 use crate::facts::arithmetic::Arithmetic;
@@ -8,6 +9,7 @@ use crate::metrics::ops::{Op, rate};
 use crate::metrics::roofline::{self, Level, Peaks, Roofline, Share, Source, Work};
 use crate::table::{Filter, Unit};
 use crate::tables::{self, TableName};
+use crate::trace::SourceFormat;
 
 /// Points of the chart: those with the most time.
 const MOST_POINTS: usize = 200;
@@ -42,20 +44,35 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
             let (chart, left_out) = chart(context, peaks, query);
             if chart.points.is_empty() {
                 blocks.push(Block::Note {
-                    text: "No op here has both FLOPs and bytes, so none has a place in the chart. JAX embeds the HLO that they \
-                           are told from in the .xplane.pb file, not in trace.json.gz."
-                        .to_owned(),
+                    text: no_points(context, query),
                 });
             } else {
                 blocks.push(Block::Scatter(chart));
             }
-            if !left_out.is_empty() {
+            if !left_out.is_empty() && blocks.last().is_some_and(|block| matches!(block, Block::Scatter(_))) {
                 blocks.push(Block::Note { text: left_out });
             }
         }
     }
     blocks.push(Block::Table(table_block(context, TableName::Roofline, "", "Ops under the roofs", query)));
     Page { blocks }
+}
+
+/// Why the chart is empty.
+fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
+    let known = context.analysis.ops.rows.iter().any(|op| placed(context, op).is_some());
+    if known && !query.filter.is_empty() {
+        return "None of the ops that pass the filter both computes and has known bytes, so the chart is empty.".to_owned();
+    }
+    let trace = context.trace();
+    let why = if trace.format == Some(SourceFormat::ChromeJson) {
+        "a trace JSON holds no HLO, which they are worked out from. Open the *.xplane.pb that lies beside it."
+    } else if trace.hlo.is_empty() {
+        "the profile holds no HLO, which they are worked out from."
+    } else {
+        "they move data, or XLA counts no FLOPs for them."
+    };
+    format!("No op has both FLOPs and bytes, so the chart is empty: {why}")
 }
 
 fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &str) -> Figure {
@@ -73,7 +90,7 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &st
 fn figures(roofline: &Roofline) -> Vec<Figure> {
     let known = roofline.known_time_percent.map_or_else(String::new, |share| {
         if share < 99.95 {
-            format!("; FLOPs are known of {} of the op time", format::percent(share))
+            format!("; the FLOPs of {} of the op time are known", format::percent(share))
         } else {
             String::new()
         }
@@ -83,49 +100,52 @@ fn figures(roofline: &Roofline) -> Vec<Figure> {
         Ok(_) => format!("{text}{known}"),
         Err(missing) => missing.to_owned(),
     };
-    let window = if found.of_steps { "of the counted steps' time" } else { "of the devices' active time" };
+    let window = if found.of_steps { "the counted steps" } else { "the devices' active time" };
     let mut figures = vec![
         figure(
             "MFU",
             found.mfu.ok(),
             Unit::Percent,
-            share_note(found.mfu, &format!("model FLOPs at peak, {window}")),
+            share_note(found.mfu, &format!("of what the devices could compute in {window}")),
             "mfu_percent",
         ),
         figure(
             "HFU",
             found.hfu.ok(),
             Unit::Percent,
-            share_note(found.hfu, "with what is computed again"),
+            share_note(found.hfu, "the same with what rematerialisation computes again"),
             "hfu_percent",
         ),
     ];
     let point = roofline.program_point();
     let work = &roofline.program;
-    let reach = |share: Option<f64>| {
-        share.map_or_else(String::new, |share| format!("{} of its roof", format::percent(100.0 * share)))
-    };
     figures.push(figure(
         "Program",
         work.flop_rate().map(|rate| rate * 1e-9),
         Unit::GigaflopsPerSecond,
         match &point {
             Some(point) => {
-                format!("a device, {}, bound by {}", reach(point.compute_efficiency), point.bound_by.label())
+                let reach = point.compute_efficiency.map_or_else(String::new, |share| {
+                    format!("{} of its peak, ", format::percent(100.0 * share))
+                });
+                format!("per device: {reach}bound by {}", point.bound_by.label())
             }
-            None => "a device".to_owned(),
+            None => "per device".to_owned(),
         },
         "program.gflops",
     ));
     let hbm = work.level(Level::Hbm).and_then(|bytes| rate(bytes, work.time));
     let share = hbm.zip(roofline.peaks.as_ref().and_then(|peaks| peaks.level(Level::Hbm)));
     figures.push(figure(
-        "Main memory",
+        "Memory bandwidth",
         hbm.map(|speed| speed / (1u64 << 30) as f64),
         Unit::GibibytesPerSecond,
-        match hbm {
-            Some(_) => format!("a device, {}", reach(share.map(|(speed, peak)| speed / peak.bytes_per_second))),
-            None => "the profile tells no bytes".to_owned(),
+        match (hbm, share) {
+            (Some(_), Some((speed, peak))) => {
+                format!("per device: {} of its peak", format::percent(100.0 * speed / peak.bytes_per_second))
+            }
+            (Some(_), None) => "per device".to_owned(),
+            (None, _) => "The profile does not tell how many bytes are moved.".to_owned(),
         },
         "program.hbm_gibps",
     ));
@@ -150,7 +170,7 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
     )];
     let hbm = peaks.level(Level::Hbm);
     figures.push(figure(
-        "Peak of main memory",
+        "Peak memory bandwidth",
         hbm.map(|hbm| hbm.bytes_per_second / (1u64 << 30) as f64),
         Unit::GibibytesPerSecond,
         hbm.map_or_else(|| "unknown".to_owned(), |hbm| from(hbm.source).to_owned()),
@@ -162,13 +182,13 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
 /// The ops that pass the filter, under the roofs; and what was left out.
 fn chart(context: &Context<'_>, peaks: &Peaks, query: &PageQuery) -> (Scatter, String) {
     let table = tables::rows(context, TableName::Roofline, "");
-    let filter = Filter::parse(&query.filter);
-    let over = filter.over(table.columns());
+    let filter = Filter::parse(&applied(&query.filter, table.columns()).filter);
+    let over = filter.over(&*table);
     let mut points = Vec::new();
     let mut kinds = Vec::new();
     let (mut without, mut asynchronous, mut more) = (0u64, 0u64, 0u64);
     for (index, op) in context.analysis.ops.rows.iter().enumerate() {
-        if !filter.is_empty() && !over.passes(&|column| table.cell(index + 1, column)) {
+        if !filter.is_empty() && !over.passes(index + 1) {
             continue;
         }
         let Some((point, place)) = placed(context, op) else {
@@ -189,16 +209,19 @@ fn chart(context: &Context<'_>, peaks: &Peaks, query: &PageQuery) -> (Scatter, S
         points.into_iter().map(|(time, point)| Point { size: time.0 as f64 / largest, ..point }).collect();
     let mut left_out = Vec::new();
     for (count, what) in [
-        (more, "more, with less time"),
-        (without, "without FLOPs or bytes (of elementwise GPU kernels XLA counts cycles)"),
-        (asynchronous, "that start or await an asynchronous copy"),
+        (more, "with less time than those shown"),
+        (without, "without computation, or of unknown FLOPs or bytes"),
+        (asynchronous, "of an asynchronous copy's start or end, whose bytes move during other ops"),
     ] {
         if count > 0 {
             left_out.push(format!("{} {what}", format::count(count)));
         }
     }
-    let note =
-        if left_out.is_empty() { String::new() } else { format!("Not in the chart: ops {}.", left_out.join("; ")) };
+    let note = if left_out.is_empty() {
+        String::new()
+    } else {
+        format!("Ops that are not in the chart: {}.", left_out.join("; "))
+    };
     let lines = lines(peaks, &kinds, &points);
     let chart = Scatter {
         title: "Ops under the roofs, sized by self time".to_owned(),
@@ -239,7 +262,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         size: 0.0,
         class: op.family.label().replace('_', " "),
         notes,
-        link: Some(Link { view: "roofline".to_owned(), filter: format!("operation=\"{name}\"") }),
+        link: Some(Link { view: "roofline".to_owned(), filter: format!("hlo_op_name=\"{name}\"") }),
     };
     Some((point, place))
 }

@@ -21,7 +21,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     }
     let mut blocks = vec![Block::Figures { figures: figures(copies) }];
     if copies.on_device().next().is_none() {
-        let text = "Only the calls on the host are in the trace: they hand a transfer over and say nothing of how long it takes.";
+        let text = "The trace holds only the host's calls. They start a transfer and do not tell how long it takes.";
         blocks.push(Block::Note { text: text.to_owned() });
     }
     blocks.extend(by_step(&copies.steps).map(Block::Stack));
@@ -85,15 +85,16 @@ fn figures(copies: &Copies) -> Vec<Figure> {
         let sized: u64 = rows.iter().map(|row| row.sized_count).sum();
         let sized_time: Ps = rows.iter().map(|row| row.sized_time).sum();
         let size = match sized {
-            0 => "size not stated by the collector".to_owned(),
+            0 => "the trace does not state their size".to_owned(),
             sized if sized < count => format!("{} in the {} of known size", format::bytes(bytes), format::count(sized)),
             _ => format::bytes(bytes),
         };
+        let noun = if count == 1 { "transfer" } else { "transfers" };
         Some(Figure {
             label: title(direction).to_owned(),
             value: bandwidth_gb_per_sec(bytes, sized_time).filter(|_| sized > 0),
             unit: Unit::GigabytesPerSecond,
-            note: format!("{}: {size}, {}", format::count(count), format::time_us(time.as_us())),
+            note: format!("{} {noun} in {}: {size}", format::count(count), format::time_us(time.as_us())),
             status: None,
             metric: None,
             link: link(direction),
@@ -110,7 +111,7 @@ fn host_calls(copies: &Copies, direction: Direction) -> Option<Figure> {
         value: None,
         unit: Unit::GigabytesPerSecond,
         note: format!(
-            "{} calls, {} on the host; the transfers themselves leave no mark in the trace",
+            "{} calls took {} on the host; the transfers themselves are not in the trace",
             format::count(row.count),
             format::time_us(row.time.as_us())
         ),

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use super::{CellRef, Column, Unit};
+use super::{CellRef, Column, Rows, Unit};
 
 /// A filter, parsed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,15 +69,16 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// The filter over a table with these columns. A term that names none of them is a plain word.
-    pub fn over<'f, 'a>(&'f self, columns: &[Column]) -> RowFilter<'f, 'a> {
-        let term = |term: &'f Term| {
-            let place = term.condition.as_ref().and_then(|it| Some((it, place_of(columns, &it.column)?)));
-            RowTerm { term, condition: place, known: Known::default() }
+    /// The filter over a table. A term that names none of its columns is a plain word.
+    pub fn over<'a>(&'a self, rows: &'a dyn Rows) -> RowFilter<'a> {
+        let columns = rows.columns();
+        let term = |term: &'a Term| {
+            let condition = term.condition.as_ref().and_then(|it| Some((it, place_of(columns, &it.column)?)));
+            RowTerm { term, condition, verdicts: Verdicts::new(rows) }
         };
         // Numbers are not looked at for words: some are computed when they are asked for.
         let texts = columns.iter().enumerate().filter(|(_, column)| column.unit == Unit::Text);
-        RowFilter { terms: self.terms.iter().map(term).collect(), texts: texts.map(|(place, _)| place).collect() }
+        RowFilter { rows, terms: self.terms.iter().map(term).collect(), texts: texts.map(|(place, _)| place).collect() }
     }
 
     /// Whether plain texts pass, as one row without column names.
@@ -151,85 +152,102 @@ impl Condition {
     }
 }
 
-/// A filter over one table's columns, to be asked of its rows. `'a`: how long their texts live.
-#[derive(Debug)]
-pub struct RowFilter<'f, 'a> {
-    terms: Vec<RowTerm<'f, 'a>>,
+/// A filter over one table, to be asked of its rows.
+pub struct RowFilter<'a> {
+    rows: &'a dyn Rows,
+    terms: Vec<RowTerm<'a>>,
     /// Columns that words are looked for in.
     texts: Vec<usize>,
 }
 
-#[derive(Debug)]
-struct RowTerm<'f, 'a> {
-    term: &'f Term,
-    /// The column that the term is about, if it is about one.
-    condition: Option<(&'f Condition, usize)>,
-    known: Known<'a>,
+struct RowTerm<'a> {
+    term: &'a Term,
+    /// The column that the term is about, if it is about one, and the one that stands in where it is empty.
+    condition: Option<(&'a Condition, (usize, Option<usize>))>,
+    verdicts: Verdicts,
 }
 
-impl<'a> RowFilter<'_, 'a> {
-    /// Whether a row passes whose cell in column `i` is `cell(i)`.
-    pub fn passes(&self, cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
-        self.terms.iter().all(|it| it.term.negated != it.matches(&self.texts, cell))
+impl RowFilter<'_> {
+    /// Whether a row passes.
+    pub fn passes(&self, row: usize) -> bool {
+        self.terms.iter().all(|it| it.term.negated != it.matches(self.rows, row, &self.texts))
     }
 }
 
-impl<'a> RowTerm<'_, 'a> {
-    fn matches(&self, texts: &[usize], cell: &dyn Fn(usize) -> CellRef<'a>) -> bool {
-        if let Some((condition, column)) = self.condition {
-            return match cell(column) {
-                CellRef::Text(text) => self.known.or(text, |text| condition.holds_text(text)),
-                other => condition.holds(other),
+impl RowTerm<'_> {
+    fn matches(&self, rows: &dyn Rows, row: usize, texts: &[usize]) -> bool {
+        if let Some((condition, (column, stand_in))) = self.condition {
+            let column = stand_in.filter(|_| rows.cell(row, column) == CellRef::Absent).unwrap_or(column);
+            return match rows.shared_text_of(row, column) {
+                Some(number) => self.verdicts.of(rows, number, &|text| condition.holds_text(text)),
+                None => condition.holds(rows.cell(row, column)),
             };
         }
         let word = self.term.word.as_str();
-        texts.iter().any(|&column| match cell(column) {
-            CellRef::Text(text) => self.known.or(text, |text| holds(text, word)),
-            _ => false,
+        texts.iter().any(|&column| match rows.shared_text_of(row, column) {
+            Some(number) => self.verdicts.of(rows, number, &|text| holds(text, word)),
+            None => matches!(rows.cell(row, column), CellRef::Text(text) if holds(text, word)),
         })
     }
 }
 
-/// Answers of one term by text. A million rows share a few thousand paths, categories and modules, each of which lies in one
-/// place of memory: that place is looked up, and what lies there is searched once.
+/// What a term says of each shared text, by number.
 ///
-/// Two texts that fall into one slot take it from each other, and are searched again.
-#[derive(Debug)]
-struct Known<'a>(Vec<Cell<Option<(&'a str, bool)>>>);
-
-impl Default for Known<'_> {
-    fn default() -> Self {
-        Known(vec![Cell::new(None); Known::SLOTS])
-    }
+/// A million rows with ten texts each are ten million lookups, all over the memory. So where the rows are about as many as
+/// the texts, whoever is asked for one text searches its neighbours too, which lie beside it.
+struct Verdicts {
+    known: Vec<Cell<Option<bool>>>,
+    /// Texts that are searched together.
+    block: usize,
 }
 
-impl<'a> Known<'a> {
-    const SLOTS: usize = 1 << 12;
+impl Verdicts {
+    /// Texts a row from which on most neighbours would be searched for nothing.
+    const FEW_ROWS: usize = 8;
 
-    fn or(&self, text: &'a str, find: impl FnOnce(&str) -> bool) -> bool {
-        let place = text.as_ptr().addr();
-        let Some(slot) = self.0.get((place ^ (place / Known::SLOTS)) % Known::SLOTS) else { return find(text) };
-        match slot.get() {
-            Some((known, answer)) if std::ptr::eq(known, text) => answer,
-            _ => {
-                let answer = find(text);
-                slot.set(Some((text, answer)));
-                answer
-            }
+    fn new(rows: &dyn Rows) -> Verdicts {
+        let texts = rows.shared_texts();
+        let block = if rows.len().saturating_mul(Verdicts::FEW_ROWS) < texts { 1 } else { 256 };
+        Verdicts { known: vec![Cell::new(None); texts], block }
+    }
+
+    fn of(&self, rows: &dyn Rows, number: usize, finds: &dyn Fn(&str) -> bool) -> bool {
+        match self.known.get(number).and_then(Cell::get) {
+            Some(known) => known,
+            None => self.search(rows, number, finds),
         }
     }
+
+    #[inline(never)]
+    fn search(&self, rows: &dyn Rows, number: usize, finds: &dyn Fn(&str) -> bool) -> bool {
+        let first = number - number % self.block;
+        let end = (first + self.block).min(self.known.len());
+        for (number, verdict) in (first..end).zip(self.known.get(first..end).unwrap_or_default()) {
+            verdict.set(Some(finds(rows.shared_text(number))));
+        }
+        self.known.get(number).and_then(Cell::get).unwrap_or_default()
+    }
 }
 
-/// Columns that say the same under another name: XProf has two ids for the op and for the program.
-const SAME: [(&str, &str); 2] = [("hlo_op_name", "operation"), ("program_id", "hlo_module_id")];
+/// Columns that say the same under another name: XProf has several ids for the op, for the program and for the framework's path.
+const SAME: [&[&str]; 3] =
+    [&["hlo_op_name", "operation"], &["program_id", "hlo_module_id"], &["tf_op_name", "op_name", "framework_op"]];
+/// What names an op that is no instruction: its kernel.
+const KERNEL: &str = "kernel_name";
 
-/// The column of a key, else the one that says the same: a filter follows from one table to the other.
-fn place_of(columns: &[Column], key: &str) -> Option<usize> {
+/// The column of a key, else one that says the same, and one that stands in where it is empty: a filter follows from one table to
+/// the other.
+fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<usize>)> {
     let place = |key: &str| columns.iter().position(|column| column.key == key);
-    let other = |(a, b): &(&'static str, &'static str)| {
-        if *a == key { Some(*b) } else { Some(*a).filter(|_| *b == key) }
-    };
-    place(key).or_else(|| place(SAME.iter().find_map(other)?))
+    let group = SAME.iter().find(|group| group.contains(&key));
+    let own = place(key).or_else(|| group?.iter().find_map(|other| place(other)));
+    let kernel = if SAME[0].contains(&key) { place(KERNEL) } else { None };
+    own.map(|own| (own, kernel)).or_else(|| Some((kernel?, None)))
+}
+
+/// Whether one of the columns has this key, or says the same: whether a condition on it can be asked of their table.
+pub fn has_column(columns: &[Column], key: &str) -> bool {
+    place_of(columns, key).is_some()
 }
 
 /// Whether `text` holds `word`, which is in lower case. Names are nearly always ASCII: those are not copied.
@@ -254,72 +272,132 @@ fn lower(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Cell as Value, Table};
     use super::*;
 
-    fn passes(filter: &str, row: &[CellRef<'static>]) -> bool {
-        let keys = ["name", "category", "count"];
-        let columns: Vec<Column> = keys.iter().map(|&key| Column { key, title: key, unit: Unit::Text }).collect();
-        let filter = Filter::parse(filter);
-        filter.over(&columns).passes(&|column| row.get(column).copied().unwrap_or(CellRef::Absent))
+    fn table(keys: &[&'static str], rows: &[&[Value]]) -> Table {
+        let columns = keys.iter().map(|&key| Column { key, title: key, unit: Unit::Text }).collect();
+        Table::new("test", columns, rows.iter().map(|row| row.to_vec()).collect())
     }
 
-    const ROW: [CellRef<'static>; 3] = [CellRef::Text("Fusion.12"), CellRef::Text("loop fusion"), CellRef::Int(7)];
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    fn passes(filter: &str, row: &[Value]) -> bool {
+        Filter::parse(filter).over(&table(&["name", "category", "count"], &[row])).passes(0)
+    }
+
+    fn row() -> [Value; 3] {
+        [text("Fusion.12"), text("loop fusion"), Value::Int(7)]
+    }
 
     #[test]
     fn words_are_all_needed_and_minus_excludes() {
-        assert!(passes("", &ROW));
-        assert!(passes("  FUSION loop", &ROW));
-        assert!(!passes("fusion copy", &ROW));
-        assert!(!passes("fusion -loop", &ROW));
-        assert!(passes("-copy", &ROW));
-        assert!(passes("\"loop fusion\"", &ROW));
-        assert!(!passes("-\"loop fusion\"", &ROW));
-        assert!(passes("-", &ROW));
-        assert!(passes("-\"", &ROW));
+        assert!(passes("", &row()));
+        assert!(passes("  FUSION loop", &row()));
+        assert!(!passes("fusion copy", &row()));
+        assert!(!passes("fusion -loop", &row()));
+        assert!(passes("-copy", &row()));
+        assert!(passes("\"loop fusion\"", &row()));
+        assert!(!passes("-\"loop fusion\"", &row()));
+        assert!(passes("-", &row()));
+        assert!(passes("-\"", &row()));
     }
 
     #[test]
     fn conditions_are_about_one_column() {
-        assert!(passes("count>6 count<=7 count=7", &ROW));
-        assert!(!passes("count>7", &ROW));
-        assert!(passes("category:\"loop f\"", &ROW));
-        assert!(!passes("name:loop", &ROW));
-        assert!(!passes("category=loop", &ROW));
-        assert!(passes("-name=fusion.1", &ROW));
-        assert!(!passes("count>1", &[CellRef::Text("a"), CellRef::Absent, CellRef::Absent]));
+        assert!(passes("count>6 count<=7 count=7", &row()));
+        assert!(!passes("count>7", &row()));
+        assert!(passes("category:\"loop f\"", &row()));
+        assert!(!passes("name:loop", &row()));
+        assert!(!passes("category=loop", &row()));
+        assert!(passes("-name=fusion.1", &row()));
+        assert!(!passes("count>1", &[text("a"), Value::Absent, Value::Absent]));
     }
 
     #[test]
     fn a_filter_follows_to_a_table_that_calls_the_column_otherwise() {
-        let columns = ["operation", "hlo_module_id"].map(|key| Column { key, title: key, unit: Unit::Text });
-        let row = [CellRef::Text("fusion.1"), CellRef::Text("7")];
-        let passes = |filter: &str| Filter::parse(filter).over(&columns).passes(&|column| row[column]);
+        let table = table(&["operation", "hlo_module_id"], &[&[text("fusion.1"), text("7")]]);
+        let passes = |filter: &str| Filter::parse(filter).over(&table).passes(0);
         assert!(passes("hlo_op_name=\"fusion.1\" program_id=7") && passes("operation=fusion.1"));
         assert!(!passes("hlo_op_name=fusion") && !passes("program_id=8"));
     }
 
     #[test]
-    fn a_text_that_is_met_again_passes_as_it_did() {
-        let texts: Vec<String> = (0..3 * Known::SLOTS).map(|number| format!("op.{number}")).collect();
-        let columns = [Column { key: "name", title: "name", unit: Unit::Text }];
-        let filter = Filter::parse("op.7 -name:9");
-        let over = filter.over(&columns);
-        for text in texts.iter().chain(&texts) {
-            assert_eq!(
-                over.passes(&|_| CellRef::Text(text)),
-                text.starts_with("op.7") && !text.contains('9'),
-                "{text}"
-            );
-            // A part of a text begins in the same place.
-            assert!(!over.passes(&|_| CellRef::Text(&text[..3])));
+    fn a_kernel_without_an_instruction_is_named_by_itself() {
+        let kernels = table(
+            &["kernel_name", "hlo_op_name"],
+            &[&[text("gemm_kernel"), Value::Absent], &[text("gemm_kernel"), text("dot.1")]],
+        );
+        let passes = |filter: &str, row: usize| Filter::parse(filter).over(&kernels).passes(row);
+        assert!(passes("hlo_op_name=gemm_kernel", 0) && !passes("hlo_op_name=gemm_kernel", 1));
+        assert!(passes("operation=dot.1", 1) && passes("kernel_name=gemm_kernel", 1));
+        let columns = &kernels.columns;
+        assert!(has_column(&columns[..1], "hlo_op_name") && !has_column(&columns[1..], "kernel_name"));
+    }
+
+    /// Rows of two shared texts each and one of their own.
+    struct Shared {
+        columns: Vec<Column>,
+        texts: Vec<String>,
+        rows: Vec<[usize; 2]>,
+    }
+
+    impl Rows for Shared {
+        fn name(&self) -> &'static str {
+            "shared"
+        }
+
+        fn columns(&self) -> &[Column] {
+            &self.columns
+        }
+
+        fn len(&self) -> usize {
+            self.rows.len()
+        }
+
+        fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
+            self.shared_text_of(row, column).map_or(CellRef::Text("own"), |it| CellRef::text(self.shared_text(it)))
+        }
+
+        fn shared_texts(&self) -> usize {
+            self.texts.len()
+        }
+
+        fn shared_text(&self, number: usize) -> &str {
+            &self.texts[number]
+        }
+
+        fn shared_text_of(&self, row: usize, column: usize) -> Option<usize> {
+            self.rows[row].get(column).copied()
+        }
+    }
+
+    #[test]
+    fn shared_texts_pass_as_texts_of_their_own_do() {
+        let columns = table(&["name", "category", "own"], &[]).columns;
+        // More rows than texts, and far fewer.
+        for (texts, step) in [(3000, 1), (90_000, 30_000)] {
+            let rows: Vec<[usize; 2]> = (0..texts).step_by(step).map(|row| [row, row / 2]).collect();
+            let texts: Vec<String> =
+                (0..texts).map(|it| if it == 0 { String::new() } else { format!("op.{it}") }).collect();
+            let shared = Shared { columns: columns.clone(), texts, rows };
+            let cells = |row: usize| (0..3).map(|column| shared.cell(row, column).to_cell()).collect();
+            let own = Table::new("own", columns.clone(), (0..shared.len()).map(cells).collect());
+            for filter in ["op.7", "-op.1", "name:OP.2", "category=op.30000", "-category:op", "own -7", "nothing"] {
+                let filter = Filter::parse(filter);
+                let (one, other) = (filter.over(&shared), filter.over(&own));
+                assert!((0..shared.len()).all(|row| one.passes(row) == other.passes(row)), "{filter:?}");
+            }
         }
     }
 
     #[test]
     fn patterns_and_unknown_columns_are_plain_text() {
-        assert!(passes(".*", &[CellRef::Text("a.*b")]));
-        assert!(!passes(".*", &ROW));
-        assert!(passes("layer:3", &[CellRef::Text("x/layer:3/y")]));
-        assert!(passes("größe", &[CellRef::Text("die GRÖSSE, die Größe")]));
+        assert!(passes(".*", &[text("a.*b")]));
+        assert!(!passes(".*", &row()));
+        assert!(passes("layer:3", &[text("x/layer:3/y")]));
+        assert!(passes("größe", &[text("die GRÖSSE, die Größe")]));
     }
 }

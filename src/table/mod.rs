@@ -6,7 +6,7 @@
 mod filter;
 mod query;
 
-pub use filter::{Filter, RowFilter};
+pub use filter::{Filter, RowFilter, has_column};
 pub use query::{Query, Sort, query};
 
 use serde::de::{Deserialize, Deserializer, Visitor};
@@ -162,6 +162,19 @@ pub trait Rows {
     fn len(&self) -> usize;
     /// The cell of `row` in the column with index `column`; [`CellRef::Absent`] outside the table.
     fn cell(&self, row: usize, column: usize) -> CellRef<'_>;
+    /// How many texts the table keeps once for all cells, by number: a filter searches each of them once. None where each
+    /// cell has its own.
+    fn shared_texts(&self) -> usize {
+        0
+    }
+    /// The text with this number, below [`Rows::shared_texts`].
+    fn shared_text(&self, _number: usize) -> &str {
+        ""
+    }
+    /// Number of the text in a cell, where it is one of the shared ones; the cell is absent where that text is empty.
+    fn shared_text_of(&self, _row: usize, _column: usize) -> Option<usize> {
+        None
+    }
     /// True without rows.
     fn is_empty(&self) -> bool {
         self.len() == 0

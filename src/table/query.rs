@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::{CellRef, Filter, Rows, Table};
+use super::{CellRef, Filter, RowFilter, Rows, Table};
 use crate::sort;
 
 /// What is asked of a table.
@@ -50,34 +50,25 @@ struct Candidate<'a> {
 pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     let columns = rows.columns();
     let filter = Filter::parse(&query.filter);
-    let over = filter.over(columns);
+    let over = filter.over(rows);
     let sort = query.sort.as_ref().and_then(|sort| {
         let column = columns.iter().position(|column| column.key == sort.column)?;
         Some((column, sort.descending))
     });
-    let passes = |row: &u32| filter.is_empty() || over.passes(&|column| rows.cell(*row as usize, column));
     let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-    let candidates = (0..all).filter(passes);
-    let mut matched = 0;
-    let mut found: Vec<Candidate<'_>> = Vec::new();
-    match sort {
-        Some((column, descending)) => {
-            let mut best = Best { found, top: query.top.map(|top| top as usize), descending, full: false };
-            for row in candidates {
-                matched += 1;
-                best.offer(Candidate { key: rows.cell(row as usize, column), row });
-            }
-            found = best.finish();
-        }
-        None => {
-            for row in candidates {
-                matched += 1;
-                if query.top.is_none_or(|top| matched <= u64::from(top)) {
-                    found.push(Candidate { key: CellRef::Absent, row });
-                }
-            }
-        }
+    let top = query.top.map(|top| top as usize);
+    let mut selection = Selection {
+        rows,
+        filter: (!filter.is_empty()).then_some(over),
+        column: sort.map(|(column, _)| column),
+        best: Best { found: Vec::new(), top, descending: sort.is_some_and(|(_, descending)| descending), full: false },
+        matched: 0,
+    };
+    for first in (0..all).step_by(BLOCK as usize) {
+        selection.offer(first..first.saturating_add(BLOCK).min(all));
     }
+    let Selection { best, matched, .. } = selection;
+    let found = if sort.is_some() { best.finish() } else { best.found };
     let row = |it: &Candidate<'_>| (0..columns.len()).map(|c| rows.cell(it.row as usize, c).to_cell()).collect();
     Table {
         name: rows.name(),
@@ -85,6 +76,39 @@ pub fn query(rows: &dyn Rows, query: &Query) -> Table {
         rows: found.iter().map(row).collect(),
         matched_rows: matched,
         total_rows: rows.len() as u64,
+    }
+}
+
+/// Rows that are looked at in one call: see [`crate::trace::blocks`].
+const BLOCK: u32 = 2048;
+
+/// A question that is being answered.
+struct Selection<'a> {
+    rows: &'a dyn Rows,
+    /// Absent where every row passes.
+    filter: Option<RowFilter<'a>>,
+    /// What the rows are ordered by; absent for the table's own order.
+    column: Option<usize>,
+    best: Best<'a>,
+    matched: u64,
+}
+
+impl Selection<'_> {
+    #[inline(never)]
+    fn offer(&mut self, rows: std::ops::Range<u32>) {
+        for row in rows {
+            if self.filter.as_ref().is_some_and(|filter| !filter.passes(row as usize)) {
+                continue;
+            }
+            self.matched += 1;
+            match self.column {
+                Some(column) => self.best.offer(Candidate { key: self.rows.cell(row as usize, column), row }),
+                None if self.best.top.is_none_or(|top| self.best.found.len() < top) => {
+                    self.best.found.push(Candidate { key: CellRef::Absent, row });
+                }
+                None => {}
+            }
+        }
     }
 }
 

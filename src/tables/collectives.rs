@@ -1,4 +1,5 @@
-//! Collectives, sends and receives: by op, by kind (`kind`), run by run (`run`), or what is measured apart (`apart`).
+//! Collectives, sends and receives: by op, by kind (`kind`), run by run (`run`), or what is measured apart (`apart`). `:0-3` after
+//! the form, which is that by op where it is empty, leaves what device 0 sends to device 3.
 
 use crate::analysis::Context;
 use crate::format;
@@ -23,12 +24,26 @@ const SUMS: [Column; 8] = [
 
 /// The table of a run; an unknown variant is that by op.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
-    match variant {
+    let (form, pair) = match variant.split_once(':') {
+        Some((form, pair)) => (form, pair.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))),
+        None => (variant, None),
+    };
+    match form {
         "kind" => by_kind(context),
-        "run" => by_run(context),
+        "run" => by_run(context, pair),
         "apart" => apart(context),
-        _ => by_op(context),
+        _ => by_op(context, pair),
     }
+}
+
+/// Whether an op moves data from one device to another, numbered as the HLO does; true where no two are asked for.
+fn sends(op: &CollectiveOp, pair: Option<(u32, u32)>) -> bool {
+    let Some((from, to)) = pair else { return true };
+    let message = &op.message;
+    if !message.pairs.is_empty() {
+        return message.pairs.contains(&(from, to));
+    }
+    from != to && message.groups.iter().flatten().any(|group| group.contains(&from) && group.contains(&to))
 }
 
 fn sums(sums: &Sums) -> Vec<Cell> {
@@ -52,7 +67,7 @@ fn by_kind(context: &Context<'_>) -> Table {
     Table::new("collectives", columns, rows.collect())
 }
 
-fn by_op(context: &Context<'_>) -> Table {
+fn by_op(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
     let mut columns = vec![column("hlo_op_name", "Op", Unit::Text), column("kind", "Kind", Unit::Text)];
     columns.extend(SUMS);
     columns.extend([
@@ -69,7 +84,8 @@ fn by_op(context: &Context<'_>) -> Table {
         column("tf_op_name", "Framework op", Unit::Text),
         column("program_id", "Program", Unit::Text),
     ]);
-    let rows = context.analysis.collectives.ops.iter().map(|op| op_row(context, op));
+    let ops = context.analysis.collectives.ops.iter().filter(|op| sends(op, pair));
+    let rows = ops.map(|op| op_row(context, op));
     Table::new("collectives", columns, rows.collect())
 }
 
@@ -141,7 +157,7 @@ fn apart(context: &Context<'_>) -> Table {
     Table::new("collectives", columns, rows.collect())
 }
 
-fn by_run(context: &Context<'_>) -> Table {
+fn by_run(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
     let (all, trace) = (&context.analysis.collectives, context.trace());
     let origin = context.analysis.devices.capture.map_or(crate::units::Ps::ZERO, |capture| capture.start);
     let columns = vec![
@@ -155,6 +171,9 @@ fn by_run(context: &Context<'_>) -> Table {
     ];
     let rows = all.runs.iter().filter_map(|run| {
         let op = all.ops.get(run.op as usize)?;
+        if !sends(op, pair) || pair.is_some_and(|(from, _)| from != run.device) {
+            return None;
+        }
         let device = context.analysis.devices.used.get(run.device as usize)?;
         Some(vec![
             Cell::Text(trace.text(op.name).to_owned()),

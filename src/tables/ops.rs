@@ -1,7 +1,7 @@
 //! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
 
 use crate::analysis::Context;
-use crate::metrics::ops::{Op, Ops, rate};
+use crate::metrics::ops::{Op, Ops, Text, Texts, rate};
 use crate::table::{CellRef, Column, Rows, Unit};
 use crate::trace::{MemoryBytes, Trace};
 use crate::units::Ps;
@@ -9,7 +9,15 @@ use crate::units::Ps;
 /// What a column tells, and how.
 struct Field {
     column: Column,
-    cell: for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>,
+    value: Value,
+}
+
+/// How a cell is told.
+enum Value {
+    /// A text of the ops.
+    Text(fn(&Op) -> Text),
+    /// Anything else.
+    Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
 }
 
 const fn field(
@@ -18,13 +26,17 @@ const fn field(
     unit: Unit,
     cell: for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>,
 ) -> Field {
-    Field { column: Column { key, title, unit }, cell }
+    Field { column: Column { key, title, unit }, value: Value::Cell(cell) }
+}
+
+const fn text(key: &'static str, title: &'static str, text: fn(&Op) -> Text) -> Field {
+    Field { column: Column { key, title, unit: Unit::Text }, value: Value::Text(text) }
 }
 
 const FIELDS: [Field; 36] = [
     field("rank", "Rank", Unit::Count, |_, row, _| CellRef::Int(row as u64 + 1)),
-    field("hlo_op_name", "Op", Unit::Text, |rows, _, op| rows.text(op.name)),
-    field("category", "Category", Unit::Text, |rows, _, op| rows.text(op.category)),
+    text("hlo_op_name", "Op", |op| op.name),
+    text("category", "Category", |op| op.category),
     field("total_self_time_us", "Self time", Unit::TimeUs, |_, _, op| CellRef::Float(op.self_time.as_us())),
     field("total_self_time_percent", "Share", Unit::Percent, |rows, _, op| share(op.self_time, rows.ops.device_time)),
     field("busy_self_time_percent", "Share of busy time", Unit::Percent, |rows, _, op| {
@@ -64,12 +76,12 @@ const FIELDS: [Field; 36] = [
         op.cost_source.map_or(CellRef::Absent, |it| CellRef::Text(it.label()))
     }),
     field("hlo_rematerialization", "Rematerialised", Unit::Flag, |_, _, op| CellRef::flag(op.rematerialized)),
-    field("tf_op_name", "Framework op", Unit::Text, |rows, _, op| rows.text(op.framework_path)),
-    field("source_info", "Source", Unit::Text, |rows, _, op| rows.text(op.source)),
-    field("program_id", "Program", Unit::Text, |rows, _, op| rows.text(op.program)),
-    field("hlo_module", "Module", Unit::Text, |rows, _, op| rows.text(op.module)),
+    text("tf_op_name", "Framework op", |op| op.framework_path),
+    text("source_info", "Source", |op| op.source),
+    text("program_id", "Program", |op| op.program),
+    text("hlo_module", "Module", |op| op.module),
     field("num_devices", "Devices", Unit::Count, |_, _, op| CellRef::Int(u64::from(op.devices.count_ones()))),
-    field("hlo_op_expression", "Expression", Unit::Text, |rows, _, op| rows.text(op.expression)),
+    text("hlo_op_expression", "Expression", |op| op.expression),
 ];
 
 /// The table of a run.
@@ -100,10 +112,6 @@ impl<'a> OpRows<'a> {
         }
     }
 
-    fn text(&self, text: crate::metrics::ops::Text) -> CellRef<'a> {
-        CellRef::text(self.ops.text(self.trace, text))
-    }
-
     fn bound_by(&self, row: usize) -> CellRef<'a> {
         self.context.analysis.bound_of_row(row).map_or(CellRef::Absent, CellRef::Text)
     }
@@ -124,9 +132,25 @@ impl Rows for OpRows<'_> {
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
         match (self.ops.rows.get(row), FIELDS.get(column)) {
-            (Some(op), Some(field)) => (field.cell)(self, row, op),
+            (Some(op), Some(Field { value: Value::Text(text), .. })) => {
+                CellRef::text(self.ops.text(self.trace, text(op)))
+            }
+            (Some(op), Some(Field { value: Value::Cell(cell), .. })) => cell(self, row, op),
             _ => CellRef::Absent,
         }
+    }
+
+    fn shared_texts(&self) -> usize {
+        self.ops.texts.len(self.trace)
+    }
+
+    fn shared_text(&self, number: usize) -> &str {
+        self.ops.texts.numbered(self.trace, number)
+    }
+
+    fn shared_text_of(&self, row: usize, column: usize) -> Option<usize> {
+        let Some(Field { value: Value::Text(text), .. }) = FIELDS.get(column) else { return None };
+        Some(Texts::number(self.trace, text(self.ops.rows.get(row)?)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every op under the roofs of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
 
 use crate::analysis::Context;
-use crate::metrics::ops::{Op, rate};
+use crate::metrics::ops::{Op, Text, Texts, rate};
 use crate::metrics::roofline::{Level, Point, Roofline, Work};
 use crate::table::{CellRef, Column, Rows, Unit};
 use crate::units::Ps;
@@ -18,7 +18,15 @@ struct Row<'r, 'a> {
 /// What a column tells, and how.
 struct Field {
     column: Column,
-    cell: for<'r, 'a> fn(&Row<'r, 'a>) -> CellRef<'a>,
+    value: Value,
+}
+
+/// How a cell is told.
+enum Value {
+    /// A text of the ops, and what the program has in its place.
+    Text(fn(&Op) -> Text, &'static str),
+    /// Anything else.
+    Cell(for<'r, 'a> fn(&Row<'r, 'a>) -> CellRef<'a>),
 }
 
 const fn field(
@@ -27,13 +35,17 @@ const fn field(
     unit: Unit,
     cell: for<'r, 'a> fn(&Row<'r, 'a>) -> CellRef<'a>,
 ) -> Field {
-    Field { column: Column { key, title, unit }, cell }
+    Field { column: Column { key, title, unit }, value: Value::Cell(cell) }
+}
+
+const fn text(key: &'static str, title: &'static str, program: &'static str, text: fn(&Op) -> Text) -> Field {
+    Field { column: Column { key, title, unit: Unit::Text }, value: Value::Text(text, program) }
 }
 
 const FIELDS: [Field; 40] = [
     field("rank", "Rank", Unit::Count, |row| CellRef::Int(row.index as u64)),
-    field("category", "Category", Unit::Text, |row| row.text("Program", |op| op.category)),
-    field("operation", "Op", Unit::Text, |row| row.text("Program", |op| op.name)),
+    text("category", "Category", "Program", |op| op.category),
+    text("operation", "Op", "Program", |op| op.name),
     field("occurrences", "Count", Unit::Count, |row| CellRef::Int(row.occurrences())),
     field("total_time_us", "Total time", Unit::TimeUs, |row| CellRef::Float(row.work.time.as_us())),
     field("avg_time_us", "Mean time", Unit::TimeUs, |row| row.mean(row.work.time)),
@@ -99,9 +111,9 @@ const FIELDS: [Field; 40] = [
     field("cost_source", "Cost from", Unit::Text, |row| {
         row.op.and_then(|op| op.cost_source).map_or(CellRef::Absent, |it| CellRef::Text(it.label()))
     }),
-    field("tf_op_name", "Framework op", Unit::Text, |row| row.text("", |op| op.framework_path)),
-    field("hlo_module_id", "Program", Unit::Text, |row| row.text("", |op| op.program)),
-    field("source_info", "Source", Unit::Text, |row| row.text("", |op| op.source)),
+    text("tf_op_name", "Framework op", "", |op| op.framework_path),
+    text("hlo_module_id", "Program", "", |op| op.program),
+    text("source_info", "Source", "", |op| op.source),
 ];
 
 /// The table of a run.
@@ -152,16 +164,31 @@ impl Rows for RooflineRows<'_> {
         let (Some(field), true) = (FIELDS.get(column), row < self.len()) else { return CellRef::Absent };
         let op = op.flatten();
         let work = op.map_or(self.roofline.program, Work::of);
-        (field.cell)(&Row { table: self, op, index: row, work })
+        match field.value {
+            Value::Cell(cell) => cell(&Row { table: self, op, index: row, work }),
+            Value::Text(text, program) => {
+                let ops = &self.context.analysis.ops;
+                CellRef::text(op.map_or(program, |op| ops.text(self.context.trace(), text(op))))
+            }
+        }
+    }
+
+    fn shared_texts(&self) -> usize {
+        self.context.analysis.ops.texts.len(self.context.trace())
+    }
+
+    fn shared_text(&self, number: usize) -> &str {
+        self.context.analysis.ops.texts.numbered(self.context.trace(), number)
+    }
+
+    fn shared_text_of(&self, row: usize, column: usize) -> Option<usize> {
+        let Some(Field { value: Value::Text(text, _), .. }) = FIELDS.get(column) else { return None };
+        let op = self.context.analysis.ops.rows.get(row.checked_sub(1)?)?;
+        Some(Texts::number(self.context.trace(), text(op)))
     }
 }
 
 impl<'a> Row<'_, 'a> {
-    fn text(&self, program: &'static str, text: fn(&Op) -> crate::metrics::ops::Text) -> CellRef<'a> {
-        let ops = &self.table.context.analysis.ops;
-        CellRef::text(self.op.map_or(program, |op| ops.text(self.table.context.trace(), text(op))))
-    }
-
     fn occurrences(&self) -> u64 {
         self.op.map_or(1, |op| op.occurrences)
     }

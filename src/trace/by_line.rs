@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{EventId, Interval, LineKind, StrId, Trace};
+use crate::units::Ps;
 
 /// The events of a trace by line.
 #[derive(Clone, Debug, Default)]
@@ -16,17 +17,42 @@ pub struct ByLine {
     pub host_names: Vec<StrId>,
 }
 
+/// A line while its events go by.
+#[derive(Clone, Copy)]
+struct Seen {
+    count: usize,
+    first: EventId,
+    last: EventId,
+    /// Start and length of the last one.
+    key: (Ps, Reverse<Ps>),
+    is_sorted: bool,
+}
+
+impl Seen {
+    const NOTHING: Seen = Seen { count: 0, first: 0, last: 0, key: (Ps(i64::MIN), Reverse(Ps::MAX)), is_sorted: true };
+
+    /// The events follow each other in the file, as an xplane has them.
+    fn is_run(&self) -> bool {
+        self.count == (self.last - self.first) as usize + 1
+    }
+}
+
 impl ByLine {
-    /// Sorts the events of `trace`.
+    /// Sorts the events of `trace`: one walk where those of a line follow each other in the file, else two.
     pub fn new(trace: &Trace) -> ByLine {
         let is_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
-        let mut counts = vec![0usize; trace.lines.len()];
+        let mut seen = vec![Seen::NOTHING; trace.lines.len()];
         let mut named = vec![false; trace.strings.len()];
         let (mut host_names, mut extent): (_, Option<Interval>) = (Vec::new(), None);
-        trace.events.for_each(|_, event| {
+        trace.events.for_each(|id, event| {
             let line = event.line.index();
-            if let Some(count) = counts.get_mut(line) {
-                *count += 1;
+            if let Some(seen) = seen.get_mut(line) {
+                if seen.count == 0 {
+                    seen.first = id;
+                }
+                let key = (event.start, Reverse(event.duration));
+                seen.is_sorted &= seen.key <= key;
+                (seen.count, seen.last, seen.key) = (seen.count + 1, id, key);
             }
             if is_host.get(line) == Some(&true)
                 && let Some(named) = named.get_mut(event.name.index()).filter(|named| !**named)
@@ -37,28 +63,28 @@ impl ByLine {
             let known = extent.unwrap_or(Interval::new(event.start, event.end()));
             extent = Some(Interval::new(known.start.min(event.start), known.end.max(event.end())));
         });
-        ByLine { events: in_order(trace, counts), extent, host_names }
+        ByLine { events: in_order(trace, &seen), extent, host_names }
     }
 }
 
-/// `counts`: how many there are on each line.
-fn in_order(trace: &Trace, counts: Vec<usize>) -> Vec<Vec<EventId>> {
-    let mut by_line: Vec<Vec<EventId>> = counts.into_iter().map(Vec::with_capacity).collect();
+fn in_order(trace: &Trace, seen: &[Seen]) -> Vec<Vec<EventId>> {
+    let ids = |seen: &Seen| match seen.count {
+        0 => Vec::new(),
+        _ if seen.is_run() => (seen.first..=seen.last).collect(),
+        count => Vec::with_capacity(count),
+    };
+    let mut by_line: Vec<Vec<EventId>> = seen.iter().map(ids).collect();
+    if !seen.iter().all(|seen| seen.count == 0 || seen.is_run()) {
+        let scattered: Vec<bool> = seen.iter().map(|seen| !seen.is_run()).collect();
+        trace.events.for_each(|id, event| {
+            let line = event.line.index();
+            if let Some(ids) = by_line.get_mut(line).filter(|_| scattered.get(line) == Some(&true)) {
+                ids.push(id);
+            }
+        });
+    }
     // Threads of a host mostly come out of order, streams in order: a line is sorted only where it must be.
-    let mut last = vec![None; trace.lines.len()];
-    let mut is_sorted = vec![true; trace.lines.len()];
-    trace.events.for_each(|id, event| {
-        let line = event.line.index();
-        if let (Some(ids), Some(last), Some(sorted)) =
-            (by_line.get_mut(line), last.get_mut(line), is_sorted.get_mut(line))
-        {
-            ids.push(id);
-            let key = Some((event.start, Reverse(event.duration)));
-            *sorted &= *last <= key;
-            *last = key;
-        }
-    });
-    for (ids, _) in by_line.iter_mut().zip(is_sorted).filter(|(_, sorted)| !sorted) {
+    for (ids, _) in by_line.iter_mut().zip(seen).filter(|(_, seen)| !seen.is_sorted) {
         ids.sort_unstable_by_key(|&id| trace.events.time(id).map(|(start, duration)| (start, Reverse(duration), id)));
     }
     by_line
@@ -68,21 +94,28 @@ fn in_order(trace: &Trace, counts: Vec<usize>) -> Vec<Vec<EventId>> {
 mod tests {
     use super::*;
     use crate::trace::builder::TraceBuilder;
-    use crate::units::Ps;
 
     #[test]
     fn parents_come_first_and_host_names_once() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let ops = b.line("/device:TPU:0", "XLA Ops");
-        for (line, name, start, length) in
-            [(python, "child", 5, 2), (ops, "fusion.1", 9, 1), (python, "parent", 5, 4), (python, "child", 1, 1)]
-        {
+        let pool = b.line("/host:CPU", "pool");
+        b.line("/host:CPU", "silent");
+        for (line, name, start, length) in [
+            (python, "child", 5, 2),
+            (ops, "fusion.1", 9, 1),
+            (python, "parent", 5, 4),
+            (python, "child", 1, 1),
+            (pool, "child", 7, 1),
+            (pool, "child", 6, 1),
+            (pool, "child", 8, 2),
+        ] {
             b.event(line, name, start, length);
         }
         let trace = b.build();
         let found = ByLine::new(&trace);
-        assert_eq!(found.events, [vec![3, 2, 0], vec![1]]);
+        assert_eq!(found.events, [vec![3, 2, 0], vec![1], vec![5, 4, 6], vec![]]);
         assert_eq!(found.extent, Some(Interval::new(Ps(1_000_000), Ps(10_000_000))));
         let names: Vec<&str> = found.host_names.iter().map(|&name| trace.text(name)).collect();
         assert_eq!(names, ["child", "parent"]);

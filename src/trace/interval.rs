@@ -9,7 +9,7 @@
 //! gap                  ----
 //! ```
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::blocks::in_blocks;
 use crate::units::Ps;
@@ -42,10 +42,25 @@ impl Interval {
 }
 
 /// Sorted intervals that neither overlap nor touch. A copy costs nothing: a set of millions is shared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct IntervalSet {
-    parts: Arc<Vec<Interval>>,
+    kept: Arc<Kept>,
 }
+
+#[derive(Debug, Default)]
+struct Kept {
+    parts: Vec<Interval>,
+    /// Their length, added up once for all copies.
+    length: OnceLock<Ps>,
+}
+
+impl PartialEq for IntervalSet {
+    fn eq(&self, other: &IntervalSet) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for IntervalSet {}
 
 impl IntervalSet {
     /// The set of intervals that are in order and apart from each other already, as a walk in time makes them; empty ones
@@ -61,7 +76,7 @@ impl IntervalSet {
     }
 
     fn of_parts(parts: Vec<Interval>) -> IntervalSet {
-        IntervalSet { parts: Arc::new(parts) }
+        IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::new() }) }
     }
 
     /// The union of any intervals; empty ones are left out and touching ones joined.
@@ -73,24 +88,27 @@ impl IntervalSet {
 
     /// The parts, in order.
     pub fn parts(&self) -> &[Interval] {
-        &self.parts
+        &self.kept.parts
     }
 
     /// True where nothing is covered.
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.parts().is_empty()
     }
 
     /// Total covered time.
     pub fn length(&self) -> Ps {
-        let mut length = Ps::ZERO;
-        in_blocks(&self.parts, |part| length += part.length());
-        length
+        let add_up = || {
+            let mut length = Ps::ZERO;
+            in_blocks(self.parts(), |part| length += part.length());
+            length
+        };
+        *self.kept.length.get_or_init(add_up)
     }
 
     /// First start to last end, or `None` where empty.
     pub fn span(&self) -> Option<Interval> {
-        Some(Interval::new(self.parts.first()?.start, self.parts.last()?.end))
+        Some(Interval::new(self.parts().first()?.start, self.parts().last()?.end))
     }
 
     /// Covered time inside `window`.
@@ -107,7 +125,7 @@ impl IntervalSet {
 
     /// What both sets cover.
     pub fn intersection(&self, other: &IntervalSet) -> IntervalSet {
-        let (mut a, mut b) = (self.parts.iter().peekable(), other.parts.iter().peekable());
+        let (mut a, mut b) = (self.parts().iter().peekable(), other.parts().iter().peekable());
         let mut parts = Vec::new();
         while let (Some(&&x), Some(&&y)) = (a.peek(), b.peek()) {
             parts.extend(x.clip(y));
@@ -125,7 +143,7 @@ impl IntervalSet {
         if self.is_empty() || other.is_empty() {
             return if self.is_empty() { other.clone() } else { self.clone() };
         }
-        let (mut a, mut b) = (self.parts.iter().peekable(), other.parts.iter().peekable());
+        let (mut a, mut b) = (self.parts().iter().peekable(), other.parts().iter().peekable());
         let in_order = std::iter::from_fn(|| match (a.peek(), b.peek()) {
             (Some(x), Some(y)) if x.start > y.start => b.next(),
             (Some(_), _) => a.next(),
@@ -140,8 +158,8 @@ impl IntervalSet {
             return self.clone();
         }
         let mut parts = Vec::new();
-        let mut holes = other.parts.as_slice();
-        in_blocks(&self.parts, |&part| {
+        let mut holes = other.parts();
+        in_blocks(self.parts(), |&part| {
             let mut start = part.start;
             while let Some((hole, rest)) = holes.split_first().filter(|(hole, _)| hole.start < part.end) {
                 if hole.start > start {
@@ -163,12 +181,12 @@ impl IntervalSet {
 
     /// The uncovered parts of `window`, its edges included.
     pub fn gaps(&self, window: Interval) -> Vec<Interval> {
-        IntervalSet::union_of([window]).difference(self).parts.to_vec()
+        IntervalSet::union_of([window]).difference(self).parts().to_vec()
     }
 
     fn overlapping(&self, window: Interval) -> &[Interval] {
-        let first = self.parts.partition_point(|part| part.end <= window.start);
-        let rest = self.parts.get(first..).unwrap_or_default();
+        let first = self.parts().partition_point(|part| part.end <= window.start);
+        let rest = self.parts().get(first..).unwrap_or_default();
         // Most windows are short, so the end is looked for near the start first.
         let mut reach = 4;
         while rest.get(reach).is_some_and(|part| part.start < window.end) {

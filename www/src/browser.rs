@@ -106,6 +106,12 @@ pub fn focus(selector: &str) {
     }
 }
 
+/// Whether a part of the page is selected, to be copied.
+pub fn selects_text() -> bool {
+    let selection = window().get_selection().ok().flatten();
+    selection.is_some_and(|selection| !selection.is_collapsed())
+}
+
 /// The element that has the keyboard's focus.
 pub fn focused() -> Option<HtmlElement> {
     document().active_element()?.dyn_into().ok()

@@ -1,4 +1,5 @@
-//! The page's addresses: `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category`. Pure text in, pure text out.
+//! The page's addresses: `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time`. Pure text in, pure
+//! text out.
 //!
 //! Routes stand behind the `#`, so that any static host serves them and no click asks it for anything.
 
@@ -106,17 +107,20 @@ pub struct Route {
     pub run: Option<u32>,
     /// The view's filter, the orders of its tables, its choices.
     pub query: PageQuery,
+    /// Charts that are shown as tables, by [`key_of`] their titles.
+    pub as_tables: Vec<String>,
 }
 
 impl Route {
     /// A view of a run, unfiltered.
     pub fn of(view: View, run: u32) -> Route {
-        Route { view, run: Some(run), query: PageQuery::default() }
+        Route { view, run: Some(run), ..Route::default() }
     }
 
     /// A view of a run, filtered.
     pub fn filtered(view: View, run: u32, filter: &str) -> Route {
-        Route { view, run: Some(run), query: PageQuery { filter: filter.to_owned(), ..PageQuery::default() } }
+        let query = PageQuery { filter: filter.to_owned(), ..PageQuery::default() };
+        Route { query, ..Route::of(view, run) }
     }
 
     /// Reads what stands behind the `#`. Anything unknown is the start page; unknown keys are ignored.
@@ -129,6 +133,10 @@ impl Route {
             match key {
                 "run" => route.run = value.parse().ok().filter(|run| *run > 0),
                 "q" => route.query.filter = decode(value),
+                "table" => {
+                    let keys = value.split(',').map(key_of);
+                    route.as_tables = keys.filter(|key| !key.is_empty()).collect();
+                }
                 _ => {
                     if let Some(table) = key.strip_prefix("sort.") {
                         route.query.sorts.insert(decode(table), Sort::parse(&decode(value)));
@@ -157,9 +165,25 @@ impl Route {
         for (option, value) in &self.query.options {
             pairs.push(format!("by.{}={}", encode(option), encode(value)));
         }
+        if !self.as_tables.is_empty() {
+            pairs.push(format!("table={}", self.as_tables.join(",")));
+        }
         let separator = if pairs.is_empty() { "" } else { "?" };
         format!("#/{}{separator}{}", self.view.slug(), pairs.join("&"))
     }
+}
+
+/// What names a chart in addresses: the letters and digits of its title.
+pub fn key_of(title: &str) -> String {
+    let mut key = String::new();
+    for c in title.chars().take(60) {
+        if c.is_ascii_alphanumeric() {
+            key.push(c.to_ascii_lowercase());
+        } else if !key.is_empty() && !key.ends_with('-') {
+            key.push('-');
+        }
+    }
+    key.trim_end_matches('-').to_owned()
 }
 
 /// Percent-encodes everything but RFC 3986's unreserved characters.
@@ -208,6 +232,8 @@ mod tests {
         assert_eq!(route, Route::filtered(View::Kernels, 2, "fusion -copy"));
         assert_eq!(Route::parse("#/overview?run=0").run, None);
         assert_eq!(Route::parse("#/overview?run=x&q=100%&").query.filter, "100%");
+        assert_eq!(Route::parse("#/steps?table=step-by-step,,<b>").as_tables, ["step-by-step", "b"]);
+        assert_eq!(key_of("Bytes sent, from A to B"), "bytes-sent-from-a-to-b");
     }
 
     #[test]
@@ -218,6 +244,7 @@ mod tests {
                 route.query.sorts.insert("op-tree".into(), Sort { column: "time_us".into(), descending: true });
                 route.query.sorts.insert("ops".into(), Sort { column: "name".into(), descending: false });
                 route.query.options.insert("group".into(), "name scope".into());
+                route.as_tables = vec![key_of("Time by kind, all devices"), key_of("(µs) a/b")];
                 assert_eq!(Route::parse(&route.href()), route);
             }
         }

@@ -208,6 +208,17 @@ impl State {
         });
     }
 
+    /// Shows a chart as a table, or again as a chart, in the address too.
+    pub fn toggle_table(&self, key: &str) {
+        self.change(|route| {
+            let all = &mut route.as_tables;
+            match all.iter().position(|it| it == key) {
+                Some(at) => drop(all.remove(at)),
+                None => all.push(key.to_owned()),
+            }
+        });
+    }
+
     /// Chooses one of a view's forms, in the address too.
     pub fn choose(&self, option: String, value: String) {
         self.change(|route| {
@@ -228,6 +239,7 @@ impl State {
                 if now.view == view {
                     next.query.sorts.clone_from(&now.query.sorts);
                     next.query.options.clone_from(&now.query.options);
+                    next.as_tables.clone_from(&now.as_tables);
                 }
             });
             crate::browser::go(&next);

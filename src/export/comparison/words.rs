@@ -1,5 +1,6 @@
 //! Numbers of a comparison in words: values with their unit, differences with their sign, ratios as "2.00x faster".
 
+pub use crate::compare::per_step;
 use crate::compare::{Change, ComparedMetric, StepTimeChange};
 use crate::format;
 
@@ -20,6 +21,8 @@ pub enum Judgement {
     Same,
     /// Too little to count, or within the noise.
     Noise,
+    /// Nobody knows.
+    Unknown,
 }
 
 impl Judgement {
@@ -30,6 +33,7 @@ impl Judgement {
             Judgement::Worse => "▼",
             Judgement::Same => "=",
             Judgement::Noise => "≈",
+            Judgement::Unknown => "?",
         }
     }
 
@@ -38,7 +42,7 @@ impl Judgement {
         match self {
             Judgement::Better => "good",
             Judgement::Worse => "bad",
-            Judgement::Same | Judgement::Noise => "even",
+            Judgement::Same | Judgement::Noise | Judgement::Unknown => "even",
         }
     }
 
@@ -150,7 +154,7 @@ pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
         "slower" => (Judgement::Worse, of("slower")),
         "within_noise" => (Judgement::Noise, of("within the noise")),
         "equal" => (Judgement::Same, "the same".to_owned()),
-        _ => (Judgement::Noise, "unknown: a run has no step time".to_owned()),
+        _ => (Judgement::Unknown, "unknown: a run has no step time".to_owned()),
     }
 }
 
@@ -187,11 +191,6 @@ pub fn fairness(status: &str) -> &'static str {
         "differs" => "≠ differs",
         _ => "? unknown",
     }
-}
-
-/// Runs of an op in a step: whole numbers without decimals.
-pub fn per_step(count: f64) -> String {
-    if count == (count as u64) as f64 { format::count(count as u64) } else { format::number(count) }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, StatMetadata, map_entry};
-use super::stats::{Stat, StatKind, Values, text};
+use super::stats::{RawValue, Stat, StatKind, Values, text};
 use super::walk::{Clock, Walk, is_cut};
 use crate::trace::{Args, HloProto, Plane, PlaneId, StrId, Trace};
 use crate::wire::{Fault, Reader, Value};
@@ -180,8 +180,9 @@ impl EventMetadata<'_> {
         false
     }
 
-    /// The compiled module whose HLO stands here.
-    fn hlo(&self, program_id: i64, values: &mut Values<'_, '_>) -> Option<HloProto> {
+    /// The compiled module whose HLO stands here. Its program's number is a stat; writers without it number the metadata so.
+    fn hlo(&self, id: i64, values: &mut Values<'_, '_>) -> Option<HloProto> {
+        let mut program_id = id;
         let mut reader = Reader::new(self.body);
         let (mut name, mut proto) = (StrId::EMPTY, None);
         while let Ok(Some(field)) = reader.field() {
@@ -191,8 +192,14 @@ impl EventMetadata<'_> {
                 5 => {
                     let Ok(stat) = Stat::read(body, self.offset) else { continue };
                     let kind = values.metadata.get_mut(stat.metadata_id).map(|metadata| metadata.name_bytes());
-                    if matches!(kind, Some(b"Hlo Proto" | b"hlo_proto")) {
-                        proto = stat.value.bytes();
+                    match kind {
+                        Some(b"Hlo Proto" | b"hlo_proto") => proto = stat.value.bytes(),
+                        Some(b"program_id") => {
+                            if let RawValue::Int(number) = stat.value {
+                                program_id = number;
+                            }
+                        }
+                        _ => {}
                     }
                 }
                 _ => {}

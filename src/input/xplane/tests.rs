@@ -176,6 +176,16 @@ fn embedded_modules_are_counted_and_a_quiet_file_says_so() {
 }
 
 #[test]
+fn a_module_has_the_number_of_its_program() {
+    let proto = message().int(1, 1).bytes(6, [0u8; 100]);
+    let numbered = message().bytes(2, "f(8)").message(5, proto).message(5, message().int(1, 2).int(3, 8));
+    let plane = message().bytes(2, "/host:metadata").entry(4, 5, numbered);
+    let plane = plane.stat_metadata(1, "Hlo Proto").stat_metadata(2, "program_id");
+    let trace = read(message().message(1, plane));
+    assert_eq!(trace.hlo.iter().map(|module| module.program_id).collect::<Vec<_>>(), [8]);
+}
+
+#[test]
 fn unknown_fields_are_skipped() {
     let mut space = message().bytes(9, "later").int(10, 5).double(11, 1.0);
     space.0.splice(0..0, one_line(0, &[event(1, 0, 1).bytes(20, "later").double(21, 0.5)]).0);

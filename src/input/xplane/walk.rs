@@ -220,19 +220,27 @@ impl<'a> Walk<'_, 'a> {
             }
         };
         event.name = shared.name;
-        event.args = shared.args;
-        let mut own = Own::default();
-        if !self.own.is_empty() {
-            let mut args = self.trace.args.get(shared.args);
-            own = values.apply(&self.own, &mut args);
-            if self.trace.args.get(shared.latest) != args {
-                shared.latest = self.trace.args.intern(&args);
+        if self.own.is_empty() {
+            event.args = shared.args;
+            if self.trace.events.push(event).is_none() {
+                self.losses.add(Loss::TooMany, offset);
             }
-            event.args = shared.latest;
-            if !own.step_name.is_empty() {
-                event.name = own.step_name;
-            }
+            return;
         }
+        let mut args = self.trace.args.get(shared.args);
+        let own = values.apply(&self.own, &mut args);
+        if self.trace.args.get(shared.latest) != args {
+            shared.latest = self.trace.args.intern(&args);
+        }
+        event.args = shared.latest;
+        if !own.step_name.is_empty() {
+            event.name = own.step_name;
+        }
+        self.store_with(event, &own, offset);
+    }
+
+    /// Appends an event with what it alone says.
+    fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
         if let Some(start) = own.device_offset {
             let end = start.saturating_add(own.device_duration.unwrap_or(event.duration.0).max(0));
             self.trace.lines.get_mut(event.line.index()).into_iter().for_each(|line| line.extend(Ps(start), Ps(end)));

@@ -26,6 +26,25 @@ impl Texts {
         if text.is_empty() { Text::default() } else { Text(self.own.intern(text).index() as u32 | OWN) }
     }
 
+    /// Number of texts, the trace's included.
+    pub fn len(&self, trace: &Trace) -> usize {
+        trace.strings.len() + self.own.len()
+    }
+
+    /// A dense number below [`Texts::len`] for a text: for side tables.
+    pub fn number(trace: &Trace, text: Text) -> usize {
+        let id = (text.0 & !OWN) as usize;
+        if text.0 & OWN == 0 { id } else { trace.strings.len() + id }
+    }
+
+    /// The text with this number.
+    pub fn numbered<'t>(&'t self, trace: &'t Trace, number: usize) -> &'t str {
+        match number.checked_sub(trace.strings.len()) {
+            None => trace.text(StrId::from_index(number)),
+            Some(own) => self.own.get(StrId::from_index(own)),
+        }
+    }
+
     /// A text again.
     pub fn get<'t>(&'t self, trace: &'t Trace, text: Text) -> &'t str {
         let id = StrId::from_index((text.0 & !OWN) as usize);

@@ -67,7 +67,7 @@ fn nothing_ran() -> Block {
 
 fn unknown_steps() -> Block {
     Block::Empty {
-        reason: "The trace does not tell where a step begins: the parts below are of the whole active span.".to_owned(),
+        reason: "The trace does not tell where a step begins, so the parts below are those of the whole active span.".to_owned(),
         remedy: Some(
             "for i in range(10):\n    with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):\n        state = train_step(state, batch)"
                 .to_owned(),
@@ -91,8 +91,9 @@ fn figures(context: &Context<'_>, mean: &Mean, device: Option<u32>) -> Vec<Figur
         value: hidden,
         unit: Unit::Percent,
         note: match hidden {
-            Some(_) => format!("of {} in flight, under computation", format::time_us(mean.communication_us)),
-            None => "no communication ran".to_owned(),
+            Some(_) => format!("of {} in flight runs beside computation", format::time_us(mean.communication_us)),
+            None if breakdown.has_steps => "No communication ran in the counted steps.".to_owned(),
+            None => "No communication ran.".to_owned(),
         },
         status: None,
         metric: Some("step_breakdown.communication_overlap_percent".to_owned()),
@@ -109,7 +110,7 @@ fn length(context: &Context<'_>, mean: &Mean) -> Figure {
     let (label, note) = if breakdown.has_steps {
         ("Mean step", format!("over {} of {} steps", format::count(mean.num_steps), format::count(steps)))
     } else {
-        ("Active span", "first op's start to last op's end; steps are unknown".to_owned())
+        ("Active span", "from the first op's start to the last op's end; steps are unknown".to_owned())
     };
     Figure {
         label: label.to_owned(),
@@ -138,7 +139,7 @@ fn worst(context: &Context<'_>, device: Option<u32>) -> Figure {
         label: "Longest step".to_owned(),
         value: worst.map(|(_, length)| length),
         unit: Unit::TimeUs,
-        note: worst.map_or_else(|| "no step counts".to_owned(), |(index, _)| chart::step_name(context, index)),
+        note: worst.map_or_else(|| "No step counts.".to_owned(), |(index, _)| chart::step_name(context, index)),
         status: None,
         metric: Some("step_timing.max_step_time_us".to_owned()),
         link: worst.map(|(index, _)| link("steps", &format!("step={index}"))),
@@ -152,7 +153,7 @@ fn biggest(label: &str, mean: &Mean, part: Option<Part>) -> Figure {
         unit: Unit::Percent,
         note: match part {
             Some(part) => format!("{}, {}", part.title(), format::time_us(mean.part_us(part))),
-            None => "the device was never idle".to_owned(),
+            None => "The device was never idle.".to_owned(),
         },
         status: None,
         metric: part.map(|part| format!("step_breakdown.parts.{}", crate::tables::part_key(part))),
@@ -168,8 +169,8 @@ fn host_busy(mean: &Mean) -> Figure {
         value: mean.host_busy_us.and_then(percent),
         unit: Unit::Percent,
         note: match mean.host_busy_us {
-            Some(_) => format!("the device {device}"),
-            None => format!("the trace has no host threads; the device is busy {device}"),
+            Some(_) => format!("the device: {device}"),
+            None => format!("The trace has no host threads; the device is busy {device}."),
         },
         status: None,
         metric: Some("step_breakdown.host_busy_us".to_owned()),
@@ -183,7 +184,7 @@ fn duty_cycle(breakdown: &StepBreakdown) -> Option<Figure> {
         label: "Duty cycle".to_owned(),
         value: duty.percent(),
         unit: Unit::Percent,
-        note: "as XProf defines it, whole capture".to_owned(),
+        note: "of the whole capture, as XProf defines it".to_owned(),
         status: None,
         metric: Some("step_breakdown.duty_cycle_percent".to_owned()),
         link: None,

@@ -13,7 +13,7 @@ use crate::components::warnings::{bounded, bounded_lines};
 use crate::unit;
 
 /// The bars, in their own order.
-pub fn bars(run: u32, bars: Bars, as_table: RwSignal<bool>) -> AnyView {
+pub fn bars(run: u32, bars: Bars) -> AnyView {
     let largest = bars.bars.iter().map(|bar| bar.value).filter(|value| value.is_finite()).fold(0.0, f64::max);
     // A share is compared with the whole, unless all are small.
     let largest = if bars.unit == Unit::Percent && largest > 50.0 { largest.max(100.0) } else { largest };
@@ -21,7 +21,6 @@ pub fn bars(run: u32, bars: Bars, as_table: RwSignal<bool>) -> AnyView {
         title: bounded(&bars.title).into_any(),
         name: bars.title.clone(),
         class: "",
-        as_table,
         body: list(run, &bars, largest),
         data: Arc::new(move || data(&bars)),
     })

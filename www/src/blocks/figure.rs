@@ -11,6 +11,7 @@ use web_sys::{Element, MouseEvent};
 use super::export;
 use crate::components::live::live;
 use crate::components::warnings::bounded;
+use crate::route::key_of;
 use crate::state::State;
 use crate::table::cell;
 use crate::{browser, unit};
@@ -75,8 +76,6 @@ pub struct Chart {
     pub name: String,
     /// Classes beside those that every chart has.
     pub class: &'static str,
-    /// Whether the table is shown in its place. It outlives the chart, which is drawn anew with each answer.
-    pub as_table: RwSignal<bool>,
     /// Its numbers; asked for when they are looked at.
     pub data: Arc<dyn Fn() -> Data + Send + Sync>,
     /// The drawing with its legend and axes.
@@ -85,11 +84,13 @@ pub struct Chart {
 
 /// The chart with its head.
 pub fn figure(chart: Chart) -> AnyView {
-    let Chart { title, name, class, as_table, data, body } = chart;
+    let Chart { title, name, class, data, body } = chart;
     let state = State::get();
     let outer = NodeRef::<html::Figure>::new();
     let name = bounded(&name);
-    let label = name.clone();
+    let (label, key) = (name.clone(), key_of(&name));
+    let own = key.clone();
+    let as_table = Memo::new(move |_| state.route.with(|route| route.as_tables.contains(&own)));
     let copied = data.clone();
     // One handler for all buttons: which it was stands on it.
     let on_click = move |event: MouseEvent| {
@@ -97,9 +98,9 @@ pub fn figure(chart: Chart) -> AnyView {
         let what = button.and_then(|button| button.get_attribute("data-save")).unwrap_or_default();
         let Some(element) = outer.get_untracked() else { return };
         let title = element.get_attribute("data-chart").unwrap_or_default();
-        let file = format!("{}.{}.{what}", stem(state), browser::file_stem(&title.to_lowercase().replace('/', "-")));
+        let file = format!("{}.{}.{what}", stem(state), browser::file_stem(&title.to_ascii_lowercase().replace('/', "-")));
         match what.as_str() {
-            "table" => as_table.update(|shown| *shown = !*shown),
+            "table" => state.toggle_table(&key),
             "tsv" => browser::copy(state, copied().tsv(), "Table"),
             "svg" => browser::download(&file, "image/svg+xml", &export::picture(&element).svg),
             "png" => export::save_png(state, file, export::picture(&element)),

@@ -23,7 +23,7 @@ const ROW_PX: usize = 24;
 const MAX_DEPTH: usize = 11;
 
 /// The chart.
-pub fn icicle(icicle: Icicle, as_table: RwSignal<bool>) -> AnyView {
+pub fn icicle(icicle: Icicle) -> AnyView {
     let title = bounded(&icicle.title);
     if icicle.nodes.is_empty() {
         return view! { <section class="panel"><h2>{title}</h2><p class="empty">"The tree is empty."</p></section> }
@@ -71,7 +71,6 @@ pub fn icicle(icicle: Icicle, as_table: RwSignal<bool>) -> AnyView {
         title: title.into_any(),
         name: whole.title.clone(),
         class: "",
-        as_table,
         body: view! { <ol class="crumbs" aria-label="Zoom">{live(crumbs)}</ol>{live(drawn)}{live(about)} }.into_any(),
         data: Arc::new(move || data(&whole)),
     })

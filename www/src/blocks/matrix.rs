@@ -8,8 +8,11 @@ use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
 use super::figure::{Chart, Data, figure, number, text};
+use crate::components::live::live;
 use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
+use crate::state::State;
+use crate::table::terms::{terms, toggled};
 use crate::unit;
 
 /// Strengths of the colour.
@@ -21,7 +24,7 @@ const LABEL_PX: usize = 100;
 const MAX_LABELS: usize = 16;
 
 /// The chart.
-pub fn matrix(matrix: Matrix, as_table: RwSignal<bool>) -> AnyView {
+pub fn matrix(matrix: Matrix) -> AnyView {
     let title = bounded(&matrix.title);
     let size = matrix.labels.len();
     if size == 0 {
@@ -44,9 +47,15 @@ pub fn matrix(matrix: Matrix, as_table: RwSignal<bool>) -> AnyView {
     let cells = paths.into_iter().enumerate().map(|(level, path)| {
         view! { <path class="part communication" style:opacity=format!("{:.2}", 0.15 + 0.85 * level as f64 / (LEVELS - 1) as f64) d=path /> }
     });
+    let (state, key) = (State::get(), matrix.key.clone());
+    // Of the address, not of the answer: the chart stays, and the focus on it.
+    let chosen = move || {
+        let cell = state.route.with(|route| chosen(&route.query.filter, key.as_deref()?));
+        cell.map(|(row, column)| view! { <path class="chosen-cell" d=format!("M{column} {row}h1v1h-1z") /> })
+    };
     let drawing = view! {
         <svg viewBox=format!("0 0 {size} {size}") preserveAspectRatio="none" aria-hidden="true">
-            <path class="cells" d=format!("M0 0H{size}V{size}H0z") />{cells.collect_view()}
+            <path class="cells" d=format!("M0 0H{size}V{size}H0z") />{cells.collect_view()}{live(chosen)}
         </svg>
     }
     .into_any();
@@ -59,7 +68,7 @@ pub fn matrix(matrix: Matrix, as_table: RwSignal<bool>) -> AnyView {
         named.collect_view()
     };
     let (rows, columns) = (labels(), labels());
-    let note = format!("From the row to the column; the strongest is {}.", unit::short(largest, matrix.unit));
+    let note = format!("From the row to the column; the strongest is {}. A click lists the collectives between two devices.", unit::short(largest, matrix.unit));
     let matrix = Arc::new(matrix);
     let drawn = chart(marks(matrix.clone()), "cells", drawing);
     let body = view! {
@@ -70,10 +79,18 @@ pub fn matrix(matrix: Matrix, as_table: RwSignal<bool>) -> AnyView {
         title: title.into_any(),
         name: matrix.title.clone(),
         class: "",
-        as_table,
         body: body.into_any(),
         data: Arc::new(move || data(&matrix)),
     })
+}
+
+/// The row and the column that a filter names by `key=row-column`.
+fn chosen(filter: &str, key: &str) -> Option<(usize, usize)> {
+    let pair = |term: &String| {
+        let (row, column) = term.strip_prefix(key)?.strip_prefix('=')?.split_once('-')?;
+        Some((row.parse().ok()?, column.parse().ok()?))
+    };
+    terms(filter).iter().rev().find_map(pair)
 }
 
 fn data(matrix: &Matrix) -> Data {
@@ -87,6 +104,7 @@ fn data(matrix: &Matrix) -> Data {
 }
 
 fn marks(matrix: Arc<Matrix>) -> Marks {
+    let state = State::get();
     let size = matrix.labels.len();
     let find = move |at: Pair, of: Pair| {
         let index = |share: f64| ((share * size as f64) as usize).min(size - 1);
@@ -97,10 +115,18 @@ fn marks(matrix: Arc<Matrix>) -> Marks {
         (((mark % size) as f64 * side, (mark / size) as f64 * side), (side, side))
     };
     let label = bounded(&matrix.title);
+    let of = matrix.clone();
+    let value_of = move |mark: usize| of.values.get(mark / size).and_then(|row| row.get(mark % size)).copied().flatten();
+    let (key, follows) = (matrix.key.clone(), value_of.clone());
+    let act = move |mark: usize| {
+        if let Some((key, _)) = key.as_ref().zip(follows(mark)) {
+            let term = format!("{key}={}-{}", mark / size, mark % size);
+            state.filter(toggled(&state.route.with_untracked(|route| route.query.filter.clone()), key, &term));
+        }
+    };
     let describe = move |mark: usize| {
         let name = |at: usize| matrix.labels.get(at).cloned().unwrap_or_default();
-        let value = matrix.values.get(mark / size).and_then(|row| row.get(mark % size)).copied().flatten();
-        let value = value.map_or_else(|| "nothing".to_owned(), |value| unit::full(value, matrix.unit));
+        let value = value_of(mark).map_or_else(|| "nothing".to_owned(), |value| unit::full(value, matrix.unit));
         bounded_lines(&[&format!("{} → {}", name(mark / size), name(mark % size)), &value])
     };
     Marks {
@@ -109,6 +135,6 @@ fn marks(matrix: Arc<Matrix>) -> Marks {
         step: Box::new(move |now, key| walk(now, key, size * size, size)),
         place: Box::new(place),
         describe: Box::new(describe),
-        act: Box::new(|_| {}),
+        act: Box::new(act),
     }
 }

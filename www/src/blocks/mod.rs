@@ -53,7 +53,6 @@ fn kind(block: &Block) -> String {
 fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
     let block = Memo::new(move |_| blocks.with(|blocks| blocks.get(at).cloned()));
     let run = run.clone();
-    let as_table = RwSignal::new(false);
     if kind.starts_with("table") {
         return view! { <table::TableView run=run block=block /> }.into_any();
     }
@@ -62,13 +61,13 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
         Some(Block::Note { text }) => text::note(text),
         Some(Block::Empty { reason, remedy }) => text::empty(reason, remedy.clone()),
         Some(Block::Figures { figures }) => figures::figures(run.id, figures),
-        Some(Block::Stack(stack)) => stack::stack(stack.clone(), as_table),
-        Some(Block::Bars(bars)) => bars::bars(run.id, bars.clone(), as_table),
+        Some(Block::Stack(stack)) => stack::stack(stack.clone()),
+        Some(Block::Bars(bars)) => bars::bars(run.id, bars.clone()),
         Some(Block::Grid(it)) => grid::grid(it),
-        Some(Block::Waterfall(it)) => waterfall::waterfall(it.clone(), as_table),
-        Some(Block::Scatter(scatter)) => scatter::scatter(scatter.clone(), as_table),
-        Some(Block::Icicle(icicle)) => icicle::icicle(icicle.clone(), as_table),
-        Some(Block::Matrix(matrix)) => matrix::matrix(matrix.clone(), as_table),
+        Some(Block::Waterfall(it)) => waterfall::waterfall(it.clone()),
+        Some(Block::Scatter(scatter)) => scatter::scatter(scatter.clone()),
+        Some(Block::Icicle(icicle)) => icicle::icicle(icicle.clone()),
+        Some(Block::Matrix(matrix)) => matrix::matrix(matrix.clone()),
         Some(Block::Choice(choice)) => choice::choice(choice),
         Some(Block::Findings { findings }) => findings::findings(run.id, findings),
         Some(Block::Table(_)) | None => ().into_any(),

@@ -23,7 +23,7 @@ const LABEL_SHARE: f64 = 0.045;
 const WIDTHS_PX: (f64, f64) = (30.0, 6.0);
 
 /// The chart.
-pub fn scatter(scatter: Scatter, as_table: RwSignal<bool>) -> AnyView {
+pub fn scatter(scatter: Scatter) -> AnyView {
     let points: Vec<(f64, f64)> = scatter.points.iter().map(|point| (point.x, point.y)).collect();
     let lines: Vec<Vec<(f64, f64)>> = scatter.lines.iter().map(|line| line.points.clone()).collect();
     let plane = Plane::of(&points, &lines, scatter.logarithmic);
@@ -101,7 +101,6 @@ pub fn scatter(scatter: Scatter, as_table: RwSignal<bool>) -> AnyView {
         title: title.into_any(),
         name: scatter.title.clone(),
         class: "scatter",
-        as_table,
         body: body.into_any(),
         data: Arc::new(move || data(&scatter)),
     })

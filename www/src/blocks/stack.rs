@@ -22,7 +22,7 @@ const MAX_LYING: usize = 16;
 const ROW_PX: usize = 26;
 
 /// The chart.
-pub fn stack(stack: Stack, as_table: RwSignal<bool>) -> AnyView {
+pub fn stack(stack: Stack) -> AnyView {
     let title = bounded(&stack.title);
     if stack.rows.is_empty() || stack.series.is_empty() {
         return view! { <section class="panel"><h2>{title}</h2><p class="empty">"There is nothing to stack."</p></section> }
@@ -35,7 +35,6 @@ pub fn stack(stack: Stack, as_table: RwSignal<bool>) -> AnyView {
         title: title.into_any(),
         name: stack.title.clone(),
         class: "stack",
-        as_table,
         body: view! { {legend}{body} }.into_any(),
         data: Arc::new(move || data(&stack)),
     })

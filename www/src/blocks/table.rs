@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use crossprof::format;
-use crossprof::metrics::categories::family_of;
 use crossprof::pages::{Block, ColumnBlock, TableBlock};
 use crossprof::table::{Cell, Query, Sort, Unit};
 use leptos::html;
 use leptos::prelude::*;
-use web_sys::{Element, KeyboardEvent};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, KeyboardEvent, MouseEvent};
 
+use super::colour;
 use crate::components::live::{live, says};
 use crate::components::tip::Tips;
 use crate::components::warnings::bounded;
 use crate::protocol::TextFormat;
 use crate::state::{Run, State};
 use crate::table::window::window;
-use crate::table::{cell, order};
+use crate::table::{cell, order, terms};
 use crate::{ask, browser, glossary};
 
 /// Height of a row, the same as in the style sheet.
@@ -48,11 +49,7 @@ pub fn TableView(
     let whole = move |format: TextFormat, done: fn(State, &str, String)| {
         let shown = shown.get_untracked();
         let Some(table) = shown.table() else { return };
-        let query = Query {
-            filter: state.route.with_untracked(|route| route.query.filter.clone()),
-            sort: table.sort.clone(),
-            top: None,
-        };
+        let query = Query { filter: table.filter.clone(), sort: table.sort.clone(), top: None };
         let name = table.table.clone();
         ask::table(&run, &table.table, &table.variant, query, format, Box::new(move |text| done(state, &name, text)));
     };
@@ -67,7 +64,28 @@ pub fn TableView(
             tips.hide();
         }
     };
+    let follow = move |row: Option<usize>| {
+        let shown = shown.get_untracked();
+        let term = shown.table().zip(row).and_then(|(table, row)| term(table, row));
+        if let Some((key, term)) = term {
+            tips.hide();
+            state.filter(terms::toggled(&state.route.with_untracked(|route| route.query.filter.clone()), &key, &term));
+        }
+    };
+    let on_click = move |event: MouseEvent| {
+        // Who selects a text of a cell does not mean the row.
+        if browser::selects_text() {
+            return;
+        }
+        let row = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        let row = row.and_then(|cell| cell.closest("tr[data-row]").ok().flatten());
+        follow(row.and_then(|row| row.get_attribute("data-row")?.parse().ok()));
+    };
     let on_key = move |event: KeyboardEvent| {
+        if event.key() == "Enter" && active.get_untracked().is_some() {
+            event.prevent_default();
+            return follow(active.get_untracked());
+        }
         let Some(next) = moved(active.get_untracked(), &event.key(), count.get_untracked()) else { return };
         event.prevent_default();
         active.set(Some(next));
@@ -80,7 +98,9 @@ pub fn TableView(
     let part = Memo::new(move |_| window(count.get(), ROW_PX, scroll.get(), VIEW_PX));
     let heads = move || {
         let name = shown.get().table().map(|table| table.table.clone()).unwrap_or_default();
-        look.get().columns.into_iter().map(|(_, column, _)| heading(&name, column, shown)).collect_view()
+        let look = look.get();
+        let fixed = look.fixed;
+        look.columns.into_iter().map(|(at, column, _)| heading(&name, column, at == fixed, shown)).collect_view()
     };
     let rows = move || {
         let (part, shown, look) = (part.get(), shown.get(), look.get());
@@ -90,7 +110,7 @@ pub fn TableView(
     };
     let empty = move || {
         let has_rows = shown.with(|shown| shown.table().is_some_and(|table| table.total_rows > 0));
-        let filtered = has_rows && state.route.with(|route| !route.query.filter.is_empty());
+        let filtered = has_rows && shown.with(|shown| shown.table().is_some_and(|table| !table.filter.is_empty()));
         let text = if has_rows { "No row passes the filter. " } else { "This table has no rows." };
         let clear = move |_| state.filter(String::new());
         let button = filtered.then(|| view! { <button class="plain" on:click=clear>"Clear the filter"</button> });
@@ -109,8 +129,9 @@ pub fn TableView(
                 <button class="plain" on:click=copy>"Copy"</button>
                 <button class="plain" on:click=download>"CSV"</button>
             </header>
-            <div class="table-scroll" node_ref=scroller tabindex="0" role="region" aria-label=move || title.get()
-                on:scroll=on_scroll on:keydown=on_key on:blur=move |_| { tips.hide(); active.set(None); }>
+            <div class="table-scroll" class:follows=move || shown.with(|shown| shown.table().is_some_and(|table| table.row_name.is_some()))
+                node_ref=scroller tabindex="0" role="region" aria-label=move || title.get()
+                on:scroll=on_scroll on:keydown=on_key on:click=on_click on:blur=move |_| { tips.hide(); active.set(None); }>
                 <table aria-rowcount=move || count.get() + 1>
                     <thead><tr>{live(heads)}</tr></thead>
                     <tbody>
@@ -138,8 +159,16 @@ impl Shown {
     }
 }
 
-/// How many rows there are, and how many of them are shown.
+/// How many rows there are, how many of them are shown, and what of the filter is not about them.
 fn counted(table: &TableBlock) -> String {
+    let rows = count_of(table);
+    if table.lacking.is_empty() {
+        return rows;
+    }
+    format!("{rows}, not filtered by {}, which this table does not have", bounded(&table.lacking.join(" and ")))
+}
+
+fn count_of(table: &TableBlock) -> String {
     let (here, matched, all) = (table.rows.len() as u64, table.matched_rows, table.total_rows);
     let count = format::count;
     let word = if all == 1 { "row" } else { "rows" };
@@ -153,7 +182,17 @@ fn counted(table: &TableBlock) -> String {
     }
 }
 
-fn heading(table: &str, column: ColumnBlock, shown: Signal<Shown>) -> AnyView {
+/// The key and the term by which a click on a row filters; nothing where the row has no name, or one that no filter can write.
+fn term(table: &TableBlock, row: usize) -> Option<(String, String)> {
+    let (name, row) = (table.row_name.as_ref()?, table.rows.get(row)?);
+    let value = name.columns.iter().find_map(|key| {
+        let at = table.columns.iter().position(|column| column.key == *key)?;
+        row.get(at).map(cell::raw).filter(|value| !value.is_empty())
+    })?;
+    (!value.contains('"')).then(|| (name.key.clone(), format!("{}=\"{value}\"", name.key)))
+}
+
+fn heading(table: &str, column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
     let tips = Tips::get();
     let state = State::get();
     let about = match glossary::column(table, &column.key) {
@@ -187,7 +226,7 @@ fn heading(table: &str, column: ColumnBlock, shown: Signal<Shown>) -> AnyView {
         }
     };
     view! {
-        <th scope="col" class:number=number class:without=empty aria-sort=sorted>
+        <th scope="col" class:fixed=fixed class:number=number class:without=empty aria-sort=sorted>
             <button class="sort" aria-describedby="tip" on:click=click
                 on:mouseenter=move |event| tips.show(&event, about.clone())
                 on:focus=move |event| tips.show(&event, on_focus.clone())
@@ -201,16 +240,20 @@ fn heading(table: &str, column: ColumnBlock, shown: Signal<Shown>) -> AnyView {
 }
 
 /// How rows are drawn.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 struct Look {
     /// Each column in sight, with its index and the largest of its numbers.
     columns: Vec<(usize, ColumnBlock, f64)>,
+    /// The column that stays in sight: what names the rows, else the first.
+    fixed: usize,
+    /// See [`TableBlock::classes`].
+    classes: Vec<(String, String)>,
 }
 
 impl Look {
     /// Columns in sight: all but those without a single value that do not say why.
     fn of(table: Option<&TableBlock>) -> Look {
-        let Some(table) = table else { return Look { columns: Vec::new() } };
+        let Some(table) = table else { return Look::default() };
         let has_value = |index: usize| {
             table.rows.iter().any(|row| !matches!(row.get(index), None | Some(Cell::Absent | Cell::Flag(false))))
         };
@@ -221,18 +264,25 @@ impl Look {
         let in_sight = |(index, column): &(usize, &ColumnBlock)| {
             table.rows.is_empty() || column.empty.is_some() || has_value(*index)
         };
+        let names = |column: &ColumnBlock| table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key));
+        let fixed = table.columns.iter().position(names).unwrap_or(0);
         let columns = table.columns.iter().enumerate().filter(in_sight);
-        Look { columns: columns.map(|(index, column)| (index, column.clone(), largest(index))).collect() }
+        Look {
+            fixed,
+            classes: table.classes.clone(),
+            columns: columns.map(|(index, column)| (index, column.clone(), largest(index))).collect() }
     }
 }
 
 fn row_view(row: &[Cell], index: usize, look: &Look, active: RwSignal<Option<usize>>) -> AnyView {
-    let cell = |(at, column, largest): &(usize, ColumnBlock, f64)| Some(cell_view(row.get(*at)?, column, *largest));
+    let cell = |(at, column, largest): &(usize, ColumnBlock, f64)| {
+        Some(cell_view(row.get(*at)?, column, *at == look.fixed, *largest, look))
+    };
     let cells = look.columns.iter().filter_map(cell).collect_view();
-    view! { <tr aria-rowindex=index + 2 class:active=move || active.get() == Some(index)>{cells}</tr> }.into_any()
+    view! { <tr aria-rowindex=index + 2 data-row=index class:active=move || active.get() == Some(index)>{cells}</tr> }.into_any()
 }
 
-fn cell_view(value: &Cell, column: &ColumnBlock, largest: f64) -> AnyView {
+fn cell_view(value: &Cell, column: &ColumnBlock, fixed: bool, largest: f64, look: &Look) -> AnyView {
     let tips = Tips::get();
     let unit = column.unit;
     let short = cell::short(value, unit, NAME_CHARS);
@@ -247,7 +297,8 @@ fn cell_view(value: &Cell, column: &ColumnBlock, largest: f64) -> AnyView {
     };
     let swatch = match value {
         Cell::Text(category) if column.key == "category" => {
-            Some(view! { <i class=format!("swatch {}", family_of(category).label())></i> })
+            let class = look.classes.iter().find(|(known, _)| known == category);
+            class.map(|(_, class)| view! { <i class=format!("swatch {}", colour(class))></i> })
         }
         _ => None,
     };
@@ -258,7 +309,7 @@ fn cell_view(value: &Cell, column: &ColumnBlock, largest: f64) -> AnyView {
     };
     let text = if unit == Unit::Text { view! { <bdi>{short}</bdi> }.into_any() } else { short.into_any() };
     view! {
-        <td class:number=cell::is_number(unit) on:mouseenter=show on:mouseleave=move |_| tips.hide()>
+        <td class:fixed=fixed class:number=cell::is_number(unit) on:mouseenter=show on:mouseleave=move |_| tips.hide()>
             {bar}
             {swatch}
             {text}

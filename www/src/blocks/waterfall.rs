@@ -17,14 +17,13 @@ use crate::unit;
 const ROW_PX: usize = 26;
 
 /// The chart.
-pub fn waterfall(it: Waterfall, as_table: RwSignal<bool>) -> AnyView {
+pub fn waterfall(it: Waterfall) -> AnyView {
     let it = Arc::new(it);
     let shown = it.clone();
     figure(Chart {
         title: bounded(&it.title).into_any(),
         name: it.title.clone(),
         class: "waterfall",
-        as_table,
         body: body(&it),
         data: Arc::new(move || data(&shown)),
     })

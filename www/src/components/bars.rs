@@ -1,42 +1,15 @@
-//! The overview's bars: kernel time by category, devices side by side.
+//! The overview's bars: devices side by side.
 
 use crossprof::format;
-use crossprof::metrics::categories::family_of;
 use crossprof::pages::{Bar, Bars, Link};
 use crossprof::report::DeviceStats;
-use crossprof::sort::sort_by;
 use crossprof::table::Unit;
 use leptos::prelude::*;
 
 use crate::profile::Profile;
 
-/// Categories that get a bar of their own.
-const MAX_CATEGORIES: usize = 9;
 /// Devices that get one.
 const MAX_DEVICES: usize = 10;
-
-/// Kernel time by category, largest first.
-pub fn by_category(profile: &Profile) -> Bars {
-    let by_category = &profile.kernels.kernels_by_category;
-    let mut times: Vec<(&str, f64)> =
-        by_category.iter().map(|(name, category)| (name.as_str(), category.time_us)).collect();
-    sort_by(&mut times, |a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let all: f64 = times.iter().map(|time| time.1).sum();
-    let rest = if times.len() > MAX_CATEGORIES { times.split_off(MAX_CATEGORIES - 1) } else { Vec::new() };
-    let bar = |label: &str, time_us: f64, link: Option<Link>| Bar {
-        label: label.to_owned(),
-        value: time_us,
-        class: family_of(label).label().to_owned(),
-        note: if all > 0.0 { format::percent(100.0 * time_us / all) } else { String::new() },
-        link,
-    };
-    let link = |name: &str| Some(Link { view: "ops".to_owned(), filter: format!("category=\"{name}\"") });
-    let mut bars: Vec<Bar> = times.into_iter().map(|(name, time_us)| bar(name, time_us, link(name))).collect();
-    if !rest.is_empty() {
-        bars.push(bar(&format!("{} other categories", rest.len()), rest.iter().map(|time| time.1).sum(), None));
-    }
-    Bars { title: "Kernel time by category".to_owned(), unit: Unit::TimeUs, bars }
-}
 
 /// Each device's busy share, with its longest gap.
 pub fn by_device(profile: &Profile) -> Bars {

@@ -63,7 +63,7 @@ pub fn card(card: CardText) -> AnyView {
     let lines = [definition, more, field, exact.clone()];
     let about = lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     let (on_focus, on_figure) = (about.clone(), exact.clone());
-    let key = title.to_lowercase().replace(' ', "-");
+    let key = title.to_ascii_lowercase().replace(' ', "-");
     let detail = match detail_href {
         Some(href) => view! { <a href=href>{detail}</a> }.into_any(),
         None => detail.into_any(),

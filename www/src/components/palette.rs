@@ -72,8 +72,8 @@ fn commands(state: State) -> Vec<Command> {
 
 /// Whether a line holds every word that was typed.
 fn fits(text: &str, typed: &str) -> bool {
-    let text = text.to_lowercase();
-    typed.to_lowercase().split_whitespace().all(|word| text.contains(word))
+    let text = text.to_ascii_lowercase();
+    typed.to_ascii_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
 /// The dialog.

@@ -154,7 +154,7 @@ fn describe(step: &Step) -> String {
         .map_or_else(|| step.index.to_string(), |name| format::shorten(&format::printable(name), 40));
     let parts = PARTS.iter().map(|part| (part.0, (part.2)(step))).filter(|(_, time)| *time > 0.0);
     let parts: Vec<String> =
-        parts.map(|(name, time)| format!("{} {}", name.to_lowercase(), format::time_us(time))).collect();
+        parts.map(|(name, time)| format!("{} {}", name.to_ascii_lowercase(), format::time_us(time))).collect();
     let kind = match (step.partial, step.warm_up) {
         (true, _) => " Partial: not counted.",
         (false, true) => " Warm-up: not counted.",

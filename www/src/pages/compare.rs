@@ -88,27 +88,31 @@ impl Choice {
         KEPT.with_borrow_mut(|kept| state.route.with_untracked(|route| kept.clone_from(&route.query.options)));
     }
 
-    /// Adds a run that is here, with what a report has kept of it and of its comparison.
-    fn add(&mut self, run: &Run) {
+    /// Puts a run that is here at a place, with what a report has kept of it and of its comparison.
+    fn add(&mut self, at: usize, run: &Run) {
         if self.runs.len() >= MOST_RUNS {
             return;
         }
         run.report.with_untracked(|report| {
             let metadata = &report.profile.metadata;
-            if self.baseline == 0 && metadata.comparison_baseline == Some(true) {
-                self.baseline = self.runs.len();
-            }
             if self.scaling.is_empty() {
                 self.scaling = metadata.comparison_scaling.clone().unwrap_or_default();
             }
             let text = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
-            self.runs.push(Chosen {
+            let at = at.min(self.runs.len());
+            if self.baseline > 0 && self.baseline >= at {
+                self.baseline += 1;
+            }
+            self.runs.insert(at, Chosen {
                 name: run_name(metadata).to_owned(),
                 file: metadata.trace_file.clone(),
                 called: String::new(),
                 watts: text(metadata.watts_per_device),
                 dollars: text(metadata.dollars_per_device_hour),
             });
+            if self.baseline == 0 && metadata.comparison_baseline == Some(true) {
+                self.baseline = at;
+            }
         });
     }
 
@@ -170,9 +174,16 @@ fn keep_up(state: State) {
         }
         let before = Choice::read(state);
         let mut choice = before.clone();
-        let (chosen, left) = found(state, &choice);
+        let (mut chosen, left) = found(state, &choice);
         if chosen.iter().all(Option::is_some) {
-            left.iter().filter(|run| run.id > SEEN.get()).for_each(|run| choice.add(run));
+            for run in left.into_iter().filter(|run| run.id > SEEN.get()) {
+                // Runs of a folder are read in any order, and stand in that of their files.
+                let place = |run: &Run| (run.load, run.index);
+                let at = chosen.iter().flatten().position(|other| place(other) > place(&run));
+                let at = at.unwrap_or(chosen.len());
+                choice.add(at, &run);
+                chosen.insert(at, Some(run));
+            }
             SEEN.set(latest);
         }
         if is_restored || choice != before {
@@ -326,7 +337,7 @@ fn chips(state: State) -> AnyView {
             "left" => next.move_run(at, at.wrapping_sub(1)),
             "right" => next.move_run(at, at + 1),
             "out" => next.remove(at),
-            "add" => addable.get(at).into_iter().for_each(|run| next.add(run)),
+            "add" => addable.get(at).into_iter().for_each(|run| next.add(usize::MAX, run)),
             _ => {}
         });
     };
@@ -363,9 +374,9 @@ fn chips(state: State) -> AnyView {
                 .into_any()
         };
         let base = if is_base {
-            ("★", format!("{called} is the baseline"))
+            ("◆", format!("{called} is the baseline"))
         } else {
-            ("☆", format!("Make {called} the baseline"))
+            ("◇", format!("Make {called} the baseline"))
         };
         view! {
             <li class=if is_base { "compare-chip baseline" } else { "compare-chip" } draggable="true" data-do="chip" data-at=at.to_string()>
@@ -393,7 +404,7 @@ fn chips(state: State) -> AnyView {
         <section class="panel compare-runs" aria-label="Compared runs" on:click=clicked on:change=changed
             on:dragstart=drag on:dragover=move |event| event.prevent_default() on:drop=dropped>
             <ul class="compare-chips">{all}{more}</ul>
-            <p class="quiet">"★ marks the baseline. Drag runs to order them, or use the arrows. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
+            <p class="quiet">"◆ marks the baseline. Drag runs to order them, or use the arrows. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
                 <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label></p>
         </section>
     }

@@ -151,7 +151,7 @@ fn FlagField(flag: &'static Flag, settings: RwSignal<Settings>, changed: Callbac
 fn Device(settings: RwSignal<Settings>, changed: Callback<Settings>) -> impl IntoView {
     let given = move || settings.with(|settings| settings.device.clone()).unwrap_or_default();
     let input = move |event: web_sys::Event| {
-        let device = event_target_value(&event).trim().to_lowercase();
+        let device = event_target_value(&event).trim().to_ascii_lowercase();
         changed.run(Settings { device: Some(device).filter(|device| !device.is_empty()), ..settings.get_untracked() });
     };
     view! {

@@ -1,7 +1,7 @@
 //! The overview: how long a step is and how steady, how busy the devices are, where the time goes.
 
 use crossprof::format::{count, printable, shorten};
-use crossprof::pages::Block;
+use crossprof::pages::{Bars, Block};
 use crossprof::report::{NotMeasured, StepTiming};
 use crossprof::warning::Warning;
 use leptos::prelude::*;
@@ -13,7 +13,7 @@ use crate::blocks::figure::{Chart, figure};
 use crate::blocks::findings::findings;
 use crate::blocks::table::TableView;
 use crate::blocks::{bars, figures};
-use crate::components::bars::{between_devices, by_category, by_device};
+use crate::components::bars::{between_devices, by_device};
 use crate::components::card;
 use crate::components::live::live;
 use crate::components::step_chart::{self, step_chart};
@@ -40,6 +40,7 @@ pub fn Overview(
     };
     let kernels: Memo<Option<Arc<Block>>> = find(|block| matches!(block, Block::Table(_)));
     let first_figures = find(|block| matches!(block, Block::Figures { .. }));
+    let first_bars = find(|block| matches!(block, Block::Bars(_)));
     let first_findings = find(|block| matches!(block, Block::Findings { .. }));
     let more_cards = move || match first_figures.get().as_deref() {
         Some(Block::Figures { figures }) => figures.iter().map(|figure| figures::card(id, figure)).collect_view(),
@@ -58,7 +59,6 @@ pub fn Overview(
         let cards = headlines(&report.get().profile).into_iter();
         cards.map(|headline| card::headline(headline, id)).collect_view()
     };
-    let as_tables = [(); 3].map(|()| RwSignal::new(false));
     let steps = move || {
         let report = report.get();
         let of = report.clone();
@@ -67,19 +67,20 @@ pub fn Overview(
             title: titled("steps[].duration_us", "Step by step", View::Steps, id),
             name: "Step by step".to_owned(),
             class: "first",
-            as_table: as_tables[0],
             body: view! { <p class="quiet">{source}</p>{step_chart(&report)} }.into_any(),
             data: Arc::new(move || step_chart::data(&of.profile.steps)),
         })
     };
     let categories = move || {
-        let shown = by_category(&report.get().profile);
+        let shown = match first_bars.get().as_deref() {
+            Some(Block::Bars(bars)) => bars.clone(),
+            _ => Bars { title: "Kernel time by category".to_owned(), ..Bars::default() },
+        };
         let largest = shown.bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
         figure(Chart {
             title: titled("kernels.kernels_by_category.*.time_us", "Kernel time by category", View::Kernels, id),
             name: shown.title.clone(),
             class: "second",
-            as_table: as_tables[1],
             body: match shown.bars.is_empty() {
                 true => view! { <p class="empty">"No device op was read."</p> }.into_any(),
                 false => bars::list(id, &shown, largest),
@@ -94,7 +95,6 @@ pub fn Overview(
             title: titled("multi_device.device_stats[].utilization_percent", "Devices, busy share", View::Devices, id),
             name: shown.title.clone(),
             class: "second",
-            as_table: as_tables[2],
             body: view! { {bars::list(id, &shown, 100.0)}{between_devices(&report.profile)} }.into_any(),
             data: Arc::new(move || bars::data(&shown)),
         })

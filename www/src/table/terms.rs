@@ -20,6 +20,17 @@ pub fn without(filter: &str, at: usize) -> String {
     left.join(" ")
 }
 
+/// The filter with `term` as its only condition on the column `key`; without it where it held already.
+pub fn toggled(filter: &str, key: &str, term: &str) -> String {
+    let mut all = terms(filter);
+    let held = all.iter().any(|it| it == term);
+    all.retain(|it| !it.strip_prefix(key).is_some_and(|rest| rest.starts_with('=')));
+    if !held {
+        all.push(term.to_owned());
+    }
+    all.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +43,13 @@ mod tests {
         assert_eq!(without("copy", 0), "");
         assert_eq!(without("copy", 7), "copy");
         assert_eq!(terms("\"open phrase"), ["\"open phrase"]);
+    }
+
+    #[test]
+    fn a_row_is_chosen_left_and_changed() {
+        let one = toggled("-copy step=2", "step", "step=\"3\"");
+        assert_eq!(one, "-copy step=\"3\"");
+        assert_eq!(toggled(&one, "step", "step=\"3\""), "-copy");
+        assert_eq!(toggled("steps=1", "step", "step=\"3\""), "steps=1 step=\"3\"");
     }
 }

@@ -4,17 +4,17 @@
 use crossprof::metrics::Settings;
 use crossprof::metrics::categories::family_of;
 use crossprof::pages::{
-    Bar, Bars, Block, ColumnBlock, Figure, Link, Page, PageQuery, Series, Stack, StackRow, TableBlock,
+    Bar, Bars, Block, Figure, Link, Page, PageQuery, Series, Stack, StackRow, table_block_of,
 };
 use crossprof::report::UnifiedProfile;
 use crossprof::session::Session;
 use crossprof::table::{Query, Unit};
 use crossprof::tables::TableName;
 
-/// Rows of a table that a page shows: a filter finds the others.
-const TABLE_ROWS: u32 = 1000;
 /// Findings on the overview.
 const FIRST_FINDINGS: usize = 3;
+/// Categories that get a bar of their own there.
+const MAX_CATEGORIES: usize = 9;
 /// Figures that the overview takes from other pages: the page, and a word of its label or of its definition's path.
 const FIGURES: [(&str, &str); 3] =
     [("roofline", "mfu_percent"), ("roofline", "hbm_gibps"), ("communication", "exposed")];
@@ -50,6 +50,7 @@ pub fn overview(session: &mut Session, run: u32, settings: &Settings, query: &Pa
         .collect();
     findings.truncate(FIRST_FINDINGS);
     blocks.push(Block::Findings { findings });
+    blocks.extend(session.report(run, settings).map(|report| Block::Bars(largest_categories(&report))));
     blocks.extend(table(session, run, settings, TableName::TopKernels, "Top kernels", query));
     Page { blocks }
 }
@@ -109,22 +110,13 @@ fn table(
     title: &str,
     query: &PageQuery,
 ) -> Option<Block> {
-    let sort = query.sorts.get(name.key()).cloned();
-    let asked = Query { filter: query.filter.clone(), sort: sort.clone(), top: Some(TABLE_ROWS) };
-    let table = session.table(run, settings, name, "", &asked)?;
-    if table.columns.is_empty() || table.total_rows == 0 {
+    let none = Query { top: Some(0), ..Query::default() };
+    let empty = session.table(run, settings, name, "", &none)?;
+    if empty.columns.is_empty() || empty.total_rows == 0 {
         return None;
     }
-    Some(Block::Table(TableBlock {
-        table: name.key().to_owned(),
-        variant: String::new(),
-        title: title.to_owned(),
-        columns: table.columns.iter().map(ColumnBlock::from).collect(),
-        rows: table.rows,
-        matched_rows: table.matched_rows,
-        total_rows: table.total_rows,
-        sort,
-    }))
+    let mut ask = |asked: &Query| session.table(run, settings, name, "", asked).unwrap_or_else(|| empty.clone());
+    Some(Block::Table(table_block_of(name, "", title, query, &empty.columns, &mut ask)))
 }
 
 fn step_figures(report: &UnifiedProfile) -> Vec<Figure> {
@@ -184,6 +176,23 @@ fn categories(report: &UnifiedProfile) -> Bars {
         .collect();
     bars.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
     Bars { title: "Kernel time by category".to_owned(), unit: Unit::TimeUs, bars }
+}
+
+/// The same for the overview: the rest as one bar, and links to the ops.
+fn largest_categories(report: &UnifiedProfile) -> Bars {
+    let all = categories(report);
+    let whole: f64 = all.bars.iter().map(|bar| bar.value).sum();
+    let mut bars = all.bars;
+    let rest = if bars.len() > MAX_CATEGORIES { bars.split_off(MAX_CATEGORIES - 1) } else { Vec::new() };
+    for bar in &mut bars {
+        bar.link = Some(Link { view: "ops".to_owned(), filter: format!("category=\"{}\"", bar.label) });
+    }
+    if !rest.is_empty() {
+        let value = rest.iter().map(|bar| bar.value).sum();
+        let label = format!("{} other categories", rest.len());
+        bars.push(Bar { label, value, class: "other_compute".to_owned(), note: share(value, whole), link: None });
+    }
+    Bars { bars, ..all }
 }
 
 fn devices(report: &UnifiedProfile) -> Bars {

@@ -1,0 +1,136 @@
+// One filter for all views: rows and cells set it, views without its column say so, charts shown as tables stay tables.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, until } from "./harness.mjs";
+import { load, open, scratch, trace, view } from "./page.mjs";
+
+const rowsOf = (page, at = 0) => page.locator(".table-box").nth(at).locator("tbody tr:not(.pad)");
+const counted = (page, at = 0) => page.locator(".table-box .table-head .quiet").nth(at).innerText();
+
+/** The texts of a column, by its heading. */
+async function column(page, title, at = 0) {
+  const box = page.locator(".table-box").nth(at);
+  const heads = (await box.locator("thead th").allInnerTexts()).map((text) => text.replace(/\s+/g, " ").replace(/[↑↓]/, "").trim());
+  return box.locator(`tbody tr:not(.pad) td:nth-child(${heads.indexOf(title) + 1})`).allInnerTexts();
+}
+
+test("a click on an op filters every view that knows ops, and the others say that they do not", async ({ page, site }) => {
+  const path = trace("tpu-v6e-4chip/host.xplane.pb");
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await view(page, "ops");
+  await rowsOf(page).nth(2).waitFor();
+  const names = await column(page, "Op");
+  const name = names.find((name) => name.startsWith("all-reduce"));
+  const steps = async () => (await view(page, "steps"), counted(page));
+  const all = await steps();
+  await view(page, "ops");
+  await rowsOf(page).nth(names.indexOf(name)).click();
+  await until("the filter stands in the address", async () => page.url().includes(encodeURIComponent(`hlo_op_name="${name}"`)));
+  for (const [which, title] of [["ops", "Op"], ["kernels", "Kernel"], ["roofline", "Op"], ["communication", "Op"]]) {
+    if (which !== "ops") await view(page, which);
+    await until(`only that op: ${which}`, async () => (await column(page, title)).every((text) => text === name) && (await rowsOf(page).count()) === 1);
+    assert.equal(await page.locator(".chip").count(), 1);
+  }
+  const text = await steps();
+  assert.ok(text.startsWith(all), `${text} begins with ${all}`);
+  assert.match(text, /not filtered by hlo_op_name/);
+  assert.ok((await rowsOf(page).count()) > 1);
+  await view(page, "ops");
+  await rowsOf(page).first().click();
+  await until("a second click takes the filter away", async () => (await rowsOf(page).count()) > 1 && (await page.locator(".chip").count()) === 0);
+  await page.locator(".table-scroll").focus();
+  for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+  await until("so does Enter", async () => (await rowsOf(page).count()) === 1);
+  assert.deepEqual(await column(page, "Op"), [names[1]]);
+});
+
+test("a click on a kernel follows to the op, with and without HLO", async ({ page, site }) => {
+  for (const name of ["mi300x-8gpu-conv/tw003.xplane.pb", "kineto/rank-0.json.gz"]) {
+    const path = trace(name);
+    if (!path) continue;
+    await open(page, site);
+    await load(page, path);
+    await view(page, "kernels");
+    await rowsOf(page).first().waitFor();
+    await rowsOf(page).first().click();
+    await page.locator(".chip").waitFor();
+    const kernels = () => rowsOf(page).count();
+    await until("kernels of that op remain", async () => (await kernels()) >= 1 && / of /.test(await counted(page)));
+    assert.doesNotMatch(await counted(page), /not filtered/);
+    await view(page, "ops");
+    await until("its row is there", async () => (await rowsOf(page).count()) === 1 && / of /.test(await counted(page)));
+    await page.goto("about:blank");
+  }
+});
+
+/** Four chips: 0 and 1, and 2 and 3 reduce; 0 sends to 2. */
+function collectives() {
+  const meta = (pid, tid, name, value) => ({ ph: "M", pid, ...(tid ? { tid } : {}), name, args: { name: value } });
+  const ops = [
+    ["all-reduce.1", "all-reduce", "f32[250]{0} all-reduce(f32[250]{0} %x), replica_groups={{0,1},{2,3}}"],
+    ["collective-permute.2", "collective-permute", "f32[250]{0} collective-permute(f32[250]{0} %x), source_target_pairs={{0,2}}"],
+  ];
+  const events = [0, 1, 2, 3].flatMap((chip) => [
+    meta(chip + 1, 0, "process_name", `/device:TPU:${chip}`),
+    meta(chip + 1, 1, "thread_name", "XLA Ops"),
+    ...ops.map(([name, category, text], at) => ({
+      ph: "X", pid: chip + 1, tid: 1, ts: 100 * at, dur: 10, name, args: { long_name: `%${name} = ${text}`, hlo_category: category },
+    })),
+  ]);
+  return JSON.stringify({ displayTimeUnit: "ns", traceEvents: events });
+}
+
+test("a cell of the matrix lists the collectives between two devices", async ({ page, site }) => {
+  const path = join(scratch(), "four.trace.json");
+  writeFileSync(path, collectives());
+  await open(page, site);
+  await load(page, path);
+  await view(page, "communication");
+  const chart = page.locator(".matrix-plot .chart");
+  await chart.waitFor();
+  assert.deepEqual((await column(page, "Op")).sort(), ["all-reduce.1", "collective-permute.2"]);
+  const { width, height } = await chart.boundingBox();
+  await chart.click({ position: { x: 0.625 * width, y: 0.125 * height } });
+  await until("the cell stands in the address", async () => page.url().includes("between%3D0-2"));
+  await until("what 0 sends to 2", async () => (await column(page, "Op")).join() === "collective-permute.2");
+  assert.match(await page.locator(".table-head h2").innerText(), /TPU:0 sends to .*TPU:2/);
+  assert.equal(await chart.locator(".chosen-cell").count(), 1);
+  await page.keyboard.press("Escape");
+  await until("Esc lists all again", async () => (await rowsOf(page).count()) === 2);
+  await chart.focus();
+  for (const key of ["Home", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  await until("by keys too", async () => (await column(page, "Op")).join() === "all-reduce.1");
+  await page.keyboard.press("Enter");
+  await until("and back", async () => (await rowsOf(page).count()) === 2 && !page.url().includes("between"));
+  await view(page, "ops");
+  assert.equal(await rowsOf(page).count(), 2);
+});
+
+test("a chart that is shown as a table is one in the address too", async ({ page, site }) => {
+  const path = trace("synth-gpu-7steps/vm.xplane.pb");
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await view(page, "kernels");
+  const chart = page.locator('[data-chart="Time by family"]');
+  await chart.locator('[data-save="table"]').click();
+  await chart.locator(".chart-table").waitFor();
+  assert.ok(page.url().includes("table=time-by-family"));
+  await page.locator(".table-filter").first().fill("gemm");
+  await until("a filter keeps it", async () => page.url().includes("q=gemm") && page.url().includes("table=time-by-family"));
+  await chart.locator(".chart-table").waitFor();
+  const address = page.url();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await page.locator("body[data-ready]").waitFor();
+  await page.evaluate(() => (window.address = location.hash));
+  await load(page, path).catch(() => {});
+  await page.evaluate((hash) => (location.hash = hash), new URL(address).hash);
+  await chart.locator(".chart-table").waitFor();
+  await chart.locator('[data-save="table"]').click();
+  await until("the address forgets it", async () => !page.url().includes("table="));
+});
