@@ -130,8 +130,10 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
             "Arrives last",
             straggler.map(|(_, share)| 100.0 * share),
             Unit::Percent,
-            straggler
-                .map_or_else(|| "No device stands out.".to_owned(), |(name, _)| format!("of the compared runs: {name}")),
+            straggler.map_or_else(
+                || "No device stands out.".to_owned(),
+                |(name, _)| format!("of the compared runs: {name}"),
+            ),
         ),
         figure(
             "Best bus bandwidth",

@@ -81,8 +81,12 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
     let from_shapes: Ps =
         ops.rows.iter().filter(|op| op.cost_source == Some(CostSource::Shapes)).map(|op| op.self_time).sum();
     let cost_note = match percent(from_shapes, ops.op_time) {
-        Some(share) if share > 0.0 => format!("of busy time; {} worked out from library calls' shapes", format::percent(share)),
-        _ if known == Ps::ZERO => why_empty(context, "flops").unwrap_or_else(|| "The profile holds no costs.".to_owned()),
+        Some(share) if share > 0.0 => {
+            format!("of busy time; {} worked out from library calls' shapes", format::percent(share))
+        }
+        _ if known == Ps::ZERO => {
+            why_empty(context, "flops").unwrap_or_else(|| "The profile holds no costs.".to_owned())
+        }
         _ => "of busy time".to_owned(),
     };
     vec![

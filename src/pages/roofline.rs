@@ -43,9 +43,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         Some(peaks) => {
             let (chart, left_out) = chart(context, peaks, query);
             if chart.points.is_empty() {
-                blocks.push(Block::Note {
-                    text: no_points(context, query),
-                });
+                blocks.push(Block::Note { text: no_points(context, query) });
             } else {
                 blocks.push(Block::Scatter(chart));
             }
@@ -62,7 +60,8 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
 fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
     let known = context.analysis.ops.rows.iter().any(|op| placed(context, op).is_some());
     if known && !query.filter.is_empty() {
-        return "None of the ops that pass the filter both computes and has known bytes, so the chart is empty.".to_owned();
+        return "None of the ops that pass the filter both computes and has known bytes, so the chart is empty."
+            .to_owned();
     }
     let trace = context.trace();
     let why = if trace.format == Some(SourceFormat::ChromeJson) {
@@ -125,9 +124,9 @@ fn figures(roofline: &Roofline) -> Vec<Figure> {
         Unit::GigaflopsPerSecond,
         match &point {
             Some(point) => {
-                let reach = point.compute_efficiency.map_or_else(String::new, |share| {
-                    format!("{} of its peak, ", format::percent(100.0 * share))
-                });
+                let reach = point
+                    .compute_efficiency
+                    .map_or_else(String::new, |share| format!("{} of its peak, ", format::percent(100.0 * share)));
                 format!("per device: {reach}bound by {}", point.bound_by.label())
             }
             None => "per device".to_owned(),

@@ -98,7 +98,8 @@ pub fn figure(chart: Chart) -> AnyView {
         let what = button.and_then(|button| button.get_attribute("data-save")).unwrap_or_default();
         let Some(element) = outer.get_untracked() else { return };
         let title = element.get_attribute("data-chart").unwrap_or_default();
-        let file = format!("{}.{}.{what}", stem(state), browser::file_stem(&title.to_ascii_lowercase().replace('/', "-")));
+        let file =
+            format!("{}.{}.{what}", stem(state), browser::file_stem(&title.to_ascii_lowercase().replace('/', "-")));
         match what.as_str() {
             "table" => state.toggle_table(&key),
             "tsv" => browser::copy(state, copied().tsv(), "Table"),

@@ -68,7 +68,10 @@ pub fn matrix(matrix: Matrix) -> AnyView {
         named.collect_view()
     };
     let (rows, columns) = (labels(), labels());
-    let note = format!("From the row to the column; the strongest is {}. A click lists the collectives between two devices.", unit::short(largest, matrix.unit));
+    let note = format!(
+        "From the row to the column; the strongest is {}. A click lists the collectives between two devices.",
+        unit::short(largest, matrix.unit)
+    );
     let matrix = Arc::new(matrix);
     let drawn = chart(marks(matrix.clone()), "cells", drawing);
     let body = view! {
@@ -116,7 +119,8 @@ fn marks(matrix: Arc<Matrix>) -> Marks {
     };
     let label = bounded(&matrix.title);
     let of = matrix.clone();
-    let value_of = move |mark: usize| of.values.get(mark / size).and_then(|row| row.get(mark % size)).copied().flatten();
+    let value_of =
+        move |mark: usize| of.values.get(mark / size).and_then(|row| row.get(mark % size)).copied().flatten();
     let (key, follows) = (matrix.key.clone(), value_of.clone());
     let act = move |mark: usize| {
         if let Some((key, _)) = key.as_ref().zip(follows(mark)) {

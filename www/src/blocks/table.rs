@@ -264,13 +264,15 @@ impl Look {
         let in_sight = |(index, column): &(usize, &ColumnBlock)| {
             table.rows.is_empty() || column.empty.is_some() || has_value(*index)
         };
-        let names = |column: &ColumnBlock| table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key));
+        let names =
+            |column: &ColumnBlock| table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key));
         let fixed = table.columns.iter().position(names).unwrap_or(0);
         let columns = table.columns.iter().enumerate().filter(in_sight);
         Look {
             fixed,
             classes: table.classes.clone(),
-            columns: columns.map(|(index, column)| (index, column.clone(), largest(index))).collect() }
+            columns: columns.map(|(index, column)| (index, column.clone(), largest(index))).collect(),
+        }
     }
 }
 
@@ -279,7 +281,8 @@ fn row_view(row: &[Cell], index: usize, look: &Look, active: RwSignal<Option<usi
         Some(cell_view(row.get(*at)?, column, *at == look.fixed, *largest, look))
     };
     let cells = look.columns.iter().filter_map(cell).collect_view();
-    view! { <tr aria-rowindex=index + 2 data-row=index class:active=move || active.get() == Some(index)>{cells}</tr> }.into_any()
+    view! { <tr aria-rowindex=index + 2 data-row=index class:active=move || active.get() == Some(index)>{cells}</tr> }
+        .into_any()
 }
 
 fn cell_view(value: &Cell, column: &ColumnBlock, fixed: bool, largest: f64, look: &Look) -> AnyView {

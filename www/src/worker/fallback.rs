@@ -3,9 +3,7 @@
 
 use crossprof::metrics::Settings;
 use crossprof::metrics::categories::family_of;
-use crossprof::pages::{
-    Bar, Bars, Block, Figure, Link, Page, PageQuery, Series, Stack, StackRow, table_block_of,
-};
+use crossprof::pages::{Bar, Bars, Block, Figure, Link, Page, PageQuery, Series, Stack, StackRow, table_block_of};
 use crossprof::report::UnifiedProfile;
 use crossprof::session::Session;
 use crossprof::table::{Query, Unit};

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The page's wasm and that of the worker that reads may be this large, compressed.
-const LIMIT_BYTES: usize = 410_000;
+const LIMIT_BYTES: usize = 400_000;
 /// The analyst's: all metrics, rules, tables and pages. It is fetched after the page can be used, while the user looks for a
 /// file, so its size delays nobody.
 const ANALYST_LIMIT_BYTES: usize = 640_000;
