@@ -16,25 +16,17 @@ mod verdicts;
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 use support::chrome::ChromeTrace;
+use support::cli::{crossprof, stderr, stdout};
 
 const MS: u64 = 1_000_000_000;
 
 /// Runs `crossprof check` in `folder`.
 fn check(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
-    command.arg("check").args(arguments).current_dir(folder).output().expect("the tool starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    crossprof(folder, &[&["check"], arguments].concat())
 }
 
 /// Runs it for JSON: the exit status and the document.
@@ -47,10 +39,7 @@ fn json(folder: &Path, arguments: &[&str]) -> (i32, Value) {
 
 /// A folder of its own for one test.
 fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check").join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a scratch folder");
-    folder
+    support::cli::scratch("check", name)
 }
 
 /// Writes a trace of 5 steps on 2 chips. A step lasts `step_ms`; chip 0 computes in 80 ms of it, chip 1 in 60 ms: what is true of it

@@ -5,27 +5,15 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use serde_json::Value;
 use support::chrome::ChromeTrace;
+use support::cli::{crossprof, stderr, stdout};
 use support::samples;
 
 const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 const MS: u64 = 1_000_000_000;
-
-fn crossprof(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_crossprof")).args(arguments).current_dir(folder).output().expect("the tool starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// Runs it for JSON, which has to succeed.
 fn json(folder: &Path, arguments: &[&str]) -> Value {
@@ -35,10 +23,7 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
 }
 
 fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compare").join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a scratch folder");
-    folder
+    support::cli::scratch("compare", name)
 }
 
 /// Five steps of `step_ms` on one chip, each an op of `busy_ms` with a name that is markup elsewhere.
@@ -148,6 +133,32 @@ fn the_profiles_of_a_report_are_those_of_analyze() {
     let analysed: Value =
         serde_json::from_str(&stdout(&crossprof(&folder, &["analyze", MAIN, NEW, "--format", "json"]))).unwrap();
     assert_eq!(found, analysed);
+}
+
+/// What the user said is in the report too: names, baseline, power, price, the kind of scaling.
+#[test]
+fn a_report_keeps_what_the_user_said() {
+    let folder = scratch("kept");
+    trace(&folder.join("one.trace.json"), 100, 80);
+    trace_on(&folder.join("two.trace.json"), 2, 50, 40);
+    let said = ["--name", "mine", "--baseline", "1", "--power", "300,400", "--price", "2", "--scaling", "weak"];
+    let outputs = ["--output", "report.html", "--output-json", "c.json"];
+    let first = crossprof(&folder, &[&["compare", "one.trace.json", "two.trace.json"][..], &said, &outputs].concat());
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    assert!(crossprof(&folder, &["compare", "report.html", "--output", "again.html"]).status.success());
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    assert!(read("report.html") == read("again.html"));
+    let found = json(&folder, &["report.html"]);
+    assert_eq!(found, serde_json::from_str::<Value>(&read("c.json")).unwrap());
+    assert_eq!((&found["baseline"], &found["runs"][0]["name"]), (&1.into(), &"mine".into()));
+    assert_eq!(found["scaling"]["mode"], "weak");
+    assert_eq!(
+        (&found["runs"][1]["watts_per_device"], &found["runs"][0]["dollars_per_device_hour"]),
+        (&400.0.into(), &2.0.into())
+    );
+    // What is said anew counts.
+    let other = json(&folder, &["report.html", "--baseline", "mine", "--power", "100"]);
+    assert_eq!((&other["baseline"], &other["runs"][1]["watts_per_device"]), (&0.into(), &100.0.into()));
 }
 
 #[test]

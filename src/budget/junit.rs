@@ -5,7 +5,7 @@
 
 use super::report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
 use super::text::run_text;
-use crate::format::printable;
+use crate::export::markup::escape;
 
 /// The whole result.
 pub fn to_junit(report: &CheckReport) -> String {
@@ -57,22 +57,4 @@ fn push_outcome(limit: &LimitReport, text: &mut String) {
             text.push_str("</failure>\n");
         }
     }
-}
-
-/// Text for an attribute or an element. Control characters, which XML cannot hold in any spelling, are written out, and so are
-/// the two code points that it forbids.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in printable(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&apos;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.extend(c.escape_unicode()),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

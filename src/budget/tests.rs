@@ -169,7 +169,7 @@ fn junit_is_well_formed_whatever_the_names() {
         "<testsuites name=\"crossprof check\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0\">"
     ));
     assert!(text.contains("name=\"&lt;img src=x&gt;&quot;&amp;\""), "{text}");
-    assert!(text.contains("name=\"&lt;b&gt;&amp;&quot;&apos;|name\\u{1b}[2J\""), "{text}");
+    assert!(text.contains("name=\"&lt;b&gt;&amp;&quot;&#39;|name\\u{1b}[2J\""), "{text}");
     assert!(text.contains("\nWhy: because | `x` ]]&gt; \\u{fffe}\\u{0}</failure>"), "{text}");
     // Every bracket that is left belongs to one of the elements.
     let mut open: Vec<&str> = Vec::new();

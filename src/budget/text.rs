@@ -2,6 +2,7 @@
 
 use super::report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, counts};
 use super::unit;
+use crate::export::columns::aligned;
 use crate::format::{self, DASH, printable, shorten};
 
 /// Characters of a limit's title in the table; the sentences below have it whole.
@@ -84,7 +85,7 @@ fn push_run(run: &RunReport, text: &mut String) {
         text.push_str(&format!(" against {}", run_text(baseline)));
     }
     text.push('\n');
-    let mut rows = vec![["Limit", "Value", "Bound", "Margin", "Result"].map(str::to_owned)];
+    let mut rows = vec![["Limit", "Value", "Bound", "Margin", "Result"].map(str::to_owned).to_vec()];
     for limit in &run.limits {
         let Row { title, value, bound, margin } = row(limit);
         let result = match limit.status {
@@ -92,33 +93,15 @@ fn push_run(run: &RunReport, text: &mut String) {
             Status::Missing => "MISSING",
             passed => passed.label(),
         };
-        rows.push([shorten(&title, TITLE), value, bound, margin, result.to_owned()]);
+        rows.push(vec![shorten(&title, TITLE), value, bound, margin, result.to_owned()]);
     }
-    push_table(&rows, text);
+    text.push_str(&aligned(&rows, &[false, true, true, true]));
     for limit in run.limits.iter().filter(|limit| limit.status != Status::Pass) {
         text.push_str(&format!("\n  {}: {}\n", limit.status.label(), printable(limit.title())));
         text.push_str(&format!("    {}\n", printable(&limit.message)));
         if let Some(why) = &limit.why {
             text.push_str(&format!("    Why: {}\n", printable(why)));
         }
-    }
-}
-
-/// Columns two blanks apart: the first and the last from the left, the numbers from the right.
-fn push_table(rows: &[[String; 5]], text: &mut String) {
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..5).map(width).collect();
-    for row in rows {
-        let mut line = String::from(" ");
-        for (index, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width.saturating_sub(cell.chars().count()));
-            let (left, right) = if matches!(index, 0 | 4) { ("", pad.as_str()) } else { (pad.as_str(), "") };
-            line.push_str(&format!(" {left}{cell}{right} "));
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
     }
 }
 

@@ -237,6 +237,13 @@ pub struct Matching {
     pub unlisted_us: [f64; 2],
 }
 
+impl Matching {
+    /// Whether both list ops and not one has a partner: these are different programs.
+    pub fn is_of_strangers(&self) -> bool {
+        self.matched_us.is_empty() && self.unmatched_us.iter().all(|time_us| *time_us > 0.0)
+    }
+}
+
 /// Time matched in one way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatchedTime {

@@ -12,6 +12,7 @@ use std::cmp::Ordering;
 
 use super::noise::{is_beyond_noise, of_steps};
 use super::{Scaling, ScalingPoint, ScalingSeries, Subject};
+use super::{matching, steps};
 use crate::format;
 use crate::report::{StepBreakdown, UnifiedProfile};
 use crate::sort;
@@ -70,16 +71,11 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// Whether the runs know the names of their programs, and one has none of the reference's.
+    /// Whether a run lists its ops and none of them is one of the reference's: then it is another program.
     fn has_strangers(&self) -> bool {
-        fn programs<'a>(run: &Run<'a>) -> Vec<&'a str> {
-            let ops = run.profile.step_ops.iter().flat_map(|step| &step.ops);
-            ops.filter_map(|op| op.module.as_deref()).collect()
-        }
-        let Some(known) = self.runs.first().map(programs) else { return false };
+        let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
         let is_stranger = |run: &Run<'_>| {
-            let own = programs(run);
-            !known.is_empty() && !own.is_empty() && !own.iter().any(|name| known.contains(name))
+            steps::ops(run.profile).is_some_and(|own| matching::ops(0, &own, &known, false).1.is_of_strangers())
         };
         self.runs.iter().any(is_stranger)
     }

@@ -1,7 +1,7 @@
 //! The answer in sentences: the verdict, its largest cause, what only one run does, and what is not fair about it.
 
 use super::fairness::{self, WORKLOAD};
-use super::{Cause, CollectiveChange, Comparison, StepTimeChange, signed};
+use super::{Cause, CollectiveChange, Comparison, Matching, StepTimeChange, signed};
 use crate::format;
 
 /// The sentences, most important first. For two runs the third is at the latest what one of them does and the other does not.
@@ -67,6 +67,13 @@ fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
         String::new()
     } else {
         format!(" They do not do the same work: {} differs.", differing.join(", ").to_lowercase())
+    };
+    let of_run = |matching: &&Matching| matching.run == change.run && comparison.kind != "across_platforms";
+    let strange = comparison.matching.iter().find(of_run).is_some_and(Matching::is_of_strangers);
+    let unlike = if strange {
+        format!("{unlike} They have no op in common: they look like different programs.")
+    } else {
+        unlike
     };
     match change.verdict.as_str() {
         "equal" => format!("{ours} and {theirs} take the same time: {}.{unlike}", times),

@@ -113,6 +113,82 @@ fn power_and_price_give_efficiency() {
     assert_eq!((joule.values.clone(), joule.winner), (vec![Some(5.0), Some(2.5)], Some(0)));
 }
 
+#[test]
+fn verdicts_are_of_each_run_and_say_what_is_noise() {
+    let a = subject("a", "TPU", 1000.0, 5.0, 20, [1000.0, 0.0, 0.0]);
+    let b = subject("b", "TPU", 1001.0, 5.0, 20, [1001.0, 0.0, 0.0]);
+    let c = subject("c", "TPU", 2000.0, 5.0, 20, [1000.0, 1000.0, 0.0]);
+    let found = compare(&[a.clone(), b, c, a], &Options::default());
+    let verdicts =
+        |path: &str| metric(&found, path).verdicts.iter().map(|it| it.clone().unwrap_or_default()).collect::<Vec<_>>();
+    assert_eq!(verdicts("step_timing.avg_step_time_us"), ["", "within_noise", "worse", "equal"]);
+    assert_eq!(verdicts("throughput.steps_per_sec"), ["", "within_noise", "worse", "equal"]);
+    // Nothing against nothing is the same; something against nothing has no ratio, and is worse all the same.
+    let communication = metric(&found, "step_breakdown.parts.communication_us");
+    assert_eq!(communication.ratios, [Some(1.0), Some(1.0), None, Some(1.0)]);
+    assert_eq!(verdicts("step_breakdown.parts.communication_us"), ["", "equal", "worse", "equal"]);
+}
+
+#[test]
+fn equal_steps_at_half_the_price_are_twice_the_work_a_dollar() {
+    let mut a = subject("a", "GPU", 1000.0, 5.0, 20, [1000.0, 0.0, 0.0]);
+    let mut b = a.clone();
+    (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(4.0), Some(2.0));
+    let found = compare(&[a, b], &Options::default());
+    let dollar = metric(&found, "efficiency.steps_per_dollar");
+    assert_eq!((dollar.ratios[1], dollar.winner, dollar.verdicts[1].as_deref()), (Some(2.0), Some(1), Some("better")));
+    assert_eq!(metric(&found, "step_timing.avg_step_time_us").winner, None);
+}
+
+fn op(name: &str, family: &str, time_us: f64) -> StepOp {
+    StepOp { name: name.into(), family: family.into(), self_time_us: time_us, occurrences: 1.0, ..StepOp::default() }
+}
+
+/// A step whose ops are `listed`, and which has `small_us` of reductions beside them.
+fn with_ops(mut subject: Subject, listed: Vec<StepOp>, small_us: f64) -> Subject {
+    let of = |family: &str| listed.iter().filter(|op| op.family == family).map(|op| op.self_time_us).sum::<f64>();
+    let family = |family: &str, time_us: f64, occurrences| StepFamily {
+        family: family.into(),
+        self_time_us: time_us,
+        occurrences,
+    };
+    let families = vec![family("matmul", of("matmul"), 1.0), family("reduction", small_us, 64.0)];
+    let op_time_us = of("matmul") + small_us;
+    let num_ops = listed.len() as u64 + 64;
+    subject.profile.step_ops =
+        Some(StepOps { device_steps: 1, op_time_us, num_ops, families, ops: listed, kernels: Vec::new() });
+    subject
+}
+
+#[test]
+fn what_is_too_small_to_be_listed_is_a_cause_by_its_class() {
+    let a = with_ops(subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 60.0)], 40.0);
+    let b = with_ops(subject("b", "TPU", 130.0, 0.0, 5, [130.0, 0.0, 0.0]), vec![op("dot", "matmul", 61.0)], 69.0);
+    let found = compare(&[a, b], &Options::default());
+    let causes: Vec<(&str, &str, f64)> =
+        found.causes.iter().map(|it| (it.kind.as_str(), it.name.as_str(), it.delta_us_per_step)).collect();
+    assert_eq!(causes, [("class", "reduction", 29.0), ("op", "dot", 1.0)]);
+    assert!(found.summary[1].starts_with("Small reduction ops"), "{:?}", found.summary);
+}
+
+#[test]
+fn programs_without_a_common_op_do_not_scale() {
+    let mut a = subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]);
+    a.profile.metadata.num_devices = 1;
+    let b = subject("b", "TPU", 50.0, 0.0, 5, [50.0, 0.0, 0.0]);
+    let of = |ours: &str, theirs: &str| {
+        let pair = [
+            with_ops(a.clone(), vec![op(ours, "matmul", 60.0)], 0.0),
+            with_ops(b.clone(), vec![op(theirs, "matmul", 30.0)], 0.0),
+        ];
+        compare(&pair, &Options::default())
+    };
+    assert_eq!(of("dot", "dot").kind, "scaling");
+    let strangers = of("dot", "gemm");
+    assert_eq!((strangers.kind.as_str(), &strangers.scaling), ("same_platform", &None));
+    assert!(strangers.summary[0].contains("no op in common"), "{:?}", strangers.summary);
+}
+
 prop_compose! {
     fn any_subject()(
         platform in prop::sample::select(vec!["TPU", "GPU"]),
@@ -135,6 +211,7 @@ proptest! {
         prop_assert!(found.metrics.iter().flat_map(|it| it.ratios.iter().flatten()).all(|ratio| *ratio == 1.0));
         prop_assert!(found.waterfall.iter().all(|it| it.delta_us_per_step == 0.0));
         prop_assert!(found.causes.is_empty());
+        prop_assert!(found.metrics.iter().flat_map(|it| it.verdicts.iter().flatten()).all(|verdict| verdict == "equal"));
         prop_assert!(found.fairness.iter().all(|it| it.status != "differs"));
     }
 
@@ -153,6 +230,12 @@ proptest! {
         for (one, other) in straight.metrics.iter().zip(&swapped.metrics) {
             prop_assert_eq!(&one.metric, &other.metric);
             prop_assert_eq!(one.winner.map(|winner| 1 - winner), other.winner);
+            let inverse = |verdict: &str| match verdict {
+                "better" => "worse".to_owned(),
+                "worse" => "better".to_owned(),
+                verdict => verdict.to_owned(),
+            };
+            prop_assert_eq!(one.verdicts[1].as_deref().map(inverse), other.verdicts[1].clone());
             if let (Some(ratio), Some(inverse)) = (one.ratios[1], other.ratios[1]) {
                 prop_assert!((ratio * inverse - 1.0).abs() < 1e-12);
             }

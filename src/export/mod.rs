@@ -1,6 +1,7 @@
 //! The report in other shapes: JSON and its schema, tables (CSV, Markdown, text), the terminal's one screen; a comparison of
 //! reports as text, Markdown, JSON and a web page.
 
+pub(crate) mod columns;
 pub mod comparison;
 pub mod csv;
 #[cfg(test)]
@@ -8,4 +9,5 @@ pub(crate) mod example;
 mod findings;
 pub mod json;
 pub mod markdown;
+pub(crate) mod markup;
 pub mod text;

@@ -218,12 +218,10 @@ fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> 
 fn causes(comparison: &Comparison) -> Grid {
     let most = largest(comparison.causes.iter().map(|cause| cause.delta_us_per_step));
     let rows = comparison.causes.iter().take(MOST_ROWS).map(|cause| {
-        let share = cause
-            .percent_of_difference
-            .map_or_else(String::new, |share| match share < 0.0 {
-                true => "works against the difference".to_owned(),
-                false => format!("{} of the difference", format::percent(share)),
-            });
+        let share = cause.percent_of_difference.map_or_else(String::new, |share| match share < 0.0 {
+            true => "works against the difference".to_owned(),
+            false => format!("{} of the difference", format::percent(share)),
+        });
         vec![
             GridCell::text(&name(comparison, cause.run)),
             GridCell { note: share, ..delta_cell(cause.delta_us_per_step, most) },
@@ -256,7 +254,10 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
         let [runs, before] = change.per_step.map(words::per_step);
         let often = if runs == before { format!("{runs} a step") } else { format!("{before} → {runs} a step") };
         vec![
-            GridCell { note: how, ..GridCell::text(&if is_class { words::class(&change.name) } else { change.name.clone() }) },
+            GridCell {
+                note: how,
+                ..GridCell::text(&if is_class { words::class(&change.name) } else { change.name.clone() })
+            },
             GridCell::text(&name(comparison, change.run)),
             GridCell { note: often, ..GridCell::text(&words::change(change)) },
             GridCell::text(&format::time_us(theirs)),
@@ -327,8 +328,10 @@ fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
     let ideal = of_first().map(|it| (it.devices as f64, it.ideal_speedup)).collect();
     let amdahl: Vec<_> = of_first().filter_map(|it| Some((it.devices as f64, it.amdahl_speedup?))).collect();
     let measured = of_first().map(|it| (it.devices as f64, it.speedup)).collect();
-    let mut lines =
-        vec![Line { label: "ideal".to_owned(), points: ideal }, Line { label: "measured".to_owned(), points: measured }];
+    let mut lines = vec![
+        Line { label: "ideal".to_owned(), points: ideal },
+        Line { label: "measured".to_owned(), points: measured },
+    ];
     if amdahl.len() > 1 {
         lines.push(Line { label: "Amdahl".to_owned(), points: amdahl });
     }
@@ -394,8 +397,10 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
         let notes = [Some(it.label.clone()), Some(format::time_us(time_ms * 1e3)), margin];
         point(name(comparison, it.run), at, time_ms, notes.into_iter().flatten().collect())
     });
-    let mut lines =
-        vec![Line { label: "step time".to_owned(), points: measured().map(|(at, _, time_ms)| (at, time_ms)).collect() }];
+    let mut lines = vec![Line {
+        label: "step time".to_owned(),
+        points: measured().map(|(at, _, time_ms)| (at, time_ms)).collect(),
+    }];
     lines.extend(measured().filter_map(|(at, it, time_ms)| {
         let margin_ms = it.margin_us? / 1e3;
         Some(Line { label: String::new(), points: vec![(at, time_ms - margin_ms), (at, time_ms + margin_ms)] })

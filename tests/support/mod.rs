@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each test binary uses a part of it.
 
 pub mod chrome;
+pub mod cli;
 pub mod gpu;
 pub mod samples;
 pub mod tpu;

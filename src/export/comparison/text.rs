@@ -4,6 +4,7 @@
 use super::words::{self, Judgement};
 use super::{check_title, name_of, others, unfair};
 use crate::compare::{Change, ComparedMetric, Comparison};
+use crate::export::columns::aligned;
 use crate::export::findings::wrapped;
 use crate::format::{self, printable, shorten};
 
@@ -294,26 +295,6 @@ fn push_warnings(text: &mut String, comparison: &Comparison) {
     if left > 0 {
         text.push_str(&format!("  and {left} more: --format json\n"));
     }
-}
-
-/// Rows with their columns under each other, indented; `right` says which are aligned to the right.
-fn aligned(rows: &[Vec<String>], right: &[bool]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for ((column, cell), width) in row.iter().enumerate().zip(&widths) {
-            let is_right = right.get(column).copied().unwrap_or(false);
-            line.push_str(&if is_right { format!("  {cell:>width$}") } else { format!("  {cell:<width$}") });
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
 }
 
 #[cfg(test)]

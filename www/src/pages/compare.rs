@@ -103,13 +103,16 @@ impl Choice {
             if self.baseline > 0 && self.baseline >= at {
                 self.baseline += 1;
             }
-            self.runs.insert(at, Chosen {
-                name: run_name(metadata).to_owned(),
-                file: metadata.trace_file.clone(),
-                called: String::new(),
-                watts: text(metadata.watts_per_device),
-                dollars: text(metadata.dollars_per_device_hour),
-            });
+            self.runs.insert(
+                at,
+                Chosen {
+                    name: run_name(metadata).to_owned(),
+                    file: metadata.trace_file.clone(),
+                    called: String::new(),
+                    watts: text(metadata.watts_per_device),
+                    dollars: text(metadata.dollars_per_device_hour),
+                },
+            );
             if self.baseline == 0 && metadata.comparison_baseline == Some(true) {
                 self.baseline = at;
             }

@@ -1,22 +1,6 @@
-//! The few pieces that all parts of the page are made of: escaped text and tables.
+//! The few pieces that all parts of the page are made of: text, parts that fold, tables.
 
-use crate::format::printable;
-
-/// Text as text: nothing in it is markup, in an element or in an attribute.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in printable(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
+pub(super) use crate::export::markup::escape;
 
 /// Appends the pieces.
 pub fn push(page: &mut String, pieces: &[&str]) {
