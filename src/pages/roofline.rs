@@ -10,6 +10,7 @@ use crate::metrics::roofline::{self, Level, Peaks, Roofline, Share, Source, Work
 use crate::table::{Filter, Unit};
 use crate::tables::{self, TableName};
 use crate::trace::SourceFormat;
+use crate::trace::classify::Platform;
 
 /// Points of the chart: those with the most time.
 const MOST_POINTS: usize = 200;
@@ -33,13 +34,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     }
     blocks.push(Block::Figures { figures: figures(roofline) });
     match &roofline.peaks {
-        None => blocks.push(Block::Empty {
-            reason:
-                "The profile does not tell which device it is of, so its peaks are unknown: choose the device in the \
-                     settings (on the command line: --device h100-sxm)."
-                    .to_owned(),
-            remedy: Some("import jax\nprint(jax.devices()[0].device_kind)".to_owned()),
-        }),
+        None => blocks.push(no_peaks(context)),
         Some(peaks) => {
             let (chart, left_out) = chart(context, peaks, query);
             if chart.points.is_empty() {
@@ -54,6 +49,19 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     }
     blocks.push(Block::Table(table_block(context, TableName::Roofline, "", "Ops under the roofs", query)));
     Page { blocks }
+}
+
+/// Why there are no roofs, and what to do.
+fn no_peaks(context: &Context<'_>) -> Block {
+    if context.analysis.kernel_stats.platform == Some(Platform::Cpu) {
+        let reason = "The peaks of CPUs are not known here, so there are no roofs. A device to compare with can be chosen on the \
+                      Model page (on the command line: --device h100-sxm).";
+        return Block::Empty { reason: reason.to_owned(), remedy: None };
+    }
+    let reason = "The profile does not tell which device it is of, so its peaks are unknown. Choose the device on the Model page \
+                  (on the command line: --device h100-sxm).";
+    let remedy = "import jax\nprint(jax.devices()[0].device_kind)".to_owned();
+    Block::Empty { reason: reason.to_owned(), remedy: Some(remedy) }
 }
 
 /// Why the chart is empty.
@@ -89,7 +97,7 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &st
 fn figures(roofline: &Roofline) -> Vec<Figure> {
     let known = roofline.known_time_percent.map_or_else(String::new, |share| {
         if share < 99.95 {
-            format!("; the FLOPs of {} of the op time are known", format::percent(share))
+            format!("; FLOPs are known for {} of op time", format::percent(share))
         } else {
             String::new()
         }
@@ -105,14 +113,14 @@ fn figures(roofline: &Roofline) -> Vec<Figure> {
             "MFU",
             found.mfu.ok(),
             Unit::Percent,
-            share_note(found.mfu, &format!("of what the devices could compute in {window}")),
+            share_note(found.mfu, &format!("of peak, over {window}")),
             "mfu_percent",
         ),
         figure(
             "HFU",
             found.hfu.ok(),
             Unit::Percent,
-            share_note(found.hfu, "the same with what rematerialisation computes again"),
+            share_note(found.hfu, "the same, with what rematerialisation computes again"),
             "hfu_percent",
         ),
     ];
@@ -123,6 +131,7 @@ fn figures(roofline: &Roofline) -> Vec<Figure> {
         work.flop_rate().map(|rate| rate * 1e-9),
         Unit::GigaflopsPerSecond,
         match &point {
+            _ if work.flop_rate().is_none() => "No FLOPs are known.".to_owned(),
             Some(point) => {
                 let reach = point
                     .compute_efficiency
