@@ -166,6 +166,10 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
         (steps.host_idle_percent, steps.chip_idle_percent) = (None, None);
     }
     report.op_statistics = None;
+    // What a collective sends, and to how many, stands in the HLO.
+    for op in report.communication.iter_mut().flat_map(|it| &mut it.top_ops) {
+        (op.bytes, op.group_size, op.algorithm_gb_per_sec, op.bus_gb_per_sec) = (None, None, None, None);
+    }
     for op in report.step_ops.iter_mut().flat_map(|it| &mut it.ops) {
         (op.module, op.framework_op, op.fingerprint) = (None, None, None);
     }
