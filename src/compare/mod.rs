@@ -67,8 +67,7 @@ impl Subject {
     /// A run by the name that it has itself, with the power and the price that a report has kept.
     pub fn new(profile: UnifiedProfile) -> Subject {
         let metadata = &profile.metadata;
-        let (watts_per_device, dollars_per_device_hour) =
-            (metadata.watts_per_device, metadata.dollars_per_device_hour);
+        let (watts_per_device, dollars_per_device_hour) = (metadata.watts_per_device, metadata.dollars_per_device_hour);
         Subject { name: run_name(metadata).to_owned(), profile, watts_per_device, dollars_per_device_hour }
     }
 }
@@ -172,8 +171,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             ));
         }
     }
-    let classes =
-        matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
+    let classes = matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
     comparison.causes.extend(causes::causes(&causes::Evidence {
         change: &step_time,
         subject,

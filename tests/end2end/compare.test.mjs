@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
@@ -62,7 +62,8 @@ test("runs are named, ordered and left out by keys, and the link says what is mi
   await page.goto(address);
   await page.locator(".page.compare .empty").waitFor();
   const asked = await page.locator(".page.compare .empty").innerText();
-  assert.match(asked, /gpu-training.*|tpu-training.*/);
+  assert.match(asked, /gpu-training\.trace\.json\.gz/, "the files are named");
+  assert.match(asked, /tpu-training\.trace\.json\.gz/);
   for (const path of paths) await drop(page, "#main", [path]);
   await page.evaluate((hash) => { location.hash = hash; }, new URL(address).hash);
   await page.locator(".page.compare .grid-box").first().waitFor({ timeout: 60_000 });
@@ -81,6 +82,38 @@ test("the report is the command line's, and is a profile again", async ({ page, 
   await open(page, site);
   await drop(page, "#main", [join(folder, "report.html")]);
   await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
-  await page.evaluate(() => { location.hash = "#/compare"; });
+  await page.keyboard.press("c");
   await page.locator(".page.compare .grid-box").first().waitFor();
+});
+
+test("a run is dragged with the mouse, and a report goes on with what was said", async ({ page, site }) => {
+  const { folder, paths } = files();
+  await compare(page, site, paths);
+  const names = () => page.locator(".compare-name").evaluateAll((fields) => fields.map((field) => field.value));
+  const [first, second] = await names();
+  const grip = await page.locator(".compare-chip .grip").first().boundingBox();
+  const target = await page.locator(".compare-chip").nth(1).boundingBox();
+  await page.mouse.move(grip.x + 4, grip.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(grip.x + 30, grip.y + 10, { steps: 4 });
+  await page.mouse.move(target.x + target.width / 2, target.y + target.height / 2, { steps: 8 });
+  await page.mouse.up();
+  await until("the order changes", async () => (await names()).join() === [second, first].join());
+  assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1", "the baseline stays the same run");
+  await page.locator("[data-do=watts]").first().fill("300");
+  await page.locator("[data-do=dollars]").nth(1).fill("2.5");
+  await page.locator("select[data-do=scaling]").selectOption("weak");
+  const state = () => page.locator(".compare-runs :is(input, select)").evaluateAll((fields) => fields.map((field) => field.value));
+  const before = await state();
+  const report = await downloaded(page, "#download-report");
+  writeFileSync(join(folder, "kept.html"), report);
+  await page.goto("about:blank");
+  await open(page, site);
+  await drop(page, "#main", [join(folder, "kept.html")]);
+  await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
+  await page.keyboard.press("c");
+  await page.locator(".page.compare .grid-box").first().waitFor();
+  // Whether the work grows is kept only where runs scale: these two are of different platforms.
+  assert.deepEqual((await state()).slice(0, -1), before.slice(0, -1), "names, power and price are as they were");
+  assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1");
 });
