@@ -55,6 +55,8 @@ pub enum Decoded {
 #[derive(Debug)]
 pub struct Decoder {
     path: String,
+    /// Bytes that the member is known to have; else 0.
+    expected: u64,
     state: State,
 }
 
@@ -90,7 +92,17 @@ enum Whole {
 impl Decoder {
     /// For the member at `path`, which is named in warnings and decides nothing.
     pub fn new(path: &str) -> Decoder {
-        Decoder { path: path.to_owned(), state: State::Head { bytes: Vec::new(), look_at: sniff::HEAD_BYTES } }
+        Decoder {
+            path: path.to_owned(),
+            expected: 0,
+            state: State::Head { bytes: Vec::new(), look_at: sniff::HEAD_BYTES },
+        }
+    }
+
+    /// The member is known to have at least so many bytes: room for them may be made at once.
+    pub fn expecting(mut self, bytes: u64) -> Decoder {
+        self.expected = bytes;
+        self
     }
 
     /// Takes the member's next bytes.
@@ -158,7 +170,7 @@ impl Decoder {
         let whole = |kind| State::Whole { kind, bytes: Vec::new() };
         let next = match format {
             Format::TraceJson => State::Json(Box::new(ChromeJsonDecoder::new(&self.path))),
-            Format::XSpace => State::XPlane(Box::new(XPlaneDecoder::new(&self.path))),
+            Format::XSpace => State::XPlane(Box::new(XPlaneDecoder::new(&self.path).expecting(self.expected))),
             Format::UnifiedProfile => whole(Whole::Profile),
             Format::Report => whole(Whole::Report),
             Format::HuggingFaceConfig => whole(Whole::HuggingFace),

@@ -228,6 +228,10 @@ impl Thread {
         device_ops: &[bool],
     ) -> Thread {
         let mut found: [Vec<Interval>; HostRole::COUNT] = Default::default();
+        // Most threads do one thing all the time. Room that stays untouched costs nothing, and growing step by step would copy all.
+        if let Some(list) = found.get_mut(own as usize) {
+            list.reserve_exact(events.len());
+        }
         let mut launches = own == HostRole::Python;
         in_blocks(events, |&id| {
             let Some(event) = trace.events.get(id) else { return };
@@ -245,6 +249,7 @@ impl Thread {
                 None => list.push(event),
             }
         });
+        found.iter_mut().for_each(Vec::shrink_to_fit);
         let mut sets = found.map(IntervalSet::of_separate);
         let inputs = sets.get(HostRole::Input as usize).filter(|_| launches).cloned();
         let mut any = IntervalSet::default();

@@ -120,7 +120,8 @@ impl Intake {
         match piece {
             Unpacked::Begin { path, size } => {
                 self.end_member();
-                let decoder = Ok(Decoder::new(path));
+                // What an archive says of its members is a promise; the file's own size is not.
+                let decoder = Ok(Decoder::new(path).expecting(self.size.unwrap_or(0)));
                 self.open = Some(OpenMember { path: path.to_owned(), size, unpacked_bytes: 0, decoder });
             }
             Unpacked::Data(bytes) => {

@@ -45,8 +45,9 @@ impl<T: Copy> Column<T> {
         self.blocks.push(block);
     }
 
-    /// The value at `index`, or `None` past the end.
-    #[inline]
+    /// The value at `index`, or `None` past the end. Inlined also where the compiler is to save space: it is the inside of
+    /// most long loops.
+    #[inline(always)]
     pub fn get(&self, index: usize) -> Option<T> {
         self.blocks.get(index >> BLOCK_BITS)?.get(index & (BLOCK - 1)).copied()
     }

@@ -267,13 +267,13 @@ impl Events {
     }
 
     /// The event at `id`, or `None` past the end.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, id: EventId) -> Option<Event> {
         self.rows.get(id as usize).map(Row::event)
     }
 
     /// Start and duration of the event at `id`.
-    #[inline]
+    #[inline(always)]
     pub fn time(&self, id: EventId) -> Option<(Ps, Ps)> {
         self.rows.get(id as usize).map(Row::time)
     }

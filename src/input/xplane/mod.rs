@@ -98,6 +98,12 @@ impl XPlaneDecoder {
         }
     }
 
+    /// The file is known to have so many bytes: room for a whole plane may be made at once.
+    pub fn expecting(mut self, bytes: u64) -> XPlaneDecoder {
+        self.fields = Fields::expecting(bytes);
+        self
+    }
+
     /// Takes the next bytes of the file.
     ///
     /// # Errors

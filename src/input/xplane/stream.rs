@@ -1,7 +1,7 @@
 //! Cuts the stream of chunks into the top-level fields of an XSpace.
 //!
 //! A field is buffered until it is whole, unless a chunk holds it whole already. The buffer grows with the bytes that
-//! arrive, never by what a length promises.
+//! arrive, never by what a length promises: unless the file is known to be as long.
 
 use crate::wire::{Fault, Reader, Value};
 
@@ -60,6 +60,8 @@ struct Pending {
 pub(super) struct Fields {
     /// Bytes taken so far.
     position: u64,
+    /// Length of the file, where it is known; else 0.
+    expected: u64,
     /// Tag and length of the next field as far as they have arrived: 20 bytes at most.
     header: Vec<u8>,
     pending: Option<Pending>,
@@ -67,6 +69,11 @@ pub(super) struct Fields {
 }
 
 impl Fields {
+    /// Of a file that is known to be so long.
+    pub fn expecting(bytes: u64) -> Fields {
+        Fields { expected: bytes, ..Fields::default() }
+    }
+
     /// Takes a chunk and hands out the fields that are whole by now.
     pub fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(TopLevel<'_>)) {
         while !bytes.is_empty() {
@@ -76,7 +83,7 @@ impl Fields {
             }
             let taken = match &mut self.pending {
                 Some(pending) => {
-                    let taken = pending.take(bytes, self.position, sink);
+                    let taken = pending.take(bytes, self.position, self.expected, sink);
                     if pending.received == pending.length {
                         self.pending = None;
                     }
@@ -150,7 +157,7 @@ impl Fields {
 }
 
 impl Pending {
-    fn take(&mut self, bytes: &[u8], position: u64, sink: &mut dyn FnMut(TopLevel<'_>)) -> usize {
+    fn take(&mut self, bytes: &[u8], position: u64, expected: u64, sink: &mut dyn FnMut(TopLevel<'_>)) -> usize {
         let need = self.length - self.received;
         let count = usize::try_from(need).unwrap_or(usize::MAX).min(bytes.len());
         let part = bytes.get(..count).unwrap_or_default();
@@ -159,7 +166,7 @@ impl Pending {
             if whole && self.received == 0 {
                 sink(TopLevel { number: self.number, offset: position, body: part });
             } else {
-                self.append(part);
+                self.append(part, expected.saturating_sub(position));
                 if whole {
                     let offset = position - self.received;
                     sink(TopLevel { number: self.number, offset, body: &self.body });
@@ -170,12 +177,15 @@ impl Pending {
         count
     }
 
-    /// Doubles, but never past the promised length: the last step then fits exactly.
-    fn append(&mut self, part: &[u8]) {
+    /// Room for all of it where the file is known to hold it, in its `left` bytes. Else the buffer doubles, but never past the
+    /// promised length: the last step then fits exactly.
+    fn append(&mut self, part: &[u8], left: u64) {
         let needed = self.body.len() + part.len();
         if needed > self.body.capacity() {
             let promised = usize::try_from(self.length).unwrap_or(usize::MAX);
-            let capacity = needed.saturating_mul(2).min(promised).max(needed);
+            let is_there = self.length - self.received <= left;
+            let doubled = if is_there { promised } else { needed.saturating_mul(2).min(promised) };
+            let capacity = doubled.max(needed);
             self.body.reserve_exact(capacity - self.body.len());
         }
         self.body.extend_from_slice(part);

@@ -176,6 +176,21 @@ fn embedded_modules_are_counted_and_a_quiet_file_says_so() {
 }
 
 #[test]
+fn a_known_length_changes_nothing_but_the_room_made() {
+    let plane = message().bytes(2, "/host:CPU").message(3, message().bytes(2, "python").bytes(9, [7u8; 9000]));
+    let file = message().message(1, plane).0;
+    for expected in [0, 10, file.len() as u64, u64::MAX] {
+        // Cut, too: the promise of its length is then broken.
+        for length in [file.len(), file.len() / 2] {
+            let mut decoder = XPlaneDecoder::new("some.xplane.pb").expecting(expected);
+            file[..length].chunks(1000).for_each(|chunk| decoder.push(chunk).unwrap());
+            let trace = decoder.finish().unwrap();
+            assert_eq!(trace.text(trace.planes[0].name), "/host:CPU", "{expected} {length}");
+        }
+    }
+}
+
+#[test]
 fn a_module_has_the_number_of_its_program() {
     let proto = message().int(1, 1).bytes(6, [0u8; 100]);
     let numbered = message().bytes(2, "f(8)").message(5, proto).message(5, message().int(1, 2).int(3, 8));
