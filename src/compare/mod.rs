@@ -146,8 +146,16 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
 fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, across: bool) {
     let step_time = noise::step_time_change(index, subject, base);
     if steps::window(&subject.profile) != steps::window(&base.profile) {
+        let both_timed = step_time.step_time_us.is_some() && step_time.baseline_us.is_some();
+        let unknown = if both_timed { "Where the steps of" } else { "The steps of" };
+        let remedy = if both_timed {
+            "Steps that the program annotates (jax.profiler.StepTraceAnnotation) can be compared by their parts."
+        } else {
+            "Give the number of steps."
+        };
+        let begin = if both_timed { " begin is unknown" } else { " are unknown" };
         comparison.warnings.push(format!(
-            "The steps of {} or of {} are unknown: what is of a step in one is of the whole capture in the other, so neither parts nor ops of a step are compared. Give the number of steps.",
+            "{unknown} {} or of {}{begin}: what is of a step in one is of the whole capture in the other, so neither parts nor ops of a step are compared. {remedy}",
             subject.name, base.name
         ));
         comparison.step_time.push(step_time);

@@ -355,7 +355,14 @@ fn chips(state: State) -> AnyView {
             _ => {}
         });
     };
-    let from = dragged.clone();
+    let (from, moved, over_with) = (dragged.clone(), dragged.clone(), dragged.clone());
+    // A chip is no file: the page that takes files anywhere is not to hear of it.
+    let over = move |event: web_sys::DragEvent| {
+        if moved.get().is_some() {
+            event.prevent_default();
+            event.stop_propagation();
+        }
+    };
     let drag = move |event: web_sys::DragEvent| from.set(target(&event).map(|(_, at)| at));
     let dropped = move |event: web_sys::DragEvent| {
         if let (Some(from), Some((_, to))) = (dragged.take(), target(&event)) {
@@ -405,7 +412,7 @@ fn chips(state: State) -> AnyView {
         .map(|(value, title)| view! { <option value=value selected=now.scaling == value>{title}</option> }.into_any());
     view! {
         <section class="panel compare-runs" aria-label="Compared runs" on:click=clicked on:change=changed
-            on:dragstart=drag on:dragover=move |event| event.prevent_default() on:drop=dropped>
+            on:dragstart=drag on:dragover=over on:dragend=move |_| over_with.set(None) on:drop=dropped>
             <ul class="compare-chips">{all}{more}</ul>
             <p class="quiet">"◆ marks the baseline. Drag runs to order them, or use the arrows. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
                 <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label></p>
