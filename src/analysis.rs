@@ -12,7 +12,7 @@ use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, Launches};
 use crate::metrics::ops::tree::{Grouping, Tree};
-use crate::metrics::ops::{self, Op, Ops, Tallies};
+use crate::metrics::ops::{self, Coverage, Op, Ops, Tallies};
 use crate::metrics::roofline::{self, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
@@ -141,6 +141,7 @@ impl Analysis {
 struct Answers {
     /// By row of the ops.
     bounds: OnceLock<Vec<Option<&'static str>>>,
+    coverage: OnceLock<Coverage>,
     /// By [`Grouping`].
     trees: [OnceLock<Tree>; Grouping::ALL.len()],
 }
@@ -150,6 +151,11 @@ impl Analysis {
     pub fn bound_of_row(&self, row: usize) -> Option<&'static str> {
         let all = || self.ops.rows.iter().map(|op| self.bound_by(op)).collect();
         self.answers.bounds.get_or_init(all).get(row).copied().flatten()
+    }
+
+    /// What is known of the ops.
+    pub fn coverage(&self) -> &Coverage {
+        self.answers.coverage.get_or_init(|| Coverage::of(&self.ops))
     }
 
     /// All ops of the run as a tree, idle time included.

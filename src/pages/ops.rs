@@ -4,8 +4,8 @@ use super::filter::applied;
 use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block};
 use crate::analysis::Context;
 use crate::format;
-use crate::metrics::ops::tree::{Grouping, Tree};
-use crate::metrics::ops::{CostSource, Op, Ops};
+use crate::metrics::ops::Op;
+use crate::metrics::ops::tree::{Grouping, Node as TreeNode, Tree};
 use crate::table::{Filter, Unit};
 use crate::tables::{self, TableName};
 use crate::trace::SourceFormat;
@@ -77,10 +77,9 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
         metric: None,
         link: None,
     };
-    let known: Ps = ops.rows.iter().filter(|op| op.cost_source.is_some()).map(|op| op.self_time).sum();
-    let from_shapes: Ps =
-        ops.rows.iter().filter(|op| op.cost_source == Some(CostSource::Shapes)).map(|op| op.self_time).sum();
-    let cost_note = match percent(from_shapes, ops.op_time) {
+    let coverage = context.analysis.coverage();
+    let known = coverage.cost_known;
+    let cost_note = match percent(coverage.cost_from_shapes, ops.op_time) {
         Some(share) if share > 0.0 => {
             format!("of busy time; {} worked out from library calls' shapes", format::percent(share))
         }
@@ -111,36 +110,36 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
             Unit::Percent,
             "of the time from each device's first op to its last".to_owned(),
         ),
-        figure("Ops", Some(ops.rows.len() as f64), Unit::Count, runs(ops)),
+        figure(
+            "Ops",
+            Some(ops.rows.len() as f64),
+            Unit::Count,
+            format!("{} runs", format::count(coverage.occurrences)),
+        ),
         figure("Cost known", percent(known, ops.op_time).filter(|_| known > Ps::ZERO), Unit::Percent, cost_note),
     ]
 }
 
-fn runs(ops: &Ops) -> String {
-    let runs: u64 = ops.rows.iter().map(|op| op.occurrences).sum();
-    format!("{} runs", format::count(runs))
-}
-
 /// The reason for a column without values, where it has one.
 fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
-    let ops = &context.analysis.ops;
-    let any = |has: &dyn Fn(&Op) -> bool| ops.rows.iter().any(has);
+    let coverage = context.analysis.coverage();
     let is_json = context.trace().format == Some(SourceFormat::ChromeJson);
     let no_hlo = context.trace().hlo.is_empty();
     let (filled, what) = match column {
-        "flops" | "measured_flop_rate_gflops" | "model_flop_rate_gflops" => (any(&|op| op.flops.is_some()), "FLOPs"),
-        "bytes_accessed" | "measured_memory_bw_gibps" | "operational_intensity" => {
-            (any(&|op| op.bytes.is_some()), "bytes")
-        }
+        "flops" | "measured_flop_rate_gflops" | "model_flop_rate_gflops" => (coverage.flops, "FLOPs"),
+        "bytes_accessed" | "measured_memory_bw_gibps" | "operational_intensity" => (coverage.bytes, "bytes"),
         "hbm_bw_gibps"
         | "cmem_read_bw_gibps"
         | "cmem_write_bw_gibps"
         | "vmem_read_bw_gibps"
-        | "vmem_write_bw_gibps" => (any(&|op| op.memory.is_some()), "bytes by memory"),
-        "hlo_op_expression" => (any(&|op| !op.expression.is_empty()), "the expressions of instructions"),
-        "program_id" => (any(&|op| !op.program.is_empty()), "program numbers"),
-        "source_info" => (any(&|op| !op.source.is_empty()), "source lines"),
-        "bound_by" => (any(&|op| context.analysis.bound_by(op).is_some()), "the peaks of the device"),
+        | "vmem_write_bw_gibps" => (coverage.memory, "bytes by memory"),
+        "hlo_op_expression" => (coverage.expression, "the expressions of instructions"),
+        "program_id" => (coverage.program, "program numbers"),
+        "source_info" => (coverage.source, "source lines"),
+        "bound_by" => {
+            let rows = 0..context.analysis.ops.rows.len();
+            (rows.into_iter().any(|row| context.analysis.bound_of_row(row).is_some()), "the peaks of the device")
+        }
         _ => return None,
     };
     if filled {
@@ -160,17 +159,26 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, filter: &s
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let rows = tables::rows(context, TableName::Ops, "");
     let filter = Filter::parse(&applied(filter, rows.columns()).filter);
-    let over = filter.over(&*rows);
-    let passes = |row: usize| filter.is_empty() || over.passes(row);
-    let efficiency = |op: &Op| context.analysis.efficiency(op);
-    let tree = Tree::new(trace, ops, grouping, with_idle && filter.is_empty(), &passes, &efficiency);
-    let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time);
+    let filtered;
+    let tree = if filter.is_empty() {
+        context.analysis.tree(trace, grouping)
+    } else {
+        let over = filter.over(&*rows);
+        let efficiency = |op: &Op| context.analysis.efficiency(op);
+        filtered = Tree::new(trace, ops, grouping, false, &|row| over.passes(row), &efficiency);
+        &filtered
+    };
+    let is_idle = |node: &TreeNode| node.depth == 1 && node.op.is_none() && node.name == "idle";
+    let left_out = tree.nodes.iter().find(|node| !with_idle && is_idle(node)).map_or(Ps::ZERO, |idle| idle.time);
+    let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time) - left_out;
     let mut nodes: Vec<Node> = Vec::new();
     // Where a node of the tree stands in the chart; `None` for those that are too small.
     let mut places: Vec<Option<u32>> = Vec::with_capacity(tree.nodes.len());
     for (index, node) in tree.nodes.iter().enumerate() {
         let parent = node.parent.map(|parent| places.get(parent as usize).copied().flatten());
-        let is_seen = node.time.0 as f64 >= LEAST_SHARE * whole.0 as f64 && nodes.len() < MOST_NODES;
+        let time = if parent.is_none() { whole } else { node.time };
+        let is_seen =
+            (with_idle || !is_idle(node)) && time.0 as f64 >= LEAST_SHARE * whole.0 as f64 && nodes.len() < MOST_NODES;
         let place = match parent {
             None => Some(None),
             Some(Some(parent)) if is_seen => Some(Some(parent)),
@@ -180,7 +188,7 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, filter: &s
         let Some(parent) = place else { continue };
         let name = tree.name(trace, ops, index);
         let op = node.op.and_then(|op| ops.rows.get(op as usize));
-        let mut notes = vec![format!("{} of all", format::percent(100.0 * node.time.0 as f64 / whole.0.max(1) as f64))];
+        let mut notes = vec![format!("{} of all", format::percent(100.0 * time.0 as f64 / whole.0.max(1) as f64))];
         if node.occurrences > 0 {
             notes.push(format!("{} runs", format::count(node.occurrences)));
         }
@@ -194,10 +202,10 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, filter: &s
         nodes.push(Node {
             label: name.to_owned(),
             parent,
-            value: node.time.as_us(),
+            value: time.as_us(),
             class: class(op, name, node.parent.is_some()),
             notes,
-            link: link(&tree, index, grouping, name, op.is_some()),
+            link: link(tree, index, grouping, name, op.is_some()),
         });
     }
     Icicle { title: "Self time of all devices".to_owned(), unit: Unit::TimeUs, nodes }

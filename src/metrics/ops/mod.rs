@@ -12,6 +12,7 @@
 //! Not read: `Async XLA Ops`, which repeat as spans in flight what `copy-start` and `copy-done` are as ops, and SparseCore
 //! planes, whose work runs beside the TensorCore's.
 
+mod coverage;
 mod resolve;
 mod section;
 mod tally;
@@ -21,6 +22,7 @@ pub mod tree;
 #[cfg(test)]
 mod tests;
 
+pub use coverage::Coverage;
 pub use section::section;
 pub use tally::{Tallies, Tally};
 pub use text::{Text, Texts};

@@ -6,7 +6,7 @@ use super::tally::{Tallies, Tally};
 use super::text::{Text, Texts};
 use super::{CostSource, Op, Ops};
 use crate::hlo::{self, DataType, Instruction, Module, Modules};
-use crate::metrics::categories::Categorizer;
+use crate::metrics::categories::{Categorizer, CategoryId};
 use crate::metrics::devices::Devices;
 use crate::trace::classify::Platform;
 use crate::trace::{Args, ArgsId, StrId, Trace};
@@ -30,6 +30,10 @@ struct Resolver<'a> {
     index: FxHashMap<Key, usize>,
     /// How often each kernel of an op ran, by row and kernel name (GPU).
     kernels: FxHashMap<(usize, StrId), u64>,
+    /// Time of each op by what its kernels do (GPU).
+    times: FxHashMap<(usize, CategoryId), Ps>,
+    /// The most of these, by row.
+    longest: Vec<Ps>,
     ops: Ops,
 }
 
@@ -43,6 +47,8 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         categorizer: Categorizer::new(trace),
         index: FxHashMap::default(),
         kernels: FxHashMap::default(),
+        times: FxHashMap::default(),
+        longest: Vec::new(),
         ops: Ops::default(),
     };
     let mut entries = Vec::with_capacity(tallies.entries.len());
@@ -97,6 +103,7 @@ impl Resolver<'_> {
         };
         if self.platform == Some(Platform::Gpu) && !args.hlo_op.is_empty() {
             *self.kernels.entry((at, name)).or_default() += tally.count;
+            self.lead(at, name, args_id, tally);
         }
         if let Some(op) = self.ops.rows.get_mut(at) {
             op.occurrences += tally.count;
@@ -110,6 +117,24 @@ impl Resolver<'_> {
             op.devices |= tally.devices;
         }
         at
+    }
+
+    /// An op of several kernels is what most of its time is: attention whose workspace is cleared first is no fill.
+    fn lead(&mut self, at: usize, name: StrId, args_id: ArgsId, tally: &Tally) {
+        let category = self.categorizer.of(name, args_id);
+        let time = self.times.entry((at, category)).or_default();
+        *time += tally.device_self;
+        self.longest.resize(self.ops.rows.len().max(self.longest.len()), Ps::ZERO);
+        let (Some(longest), Some(op)) = (self.longest.get_mut(at), self.ops.rows.get_mut(at)) else { return };
+        if *time <= *longest {
+            return;
+        }
+        *longest = *time;
+        op.family = self.categorizer.family(category);
+        if op.cost_source.is_none() && op.expression.is_empty() {
+            // No HLO says better.
+            op.category = self.ops.texts.keep(self.categorizer.name(category));
+        }
     }
 
     fn key(&mut self, name: StrId, args: &Args) -> Key {

@@ -57,6 +57,21 @@ fn the_chips_own_clock_counts() {
 }
 
 #[test]
+fn an_op_of_several_kernels_is_what_most_of_its_time_is() {
+    let mut b = TraceBuilder::new();
+    let stream = b.line("/device:GPU:0", "Stream #7(Compute)");
+    for at in [0, 100] {
+        b.event(stream, "fill_buffer_kernel", at, 5).hlo_op("custom-call.1").hlo_module("jit_f");
+        b.event(stream, "fmha_bwd_kernel", at + 10, 50).hlo_op("custom-call.1").hlo_module("jit_f");
+        b.event(stream, "wrapped_convert", at + 70, 10).hlo_op("custom-call.1").hlo_module("jit_f");
+    }
+    let trace = b.build();
+    let ops = measure(&trace);
+    let op = row(&trace, &ops, "custom-call.1");
+    assert_eq!((op.family, ops.text(&trace, op.category)), (OpFamily::Attention, "attention"));
+}
+
+#[test]
 fn stalls_add_up_and_are_absent_where_no_op_tells_them() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");

@@ -12,7 +12,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Op, Ops, Text};
-use crate::trace::Trace;
+use crate::trace::{Trace, in_blocks};
 use crate::units::Ps;
 
 /// By what the ops are grouped.
@@ -97,7 +97,13 @@ impl Tree {
         let copies = duplicates(ops);
         // Many ops share their groups: the groups' names are put together once.
         let mut groups: FxHashMap<[Text; 3], u32> = FxHashMap::default();
-        for (row, op) in ops.rows.iter().enumerate().filter(|&(row, _)| passes(row)) {
+        let mut next = 0;
+        in_blocks(&ops.rows, |op| {
+            let row = next;
+            next += 1;
+            if !passes(row) {
+                return;
+            }
             let mut at = *groups.entry(group(op, grouping)).or_insert_with(|| {
                 path(trace, ops, op, grouping).iter().fold(0, |parent, name| builder.child(parent, name))
             });
@@ -111,7 +117,7 @@ impl Tree {
             });
             let repeats = ops.text(trace, op.category) == "copy-done";
             builder.leaf(at, row, op, repeats, wasted);
-        }
+        });
         let idle = ops.idle();
         if with_idle && idle > Ps::ZERO {
             let at = builder.child(0, "idle");

@@ -1,0 +1,49 @@
+//! What is known of the ops of a run, in one walk over all of them.
+
+use super::{CostSource, Ops};
+use crate::trace::in_blocks;
+use crate::units::Ps;
+
+/// How much of the ops is known, and whether any op has a value at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Occurrences of all ops.
+    pub occurrences: u64,
+    /// Self time of the ops whose cost is known.
+    pub cost_known: Ps,
+    /// Self time of those whose cost was worked out from the shapes of a library call.
+    pub cost_from_shapes: Ps,
+    /// Any op has FLOPs.
+    pub flops: bool,
+    /// Any op has bytes.
+    pub bytes: bool,
+    /// Any op has bytes by memory.
+    pub memory: bool,
+    /// Any op has an expression.
+    pub expression: bool,
+    /// Any op has a program's number.
+    pub program: bool,
+    /// Any op has a source line.
+    pub source: bool,
+}
+
+impl Coverage {
+    /// Of these ops.
+    pub fn of(ops: &Ops) -> Coverage {
+        let mut all = Coverage::default();
+        in_blocks(&ops.rows, |op| {
+            all.occurrences += op.occurrences;
+            if let Some(source) = op.cost_source {
+                all.cost_known += op.self_time;
+                all.cost_from_shapes += if source == CostSource::Shapes { op.self_time } else { Ps::ZERO };
+            }
+            all.flops |= op.flops.is_some();
+            all.bytes |= op.bytes.is_some();
+            all.memory |= op.memory.is_some();
+            all.expression |= !op.expression.is_empty();
+            all.program |= !op.program.is_empty();
+            all.source |= !op.source.is_empty();
+        });
+        all
+    }
+}
