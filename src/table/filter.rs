@@ -74,7 +74,7 @@ impl Filter {
         let columns = rows.columns();
         let term = |term: &'a Term| {
             let condition = term.condition.as_ref().and_then(|it| Some((it, place_of(columns, &it.column)?)));
-            RowTerm { term, condition, verdicts: Verdicts::new(rows) }
+            RowTerm { term, condition, verdicts: Verdicts::new(rows), latest: vec![Cell::new(None); columns.len()] }
         };
         // Numbers are not looked at for words: some are computed when they are asked for.
         let texts = columns.iter().enumerate().filter(|(_, column)| column.unit == Unit::Text);
@@ -165,6 +165,8 @@ struct RowTerm<'a> {
     /// The column that the term is about, if it is about one, and the one that stands in where it is empty.
     condition: Option<(&'a Condition, (usize, Option<usize>))>,
     verdicts: Verdicts,
+    /// The latest text of each column whose texts are not shared, and what the word says of it: mostly one of a few labels.
+    latest: Vec<Cell<Option<(&'a str, bool)>>>,
 }
 
 impl RowFilter<'_> {
@@ -174,8 +176,8 @@ impl RowFilter<'_> {
     }
 }
 
-impl RowTerm<'_> {
-    fn matches(&self, rows: &dyn Rows, row: usize, texts: &[usize]) -> bool {
+impl<'a> RowTerm<'a> {
+    fn matches(&self, rows: &'a dyn Rows, row: usize, texts: &[usize]) -> bool {
         if let Some((condition, (column, stand_in))) = self.condition {
             let column = stand_in.filter(|_| rows.cell(row, column) == CellRef::Absent).unwrap_or(column);
             return match rows.shared_text_of(row, column) {
@@ -186,7 +188,17 @@ impl RowTerm<'_> {
         let word = self.term.word.as_str();
         texts.iter().any(|&column| match rows.shared_text_of(row, column) {
             Some(number) => self.verdicts.of(rows, number, &|text| holds(text, word)),
-            None => matches!(rows.cell(row, column), CellRef::Text(text) if holds(text, word)),
+            None => matches!(rows.cell(row, column), CellRef::Text(text) if self.holds_label(column, text)),
+        })
+    }
+
+    fn holds_label(&self, column: usize, text: &'a str) -> bool {
+        let slot = self.latest.get(column);
+        let latest = slot.and_then(Cell::get).filter(|(latest, _)| std::ptr::eq(*latest, text));
+        latest.map(|(_, verdict)| verdict).unwrap_or_else(|| {
+            let verdict = holds(text, &self.term.word);
+            slot.into_iter().for_each(|slot| slot.set(Some((text, verdict))));
+            verdict
         })
     }
 }

@@ -21,6 +21,9 @@ pub fn markdown(comparison: &Comparison) -> String {
     for run in others(comparison) {
         push_waterfall(&mut text, comparison, run);
         push_changes(&mut text, comparison, run, "Ops", &comparison.ops);
+        if let Some(sentence) = words::without_partner(comparison, run) {
+            text.push_str(&format!("\n{}\n", escape(&sentence)));
+        }
         push_changes(&mut text, comparison, run, "Kernels", &comparison.kernels);
     }
     push_scaling(&mut text, comparison);
@@ -210,6 +213,7 @@ mod tests {
         let text = markdown(&example::comparison());
         assert!(text.starts_with("## main and new\n\n- new is twice as fast"), "{text}");
         assert!(text.contains("| Step time | 100 ms | **50.0 ms, ▲ 2.00x faster** |"), "{text}");
+        assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
         assert!(text.contains("&lt;img onerror=x>") && !text.contains("<img"), "{text}");
         for row in text.lines().filter(|line| line.starts_with('|')) {
             assert!(row.ends_with(" |"), "{row}");

@@ -53,6 +53,9 @@ pub fn text(comparison: &Comparison) -> String {
         for run in others(comparison) {
             push_waterfall(&mut text, comparison, run);
             push_changes(&mut text, comparison, run, "Ops", &comparison.ops);
+            if let Some(sentence) = words::without_partner(comparison, run) {
+                push_wrapped(&mut text, "  ", &sentence);
+            }
             push_changes(&mut text, comparison, run, "Kernels", &comparison.kernels);
         }
     }
@@ -310,6 +313,7 @@ mod tests {
         assert!(text.contains("2.00x faster (−50.0 ms)"), "{text}");
         assert!(text.contains("≠ differs") && text.contains("1 of 3 conditions are the same"), "{text}");
         assert!(text.contains("−20.0 ms") && text.contains("--------"), "{text}");
+        assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
         let position = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
         assert!(position("twice as fast") < position("Fairness") && position("Fairness") < position("Scored"));

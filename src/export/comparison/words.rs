@@ -1,7 +1,8 @@
 //! Numbers of a comparison in words: values with their unit, differences with their sign, ratios as "2.00x faster".
 
+use super::name_of;
 pub use crate::compare::per_step;
-use crate::compare::{Change, ComparedMetric, StepTimeChange};
+use crate::compare::{Change, ComparedMetric, Comparison, StepTimeChange};
 use crate::format;
 
 /// Ratios nearer to 1 than this are the same for people.
@@ -56,6 +57,20 @@ impl Judgement {
             Judgement::Same
         }
     }
+}
+
+/// What could not be matched between a run and the baseline, as a sentence; `None` where all was.
+pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
+    let matching = comparison.matching.iter().find(|matching| matching.run == run)?;
+    let pair = |what: &str, [ours, theirs]: [f64; 2]| {
+        let names = [run, comparison.baseline].map(|index| name_of(comparison, index));
+        let times = [ours, theirs].map(|time| if time > 0.0 { format::time_us(time) } else { "none".to_owned() });
+        (ours > 0.0 || theirs > 0.0)
+            .then(|| format!("{what}: {} of {} and {} of {}", times[0], names[0], times[1], names[1]))
+    };
+    let parts = [pair("without a partner", matching.unmatched_us), pair("not listed", matching.unlisted_us)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Self time of ops, per step and device, {}.", parts.join("; ")))
 }
 
 /// What the symbols mean, where there is no word beside them.
