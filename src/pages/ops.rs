@@ -1,12 +1,12 @@
 //! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
 
 use super::filter::applied;
-use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block};
+use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block_of};
 use crate::analysis::Context;
 use crate::format;
 use crate::metrics::ops::Op;
 use crate::metrics::ops::tree::{Grouping, Node as TreeNode, Tree};
-use crate::table::{Filter, Unit};
+use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use crate::trace::SourceFormat;
 use crate::units::Ps;
@@ -46,8 +46,15 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         values: vec![("without".to_owned(), "Left out".to_owned()), ("with".to_owned(), "Shown".to_owned())],
         chosen: if with_idle { "with" } else { "without" }.to_owned(),
     }));
-    blocks.push(Block::Icicle(icicle(context, grouping, with_idle, &query.filter)));
-    let mut table = table_block(context, TableName::Ops, "", "Ops", query);
+    let rows = tables::rows(context, TableName::Ops, "");
+    let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
+    // Chart and table are of the same ops.
+    let passing = (!filter.is_empty()).then(|| filter.over(&*rows).all());
+    let passes = |row: usize| passing.as_ref().is_none_or(|passing| passing.get(row) == Some(&true));
+    let passes: Option<&dyn Fn(usize) -> bool> = passing.is_some().then_some(&passes);
+    blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passes)));
+    let mut ask = |asked: &Query| query_passing(&*rows, asked, passes.unwrap_or(&|_| true));
+    let mut table = table_block_of(TableName::Ops, "", "Ops", query, rows.columns(), &mut ask);
     for column in &mut table.columns {
         column.empty = why_empty(context, &column.key);
     }
@@ -154,19 +161,22 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
     })
 }
 
-/// The tree of the ops that pass the filter, cut to what can be seen.
-fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, filter: &str) -> Icicle {
+/// The tree of the ops that pass, of all where nothing is filtered, cut to what can be seen.
+fn icicle(
+    context: &Context<'_>,
+    grouping: Grouping,
+    with_idle: bool,
+    passes: Option<&dyn Fn(usize) -> bool>,
+) -> Icicle {
     let (ops, trace) = (&context.analysis.ops, context.trace());
-    let rows = tables::rows(context, TableName::Ops, "");
-    let filter = Filter::parse(&applied(filter, rows.columns()).filter);
     let filtered;
-    let tree = if filter.is_empty() {
-        context.analysis.tree(trace, grouping)
-    } else {
-        let over = filter.over(&*rows);
-        let efficiency = |op: &Op| context.analysis.efficiency(op);
-        filtered = Tree::new(trace, ops, grouping, false, &|row| over.passes(row), &efficiency);
-        &filtered
+    let tree = match passes {
+        None => context.analysis.tree(trace, grouping),
+        Some(passes) => {
+            let efficiency = |op: &Op| context.analysis.efficiency(op);
+            filtered = Tree::new(trace, ops, grouping, false, passes, &efficiency);
+            &filtered
+        }
     };
     let is_idle = |node: &TreeNode| node.depth == 1 && node.op.is_none() && node.name == "idle";
     let left_out = tree.nodes.iter().find(|node| !with_idle && is_idle(node)).map_or(Ps::ZERO, |idle| idle.time);

@@ -7,7 +7,7 @@
 //! ```
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use super::{CellRef, Column, Rows, Unit};
 
@@ -78,7 +78,11 @@ impl Filter {
         };
         // Numbers are not looked at for words: some are computed when they are asked for.
         let texts = columns.iter().enumerate().filter(|(_, column)| column.unit == Unit::Text);
-        RowFilter { rows, terms: self.terms.iter().map(term).collect(), texts: texts.map(|(place, _)| place).collect() }
+        let texts: Vec<usize> = texts.map(|(place, _)| place).collect();
+        // The first row of a table may be about the whole program and share nothing.
+        let last = rows.len().saturating_sub(1);
+        let labels = texts.iter().copied().filter(|&column| rows.shared_text_of(last, column).is_none()).collect();
+        RowFilter { rows, terms: self.terms.iter().map(term).collect(), texts, labels, shared: RefCell::default() }
     }
 
     /// Whether plain texts pass, as one row without column names.
@@ -158,6 +162,10 @@ pub struct RowFilter<'a> {
     terms: Vec<RowTerm<'a>>,
     /// Columns that words are looked for in.
     texts: Vec<usize>,
+    /// Those of them whose texts are not shared.
+    labels: Vec<usize>,
+    /// The shared texts of the row that is asked about.
+    shared: RefCell<Vec<usize>>,
 }
 
 struct RowTerm<'a> {
@@ -172,12 +180,38 @@ struct RowTerm<'a> {
 impl RowFilter<'_> {
     /// Whether a row passes.
     pub fn passes(&self, row: usize) -> bool {
-        self.terms.iter().all(|it| it.term.negated != it.matches(self.rows, row, &self.texts))
+        let mut shared = self.shared.borrow_mut();
+        shared.clear();
+        if self.terms.iter().any(|it| it.condition.is_none()) {
+            self.rows.shared_texts_in(row, &mut shared);
+        }
+        let others = if shared.is_empty() { &self.texts } else { &self.labels };
+        self.terms.iter().all(|it| it.term.negated != it.matches(self.rows, row, &shared, others))
+    }
+
+    /// Whether each row passes.
+    pub fn all(&self) -> Vec<bool> {
+        let mut passing = vec![false; self.rows.len()];
+        let mut first = 0;
+        for block in passing.chunks_mut(BLOCK) {
+            self.block(first, block);
+            first += block.len();
+        }
+        passing
+    }
+
+    #[inline(never)]
+    fn block(&self, first: usize, passing: &mut [bool]) {
+        passing.iter_mut().zip(first..).for_each(|(passes, row)| *passes = self.passes(row));
     }
 }
 
+/// Rows that are looked at in one call: see [`crate::trace::blocks`].
+const BLOCK: usize = 2048;
+
 impl<'a> RowTerm<'a> {
-    fn matches(&self, rows: &'a dyn Rows, row: usize, texts: &[usize]) -> bool {
+    /// `shared`: numbers of the row's shared texts; `others`: the columns that have texts of their own.
+    fn matches(&self, rows: &'a dyn Rows, row: usize, shared: &[usize], others: &[usize]) -> bool {
         if let Some((condition, (column, stand_in))) = self.condition {
             let column = stand_in.filter(|_| rows.cell(row, column) == CellRef::Absent).unwrap_or(column);
             return match rows.shared_text_of(row, column) {
@@ -186,10 +220,10 @@ impl<'a> RowTerm<'a> {
             };
         }
         let word = self.term.word.as_str();
-        texts.iter().any(|&column| match rows.shared_text_of(row, column) {
-            Some(number) => self.verdicts.of(rows, number, &|text| holds(text, word)),
-            None => matches!(rows.cell(row, column), CellRef::Text(text) if self.holds_label(column, text)),
-        })
+        let find = |text: &str| holds(text, word);
+        let label =
+            |&column: &usize| matches!(rows.cell(row, column), CellRef::Text(text) if self.holds_label(column, text));
+        shared.iter().any(|&number| self.verdicts.of(rows, number, &find)) || others.iter().any(label)
     }
 
     fn holds_label(&self, column: usize, text: &'a str) -> bool {

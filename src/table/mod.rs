@@ -7,7 +7,7 @@ mod filter;
 mod query;
 
 pub use filter::{Filter, RowFilter, has_column};
-pub use query::{Query, Sort, query};
+pub use query::{Query, Sort, query, query_passing};
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -174,6 +174,10 @@ pub trait Rows {
     /// Number of the text in a cell, where it is one of the shared ones; the cell is absent where that text is empty.
     fn shared_text_of(&self, _row: usize, _column: usize) -> Option<usize> {
         None
+    }
+    /// Appends the numbers of all shared texts of a row.
+    fn shared_texts_in(&self, row: usize, numbers: &mut Vec<usize>) {
+        numbers.extend((0..self.columns().len()).filter_map(|column| self.shared_text_of(row, column)));
     }
     /// True without rows.
     fn is_empty(&self) -> bool {

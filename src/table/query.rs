@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::{CellRef, Filter, RowFilter, Rows, Table};
+use super::{CellRef, Filter, Rows, Table};
 use crate::sort;
 
 /// What is asked of a table.
@@ -48,9 +48,17 @@ struct Candidate<'a> {
 
 /// The rows of `rows` that `query` asks for. Absent values come last either way, equal ones keep the table's order.
 pub fn query(rows: &dyn Rows, query: &Query) -> Table {
-    let columns = rows.columns();
     let filter = Filter::parse(&query.filter);
+    if filter.is_empty() {
+        return query_passing(rows, query, &|_| true);
+    }
     let over = filter.over(rows);
+    query_passing(rows, query, &|row| over.passes(row))
+}
+
+/// The same where the caller knows which rows pass: the filter of `query` is not looked at.
+pub fn query_passing(rows: &dyn Rows, query: &Query, passes: &dyn Fn(usize) -> bool) -> Table {
+    let columns = rows.columns();
     let sort = query.sort.as_ref().and_then(|sort| {
         let column = columns.iter().position(|column| column.key == sort.column)?;
         Some((column, sort.descending))
@@ -59,7 +67,7 @@ pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     let top = query.top.map(|top| top as usize);
     let mut selection = Selection {
         rows,
-        filter: (!filter.is_empty()).then_some(over),
+        passes,
         column: sort.map(|(column, _)| column),
         best: Best { found: Vec::new(), top, descending: sort.is_some_and(|(_, descending)| descending), full: false },
         matched: 0,
@@ -85,8 +93,7 @@ const BLOCK: u32 = 2048;
 /// A question that is being answered.
 struct Selection<'a> {
     rows: &'a dyn Rows,
-    /// Absent where every row passes.
-    filter: Option<RowFilter<'a>>,
+    passes: &'a dyn Fn(usize) -> bool,
     /// What the rows are ordered by; absent for the table's own order.
     column: Option<usize>,
     best: Best<'a>,
@@ -97,7 +104,7 @@ impl Selection<'_> {
     #[inline(never)]
     fn offer(&mut self, rows: std::ops::Range<u32>) {
         for row in rows {
-            if self.filter.as_ref().is_some_and(|filter| !filter.passes(row as usize)) {
+            if !(self.passes)(row as usize) {
                 continue;
             }
             self.matched += 1;

@@ -148,6 +148,13 @@ impl Rows for OpRows<'_> {
         self.ops.texts.numbered(self.trace, number)
     }
 
+    /// All of [`Value::Text`]: asked of every row, so without the way through the columns.
+    fn shared_texts_in(&self, row: usize, numbers: &mut Vec<usize>) {
+        let Some(op) = self.ops.rows.get(row) else { return };
+        let texts = [op.name, op.category, op.framework_path, op.source, op.program, op.module, op.expression];
+        numbers.extend(texts.map(|text| Texts::number(self.trace, text)));
+    }
+
     fn shared_text_of(&self, row: usize, column: usize) -> Option<usize> {
         let Some(Field { value: Value::Text(text), .. }) = FIELDS.get(column) else { return None };
         Some(Texts::number(self.trace, text(self.ops.rows.get(row)?)))
@@ -176,4 +183,37 @@ fn gibi<'a>(rate: Option<f64>) -> CellRef<'a> {
 /// Bytes a second of one memory and direction.
 fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
     gibi(op.memory.as_ref().and_then(|memory| rate(op.of_all(bytes(memory)), op.total)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::{Analysis, Context};
+    use crate::metrics::{Run, Settings};
+    use crate::tables::{self, TableName};
+    use crate::trace::builder::TraceBuilder;
+
+    #[test]
+    fn shared_texts_of_a_row_are_those_of_its_cells() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion").hlo_module("jit_f");
+        b.event(line, "copy.2", 40, 10).hlo_category("copy");
+        let run = Run { trace: b.build(), ..Run::default() };
+        let analysis = Analysis::new(&run, &Settings::default());
+        let context = Context { run: &run, analysis: &analysis };
+        for name in [TableName::Ops, TableName::Roofline] {
+            let rows = tables::rows(&context, name, "");
+            assert!(rows.len() >= 2);
+            for row in 0..rows.len() {
+                let mut together = Vec::new();
+                rows.shared_texts_in(row, &mut together);
+                let mut single: Vec<usize> =
+                    (0..rows.columns().len()).filter_map(|column| rows.shared_text_of(row, column)).collect();
+                together.sort_unstable();
+                single.sort_unstable();
+                assert_eq!(together, single, "{name:?} {row}");
+                assert!(together.iter().all(|&number| number < rows.shared_texts()));
+            }
+        }
+    }
 }

@@ -181,6 +181,13 @@ impl Rows for RooflineRows<'_> {
         self.context.analysis.ops.texts.numbered(self.context.trace(), number)
     }
 
+    /// All of [`Value::Text`]: asked of every row, so without the way through the columns.
+    fn shared_texts_in(&self, row: usize, numbers: &mut Vec<usize>) {
+        let Some(op) = row.checked_sub(1).and_then(|row| self.context.analysis.ops.rows.get(row)) else { return };
+        let texts = [op.category, op.name, op.framework_path, op.program, op.source];
+        numbers.extend(texts.map(|text| Texts::number(self.context.trace(), text)));
+    }
+
     fn shared_text_of(&self, row: usize, column: usize) -> Option<usize> {
         let Some(Field { value: Value::Text(text, _), .. }) = FIELDS.get(column) else { return None };
         let op = self.context.analysis.ops.rows.get(row.checked_sub(1)?)?;
