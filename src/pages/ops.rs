@@ -178,8 +178,8 @@ fn icicle(
             &filtered
         }
     };
-    let is_idle = |node: &TreeNode| node.depth == 1 && node.op.is_none() && node.name == "idle";
-    let left_out = tree.nodes.iter().find(|node| !with_idle && is_idle(node)).map_or(Ps::ZERO, |idle| idle.time);
+    let is_left_out = |node: &TreeNode| node.is_idle && !with_idle;
+    let left_out = tree.nodes.iter().find(|node| is_left_out(node)).map_or(Ps::ZERO, |idle| idle.time);
     let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time) - left_out;
     let mut nodes: Vec<Node> = Vec::new();
     // Where a node of the tree stands in the chart; `None` for those that are too small.
@@ -187,8 +187,7 @@ fn icicle(
     for (index, node) in tree.nodes.iter().enumerate() {
         let parent = node.parent.map(|parent| places.get(parent as usize).copied().flatten());
         let time = if parent.is_none() { whole } else { node.time };
-        let is_seen =
-            (with_idle || !is_idle(node)) && time.0 as f64 >= LEAST_SHARE * whole.0 as f64 && nodes.len() < MOST_NODES;
+        let is_seen = !is_left_out(node) && time.0 as f64 >= LEAST_SHARE * whole.0 as f64 && nodes.len() < MOST_NODES;
         let place = match parent {
             None => Some(None),
             Some(Some(parent)) if is_seen => Some(Some(parent)),
@@ -213,35 +212,65 @@ fn icicle(
             label: name.to_owned(),
             parent,
             value: time.as_us(),
-            class: class(op, name, node.parent.is_some()),
+            class: class(op, node),
             notes,
-            link: link(tree, index, grouping, name, op.is_some()),
+            link: link(node, grouping, name),
         });
     }
     Icicle { title: "Self time of all devices".to_owned(), unit: Unit::TimeUs, nodes }
 }
 
 /// A leaf has its op's colour, a group none of its own.
-fn class(op: Option<&Op>, name: &str, below_root: bool) -> String {
+fn class(op: Option<&Op>, node: &TreeNode) -> String {
     match op {
         Some(op) => op.family.label().to_owned(),
-        None if name == "idle" && below_root => "idle".to_owned(),
+        None if node.is_idle => "idle".to_owned(),
         None => "group".to_owned(),
     }
 }
 
 /// What a click on a node filters everything by.
-fn link(tree: &Tree, index: usize, grouping: Grouping, name: &str, is_op: bool) -> Option<Link> {
-    let depth = tree.nodes.get(index)?.depth;
+fn link(node: &TreeNode, grouping: Grouping, name: &str) -> Option<Link> {
     let quoted = |column: &str, sign: char, value: &str| format!("{column}{sign}\"{value}\"");
-    let filter = match (grouping, depth) {
-        _ if name == "idle" && depth == 1 => return None,
+    let filter = match (grouping, node.depth) {
+        _ if node.is_idle => return None,
         (_, 0) => String::new(),
-        _ if is_op => quoted("hlo_op_name", '=', name),
+        _ if node.op.is_some() => quoted("hlo_op_name", '=', name),
         (Grouping::Program, 1) => quoted("hlo_module", ':', name.split('(').next().unwrap_or(name)),
         (Grouping::Program, _) | (Grouping::Category, _) => quoted("category", '=', name),
         (Grouping::Scope, _) => quoted("tf_op_name", ':', name),
         (Grouping::Source, _) => quoted("source_info", ':', name),
     };
     Some(Link { view: "ops".to_owned(), filter })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Analysis;
+    use crate::metrics::{Run, Settings};
+    use crate::trace::builder::TraceBuilder;
+
+    /// A scope that is called like the time in which nothing runs is shown with its time, with and without that time.
+    #[test]
+    fn a_scope_named_idle_is_not_the_idle_time() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion").tf_op("idle/add");
+        b.event(line, "fusion.2", 90, 10).hlo_category("loop fusion").tf_op("layer/mul");
+        let run = Run { trace: b.build(), ..Run::default() };
+        let analysis = Analysis::new(&run, &Settings::default());
+        let context = Context { run: &run, analysis: &analysis };
+        let spans = |with_idle: bool, passes: Option<&dyn Fn(usize) -> bool>| -> Vec<(String, String, f64)> {
+            let chart = icicle(&context, Grouping::Scope, with_idle, passes);
+            let top = chart.nodes.into_iter().filter(|node| node.parent.is_none_or(|parent| parent == 0));
+            top.map(|node| (node.label, node.class, node.value)).collect()
+        };
+        let span = |label: &str, class: &str, us: f64| (label.to_owned(), class.to_owned(), us);
+        let (scope, layer) = (span("idle", "group", 30.0), span("layer", "group", 10.0));
+        assert_eq!(spans(false, None), [span("run", "group", 40.0), scope.clone(), layer.clone()]);
+        let idle = span("idle", "idle", 60.0);
+        assert_eq!(spans(true, None), [span("run", "group", 100.0), idle, scope.clone(), layer.clone()]);
+        assert_eq!(spans(false, Some(&|_| true)), [span("run", "group", 40.0), scope, layer]);
+    }
 }

@@ -59,6 +59,8 @@ pub struct Node {
     pub depth: u32,
     /// The op, for a leaf.
     pub op: Option<u32>,
+    /// It is the time in which devices ran nothing, not ops: a program may have a scope of any name.
+    pub is_idle: bool,
     /// Self time of all ops below.
     pub time: Ps,
     /// Occurrences of all ops below.
@@ -120,8 +122,7 @@ impl Tree {
         });
         let idle = ops.idle();
         if with_idle && idle > Ps::ZERO {
-            let at = builder.child(0, "idle");
-            builder.add(at, |node| node.time += idle);
+            builder.idle(idle);
         }
         builder.finish(trace, ops)
     }
@@ -217,7 +218,18 @@ fn scopes(path: &str) -> Vec<String> {
 const MAX_DEPTH: usize = 40;
 
 fn node(name: String, parent: Option<u32>, depth: u32) -> Node {
-    Node { name, parent, depth, op: None, time: Ps::ZERO, occurrences: 0, flops: None, bytes: None, wasted: None }
+    Node {
+        name,
+        parent,
+        depth,
+        op: None,
+        is_idle: false,
+        time: Ps::ZERO,
+        occurrences: 0,
+        flops: None,
+        bytes: None,
+        wasted: None,
+    }
 }
 
 struct Builder {
@@ -259,6 +271,12 @@ impl Builder {
                 node.wasted = Some(node.wasted.unwrap_or(Ps::ZERO) + wasted);
             }
         });
+    }
+
+    fn idle(&mut self, time: Ps) {
+        self.nodes.push(Node { is_idle: true, ..node("idle".to_owned(), Some(0), 1) });
+        let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
+        self.add(at, |node| node.time += time);
     }
 
     /// Changes a node and all above it.
