@@ -25,6 +25,7 @@ pub use runs::RunSummary;
 
 use crate::input::plan::Kind;
 use crate::input::unpack::{Unpacked, Unpacker};
+use crate::input::xplane::Outline;
 use crate::metrics::Settings;
 use crate::pages::{Page, PageQuery};
 use crate::report::UnifiedProfile;
@@ -64,6 +65,14 @@ impl Session {
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
         self.files.push(File { unpacker: None, intake: Some(Intake::new(path, size)) });
         id
+    }
+
+    /// Says what an [`Outliner`](crate::input::xplane::Outliner) found in a file of which nothing was given yet: it is then
+    /// decoded while it arrives, and never held as a whole.
+    pub fn foresee(&mut self, file: FileId, outlines: Vec<Outline>) {
+        if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
+            intake.foresee(outlines);
+        }
     }
 
     /// Gives the next bytes of a file, as stored. Ignored for a file that is finished.

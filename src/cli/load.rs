@@ -6,13 +6,14 @@
 //! ```
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 
 use crossprof::input::decoder::{Decoded, Decoder};
 use crossprof::input::plan::{self, Candidate, Kind};
 use crossprof::input::unpack::{Unpacked, Unpacker};
+use crossprof::input::xplane::{Outline, Outliner};
 use crossprof::{ModelConfig, Session, Settings, Warning, session};
 
 use super::args::Model;
@@ -164,6 +165,8 @@ fn is_input(kind: Kind) -> bool {
 
 /// What the reader thread sends.
 enum Piece {
+    /// What is known of the file before it is read.
+    Foreseen(Vec<Outline>),
     Begin {
         path: String,
         size: Option<u64>,
@@ -219,6 +222,7 @@ fn receive_file(
     let mut failure = None;
     while let Ok(piece) = received.recv() {
         match piece {
+            Piece::Foreseen(outlines) => session.foresee(file, outlines),
             Piece::Begin { path, size } => session.unpacked(file, Unpacked::Begin { path: &path, size }),
             Piece::Data(buffer) => {
                 session.unpacked(file, Unpacked::Data(&buffer));
@@ -248,6 +252,10 @@ fn receive_file(
 /// Reads, unpacks and sends one file.
 fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<u8>>) -> std::io::Result<()> {
     let mut file = File::open(&input.path)?;
+    let outlines = outlines(&mut file, input.size)?;
+    if !outlines.is_empty() {
+        let _ = pieces.send(Piece::Foreseen(outlines));
+    }
     let mut unpacker = Unpacker::new(&input.name);
     let mut sender = Sender { pieces, recycled, buffer: Vec::with_capacity(SEND_BYTES) };
     let mut chunk = vec![0; READ_BYTES];
@@ -255,7 +263,7 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
         let read = match file.read(&mut chunk) {
             Ok(0) => break,
             Ok(read) => read,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
         unpacker.push(chunk.get(..read).unwrap_or_default(), &mut |piece| sender.send(piece));
@@ -264,6 +272,27 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
     unpacker.finish(&mut |piece| sender.send(piece));
     sender.flush();
     Ok(())
+}
+
+/// What the large planes of an xplane say besides their lines; nothing for another file. The file is at its start again.
+fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
+    let mut outliner = Outliner::new(size);
+    if outliner.wanted().is_none() {
+        // A small file, or a pipe, which cannot be read anywhere.
+        return Ok(Vec::new());
+    }
+    let mut window = Vec::new();
+    while let Some(wanted) = outliner.wanted() {
+        file.seek(SeekFrom::Start(wanted.start))?;
+        window.resize(usize::try_from(wanted.end - wanted.start).unwrap_or(0), 0);
+        if let Err(error) = file.read_exact(&mut window) {
+            // It is shorter than it was a moment ago: what is left is read as it is.
+            return if error.kind() == ErrorKind::UnexpectedEof { file.rewind().map(|()| Vec::new()) } else { Err(error) };
+        }
+        outliner.give(&window);
+    }
+    file.rewind()?;
+    Ok(outliner.outlines())
 }
 
 /// Copies pieces into buffers that travel. Sending fails only where the main thread is gone, and then nothing is lost.

@@ -11,7 +11,7 @@ use super::model_config::{read_hugging_face, read_sidecar};
 use super::profile_json::{self, Profiles, read_profiles};
 use super::report_html;
 use super::sniff::{self, Format};
-use super::xplane::XPlaneDecoder;
+use super::xplane::{Outline, XPlaneDecoder};
 use crate::error::Error;
 use crate::report::ModelConfig;
 use crate::trace::Trace;
@@ -57,6 +57,8 @@ pub struct Decoder {
     path: String,
     /// Bytes that the member is known to have; else 0.
     expected: u64,
+    /// Of its large planes, should it be an xplane.
+    outlines: Vec<Outline>,
     state: State,
 }
 
@@ -95,6 +97,7 @@ impl Decoder {
         Decoder {
             path: path.to_owned(),
             expected: 0,
+            outlines: Vec::new(),
             state: State::Head { bytes: Vec::new(), look_at: sniff::HEAD_BYTES },
         }
     }
@@ -102,6 +105,12 @@ impl Decoder {
     /// The member is known to have at least so many bytes: room for them may be made at once.
     pub fn expecting(mut self, bytes: u64) -> Decoder {
         self.expected = bytes;
+        self
+    }
+
+    /// The member, should it be an xplane, is known to have these planes.
+    pub fn foreseeing(mut self, outlines: Vec<Outline>) -> Decoder {
+        self.outlines = outlines;
         self
     }
 
@@ -170,7 +179,10 @@ impl Decoder {
         let whole = |kind| State::Whole { kind, bytes: Vec::new() };
         let next = match format {
             Format::TraceJson => State::Json(Box::new(ChromeJsonDecoder::new(&self.path))),
-            Format::XSpace => State::XPlane(Box::new(XPlaneDecoder::new(&self.path).expecting(self.expected))),
+            Format::XSpace => {
+                let decoder = XPlaneDecoder::new(&self.path).expecting(self.expected);
+                State::XPlane(Box::new(decoder.foreseeing(std::mem::take(&mut self.outlines))))
+            }
             Format::UnifiedProfile => whole(Whole::Profile),
             Format::Report => whole(Whole::Report),
             Format::HuggingFaceConfig => whole(Whole::HuggingFace),

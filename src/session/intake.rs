@@ -5,6 +5,7 @@ use crate::input::decoder::{Decoded, Decoder};
 use crate::input::plan::{self, Kind};
 use crate::input::profile_json::NamedProfile;
 use crate::input::unpack::Unpacked;
+use crate::input::xplane::Outline;
 use crate::report::ModelConfig;
 use crate::trace::{SourceFormat, Trace};
 use crate::warning::Warning;
@@ -74,6 +75,8 @@ pub(super) struct Intake {
     size: Option<u64>,
     /// Bytes as stored that came by so far.
     stored: u64,
+    /// Of the planes of the file itself.
+    outlines: Vec<Outline>,
     open: Option<OpenMember>,
     members: Vec<Member>,
     results: Vec<MemberResult>,
@@ -95,6 +98,7 @@ impl Intake {
             path: path.to_owned(),
             size,
             stored: 0,
+            outlines: Vec::new(),
             open: None,
             members: Vec::new(),
             results: Vec::new(),
@@ -111,6 +115,10 @@ impl Intake {
         self.stored = self.stored.saturating_add(bytes as u64);
     }
 
+    pub(super) fn foresee(&mut self, outlines: Vec<Outline>) {
+        self.outlines = outlines;
+    }
+
     pub(super) fn events(&self) -> u64 {
         let open = self.open.as_ref().and_then(|open| open.decoder.as_ref().ok()).map_or(0, Decoder::events);
         self.results.iter().map(|member| member.events).sum::<u64>().saturating_add(open)
@@ -121,7 +129,11 @@ impl Intake {
             Unpacked::Begin { path, size } => {
                 self.end_member();
                 // What an archive says of its members is a promise; the file's own size is not.
-                let decoder = Ok(Decoder::new(path).expecting(self.size.unwrap_or(0)));
+                let mut decoder = Decoder::new(path).expecting(self.size.unwrap_or(0));
+                if path == self.path {
+                    decoder = decoder.foreseeing(std::mem::take(&mut self.outlines));
+                }
+                let decoder = Ok(decoder);
                 self.open = Some(OpenMember { path: path.to_owned(), size, unpacked_bytes: 0, decoder });
             }
             Unpacked::Data(bytes) => {

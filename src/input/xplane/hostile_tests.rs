@@ -8,7 +8,7 @@ use crate::trace::Trace;
 use crate::warning::Severity;
 
 /// All that a trace says, for comparison.
-fn summary(trace: &Trace) -> String {
+pub(super) fn summary(trace: &Trace) -> String {
     let columns = [&trace.events.correlation, &trace.events.run_id, &trace.events.step_num];
     let ids: Vec<Vec<(u32, i64)>> = columns.iter().map(|column| column.iter().collect()).collect();
     let strings: Vec<String> =

@@ -50,11 +50,35 @@ impl<T> IdMap<T> {
     }
 }
 
+/// A message of the plane, as a place in the bytes that hold its metadata: these outlive the chunks of its lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    start: usize,
+    length: usize,
+}
+
+impl Span {
+    /// So many bytes from `start` on.
+    pub fn new(start: usize, length: usize) -> Span {
+        Span { start, length }
+    }
+
+    /// The bytes.
+    pub fn of(self, source: &[u8]) -> &[u8] {
+        source.get(self.start..).and_then(|rest| rest.get(..self.length)).unwrap_or_default()
+    }
+
+    /// A part of it.
+    fn part(self, at: usize, length: usize) -> Span {
+        Span { start: self.start + at, length }
+    }
+}
+
 /// What many events share.
-#[derive(Clone, Debug)]
-pub(super) struct EventMetadata<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EventMetadata {
     /// The `XEventMetadata` message.
-    pub body: &'a [u8],
+    pub body: Span,
     /// Where it starts in the file.
     pub offset: u64,
     /// Decoded on first use.
@@ -74,42 +98,47 @@ pub(super) struct Resolved {
 
 /// A kind of stat, or a text that stats refer to.
 #[derive(Debug)]
-pub(super) struct StatMetadata<'a> {
-    name: &'a [u8],
+pub(super) struct StatMetadata {
+    name: Span,
     offset: u64,
     /// What the stat means here.
     pub kind: StatKind,
     interned: Option<StrId>,
 }
 
-impl<'a> StatMetadata<'a> {
-    /// From an `XStatMetadata` message.
-    pub fn new(body: &'a [u8], offset: u64) -> StatMetadata<'a> {
-        let (name, offset) =
-            bytes_field(body, 2).map_or((Default::default(), offset), |(name, at)| (name, offset + at));
-        StatMetadata { name, offset, kind: StatKind::of(name), interned: None }
+impl StatMetadata {
+    /// From an `XStatMetadata` message in `source`, which starts at `offset` of the file.
+    pub fn new(body: Span, offset: u64, source: &[u8]) -> StatMetadata {
+        let (name, offset) = match bytes_field(body.of(source), 2) {
+            Some((name, at)) => (body.part(at, name.len()), offset + at as u64),
+            None => (Span::default(), offset),
+        };
+        StatMetadata { name, offset, kind: StatKind::of(name.of(source)), interned: None }
     }
 
     /// Its name as a string of the trace: interned on first use, for most of these texts are never asked for.
-    pub fn name(&mut self, strings: &mut Strings, losses: &mut Losses) -> StrId {
-        let (name, offset) = (self.name, self.offset);
+    pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut Losses) -> StrId {
+        let (name, offset) = (self.name.of(source), self.offset);
         *self.interned.get_or_insert_with(|| text(name, offset, strings, losses))
     }
 
     /// Its name as bytes.
-    pub fn name_bytes(&self) -> &'a [u8] {
-        self.name
+    pub fn name_bytes<'a>(&self, source: &'a [u8]) -> &'a [u8] {
+        self.name.of(source)
     }
 }
 
-/// `(key, value, position of the value)` of an entry of a map with integer keys; a missing key is 0.
-pub(super) fn map_entry(entry: &[u8]) -> (i64, &[u8], u64) {
-    let mut reader = Reader::new(entry);
-    let (mut key, mut value, mut at) = (0, Default::default(), 0);
+/// Key and value of an entry of a map with integer keys, and where in the entry the value starts; a missing key is 0.
+pub(super) fn map_entry(entry: Span, source: &[u8]) -> (i64, Span, u64) {
+    let mut reader = Reader::new(entry.of(source));
+    let (mut key, mut value, mut at) = (0, Span::default(), 0);
     while let Ok(Some(field)) = reader.field() {
         match (field.number, field.value) {
             (1, Value::Varint(id)) => key = id as i64,
-            (2, Value::Bytes(body)) => (value, at) = (body, (reader.position() - body.len()) as u64),
+            (2, Value::Bytes(body)) => {
+                let start = reader.position() - body.len();
+                (value, at) = (entry.part(start, body.len()), start as u64);
+            }
             _ => {}
         }
     }
@@ -117,12 +146,12 @@ pub(super) fn map_entry(entry: &[u8]) -> (i64, &[u8], u64) {
 }
 
 /// The last length-delimited field `number` of a message and its position.
-fn bytes_field(message: &[u8], number: u32) -> Option<(&[u8], u64)> {
+fn bytes_field(message: &[u8], number: u32) -> Option<(&[u8], usize)> {
     let mut reader = Reader::new(message);
     let mut found = None;
     while let Ok(Some(field)) = reader.field() {
         if let (Value::Bytes(body), true) = (field.value, field.number == number) {
-            found = Some((body, (reader.position() - body.len()) as u64));
+            found = Some((body, reader.position() - body.len()));
         }
     }
     found

@@ -8,24 +8,29 @@
 //! XStat   1 metadata_id  2 double | 3 uint64 | 4 int64 | 5 str | 6 bytes | 7 ref | 8 gzipped str
 //! ```
 //!
-//! The lines of a plane come before the metadata that names their events, so one plane is buffered at a time, indexed,
-//! walked on the wire straight into columns (no struct per event), and dropped: the peak is the largest plane plus the
-//! columns.
+//! The lines of a plane come before the metadata that names their events. Where the file can be read anywhere, the metadata
+//! of its large planes is read first ([`Outliner`]), and their lines are walked on the wire straight into columns (no struct
+//! per event) while they arrive. Other planes are buffered one at a time, indexed, walked and dropped: the peak is then the
+//! largest of them plus the columns. Both ways give the same trace.
 //!
 //! The HLO protos of `/host:metadata` are kept as they are. Not read: bytes stats other than these and
 //! `memory_access_breakdown`, and links between events (`_p`, `_c`, `flow`), which no number uses. Events with `num_occurrences` are sums without a
 //! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is told by their
 //! names in [`crate::trace::classify`].
 
+mod arriving;
 mod check;
 mod environment;
 mod losses;
 mod metadata;
+mod outline;
 mod plane;
 mod stats;
 mod stream;
 mod walk;
 
+#[cfg(test)]
+mod arriving_tests;
 #[cfg(test)]
 mod hostile_tests;
 #[cfg(test)]
@@ -36,14 +41,16 @@ mod truth_tests;
 mod writer;
 
 pub use check::{looks_like_xspace, what_else};
+pub use outline::{Outline, Outliner};
 
 use crate::error::Error;
 use crate::trace::{SourceFormat, Trace, classify};
 use crate::warning::Warning;
+use arriving::{ArrivingPlane, Target};
 use environment::XSpaceTexts;
 use losses::Losses;
 use plane::PlaneDecoder;
-use stream::{Fields, Tail, TopLevel};
+use stream::{Fields, Piece, Tail, TopLevel};
 
 /// Bytes that decide whether the file is an XSpace. Fixed, so that the verdict does not depend on the chunks.
 const HEAD_BYTES: usize = 4096;
@@ -77,6 +84,7 @@ pub struct XPlaneDecoder {
 struct Sink {
     trace: Trace,
     planes: PlaneDecoder,
+    arriving: Option<ArrivingPlane>,
     texts: XSpaceTexts,
     losses: Losses,
 }
@@ -92,6 +100,7 @@ impl XPlaneDecoder {
             sink: Sink {
                 trace: Trace { format: Some(SourceFormat::XPlane), ..Trace::default() },
                 planes: PlaneDecoder::default(),
+                arriving: None,
                 texts: XSpaceTexts::default(),
                 losses: Losses::default(),
             },
@@ -101,6 +110,12 @@ impl XPlaneDecoder {
     /// The file is known to have so many bytes: room for a whole plane may be made at once.
     pub fn expecting(mut self, bytes: u64) -> XPlaneDecoder {
         self.fields = Fields::expecting(bytes);
+        self
+    }
+
+    /// Knows these planes of the file, found by an [`Outliner`], before they come.
+    pub fn foreseeing(mut self, outlines: Vec<Outline>) -> XPlaneDecoder {
+        self.fields.foresee(outlines);
         self
     }
 
@@ -136,7 +151,7 @@ impl XPlaneDecoder {
         if let Some(error) = self.refused {
             return Err(error);
         }
-        let Sink { mut trace, mut planes, texts, mut losses } = self.sink;
+        let Sink { mut trace, mut planes, arriving, texts, mut losses } = self.sink;
         let truncated = match self.fields.finish() {
             Tail::Complete => None,
             Tail::Malformed { offset, unread } => {
@@ -144,11 +159,11 @@ impl XPlaneDecoder {
                 None
             }
             Tail::Truncated { number, offset, body, missing, length } => {
-                let before = trace.events.len();
-                let name = if number == TopLevel::PLANE {
-                    planes.decode(&body, offset, true, &mut trace, &mut losses)
-                } else {
-                    None
+                let before = arriving.as_ref().map_or(trace.events.len(), |plane| plane.events_before);
+                let name = match arriving {
+                    Some(plane) => Some(plane.name),
+                    None if number == TopLevel::PLANE => planes.decode(&body, offset, true, &mut trace, &mut losses),
+                    None => None,
                 };
                 let name = name.map(|name| trace.text(name).to_owned());
                 Some(losses::truncated(name.as_deref(), missing, length, (trace.events.len() - before) as u64))
@@ -180,12 +195,19 @@ impl XPlaneDecoder {
         if self.refused.is_some() {
             return;
         }
-        let Sink { trace, planes, texts, losses } = &mut self.sink;
-        self.fields.push(bytes, &mut |field| match field {
-            TopLevel { number: TopLevel::PLANE, offset, body } => {
+        let Sink { trace, planes, arriving, texts, losses } = &mut self.sink;
+        self.fields.push(bytes, &mut |piece| match piece {
+            Piece::Whole(TopLevel { number: TopLevel::PLANE, offset, body }) => {
                 planes.decode(body, offset, false, trace, losses);
             }
-            TopLevel { number, body, .. } => texts.add(number, body),
+            Piece::Whole(TopLevel { number, body, .. }) => texts.add(number, body),
+            Piece::Begin(outline) => *arriving = ArrivingPlane::new(outline, &mut Target { trace, planes, losses }),
+            Piece::Part(bytes) => {
+                if let Some(plane) = arriving {
+                    plane.push(bytes, &mut Target { trace, planes, losses });
+                }
+            }
+            Piece::End => *arriving = None,
         });
     }
 }

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::losses::{Loss, Losses};
-use super::metadata::{EventMetadata, IdMap, StatMetadata, map_entry};
+use super::metadata::{EventMetadata, IdMap, Span, StatMetadata, map_entry};
 use super::stats::{RawValue, Stat, StatKind, Values, text};
-use super::walk::{Clock, Walk, is_cut};
+use super::walk::{Clock, Tables, Walk, is_cut};
 use crate::trace::{Args, HloProto, Plane, PlaneId, StrId, Trace};
 use crate::wire::{Fault, Reader, Value};
 
@@ -20,12 +20,12 @@ pub(super) struct PlaneDecoder {
 
 /// The parts of a plane, still on the wire; `u64`: where each starts in the file.
 #[derive(Default)]
-struct Parts<'a> {
-    name: (&'a [u8], u64),
-    lines: Vec<(&'a [u8], u64)>,
-    event_metadata: Vec<(i64, EventMetadata<'a>)>,
-    stat_metadata: Vec<(i64, StatMetadata<'a>)>,
-    stats: Vec<(&'a [u8], u64)>,
+pub(super) struct Parts {
+    name: (Span, u64),
+    lines: Vec<(Span, u64)>,
+    event_metadata: Vec<(i64, EventMetadata)>,
+    stat_metadata: Vec<(i64, StatMetadata)>,
+    stats: Vec<(Span, u64)>,
     /// True where the last line lacks its end.
     last_line_cut: bool,
 }
@@ -41,51 +41,51 @@ impl PlaneDecoder {
         trace: &mut Trace,
         losses: &mut Losses,
     ) -> Option<StrId> {
-        let parts = Parts::of(message, offset, cut, losses);
+        let mut parts = Parts::of(message, offset, cut, losses);
+        let (lines, last_line_cut) = (std::mem::take(&mut parts.lines), parts.last_line_cut);
+        let (name, mut tables) = self.begin(parts, message, trace, losses)?;
+        let mut walk = Walk::new(message, &mut tables, trace, losses, &mut self.clock);
+        let last = lines.len().wrapping_sub(1);
+        for (i, &(line, at)) in lines.iter().enumerate() {
+            walk.line(line.of(message), at, last_line_cut && i == last);
+        }
+        Some(name)
+    }
+
+    /// Adds the plane to `trace`, and returns its name and what its lines refer to. The parts lie in `source`.
+    pub fn begin(
+        &mut self,
+        parts: Parts,
+        source: &[u8],
+        trace: &mut Trace,
+        losses: &mut Losses,
+    ) -> Option<(StrId, Tables)> {
         let plane = PlaneId(u32::try_from(trace.planes.len()).ok()?);
-        let name = text(parts.name.0, parts.name.1, &mut trace.strings, losses);
+        let (name_bytes, name_offset) = (parts.name.0.of(source), parts.name.1);
+        let name = text(name_bytes, name_offset, &mut trace.strings, losses);
         // A module's number in this table is its program id.
-        let modules: Vec<(i64, EventMetadata<'_>)> =
-            if parts.name.0 == b"/host:metadata" { parts.event_metadata.clone() } else { Vec::new() };
-        let mut event_metadata = IdMap::new(parts.event_metadata);
+        let modules: Vec<(i64, EventMetadata)> =
+            if name_bytes == b"/host:metadata" { parts.event_metadata.clone() } else { Vec::new() };
+        let event_metadata = IdMap::new(parts.event_metadata);
         let mut stat_metadata = IdMap::new(parts.stat_metadata);
         let mut stats = Vec::new();
-        let mut values = Values { metadata: &mut stat_metadata, strings: &mut trace.strings, losses };
+        let mut values = Values { source, metadata: &mut stat_metadata, strings: &mut trace.strings, losses };
         for (message, at) in parts.stats {
-            match Stat::read(message, at) {
+            match Stat::read(message.of(source), at) {
                 Ok(stat) => stats.extend(values.plane_stat(&stat)),
                 Err(bad) => values.losses.add(Loss::Corrupt, bad),
             }
         }
         trace.planes.push(Plane { name, stats, ..Plane::default() });
-        for metadata in event_metadata.entries() {
-            self.jax |= metadata.names_jax();
-        }
-        if parts.name.0 == b"/host:metadata" {
-            let mut values = Values { metadata: &mut stat_metadata, strings: &mut trace.strings, losses };
-            trace.hlo.extend(modules.iter().filter_map(|(id, module)| module.hlo(*id, &mut values)));
-        }
-        let mut walk = Walk {
-            plane,
-            event_metadata: &mut event_metadata,
-            stat_metadata: &mut stat_metadata,
-            missing: FxHashMap::default(),
-            trace,
-            losses,
-            clock: &mut self.clock,
-            own: Vec::new(),
-        };
-        let last = parts.lines.len().wrapping_sub(1);
-        for (i, &(line, at)) in parts.lines.iter().enumerate() {
-            walk.line(line, at, parts.last_line_cut && i == last);
-        }
-        Some(name)
+        self.jax |= event_metadata.entries().iter().any(|metadata| metadata.names_jax(source));
+        trace.hlo.extend(modules.iter().filter_map(|(id, module)| module.hlo(*id, &mut values)));
+        Some((name, Tables { plane, event_metadata, stat_metadata, missing: FxHashMap::default() }))
     }
 }
 
-impl<'a> Parts<'a> {
+impl Parts {
     /// One pass over the headers of the plane's fields; their bodies are not read.
-    fn of(message: &'a [u8], offset: u64, cut: bool, losses: &mut Losses) -> Parts<'a> {
+    fn of(message: &[u8], offset: u64, cut: bool, losses: &mut Losses) -> Parts {
         let mut parts = Parts::default();
         let mut reader = Reader::new(message);
         loop {
@@ -93,7 +93,8 @@ impl<'a> Parts<'a> {
                 Ok(None) => return parts,
                 Ok(Some(field)) => {
                     if let Value::Bytes(body) = field.value {
-                        parts.add(field.number, body, offset + (reader.position() - body.len()) as u64);
+                        let start = reader.position() - body.len();
+                        parts.add(field.number, Span::new(start, body.len()), offset + start as u64, message);
                     }
                 }
                 Err(error) => {
@@ -102,7 +103,8 @@ impl<'a> Parts<'a> {
                     }
                     // A name or a line that lacks its end is still of use; metadata is not.
                     if let Fault::Short { number: number @ 2..=3, rest, .. } = error.fault {
-                        parts.add(number, rest, offset + (message.len() - rest.len()) as u64);
+                        let start = message.len() - rest.len();
+                        parts.add(number, Span::new(start, rest.len()), offset + start as u64, message);
                         parts.last_line_cut = number == 3;
                     }
                     return parts;
@@ -111,17 +113,18 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn add(&mut self, number: u32, body: &'a [u8], at: u64) {
+    /// Adds the field `number` of the plane, whose body lies in `source` and starts at `at` of the file.
+    pub fn add(&mut self, number: u32, body: Span, at: u64, source: &[u8]) {
         match number {
             2 => self.name = (body, at),
             3 => self.lines.push((body, at)),
             4 => {
-                let (id, body, inside) = map_entry(body);
+                let (id, body, inside) = map_entry(body, source);
                 self.event_metadata.push((id, EventMetadata { body, offset: at + inside, resolved: None }));
             }
             5 => {
-                let (id, body, inside) = map_entry(body);
-                self.stat_metadata.push((id, StatMetadata::new(body, at + inside)));
+                let (id, body, inside) = map_entry(body, source);
+                self.stat_metadata.push((id, StatMetadata::new(body, at + inside, source)));
             }
             6 => self.stats.push((body, at)),
             _ => {}
@@ -129,13 +132,13 @@ impl<'a> Parts<'a> {
     }
 }
 
-impl EventMetadata<'_> {
+impl EventMetadata {
     /// Name and arguments of the events that refer to it.
     ///
     /// The event is called by the display name where there is one (the short name of a TPU's instruction); the name, its
     /// full expression, is then the long name. The profiler's JSON does the same.
-    pub fn decode(&self, values: &mut Values<'_, '_>) -> (StrId, Args) {
-        let mut reader = Reader::new(self.body);
+    pub fn decode(&self, values: &mut Values<'_>) -> (StrId, Args) {
+        let mut reader = Reader::new(self.body.of(values.source));
         let (mut name, mut display_name, mut stats) = (StrId::EMPTY, StrId::EMPTY, Vec::new());
         loop {
             let field = match reader.field() {
@@ -170,8 +173,8 @@ impl EventMetadata<'_> {
     }
 
     /// True for names that only JAX gives: its compiled functions and the host events of their dispatch.
-    fn names_jax(&self) -> bool {
-        let mut reader = Reader::new(self.body);
+    fn names_jax(&self, source: &[u8]) -> bool {
+        let mut reader = Reader::new(self.body.of(source));
         while let Ok(Some(field)) = reader.field() {
             if let (2, Value::Bytes(name)) = (field.number, field.value) {
                 return super::environment::is_jax_name(name);
@@ -181,9 +184,9 @@ impl EventMetadata<'_> {
     }
 
     /// The compiled module whose HLO stands here. Its program's number is a stat; writers without it number the metadata so.
-    fn hlo(&self, id: i64, values: &mut Values<'_, '_>) -> Option<HloProto> {
+    fn hlo(&self, id: i64, values: &mut Values<'_>) -> Option<HloProto> {
         let mut program_id = id;
-        let mut reader = Reader::new(self.body);
+        let mut reader = Reader::new(self.body.of(values.source));
         let (mut name, mut proto) = (StrId::EMPTY, None);
         while let Ok(Some(field)) = reader.field() {
             let Value::Bytes(body) = field.value else { continue };
@@ -191,7 +194,8 @@ impl EventMetadata<'_> {
                 2 => name = text(body, self.offset, values.strings, values.losses),
                 5 => {
                     let Ok(stat) = Stat::read(body, self.offset) else { continue };
-                    let kind = values.metadata.get_mut(stat.metadata_id).map(|metadata| metadata.name_bytes());
+                    let kind =
+                        values.metadata.get_mut(stat.metadata_id).map(|metadata| metadata.name_bytes(values.source));
                     match kind {
                         Some(b"Hlo Proto" | b"hlo_proto") => proto = stat.value.bytes(),
                         Some(b"program_id") => {

@@ -185,16 +185,18 @@ impl<'a> Stat<'a> {
 }
 
 /// Where values are resolved: the plane's stat metadata and the trace's strings.
-pub(super) struct Values<'p, 'a> {
+pub(super) struct Values<'p> {
+    /// What the plane's metadata points into.
+    pub source: &'p [u8],
     /// Stat metadata of the plane.
-    pub metadata: &'p mut IdMap<StatMetadata<'a>>,
+    pub metadata: &'p mut IdMap<StatMetadata>,
     /// Strings of the trace.
     pub strings: &'p mut Strings,
     /// Where bad texts are counted.
     pub losses: &'p mut Losses,
 }
 
-impl Values<'_, '_> {
+impl Values<'_> {
     /// What a stat means.
     #[inline]
     pub fn kind(&mut self, stat: &Stat<'_>) -> StatKind {
@@ -206,7 +208,7 @@ impl Values<'_, '_> {
         match stat.value {
             RawValue::Text(bytes) => text(bytes, stat.offset, self.strings, self.losses),
             RawValue::Reference(id) => match self.metadata.get_mut(id) {
-                Some(metadata) => metadata.name(self.strings, self.losses),
+                Some(metadata) => metadata.name(self.source, self.strings, self.losses),
                 None => StrId::EMPTY,
             },
             RawValue::Gzip(bytes) => match inflate(bytes) {
@@ -227,7 +229,7 @@ impl Values<'_, '_> {
             RawValue::Double(number) if number.abs() < 9e18 => Some(number as i64),
             RawValue::Text(bytes) => std::str::from_utf8(bytes).ok()?.trim().parse().ok(),
             RawValue::Reference(id) => {
-                std::str::from_utf8(self.metadata.get_mut(id)?.name_bytes()).ok()?.trim().parse().ok()
+                std::str::from_utf8(self.metadata.get_mut(id)?.name_bytes(self.source)).ok()?.trim().parse().ok()
             }
             _ => None,
         }
@@ -235,7 +237,7 @@ impl Values<'_, '_> {
 
     /// A stat of a plane under its name; `None` for bytes and for a stat without a name.
     pub fn plane_stat(&mut self, stat: &Stat<'_>) -> Option<(StrId, StatValue)> {
-        let name = self.metadata.get_mut(stat.metadata_id)?.name(self.strings, self.losses);
+        let name = self.metadata.get_mut(stat.metadata_id)?.name(self.source, self.strings, self.losses);
         let value = match stat.value {
             RawValue::Int(number) => StatValue::Int(number),
             RawValue::Double(number) => StatValue::Double(number),

@@ -1,8 +1,12 @@
 //! Cuts the stream of chunks into the top-level fields of an XSpace.
 //!
-//! A field is buffered until it is whole, unless a chunk holds it whole already. The buffer grows with the bytes that
-//! arrive, never by what a length promises: unless the file is known to be as long.
+//! A field is buffered until it is whole, unless a chunk holds it whole already, or its outline is known: such a plane is
+//! handed out as it arrives. The buffer grows with the bytes that arrive, never by what a length promises: unless the file
+//! is known to be as long.
 
+use std::collections::VecDeque;
+
+use super::outline::Outline;
 use crate::wire::{Fault, Reader, Value};
 
 /// Texts longer than this are skipped: no profiler writes such an error message.
@@ -33,6 +37,19 @@ impl TopLevel<'_> {
     pub const HOSTNAME: u32 = 4;
 }
 
+/// What is handed out.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    /// A whole field.
+    Whole(TopLevel<'a>),
+    /// A plane of this outline begins.
+    Begin(Outline),
+    /// The next bytes of that plane.
+    Part(&'a [u8]),
+    /// It is whole.
+    End,
+}
+
 /// How the file ended.
 #[derive(Debug, PartialEq)]
 pub(super) enum Tail {
@@ -40,7 +57,8 @@ pub(super) enum Tail {
     Complete,
     /// What stands at `offset` is no field; `unread` bytes follow.
     Malformed { offset: u64, unread: u64 },
-    /// Inside field `number` (0 where even that is cut), whose body starts at `offset`.
+    /// Inside field `number` (0 where even that is cut), whose body starts at `offset`; of a plane that was handed out in
+    /// parts it is not kept.
     Truncated { number: u32, offset: u64, body: Vec<u8>, missing: u64, length: u64 },
 }
 
@@ -49,10 +67,21 @@ pub(super) enum Tail {
 struct Pending {
     number: u32,
     length: u64,
-    /// False for fields that are not of interest: their bytes are counted only.
-    wanted: bool,
+    /// What becomes of its bytes.
+    fate: Fate,
     received: u64,
     body: Vec<u8>,
+}
+
+/// What becomes of the bytes of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// They are not of interest, and are counted only.
+    Passed,
+    /// They are collected.
+    Collected,
+    /// They are handed out as they come.
+    HandedOut,
 }
 
 /// The state between chunks.
@@ -66,6 +95,8 @@ pub(super) struct Fields {
     header: Vec<u8>,
     pending: Option<Pending>,
     malformed_at: Option<u64>,
+    /// Of planes that are still to come, in their order.
+    outlines: VecDeque<Outline>,
 }
 
 impl Fields {
@@ -74,8 +105,13 @@ impl Fields {
         Fields { expected: bytes, ..Fields::default() }
     }
 
+    /// Knows these planes, in the order of the file, before they come.
+    pub fn foresee(&mut self, outlines: Vec<Outline>) {
+        self.outlines = outlines.into();
+    }
+
     /// Takes a chunk and hands out the fields that are whole by now.
-    pub fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(TopLevel<'_>)) {
+    pub fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) {
         while !bytes.is_empty() {
             if self.malformed_at.is_some() {
                 self.position += bytes.len() as u64;
@@ -97,7 +133,7 @@ impl Fields {
     }
 
     /// One byte at a time: a header is a few bytes and there are few of them.
-    fn take_header(&mut self, bytes: &[u8], sink: &mut dyn FnMut(TopLevel<'_>)) -> usize {
+    fn take_header(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) -> usize {
         let Some(&byte) = bytes.first() else { return 0 };
         self.header.push(byte);
         let start = self.position + 1 - self.header.len() as u64;
@@ -121,7 +157,7 @@ impl Fields {
             Ok(Some(field)) => {
                 // An empty field, or a number: whole already.
                 if let Value::Bytes(body) = field.value {
-                    sink(TopLevel { number: field.number, offset: self.position + 1, body });
+                    sink(Piece::Whole(TopLevel { number: field.number, offset: self.position + 1, body }));
                 }
                 self.header.clear();
                 return 1;
@@ -129,13 +165,29 @@ impl Fields {
             Ok(None) => return 1,
         };
         self.header.clear();
-        let wanted = match number {
-            TopLevel::PLANE => true,
-            TopLevel::ERROR..=TopLevel::HOSTNAME => length <= MAX_TEXT_BYTES,
-            _ => false,
+        let fate = match number {
+            TopLevel::PLANE => self.plane_begins(length, sink),
+            TopLevel::ERROR..=TopLevel::HOSTNAME if length <= MAX_TEXT_BYTES => Fate::Collected,
+            _ => Fate::Passed,
         };
-        self.pending = Some(Pending { number, length, wanted, received: 0, body: Vec::new() });
+        self.pending = Some(Pending { number, length, fate, received: 0, body: Vec::new() });
         1
+    }
+
+    /// A plane of this length begins after the byte that is being taken.
+    fn plane_begins(&mut self, length: u64, sink: &mut dyn FnMut(Piece<'_>)) -> Fate {
+        let start = self.position + 1;
+        while self.outlines.front().is_some_and(|outline| outline.plane().start < start) {
+            self.outlines.pop_front();
+        }
+        let foreseen = self.outlines.pop_front_if(|outline| outline.plane() == (start..start.saturating_add(length)));
+        match foreseen {
+            Some(outline) => {
+                sink(Piece::Begin(outline));
+                Fate::HandedOut
+            }
+            None => Fate::Collected,
+        }
     }
 
     /// Says how the file ended.
@@ -157,19 +209,27 @@ impl Fields {
 }
 
 impl Pending {
-    fn take(&mut self, bytes: &[u8], position: u64, expected: u64, sink: &mut dyn FnMut(TopLevel<'_>)) -> usize {
+    fn take(&mut self, bytes: &[u8], position: u64, expected: u64, sink: &mut dyn FnMut(Piece<'_>)) -> usize {
         let need = self.length - self.received;
         let count = usize::try_from(need).unwrap_or(usize::MAX).min(bytes.len());
         let part = bytes.get(..count).unwrap_or_default();
         let whole = count as u64 == need;
-        if self.wanted {
-            if whole && self.received == 0 {
-                sink(TopLevel { number: self.number, offset: position, body: part });
-            } else {
+        match self.fate {
+            Fate::Passed => {}
+            Fate::HandedOut => {
+                sink(Piece::Part(part));
+                if whole {
+                    sink(Piece::End);
+                }
+            }
+            Fate::Collected if whole && self.received == 0 => {
+                sink(Piece::Whole(TopLevel { number: self.number, offset: position, body: part }));
+            }
+            Fate::Collected => {
                 self.append(part, expected.saturating_sub(position));
                 if whole {
                     let offset = position - self.received;
-                    sink(TopLevel { number: self.number, offset, body: &self.body });
+                    sink(Piece::Whole(TopLevel { number: self.number, offset, body: &self.body }));
                 }
             }
         }

@@ -8,7 +8,7 @@ use super::tests::{codes, decode, events};
 use crate::trace::{Event, Framework, Interval, IntervalSet, Trace};
 
 /// The bytes of a shared trace, or `None` with a visible notice.
-fn shared(path: &str) -> Option<Vec<u8>> {
+pub(super) fn shared(path: &str) -> Option<Vec<u8>> {
     let default = || concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/traces").into();
     let folder: PathBuf = std::env::var_os("CROSSPROF_TRACES").map_or_else(default, PathBuf::from);
     let file = folder.join(path);

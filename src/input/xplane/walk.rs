@@ -29,24 +29,41 @@ pub(super) struct Clock {
     relative_lines: bool,
 }
 
-/// One plane being walked.
-pub(super) struct Walk<'p, 'a> {
+/// What the events of a plane refer to.
+#[derive(Debug)]
+pub(super) struct Tables {
     /// The plane that the lines are of.
     pub plane: PlaneId,
     /// Its event metadata.
-    pub event_metadata: &'p mut IdMap<EventMetadata<'a>>,
+    pub event_metadata: IdMap<EventMetadata>,
     /// Its stat metadata.
-    pub stat_metadata: &'p mut IdMap<StatMetadata<'a>>,
+    pub stat_metadata: IdMap<StatMetadata>,
     /// Names made up for numbers without metadata.
     pub missing: FxHashMap<i64, StrId>,
+}
+
+/// One plane being walked.
+pub(super) struct Walk<'p, 'a> {
+    /// What its metadata points into.
+    source: &'p [u8],
+    tables: &'p mut Tables,
     /// Where lines and events go.
-    pub trace: &'p mut Trace,
+    trace: &'p mut Trace,
     /// Where losses are counted.
-    pub losses: &'p mut Losses,
+    losses: &'p mut Losses,
     /// The file's clock.
-    pub clock: &'p mut Clock,
+    clock: &'p mut Clock,
     /// Interesting stats of the current event, kept to reuse its memory.
-    pub own: Vec<(StatKind, Stat<'a>)>,
+    own: Vec<(StatKind, Stat<'a>)>,
+}
+
+/// A line whose events are walked over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenLine {
+    id: LineId,
+    start_ps: Option<i64>,
+    /// Up to where in the file its fields were looked at.
+    read_to: u64,
 }
 
 /// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
@@ -55,45 +72,55 @@ const EVENT_OR_STAT: u8 = 4 << 3 | 2;
 /// Events that are walked over in one call: see [`crate::trace::blocks`].
 const BLOCK: usize = 2048;
 
-/// What a line says of itself before its events.
-struct Header {
-    timestamp_ns: i64,
-    has_events: bool,
-    /// Up to where its fields were looked at.
-    read_to: usize,
-}
+impl<'p, 'a> Walk<'p, 'a> {
+    /// A walk over lines of the plane whose metadata lies in `source`.
+    pub fn new(
+        source: &'p [u8],
+        tables: &'p mut Tables,
+        trace: &'p mut Trace,
+        losses: &'p mut Losses,
+        clock: &'p mut Clock,
+    ) -> Walk<'p, 'a> {
+        Walk { source, tables, trace, losses, clock, own: Vec::new() }
+    }
 
-impl<'a> Walk<'_, 'a> {
     /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was told already.
     pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
-        let Ok(line) = u32::try_from(self.trace.lines.len()).map(LineId) else { return };
-        self.trace.lines.push(Line { plane: self.plane, ..Line::default() });
-        let header = self.header(message, line, offset);
-        if !header.has_events {
-            return;
-        }
-        let start_ps = self.clock.line_start_ps(header.timestamp_ns, offset, self.losses);
-        let mut reader = Reader::new(message);
-        loop {
-            while self.block(&mut reader, offset, line, start_ps) {}
-            match reader.field() {
-                Ok(None) => return,
-                Ok(Some(field)) if reader.position() > header.read_to => {
-                    self.name_line(field, line, offset + reader.position() as u64);
-                }
-                Ok(Some(_)) => {}
-                Err(error) => {
-                    // The event at a cut is incomplete: it is left out, and the cut has been reported.
-                    if !(cut && is_cut(&error)) {
-                        self.losses.add(Loss::Corrupt, offset + error.position as u64);
-                    }
-                    return;
-                }
+        let Some(line) = self.open(message, offset) else { return };
+        if let Err(error) = self.fields(&line, message, offset) {
+            // The event at a cut is incomplete: it is left out, and the cut has been reported.
+            if !(cut && is_cut(&error)) {
+                self.losses.add(Loss::Corrupt, offset + error.position as u64);
             }
         }
     }
 
-    /// Decodes the next events of the line that starts at `offset` of the file; false where something else comes next.
+    /// Adds the line whose first fields `message` holds; `None` where it has no events.
+    pub fn open(&mut self, message: &'a [u8], offset: u64) -> Option<OpenLine> {
+        let id = u32::try_from(self.trace.lines.len()).map(LineId).ok()?;
+        self.trace.lines.push(Line { plane: self.tables.plane, ..Line::default() });
+        let (timestamp_ns, read_to) = self.header(message, id, offset)?;
+        let start_ps = self.clock.line_start_ps(timestamp_ns, offset, self.losses);
+        Some(OpenLine { id, start_ps, read_to: offset + read_to as u64 })
+    }
+
+    /// Decodes fields of a line, `message`, that start at `offset` of the file.
+    ///
+    /// # Errors
+    /// Where a field is bad, or not whole.
+    pub fn fields(&mut self, line: &OpenLine, message: &'a [u8], offset: u64) -> Result<(), WireError<'a>> {
+        let mut reader = Reader::new(message);
+        loop {
+            while self.block(&mut reader, offset, line.id, line.start_ps) {}
+            let Some(field) = reader.field()? else { return Ok(()) };
+            let end = offset + reader.position() as u64;
+            if end > line.read_to {
+                self.name_line(field, line.id, end);
+            }
+        }
+    }
+
+    /// Decodes the next events of a reader that starts at `offset` of the file; false where something else comes next.
     #[inline(never)]
     fn block(&mut self, reader: &mut Reader<'a>, offset: u64, line: LineId, start_ps: Option<i64>) -> bool {
         for _ in 0..BLOCK {
@@ -106,26 +133,25 @@ impl<'a> Walk<'_, 'a> {
         true
     }
 
-    /// Writers put the time before the events, where it is found without walking over them. A time of 0 is not written
-    /// at all: then all fields are looked at.
-    fn header(&mut self, message: &'a [u8], line: LineId, offset: u64) -> Header {
+    /// A line's time, and up to where it was looked at; `None` where it has no events. Writers put the time before the
+    /// events, where it is found without walking over them. A time of 0 is not written at all: then all fields are looked
+    /// at.
+    fn header(&mut self, message: &'a [u8], line: LineId, offset: u64) -> Option<(i64, usize)> {
         let mut reader = Reader::new(message);
-        let mut header = Header { timestamp_ns: 0, has_events: false, read_to: 0 };
-        let mut has_time = false;
+        let (mut timestamp_ns, mut has_time, mut has_events) = (0, false, false);
         while let Ok(Some(field)) = reader.field() {
             match (field.number, field.value) {
                 (4, Value::Bytes(_)) => {
-                    header.has_events = true;
+                    has_events = true;
                     if has_time {
                         break;
                     }
                 }
-                (3, Value::Varint(time)) => (header.timestamp_ns, has_time) = (time as i64, true),
+                (3, Value::Varint(time)) => (timestamp_ns, has_time) = (time as i64, true),
                 _ => self.name_line(field, line, offset + reader.position() as u64),
             }
         }
-        header.read_to = reader.position();
-        header
+        has_events.then_some((timestamp_ns, reader.position()))
     }
 
     /// Takes a line's name from a field that ends at `end` of the file; other fields are passed over. The name shown is
@@ -198,15 +224,17 @@ impl<'a> Walk<'_, 'a> {
 
     #[inline]
     fn stat_kind(&mut self, id: i64) -> StatKind {
-        self.stat_metadata.get_mut(id).map_or(StatKind::Ignored, |metadata| metadata.kind)
+        self.tables.stat_metadata.get_mut(id).map_or(StatKind::Ignored, |metadata| metadata.kind)
     }
 
     /// Gives the event its name and arguments and appends it.
     #[inline]
     fn store(&mut self, mut event: Event, metadata_id: i64, offset: u64) {
-        let mut values = Values { metadata: self.stat_metadata, strings: &mut self.trace.strings, losses: self.losses };
+        let Tables { event_metadata, stat_metadata, missing, .. } = &mut *self.tables;
+        let (source, strings) = (self.source, &mut self.trace.strings);
+        let mut values = Values { source, metadata: stat_metadata, strings, losses: self.losses };
         let mut without = Resolved { name: StrId::EMPTY, args: ArgsId::NONE, latest: ArgsId::NONE };
-        let shared = match self.event_metadata.get_mut(metadata_id) {
+        let shared = match event_metadata.get_mut(metadata_id) {
             Some(EventMetadata { resolved: Some(resolved), .. }) => resolved,
             Some(metadata) => {
                 let (name, args) = metadata.decode(&mut values);
@@ -215,7 +243,7 @@ impl<'a> Walk<'_, 'a> {
             }
             None => {
                 values.losses.add(Loss::MissingMetadata, offset);
-                without.name = missing_name(metadata_id, &mut self.missing, values.strings);
+                without.name = missing_name(metadata_id, missing, values.strings);
                 &mut without
             }
         };
