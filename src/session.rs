@@ -67,11 +67,11 @@ impl Session {
         id
     }
 
-    /// Says what an [`Outliner`](crate::input::xplane::Outliner) found in a file of which nothing was given yet: it is then
-    /// decoded while it arrives, and never held as a whole.
-    pub fn foresee(&mut self, file: FileId, outlines: Vec<Outline>) {
+    /// Says what an [`Outliner`](crate::input::xplane::Outliner) found in a file of which nothing was given yet, one plane
+    /// after the other: these are then decoded while they arrive, and never held as a whole.
+    pub fn foresee(&mut self, file: FileId, outline: Outline) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
-            intake.foresee(outlines);
+            intake.foresee(outline);
         }
     }
 

@@ -222,7 +222,7 @@ fn receive_file(
     let mut failure = None;
     while let Ok(piece) = received.recv() {
         match piece {
-            Piece::Foreseen(outlines) => session.foresee(file, outlines),
+            Piece::Foreseen(outlines) => outlines.into_iter().for_each(|outline| session.foresee(file, outline)),
             Piece::Begin { path, size } => session.unpacked(file, Unpacked::Begin { path: &path, size }),
             Piece::Data(buffer) => {
                 session.unpacked(file, Unpacked::Data(&buffer));
@@ -287,7 +287,11 @@ fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
         window.resize(usize::try_from(wanted.end - wanted.start).unwrap_or(0), 0);
         if let Err(error) = file.read_exact(&mut window) {
             // It is shorter than it was a moment ago: what is left is read as it is.
-            return if error.kind() == ErrorKind::UnexpectedEof { file.rewind().map(|()| Vec::new()) } else { Err(error) };
+            return if error.kind() == ErrorKind::UnexpectedEof {
+                file.rewind().map(|()| Vec::new())
+            } else {
+                Err(error)
+            };
         }
         outliner.give(&window);
     }

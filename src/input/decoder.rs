@@ -15,6 +15,7 @@ use super::xplane::{Outline, XPlaneDecoder};
 use crate::error::Error;
 use crate::report::ModelConfig;
 use crate::trace::Trace;
+use crate::trace::events::RowBlock;
 
 /// JSON that has not said what it is by here is taken for a trace whose events come late: only traces are large.
 const MAX_HEAD_BYTES: usize = 1 << 20;
@@ -143,6 +144,14 @@ impl Decoder {
             State::Json(decoder) => decoder.events(),
             State::XPlane(decoder) => decoder.events(),
             _ => 0,
+        }
+    }
+
+    /// Takes the events that are final: an xplane's. Those of a JSON trace may be closed later.
+    pub fn take_final_rows(&mut self) -> Vec<RowBlock> {
+        match &mut self.state {
+            State::XPlane(decoder) => decoder.take_rows(),
+            _ => Vec::new(),
         }
     }
 

@@ -3,12 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Session;
 use super::runs::{Imported, LoadedRun, Traced};
+use super::{FileId, Session};
 use crate::json;
 use crate::metrics::Run;
 use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
 use crate::trace::Trace;
+use crate::trace::events::RowBlock;
 use crate::trace::snapshot::{Damaged, Reader, Writer};
 use crate::warning::Warning;
 
@@ -25,6 +26,14 @@ struct Notes {
 }
 
 impl Session {
+    /// Takes the events out of a file that is being read that are final already: the first of the image of its run, which
+    /// [`hand_over`](Session::hand_over) gives without them. Only for a session with this one file: those of a run's other
+    /// hosts come on its own clock.
+    pub fn early_rows(&mut self, file: FileId) -> Vec<RowBlock> {
+        let intake = self.files.get_mut(file.0 as usize).and_then(|file| file.intake.as_mut());
+        intake.map(|intake| intake.early_rows()).unwrap_or_default()
+    }
+
     /// Takes the first run out of this session: its image, in pieces that another session's [`Reader`] takes. The memory
     /// of what was written is given back as the pieces are taken. `None` where no run is left.
     pub fn hand_over(&mut self) -> Option<Writer> {
@@ -72,6 +81,14 @@ impl Session {
 mod tests {
     use super::*;
     use crate::metrics::Settings;
+    use crate::trace::snapshot::Piece;
+
+    fn take(reader: &mut Reader, piece: Piece) {
+        match piece {
+            Piece::Rows(rows) => reader.push_rows(rows),
+            Piece::Bytes(bytes) => reader.push(&bytes),
+        }
+    }
 
     fn report_after_a_handover(paths: &[(&str, Vec<u8>)]) -> (String, String) {
         let mut session = Session::new();
@@ -89,7 +106,7 @@ mod tests {
         let mut other = Session::new();
         while let Some(image) = session.hand_over() {
             let mut reader = Reader::new();
-            image.for_each(|piece| reader.push(&piece));
+            image.for_each(|piece| take(&mut reader, piece));
             other.take_over(reader).unwrap();
         }
         assert_eq!(other.runs().len(), 1);
@@ -124,7 +141,7 @@ mod tests {
         reader.push(b"not an image at all, but long enough");
         assert_eq!(session.take_over(reader), Err(Damaged));
         let mut reader = Reader::new();
-        Writer::new(Trace::default(), b"{}".to_vec()).for_each(|piece| reader.push(&piece));
+        Writer::new(Trace::default(), b"{}".to_vec()).for_each(|piece| take(&mut reader, piece));
         assert_eq!(session.take_over(reader), Err(Damaged));
         assert!(session.hand_over().is_none());
     }

@@ -7,6 +7,7 @@ use crate::input::profile_json::NamedProfile;
 use crate::input::unpack::Unpacked;
 use crate::input::xplane::Outline;
 use crate::report::ModelConfig;
+use crate::trace::events::RowBlock;
 use crate::trace::{SourceFormat, Trace};
 use crate::warning::Warning;
 
@@ -115,13 +116,19 @@ impl Intake {
         self.stored = self.stored.saturating_add(bytes as u64);
     }
 
-    pub(super) fn foresee(&mut self, outlines: Vec<Outline>) {
-        self.outlines = outlines;
+    pub(super) fn foresee(&mut self, outline: Outline) {
+        self.outlines.push(outline);
     }
 
     pub(super) fn events(&self) -> u64 {
         let open = self.open.as_ref().and_then(|open| open.decoder.as_ref().ok()).map_or(0, Decoder::events);
         self.results.iter().map(|member| member.events).sum::<u64>().saturating_add(open)
+    }
+
+    /// See [`super::Session::early_rows`]. Of the file itself only: an archive may hold several hosts.
+    pub(super) fn early_rows(&mut self) -> Vec<RowBlock> {
+        let open = self.open.as_mut().filter(|open| open.path == self.path);
+        open.and_then(|open| open.decoder.as_mut().ok()).map(Decoder::take_final_rows).unwrap_or_default()
     }
 
     pub(super) fn accept(&mut self, piece: Unpacked<'_>) {

@@ -6,13 +6,16 @@ const BLOCK: usize = 1 << BLOCK_BITS;
 /// An append-only column of `Copy` values.
 #[derive(Clone, Debug)]
 pub struct Column<T> {
+    /// All full but the last; those that were [taken](Column::take_full) are empty.
     blocks: Vec<Vec<T>>,
     len: usize,
+    /// Blocks that were taken.
+    taken: usize,
 }
 
 impl<T> Default for Column<T> {
     fn default() -> Self {
-        Column { blocks: Vec::new(), len: 0 }
+        Column { blocks: Vec::new(), len: 0, taken: 0 }
     }
 }
 
@@ -58,14 +61,27 @@ impl<T: Copy> Column<T> {
         self.blocks.get_mut(index >> BLOCK_BITS)?.get_mut(index & (BLOCK - 1))
     }
 
-    /// Appends values: where they are as many as a block holds and one is due, they become it at once.
-    pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) {
-        if values.len() == BLOCK && self.len.is_multiple_of(BLOCK) {
-            self.len += BLOCK;
-            self.blocks.push(values.collect());
+    /// Appends values.
+    pub fn extend(&mut self, values: impl Iterator<Item = T>) {
+        values.for_each(|value| self.push(value));
+    }
+
+    /// Appends a block of another column: it becomes one of this where one is due.
+    pub(crate) fn append(&mut self, block: Vec<T>) {
+        if self.len.is_multiple_of(BLOCK) && block.len() <= BLOCK {
+            self.len += block.len();
+            self.blocks.push(block);
         } else {
-            values.for_each(|value| self.push(value));
+            self.extend(block.into_iter());
         }
+    }
+
+    /// Takes the blocks that will not grow any more; they still count in [`len`](Column::len).
+    pub(crate) fn take_full(&mut self) -> impl Iterator<Item = Vec<T>> {
+        let full = self.blocks.len().saturating_sub(1);
+        let taken = self.blocks.get_mut(self.taken..full).unwrap_or_default();
+        self.taken = self.taken.max(full);
+        taken.iter_mut().map(std::mem::take)
     }
 
     /// All values in order.
@@ -78,9 +94,9 @@ impl<T: Copy> Column<T> {
         self.blocks.iter().map(Vec::as_slice)
     }
 
-    /// The values in order, in the blocks that hold them.
+    /// The values in order, in the blocks that hold them, but those of blocks that were taken.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
-        self.blocks.into_iter()
+        self.blocks.into_iter().skip(self.taken)
     }
 
     /// Bytes of memory held.
@@ -134,11 +150,7 @@ impl SparseColumn {
     }
 
     /// Appends what another column's block held.
-    pub(crate) fn extend(
-        &mut self,
-        events: impl ExactSizeIterator<Item = u32>,
-        values: impl ExactSizeIterator<Item = i64>,
-    ) {
+    pub(crate) fn extend(&mut self, events: impl Iterator<Item = u32>, values: impl Iterator<Item = i64>) {
         self.events.extend(events);
         self.values.extend(values);
     }
@@ -188,8 +200,12 @@ mod tests {
         *column.get_mut(70_000).unwrap() = 7;
         assert_eq!(column.get(70_000), Some(7));
         let mut copy = Column::default();
-        column.clone().into_blocks().for_each(|block| copy.extend(block.into_iter()));
-        copy.extend([1, 2].into_iter());
+        let mut rest = column.clone();
+        rest.take_full().for_each(|block| copy.append(block));
+        assert_eq!((copy.len(), rest.len(), rest.take_full().count()), (3 * BLOCK, 100_000, 0));
+        rest.push(1);
+        rest.into_blocks().for_each(|block| copy.append(block));
+        copy.append(vec![2]);
         assert!(copy.iter().eq(column.iter().chain([1, 2])));
     }
 

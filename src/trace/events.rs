@@ -184,26 +184,31 @@ impl Event {
 /// An event as it is kept: line, name, arguments, start and duration, in words of four bytes so that no padding stands
 /// between rows. Whoever looks at an event nearly always wants most of it, so one place holds it all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row([u32; 7]);
+struct Row(RowWords);
+
+type RowWords = [u32; 7];
+
+/// Events that follow each other, as words that another program of the same build can take: see
+/// [`snapshot`](super::snapshot).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowBlock(Vec<RowWords>);
+
+impl RowBlock {
+    /// Of so many words, which `fill` writes; `None` where that is no whole number of events.
+    pub fn filled(words: usize, fill: impl FnOnce(&mut [u32])) -> Option<RowBlock> {
+        let mut rows = vec![RowWords::default(); words / RowWords::default().len()];
+        let slots = rows.as_flattened_mut();
+        (slots.len() == words).then(|| fill(slots))?;
+        Some(RowBlock(rows))
+    }
+
+    /// Its words.
+    pub fn words(&self) -> &[u32] {
+        self.0.as_flattened()
+    }
+}
 
 impl Row {
-    /// Bytes of a row.
-    pub(crate) const BYTES: usize = size_of::<Row>();
-
-    /// As bytes, little-endian.
-    pub(crate) fn to_bytes(self) -> [u8; Row::BYTES] {
-        let mut bytes = [0; Row::BYTES];
-        bytes.as_chunks_mut().0.iter_mut().zip(self.0).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
-        bytes
-    }
-
-    /// The reverse.
-    pub(crate) fn from_bytes(bytes: &[u8; Row::BYTES]) -> Row {
-        let mut words = [0; 7];
-        words.iter_mut().zip(bytes.as_chunks().0).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
-        Row(words)
-    }
-
     #[inline]
     fn new(event: &Event) -> Row {
         let [start, duration] = [event.start.0, event.duration.0].map(i64::cast_unsigned);
@@ -230,7 +235,7 @@ impl Row {
 /// The duration events (`X`, and closed `B`/`E` and `b`/`e` pairs) of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    rows: Column<Row>,
+    rows: Column<RowWords>,
     /// `correlation_id`: ties a launch on the host to its device event.
     pub correlation: SparseColumn,
     /// `run_id` of a module execution.
@@ -262,25 +267,25 @@ impl Events {
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
         let id = u32::try_from(self.rows.len()).ok()?;
-        self.rows.push(Row::new(&event));
+        self.rows.push(Row::new(&event).0);
         Some(id)
     }
 
     /// The event at `id`, or `None` past the end.
     #[inline(always)]
     pub fn get(&self, id: EventId) -> Option<Event> {
-        self.rows.get(id as usize).map(Row::event)
+        self.rows.get(id as usize).map(|row| Row(row).event())
     }
 
     /// Start and duration of the event at `id`.
     #[inline(always)]
     pub fn time(&self, id: EventId) -> Option<(Ps, Ps)> {
-        self.rows.get(id as usize).map(Row::time)
+        self.rows.get(id as usize).map(|row| Row(row).time())
     }
 
     /// All events in order.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
-        self.rows.iter().map(Row::event)
+        self.rows.iter().map(|row| Row(row).event())
     }
 
     /// Calls `visit` with all events in order; for the long loops, see [`blocks`](super::blocks).
@@ -288,7 +293,7 @@ impl Events {
         let mut id = 0;
         for block in self.rows.blocks() {
             in_blocks(block, |row| {
-                visit(id, row.event());
+                visit(id, Row(*row).event());
                 id += 1;
             });
         }
@@ -297,23 +302,35 @@ impl Events {
     /// Closes an event that was opened at its start (`B`, `b`).
     pub fn set_duration(&mut self, id: EventId, duration: Ps) {
         if let Some(row) = self.rows.get_mut(id as usize) {
-            *row = Row::new(&Event { duration, ..row.event() });
+            *row = Row::new(&Event { duration, ..Row(*row).event() }).0;
         }
     }
 
-    /// The rows; then the sparse columns in the order of their declaration.
-    pub(crate) fn into_columns(self) -> (Column<Row>, [SparseColumn; 7]) {
+    /// Takes the rows that will not grow in number any more. The events still count, but can no longer be looked at: whoever
+    /// decodes does not.
+    pub(crate) fn take_full_blocks(&mut self) -> impl Iterator<Item = RowBlock> {
+        self.rows.take_full().map(RowBlock)
+    }
+
+    /// Appends rows that another trace of the same names and lines had.
+    pub(crate) fn append(&mut self, block: RowBlock) {
+        self.rows.append(block.0);
+    }
+
+    /// The rows that were not taken; then the sparse columns in the order of their declaration.
+    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, [SparseColumn; 7]) {
         let Events { rows, correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration } =
             self;
         let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration];
-        (rows, sparse)
+        (rows.into_blocks().map(RowBlock), sparse)
     }
 
-    /// The reverse of [`Events::into_columns`]; `None` where the columns are none.
-    pub(crate) fn from_columns(rows: Column<Row>, sparse: [SparseColumn; 7]) -> Option<Events> {
+    /// Puts the sparse columns in, in the order of their declaration; `None` where these are none.
+    pub(crate) fn with_sparse(self, sparse: [SparseColumn; 7]) -> Option<Events> {
         if !sparse.iter().all(SparseColumn::is_sorted) {
             return None;
         }
+        let rows = self.rows;
         let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration] = sparse;
         Some(Events {
             rows,

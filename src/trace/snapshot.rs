@@ -1,6 +1,7 @@
 //! A trace as bytes and back: how the page hands decoded events from one worker to another without decoding them again.
 //!
-//! The bytes are frames of a few hundred kilobytes, so that neither side ever holds a second copy of the whole:
+//! Events go as the blocks of words that hold them, and may go before the rest, while more are decoded. The rest is bytes, in
+//! frames of a few hundred kilobytes, so that neither side ever holds a second copy of the whole:
 //!
 //! ```text
 //!  trace --> Writer --> [kind u8 | which u8 | 0 u16 | length u32 | payload] ... --> Reader --> trace
@@ -14,9 +15,9 @@
 
 mod fields;
 
-use super::column::{Column, SparseColumn};
-use super::events::Row;
-use super::{ArgsTable, Capture, Events, HloProto, StrId, Strings, Trace};
+use super::column::SparseColumn;
+use super::events::RowBlock;
+use super::{ArgsTable, Capture, HloProto, StrId, Strings, Trace};
 use fields::{Fields, put_args, put_capture, put_plane};
 
 const HEAD: u8 = 1;
@@ -25,11 +26,10 @@ const ENDS: u8 = 3;
 const ARGS: u8 = 4;
 const PLANES: u8 = 5;
 const LINES: u8 = 6;
-const ROWS: u8 = 7;
-const SPARSE: u8 = 8;
-const HLO: u8 = 9;
-const NOTES: u8 = 10;
-const END: u8 = 11;
+const SPARSE: u8 = 7;
+const HLO: u8 = 8;
+const NOTES: u8 = 9;
+const END: u8 = 10;
 
 const HEADER_BYTES: usize = 8;
 
@@ -37,7 +37,16 @@ const HEADER_BYTES: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Writes a trace, frame by frame.
+/// A piece of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// The next events.
+    Rows(RowBlock),
+    /// The next bytes.
+    Bytes(Vec<u8>),
+}
+
+/// Writes a trace, piece by piece.
 #[derive(Debug)]
 pub struct Writer {
     parts: std::vec::IntoIter<Part>,
@@ -49,7 +58,7 @@ enum Part {
     Ready(u8, Vec<u8>),
     Ends(Vec<usize>),
     Args(ArgsTable),
-    Rows(Vec<Row>),
+    Rows(RowBlock),
     Sparse(u8, Vec<u32>, Vec<i64>),
     Hlo(HloProto),
 }
@@ -90,9 +99,13 @@ impl Writer {
         parts.push(Part::Ready(LINES, bytes));
         parts.push(Part::Args(args));
         let counts = events.len();
-        push_events(&mut parts, events);
+        let (rows, sparse) = events.into_columns();
+        for (which, column) in (0u8..).zip(sparse) {
+            parts.extend(column.into_blocks().map(|(events, values)| Part::Sparse(which, events, values)));
+        }
         parts.extend(hlo.into_iter().map(Part::Hlo));
         let end = [counts as u64, parts.len() as u64].map(u64::to_le_bytes).concat();
+        parts.extend(rows.map(Part::Rows));
         parts.push(Part::Ready(END, end));
         Writer { parts: parts.into_iter() }
     }
@@ -106,18 +119,10 @@ fn put_words<const N: usize>(out: &mut Vec<u8>, words: impl Iterator<Item = [u8;
     slots.iter_mut().zip(words).for_each(|(slot, word)| *slot = word);
 }
 
-fn push_events(parts: &mut Vec<Part>, events: Events) {
-    let (rows, sparse) = events.into_columns();
-    parts.extend(rows.into_blocks().map(Part::Rows));
-    for (which, column) in (0u8..).zip(sparse) {
-        parts.extend(column.into_blocks().map(|(events, values)| Part::Sparse(which, events, values)));
-    }
-}
-
 impl Iterator for Writer {
-    type Item = Vec<u8>;
+    type Item = Piece;
 
-    fn next(&mut self) -> Option<Vec<u8>> {
+    fn next(&mut self) -> Option<Piece> {
         let mut out = vec![0; HEADER_BYTES];
         let (kind, which) = match self.parts.next()? {
             Part::Ready(kind, bytes) => {
@@ -132,10 +137,7 @@ impl Iterator for Writer {
                 (0..table.len()).filter_map(|index| table.set(index)).for_each(|set| put_args(&mut out, set));
                 (ARGS, 0)
             }
-            Part::Rows(rows) => {
-                put_words(&mut out, rows.iter().map(|row| row.to_bytes()), rows.len());
-                (ROWS, 0)
-            }
+            Part::Rows(rows) => return Some(Piece::Rows(rows)),
             Part::Sparse(which, events, values) => {
                 put_words(&mut out, events.iter().map(|event| event.to_le_bytes()), events.len());
                 put_words(&mut out, values.iter().map(|value| value.to_le_bytes()), values.len());
@@ -153,7 +155,7 @@ impl Iterator for Writer {
         let length = u32::try_from(out.len() - HEADER_BYTES).unwrap_or(u32::MAX).to_le_bytes();
         let header = [kind, which, 0, 0].into_iter().chain(length);
         out.iter_mut().zip(header).for_each(|(slot, byte)| *slot = byte);
-        Some(out)
+        Some(Piece::Bytes(out))
     }
 }
 
@@ -164,24 +166,22 @@ pub struct Reader {
     trace: Trace,
     notes: Vec<u8>,
     text: String,
-    columns: Columns,
+    sparse: [SparseColumn; 7],
     frames: u64,
     /// Events and frames that the last frame speaks of.
     counts: Option<(u64, u64)>,
     damaged: bool,
 }
 
-/// The columns of [`Events`] while they are read, in the order of [`Events::into_columns`].
-#[derive(Debug, Default)]
-struct Columns {
-    rows: Column<Row>,
-    sparse: [SparseColumn; 7],
-}
-
 impl Reader {
     /// A reader that has read nothing.
     pub fn new() -> Reader {
         Reader::default()
+    }
+
+    /// Takes the next events, before or after any bytes.
+    pub fn push_rows(&mut self, rows: RowBlock) {
+        self.trace.events.append(rows);
     }
 
     /// Takes the next bytes.
@@ -212,9 +212,8 @@ impl Reader {
     ///
     /// [`Damaged`] where the bytes are not what one writer wrote, from the first to the last.
     pub fn finish(self) -> Result<(Trace, Vec<u8>), Damaged> {
-        let Columns { rows, sparse } = self.columns;
         let mut trace = self.trace;
-        trace.events = Events::from_columns(rows, sparse).ok_or(Damaged)?;
+        trace.events = std::mem::take(&mut trace.events).with_sparse(self.sparse).ok_or(Damaged)?;
         let counts = (trace.events.len() as u64, self.frames);
         let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
         if is_whole { Ok((trace, self.notes)) } else { Err(Damaged) }
@@ -256,12 +255,8 @@ impl Reader {
             PLANES => trace.planes = fields.all(Fields::plane)?,
             LINES => trace.lines = fields.all(Fields::line)?,
             ARGS => trace.args = ArgsTable::from_sets(fields.all(Fields::args)?)?,
-            ROWS => {
-                let rows = payload.as_chunks::<{ Row::BYTES }>().0;
-                self.columns.rows.extend(rows.iter().map(Row::from_bytes));
-            }
             SPARSE => {
-                let column = self.columns.sparse.get_mut(which)?;
+                let column = self.sparse.get_mut(which)?;
                 let (events, values) = payload.split_at_checked(payload.len() / 12 * 4)?;
                 let events = events.as_chunks::<4>().0.iter().map(|event| u32::from_le_bytes(*event));
                 let values = values.as_chunks::<8>().0.iter().map(|value| i64::from_le_bytes(*value));

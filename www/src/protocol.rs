@@ -214,11 +214,18 @@ pub struct FileDone {
     pub skipped: Option<String>,
 }
 
-/// From the inflating worker to the scanning one. `Bytes` comes with its buffer.
+/// From the inflating worker to the scanning one. `Bytes` and `Foreseen` come with a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Piece {
     /// A file begins.
     File(u32),
+    /// The buffer holds what a large plane says besides its lines: see `crossprof::input::xplane::Outline`.
+    Foreseen {
+        /// Where the plane starts in the file.
+        start: u64,
+        /// Where it ends.
+        end: u64,
+    },
     /// A member of it begins.
     Begin {
         /// Its path, inside its archive where it came from one.
@@ -243,6 +250,8 @@ pub enum Piece {
 pub enum Image {
     /// The first so many bytes of the buffer, which comes with the message, go on with the image of a run.
     Bytes(u32),
+    /// The buffer holds its next events. The first of a run may come while it is still read.
+    Rows,
     /// The image of this run is whole.
     End,
     /// No run follows.

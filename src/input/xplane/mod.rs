@@ -44,6 +44,7 @@ pub use check::{looks_like_xspace, what_else};
 pub use outline::{Outline, Outliner};
 
 use crate::error::Error;
+use crate::trace::events::RowBlock;
 use crate::trace::{SourceFormat, Trace, classify};
 use crate::warning::Warning;
 use arriving::{ArrivingPlane, Target};
@@ -140,6 +141,11 @@ impl XPlaneDecoder {
     /// Events decoded so far.
     pub fn events(&self) -> u64 {
         self.sink.trace.events.len() as u64
+    }
+
+    /// Takes the events that were decoded so far, but the latest: the trace has them no more, and still counts them.
+    pub fn take_rows(&mut self) -> Vec<RowBlock> {
+        self.sink.trace.events.take_full_blocks().collect()
     }
 
     /// The trace, with warnings for what was lost.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::trace::builder::TraceBuilder;
-use crate::trace::{ByLine, Event, StatValue};
+use crate::trace::{ByLine, Event, Events, StatValue};
 
 fn trace() -> Trace {
     let mut builder = TraceBuilder::new();
@@ -31,8 +31,24 @@ fn events(trace: &Trace) -> Vec<Event> {
     (0..trace.events.len() as u32).filter_map(|id| trace.events.get(id)).collect()
 }
 
-fn read(bytes: &[u8], chunk: usize) -> Result<(Trace, Vec<u8>), Damaged> {
+/// The events and the frames of an image.
+fn image(trace: Trace, notes: &[u8]) -> (Vec<RowBlock>, Vec<Vec<u8>>) {
+    let (mut rows, mut frames) = (Vec::new(), Vec::new());
+    for piece in Writer::new(trace, notes.to_vec()) {
+        match piece {
+            Piece::Rows(block) => rows.push(block),
+            Piece::Bytes(bytes) => frames.push(bytes),
+        }
+    }
+    (rows, frames)
+}
+
+fn read(rows: &[RowBlock], bytes: &[u8], chunk: usize) -> Result<(Trace, Vec<u8>), Damaged> {
     let mut reader = Reader::new();
+    for block in rows {
+        let words = block.words();
+        reader.push_rows(RowBlock::filled(words.len(), |slots| slots.copy_from_slice(words)).unwrap());
+    }
     bytes.chunks(chunk).for_each(|piece| reader.push(piece));
     reader.finish()
 }
@@ -40,9 +56,9 @@ fn read(bytes: &[u8], chunk: usize) -> Result<(Trace, Vec<u8>), Damaged> {
 #[test]
 fn a_trace_comes_back_whatever_the_chunks() {
     let before = trace();
-    let image: Vec<u8> = Writer::new(before.clone(), b"notes".to_vec()).flatten().collect();
+    let (rows, frames) = image(before.clone(), b"notes");
     for chunk in [7, 4096, 1 << 30] {
-        let (after, notes) = read(&image, chunk).unwrap();
+        let (after, notes) = read(&rows, &frames.concat(), chunk).unwrap();
         assert_eq!(notes, b"notes");
         assert_eq!(events(&after), events(&before));
         assert!(after.strings.iter().eq(before.strings.iter()));
@@ -68,24 +84,42 @@ fn no_column_is_lost_at_a_block_s_edge() {
         let mut builder = TraceBuilder::new();
         let line = builder.line("p", "l");
         (0..count).for_each(|at| drop(builder.event(line, "e", at, 1)));
-        let image: Vec<u8> = Writer::new(builder.build(), Vec::new()).flatten().collect();
-        assert_eq!(read(&image, 999).unwrap().0.events.len() as i64, count);
+        let (rows, frames) = image(builder.build(), b"");
+        assert_eq!(read(&rows, &frames.concat(), 999).unwrap().0.events.len() as i64, count);
     }
 }
 
 #[test]
+fn events_may_go_before_the_rest_is_known() {
+    let before = trace();
+    let mut sent = before.clone();
+    let mut rows: Vec<RowBlock> = sent.events.take_full_blocks().collect();
+    assert_eq!((rows.len(), sent.events.len()), (1, before.events.len()));
+    let (rest, frames) = image(sent, b"");
+    rows.extend(rest);
+    assert_eq!(events(&read(&rows, &frames.concat(), 1 << 20).unwrap().0), events(&before));
+    assert!(read(&rows[1..], &frames.concat(), 1 << 20).is_err());
+}
+
+#[test]
+fn a_part_of_an_event_is_no_event() {
+    assert_eq!(RowBlock::filled(6, |_| unreachable!()), None);
+}
+
+#[test]
 fn a_cut_image_is_refused() {
-    let frames: Vec<Vec<u8>> = Writer::new(trace(), Vec::new()).collect();
+    let (rows, frames) = image(trace(), b"");
     for missing in 0..frames.len() {
         let image: Vec<u8> =
             frames.iter().enumerate().filter(|(at, _)| *at != missing).flat_map(|(_, f)| f.clone()).collect();
-        assert!(read(&image, 1 << 20).is_err(), "frame {missing}");
+        assert!(read(&rows, &image, 1 << 20).is_err(), "frame {missing}");
     }
     let image: Vec<u8> = frames.concat();
     for length in [0, 5, 100, image.len() - 1] {
-        assert_eq!(read(&image[..length], 1000).err(), Some(Damaged));
+        assert_eq!(read(&rows, &image[..length], 1000).err(), Some(Damaged));
     }
-    assert!(read(&[image.as_slice(), b"x"].concat(), 1000).is_err());
+    assert!(read(&rows, &[image.as_slice(), b"x"].concat(), 1000).is_err());
+    assert!(read(&rows[1..], &image, 1000).is_err());
 }
 
 #[test]
@@ -93,12 +127,13 @@ fn damage_never_panics() {
     let mut builder = TraceBuilder::new();
     let line = builder.line("/device:GPU:0", "Stream #1");
     builder.event(line, "kernel", 0, 5).correlation(3).hlo_op("dot.1");
-    let image: Vec<u8> = Writer::new(builder.build(), Vec::new()).flatten().collect();
+    let (rows, frames) = image(builder.build(), b"");
+    let image = frames.concat();
     for at in 0..image.len() {
         for flip in [1u8, 0x80, 0xff] {
             let mut bad = image.clone();
             bad[at] ^= flip;
-            if let Ok((trace, _)) = read(&bad, 64) {
+            if let Ok((trace, _)) = read(&rows, &bad, 64) {
                 // Whatever was accepted can be walked.
                 let by_line = ByLine::new(&trace).events;
                 let all = by_line.iter().flatten().filter_map(|&id| trace.events.get(id));

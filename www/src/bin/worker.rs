@@ -19,12 +19,12 @@ fn main() {
             wasm_bindgen_futures::spawn_local(inflate::run(scope.clone(), entries, files, port));
         }
         Order::Scan { files, left_out } => {
-            let scanner = Rc::new(RefCell::new(Some(Scanner::new(scope.clone(), files, &left_out))));
-            let to_analyst = extras.get(2);
+            let to_analyst = extras.get(2).unchecked_into();
+            let scanner = Rc::new(RefCell::new(Some(Scanner::new(scope.clone(), files, &left_out, to_analyst))));
             pipe::listen(extras.get(1).unchecked_into(), move |piece: Piece, buffer| {
                 if piece == Piece::Done {
                     if let Some(scanner) = scanner.borrow_mut().take() {
-                        wasm_bindgen_futures::spawn_local(scanner.hand_over(to_analyst.clone().unchecked_into()));
+                        wasm_bindgen_futures::spawn_local(scanner.hand_over());
                     }
                 } else if let Some(scanner) = scanner.borrow_mut().as_mut() {
                     scanner.take(piece, buffer);

@@ -7,8 +7,9 @@ use crossprof::pages::{self, Page, PageQuery};
 use crossprof::session::Session;
 use crossprof::table::{Query, Table};
 use crossprof::tables::TableName;
+use crossprof::trace::events::RowBlock;
 use crossprof::trace::snapshot::Reader;
-use js_sys::Uint8Array;
+use js_sys::{Uint8Array, Uint32Array};
 use wasm_bindgen::JsValue;
 use web_sys::DedicatedWorkerGlobalScope;
 
@@ -41,6 +42,13 @@ impl Analyst {
                 self.block.resize(length as usize, 0);
                 Uint8Array::new(buffer).subarray(0, length).copy_to(&mut self.block);
                 self.reader.push(&self.block);
+            }
+            Image::Rows => {
+                let words = Uint32Array::new(buffer);
+                match RowBlock::filled(words.length() as usize, |slots| words.copy_to(slots)) {
+                    Some(rows) => self.reader.push_rows(rows),
+                    None => self.damaged = true,
+                }
             }
             Image::End => {
                 self.damaged |= self.session.take_over(std::mem::take(&mut self.reader)).is_err();

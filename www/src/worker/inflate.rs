@@ -1,10 +1,13 @@
 //! The first worker: reads files, unpacks them, and passes blocks of bytes on to the scanner, so that inflating and decoding
 //! overlap on two cores and no more than a few blocks of text are ever in memory. What is not packed is passed on in the
-//! buffers that it was read into.
+//! buffers that it was read into; what an xplane says behind its events is read before them, so that the scanner need not
+//! wait for it.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crossprof::input::unpack::{Unpacked, Unpacker};
+use crossprof::input::xplane::Outliner;
 use js_sys::{Array, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -46,6 +49,21 @@ async fn one(
     pipe: &mut Pipe<Piece>,
 ) -> Result<(), String> {
     pipe.send(&Piece::File(index));
+    let gone = |_| {
+        format!(
+            "{} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.",
+            entry.path
+        )
+    };
+    let mut outliner = Outliner::new(entry.size_bytes);
+    while let Some(wanted) = outliner.wanted() {
+        let window = JsFuture::from(read(blob, wanted.start, wanted.end)?).await.map_err(gone)?;
+        outliner.give(&Uint8Array::new(&window).to_vec());
+    }
+    for outline in outliner.outlines() {
+        let Range { start, end } = outline.plane();
+        pipe.send_with(&Piece::Foreseen { start, end }, outline.records());
+    }
     let mut unpacker = Unpacker::new(&entry.path);
     let mut asked = 0;
     let mut reads = VecDeque::new();
@@ -56,12 +74,7 @@ async fn one(
             asked = end;
         }
         let Some((promise, end)) = reads.pop_front() else { break };
-        let bytes = JsFuture::from(promise).await.map_err(|_| {
-            format!(
-                "{} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.",
-                entry.path
-            )
-        })?;
+        let bytes = JsFuture::from(promise).await.map_err(gone)?;
         if unpacker.is_plain() {
             pipe.ready().await;
             pipe.pass(bytes.unchecked_ref());

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use futures_channel::mpsc;
 use futures_util::StreamExt;
-use js_sys::{Array, ArrayBuffer, Uint8Array};
+use js_sys::{Array, ArrayBuffer, Uint8Array, Uint32Array};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use web_sys::{MessageEvent, MessagePort};
@@ -17,6 +17,8 @@ use crate::wire;
 const BLOCK_BYTES: u32 = 4 << 20;
 /// Blocks that may wait for the reader.
 const MAX_OUTSTANDING: u32 = 3;
+/// Buffers that are kept to be filled again.
+const MAX_SPARE: usize = 8;
 
 /// The writing end. `M` are the messages, one of which says how much of a block is filled.
 pub struct Pipe<M> {
@@ -39,8 +41,9 @@ impl<M: Serialize> Pipe<M> {
         let on_return = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
             left.set(u32::saturating_sub(left.get(), 1));
             let buffer: ArrayBuffer = event.data().unchecked_into();
-            if buffer.byte_length() == BLOCK_BYTES {
-                kept.borrow_mut().push(buffer);
+            let mut kept = kept.borrow_mut();
+            if kept.len() < MAX_SPARE {
+                kept.push(buffer);
             }
             // The receiver lives as long as the worker.
             let _ = sender.unbounded_send(());
@@ -67,10 +70,7 @@ impl<M: Serialize> Pipe<M> {
     /// Sends bytes.
     pub fn fill(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let block = self.block.get_or_insert_with(|| {
-                let spare = self.spare.borrow_mut().pop();
-                spare.map_or_else(|| Uint8Array::new_with_length(BLOCK_BYTES), |buffer| Uint8Array::new(&buffer))
-            });
+            let block = self.block.get_or_insert_with(|| Uint8Array::new(&buffer(&self.spare, BLOCK_BYTES)));
             let room = (BLOCK_BYTES - self.filled) as usize;
             let (now, later) = bytes.split_at(bytes.len().min(room));
             let end = self.filled + now.len() as u32;
@@ -86,19 +86,42 @@ impl<M: Serialize> Pipe<M> {
     /// Sends a buffer full of bytes as it is.
     pub fn pass(&mut self, buffer: &ArrayBuffer) {
         self.flush();
-        self.post(buffer, buffer.byte_length());
+        self.post(buffer, &(self.filled_message)(buffer.byte_length()));
+    }
+
+    /// Sends a message with a copy of these bytes, in a buffer of their own.
+    pub fn send_with(&mut self, message: &M, bytes: &[u8]) {
+        self.flush();
+        self.post(&Uint8Array::from(bytes).buffer(), message);
+    }
+
+    /// The same with words.
+    pub fn send_words(&mut self, message: &M, words: &[u32]) {
+        self.flush();
+        let buffer = buffer(&self.spare, size_of_val(words) as u32);
+        Uint32Array::new(&buffer).copy_from(words);
+        self.post(&buffer, message);
     }
 
     fn flush(&mut self) {
         let Some(block) = self.block.take() else { return };
-        self.post(&block.buffer(), self.filled);
+        self.post(&block.buffer(), &(self.filled_message)(self.filled));
         self.filled = 0;
     }
 
-    fn post(&mut self, buffer: &ArrayBuffer, filled: u32) {
-        let message = wire::pack(&(self.filled_message)(filled), &[buffer.clone().into()]);
+    fn post(&mut self, buffer: &ArrayBuffer, message: &M) {
+        let message = wire::pack(message, &[buffer.clone().into()]);
         let _ = self.port.post_message_with_transferable(&message, &Array::of1(buffer));
         self.outstanding.set(self.outstanding.get() + 1);
+    }
+}
+
+/// A buffer of this size: one that came back, or a new one.
+fn buffer(spare: &RefCell<Vec<ArrayBuffer>>, bytes: u32) -> ArrayBuffer {
+    let mut spare = spare.borrow_mut();
+    match spare.iter().rposition(|buffer| buffer.byte_length() == bytes) {
+        Some(at) => spare.swap_remove(at),
+        None => ArrayBuffer::new(bytes),
     }
 }
 

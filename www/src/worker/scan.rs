@@ -2,7 +2,9 @@
 
 use crossprof::input::plan::Kind;
 use crossprof::input::unpack::Unpacked;
+use crossprof::input::xplane::Outline;
 use crossprof::session::{FileId, FileResult, Session};
+use crossprof::trace::snapshot;
 use crossprof::warning::Warning;
 use js_sys::{Date, Uint8Array};
 use wasm_bindgen::JsValue;
@@ -23,17 +25,24 @@ pub struct Scanner {
     /// The file that is being read: its index and the session's name for it.
     file: Option<(u32, FileId)>,
     block: Vec<u8>,
+    to_analyst: Pipe<Image>,
     told_at_ms: f64,
 }
 
 impl Scanner {
-    /// For the files of one load.
-    pub fn new(scope: DedicatedWorkerGlobalScope, entries: Vec<FileEntry>, left_out: &[FileEntry]) -> Scanner {
+    /// For the files of one load. The port leads to the analyst.
+    pub fn new(
+        scope: DedicatedWorkerGlobalScope,
+        entries: Vec<FileEntry>,
+        left_out: &[FileEntry],
+        port: MessagePort,
+    ) -> Scanner {
         let mut session = Session::new();
         for entry in left_out {
             session.leave_out(&entry.path, entry.size_bytes, entry.kind);
         }
-        Scanner { scope, entries, session, file: None, block: Vec::new(), told_at_ms: 0.0 }
+        let to_analyst = Pipe::new(port, Image::Bytes);
+        Scanner { scope, entries, session, file: None, block: Vec::new(), to_analyst, told_at_ms: 0.0 }
     }
 
     /// Takes the next piece; bytes come in a buffer.
@@ -42,6 +51,12 @@ impl Scanner {
             Piece::File(index) => {
                 if let Some(entry) = self.entries.get(index as usize) {
                     self.file = Some((index, self.session.begin(&entry.path, Some(entry.size_bytes))));
+                }
+            }
+            Piece::Foreseen { start, end } => {
+                if let Some((_, id)) = self.file {
+                    let outline = Outline::new(start..end, Uint8Array::new(buffer).to_vec());
+                    self.session.foresee(id, outline);
                 }
             }
             Piece::Begin { path, size_bytes } => self.give(Unpacked::Begin { path: &path, size: size_bytes }),
@@ -60,22 +75,24 @@ impl Scanner {
     }
 
     /// All is read: the analyst gets the runs.
-    pub async fn hand_over(mut self, port: MessagePort) {
+    pub async fn hand_over(mut self) {
         self.block = Vec::new();
         let wanted = self.session.wanted();
         if !wanted.is_empty() {
             tell(&self.scope, &News::Wanted(wanted));
         }
         self.session.runs();
-        let mut pipe = Pipe::new(port, Image::Bytes);
         while let Some(image) = self.session.hand_over() {
             for piece in image {
-                pipe.ready().await;
-                pipe.fill(&piece);
+                self.to_analyst.ready().await;
+                match piece {
+                    snapshot::Piece::Rows(rows) => self.to_analyst.send_words(&Image::Rows, rows.words()),
+                    snapshot::Piece::Bytes(bytes) => self.to_analyst.fill(&bytes),
+                }
             }
-            pipe.send(&Image::End);
+            self.to_analyst.send(&Image::End);
         }
-        pipe.send(&Image::Done);
+        self.to_analyst.send(&Image::Done);
     }
 
     fn give(&mut self, piece: Unpacked<'_>) {
@@ -89,6 +106,11 @@ impl Scanner {
         self.block.resize(length as usize, 0);
         Uint8Array::new(buffer).subarray(0, length).copy_to(&mut self.block);
         self.session.unpacked(id, Unpacked::Data(&self.block));
+        if self.entries.len() == 1 {
+            for rows in self.session.early_rows(id) {
+                self.to_analyst.send_words(&Image::Rows, rows.words());
+            }
+        }
         let now_ms = Date::now();
         if now_ms - self.told_at_ms > TELL_EVERY_MS {
             self.told_at_ms = now_ms;
