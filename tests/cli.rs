@@ -192,6 +192,13 @@ fn every_table_has_rows_and_the_tree_its_forms() {
         rows[1]["name"].as_str().expect("a name").to_owned()
     };
     assert_ne!(first("program"), first("category"));
+    for (table, by, said) in [
+        ("op-tree", "colour", "--by: the table op-tree is not told by colour; it has program, category, scope, source"),
+        ("ops", "scope", "the table ops is not told by scope; it has one form only"),
+    ] {
+        let wrong = crossprof(&["table", table, TPU, "--by", by]);
+        assert_eq!((wrong.status.code(), stderr(&wrong).contains(said)), (Some(2), true), "{}", stderr(&wrong));
+    }
 }
 
 #[test]

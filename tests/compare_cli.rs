@@ -156,6 +156,11 @@ fn a_report_keeps_what_the_user_said() {
         (&found["runs"][1]["watts_per_device"], &found["runs"][0]["dollars_per_device_hour"]),
         (&400.0.into(), &2.0.into())
     );
+    // Where devices are as many, nothing scales, whatever is said: there is nothing to keep.
+    trace(&folder.join("three.trace.json"), 90, 80);
+    let equal = ["compare", "one.trace.json", "three.trace.json", "--scaling", "weak", "--output", "equal.html"];
+    assert!(crossprof(&folder, &equal).status.success());
+    assert!(!read("equal.html").contains("comparison_scaling") && read("report.html").contains("comparison_scaling"));
     // What is said anew counts.
     let other = json(&folder, &["report.html", "--baseline", "mine", "--power", "100"]);
     assert_eq!((&other["baseline"], &other["runs"][1]["watts_per_device"]), (&0.into(), &100.0.into()));

@@ -46,21 +46,45 @@ pub use verdict::{judge, margin_percent};
 
 use serde_json::Value;
 
-use crate::report::UnifiedProfile;
+use crate::report::{Metadata, UnifiedProfile, distinct_names};
 
 /// A profile as a rule sees it: the document that would be written.
 pub struct Document {
     run: RunName,
+    metadata: Metadata,
     value: Value,
 }
 
 impl Document {
     /// That of a profile which was read from `file`.
     pub fn of(profile: &UnifiedProfile, file: &str) -> Document {
-        let run_name = profile.metadata.run_name.clone().unwrap_or_else(|| file.to_owned());
-        let run = RunName { run_name, file: file.to_owned() };
+        let metadata = profile.metadata.clone();
+        let name = Some(metadata.name()).filter(|name| !name.is_empty()).unwrap_or(file);
+        let run = RunName { run_name: name.to_owned(), file: file.to_owned() };
         // A profile holds nothing that JSON could not; without its numbers all limits would be missing.
-        Document { run, value: serde_json::to_value(profile).unwrap_or_default() }
+        Document { run, metadata, value: serde_json::to_value(profile).unwrap_or_default() }
+    }
+
+    /// Those of several profiles and their files, with names that tell them apart.
+    pub fn of_all<'a>(profiles: impl Iterator<Item = (&'a UnifiedProfile, &'a str)>) -> Vec<Document> {
+        let mut all: Vec<Document> = profiles.map(|(profile, file)| Document::of(profile, file)).collect();
+        let names: Vec<_> = all.iter().map(|it| (it.run.run_name.as_str(), it.metadata.other_name())).collect();
+        let names = distinct_names(&names);
+        for (document, name) in all.iter_mut().zip(names) {
+            document.run.run_name = name;
+        }
+        all
+    }
+
+    /// All that it is called, the best first.
+    pub fn names(&self) -> [&str; 3] {
+        let own = self.metadata.run_name.as_deref().unwrap_or_default();
+        [&self.run.run_name, self.metadata.name(), own]
+    }
+
+    /// Whether someone who says `name` may mean this run.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.run.run_name == name || self.metadata.is_called(name)
     }
 
     /// Its name.

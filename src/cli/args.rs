@@ -150,7 +150,8 @@ pub struct Table {
     /// At most so many rows
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
-    /// The form of a table that has several: op-tree by program, category, scope or source
+    /// The form of a table that has several: op-tree by program, category, scope or source; collectives by op, kind, run or
+    /// apart
     #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true)]
     pub by: String,
     /// How to print it

@@ -133,24 +133,28 @@ fn documents(inputs: &Inputs) -> Result<Vec<Document>, String> {
     reports.print_warnings();
     let runs = reports.session.runs();
     let file = |index: usize| runs.get(index).and_then(|run| run.files.first()).map_or("", String::as_str);
-    Ok(reports.profiles.iter().enumerate().map(|(index, profile)| Document::of(profile, file(index))).collect())
+    Ok(Document::of_all(reports.profiles.iter().enumerate().map(|(index, profile)| (profile, file(index)))))
 }
 
 /// The runs that `--run` names; all where it names none.
 fn chosen(runs: Vec<Document>, names: &[String]) -> Result<Vec<Document>, String> {
-    if let Some(unknown) = names.iter().find(|name| !runs.iter().any(|run| run.run().run_name == **name)) {
+    if let Some(unknown) = names.iter().find(|name| !runs.iter().any(|run| run.is_called(name))) {
         return Err(format!("--run: there is no run {unknown}; {}", those(&runs)));
     }
-    Ok(runs.into_iter().filter(|run| names.is_empty() || names.contains(&run.run().run_name)).collect())
+    Ok(runs.into_iter().filter(|run| names.is_empty() || names.iter().any(|name| run.is_called(name))).collect())
 }
 
 /// The baseline of a run: the one that is named, else the only one, else that of the same name.
 fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<&'a Document, String> {
-    let called = |name: &str| baselines.iter().find(|baseline| baseline.run().run_name == name);
+    // One of several that are called so would be a guess.
+    let called = |name: &str| {
+        let mut found = baselines.iter().filter(|baseline| baseline.is_called(name));
+        found.next().filter(|_| found.next().is_none())
+    };
     match (name, baselines) {
         (Some(name), _) => called(name).ok_or_else(|| format!("The baseline has no run {name}; {}", those(baselines))),
         (None, [only]) => Ok(only),
-        (None, _) => called(&run.run().run_name).ok_or_else(|| {
+        (None, _) => run.names().into_iter().find_map(called).ok_or_else(|| {
             let name = &run.run().run_name;
             format!(
                 "The baseline holds several runs and none called {name}: choose one with --baseline-run NAME; {}",

@@ -2,13 +2,17 @@
 
 use crossprof::export::{csv, json, text};
 
-use crossprof::{Query, Sort};
+use crossprof::{Query, Sort, TableName};
 
 use super::args::{Table, TableFormat};
 use super::{FAILED, complain, print_result};
 
 /// Reads, prints the table, and returns the exit status.
 pub fn run(command: &Table) -> u8 {
+    if let Err(message) = known_form(command.table, &command.by) {
+        complain(&message);
+        return FAILED;
+    }
     let mut reports = match super::analyze::reports(&command.inputs) {
         Ok(reports) => reports,
         Err(message) => {
@@ -40,10 +44,24 @@ pub fn run(command: &Table) -> u8 {
             TableFormat::Json => json::table(&table),
         });
     }
-    if command.table != crossprof::TableName::Warnings {
+    if command.table != TableName::Warnings {
         reports.print_warnings();
     }
     reports.status()
+}
+
+/// A form that the table lacks is a wrong call: another one would answer another question.
+fn known_form(name: TableName, by: &str) -> Result<(), String> {
+    let forms: &[&str] = match name {
+        TableName::OpTree => &["program", "category", "scope", "source"],
+        TableName::Collectives => &["op", "kind", "run", "apart"],
+        _ => &[],
+    };
+    if by.is_empty() || forms.contains(&by) {
+        return Ok(());
+    }
+    let has = if forms.is_empty() { "one form only".to_owned() } else { forms.join(", ") };
+    Err(format!("--by: the table {} is not told by {by}; it has {has}", name.key()))
 }
 
 /// A column that the order names and the table lacks is a wrong call: its rows would come in another order than asked.

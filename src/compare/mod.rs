@@ -32,7 +32,7 @@ mod tests;
 pub use causes::{per_step, signed};
 pub use document::*;
 
-use crate::report::{Metadata, UnifiedProfile};
+use crate::report::{UnifiedProfile, distinct_names};
 use crate::units::Ps;
 
 /// The most runs of one comparison; a trend may have more.
@@ -68,25 +68,8 @@ impl Subject {
     pub fn new(profile: UnifiedProfile) -> Subject {
         let metadata = &profile.metadata;
         let (watts_per_device, dollars_per_device_hour) = (metadata.watts_per_device, metadata.dollars_per_device_hour);
-        Subject { name: run_name(metadata).to_owned(), profile, watts_per_device, dollars_per_device_hour }
+        Subject { name: metadata.name().to_owned(), profile, watts_per_device, dollars_per_device_hour }
     }
-}
-
-/// What a comparison calls a run: the folder that was logged to, else the run's own name, else its file's. In a report it is the
-/// name that the run had there.
-pub fn run_name(metadata: &Metadata) -> &str {
-    let own = metadata.run_name.as_deref().filter(|name| !name.is_empty());
-    // The name of JAX's folder is the time of day; any other was given by someone.
-    let folder = log_folder(&metadata.trace_file);
-    let is_given = |name: &&str| folder.is_none_or(|_| !metadata.trace_file.contains(&format!("/{name}/")));
-    own.filter(is_given).or(folder).or(own).unwrap_or(&metadata.trace_file)
-}
-
-/// `step_1000` of `logs/step_1000/plugins/profile/2026_01_31_12_00_00/host.xplane.pb`: people name the folder that they log to, and
-/// JAX the one of the run by the time of day.
-fn log_folder(path: &str) -> Option<&str> {
-    let (folder, _) = path.split_once("/plugins/profile/")?;
-    folder.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
 /// What the user decides.
@@ -203,17 +186,9 @@ const MOST_CHANGES: usize = 100;
 
 /// The subjects with names that tell them apart.
 fn named(subjects: &[Subject]) -> Vec<Subject> {
-    let mut named: Vec<Subject> = Vec::new();
-    for subject in subjects {
-        let taken = |name: &str| named.iter().any(|it| it.name == name);
-        let numbered = |number: usize| match number {
-            1 => subject.name.clone(),
-            number => format!("{} ({number})", subject.name),
-        };
-        let name = (1..).map(numbered).find(|name| !taken(name)).unwrap_or_default();
-        named.push(Subject { name, ..subject.clone() });
-    }
-    named
+    let names: Vec<_> = subjects.iter().map(|it| (it.name.as_str(), it.profile.metadata.other_name())).collect();
+    let named = distinct_names(&names).into_iter().zip(subjects);
+    named.map(|(name, subject)| Subject { name, ..subject.clone() }).collect()
 }
 
 fn run(subject: &Subject) -> ComparedRun {

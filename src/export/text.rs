@@ -74,8 +74,8 @@ pub fn table_text(table: &Table) -> String {
 /// Name, device and origin of a run in one line.
 pub fn title(profile: &UnifiedProfile) -> String {
     let metadata = &profile.metadata;
-    let name = metadata.run_name.as_deref().unwrap_or(&metadata.trace_file);
-    let mut parts = vec![printable(&shorten(name, 60)), printable(&shorten(&metadata.device_type, 40))];
+    let mut parts =
+        vec![printable(&shorten(&metadata.full_name(), 80)), printable(&shorten(&metadata.device_type, 40))];
     parts.push(match metadata.num_devices {
         1 => "1 device".to_owned(),
         devices => format!("{} devices", format::count(devices)),

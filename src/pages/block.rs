@@ -290,6 +290,9 @@ pub struct TableBlock {
     /// What a click on a row filters by; absent where rows lead nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_name: Option<RowName>,
+    /// Where a click on each row leads, where that is another view; empty where [`TableBlock::row_name`] tells it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Option<Link>>,
 }
 
 /// How a row is named in a filter: `key="value"`, the value being that of the first of `columns` that has one in the row.

@@ -8,6 +8,7 @@ mod filter;
 mod findings;
 mod kernels;
 mod ops;
+mod overview;
 mod roofline;
 mod steps;
 mod transfers;
@@ -16,6 +17,8 @@ pub use block::{
     Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link, Matrix, Node,
     Page, Point, RowName, Scatter, Series, Stack, StackRow, TableBlock, Waterfall, WaterfallPart,
 };
+
+pub use overview::{categories, largest_categories};
 
 use std::collections::BTreeMap;
 
@@ -60,6 +63,7 @@ pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page
         "communication" => communication::page(context, query),
         "findings" => findings::page(context, query),
         "ops" => ops::page(context, query),
+        "overview" => overview::page(context, query),
         "roofline" => roofline::page(context, query),
         "steps" => steps::page(context, query),
         "kernels" => kernels::page(context, query),
@@ -106,6 +110,7 @@ pub fn table_block_of(
         lacking,
         classes,
         row_name: row_name(name, variant),
+        links: Vec::new(),
     }
 }
 
@@ -137,6 +142,8 @@ fn row_name(name: TableName, variant: &str) -> Option<RowName> {
         (TableName::StepBreakdown, _) => ("step", &["step"]),
         (TableName::Transfers, _) => ("direction", &["direction"]),
         (TableName::Devices | TableName::Gaps, _) => ("device_name", &["device_name"]),
+        (TableName::TopKernels, _) => ("name", &["name"]),
+        (TableName::Categories, _) => ("category", &["category"]),
         _ => return None,
     };
     Some(RowName { key: key.to_owned(), columns: columns.iter().map(|&column| column.to_owned()).collect() })

@@ -4,6 +4,7 @@ mod communication;
 mod findings;
 mod kernel_statistics;
 mod launches;
+mod names;
 mod op_statistics;
 mod roofline;
 mod sections;
@@ -11,4 +12,5 @@ mod step_breakdown;
 mod step_ops;
 pub mod v1;
 
+pub use names::distinct as distinct_names;
 pub use v1::*;

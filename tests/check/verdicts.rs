@@ -118,6 +118,22 @@ fn every_run_is_checked_and_compared_with_its_namesake() {
     let (code, _) =
         json(&folder, &["new", "--baseline", "main", "--limit", limit, "--run", "a", "--baseline-run", "b"]);
     assert_eq!(code, 1);
+    // Captures that have no name but the time are called by the folder that was logged to.
+    for (side, run, time, step_ms) in
+        [("now", "x", "10", 100), ("now", "y", "11", 90), ("then", "y", "12", 80), ("then", "x", "13", 100)]
+    {
+        let path = format!("{side}/{run}/plugins/profile/2026_01_31_{time}_00_00/host.trace.json");
+        trace(&folder.join(path), step_ms);
+    }
+    let (_, result) = json(&folder, &["now", "--baseline", "then", "--limit", limit]);
+    let run = |at: usize| {
+        let run = &result["runs"][at];
+        [&run["run_name"], &run["baseline"]["run_name"]].map(|name| name.as_str().unwrap().to_owned())
+    };
+    assert_eq!([run(0), run(1)], [["x", "x"], ["y", "y"]]);
+    let time = "2026_01_31_11_00_00";
+    let (code, result) = json(&folder, &["now", "--baseline", "then", "--limit", limit, "--run", time]);
+    assert_eq!((code, result["runs"][0]["run_name"].as_str()), (1, Some("y")));
     let alone = json(&folder, &["new/plugins/profile/b", "--baseline", "main/plugins/profile/a", "--limit", limit]);
     assert_eq!(alone.0, 0, "one run of the baseline is that of all");
 }

@@ -102,7 +102,7 @@ test("a run is dragged with the mouse, and a report goes on with what was said",
   assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1", "the baseline stays the same run");
   await page.locator("[data-do=watts]").first().fill("300");
   await page.locator("[data-do=dollars]").nth(1).fill("2.5");
-  await page.locator("select[data-do=scaling]").selectOption("weak");
+  assert.equal(await page.locator("select[data-do=scaling]").count(), 0, "a GPU and a TPU do not scale");
   const state = () => page.locator(".compare-runs :is(input, select)").evaluateAll((fields) => fields.map((field) => field.value));
   const before = await state();
   const report = await downloaded(page, "#download-report");
@@ -113,7 +113,38 @@ test("a run is dragged with the mouse, and a report goes on with what was said",
   await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
   await page.keyboard.press("c");
   await page.locator(".page.compare .grid-box").first().waitFor();
-  // Whether the work grows is kept only where runs scale: these two are of different platforms.
-  assert.deepEqual((await state()).slice(0, -1), before.slice(0, -1), "names, power and price are as they were");
+  assert.deepEqual(await state(), before, "names, power and price are as they were");
   assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1");
+});
+
+test("where runs are on different numbers of devices, the kind of scaling can be said, and a report keeps it", async ({ page, site }) => {
+  const folder = scratch();
+  const on = (devices, stepUs) => {
+    const traceEvents = [];
+    for (let pid = 1; pid <= devices; pid++) {
+      traceEvents.push({ ph: "M", pid, name: "process_name", args: { name: `/device:TPU:${pid - 1}` } });
+      traceEvents.push({ ph: "M", pid, tid: 1, name: "thread_name", args: { name: "Steps" } });
+      traceEvents.push({ ph: "M", pid, tid: 2, name: "thread_name", args: { name: "XLA Ops" } });
+      for (let step = 0; step < 5; step++) {
+        const at = { pid, ts: step * stepUs, ph: "X" };
+        traceEvents.push({ ...at, tid: 1, dur: stepUs, name: `${step}` }, { ...at, tid: 2, dur: stepUs * 0.8, name: "fusion.1" });
+      }
+    }
+    const path = join(folder, `on-${devices}.trace.json`);
+    writeFileSync(path, JSON.stringify({ traceEvents }));
+    return path;
+  };
+  await compare(page, site, [on(1, 1000), on(2, 500)]);
+  const scaling = page.locator("select[data-do=scaling]");
+  const ask = async () => (await page.locator(".page.compare .blocks").innerText());
+  await scaling.selectOption("weak");
+  await until("it scales as was said", async () => /weak/i.test(await ask()));
+  writeFileSync(join(folder, "kept.html"), await downloaded(page, "#download-report"));
+  await page.goto("about:blank");
+  await open(page, site);
+  await drop(page, "#main", [join(folder, "kept.html")]);
+  await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
+  await page.keyboard.press("c");
+  await page.locator(".page.compare .grid-box").first().waitFor();
+  assert.equal(await scaling.inputValue(), "weak");
 });

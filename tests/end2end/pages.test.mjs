@@ -104,6 +104,25 @@ test("the tree zooms in and back, and its choice changes it", async ({ page, sit
   await until("the button is pressed", async () => (await page.locator(`.choice button[data-value="${value}"]`).getAttribute("aria-pressed")) === "true");
 });
 
+test("what the overview lists leads to its rows", async ({ page, site }) => {
+  const path = trace("tpu-v6e-4chip/host.xplane.pb");
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  const row = page.locator(".page.overview .table-box tbody tr:not(.pad)").first();
+  const name = (await row.locator("td").first().innerText()).trim();
+  await row.locator("td").nth(1).click();
+  await page.locator(".page.kernels").waitFor();
+  assert.equal(await page.locator(".chip").innerText(), `kernel_name=${name} ×`);
+  const kernels = page.locator(".table-box").first();
+  await until("only its row is left", async () => /^1 of /.test(await kernels.locator(".table-head .quiet").innerText()));
+  assert.match(await kernels.locator("tbody tr:not(.pad)").innerText(), new RegExp(name.replace(/[.]/g, "\\.")));
+  await page.goBack();
+  await page.locator(".page.overview .bars a[href]").first().click();
+  await page.locator(".page.ops").waitFor();
+  await until("rows are left", async () => /^\d+ of /.test(await page.locator(".table-head .quiet").first().innerText()));
+});
+
 test("a finding leads to its evidence", async ({ page, site }) => {
   const path = trace("mi300x-8gpu-conv/tw003.xplane.pb");
   if (!path) return;

@@ -1,9 +1,13 @@
 // Profiles in, figures out: what the page shows is what the command line says.
 
 import assert from "node:assert/strict";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
-import { analyze, downloaded, figure, load, number, open, trace, view } from "./page.mjs";
+import { analyze, downloaded, figure, load, number, open, scratch, trace, view } from "./page.mjs";
+
+const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
 
 /** Compares every headline with the profile's JSON. */
 async function compare(page, profile) {
@@ -87,6 +91,34 @@ test("walks a dropped folder", async ({ page, site }) => {
   await load(page, folder);
   await until("the load has ended", async () => (await page.locator(".load .cancel").count()) === 0);
   assert.equal(await page.locator(".run-link").count(), 1, "xplane and JSON of one host are one run");
+});
+
+test("calls runs by the folder that was logged to, and tells captures of one folder apart", async ({ page, site }) => {
+  const folder = join(scratch(), "logs");
+  const times = ["2026_01_31_12_00_00", "2026_01_31_13_00_00"];
+  for (const [run, time] of [["big", times[0]], ["small", times[0]], ["small", times[1]]]) {
+    const at = join(folder, run, "plugins/profile", time);
+    mkdirSync(at, { recursive: true });
+    copyFileSync(join(EXAMPLES, "gpu-training.trace.json.gz"), join(at, "host.trace.json.gz"));
+  }
+  await open(page, site);
+  await load(page, folder);
+  await until("all runs are in the rail", async () => (await page.locator(".run-link").count()) === 3);
+  const whole = async (at) => {
+    await page.locator(".run-link").nth(at).click();
+    return (await page.locator(".run-header h1").innerText()).trim();
+  };
+  const names = [await whole(0), await whole(1), await whole(2)];
+  assert.deepEqual(names.sort(), ["big", ...times.map((time) => `small (${time})`)]);
+  await page.keyboard.press("c");
+  await page.locator(".page.compare .grid-box").first().waitFor();
+  const chips = () => page.locator(".compare-name").evaluateAll((fields) => fields.map((field) => field.value));
+  assert.deepEqual((await chips()).sort(), names, "the comparison calls them so too");
+  // The one that is left is not taken for its namesake.
+  const first = (await chips()).indexOf(`small (${times[0]})`);
+  await page.locator("[data-do=out]").nth(first).click();
+  await until("two are left", async () => (await chips()).length === 2);
+  assert.deepEqual((await chips()).sort(), ["big", `small (${times[1]})`]);
 });
 
 test("validates what it downloads against its own schema's required fields", async ({ page, site }) => {

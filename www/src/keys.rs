@@ -142,7 +142,7 @@ pub fn act(state: State, action: Action) -> bool {
         Action::SaveProfile => {
             let Some(run) = untrack(|| state.run()) else { return false };
             let report = run.report.get_untracked();
-            let name = format!("{}.crossprof.json", browser::file_stem(report.name()));
+            let name = format!("{}.crossprof.json", browser::file_stem(&untrack(|| state.name_of(run.id))));
             browser::download(&name, "application/json", &report.json);
         }
         Action::CloseRun => {

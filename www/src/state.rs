@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
 use crossprof::pages::Link;
+use crossprof::report::distinct_names;
 use crossprof::table::Sort;
 use crossprof::warning::Warning;
 use leptos::prelude::*;
@@ -21,6 +22,8 @@ pub struct State {
     pub loads: RwSignal<Vec<Load>>,
     /// Runs, in the order in which they were read.
     pub runs: RwSignal<Vec<Run>>,
+    /// What each of them is called, by its number: see [`State::name_of`].
+    names: Memo<Vec<(u32, String)>>,
     /// A sentence that shows for a moment.
     pub notice: RwSignal<Option<String>>,
     /// The help is open.
@@ -119,21 +122,24 @@ pub struct Report {
     pub json: String,
 }
 
-impl Report {
-    /// Name of the run: the profile's, else the file's.
-    pub fn name(&self) -> &str {
-        let metadata = &self.profile.metadata;
-        metadata.run_name.as_deref().filter(|name| !name.is_empty()).unwrap_or(&metadata.trace_file)
-    }
+/// The runs' names, told apart where they are equal.
+fn names(runs: RwSignal<Vec<Run>>) -> Vec<(u32, String)> {
+    let (numbers, reports): (Vec<u32>, Vec<Arc<Report>>) =
+        runs.with(|runs| runs.iter().map(|run| (run.id, run.report.get())).unzip());
+    let all = reports.iter().map(|report| &report.profile.metadata);
+    let names: Vec<_> = all.map(|it| (it.name(), it.other_name())).collect();
+    numbers.into_iter().zip(distinct_names(&names)).collect()
 }
 
 impl State {
     /// An empty page at an address.
     pub fn new(route: Route) -> State {
+        let runs = RwSignal::new(Vec::new());
         State {
             route: RwSignal::new(route),
             loads: RwSignal::new(Vec::new()),
-            runs: RwSignal::new(Vec::new()),
+            runs,
+            names: Memo::new(move |_| names(runs)),
             notice: RwSignal::new(None),
             help: RwSignal::new(false),
             palette: RwSignal::new(false),
@@ -154,6 +160,12 @@ impl State {
             let found = runs.iter().find(|run| Some(run.id) == wanted);
             found.or(if wanted.is_none() { runs.first() } else { None }).cloned()
         })
+    }
+
+    /// What a run is called on this page, where no other run is called so.
+    pub fn name_of(&self, run: u32) -> String {
+        let name = |names: &Vec<(u32, String)>| names.iter().find(|(id, _)| *id == run).map(|(_, name)| name.clone());
+        self.names.with(name).unwrap_or_default()
     }
 
     /// Changes a file's row, where the load is still there.

@@ -130,7 +130,7 @@ pub fn figure(chart: Chart) -> AnyView {
 /// Downloads are named after the run.
 fn stem(state: State) -> String {
     let run = untrack(|| state.run());
-    run.map_or_else(|| "chart".to_owned(), |run| run.report.with_untracked(|report| browser::file_stem(report.name())))
+    run.map_or_else(|| "chart".to_owned(), |run| browser::file_stem(&untrack(|| state.name_of(run.id))))
 }
 
 fn table(data: &Data, label: &str) -> AnyView {

@@ -66,7 +66,12 @@ pub fn TableView(
     };
     let follow = move |row: Option<usize>| {
         let shown = shown.get_untracked();
-        let term = shown.table().zip(row).and_then(|(table, row)| term(table, row));
+        let Some((table, row)) = shown.table().zip(row) else { return };
+        if let Some(link) = table.links.get(row).and_then(Option::as_ref) {
+            tips.hide();
+            return state.follow(link);
+        }
+        let term = term(table, row);
         if let Some((key, term)) = term {
             tips.hide();
             state.filter(terms::toggled(&state.route.with_untracked(|route| route.query.filter.clone()), &key, &term));
@@ -129,7 +134,7 @@ pub fn TableView(
                 <button class="plain" on:click=copy>"Copy"</button>
                 <button class="plain" on:click=download>"CSV"</button>
             </header>
-            <div class="table-scroll" class:follows=move || shown.with(|shown| shown.table().is_some_and(|table| table.row_name.is_some()))
+            <div class="table-scroll" class:follows=move || shown.with(|shown| shown.table().is_some_and(|table| table.row_name.is_some() || !table.links.is_empty()))
                 node_ref=scroller tabindex="0" role="region" aria-label=move || title.get()
                 on:scroll=on_scroll on:keydown=on_key on:click=on_click on:blur=move |_| { tips.hide(); active.set(None); }>
                 <table aria-rowcount=move || count.get() + 1>

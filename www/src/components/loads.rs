@@ -37,7 +37,7 @@ fn LoadRow(load: Load) -> impl IntoView {
             <p class="load-actions">
                 {live(move || runs().into_iter().map(|run| {
                     let href = crate::route::Route::of(crate::route::View::Overview, run.id).href();
-                    view! { <a class="button primary" href=href>"Show "<Name text=run.report.get().name().to_owned() width=32 /></a> }
+                    view! { <a class="button primary" href=href>"Show "<Name text=state.name_of(run.id) width=32 /></a> }
                 }).collect_view())}
                 {shown(move || busy.get(), move || view! {
                     <button class="plain cancel" on:click=move |_| client::cancel(state, id)>"Cancel"</button>

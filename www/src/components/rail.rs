@@ -60,7 +60,7 @@ fn RunLink(run: Run, current: Memo<Option<u32>>) -> impl IntoView {
         <li><a class="run-link" href=href aria-current=move || here().then_some("true")>
             <i class=format!("dot run-{}", (id - 1) % 8)></i>
             {move || { let report = run.report.get(); view! {
-                <Name text=report.name().to_owned() width=18 />
+                <Name text=state.name_of(id) width=18 />
                 <span class="platform">{report.profile.metadata.platform.clone()}" × "{report.profile.metadata.num_devices}</span>
             } }}
         </a></li>

@@ -17,7 +17,7 @@ pub fn RunHeader(
     run: Run,
 ) -> impl IntoView {
     let state = State::get();
-    let report = run.report;
+    let (id, report) = (run.id, run.report);
     let facts = move || {
         let report = report.get();
         let profile = &report.profile;
@@ -60,7 +60,7 @@ pub fn RunHeader(
     let closing = run.clone();
     view! {
         <header class="run-header">
-            <h1>{live(move || view! { <Name text=report.get().name().to_owned() width=48 /> })}</h1>
+            <h1>{live(move || view! { <Name text=state.name_of(id) width=48 /> })}</h1>
             <span class="platform-badge">{says(move || report.get().profile.metadata.platform.clone())}</span>
             {live(alerts)}
             <span class="spring"></span>

@@ -27,7 +27,7 @@ pub fn Top() -> impl IntoView {
             .get()
             .into_iter()
             .map(|run| {
-                let name = shorten(&printable(run.report.get().name()), 40);
+                let name = shorten(&printable(&state.name_of(run.id)), 40);
                 view! { <option value=run.id.to_string() selected=current == Some(run.id)>{name}</option> }
             })
             .collect_view()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crossprof::compare::{MOST_RUNS, run_name};
+use crossprof::compare::MOST_RUNS;
 use crossprof::pages::Page;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -38,6 +38,17 @@ struct Chosen {
     watts: String,
     /// Dollars of a device and hour.
     dollars: String,
+}
+
+impl Chosen {
+    /// What it is called on the page: as the user says, else as everywhere.
+    fn shown(&self, state: State, run: Option<&Run>) -> String {
+        match run {
+            Some(run) if self.called.is_empty() => state.name_of(run.id),
+            None if self.called.is_empty() => self.name.clone(),
+            _ => self.called.clone(),
+        }
+    }
 }
 
 /// What is compared, as the address has it.
@@ -106,7 +117,7 @@ impl Choice {
             self.runs.insert(
                 at,
                 Chosen {
-                    name: run_name(metadata).to_owned(),
+                    name: metadata.name().to_owned(),
                     file: metadata.trace_file.clone(),
                     called: String::new(),
                     watts: text(metadata.watts_per_device),
@@ -145,15 +156,23 @@ impl Choice {
     }
 }
 
-/// The run of each chosen one: of equal names the first, the second, ... in the order of the rail. Then the runs that are here and
-/// not chosen.
+/// The run of each chosen one: of equal names the one of the same file, else the first, the second, ... in the order of the rail.
+/// Then the runs that are here and not chosen.
 fn found(state: State, choice: &Choice) -> (Vec<Option<Run>>, Vec<Run>) {
     let mut left = state.runs.get();
-    let find = |chosen: &Chosen| {
-        let is = |run: &Run| run.report.with(|report| run_name(&report.profile.metadata) == chosen.name);
-        left.iter().position(is).map(|at| left.remove(at))
-    };
-    let chosen = choice.runs.iter().map(find).collect();
+    let mut chosen: Vec<Option<Run>> = vec![None; choice.runs.len()];
+    // The file may lie elsewhere where a link is opened.
+    for same_file in [true, false] {
+        for (slot, chosen) in chosen.iter_mut().zip(&choice.runs).filter(|(slot, _)| slot.is_none()) {
+            let is = |run: &Run| {
+                run.report.with(|report| {
+                    let metadata = &report.profile.metadata;
+                    metadata.name() == chosen.name && (!same_file || metadata.trace_file == chosen.file)
+                })
+            };
+            *slot = left.iter().position(is).map(|at| left.remove(at));
+        }
+    }
     (chosen, left)
 }
 
@@ -203,9 +222,9 @@ fn question(state: State, choice: &Choice, form: CompareForm) -> Option<(Run, Or
         return None;
     }
     let subject = |(run, chosen): (&Option<Run>, &Chosen)| {
-        let json = run.as_ref()?.report.with(|report| report.json.clone());
-        let name = if chosen.called.is_empty() { &chosen.name } else { &chosen.called };
-        Some((name.clone(), json, chosen.watts.parse().ok(), chosen.dollars.parse().ok()))
+        let run = run.as_ref()?;
+        let json = run.report.with(|report| report.json.clone());
+        Some((chosen.shown(state, Some(run)), json, chosen.watts.parse().ok(), chosen.dollars.parse().ok()))
     };
     let order = Order::Compare {
         subjects: runs.iter().zip(&choice.runs).filter_map(subject).collect(),
@@ -324,7 +343,7 @@ fn change(state: State, change: impl FnOnce(&mut Choice)) {
 /// The chosen runs, and those that can be added. One handler for each kind of event: what it is about stands on the element.
 fn chips(state: State) -> AnyView {
     let now = Choice::read(state);
-    let (_, mut left) = found(state, &now);
+    let (chosen, mut left) = found(state, &now);
     let more = (now.runs.len() >= MOST_RUNS && !left.is_empty()).then(
         || view! { <li class="quiet">{format!("{} more are open; {MOST_RUNS} are compared at most", left.len())}</li> },
     );
@@ -374,7 +393,7 @@ fn chips(state: State) -> AnyView {
     let last = now.runs.len().saturating_sub(1);
     let chip = |(at, run): (usize, &Chosen)| {
         let is_base = at == now.baseline;
-        let called = if run.called.is_empty() { run.name.clone() } else { run.called.clone() };
+        let called = run.shown(state, chosen.get(at).and_then(Option::as_ref));
         let button = |word: &'static str, sign: &'static str, label: String, off: bool| {
             view! { <button class="icon-button" data-do=word data-at=at.to_string() title=label.clone() aria-label=label disabled=off>{sign}</button> }
                 .into_any()
@@ -403,19 +422,25 @@ fn chips(state: State) -> AnyView {
         .into_any()
     };
     let add = left.iter().enumerate().map(|(at, run)| {
-        let name = run.report.with(|report| run_name(&report.profile.metadata).to_owned());
+        let name = state.name_of(run.id);
         let label = format!("+ {}", crossprof::format::shorten(&crossprof::format::printable(&name), 40));
         view! { <li><button class="chip" data-do="add" data-at=at.to_string()>{label}</button></li> }.into_any()
     });
     let all: Vec<AnyView> = now.runs.iter().enumerate().map(chip).chain(add).collect();
     let modes = [("", "as the batch size implies"), ("strong", "strong"), ("weak", "weak")]
         .map(|(value, title)| view! { <option value=value selected=now.scaling == value>{title}</option> }.into_any());
+    // Runs on equally many devices, or on other platforms, do not scale, whatever is chosen.
+    let devices = |run: &Run| {
+        run.report.with(|report| (report.profile.metadata.platform.clone(), report.profile.metadata.num_devices))
+    };
+    let devices: Vec<_> = chosen.iter().flatten().map(devices).collect();
+    let scales = devices.iter().any(|one| devices.iter().any(|other| one.0 == other.0 && one.1 < other.1));
     view! {
         <section class="panel compare-runs" aria-label="Compared runs" on:click=clicked on:change=changed
             on:dragstart=drag on:dragover=over on:dragend=move |_| over_with.set(None) on:drop=dropped>
             <ul class="compare-chips">{all}{more}</ul>
             <p class="quiet">"◆ marks the baseline. Drag runs to order them, or use the arrows. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
-                <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label></p>
+                {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}</p>
         </section>
     }
     .into_any()

@@ -16,7 +16,8 @@ pub fn Export(
 ) -> impl IntoView {
     let state = State::get();
     let report = run.report;
-    let stem = move || report.with_untracked(|report| browser::file_stem(report.name()));
+    let id = run.id;
+    let stem = move || browser::file_stem(&untrack(|| state.name_of(id)));
     let profile = move |_| {
         browser::download(&format!("{}.crossprof.json", stem()), "application/json", &report.get_untracked().json)
     };

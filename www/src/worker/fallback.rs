@@ -2,17 +2,17 @@
 //! has its numbers but no events.
 
 use crossprof::metrics::Settings;
-use crossprof::metrics::categories::family_of;
-use crossprof::pages::{Bar, Bars, Block, Figure, Link, Page, PageQuery, Series, Stack, StackRow, table_block_of};
+use crossprof::pages::{
+    Bar, Bars, Block, Figure, Link, Page, PageQuery, Series, Stack, StackRow, categories, largest_categories,
+    table_block_of,
+};
 use crossprof::report::UnifiedProfile;
 use crossprof::session::Session;
-use crossprof::table::{Query, Unit};
+use crossprof::table::{Cell, Query, Unit};
 use crossprof::tables::TableName;
 
 /// Findings on the overview.
 const FIRST_FINDINGS: usize = 3;
-/// Categories that get a bar of their own there.
-const MAX_CATEGORIES: usize = 9;
 /// Figures that the overview takes from other pages: the page, and a word of its label or of its definition's path.
 const FIGURES: [(&str, &str); 3] =
     [("roofline", "mfu_percent"), ("roofline", "hbm_gibps"), ("communication", "exposed")];
@@ -48,9 +48,31 @@ pub fn overview(session: &mut Session, run: u32, settings: &Settings, query: &Pa
         .collect();
     findings.truncate(FIRST_FINDINGS);
     blocks.push(Block::Findings { findings });
-    blocks.extend(session.report(run, settings).map(|report| Block::Bars(largest_categories(&report))));
-    blocks.extend(table(session, run, settings, TableName::TopKernels, "Top kernels", query));
+    blocks.extend(match session.page(run, settings, "overview", query) {
+        Some(page) => page.blocks,
+        None => of_import(session, run, settings, query),
+    });
     Page { blocks }
+}
+
+/// What an imported result has of it: its kernels page lists the same kernels.
+fn of_import(session: &mut Session, run: u32, settings: &Settings, query: &PageQuery) -> Vec<Block> {
+    let Some(report) = session.report(run, settings) else { return Vec::new() };
+    let bars = largest_categories(&report, &|category| link("category", category));
+    let mut kernels = table(session, run, settings, TableName::TopKernels, "Top kernels", query);
+    if let Some(Block::Table(table)) = &mut kernels {
+        let name = |row: &Vec<Cell>| match row.first() {
+            Some(Cell::Text(name)) => link("name", name),
+            _ => None,
+        };
+        table.links = table.rows.iter().map(name).collect();
+    }
+    std::iter::once(Block::Bars(bars)).chain(kernels).collect()
+}
+
+/// The rows of an import's kernels page with this value; no filter can write some.
+fn link(key: &str, value: &str) -> Option<Link> {
+    (!value.contains('"')).then(|| Link { view: "kernels".to_owned(), filter: format!("{key}=\"{value}\"") })
 }
 
 /// A page made from the report alone.
@@ -58,7 +80,7 @@ pub fn page(session: &mut Session, run: u32, settings: &Settings, view: &str, qu
     let Some(report) = session.report(run, settings) else { return Page::default() };
     let mut blocks = match view {
         "steps" => vec![Block::Figures { figures: step_figures(&report) }, Block::Stack(steps(&report))],
-        "kernels" => vec![Block::Bars(categories(&report))],
+        "kernels" => vec![Block::Bars(categories(&report, &|category| link("category", category)))],
         "devices" => vec![Block::Bars(devices(&report))],
         _ => Vec::new(),
     };
@@ -159,40 +181,6 @@ fn steps(report: &UnifiedProfile) -> Stack {
     }
 }
 
-fn categories(report: &UnifiedProfile) -> Bars {
-    let all = &report.kernels.kernels_by_category;
-    let whole: f64 = all.values().map(|category| category.time_us).sum();
-    let mut bars: Vec<Bar> = all
-        .iter()
-        .map(|(name, category)| Bar {
-            label: name.clone(),
-            value: category.time_us,
-            class: family_of(name).label().to_owned(),
-            note: share(category.time_us, whole),
-            link: Some(Link { view: "kernels".to_owned(), filter: format!("category=\"{name}\"") }),
-        })
-        .collect();
-    bars.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
-    Bars { title: "Kernel time by category".to_owned(), unit: Unit::TimeUs, bars }
-}
-
-/// The same for the overview: the rest as one bar, and links to the ops.
-fn largest_categories(report: &UnifiedProfile) -> Bars {
-    let all = categories(report);
-    let whole: f64 = all.bars.iter().map(|bar| bar.value).sum();
-    let mut bars = all.bars;
-    let rest = if bars.len() > MAX_CATEGORIES { bars.split_off(MAX_CATEGORIES - 1) } else { Vec::new() };
-    for bar in &mut bars {
-        bar.link = Some(Link { view: "ops".to_owned(), filter: format!("category=\"{}\"", bar.label) });
-    }
-    if !rest.is_empty() {
-        let value = rest.iter().map(|bar| bar.value).sum();
-        let label = format!("{} other categories", rest.len());
-        bars.push(Bar { label, value, class: "other_compute".to_owned(), note: share(value, whole), link: None });
-    }
-    Bars { bars, ..all }
-}
-
 fn devices(report: &UnifiedProfile) -> Bars {
     let devices = report.multi_device.iter().flat_map(|devices| &devices.device_stats);
     let bars = devices.map(|device| Bar {
@@ -200,11 +188,7 @@ fn devices(report: &UnifiedProfile) -> Bars {
         value: device.utilization_percent,
         class: "compute".to_owned(),
         note: String::new(),
-        link: None,
+        link: Some(Link { view: "devices".to_owned(), filter: format!("device_name=\"{}\"", device.device_name) }),
     });
     Bars { title: "Busy share of the active span".to_owned(), unit: Unit::Percent, bars: bars.collect() }
-}
-
-fn share(part: f64, whole: f64) -> String {
-    if whole > 0.0 { crossprof::format::percent(100.0 * part / whole) } else { String::new() }
 }

@@ -1,0 +1,107 @@
+//! What the overview lists leads somewhere: for every profile, each link opens a view that has rows under its filter.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::path::Path;
+
+use crossprof::pages::{Block, Link, PageQuery};
+use crossprof::{Cell, Query, Session, Settings, Table, TableName};
+use support::{samples, xprof};
+
+/// The rows that a click on a link shows.
+fn rows(session: &mut Session, link: &Link) -> Table {
+    let name = match link.view.as_str() {
+        "ops" => TableName::Ops,
+        "kernels" => TableName::Kernels,
+        other => panic!("no table of {other}"),
+    };
+    let query = Query { filter: link.filter.clone(), ..Query::default() };
+    session.table(0, &Settings::default(), name, "", &query).unwrap()
+}
+
+/// The sum of a column of whole numbers.
+fn sum(table: &Table, key: &str) -> u64 {
+    let at = table.columns.iter().position(|column| column.key == key).unwrap();
+    table.rows.iter().map(|row| if let Cell::Int(value) = row[at] { value } else { 0 }).sum()
+}
+
+/// Checks the links of one profile: how many there are.
+fn links(path: &Path) -> usize {
+    let mut session = xprof::open(path);
+    let Some(page) = session.page(0, &Settings::default(), "overview", &PageQuery::default()) else { return 0 };
+    let mut count = 0;
+    for block in page.blocks {
+        match block {
+            Block::Bars(bars) => {
+                for bar in &bars.bars {
+                    let Some(link) = &bar.link else { panic!("{}: {} leads nowhere", path.display(), bar.label) };
+                    let found = rows(&mut session, link);
+                    assert!(!found.rows.is_empty(), "{}: {} leads to {link:?}", path.display(), bar.label);
+                    count += 1;
+                }
+            }
+            Block::Table(table) => {
+                assert_eq!(table.links.len(), table.rows.len());
+                for (row, link) in table.rows.iter().zip(&table.links) {
+                    let link = link.as_ref().unwrap_or_else(|| panic!("{}: {row:?} leads nowhere", path.display()));
+                    let found = rows(&mut session, link);
+                    assert!(!found.rows.is_empty(), "{}: {row:?} leads to {link:?}", path.display());
+                    count += 1;
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    count
+}
+
+#[test]
+fn every_line_of_the_overview_leads_to_rows() {
+    let own: usize = samples::own().iter().map(|path| links(path)).sum();
+    assert!(own > 30, "{own} links");
+    let Some(folder) = samples::traces() else { return };
+    let mut paths = samples::files(&folder, &[".xplane.pb", ".trace.json.gz"]);
+    paths.retain(|path| !path.components().any(|part| part.as_os_str() == "broken" || part.as_os_str() == "damaged"));
+    let found: Vec<(String, usize)> =
+        paths.iter().map(|path| (path.strip_prefix(&folder).unwrap().display().to_string(), links(path))).collect();
+    assert!(found.iter().map(|(_, count)| count).sum::<usize>() > 250, "{found:?}");
+}
+
+/// On a TPU categories, ops and kernels are of the same events (their times differ by the clock: docs/metrics.md, Ops).
+#[test]
+fn the_rows_are_the_ops_of_the_category() {
+    let Some(folder) = samples::traces() else { return };
+    let mut session = xprof::open(&folder.join("tpu-v6e-4chip/host.xplane.pb"));
+    let page = session.page(0, &Settings::default(), "overview", &PageQuery::default()).unwrap();
+    let Some(Block::Bars(bars)) = page.blocks.first() else { panic!("no bars") };
+    let of = |label: &str| bars.bars.iter().find(|bar| bar.label == label).unwrap().link.clone().unwrap();
+    for (category, count) in [("copy-done", 2400), ("loop fusion", 1200), ("all-reduce", 12), ("broadcast", 1)] {
+        assert_eq!(sum(&rows(&mut session, &of(category)), "occurrences"), count, "{category}");
+    }
+}
+
+/// Mangled names are shown as C++ writes them, and still lead to their kernel; a copy is an op.
+#[test]
+fn names_are_those_that_people_read() {
+    let Some(folder) = samples::traces() else { return };
+    let mut session = xprof::open(&folder.join("pascal-tf-laptop/LAPTOP.xplane.pb"));
+    let page = session.page(0, &Settings::default(), "overview", &PageQuery::default()).unwrap();
+    let Some(Block::Table(table)) = page.blocks.get(1) else { panic!("no table") };
+    for row in &table.rows {
+        assert!(!matches!(&row[0], Cell::Text(name) if name.starts_with("_Z")), "{row:?}");
+    }
+    let views: Vec<&str> = table.links.iter().flatten().map(|link| link.view.as_str()).collect();
+    assert!(views.contains(&"kernels"), "{views:?}");
+    let mut session = xprof::open(&folder.join("kineto/h100-owlv2.json.gz"));
+    let page = session.page(0, &Settings::default(), "overview", &PageQuery::default()).unwrap();
+    let Some(Block::Table(table)) = page.blocks.get(1) else { panic!("no table") };
+    let copies = table
+        .rows
+        .iter()
+        .zip(&table.links)
+        .filter(|(row, _)| matches!(&row[0], Cell::Text(name) if name.starts_with("Mem")));
+    let views: Vec<&str> = copies.filter_map(|(_, link)| Some(link.as_ref()?.view.as_str())).collect();
+    assert_eq!(views, ["ops"; 3]);
+}
