@@ -58,11 +58,24 @@ pub fn display(cell: &Cell, unit: Unit) -> String {
         (Cell::Flag(true), _) => "yes".to_owned(),
         (Cell::Flag(false), _) => String::new(),
         (Cell::Int(value), Unit::Bytes) => format::bytes(*value),
-        (Cell::Int(value), _) => format::count(*value),
-        (Cell::Float(value), Unit::TimeUs) => format::time_us(*value),
-        (Cell::Float(value), Unit::Percent) => format::percent(*value),
-        (Cell::Float(value), Unit::GigabytesPerSecond) => format::si(*value * 1e9, "B/s"),
-        (Cell::Float(value), _) => format::number(*value),
+        (Cell::Int(value), Unit::Text | Unit::Count | Unit::Number | Unit::Flag) => format::count(*value),
+        // A number without a fraction may be a whole one, whatever its unit.
+        (Cell::Int(value), _) => number(*value as f64, unit),
+        (Cell::Float(value), _) => number(*value, unit),
+    }
+}
+
+fn number(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::TimeUs => format::time_us(value),
+        Unit::Percent => format::percent(value),
+        Unit::Bytes if value >= 0.0 => format::bytes(value as u64),
+        Unit::GigabytesPerSecond => format::si(value * 1e9, "B/s"),
+        Unit::GibibytesPerSecond => format!("{} GiB/s", format::number(value)),
+        Unit::GigaflopsPerSecond => format::si(value * 1e9, "FLOP/s"),
+        Unit::Flops => format::si(value, "FLOP"),
+        Unit::FlopsPerByte => format!("{} FLOP/B", format::number(value)),
+        _ => format::number(value),
     }
 }
 
@@ -92,6 +105,27 @@ pub(crate) fn escape(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_number_has_its_unit() {
+        let shown = |value: f64, unit: Unit| display(&Cell::Float(value), unit);
+        for (unit, text) in [
+            (Unit::TimeUs, "1.50 s"),
+            (Unit::Percent, "1500000 %"),
+            (Unit::Bytes, "1.43 MiB"),
+            (Unit::GigabytesPerSecond, "1.50 PB/s"),
+            (Unit::GibibytesPerSecond, "1\u{202f}500\u{202f}000 GiB/s"),
+            (Unit::GigaflopsPerSecond, "1.50 PFLOP/s"),
+            (Unit::Flops, "1.50 MFLOP"),
+            (Unit::FlopsPerByte, "1\u{202f}500\u{202f}000 FLOP/B"),
+            (Unit::Number, "1\u{202f}500\u{202f}000"),
+        ] {
+            assert_eq!(shown(1.5e6, unit), text);
+        }
+        // A whole number of microseconds is a time all the same.
+        assert_eq!(display(&Cell::Int(1000), Unit::TimeUs), "1.00 ms");
+        assert_eq!(display(&Cell::Int(1000), Unit::Count), "1\u{202f}000");
+    }
 
     #[test]
     fn names_never_become_markup() {

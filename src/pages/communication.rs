@@ -16,6 +16,25 @@ const BETWEEN: &str = "between";
 /// Devices whose matrix can still be read.
 const MOST_DEVICES: usize = 64;
 
+/// Why there is no picture of who sends to whom.
+fn why_no_matrix(all: &Collectives) -> String {
+    let devices = all.devices.len();
+    if all.matrix.is_some() {
+        return format!("How much each device sends to each other one is not drawn for {devices} devices.");
+    }
+    let is_outside = |group: &Vec<u32>| group.iter().any(|&device| device as usize >= devices);
+    let outside = all.ops.iter().filter_map(|op| op.message.groups.as_ref()).flatten().find(|group| is_outside(group));
+    let reason = match outside {
+        Some(group) => {
+            let members: Vec<String> = group.iter().take(8).map(u32::to_string).collect();
+            let more = if group.len() > members.len() { ", ..." } else { "" };
+            format!("groups such as {{{}{more}}} have members that are not in this capture", members.join(","))
+        }
+        None => "the trace does not tell the bytes and groups of every collective".to_owned(),
+    };
+    format!("How much each device sends to each other one is unknown: {reason}.")
+}
+
 /// The page.
 pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     let all = &context.analysis.collectives;
@@ -47,9 +66,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
                 key: Some(BETWEEN.to_owned()),
             }));
         }
-        _ if all.devices.len() > 1 => blocks.push(Block::Note {
-            text: "How much each device sends to each other one is unknown: the trace does not tell the bytes and groups of every collective.".to_owned(),
-        }),
+        _ if all.devices.len() > 1 => blocks.push(Block::Note { text: why_no_matrix(all) }),
         _ => {}
     }
     let mut forms = vec![("op", "By op"), ("kind", "By kind"), ("run", "Every run")];
@@ -218,6 +235,11 @@ mod tests {
 
     /// Devices 0 and 1, and 2 and 3, reduce; 0 sends to 2.
     fn page_of(filter: &str, by: &str) -> Page {
+        page_on(4, filter, by)
+    }
+
+    /// The same where the capture holds the first `chips` of them.
+    fn page_on(chips: u32, filter: &str, by: &str) -> Page {
         let mut b = TraceBuilder::new();
         let ops = [
             ("all-reduce.1", "all-reduce", "f32[250]{0} all-reduce(f32[250]{0} %x), replica_groups={{0,1},{2,3}}"),
@@ -227,7 +249,7 @@ mod tests {
                 "f32[250]{0} collective-permute(f32[250]{0} %x), source_target_pairs={{0,2}}",
             ),
         ];
-        for chip in 0..4 {
+        for chip in 0..chips {
             let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
             for (at, (name, category, expression)) in (0..).zip(ops) {
                 let text = b.trace_mut().strings.intern(&format!("%{name} = {expression}"));
@@ -254,6 +276,19 @@ mod tests {
             }
         }
         table(page).rows.iter().map(|row| text(&row[at])).collect()
+    }
+
+    #[test]
+    fn what_is_not_drawn_has_a_reason() {
+        let reason = |page: &Page| {
+            page.blocks.iter().find_map(|block| match block {
+                Block::Note { text } => Some(text.clone()),
+                _ => None,
+            })
+        };
+        let of_two = reason(&page_on(2, "", "op")).unwrap();
+        assert!(of_two.contains("groups such as {2,3} have members that are not in this capture"), "{of_two}");
+        assert_eq!(reason(&page_of("", "op")), None);
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
                 top.and_then(|op| percent(op.self_time, ops.op_time)),
                 Unit::Percent,
                 top.map_or(String::new(), |op| {
-                    format!("{} of busy time", format::shorten(ops.text(trace, op.name), 40))
+                    format!("of busy time: {}", format::shorten(ops.text(trace, op.name), 40))
                 }),
             )
         },

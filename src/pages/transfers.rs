@@ -160,6 +160,8 @@ fn by_row(copies: &Copies) -> Bars {
             ("", "") => String::new(),
             ("", target) => format!(", {target}"),
             (source, "") => format!(", {source}"),
+            // The direction says it.
+            ("host", "device") | ("device", "host") => String::new(),
             (source, target) => format!(", {source} to {target}"),
         };
         Bar {

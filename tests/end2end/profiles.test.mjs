@@ -138,7 +138,19 @@ test("cancels a load at once", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.trace.json.gz");
   if (!path) return;
   await open(page, site);
+  // Reading takes a moment only: the button is pressed as soon as it is there.
+  await page.evaluate(() => {
+    const press = (_, observer) => {
+      const button = document.querySelector(".load .cancel");
+      if (button) {
+        observer.disconnect();
+        button.click();
+      }
+    };
+    new MutationObserver(press).observe(document.body, { childList: true, subtree: true });
+  });
   await drop(page, "#main", [path]);
-  await page.locator(".load .cancel").click();
-  await page.locator(".phase", { hasText: /cancelled|^read/ }).waitFor();
+  await page.locator(".phase", { hasText: /cancelled/ }).waitFor();
+  await until("the button is gone", async () => (await page.locator(".load .cancel").count()) === 0);
+  assert.equal(await page.locator(".run-link").count(), 0, "there is no run of it");
 });

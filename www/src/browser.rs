@@ -27,6 +27,11 @@ pub fn replace(route: &Route) {
     }
 }
 
+/// Whether the window is as narrow as the style sheets' phones.
+pub fn is_narrow() -> bool {
+    window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width <= 600.0)
+}
+
 /// Saves a text as a file.
 pub fn download(name: &str, kind: &str, text: &str) {
     let options = BlobPropertyBag::new();

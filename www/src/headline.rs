@@ -129,7 +129,9 @@ fn mean_kernel(profile: &Profile) -> Headline {
     }
     let mean = time_us / count as f64;
     let detail = format!("self time of {} ops", format::count(count));
-    card.with(format::time_us(mean), format::full_time_us(mean), detail).judged(&status::KERNEL_US, mean)
+    let card = card.with(format::time_us(mean), format::full_time_us(mean), detail);
+    // Ops of TPUs and CPUs are launched by the program on the device: short ones cost the host nothing.
+    if profile.metadata.platform == "GPU" { card.judged(&status::KERNEL_US, mean) } else { card }
 }
 
 fn compilation(profile: &Profile) -> Headline {
@@ -167,7 +169,7 @@ fn throughput(profile: &Profile) -> Headline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossprof::report::{ComputeUtilization, NotMeasured};
+    use crossprof::report::{ComputeUtilization, KernelCategory, NotMeasured};
 
     fn profile() -> Profile {
         serde_json::from_str(
@@ -194,6 +196,20 @@ mod tests {
         assert_eq!(cards[2].value.as_deref(), Some("75.0 %"));
         assert_eq!(cards[5].value.as_deref(), Some("30.2 steps/s"));
         assert!(cards[5].needs_model);
+    }
+
+    #[test]
+    fn short_ops_are_bad_only_where_the_host_launches_them() {
+        let mut profile = profile();
+        let short = KernelCategory { time_us: 140.0, count: 10, ..KernelCategory::default() };
+        profile.kernels.kernels_by_category.insert("loop fusion".to_owned(), short);
+        let mut of = |platform: &str| {
+            profile.metadata.platform = platform.to_owned();
+            let card = headlines(&profile).swap_remove(3);
+            (card.value, card.status)
+        };
+        assert_eq!(of("GPU"), (Some("14.0 µs".to_owned()), Some(Status::Bad)));
+        assert_eq!(of("TPU"), (Some("14.0 µs".to_owned()), None));
     }
 
     #[test]

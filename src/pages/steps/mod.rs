@@ -108,7 +108,8 @@ fn length(context: &Context<'_>, mean: &Mean) -> Figure {
     let breakdown = &context.analysis.step_breakdown;
     let steps = context.analysis.steps.len() as u64;
     let (label, note) = if breakdown.has_steps {
-        ("Mean step", format!("over {} of {} steps", format::count(mean.num_steps), format::count(steps)))
+        let noun = if steps == 1 { "step" } else { "steps" };
+        ("Mean step", format!("over {} of {} {noun}", format::count(mean.num_steps), format::count(steps)))
     } else {
         ("Active span", "from the first op's start to the last op's end; steps are unknown".to_owned())
     };

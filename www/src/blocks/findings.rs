@@ -4,7 +4,7 @@ use crossprof::pages::FindingBlock;
 use leptos::prelude::*;
 
 use super::href;
-use crate::components::warnings::bounded;
+use crate::components::warnings::{bounded, tied};
 
 /// The list.
 pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
@@ -49,8 +49,8 @@ fn row(run: u32, finding: &FindingBlock) -> AnyView {
     );
     view! {
         <li class="finding" data-rule=id.clone() data-severity=finding.severity.clone()>
-            <header>{badge(&finding.severity)}<h3>{bounded(title)}</h3>{link}</header>
-            <p>{bounded(text)}</p>
+            <header>{badge(&finding.severity)}<h3>{tied(title)}</h3>{link}</header>
+            <p>{tied(text)}</p>
             {remedy}
             {has_evidence.then(|| view! {
                 <details><summary>{rests}</summary><dl class="environment">{evidence}<dt>"rule"</dt><dd><code>{id.clone()}</code></dd></dl></details>

@@ -24,8 +24,10 @@ use crate::{ask, browser, glossary};
 const ROW_PX: f64 = 26.0;
 /// Height of the part that scrolls, unless there are fewer rows.
 const VIEW_PX: f64 = 520.0;
-/// Characters of a text in a cell; longer ones are cut in the middle.
+/// Characters of a text in a cell; longer ones are cut in the middle. What names a row has less room on narrow screens, as in the
+/// style sheet.
 const NAME_CHARS: usize = 46;
+const NARROW_CHARS: usize = 22;
 
 /// A table of a page.
 #[component]
@@ -253,6 +255,8 @@ struct Look {
     fixed: usize,
     /// See [`TableBlock::classes`].
     classes: Vec<(String, String)>,
+    /// The screen is a phone's.
+    narrow: bool,
 }
 
 impl Look {
@@ -276,6 +280,7 @@ impl Look {
         Look {
             fixed,
             classes: table.classes.clone(),
+            narrow: browser::is_narrow(),
             columns: columns.map(|(index, column)| (index, column.clone(), largest(index))).collect(),
         }
     }
@@ -293,8 +298,9 @@ fn row_view(row: &[Cell], index: usize, look: &Look, active: RwSignal<Option<usi
 fn cell_view(value: &Cell, column: &ColumnBlock, fixed: bool, largest: f64, look: &Look) -> AnyView {
     let tips = Tips::get();
     let unit = column.unit;
-    let short = cell::short(value, unit, NAME_CHARS);
-    let whole = cell::whole(value, unit, NAME_CHARS);
+    let chars = if fixed && look.narrow { NARROW_CHARS } else { NAME_CHARS };
+    let short = cell::short(value, unit, chars);
+    let whole = cell::whole(value, unit, chars);
     // The longest bar fills its cell: what is compared is the rows.
     let bar = match (cell::number(value), unit) {
         (Some(share), Unit::Percent) if largest > 0.0 => {

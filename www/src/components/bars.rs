@@ -6,6 +6,7 @@ use crossprof::report::DeviceStats;
 use crossprof::table::Unit;
 use leptos::prelude::*;
 
+use crate::components::warnings::tied;
 use crate::profile::Profile;
 
 /// Devices that get one.
@@ -49,5 +50,5 @@ pub fn between_devices(profile: &Profile) -> AnyView {
     if all > MAX_DEVICES {
         text.push_str(&format!("{} more on the Devices page.", all - MAX_DEVICES));
     }
-    view! { <p class="quiet">{text}</p> }.into_any()
+    view! { <p class="quiet">{tied(&text)}</p> }.into_any()
 }

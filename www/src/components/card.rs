@@ -4,6 +4,7 @@ use crossprof::format;
 use leptos::prelude::*;
 
 use super::tip::Tips;
+use super::warnings::tied;
 use crate::glossary;
 use crate::headline::Headline;
 use crate::route::{Route, View};
@@ -64,6 +65,7 @@ pub fn card(card: CardText) -> AnyView {
     let about = lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     let (on_focus, on_figure) = (about.clone(), exact.clone());
     let key = title.to_ascii_lowercase().replace(' ', "-");
+    let detail = tied(&detail);
     let detail = match detail_href {
         Some(href) => view! { <a href=href>{detail}</a> }.into_any(),
         None => detail.into_any(),

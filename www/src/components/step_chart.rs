@@ -168,7 +168,8 @@ fn describe(step: &Step) -> String {
 fn summary(steps: &[Step]) -> String {
     let partial = steps.iter().filter(|step| step.partial).count();
     let warm_up = steps.iter().filter(|step| step.warm_up && !step.partial).count();
-    let mut text = format!("{} steps, start to start.", steps.len());
+    let noun = if steps.len() == 1 { "step" } else { "steps" };
+    let mut text = format!("{} {noun}, start to start.", steps.len());
     if partial + warm_up > 0 {
         let kinds = [(partial, "partial"), (warm_up, "warm-up")];
         let kinds: Vec<String> =

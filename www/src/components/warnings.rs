@@ -52,8 +52,35 @@ pub fn bounded(text: &str) -> String {
     format::printable(&format::shorten(text, WHOLE_CHARS))
 }
 
+/// The same, numbers and their units kept on one line.
+pub fn tied(text: &str) -> String {
+    let text = bounded(text);
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        // A unit: `%`, or a letter after a figure. What is no unit loses nothing by it.
+        let is_unit = rest.peek().is_some_and(|next| *next == '%' || next.is_alphabetic());
+        out.push(if c == ' ' && before.is_ascii_digit() && is_unit { '\u{a0}' } else { c });
+        before = c;
+    }
+    out
+}
+
 /// Facts about a mark, a line each: a line break inside of one is none of ours.
 pub fn bounded_lines(facts: &[&str]) -> String {
     let lines = facts.iter().filter(|fact| !fact.is_empty()).map(|fact| bounded(fact));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tied;
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(tied("Of each 46.8 ms, 56.5 % is"), "Of each 46.8\u{a0}ms, 56.5\u{a0}% is");
+        assert_eq!(tied("a 1 2, b c"), "a 1 2, b c");
+        assert_eq!(tied(""), "");
+    }
 }

@@ -111,6 +111,10 @@ pub fn Overview(
                     <h2>"Warnings"</h2>
                     {live(move || warnings(&report.get().profile.warnings))}
                 </section>
+                <section class="panel last">
+                    <h2>"Not measured, and why"</h2>
+                    {live(move || missing(&report.get().profile.not_measured))}
+                </section>
             </div>
             <div class="column">
                 {live(to_do)}
@@ -121,10 +125,6 @@ pub fn Overview(
                     {live(move || environment(&report.get().profile))}
                 </section>
             </div>
-            <section class="panel full">
-                <h2>"Not measured, and why"</h2>
-                {live(move || missing(&report.get().profile.not_measured))}
-            </section>
         </div>
     }
 }
@@ -162,10 +162,17 @@ fn missing(list: &[NotMeasured]) -> AnyView {
     view! { <Missing list=list.to_vec() /> }.into_any()
 }
 
+/// `2026-01-31 12:00:00 UTC` of `2026-01-31T12:00:00.123Z`; the zone only where it is known.
+fn moment(timestamp: &str) -> String {
+    let zone = if timestamp.ends_with('Z') { " UTC" } else { "" };
+    let second = timestamp.trim_end_matches('Z').split('.').next().unwrap_or_default();
+    format!("{}{zone}", second.replacen('T', " ", 1))
+}
+
 fn environment(profile: &Profile) -> AnyView {
     let metadata = &profile.metadata;
     let known = [
-        ("Captured", metadata.timestamp.clone()),
+        ("Captured", metadata.timestamp.as_deref().map(moment)),
         ("Platform", Some(metadata.platform.clone())),
         ("Device type", Some(metadata.device_type.clone())),
         ("Framework", Some(metadata.framework.clone())),
@@ -174,12 +181,13 @@ fn environment(profile: &Profile) -> AnyView {
         ("Hosts", metadata.num_hosts.map(count)),
     ];
     let known = known.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    let given = metadata.environment.iter().map(|(key, value)| (key.clone(), value.clone()));
+    // Words can be broken into lines where identifiers cannot.
+    let given = metadata.environment.iter().map(|(key, value)| (key.replace('_', " "), value.clone()));
     let files = profile.provenance.iter().map(|file| ("File".to_owned(), file.path.clone()));
     let row = |(key, value): (String, String)| {
         view! {
             <dt>
-                <Name text=key width=24 />
+                <Name text=key width=48 />
             </dt>
             <dd>
                 <Name text=value width=36 />
@@ -188,4 +196,16 @@ fn environment(profile: &Profile) -> AnyView {
     };
     let rows = known.chain(given).chain(files).take(MAX_FACTS).map(row).collect_view();
     view! { <dl class="environment">{rows}</dl> }.into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moment;
+
+    #[test]
+    fn the_moment_of_the_capture_is_told_to_the_second() {
+        assert_eq!(moment("2025-03-11T19:41:39.081Z"), "2025-03-11 19:41:39 UTC");
+        assert_eq!(moment("2026-05-20T08:45:02"), "2026-05-20 08:45:02");
+        assert_eq!(moment("yesterday"), "yesterday");
+    }
 }

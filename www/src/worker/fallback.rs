@@ -14,8 +14,12 @@ use crossprof::tables::TableName;
 /// Findings on the overview.
 const FIRST_FINDINGS: usize = 3;
 /// Figures that the overview takes from other pages: the page, and a word of its label or of its definition's path.
-const FIGURES: [(&str, &str); 3] =
-    [("roofline", "mfu_percent"), ("roofline", "hbm_gibps"), ("communication", "exposed")];
+const FIGURES: [(&str, &str); 4] = [
+    ("roofline", "mfu_percent"),
+    ("roofline", "hbm_gibps"),
+    ("communication", "exposed"),
+    ("transfers", "host to device"),
+];
 
 /// The parts of the overview that need the run: figures of other pages, what to do first, the kernels with the most time.
 pub fn overview(session: &mut Session, run: u32, settings: &Settings, query: &PageQuery) -> Page {
