@@ -1,17 +1,28 @@
-//! Measures questions to the table of ops: `cargo run --release --example table_speed -- FILE`.
+//! Measures questions to the tables of ops: `cargo run --release --example table_speed -- FILE`.
 
 use std::time::Instant;
 
 use crossprof::{Query, Session, Settings, Sort, TableName};
 
-/// Filter and order.
-const QUESTIONS: [(&str, &str); 6] = [
-    ("", "-total_self_time_us"),
-    ("", "hlo_op_name"),
+/// Filter and order; `{name}` is the column that names the rows of a table.
+const QUESTIONS: [(&str, &str); 9] = [
+    ("", "-{time}"),
+    ("", "{name}"),
     ("fusion", ""),
-    ("layer_42 -copy", "-total_self_time_us"),
-    ("occurrences>0 category:loop", "-bytes_accessed"),
-    ("no such op", "-total_time_us"),
+    ("layer_42 -copy", "-{time}"),
+    ("f", "-{name}"),
+    ("occurrences>0 {name}:fusion", "-{time}"),
+    ("{name}=fusion.4", ""),
+    ("-no such op", "-{time}"),
+    ("no such op", "-{time}"),
+];
+
+/// The tables, and their columns of names and times.
+const TABLES: [(TableName, &str, &str); 4] = [
+    (TableName::Ops, "hlo_op_name", "total_self_time_us"),
+    (TableName::Roofline, "operation", "total_self_time_us"),
+    (TableName::Kernels, "kernel_name", "total_duration_us"),
+    (TableName::OpTree, "name", "total_self_time_us"),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,18 +36,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     session.report(0, &settings);
     println!("analysis: {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
-    for (filter, sort) in QUESTIONS {
-        let sort_by = (!sort.is_empty()).then(|| Sort::parse(sort));
-        let query = Query { filter: filter.to_owned(), sort: sort_by, top: Some(1000) };
-        let mut best_ms = f64::INFINITY;
-        let mut found = (0, 0);
-        for _ in 0..5 {
-            let start = Instant::now();
-            let table = session.table(0, &settings, TableName::Ops, "", &query).ok_or("no run")?;
-            best_ms = best_ms.min(start.elapsed().as_secs_f64() * 1e3);
-            found = (table.matched_rows, table.total_rows);
+    for (table, name, time) in TABLES {
+        println!("{}:", table.key());
+        for (filter, sort) in QUESTIONS {
+            let named = |text: &str| text.replace("{name}", name).replace("{time}", time);
+            let sort_by = (!sort.is_empty()).then(|| Sort::parse(&named(sort)));
+            let query = Query { filter: named(filter), sort: sort_by, top: Some(1000) };
+            let mut best_ms = f64::INFINITY;
+            let mut found = (0, 0);
+            for _ in 0..3 {
+                let start = Instant::now();
+                let table = session.table(0, &settings, table, "", &query).ok_or("no run")?;
+                best_ms = best_ms.min(start.elapsed().as_secs_f64() * 1e3);
+                found = (table.matched_rows, table.total_rows);
+            }
+            let (filter, sort) = (named(filter), named(sort));
+            println!("{best_ms:7.1} ms  {} of {} rows  filter {filter:?} sort {sort:?}", found.0, found.1);
         }
-        println!("{best_ms:7.1} ms  {} of {} rows  filter {filter:?} sort {sort:?}", found.0, found.1);
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, Launches};
-use crate::metrics::ops::tree::{Grouping, Tree};
-use crate::metrics::ops::{self, Coverage, Op, Ops, Tallies};
+use crate::metrics::ops::tree::{Tree, Wasted};
+use crate::metrics::ops::{self, Columns, Coverage, Grouping, Groups, Op, Ops, Tallies};
 use crate::metrics::roofline::{self, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
@@ -107,7 +107,7 @@ impl Analysis {
             step_timing: step_report.timing,
             steps: step_report.rows,
             step_breakdown: step_breakdown::section(&step_breakdown, &devices),
-            kernel_statistics: kernel_stats::section(&kernels_by_shape),
+            kernel_statistics: kernel_stats::section(trace, &kernels_by_shape),
             launches: launches::section(trace, &devices, &launched),
             roofline: roofline::section(&roofline),
             op_statistics: ops::section(trace, &ops, &|op| roofline.bound_label(op)),
@@ -142,9 +142,22 @@ struct Answers {
     /// By row of the ops.
     bounds: OnceLock<Vec<Option<&'static str>>>,
     coverage: OnceLock<Coverage>,
-    /// By [`Grouping`].
-    trees: [OnceLock<Tree>; Grouping::ALL.len()],
+    columns: OnceLock<Columns>,
+    kernel_columns: OnceLock<kernel_stats::Columns>,
+    wasted: OnceLock<Wasted>,
+    groupings: [Grouped; Grouping::ALL.len()],
 }
+
+/// The ops in one grouping.
+#[derive(Clone, Debug, Default)]
+struct Grouped {
+    groups: OnceLock<Groups>,
+    tree: OnceLock<Tree>,
+    outline: OnceLock<Tree>,
+}
+
+/// A chart shows no op that takes less of the whole: it would be a hair on the screen.
+pub const LEAST_SHARE: f64 = 0.0005;
 
 impl Analysis {
     /// What limits the op in a row of [`Ops::rows`].
@@ -158,17 +171,47 @@ impl Analysis {
         self.answers.coverage.get_or_init(|| Coverage::of(&self.ops))
     }
 
-    /// All ops of the run as a tree, idle time included.
-    pub fn tree(&self, trace: &Trace, grouping: Grouping) -> &Tree {
-        let efficiency = |op: &_| self.efficiency(op);
-        let [program, category, scope, source] = &self.answers.trees;
-        let kept = match grouping {
+    /// What questions ask of every op.
+    pub fn columns(&self, trace: &Trace) -> &Columns {
+        self.answers.columns.get_or_init(|| Columns::new(trace, &self.ops))
+    }
+
+    /// What questions ask of every kernel.
+    pub fn kernel_columns(&self, trace: &Trace) -> &kernel_stats::Columns {
+        self.answers.kernel_columns.get_or_init(|| kernel_stats::Columns::new(trace, &self.kernel_stats))
+    }
+
+    fn grouped(&self, grouping: Grouping) -> &Grouped {
+        let [program, category, scope, source] = &self.answers.groupings;
+        match grouping {
             Grouping::Program => program,
             Grouping::Category => category,
             Grouping::Scope => scope,
             Grouping::Source => source,
-        };
-        kept.get_or_init(|| Tree::new(trace, &self.ops, grouping, true, &|_| true, &efficiency))
+        }
+    }
+
+    /// The groups of the ops.
+    fn groups(&self, trace: &Trace, grouping: Grouping) -> &Groups {
+        self.grouped(grouping).groups.get_or_init(|| Groups::new(trace, &self.ops, grouping))
+    }
+
+    /// All ops of the run as a tree, idle time included.
+    pub fn tree(&self, trace: &Trace, grouping: Grouping) -> &Tree {
+        let tree = || Tree::new(trace, &self.ops, self.groups(trace, grouping), &|op| self.efficiency(op));
+        self.grouped(grouping).tree.get_or_init(tree)
+    }
+
+    /// The groups of all ops, and the large ops: [`Tree::outline`].
+    pub fn outline(&self, trace: &Trace, grouping: Grouping) -> &Tree {
+        self.grouped(grouping).outline.get_or_init(|| self.outline_of(trace, grouping, None))
+    }
+
+    /// The same of those ops that pass, all where nothing is told.
+    pub fn outline_of(&self, trace: &Trace, grouping: Grouping, passing: Option<&[bool]>) -> Tree {
+        let wasted = self.answers.wasted.get_or_init(|| Wasted::new(&self.ops, &|op| self.efficiency(op)));
+        let groups = self.groups(trace, grouping);
+        Tree::outline(trace, &self.ops, groups, self.columns(trace), wasted, passing, LEAST_SHARE)
     }
 
     /// What limits an op: the resource of which it uses the largest share.

@@ -23,6 +23,63 @@ pub fn sort_by_key<T, K: Ord>(items: &mut Vec<T>, key: impl Fn(&T) -> K) {
     sort_by(items, |a, b| key(a).cmp(&key(b)));
 }
 
+/// Sorts many large items by a number, the largest first, equal ones by `ties`, then as they stood: only the numbers are sorted,
+/// and each item is moved once. Returns where each item went.
+pub fn by_number<T>(items: &mut [T], number: impl Fn(&T) -> i64, ties: impl Fn(&T, &T) -> Ordering) -> Vec<u32> {
+    let mut keys: Vec<(i64, u32)> = items.iter().map(number).zip(0..).collect();
+    sort_keys(&mut keys, &|a, b| match (items.get(a), items.get(b)) {
+        (Some(a), Some(b)) => ties(a, b),
+        _ => Ordering::Equal,
+    });
+    let mut places = vec![0; items.len()];
+    for (place, &(_, index)) in (0..).zip(&keys) {
+        if let Some(slot) = places.get_mut(index as usize) {
+            *slot = place;
+        }
+    }
+    let mut rest = places.clone();
+    for at in 0..items.len() {
+        // Each exchange brings one item to its place for good.
+        while let Some(place) = rest.get(at).map(|&place| place as usize).filter(|&place| place != at) {
+            items.swap(at, place);
+            rest.swap(at, place);
+        }
+    }
+    places
+}
+
+#[inline(never)]
+fn sort_keys(keys: &mut [(i64, u32)], ties: &dyn Fn(usize, usize) -> Ordering) {
+    keys.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| ties(a.1 as usize, b.1 as usize)));
+}
+
+/// Leaves the first `top` items in their order; of equal ones those that stood first.
+pub fn first_by<T>(items: &mut Vec<T>, top: usize, compare: impl Fn(&T, &T) -> Ordering) {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    select_indices(&mut order, top, &|a, b| match (items.get(a), items.get(b)) {
+        (Some(a), Some(b)) => compare(a, b),
+        _ => Ordering::Equal,
+    });
+    let mut kept = vec![false; items.len()];
+    for index in order {
+        if let Some(kept) = kept.get_mut(index) {
+            *kept = true;
+        }
+    }
+    let mut kept = kept.iter();
+    items.retain(|_| kept.next() == Some(&true));
+    sort_by(items, compare);
+}
+
+/// Leaves the first `top` indices in any order.
+#[inline(never)]
+fn select_indices(order: &mut Vec<usize>, top: usize, compare: &dyn Fn(usize, usize) -> Ordering) {
+    if top < order.len() {
+        order.select_nth_unstable_by(top, |&a, &b| compare(a, b).then(a.cmp(&b)));
+        order.truncate(top);
+    }
+}
+
 #[inline(never)]
 fn sort_indices(order: &mut [usize], compare: &dyn Fn(usize, usize) -> Ordering) {
     order.sort_by(|&a, &b| compare(a, b));
@@ -53,5 +110,28 @@ mod tests {
         expected.sort_by_key(|item| item.0);
         sort_by_key(&mut items, |item| item.0);
         assert_eq!(items, expected);
+    }
+
+    #[test]
+    fn many_items_are_sorted_by_a_number_and_tell_where_they_went() {
+        let items: Vec<(i64, u32)> = (0..500u32).map(|i| (i64::from(i * 7919 % 40) - 20, i * 31 % 7)).collect();
+        let mut expected: Vec<((i64, u32), usize)> = items.iter().copied().zip(0..).collect();
+        expected.sort_by(|a, b| b.0.0.cmp(&a.0.0).then(a.0.1.cmp(&b.0.1)));
+        let mut sorted = items.clone();
+        let places = by_number(&mut sorted, |item| item.0, |a, b| a.1.cmp(&b.1));
+        assert_eq!(sorted, expected.iter().map(|it| it.0).collect::<Vec<_>>());
+        assert!(expected.iter().enumerate().all(|(place, &(_, index))| places[index] as usize == place));
+    }
+
+    #[test]
+    fn the_first_items_are_those_of_the_whole_order() {
+        let items: Vec<(u32, u32)> = (0..500u32).map(|i| (i * 7919 % 40, i)).collect();
+        let mut expected = items.clone();
+        expected.sort_by_key(|item| item.0);
+        for top in [0, 1, 7, 499, 500, 900] {
+            let mut first = items.clone();
+            first_by(&mut first, top, |a, b| a.0.cmp(&b.0));
+            assert_eq!(first, expected[..top.min(500)]);
+        }
     }
 }

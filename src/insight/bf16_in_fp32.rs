@@ -63,8 +63,10 @@ fn products<'a>(numbers: &Numbers<'a>) -> Vec<(Option<&'a str>, Ps, String)> {
         |family: OpFamily| matches!(family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
     let analysis = numbers.context.analysis;
     if numbers.is_gpu() {
-        let kernels = analysis.kernel_stats.kernels.iter().filter(|kernel| is_product(kernel.family));
-        return kernels.map(|it| (it.data_type, it.occurrences.total, it.name.clone())).collect();
+        let stats = &analysis.kernel_stats;
+        let name = |name| stats.text(numbers.trace, name).to_owned();
+        let kernels = stats.kernels.iter().filter(|kernel| is_product(kernel.family));
+        return kernels.map(|it| (it.data_type, it.occurrences.total, name(it.name))).collect();
     }
     let ops = analysis.ops.rows.iter().filter(|op| is_product(op.family));
     ops.map(|op| {

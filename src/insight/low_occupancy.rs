@@ -35,7 +35,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "Kernels that fill less than half of the multiprocessors' threads take {} of the kernel time; most of it {} with an \
          occupancy of {}.",
         format::percent(share),
-        format::printable(&format::shorten(&largest.short_name, 60)),
+        format::printable(&format::shorten(stats.text(numbers.trace, largest.short_name), 60)),
         format::optional_percent(largest.shape.occupancy_percent)
     );
     Draft::new(FindingSeverity::Note, Confidence::Low, "Kernels have low occupancy", message)
@@ -46,7 +46,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("low_occupancy_percent", share, NOTE_PERCENT)
         .passed("occupancy_pct", largest.shape.occupancy_percent.unwrap_or(0.0), OCCUPANCY_PERCENT)
         .at_stake(numbers.of_window(share))
-        .link("kernels", &equals("kernel_name", &largest.name))
+        .link("kernels", &equals("kernel_name", stats.text(numbers.trace, largest.name)))
         .fires()
 }
 

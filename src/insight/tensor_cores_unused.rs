@@ -30,7 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let stats = &numbers.context.analysis.kernel_stats;
     let Some(all) = &stats.all else { return lacks("no kernel ran.") };
-    let without = || stats.kernels.iter().filter(|kernel| could_use(kernel));
+    let without = || stats.kernels.iter().filter(|kernel| could_use(kernel, stats.text(numbers.trace, kernel.name)));
     let time: Ps = without().map(|kernel| kernel.occurrences.total).sum();
     let share = if all.total > Ps::ZERO { 100.0 * time.0 as f64 / all.total.0 as f64 } else { 0.0 };
     if share < WARNING_PERCENT {
@@ -41,7 +41,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "{} of the kernel time goes to products and convolutions that do not use tensor cores, by the kernels' names; most of \
          it to {}{}.",
         format::percent(share),
-        format::printable(&format::shorten(&largest.short_name, 60)),
+        format::printable(&format::shorten(stats.text(numbers.trace, largest.short_name), 60)),
         largest.data_type.map_or(String::new(), |data_type| format!(" in {data_type}"))
     );
     Draft::new(FindingSeverity::Warning, Confidence::Medium, "Products do not use the tensor cores", message)
@@ -52,15 +52,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("without_tensor_cores_percent", share, WARNING_PERCENT)
         .evidence("without_tensor_cores_us", time.as_us())
         .at_stake(numbers.of_window(share))
-        .link("kernels", &equals("kernel_name", &largest.name))
+        .link("kernels", &equals("kernel_name", stats.text(numbers.trace, largest.name)))
         .fires()
 }
 
-fn could_use(kernel: &Kernel) -> bool {
+fn could_use(kernel: &Kernel, name: &str) -> bool {
     let product = matches!(kernel.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
-    let name = kernel.name.to_lowercase();
-    product
-        && kernel.tensor_core_eligible == Some(true)
-        && kernel.uses_tensor_core == Some(false)
-        && !NO_PRODUCTS.iter().any(|part| name.contains(part))
+    product && kernel.tensor_core_eligible == Some(true) && kernel.uses_tensor_core == Some(false) && {
+        let name = name.to_lowercase();
+        !NO_PRODUCTS.iter().any(|part| name.contains(part))
+    }
 }

@@ -117,6 +117,8 @@ impl CategoryId {
 pub struct Categorizer<'a> {
     trace: &'a Trace,
     by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
+    /// Of ops that state their category: by its text.
+    stated: FxHashMap<StrId, CategoryId>,
     by_name: FxHashMap<String, CategoryId>,
     categories: Vec<(String, OpFamily)>,
 }
@@ -124,23 +126,48 @@ pub struct Categorizer<'a> {
 impl<'a> Categorizer<'a> {
     /// For ops of `trace`.
     pub fn new(trace: &'a Trace) -> Categorizer<'a> {
-        Categorizer { trace, by_op: FxHashMap::default(), by_name: FxHashMap::default(), categories: Vec::new() }
+        Categorizer {
+            trace,
+            by_op: FxHashMap::default(),
+            stated: FxHashMap::default(),
+            by_name: FxHashMap::default(),
+            categories: Vec::new(),
+        }
     }
 
     /// The category of the op `name` with `args`.
     pub fn of(&mut self, name: StrId, args: ArgsId) -> CategoryId {
+        let stated = self.trace.args.set(args.index()).map_or(StrId::EMPTY, |set| set.hlo_category);
+        if !stated.is_empty() {
+            if let Some(&known) = self.stated.get(&stated) {
+                return known;
+            }
+            let id = self.named(self.trace.text(stated));
+            self.stated.insert(stated, id);
+            return id;
+        }
         if let Some(&known) = self.by_op.get(&(name, args)) {
             return known;
         }
-        let category = category(self.trace, name, args);
-        let id = self.by_name.get(&category).copied().unwrap_or_else(|| {
-            let id = CategoryId(u32::try_from(self.categories.len()).unwrap_or(u32::MAX));
-            self.by_name.insert(category.clone(), id);
-            self.categories.push((category.clone(), family_of(&category)));
-            id
-        });
+        let id = self.named(&category(self.trace, name, args));
         self.by_op.insert((name, args), id);
         id
+    }
+
+    fn named(&mut self, category: &str) -> CategoryId {
+        if let Some(&known) = self.by_name.get(category) {
+            return known;
+        }
+        let id = CategoryId(u32::try_from(self.categories.len()).unwrap_or(u32::MAX));
+        self.by_name.insert(category.to_owned(), id);
+        self.categories.push((category.to_owned(), family_of(category)));
+        id
+    }
+
+    /// Does the op `name` with `args` communicate?
+    pub fn communicates(&mut self, name: StrId, args: ArgsId) -> bool {
+        let category = self.of(name, args);
+        self.class(category) == OpClass::Communication
     }
 
     /// The category's name.

@@ -78,8 +78,7 @@ pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     let order = |a: &Named, b: &Named| {
         b.tally.total.cmp(&a.tally.total).then_with(|| trace.text(a.name).cmp(trace.text(b.name)))
     };
-    sort::sort_by(&mut names, order);
-    names.truncate(TOP_KERNELS);
+    sort::first_by(&mut names, TOP_KERNELS, order);
     Kernels {
         top_kernels: names.iter().map(|named| kernel(trace, &categorizer, named, total)).collect(),
         kernels_by_category: sort::map(

@@ -73,8 +73,8 @@ pub fn section(
     let op_time: Ps = rows.iter().map(|(_, op)| op.step_self_time).sum();
     let num_ops = rows.len() as u64;
     // Rows stand by their time in the whole capture, which orders equals.
-    sort::sort_by(&mut rows, |a, b| b.1.step_self_time.cmp(&a.1.step_self_time).then(a.0.cmp(&b.0)));
-    let top = rows.into_iter().take(MOST_OPS).map(|(row, op)| StepOp {
+    sort::first_by(&mut rows, MOST_OPS, |a, b| b.1.step_self_time.cmp(&a.1.step_self_time).then(a.0.cmp(&b.0)));
+    let top = rows.into_iter().map(|(row, op)| StepOp {
         name: ops.text(trace, op.name).to_owned(),
         family: op.family.label().to_owned(),
         module: text(op.module).map(|module| module.split('(').next().unwrap_or(module).to_owned()),

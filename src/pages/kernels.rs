@@ -19,7 +19,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     let launches = &context.analysis.launches;
     let word = if stats.platform == Some(Platform::Gpu) { "kernels" } else { "ops" };
     let mut blocks = vec![Block::Figures { figures: figures(context, stats, all, word) }];
-    blocks.push(Block::Bars(durations(&all.histogram, format!("{} by duration", capital(word)), "matmul")));
+    blocks.push(Block::Bars(durations(&stats.histogram, format!("{} by duration", capital(word)), "matmul")));
     blocks.push(Block::Bars(families(stats, all)));
     if stats.graph_with_op.count + stats.graph_without_op.count > 0 {
         blocks.push(Block::Note { text: graphs(stats) });

@@ -2,10 +2,10 @@
 
 use super::filter::applied;
 use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block_of};
-use crate::analysis::Context;
+use crate::analysis::{Context, LEAST_SHARE};
 use crate::format;
-use crate::metrics::ops::Op;
-use crate::metrics::ops::tree::{Grouping, Node as TreeNode, Tree};
+use crate::metrics::ops::tree::Node as TreeNode;
+use crate::metrics::ops::{Grouping, Op};
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use crate::trace::SourceFormat;
@@ -15,8 +15,6 @@ const GROUP: &str = "group";
 const IDLE: &str = "idle";
 /// Spans of the icicle: more could not be told apart.
 const MOST_NODES: usize = 400;
-/// A span below this share of the whole is a hair on the screen.
-const LEAST_SHARE: f64 = 0.0005;
 
 /// The page.
 pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
@@ -49,11 +47,10 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     let rows = tables::rows(context, TableName::Ops, "");
     let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
     // Chart and table are of the same ops.
-    let passing = (!filter.is_empty()).then(|| filter.over(&*rows).all());
-    let passes = |row: usize| passing.as_ref().is_none_or(|passing| passing.get(row) == Some(&true));
-    let passes: Option<&dyn Fn(usize) -> bool> = passing.is_some().then_some(&passes);
-    blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passes)));
-    let mut ask = |asked: &Query| query_passing(&*rows, asked, passes.unwrap_or(&|_| true));
+    let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
+    let passing = passing.as_deref();
+    blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passing)));
+    let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
     let mut table = table_block_of(TableName::Ops, "", "Ops", query, rows.columns(), &mut ask);
     for column in &mut table.columns {
         column.empty = why_empty(context, &column.key);
@@ -162,19 +159,13 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
 }
 
 /// The tree of the ops that pass, of all where nothing is filtered, cut to what can be seen.
-fn icicle(
-    context: &Context<'_>,
-    grouping: Grouping,
-    with_idle: bool,
-    passes: Option<&dyn Fn(usize) -> bool>,
-) -> Icicle {
+fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: Option<&[bool]>) -> Icicle {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let filtered;
-    let tree = match passes {
-        None => context.analysis.tree(trace, grouping),
-        Some(passes) => {
-            let efficiency = |op: &Op| context.analysis.efficiency(op);
-            filtered = Tree::new(trace, ops, grouping, false, passes, &efficiency);
+    let tree = match passing {
+        None => context.analysis.outline(trace, grouping),
+        Some(_) => {
+            filtered = context.analysis.outline_of(trace, grouping, passing);
             &filtered
         }
     };
@@ -261,8 +252,8 @@ mod tests {
         let run = Run { trace: b.build(), ..Run::default() };
         let analysis = Analysis::new(&run, &Settings::default());
         let context = Context { run: &run, analysis: &analysis };
-        let spans = |with_idle: bool, passes: Option<&dyn Fn(usize) -> bool>| -> Vec<(String, String, f64)> {
-            let chart = icicle(&context, Grouping::Scope, with_idle, passes);
+        let spans = |with_idle: bool, passing: Option<&[bool]>| -> Vec<(String, String, f64)> {
+            let chart = icicle(&context, Grouping::Scope, with_idle, passing);
             let top = chart.nodes.into_iter().filter(|node| node.parent.is_none_or(|parent| parent == 0));
             top.map(|node| (node.label, node.class, node.value)).collect()
         };
@@ -271,6 +262,6 @@ mod tests {
         assert_eq!(spans(false, None), [span("run", "group", 40.0), scope.clone(), layer.clone()]);
         let idle = span("idle", "idle", 60.0);
         assert_eq!(spans(true, None), [span("run", "group", 100.0), idle, scope.clone(), layer.clone()]);
-        assert_eq!(spans(false, Some(&|_| true)), [span("run", "group", 40.0), scope, layer]);
+        assert_eq!(spans(false, Some(&[true; 2])), [span("run", "group", 40.0), scope, layer]);
     }
 }

@@ -98,6 +98,8 @@ fn top_kernels(context: &Context<'_>, query: &PageQuery) -> TableBlock {
 /// The kernel; where it is none, such as a copy, the op.
 fn link_of_kernel(context: &Context<'_>, name: &str, readable: &str) -> Option<Link> {
     // The kernels with the most time come first.
-    let is_kernel = context.analysis.kernel_stats.kernels.iter().any(|kernel| kernel.name == readable);
+    let stats = &context.analysis.kernel_stats;
+    let known = stats.texts.find(context.trace(), readable);
+    let is_kernel = known.is_some_and(|known| stats.kernels.iter().any(|kernel| kernel.name == known));
     if is_kernel { equal("kernels", "kernel_name", readable) } else { equal("ops", "hlo_op_name", name) }
 }

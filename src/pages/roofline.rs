@@ -1,13 +1,13 @@
 //! The page of the roofline: what the devices can reach, how near the program comes, and which op is bound by what.
 
 use super::filter::applied;
-use super::{Block, Figure, Line, Link, Page, PageQuery, Point, Scatter, table_block};
+use super::{Block, Figure, Line, Link, Page, PageQuery, Point, Scatter, table_block_of};
 use crate::analysis::Context;
 use crate::facts::arithmetic::Arithmetic;
 use crate::format;
 use crate::metrics::ops::{Op, rate};
 use crate::metrics::roofline::{self, Level, Peaks, Roofline, Share, Source, Work};
-use crate::table::{Filter, Unit};
+use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use crate::trace::SourceFormat;
 use crate::trace::classify::Platform;
@@ -33,10 +33,15 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         return Page { blocks };
     }
     blocks.push(Block::Figures { figures: figures(roofline) });
+    let rows = tables::rows(context, TableName::Roofline, "");
+    let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
+    // Chart and table are of the same ops.
+    let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
+    let passing = passing.as_deref();
     match &roofline.peaks {
         None => blocks.push(no_peaks(context)),
         Some(peaks) => {
-            let (chart, left_out) = chart(context, peaks, query);
+            let (chart, left_out) = chart(context, peaks, passing);
             if chart.points.is_empty() {
                 blocks.push(Block::Note { text: no_points(context, query) });
             } else {
@@ -47,7 +52,9 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
             }
         }
     }
-    blocks.push(Block::Table(table_block(context, TableName::Roofline, "", "Ops under the roofs", query)));
+    let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
+    let table = table_block_of(TableName::Roofline, "", "Ops under the roofs", query, rows.columns(), &mut ask);
+    blocks.push(Block::Table(table));
     Page { blocks }
 }
 
@@ -188,15 +195,13 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
 }
 
 /// The ops that pass the filter, under the roofs; and what was left out.
-fn chart(context: &Context<'_>, peaks: &Peaks, query: &PageQuery) -> (Scatter, String) {
-    let table = tables::rows(context, TableName::Roofline, "");
-    let filter = Filter::parse(&applied(&query.filter, table.columns()).filter);
-    let over = filter.over(&*table);
+fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Scatter, String) {
     let mut points = Vec::new();
     let mut kinds = Vec::new();
     let (mut without, mut asynchronous, mut more) = (0u64, 0u64, 0u64);
     for (index, op) in context.analysis.ops.rows.iter().enumerate() {
-        if !filter.is_empty() && !over.passes(index + 1) {
+        // The first row of the table is the program.
+        if passing.is_some_and(|passing| passing.get(index + 1) != Some(&true)) {
             continue;
         }
         let Some((point, place)) = placed(context, op) else {

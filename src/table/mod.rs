@@ -4,10 +4,14 @@
 //! [`query`] copies out those rows that are asked for.
 
 mod filter;
+mod passing;
 mod query;
+mod search;
+mod shared;
 
-pub use filter::{Filter, RowFilter, has_column};
+pub use filter::{Filter, has_column};
 pub use query::{Query, Sort, query, query_passing};
+pub use shared::{SharedColumn, SharedTexts};
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -162,22 +166,18 @@ pub trait Rows {
     fn len(&self) -> usize;
     /// The cell of `row` in the column with index `column`; [`CellRef::Absent`] outside the table.
     fn cell(&self, row: usize, column: usize) -> CellRef<'_>;
-    /// How many texts the table keeps once for all cells, by number: a filter searches each of them once. None where each
-    /// cell has its own.
-    fn shared_texts(&self) -> usize {
-        0
+    /// The texts that the table keeps once for all cells: a filter searches each of them once. None where each cell has its
+    /// own.
+    fn shared_texts(&self) -> SharedTexts<'_> {
+        SharedTexts::default()
     }
-    /// The text with this number, below [`Rows::shared_texts`].
-    fn shared_text(&self, _number: usize) -> &str {
-        ""
-    }
-    /// Number of the text in a cell, where it is one of the shared ones; the cell is absent where that text is empty.
-    fn shared_text_of(&self, _row: usize, _column: usize) -> Option<usize> {
+    /// The column with this index, where its texts are shared ones.
+    fn shared_column(&self, _column: usize) -> Option<SharedColumn<'_>> {
         None
     }
-    /// Appends the numbers of all shared texts of a row.
-    fn shared_texts_in(&self, row: usize, numbers: &mut Vec<usize>) {
-        numbers.extend((0..self.columns().len()).filter_map(|column| self.shared_text_of(row, column)));
+    /// All texts that can stand in a column whose texts are not shared, where these are a few labels.
+    fn labels(&self, _column: usize) -> Option<Vec<&'static str>> {
+        None
     }
     /// True without rows.
     fn is_empty(&self) -> bool {

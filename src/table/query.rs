@@ -2,9 +2,16 @@
 //!
 //! A page shows some hundred rows of what may be a million, so the rest is never put in order nor kept: the wanted ones are
 //! selected (linear in the number of rows), and only those are sorted and copied.
+//!
+//! An order by shared texts looks at each text once, in the order in which they lie in memory, and no text of a row:
+//!
+//! ```text
+//! rows that pass --> texts that they have --> the first so many texts, in order --> rows that have one of these
+//! ```
 
 use std::cmp::Ordering;
 
+use super::shared::{BLOCK, SharedColumn, SharedTexts, TextTable};
 use super::{CellRef, Filter, Rows, Table};
 use crate::sort;
 
@@ -49,72 +56,158 @@ struct Candidate<'a> {
 /// The rows of `rows` that `query` asks for. Absent values come last either way, equal ones keep the table's order.
 pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     let filter = Filter::parse(&query.filter);
-    if filter.is_empty() {
-        return query_passing(rows, query, &|_| true);
-    }
-    let over = filter.over(rows);
-    query_passing(rows, query, &|row| over.passes(row))
+    let passing = (!filter.is_empty()).then(|| filter.passing(rows));
+    query_passing(rows, query, passing.as_deref())
 }
 
-/// The same where the caller knows which rows pass: the filter of `query` is not looked at.
-pub fn query_passing(rows: &dyn Rows, query: &Query, passes: &dyn Fn(usize) -> bool) -> Table {
+/// The same where the caller knows which rows pass, all where nothing is told: the filter of `query` is not looked at.
+pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Table {
     let columns = rows.columns();
     let sort = query.sort.as_ref().and_then(|sort| {
         let column = columns.iter().position(|column| column.key == sort.column)?;
         Some((column, sort.descending))
     });
-    let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     let top = query.top.map(|top| top as usize);
-    let mut selection = Selection {
-        rows,
-        passes,
-        column: sort.map(|(column, _)| column),
-        best: Best { found: Vec::new(), top, descending: sort.is_some_and(|(_, descending)| descending), full: false },
-        matched: 0,
+    let texts = rows.shared_texts();
+    let found = match sort {
+        None => first_rows(rows.len(), passing, top),
+        Some((column, descending)) => match rows.shared_column(column) {
+            // Far fewer rows than texts: the way over all texts is the longer one.
+            Some(shared) if rows.len().saturating_mul(FEW_ROWS) >= texts.len() => {
+                ByText { texts, column: shared, passing }.rows(top, descending)
+            }
+            _ => by_cell(rows, column, passing, top, descending),
+        },
     };
-    for first in (0..all).step_by(BLOCK as usize) {
-        selection.offer(first..first.saturating_add(BLOCK).min(all));
-    }
-    let Selection { best, matched, .. } = selection;
-    let found = if sort.is_some() { best.finish() } else { best.found };
-    let row = |it: &Candidate<'_>| (0..columns.len()).map(|c| rows.cell(it.row as usize, c).to_cell()).collect();
+    let row = |row: &u32| (0..columns.len()).map(|column| rows.cell(*row as usize, column).to_cell()).collect();
+    let matched = passing.map_or(rows.len(), |passing| passing.iter().filter(|&&passes| passes).count());
     Table {
         name: rows.name(),
         columns: columns.to_vec(),
         rows: found.iter().map(row).collect(),
-        matched_rows: matched,
+        matched_rows: matched as u64,
         total_rows: rows.len() as u64,
     }
 }
 
-/// Rows that are looked at in one call: see [`crate::trace::blocks`].
-const BLOCK: u32 = 2048;
+/// Texts a row from which on the rows are asked, not the texts.
+const FEW_ROWS: usize = 8;
 
-/// A question that is being answered.
-struct Selection<'a> {
-    rows: &'a dyn Rows,
-    passes: &'a dyn Fn(usize) -> bool,
-    /// What the rows are ordered by; absent for the table's own order.
-    column: Option<usize>,
-    best: Best<'a>,
-    matched: u64,
+fn passes(passing: Option<&[bool]>, row: usize) -> bool {
+    passing.is_none_or(|passing| passing.get(row).copied().unwrap_or_default())
 }
 
-impl Selection<'_> {
+fn first_rows(rows: usize, passing: Option<&[bool]>, top: Option<usize>) -> Vec<u32> {
+    let all = 0..u32::try_from(rows).unwrap_or(u32::MAX);
+    all.filter(|&row| passes(passing, row as usize)).take(top.unwrap_or(usize::MAX)).collect()
+}
+
+/// In the order of a column's cells.
+fn by_cell(rows: &dyn Rows, column: usize, passing: Option<&[bool]>, top: Option<usize>, descending: bool) -> Vec<u32> {
+    let mut best = Best::new(top, descending);
+    let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+    for first in (0..all).step_by(BLOCK) {
+        offer_cells(rows, column, passing, first..first.saturating_add(BLOCK as u32).min(all), &mut best);
+    }
+    best.finish()
+}
+
+#[inline(never)]
+fn offer_cells<'a>(
+    rows: &'a dyn Rows,
+    column: usize,
+    passing: Option<&[bool]>,
+    range: std::ops::Range<u32>,
+    best: &mut Best<'a>,
+) {
+    for row in range.filter(|&row| passes(passing, row as usize)) {
+        best.offer(Candidate { key: rows.cell(row as usize, column), row });
+    }
+}
+
+/// An order by a column of shared texts.
+struct ByText<'a> {
+    texts: SharedTexts<'a>,
+    column: SharedColumn<'a>,
+    passing: Option<&'a [bool]>,
+}
+
+/// Place of a text that no row has.
+const UNUSED: u32 = u32::MAX;
+/// Place of a text that rows have, and that is none of the first.
+const USED: u32 = u32::MAX - 1;
+
+impl ByText<'_> {
+    fn rows(&self, top: Option<usize>, descending: bool) -> Vec<u32> {
+        let mut places = vec![UNUSED; self.texts.len()];
+        self.column.for_blocks(&mut |first, numbers| self.mark_used(first, numbers, &mut places));
+        // Rows without a text come last, whichever way.
+        let has_absent = places.first_mut().is_some_and(|place| std::mem::replace(place, UNUSED) == USED);
+        let mut texts = Best::new(top, descending);
+        let mut number = 0;
+        for &table in self.texts.tables() {
+            for first in (0..table.ends.len()).step_by(BLOCK) {
+                let count = BLOCK.min(table.ends.len() - first);
+                let places = places.get(number..number + count).unwrap_or_default();
+                offer_texts(table, first, number, places, &mut texts);
+                number += count;
+            }
+        }
+        for (place, number) in (0..USED).zip(texts.finish()) {
+            if let Some(slot) = places.get_mut(number as usize) {
+                *slot = place;
+            }
+        }
+        let mut rows = Best::new(top, false);
+        self.column.for_blocks(&mut |first, numbers| self.offer_rows(first, numbers, &places, &mut rows));
+        let mut found = rows.finish();
+        let missing = top.unwrap_or(usize::MAX).saturating_sub(found.len());
+        if has_absent && missing > 0 {
+            self.column.for_blocks(&mut |first, numbers| {
+                let absent = numbers.iter().zip(first..).filter(|&(&number, row)| number == 0 && self.passes(row));
+                found.extend(absent.filter_map(|(_, row)| u32::try_from(row).ok()));
+            });
+            found.truncate(top.unwrap_or(usize::MAX));
+        }
+        found
+    }
+
+    fn passes(&self, row: usize) -> bool {
+        passes(self.passing, row)
+    }
+
     #[inline(never)]
-    fn offer(&mut self, rows: std::ops::Range<u32>) {
-        for row in rows {
-            if !(self.passes)(row as usize) {
-                continue;
+    fn mark_used(&self, first: usize, numbers: &[u32], places: &mut [u32]) {
+        for (&number, row) in numbers.iter().zip(first..) {
+            if self.passes(row)
+                && let Some(place) = places.get_mut(number as usize)
+            {
+                *place = USED;
             }
-            self.matched += 1;
-            match self.column {
-                Some(column) => self.best.offer(Candidate { key: self.rows.cell(row as usize, column), row }),
-                None if self.best.top.is_none_or(|top| self.best.found.len() < top) => {
-                    self.best.found.push(Candidate { key: CellRef::Absent, row });
-                }
-                None => {}
+        }
+    }
+
+    #[inline(never)]
+    fn offer_rows(&self, first: usize, numbers: &[u32], places: &[u32], best: &mut Best<'_>) {
+        for (&number, row) in numbers.iter().zip(first..) {
+            let place = places.get(number as usize).copied().unwrap_or(UNUSED);
+            if place < USED && self.passes(row) {
+                best.offer(Candidate {
+                    key: CellRef::Int(u64::from(place)),
+                    row: u32::try_from(row).unwrap_or(u32::MAX),
+                });
             }
+        }
+    }
+}
+
+/// Offers those texts of a table from `first` on that rows have; `number` is the first one's, `places` are theirs.
+#[inline(never)]
+fn offer_texts<'a>(table: TextTable<'a>, first: usize, number: usize, places: &[u32], best: &mut Best<'a>) {
+    for ((&place, text), number) in places.iter().zip(first..).zip(number..) {
+        if place == USED {
+            let key = CellRef::Text(table.get(text));
+            best.offer(Candidate { key, row: u32::try_from(number).unwrap_or(u32::MAX) });
         }
     }
 }
@@ -137,6 +230,10 @@ struct Best<'a> {
 }
 
 impl<'a> Best<'a> {
+    fn new(top: Option<usize>, descending: bool) -> Best<'a> {
+        Best { found: Vec::new(), top, descending, full: false }
+    }
+
     fn order(&self) -> impl Fn(&Candidate<'a>, &Candidate<'a>) -> Ordering + use<'a> {
         let descending = self.descending;
         move |a, b| compare(a.key, b.key, descending).then(a.row.cmp(&b.row))
@@ -164,11 +261,12 @@ impl<'a> Best<'a> {
         self.found.truncate(top);
     }
 
-    fn finish(mut self) -> Vec<Candidate<'a>> {
+    /// The rows of the candidates in their order.
+    fn finish(mut self) -> Vec<u32> {
         let order = self.order();
         sort::sort_by(&mut self.found, order);
-        self.found.truncate(self.top.unwrap_or(usize::MAX));
-        self.found
+        let found = self.found.iter().map(|candidate| candidate.row);
+        found.take(self.top.unwrap_or(usize::MAX)).collect()
     }
 }
 

@@ -221,7 +221,7 @@ impl<'a> TensorCores<'a> {
         for kernel in &kernels.kernels {
             let Some(uses) = kernel.uses_tensor_core else { continue };
             found.on_gpu = true;
-            match operation(&kernel.op_name, true) {
+            match operation(kernels.text(context.trace(), kernel.op_name), true) {
                 _ if !uses => {}
                 "" => found.without_path = true,
                 path => *found.by_path.entry(path).or_default() += kernel.occurrences.total,

@@ -1,8 +1,11 @@
 //! Kernel statistics, with XProf's column ids and our own columns behind them.
 
 use crate::analysis::Context;
-use crate::metrics::kernel_stats::{Kernel, KernelStats};
-use crate::table::{CellRef, Column, Rows, Unit};
+use crate::metrics::categories::OpFamily;
+use crate::metrics::kernel_stats::{Columns, KernelStats};
+use crate::metrics::ops::Text;
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
+use crate::trace::Trace;
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
     Column { key, title, unit }
@@ -39,28 +42,19 @@ const COLUMNS: [Column; 26] = [
 
 /// The kernels of a run, most time first.
 pub struct KernelTable<'a> {
+    trace: &'a Trace,
     stats: &'a KernelStats,
-    /// `(grid, block)` of every row as XProf writes them.
-    shapes: Vec<(String, String)>,
+    kept: &'a Columns,
     total_us: f64,
 }
 
 impl<'a> KernelTable<'a> {
     /// The table of `context`.
     pub fn new(context: &Context<'a>) -> KernelTable<'a> {
-        let stats = &context.analysis.kernel_stats;
-        let shape = |kernel: &Kernel| (dimensions(kernel.shape.grid), dimensions(kernel.shape.block));
-        KernelTable {
-            stats,
-            shapes: stats.kernels.iter().map(shape).collect(),
-            total_us: stats.all.map_or(0.0, |all| all.total.as_us()),
-        }
+        let (trace, stats) = (context.trace(), &context.analysis.kernel_stats);
+        let total_us = stats.all.map_or(0.0, |all| all.total.as_us());
+        KernelTable { trace, stats, kept: context.analysis.kernel_columns(trace), total_us }
     }
-}
-
-/// `3,1,1`; empty where unknown.
-fn dimensions(sizes: Option<[u32; 3]>) -> String {
-    sizes.map_or(String::new(), |[x, y, z]| format!("{x},{y},{z}"))
 }
 
 impl Rows for KernelTable<'_> {
@@ -77,21 +71,20 @@ impl Rows for KernelTable<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let (Some(kernel), Some((grid, block))) = (self.stats.kernels.get(row), self.shapes.get(row)) else {
-            return CellRef::Absent;
-        };
+        let Some(kernel) = self.stats.kernels.get(row) else { return CellRef::Absent };
+        let text = |text: Text| CellRef::text(self.stats.text(self.trace, text));
         let (shape, of) = (&kernel.shape, &kernel.occurrences);
         match COLUMNS.get(column).map_or("", |column| column.key) {
             "rank" => CellRef::Int(row as u64 + 1),
-            "kernel_name" => CellRef::Text(&kernel.name),
+            "kernel_name" => text(kernel.name),
             "registers_per_thread" => CellRef::int(shape.registers_per_thread),
             "shmem_bytes" => CellRef::int(shape.shared_bytes()),
-            "block_dim" => CellRef::text(block),
-            "grid_dim" => CellRef::text(grid),
+            "block_dim" => text(kernel.block),
+            "grid_dim" => text(kernel.grid),
             "occupancy_pct" => CellRef::float(shape.occupancy_percent),
             "is_op_tensor_core_eligible" => CellRef::flag(kernel.tensor_core_eligible),
             "is_kernel_using_tensor_core" => CellRef::flag(kernel.uses_tensor_core),
-            "op_name" => CellRef::text(&kernel.op_name),
+            "op_name" => text(kernel.op_name),
             "occurrences" => CellRef::Int(of.count),
             "total_duration_us" => CellRef::Float(of.total.as_us()),
             "avg_duration_us" => CellRef::Float(of.mean_us()),
@@ -102,9 +95,9 @@ impl Rows for KernelTable<'_> {
                 CellRef::float(share)
             }
             "family" => CellRef::Text(kernel.family.label()),
-            "short_name" => CellRef::text(&kernel.short_name),
-            "hlo_op_name" => CellRef::text(&kernel.hlo_op),
-            "hlo_module" => CellRef::text(&kernel.hlo_module),
+            "short_name" => text(kernel.short_name),
+            "hlo_op_name" => text(kernel.hlo_op),
+            "hlo_module" => text(kernel.hlo_module),
             "data_type" => CellRef::text(kernel.data_type.unwrap_or("")),
             "launch_delay_us" => CellRef::float(of.delay_mean_us()),
             "static_shmem_bytes" => CellRef::int(shape.static_shared_bytes),
@@ -112,6 +105,22 @@ impl Rows for KernelTable<'_> {
             "private_memory_bytes" => CellRef::int(shape.private_bytes),
             "in_graph" => CellRef::Flag(kernel.in_graph),
             _ => CellRef::Absent,
+        }
+    }
+
+    fn shared_texts(&self) -> SharedTexts<'_> {
+        SharedTexts::new(self.stats.texts.tables(self.trace))
+    }
+
+    fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
+        self.kept.texts(COLUMNS.get(column)?.key).map(SharedColumn::new)
+    }
+
+    fn labels(&self, column: usize) -> Option<Vec<&'static str>> {
+        match COLUMNS.get(column)?.key {
+            "family" => Some(OpFamily::ALL.map(OpFamily::label).to_vec()),
+            "data_type" => Some(self.kept.data_types().to_vec()),
+            _ => None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The op profile: the ops as a tree, a row a node, each below its parent.
 
 use crate::analysis::Context;
-use crate::metrics::ops::tree::{Grouping, Node, Tree};
-use crate::metrics::ops::{Ops, rate};
+use crate::metrics::ops::tree::{Node, Tree};
+use crate::metrics::ops::{Grouping, Ops, rate};
 use crate::table::{CellRef, Column, Rows, Unit};
 use crate::trace::Trace;
 

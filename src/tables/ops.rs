@@ -1,8 +1,11 @@
 //! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
 
 use crate::analysis::Context;
-use crate::metrics::ops::{Op, Ops, Text, Texts, rate};
-use crate::table::{CellRef, Column, Rows, Unit};
+use crate::facts::arithmetic::Arithmetic;
+use crate::hlo::DataType;
+use crate::metrics::ops::{Columns, CostSource, Op, OpText, Ops, rate};
+use crate::metrics::roofline::Bound;
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
 use crate::trace::{MemoryBytes, Trace};
 use crate::units::Ps;
 
@@ -15,7 +18,7 @@ struct Field {
 /// How a cell is told.
 enum Value {
     /// A text of the ops.
-    Text(fn(&Op) -> Text),
+    Text(OpText),
     /// Anything else.
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
 }
@@ -29,21 +32,21 @@ const fn field(
     Field { column: Column { key, title, unit }, value: Value::Cell(cell) }
 }
 
-const fn text(key: &'static str, title: &'static str, text: fn(&Op) -> Text) -> Field {
+const fn text(key: &'static str, title: &'static str, text: OpText) -> Field {
     Field { column: Column { key, title, unit: Unit::Text }, value: Value::Text(text) }
 }
 
 const FIELDS: [Field; 36] = [
     field("rank", "Rank", Unit::Count, |_, row, _| CellRef::Int(row as u64 + 1)),
-    text("hlo_op_name", "Op", |op| op.name),
-    text("category", "Category", |op| op.category),
+    text("hlo_op_name", "Op", OpText::Name),
+    text("category", "Category", OpText::Category),
     field("total_self_time_us", "Self time", Unit::TimeUs, |_, _, op| CellRef::Float(op.self_time.as_us())),
     field("total_self_time_percent", "Share", Unit::Percent, |rows, _, op| share(op.self_time, rows.ops.device_time)),
     field("busy_self_time_percent", "Share of busy time", Unit::Percent, |rows, _, op| {
         share(op.self_time, rows.ops.op_time)
     }),
     field("cumulative_total_self_time_percent", "Cumulative share", Unit::Percent, |rows, row, _| {
-        rows.cumulative.get(row).map_or(CellRef::Absent, |&sum| share(sum, rows.ops.device_time))
+        rows.kept.cumulative().get(row).map_or(CellRef::Absent, |&sum| share(sum, rows.ops.device_time))
     }),
     field("occurrences", "Count", Unit::Count, |_, _, op| CellRef::Int(op.occurrences)),
     field("executions", "Executions", Unit::Count, |_, _, op| CellRef::Int(op.executions)),
@@ -76,12 +79,12 @@ const FIELDS: [Field; 36] = [
         op.cost_source.map_or(CellRef::Absent, |it| CellRef::Text(it.label()))
     }),
     field("hlo_rematerialization", "Rematerialised", Unit::Flag, |_, _, op| CellRef::flag(op.rematerialized)),
-    text("tf_op_name", "Framework op", |op| op.framework_path),
-    text("source_info", "Source", |op| op.source),
-    text("program_id", "Program", |op| op.program),
-    text("hlo_module", "Module", |op| op.module),
+    text("tf_op_name", "Framework op", OpText::FrameworkPath),
+    text("source_info", "Source", OpText::Source),
+    text("program_id", "Program", OpText::Program),
+    text("hlo_module", "Module", OpText::Module),
     field("num_devices", "Devices", Unit::Count, |_, _, op| CellRef::Int(u64::from(op.devices.count_ones()))),
-    text("hlo_op_expression", "Expression", |op| op.expression),
+    text("hlo_op_expression", "Expression", OpText::Expression),
 ];
 
 /// The table of a run.
@@ -90,25 +93,18 @@ pub struct OpRows<'a> {
     trace: &'a Trace,
     ops: &'a Ops,
     columns: Vec<Column>,
-    /// Self time of each row and those above it.
-    cumulative: Vec<Ps>,
+    kept: &'a Columns,
 }
 
 impl<'a> OpRows<'a> {
     /// The ops of a run, by descending self time.
     pub fn new(context: &Context<'a>) -> OpRows<'a> {
-        let ops = &context.analysis.ops;
-        let mut sum = Ps::ZERO;
-        let cumulative = ops.rows.iter().map(|op| {
-            sum += op.self_time;
-            sum
-        });
         OpRows {
             context: *context,
             trace: context.trace(),
-            ops,
+            ops: &context.analysis.ops,
             columns: FIELDS.iter().map(|field| field.column).collect(),
-            cumulative: cumulative.collect(),
+            kept: context.analysis.columns(context.trace()),
         }
     }
 
@@ -133,31 +129,35 @@ impl Rows for OpRows<'_> {
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
         match (self.ops.rows.get(row), FIELDS.get(column)) {
             (Some(op), Some(Field { value: Value::Text(text), .. })) => {
-                CellRef::text(self.ops.text(self.trace, text(op)))
+                CellRef::text(self.ops.text(self.trace, text.of(op)))
             }
             (Some(op), Some(Field { value: Value::Cell(cell), .. })) => cell(self, row, op),
             _ => CellRef::Absent,
         }
     }
 
-    fn shared_texts(&self) -> usize {
-        self.ops.texts.len(self.trace)
+    fn shared_texts(&self) -> SharedTexts<'_> {
+        SharedTexts::new(self.ops.texts.tables(self.trace))
     }
 
-    fn shared_text(&self, number: usize) -> &str {
-        self.ops.texts.numbered(self.trace, number)
-    }
-
-    /// All of [`Value::Text`]: asked of every row, so without the way through the columns.
-    fn shared_texts_in(&self, row: usize, numbers: &mut Vec<usize>) {
-        let Some(op) = self.ops.rows.get(row) else { return };
-        let texts = [op.name, op.category, op.framework_path, op.source, op.program, op.module, op.expression];
-        numbers.extend(texts.map(|text| Texts::number(self.trace, text)));
-    }
-
-    fn shared_text_of(&self, row: usize, column: usize) -> Option<usize> {
+    fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
         let Some(Field { value: Value::Text(text), .. }) = FIELDS.get(column) else { return None };
-        Some(Texts::number(self.trace, text(self.ops.rows.get(row)?)))
+        Some(SharedColumn::new(self.kept.texts(*text)))
+    }
+
+    fn labels(&self, column: usize) -> Option<Vec<&'static str>> {
+        labels(FIELDS.get(column)?.column.key)
+    }
+}
+
+/// What can stand in those columns of ops that hold labels.
+pub(super) fn labels(key: &str) -> Option<Vec<&'static str>> {
+    match key {
+        "bound_by" => Some(Bound::labels()),
+        "data_type" => Some(DataType::names()),
+        "peak_data_type" => Some(Arithmetic::ALL.map(Arithmetic::label).to_vec()),
+        "cost_source" => Some(CostSource::ALL.map(CostSource::label).to_vec()),
+        _ => None,
     }
 }
 
@@ -189,30 +189,51 @@ fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
 mod tests {
     use crate::analysis::{Analysis, Context};
     use crate::metrics::{Run, Settings};
+    use crate::table::{CellRef, Filter, Query, Sort, Table, Unit, query};
     use crate::tables::{self, TableName};
     use crate::trace::builder::TraceBuilder;
 
+    /// Tables whose texts are shared answer as those with texts of their own, which is how small ones are.
     #[test]
-    fn shared_texts_of_a_row_are_those_of_its_cells() {
+    fn shared_texts_answer_as_the_cells_do() {
         let mut b = TraceBuilder::new();
         let line = b.line("/device:TPU:0", "XLA Ops");
-        b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion").hlo_module("jit_f");
+        b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion").hlo_module("jit_f").tf_op("jit(f)/a/add");
         b.event(line, "copy.2", 40, 10).hlo_category("copy");
+        b.event(line, "copy.3", 60, 10).hlo_category("copy").tf_op("jit(f)/b/copy");
+        b.event(line, "Program", 80, 5).hlo_category("copy").tf_op("jit(f)/b/copy");
         let run = Run { trace: b.build(), ..Run::default() };
-        let analysis = Analysis::new(&run, &Settings::default());
+        let settings = Settings { device: Some("tpu-v5e".to_owned()), ..Settings::default() };
+        let analysis = Analysis::new(&run, &settings);
         let context = Context { run: &run, analysis: &analysis };
-        for name in [TableName::Ops, TableName::Roofline] {
+        for name in [TableName::Ops, TableName::Roofline, TableName::Kernels] {
             let rows = tables::rows(&context, name, "");
-            assert!(rows.len() >= 2);
-            for row in 0..rows.len() {
-                let mut together = Vec::new();
-                rows.shared_texts_in(row, &mut together);
-                let mut single: Vec<usize> =
-                    (0..rows.columns().len()).filter_map(|column| rows.shared_text_of(row, column)).collect();
-                together.sort_unstable();
-                single.sort_unstable();
-                assert_eq!(together, single, "{name:?} {row}");
-                assert!(together.iter().all(|&number| number < rows.shared_texts()));
+            assert!(rows.len() >= 4);
+            let texts = rows.shared_texts();
+            let cell = |row: usize, column: usize| rows.cell(row, column).to_cell();
+            let all = |row: usize| (0..rows.columns().len()).map(|column| cell(row, column)).collect();
+            let own = Table::new("own", rows.columns().to_vec(), (0..rows.len()).map(all).collect());
+            for (at, column) in rows.columns().iter().enumerate() {
+                if let Some(shared) = rows.shared_column(at) {
+                    let text = |row: usize| CellRef::text(texts.get(shared.number(row) as usize));
+                    assert!((0..rows.len()).all(|row| text(row) == rows.cell(row, at)), "{name:?} {}", column.key);
+                }
+                let is_label = |row: usize| match (rows.cell(row, at), rows.labels(at)) {
+                    (CellRef::Text(text), Some(labels)) => labels.contains(&text),
+                    _ => true,
+                };
+                assert!(column.unit != Unit::Text || (0..rows.len()).all(is_label), "{name:?} {}", column.key);
+                for sort in [column.key.to_owned(), format!("-{}", column.key)] {
+                    for top in [None, Some(1), Some(3)] {
+                        let asked = Query { sort: Some(Sort::parse(&sort)), top, ..Query::default() };
+                        assert_eq!(query(&*rows, &asked).rows, query(&own, &asked).rows, "{name:?} {sort} {top:?}");
+                    }
+                }
+            }
+            for filter in ["copy", "program", "-jit", "category=copy", "hlo_op_name:O", "data", "hbm", "kernel_name:1"]
+            {
+                let filter = Filter::parse(filter);
+                assert_eq!(filter.passing(&*rows), filter.passing(&own), "{name:?} {filter:?}");
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Every op under the roofs of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
 
 use crate::analysis::Context;
-use crate::metrics::ops::{Op, Text, Texts, rate};
-use crate::metrics::roofline::{Level, Point, Roofline, Work};
-use crate::table::{CellRef, Column, Rows, Unit};
+use crate::facts::arithmetic::Arithmetic;
+use crate::metrics::ops::{Columns, Op, OpText, PROGRAM, Texts, rate};
+use crate::metrics::roofline::{Bound, Level, Point, Roofline, Work};
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
 use crate::units::Ps;
 
 /// A row, with what its cells are made from.
@@ -24,7 +25,7 @@ struct Field {
 /// How a cell is told.
 enum Value {
     /// A text of the ops, and what the program has in its place.
-    Text(fn(&Op) -> Text, &'static str),
+    Text(OpText, &'static str),
     /// Anything else.
     Cell(for<'r, 'a> fn(&Row<'r, 'a>) -> CellRef<'a>),
 }
@@ -38,14 +39,14 @@ const fn field(
     Field { column: Column { key, title, unit }, value: Value::Cell(cell) }
 }
 
-const fn text(key: &'static str, title: &'static str, program: &'static str, text: fn(&Op) -> Text) -> Field {
+const fn text(key: &'static str, title: &'static str, program: &'static str, text: OpText) -> Field {
     Field { column: Column { key, title, unit: Unit::Text }, value: Value::Text(text, program) }
 }
 
 const FIELDS: [Field; 40] = [
     field("rank", "Rank", Unit::Count, |row| CellRef::Int(row.index as u64)),
-    text("category", "Category", "Program", |op| op.category),
-    text("operation", "Op", "Program", |op| op.name),
+    text("category", "Category", PROGRAM, OpText::Category),
+    text("operation", "Op", PROGRAM, OpText::Name),
     field("occurrences", "Count", Unit::Count, |row| CellRef::Int(row.occurrences())),
     field("total_time_us", "Total time", Unit::TimeUs, |row| CellRef::Float(row.work.time.as_us())),
     field("avg_time_us", "Mean time", Unit::TimeUs, |row| row.mean(row.work.time)),
@@ -53,7 +54,9 @@ const FIELDS: [Field; 40] = [
     field("avg_self_time_us", "Mean self time", Unit::TimeUs, |row| row.mean(row.self_time())),
     field("total_self_time_percent", "Share", Unit::Percent, |row| row.share(row.self_time())),
     field("cumulative_total_self_time_percent", "Cumulative share", Unit::Percent, |row| {
-        row.table.cumulative.get(row.index).map_or(CellRef::Absent, |&sum| row.share(sum))
+        row.share(
+            row.index.checked_sub(1).and_then(|op| row.table.kept.cumulative().get(op)).copied().unwrap_or_default(),
+        )
     }),
     field("dma_stall_percent", "Stalled by copies", Unit::Percent, |row| row.stall()),
     field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |row| giga(row.work.flop_rate())),
@@ -64,7 +67,7 @@ const FIELDS: [Field; 40] = [
         giga(row.point().and_then(|point| point.peak_flop_rate))
     }),
     field("peak_data_type", "Peak of", Unit::Text, |row| {
-        row.point().and_then(|point| point.arithmetic).map_or(CellRef::Absent, |kind| CellRef::Text(kind.label()))
+        row.arithmetic().map_or(CellRef::Absent, |kind| CellRef::Text(kind.label()))
     }),
     field("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond, |row| row.bandwidth(row.work.bytes)),
     field("hbm_bw_gibps", "HBM", Unit::GibibytesPerSecond, |row| row.level(Level::Hbm)),
@@ -85,9 +88,7 @@ const FIELDS: [Field; 40] = [
     field("bottleneck_operational_intensity", "FLOPs/byte of the bottleneck", Unit::FlopsPerByte, |row| {
         CellRef::float(row.point().and_then(|point| point.bottleneck_intensity))
     }),
-    field("bound_by", "Bound by", Unit::Text, |row| {
-        row.point().map_or(CellRef::Absent, |point| CellRef::Text(point.bound_by.label()))
-    }),
+    field("bound_by", "Bound by", Unit::Text, |row| row.bound_by().map_or(CellRef::Absent, CellRef::Text)),
     field("total_time_per_core_us", "Time per device", Unit::TimeUs, |row| {
         let devices = row.table.context.analysis.devices.used.len().max(1);
         CellRef::Float(row.work.time.as_us() / devices as f64)
@@ -111,9 +112,9 @@ const FIELDS: [Field; 40] = [
     field("cost_source", "Cost from", Unit::Text, |row| {
         row.op.and_then(|op| op.cost_source).map_or(CellRef::Absent, |it| CellRef::Text(it.label()))
     }),
-    text("tf_op_name", "Framework op", "", |op| op.framework_path),
-    text("hlo_module_id", "Program", "", |op| op.program),
-    text("source_info", "Source", "", |op| op.source),
+    text("tf_op_name", "Framework op", "", OpText::FrameworkPath),
+    text("hlo_module_id", "Program", "", OpText::Program),
+    text("source_info", "Source", "", OpText::Source),
 ];
 
 /// The table of a run.
@@ -121,24 +122,17 @@ pub struct RooflineRows<'a> {
     context: Context<'a>,
     roofline: &'a Roofline,
     columns: Vec<Column>,
-    /// Self time of each row and those above it.
-    cumulative: Vec<Ps>,
+    kept: &'a Columns,
 }
 
 impl<'a> RooflineRows<'a> {
     /// The program and its ops by descending self time; empty where no op ran.
     pub fn new(context: &Context<'a>) -> RooflineRows<'a> {
-        let mut sum = Ps::ZERO;
-        let mut cumulative = vec![sum];
-        cumulative.extend(context.analysis.ops.rows.iter().map(|op| {
-            sum += op.self_time;
-            sum
-        }));
         RooflineRows {
             context: *context,
             roofline: &context.analysis.roofline,
             columns: FIELDS.iter().map(|field| field.column).collect(),
-            cumulative,
+            kept: context.analysis.columns(context.trace()),
         }
     }
 }
@@ -168,30 +162,24 @@ impl Rows for RooflineRows<'_> {
             Value::Cell(cell) => cell(&Row { table: self, op, index: row, work }),
             Value::Text(text, program) => {
                 let ops = &self.context.analysis.ops;
-                CellRef::text(op.map_or(program, |op| ops.text(self.context.trace(), text(op))))
+                CellRef::text(op.map_or(program, |op| ops.text(self.context.trace(), text.of(op))))
             }
         }
     }
 
-    fn shared_texts(&self) -> usize {
-        self.context.analysis.ops.texts.len(self.context.trace())
+    fn shared_texts(&self) -> SharedTexts<'_> {
+        SharedTexts::new(self.context.analysis.ops.texts.tables(self.context.trace()))
     }
 
-    fn shared_text(&self, number: usize) -> &str {
-        self.context.analysis.ops.texts.numbered(self.context.trace(), number)
+    fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
+        let Some(&Field { value: Value::Text(text, program), .. }) = FIELDS.get(column) else { return None };
+        let program = self.context.analysis.ops.texts.find(self.context.trace(), program);
+        let first = program.map(|program| Texts::number(self.context.trace(), program));
+        (!self.is_empty()).then(|| SharedColumn { first, rest: self.kept.texts(text) })
     }
 
-    /// All of [`Value::Text`]: asked of every row, so without the way through the columns.
-    fn shared_texts_in(&self, row: usize, numbers: &mut Vec<usize>) {
-        let Some(op) = row.checked_sub(1).and_then(|row| self.context.analysis.ops.rows.get(row)) else { return };
-        let texts = [op.category, op.name, op.framework_path, op.program, op.source];
-        numbers.extend(texts.map(|text| Texts::number(self.context.trace(), text)));
-    }
-
-    fn shared_text_of(&self, row: usize, column: usize) -> Option<usize> {
-        let Some(Field { value: Value::Text(text, _), .. }) = FIELDS.get(column) else { return None };
-        let op = self.context.analysis.ops.rows.get(row.checked_sub(1)?)?;
-        Some(Texts::number(self.context.trace(), text(op)))
+    fn labels(&self, column: usize) -> Option<Vec<&'static str>> {
+        super::ops::labels(FIELDS.get(column)?.column.key)
     }
 }
 
@@ -225,6 +213,21 @@ impl<'a> Row<'_, 'a> {
         match self.op {
             Some(op) => self.table.roofline.point(op),
             None => self.table.roofline.program_point(),
+        }
+    }
+
+    fn arithmetic(&self) -> Option<Arithmetic> {
+        self.op.and_then(|op| self.table.roofline.arithmetic(op))
+    }
+
+    /// Of an op as it is kept: to place a million of them takes longer than to ask.
+    fn bound_by(&self) -> Option<&'static str> {
+        match self.index.checked_sub(1) {
+            Some(op) => {
+                let unknown = self.table.roofline.peaks.as_ref().map(|_| Bound::Unknown.label());
+                self.table.context.analysis.bound_of_row(op).or(unknown)
+            }
+            None => self.point().map(|point| point.bound_by.label()),
         }
     }
 

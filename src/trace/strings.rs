@@ -77,6 +77,11 @@ impl Strings {
         slice(&self.text, &self.ends, id.0)
     }
 
+    /// All strings one after another, and where each of them ends.
+    pub(crate) fn parts(&self) -> (&str, &[usize]) {
+        (&self.text, &self.ends)
+    }
+
     /// All strings in the order in which they were stored, from the empty one on.
     pub fn iter(&self) -> impl Iterator<Item = &str> + '_ {
         (0u32..).take(self.ends.len()).map(|id| slice(&self.text, &self.ends, id))

@@ -31,7 +31,7 @@ pub use section::section;
 
 use rustc_hash::FxHashMap;
 
-use super::categories::{Categorizer, OpClass};
+use super::categories::Categorizer;
 use super::device_time::DeviceTime;
 use super::devices::Devices;
 use crate::hlo::Modules;
@@ -168,6 +168,9 @@ impl Collectives {
             let mut started: FxHashMap<&str, (StrId, ArgsId, Ps, Option<i64>)> = FxHashMap::default();
             in_blocks(&device.ops, |&id| {
                 let Some(event) = trace.events.get(id) else { return };
+                if !categories.communicates(event.name, event.args) {
+                    return;
+                }
                 let key = (event.name, event.args);
                 let role = *roles.entry(key).or_insert_with(|| role(trace, &mut categories, event.name, event.args));
                 let (name, args, kind, interval) = match role {
@@ -306,9 +309,6 @@ impl CollectiveOp {
 
 fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: ArgsId) -> Role {
     let category = categories.of(name, args);
-    if categories.class(category) != OpClass::Communication {
-        return Role::Other;
-    }
     let text = trace.text(name);
     let instruction = trace.text(trace.args.get(args).hlo_op);
     let kind = [text, instruction, categories.name(category)].into_iter().find_map(kind::of_instruction);

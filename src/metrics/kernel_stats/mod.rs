@@ -4,6 +4,7 @@
 //! count as kernels of the family `data_movement` too, since they occupy the compute units. On a TPU and for a CPU backend
 //! the ops stand in place of kernels, without what only a GPU's launch has. Kernels of no duration are left out, as XProf does.
 
+mod columns;
 mod data_type;
 pub mod demangle;
 pub mod details;
@@ -11,10 +12,11 @@ mod graphs;
 mod resolve;
 mod section;
 
+pub use columns::Columns;
 pub use details::LaunchShape;
 pub use section::section;
 
-use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -22,12 +24,13 @@ use super::categories::OpFamily;
 use super::devices::Devices;
 use super::histogram::Histogram;
 use super::launches::{CallIndex, each_launched_op};
+use super::ops::{Text, Texts};
 use crate::hlo::Modules;
 use crate::sort;
 use crate::trace::classify::Platform;
 use crate::trace::{ArgsId, StrId, Trace, in_blocks};
 use crate::units::Ps;
-use resolve::{Resolved, Resolver};
+use resolve::{Resolver, is_copy};
 
 /// A kernel that takes less time than this is short: launching it costs about as much.
 pub const SHORT_KERNEL: Ps = Ps(10_000_000);
@@ -45,8 +48,6 @@ pub struct Occurrences {
     pub max: Ps,
     /// Those shorter than [`SHORT_KERNEL`].
     pub short: u64,
-    /// Durations.
-    pub histogram: Histogram,
     /// Sum of the times from the end of the launch call to the start, where the call is known and started this alone.
     pub delay: Ps,
     /// Occurrences that `delay` is over.
@@ -54,16 +55,8 @@ pub struct Occurrences {
 }
 
 impl Occurrences {
-    const NONE: Occurrences = Occurrences {
-        count: 0,
-        total: Ps::ZERO,
-        min: Ps::MAX,
-        max: Ps::ZERO,
-        short: 0,
-        histogram: Histogram::EMPTY,
-        delay: Ps::ZERO,
-        delayed: 0,
-    };
+    const NONE: Occurrences =
+        Occurrences { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO, short: 0, delay: Ps::ZERO, delayed: 0 };
 
     fn add(&mut self, duration: Ps) {
         self.count += 1;
@@ -71,7 +64,6 @@ impl Occurrences {
         self.min = self.min.min(duration);
         self.max = self.max.max(duration);
         self.short += u64::from(duration < SHORT_KERNEL);
-        self.histogram.add(duration);
     }
 
     fn merge(&mut self, other: &Occurrences) {
@@ -80,7 +72,6 @@ impl Occurrences {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.short += other.short;
-        self.histogram.merge(&other.histogram);
         self.delay += other.delay;
         self.delayed += other.delayed;
     }
@@ -100,17 +91,21 @@ impl Occurrences {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// As C++ writes it, where the trace has it mangled.
-    pub name: String,
+    pub name: Text,
     /// Without types and arguments.
-    pub short_name: String,
+    pub short_name: Text,
     /// The framework op: that of the HLO instruction, else what the event says; empty where neither tells.
-    pub op_name: String,
+    pub op_name: Text,
     /// The HLO instruction, the first where several of one framework op ran this kernel; empty where unknown.
-    pub hlo_op: String,
+    pub hlo_op: Text,
     /// The module of that instruction; empty where unknown.
-    pub hlo_module: String,
+    pub hlo_module: Text,
+    /// Blocks in each dimension (`3,1,1`); empty where unknown.
+    pub grid: Text,
+    /// Threads of a block in each dimension; empty where unknown.
+    pub block: Text,
     /// Sizes and resources.
-    pub shape: LaunchShape,
+    pub shape: Arc<LaunchShape>,
     /// What it does.
     pub family: OpFamily,
     /// Could its op use tensor cores, by XProf's rule? `None` where it did not run on a GPU.
@@ -148,8 +143,12 @@ pub struct KernelStats {
     pub platform: Option<Platform>,
     /// The rows, most time first.
     pub kernels: Vec<Kernel>,
+    /// Texts of the rows that are not the trace's own.
+    pub texts: Texts,
     /// All of them.
     pub all: Option<Occurrences>,
+    /// Durations of all of them.
+    pub histogram: Histogram,
     /// By family, most time first.
     pub families: Vec<(OpFamily, Sum)>,
     /// Kernels of products, convolutions and attention.
@@ -166,56 +165,45 @@ pub struct KernelStats {
     pub mean_occupancy_percent: Option<f64>,
 }
 
-/// What makes two kernels the same row.
-#[derive(PartialEq, Eq, Hash)]
-struct Key {
-    name: StrId,
-    grid: Option<[u32; 3]>,
-    block: Option<[u32; 3]>,
-    registers: Option<u64>,
-    shared_bytes: Option<u64>,
-    op_name: String,
-}
+/// What makes two kernels the same row: the name, the part of the launch shape that counts, by number, and the op.
+type Key = (StrId, u32, Text);
 
 impl KernelStats {
     /// Measures `trace`. `calls` are its launch calls.
     pub fn new(trace: &Trace, devices: &Devices, modules: &Modules<'_>, calls: &CallIndex) -> KernelStats {
-        let tallies = tally(trace, devices, calls);
-        let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|(key, _)| *key));
         let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
-        let mut index: FxHashMap<Key, usize> = FxHashMap::default();
-        for ((host, name, args), occurrences) in &tallies {
-            let Some(resolved) = resolver.resolve(*host, *name, *args) else { continue };
-            stats.count(&resolved, occurrences);
-            let Resolved { kernel, .. } = resolved;
-            let key = Key {
-                name: *name,
-                grid: kernel.shape.grid,
-                block: kernel.shape.block,
-                registers: kernel.shape.registers_per_thread,
-                shared_bytes: kernel.shape.shared_bytes(),
-                op_name: kernel.op_name.clone(),
-            };
+        let tallies = tally(trace, devices, calls, &mut stats.histogram);
+        let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|it| it.of));
+        let mut index: FxHashMap<Key, u32> = FxHashMap::default();
+        in_blocks(&tallies, |tally| {
+            if tally.is_copy {
+                return;
+            }
+            let (host, name, args) = tally.of;
+            let (kernel, shape) = resolver.resolve(host, name, args);
+            stats.count(&kernel, &tally.occurrences);
             let rows = &mut stats.kernels;
             let in_graph = kernel.in_graph;
-            let at = match index.entry(key) {
-                Entry::Occupied(known) => *known.get(),
-                Entry::Vacant(new) => {
-                    rows.push(kernel);
-                    *new.insert(rows.len() - 1)
-                }
-            };
-            if let Some(row) = rows.get_mut(at) {
-                row.occurrences.merge(occurrences);
+            let at = *index.entry((name, shape, kernel.op_name)).or_insert_with(|| {
+                rows.push(kernel);
+                u32::try_from(rows.len() - 1).unwrap_or(u32::MAX)
+            });
+            if let Some(row) = rows.get_mut(at as usize) {
+                row.occurrences.merge(&tally.occurrences);
                 row.in_graph |= in_graph;
             }
-        }
-        stats.finish();
+        });
+        stats.texts = resolver.texts;
+        stats.finish(trace);
         stats
     }
 
-    fn count(&mut self, resolved: &Resolved, occurrences: &Occurrences) {
-        let kernel = &resolved.kernel;
+    /// Text of a row.
+    pub fn text<'t>(&'t self, trace: &'t Trace, text: Text) -> &'t str {
+        self.texts.get(trace, text)
+    }
+
+    fn count(&mut self, kernel: &Kernel, occurrences: &Occurrences) {
         self.all.get_or_insert(Occurrences::NONE).merge(occurrences);
         let family = self.families.iter_mut().find(|(family, _)| *family == kernel.family);
         match family {
@@ -241,7 +229,7 @@ impl KernelStats {
         }
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, trace: &Trace) {
         let (mut weighted, mut time) = (0.0, 0.0);
         for kernel in &self.kernels {
             if let Some(percent) = kernel.shape.occupancy_percent {
@@ -252,34 +240,44 @@ impl KernelStats {
         self.mean_occupancy_percent = (time > 0.0).then(|| weighted / time);
         sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
         // By time, then as XProf: by name, then by op; the rest keeps the order of first occurrence.
-        sort::sort_by(&mut self.kernels, |a, b| {
-            let texts = || (&a.name, &a.op_name).cmp(&(&b.name, &b.op_name));
-            b.occurrences.total.cmp(&a.occurrences.total).then_with(texts)
-        });
+        let texts = |kernel: &Kernel| [kernel.name, kernel.op_name].map(|text| self.texts.get(trace, text));
+        sort::by_number(&mut self.kernels, |it| it.occurrences.total.0, |a, b| texts(a).cmp(&texts(b)));
     }
 }
 
 /// A kernel's name and arguments on one host.
 type Distinct = (u16, StrId, ArgsId);
 
-/// Occurrences of every distinct kernel, in order of first occurrence. Linear in the number of ops.
-fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<(Distinct, Occurrences)> {
-    let mut index: FxHashMap<Distinct, usize> = FxHashMap::default();
-    let mut tallies: Vec<(Distinct, Occurrences)> = Vec::new();
+/// What is counted of one of them.
+struct Tally {
+    of: Distinct,
+    /// It is a copy or fill, which is no kernel.
+    is_copy: bool,
+    occurrences: Occurrences,
+}
+
+/// Occurrences of every distinct kernel, in order of first occurrence; `histogram` is of all. Linear in the number of ops.
+fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Histogram) -> Vec<Tally> {
+    let on_gpu = devices.platform == Some(Platform::Gpu);
+    let mut index: FxHashMap<Distinct, u32> = FxHashMap::default();
+    let mut tallies: Vec<Tally> = Vec::new();
     for device in &devices.used {
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id).filter(|event| event.duration > Ps::ZERO) else { return };
-            let key = (device.host, event.name, event.args);
-            let at = *index.entry(key).or_insert_with(|| {
-                tallies.push((key, Occurrences::NONE));
-                tallies.len() - 1
+            let of = (device.host, event.name, event.args);
+            let at = *index.entry(of).or_insert_with(|| {
+                let is_copy = on_gpu && is_copy(trace, event.name, event.args);
+                tallies.push(Tally { of, is_copy, occurrences: Occurrences::NONE });
+                u32::try_from(tallies.len() - 1).unwrap_or(u32::MAX)
             });
-            if let Some((_, occurrences)) = tallies.get_mut(at) {
-                occurrences.add(event.duration);
+            let Some(tally) = tallies.get_mut(at as usize) else { return };
+            tally.occurrences.add(event.duration);
+            if !tally.is_copy {
+                histogram.add(event.duration);
             }
         });
     }
-    if devices.platform == Some(Platform::Gpu) {
+    if on_gpu {
         // Many kernels of a graph share one call: only its first could be said to be late.
         let mut graph_calls: FxHashMap<StrId, bool> = FxHashMap::default();
         each_launched_op(trace, devices, calls, |op, call| {
@@ -290,7 +288,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<(Distinct, 
             let Some(&at) = index.get(&(op.scope.host, op.event.name, op.event.args)).filter(|_| !graph) else {
                 return;
             };
-            if let Some((_, occurrences)) = tallies.get_mut(at) {
+            if let Some(Tally { occurrences, .. }) = tallies.get_mut(at as usize) {
                 occurrences.delay += (op.event.start - call.end).max(Ps::ZERO);
                 occurrences.delayed += 1;
             }

@@ -1,8 +1,10 @@
 //! Kernel statistics as the unified profile has them.
 
 use super::{Kernel, KernelStats, Occurrences};
+use crate::metrics::ops::Text;
 use crate::report::{DataTypeTime, KernelFamilyTime, KernelStatistic, KernelStatistics};
 use crate::sort;
+use crate::trace::Trace;
 use crate::trace::classify::Platform;
 use crate::units::Ps;
 
@@ -10,7 +12,7 @@ use crate::units::Ps;
 const TOP: usize = 50;
 
 /// The section; `None` where nothing ran.
-pub fn section(stats: &KernelStats) -> Option<KernelStatistics> {
+pub fn section(trace: &Trace, stats: &KernelStats) -> Option<KernelStatistics> {
     let all = stats.all.as_ref()?;
     let matrix = stats.matrix.time.as_us();
     let on_gpu = stats.platform == Some(Platform::Gpu);
@@ -38,7 +40,7 @@ pub fn section(stats: &KernelStats) -> Option<KernelStatistics> {
             })
             .collect(),
         data_types: data_types(stats, all.total),
-        top: stats.kernels.iter().take(TOP).map(row).collect(),
+        top: stats.kernels.iter().take(TOP).map(|kernel| row(trace, stats, kernel)).collect(),
     })
 }
 
@@ -62,17 +64,16 @@ fn data_types(stats: &KernelStats, all: Ps) -> Vec<DataTypeTime> {
     sums.iter().map(entry).collect()
 }
 
-fn row(kernel: &Kernel) -> KernelStatistic {
-    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let sizes = |sizes: Option<[u32; 3]>| sizes.map(|[x, y, z]| format!("{x},{y},{z}"));
+fn row(trace: &Trace, stats: &KernelStats, kernel: &Kernel) -> KernelStatistic {
+    let text = |text: Text| Some(stats.text(trace, text).to_owned()).filter(|text| !text.is_empty());
     let of: &Occurrences = &kernel.occurrences;
     KernelStatistic {
-        kernel_name: kernel.name.clone(),
-        op_name: text(&kernel.op_name),
-        hlo_op_name: text(&kernel.hlo_op),
+        kernel_name: stats.text(trace, kernel.name).to_owned(),
+        op_name: text(kernel.op_name),
+        hlo_op_name: text(kernel.hlo_op),
         family: kernel.family.label().to_owned(),
-        grid_dim: sizes(kernel.shape.grid),
-        block_dim: sizes(kernel.shape.block),
+        grid_dim: text(kernel.grid),
+        block_dim: text(kernel.block),
         registers_per_thread: kernel.shape.registers_per_thread,
         shmem_bytes: kernel.shape.shared_bytes(),
         occupancy_pct: kernel.shape.occupancy_percent,

@@ -4,11 +4,12 @@ use crate::trace::builder::TraceBuilder;
 
 const SHAPE: &str = "regs:168 static_shared:0 dynamic_shared:1024 grid:132,1,1 block:384,1,1 occ_pct:18.75";
 
-fn measure(b: TraceBuilder) -> KernelStats {
+fn measure(b: TraceBuilder) -> (Trace, KernelStats) {
     let trace = b.build();
     let devices = Devices::new(&trace);
     let calls = calls_of(&trace, &devices);
-    KernelStats::new(&trace, &devices, &Modules::new(&trace), &calls)
+    let stats = KernelStats::new(&trace, &devices, &Modules::new(&trace), &calls);
+    (trace, stats)
 }
 
 #[test]
@@ -27,11 +28,12 @@ fn a_row_is_a_kernel_with_one_shape_for_one_op() {
     }
     b.event(stream, "MemcpyH2D", 1_000, 50);
     b.event(stream, "ampere_bf16_s16816gemm_bf16_128x64_nn", 2_000, 40).tf_op("XlaModule:");
-    let stats = measure(b);
-    let rows: Vec<_> = stats.kernels.iter().map(|it| (it.op_name.as_str(), it.occurrences.count)).collect();
+    let (trace, stats) = measure(b);
+    let text = |text: Text| stats.text(&trace, text);
+    let rows: Vec<_> = stats.kernels.iter().map(|it| (text(it.op_name), it.occurrences.count)).collect();
     assert_eq!(rows, [("", 1), ("jit(f)/a/dot_general", 2), ("jit(f)/b/dot_general", 1)]);
     let (cublas, gemm) = (&stats.kernels[0], &stats.kernels[1]);
-    assert_eq!((gemm.name.as_str(), gemm.short_name.as_str()), ("void gemm16<float>(float*)", "gemm16"));
+    assert_eq!((text(gemm.name), text(gemm.short_name)), ("void gemm16<float>(float*)", "gemm16"));
     assert_eq!((gemm.shape.registers_per_thread, gemm.shape.shared_bytes()), (Some(168), Some(1024)));
     let of = &gemm.occurrences;
     assert_eq!((of.total, of.min, of.max, of.mean_us()), (Ps(40_000_000), Ps(10_000_000), Ps(30_000_000), 20.0));
@@ -41,6 +43,10 @@ fn a_row_is_a_kernel_with_one_shape_for_one_op() {
     assert_eq!((cublas.tensor_core_eligible, cublas.uses_tensor_core), (Some(true), Some(true)));
     assert_eq!((cublas.data_type, cublas.family), (Some("bf16"), OpFamily::Matmul));
     assert_eq!((stats.matrix.count, stats.matrix_on_tensor_cores.time), (4, Ps(40_000_000)));
+    assert_eq!(
+        (text(gemm.grid), text(gemm.block), stats.histogram.filled()),
+        ("132,1,1", "384,1,1", vec![(8.0, 1), (16.0, 2), (32.0, 1)])
+    );
     assert_eq!((stats.without_op.count, stats.mean_occupancy_percent), (1, Some(18.75)));
 }
 
@@ -59,9 +65,10 @@ fn kernels_of_a_graph_have_the_op_of_their_node_or_their_name() {
     b.event(stream, "add", 40, 2).args(|args| in_graph(args, 5));
     b.event(stream, "sub", 50, 2).args(|args| in_graph(args, 6));
     b.event(stream, "mul", 60, 2).args(|args| in_graph(args, 7));
-    let stats = measure(b);
+    let (trace, stats) = measure(b);
+    let text = |text: Text| stats.text(&trace, text);
     let ops = |name: &str| -> Vec<&str> {
-        stats.kernels.iter().filter(|it| it.name == name).map(|it| it.hlo_op.as_str()).collect()
+        stats.kernels.iter().filter(|it| text(it.name) == name).map(|it| text(it.hlo_op)).collect()
     };
     assert_eq!((ops("add"), ops("sub")), (vec!["add.1"], vec!["sub.1"]));
     assert_eq!(stats.graph_with_op, Sum { count: 3, time: Ps(5_000_000) });
@@ -74,8 +81,9 @@ fn a_tpu_lists_its_ops() {
     let ops = b.line("/device:TPU:0", "XLA Ops");
     b.event(ops, "fusion.1", 0, 10).hlo_category("loop fusion").tf_op("jit(f)/add");
     b.event(ops, "fusion.1", 20, 10).hlo_category("loop fusion").tf_op("jit(f)/add");
-    let stats = measure(b);
+    let (trace, stats) = measure(b);
+    let text = |text: Text| stats.text(&trace, text);
     let row = &stats.kernels[0];
-    assert_eq!((row.op_name.as_str(), row.occurrences.count, row.uses_tensor_core), ("jit(f)/add", 2, None));
-    assert_eq!((row.family, row.shape), (OpFamily::Elementwise, LaunchShape::default()));
+    assert_eq!((text(row.op_name), row.occurrences.count, row.uses_tensor_core), ("jit(f)/add", 2, None));
+    assert_eq!((row.family, *row.shape), (OpFamily::Elementwise, LaunchShape::default()));
 }

@@ -12,7 +12,9 @@
 //! Not read: `Async XLA Ops`, which repeat as spans in flight what `copy-start` and `copy-done` are as ops, and SparseCore
 //! planes, whose work runs beside the TensorCore's.
 
+mod columns;
 mod coverage;
+mod grouping;
 mod resolve;
 mod section;
 mod tally;
@@ -22,7 +24,9 @@ pub mod tree;
 #[cfg(test)]
 mod tests;
 
+pub use columns::{Columns, OpText};
 pub use coverage::Coverage;
+pub use grouping::{Grouping, Groups};
 pub use section::section;
 pub use tally::{Tallies, Tally};
 pub use text::{Text, Texts};
@@ -32,6 +36,9 @@ use crate::metrics::categories::OpFamily;
 use crate::metrics::devices::Devices;
 use crate::trace::{ArgsId, MemoryBytes, StrId, Trace};
 use crate::units::Ps;
+
+/// What all ops together are called, where they stand among them.
+pub const PROGRAM: &str = "Program";
 
 /// Where FLOPs and bytes of an op come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +52,9 @@ pub enum CostSource {
 }
 
 impl CostSource {
+    /// All sources.
+    pub const ALL: [CostSource; 3] = [CostSource::Profile, CostSource::Hlo, CostSource::Shapes];
+
     /// The report's spelling.
     pub fn label(self) -> &'static str {
         match self {

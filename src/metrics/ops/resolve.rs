@@ -4,10 +4,11 @@ use rustc_hash::FxHashMap;
 
 use super::tally::{Tallies, Tally};
 use super::text::{Text, Texts};
-use super::{CostSource, Op, Ops};
+use super::{CostSource, Op, Ops, PROGRAM};
 use crate::hlo::{self, DataType, Instruction, Module, Modules};
 use crate::metrics::categories::{Categorizer, CategoryId};
 use crate::metrics::devices::Devices;
+use crate::sort;
 use crate::trace::classify::Platform;
 use crate::trace::{Args, ArgsId, StrId, Trace};
 use crate::units::Ps;
@@ -27,6 +28,9 @@ struct Resolver<'a> {
     platform: Option<Platform>,
     host: u16,
     categorizer: Categorizer<'a>,
+    /// Texts of the categories, by their number.
+    categories: Vec<Text>,
+    programs: FxHashMap<i64, Text>,
     index: FxHashMap<Key, usize>,
     /// How often each kernel of an op ran, by row and kernel name (GPU).
     kernels: FxHashMap<(usize, StrId), u64>,
@@ -45,6 +49,8 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         platform: devices.platform,
         host: devices.used.first().map_or(0, |device| device.host),
         categorizer: Categorizer::new(trace),
+        categories: Vec::new(),
+        programs: FxHashMap::default(),
         index: FxHashMap::default(),
         kernels: FxHashMap::default(),
         times: FxHashMap::default(),
@@ -57,33 +63,20 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         entries.push(((name, args), row as u32));
     }
     let executions = executions(&resolver.kernels);
-    let Ops { mut rows, texts, .. } = resolver.ops;
+    let Ops { mut rows, mut texts, .. } = resolver.ops;
     for (row, op) in rows.iter_mut().enumerate() {
         op.executions = executions.get(&row).copied().unwrap_or(op.occurrences);
     }
     for op in &mut rows {
         cost(trace, op);
     }
-    let order = |a: &Op, b: &Op| {
-        let name = |op: &Op| texts.get(trace, op.name);
-        b.self_time.cmp(&a.self_time).then_with(|| name(a).cmp(name(b))).then_with(|| a.program_id.cmp(&b.program_id))
-    };
-    let mut sorted: Vec<u32> = (0..rows.len() as u32).collect();
-    let by_place = |&a: &u32, &b: &u32| match (rows.get(a as usize), rows.get(b as usize)) {
-        (Some(a), Some(b)) => order(a, b),
-        _ => std::cmp::Ordering::Equal,
-    };
-    sorted.sort_by(by_place);
-    let mut places = vec![0; rows.len()];
-    for (place, &row) in (0u32..).zip(&sorted) {
-        if let Some(slot) = places.get_mut(row as usize) {
-            *slot = place;
-        }
-    }
+    let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
+    let places = sort::by_number(&mut rows, |op| op.self_time.0, |a, b| name(a).cmp(&name(b)));
     for (_, row) in &mut entries {
         *row = places.get(*row as usize).copied().unwrap_or_default();
     }
-    let rows = sorted.iter().filter_map(|&row| rows.get(row as usize).copied()).collect();
+    // What the roofline's first row is called.
+    texts.keep(trace, PROGRAM);
     Ops { rows, texts, entries, ..Ops::default() }
 }
 
@@ -122,6 +115,7 @@ impl Resolver<'_> {
     /// An op of several kernels is what most of its time is: attention whose workspace is cleared first is no fill.
     fn lead(&mut self, at: usize, name: StrId, args_id: ArgsId, tally: &Tally) {
         let category = self.categorizer.of(name, args_id);
+        let text = self.category(category);
         let time = self.times.entry((at, category)).or_default();
         *time += tally.device_self;
         self.longest.resize(self.ops.rows.len().max(self.longest.len()), Ps::ZERO);
@@ -133,7 +127,7 @@ impl Resolver<'_> {
         op.family = self.categorizer.family(category);
         if op.cost_source.is_none() && op.expression.is_empty() {
             // No HLO says better.
-            op.category = self.ops.texts.keep(self.categorizer.name(category));
+            op.category = text;
         }
     }
 
@@ -151,23 +145,40 @@ impl Resolver<'_> {
         // `fusion.1::convert.2` names the instruction that a kernel of a fusion stands for last.
         let instruction = self.trace.text(args.hlo_op);
         let name = match instruction.rsplit_once("::") {
-            Some((_, last)) => self.ops.texts.keep(last),
+            Some((_, last)) => self.ops.texts.keep(self.trace, last),
             None => Texts::of_trace(args.hlo_op),
         };
         Key { program_id: args.program_id, module, name, detail: StrId::EMPTY }
+    }
+
+    /// The text of a category: looked for once.
+    fn category(&mut self, id: CategoryId) -> Text {
+        while self.categories.len() <= id.index() {
+            let next = self.categorizer.names().nth(self.categories.len()).unwrap_or_default();
+            self.categories.push(self.ops.texts.keep(self.trace, next));
+        }
+        self.categories.get(id.index()).copied().unwrap_or_default()
+    }
+
+    /// The number of a program as XProf writes it: put together once.
+    fn program(&mut self, id: Option<i64>) -> Text {
+        let Some(id) = id else { return Text::default() };
+        let (texts, trace) = (&mut self.ops.texts, self.trace);
+        *self.programs.entry(id).or_insert_with(|| texts.keep(trace, &id.cast_unsigned().to_string()))
     }
 
     /// The row of an op that was not seen before, without its times.
     fn op(&mut self, key: Key, name: StrId, args_id: ArgsId, args: &Args) -> Op {
         let category = self.categorizer.of(name, args_id);
         let family = self.categorizer.family(category);
-        let category = self.categorizer.name(category).to_owned();
+        let category = self.category(category);
+        let program = self.program(args.program_id);
         let path = self.trace.text(args.tf_op);
         let mut op = Op {
             program_id: args.program_id,
-            program: args.program_id.map(|id| self.ops.texts.keep(&id.cast_unsigned().to_string())).unwrap_or_default(),
+            program,
             module: Texts::of_trace(args.hlo_module),
-            category: self.ops.texts.keep(&category),
+            category,
             family,
             name: key.name,
             expression: Texts::of_trace(args.long_name),
@@ -219,26 +230,26 @@ impl Resolver<'_> {
 
     /// What the embedded HLO adds. On a TPU the profile says nearly all of it itself, and its word counts.
     fn describe(&mut self, op: &mut Op, module: &Module, instruction: &Instruction) {
-        let texts = &mut self.ops.texts;
+        let (texts, trace) = (&mut self.ops.texts, self.trace);
         if op.module.is_empty() {
-            op.module = texts.keep(module.name());
+            op.module = texts.keep(trace, module.name());
         }
         if op.expression.is_empty() {
-            op.expression = texts.keep(&hlo::expression(module, instruction));
+            op.expression = texts.keep(trace, &hlo::expression(module, instruction));
         }
         // A kernel's event may name the scope only, without the operation itself.
         let is_better = self.platform != Some(Platform::Tpu) && !instruction.metadata.op_name.is_empty();
         if op.framework_path.is_empty() || is_better {
-            op.framework_path = texts.keep(&instruction.metadata.op_name);
+            op.framework_path = texts.keep(trace, &instruction.metadata.op_name);
         }
         if op.source.is_empty() {
-            op.source = texts.keep(&instruction.metadata.source().unwrap_or_default());
+            op.source = texts.keep(trace, &instruction.metadata.source().unwrap_or_default());
         }
         if op.deduplicated_name.is_empty() {
-            op.deduplicated_name = texts.keep(&instruction.metadata.deduplicated_name);
+            op.deduplicated_name = texts.keep(trace, &instruction.metadata.deduplicated_name);
         }
         if self.platform != Some(Platform::Tpu) {
-            op.category = texts.keep(&hlo::category(module, instruction));
+            op.category = texts.keep(trace, &hlo::category(module, instruction));
         }
         let Some(cost) = hlo::cost(module, instruction) else { return };
         op.data_type = cost.data_type;

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::tree::{Grouping, Tree};
+use super::tree::Tree;
 use super::*;
 use crate::trace::builder::TraceBuilder;
 use crate::trace::{IntervalSet, LineId};
@@ -146,7 +146,7 @@ fn scopes_make_a_tree_whose_children_add_up() {
     }
     let trace = b.build();
     let ops = measure(&trace);
-    let tree = Tree::new(&trace, &ops, Grouping::Scope, true, &|_| true, &|_| Some(0.25));
+    let tree = Tree::new(&trace, &ops, &Groups::new(&trace, &ops, Grouping::Scope), &|_| Some(0.25));
     let time = |path: &str| {
         let at = (0..tree.nodes.len()).find(|&at| tree.path(&trace, &ops, at) == path).expect("the node is there");
         us(tree.nodes[at].time)

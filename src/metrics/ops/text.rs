@@ -2,7 +2,7 @@
 
 use crate::trace::{StrId, Strings, Trace};
 
-/// A text of a row: a handle of four bytes.
+/// A text of a row: a handle of four bytes. Equal texts have equal handles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text(u32);
 
@@ -21,28 +21,27 @@ impl Texts {
         Text(id.index() as u32 & !OWN)
     }
 
-    /// Keeps a text.
-    pub fn keep(&mut self, text: &str) -> Text {
-        if text.is_empty() { Text::default() } else { Text(self.own.intern(text).index() as u32 | OWN) }
+    /// Keeps a text, unless the trace has it.
+    pub fn keep(&mut self, trace: &Trace, text: &str) -> Text {
+        let new = |own: &mut Strings| Text(own.intern(text).index() as u32 | OWN);
+        trace.strings.find(text).map_or_else(|| new(&mut self.own), Texts::of_trace)
     }
 
-    /// Number of texts, the trace's included.
-    pub fn len(&self, trace: &Trace) -> usize {
-        trace.strings.len() + self.own.len()
+    /// The handle of a text that is kept.
+    pub fn find(&self, trace: &Trace, text: &str) -> Option<Text> {
+        let own = || self.own.find(text).map(|id| Text(id.index() as u32 | OWN));
+        trace.strings.find(text).map(Texts::of_trace).or_else(own)
     }
 
-    /// A dense number below [`Texts::len`] for a text: for side tables.
-    pub fn number(trace: &Trace, text: Text) -> usize {
-        let id = (text.0 & !OWN) as usize;
-        if text.0 & OWN == 0 { id } else { trace.strings.len() + id }
+    /// All texts by number, the trace's first: two tables of texts one after another, and where each of them ends.
+    pub fn tables<'a>(&'a self, trace: &'a Trace) -> [(&'a str, &'a [usize]); 2] {
+        [trace.strings.parts(), self.own.parts()]
     }
 
-    /// The text with this number.
-    pub fn numbered<'t>(&'t self, trace: &'t Trace, number: usize) -> &'t str {
-        match number.checked_sub(trace.strings.len()) {
-            None => trace.text(StrId::from_index(number)),
-            Some(own) => self.own.get(StrId::from_index(own)),
-        }
+    /// A dense number for a text, that in [`Texts::tables`].
+    pub fn number(trace: &Trace, text: Text) -> u32 {
+        let id = text.0 & !OWN;
+        if text.0 & OWN == 0 { id } else { id.saturating_add(u32::try_from(trace.strings.len()).unwrap_or(u32::MAX)) }
     }
 
     /// A text again.

@@ -9,44 +9,9 @@
 //!
 //! A node's time is the self time of the ops below it, so that children add up to their parent exactly.
 
-use rustc_hash::FxHashMap;
-
-use super::{Op, Ops, Text};
+use super::{Columns, Groups, Op, Ops};
 use crate::trace::{Trace, in_blocks};
 use crate::units::Ps;
-
-/// By what the ops are grouped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grouping {
-    /// Program, then category.
-    Program,
-    /// Category.
-    Category,
-    /// The framework's name scopes (`jax.named_scope`, functions, primitives).
-    Scope,
-    /// Source file, then line.
-    Source,
-}
-
-impl Grouping {
-    /// All of them.
-    pub const ALL: [Grouping; 4] = [Grouping::Program, Grouping::Category, Grouping::Scope, Grouping::Source];
-
-    /// The word of the command line and of addresses.
-    pub fn key(self) -> &'static str {
-        match self {
-            Grouping::Program => "program",
-            Grouping::Category => "category",
-            Grouping::Scope => "scope",
-            Grouping::Source => "source",
-        }
-    }
-
-    /// The grouping of that word; the first for any other.
-    pub fn from_key(key: &str) -> Grouping {
-        Grouping::ALL.into_iter().find(|grouping| grouping.key() == key).unwrap_or(Grouping::Program)
-    }
-}
 
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +38,16 @@ pub struct Node {
     pub wasted: Option<Ps>,
 }
 
+impl Node {
+    fn add(&mut self, time: Ps, occurrences: u64, wasted: Option<Ps>) {
+        self.time += time;
+        self.occurrences += occurrences;
+        if let Some(wasted) = wasted {
+            self.wasted = Some(self.wasted.unwrap_or(Ps::ZERO) + wasted);
+        }
+    }
+}
+
 /// The tree. Parents come before their children, and among the children of one node the longest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tree {
@@ -84,45 +59,49 @@ pub struct Tree {
 pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
 impl Tree {
-    /// The ops that pass, grouped. `with_idle` adds the time in which devices ran nothing. The wasted time of an op is its
-    /// self time times one minus its `efficiency`, and that of a node the sum over its ops; an op without FLOPs and bytes
-    /// wastes nothing that is known.
-    pub fn new(
-        trace: &Trace,
-        ops: &Ops,
-        grouping: Grouping,
-        with_idle: bool,
-        passes: &dyn Fn(usize) -> bool,
-        efficiency: Efficiency<'_>,
-    ) -> Tree {
-        let mut builder = Builder { nodes: vec![node("run".to_owned(), None, 0)], index: FxHashMap::default() };
-        let copies = duplicates(ops);
-        // Many ops share their groups: the groups' names are put together once.
-        let mut groups: FxHashMap<[Text; 3], u32> = FxHashMap::default();
+    /// All ops, grouped, with the time in which devices ran nothing. The wasted time of an op is its self time times one minus
+    /// its `efficiency`, and that of a node the sum over its ops; an op without FLOPs and bytes wastes nothing that is known.
+    pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> Tree {
+        let mut builder = Builder::new(groups);
         let mut next = 0;
         in_blocks(&ops.rows, |op| {
             let row = next;
             next += 1;
-            if !passes(row) {
-                return;
-            }
-            let mut at = *groups.entry(group(op, grouping)).or_insert_with(|| {
-                path(trace, ops, op, grouping).iter().fold(0, |parent, name| builder.child(parent, name))
-            });
-            let original = if op.deduplicated_name.is_empty() { op.name } else { op.deduplicated_name };
-            if copies.get(&(op.program_id, original)).is_some_and(|&count| count > 1) {
-                at = builder.child(at, &format!("{} and its duplicates", ops.text(trace, original)));
-            }
-            let wasted = efficiency(op).map(|share| {
-                let lost = op.self_time.0 as f64 * (1.0 - share.clamp(0.0, 1.0));
-                Ps(lost as i64)
-            });
+            let parent = groups.of_row.get(row).copied().unwrap_or_default();
             let repeats = ops.text(trace, op.category) == "copy-done";
-            builder.leaf(at, row, op, repeats, wasted);
+            builder.leaf(parent, row, op, repeats, wasted(op, efficiency));
         });
-        let idle = ops.idle();
-        if with_idle && idle > Ps::ZERO {
-            builder.idle(idle);
+        builder.idle(ops.idle());
+        builder.finish(trace, ops)
+    }
+
+    /// The groups of the ops that pass, all of them where nothing is told, and those ops alone that take `least_share` of
+    /// their time, which is what a chart can show: without FLOPs and bytes. The time in which devices ran nothing is in it
+    /// where all ops are.
+    pub fn outline(
+        trace: &Trace,
+        ops: &Ops,
+        groups: &Groups,
+        columns: &Columns,
+        wasted: &Wasted,
+        passing: Option<&[bool]>,
+        least_share: f64,
+    ) -> Tree {
+        let mut builder = Builder::new(groups);
+        builder.add_rows(groups, columns, wasted, passing);
+        let whole = builder.nodes.first().map_or(0, |root| root.time.0);
+        let passes = |row: usize| passing.is_none_or(|passing| passing.get(row).copied().unwrap_or_default());
+        // Ops stand by descending self time.
+        let large = ops.rows.iter().take_while(|op| op.self_time.0 as f64 >= least_share * whole as f64);
+        for (row, op) in large.enumerate().filter(|&(row, _)| passes(row)) {
+            let parent = groups.of_row.get(row).copied().unwrap_or_default();
+            let (time, occurrences) = (op.self_time, op.occurrences);
+            let wasted = wasted.of(row);
+            let leaf = builder.empty_leaf(parent, row);
+            builder.nodes.push(Node { time, occurrences, wasted, ..leaf });
+        }
+        if passing.is_none() {
+            builder.idle(ops.idle());
         }
         builder.finish(trace, ops)
     }
@@ -146,76 +125,38 @@ impl Tree {
     }
 }
 
+/// Self time that an op would not need at the peak of what limits it.
+fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
+    efficiency(op).map(|share| {
+        let lost = op.self_time.0 as f64 * (1.0 - share.clamp(0.0, 1.0));
+        Ps(lost as i64)
+    })
+}
+
+/// The wasted time of each op, by row: it takes longer to work out than to add up.
+#[derive(Clone, Debug, Default)]
+pub struct Wasted(Vec<Option<Ps>>);
+
+impl Wasted {
+    /// Of these ops; see [`Tree::new`].
+    pub fn new(ops: &Ops, efficiency: Efficiency<'_>) -> Wasted {
+        let mut all = Vec::with_capacity(ops.rows.len());
+        in_blocks(&ops.rows, |op| all.push(wasted(op, efficiency)));
+        Wasted(all)
+    }
+
+    fn of(&self, row: usize) -> Option<Ps> {
+        self.0.get(row).copied().flatten()
+    }
+}
+
+/// Rows that are looked at in one call: see [`crate::trace::blocks`].
+const BLOCK: usize = 2048;
+
 fn name<'t>(trace: &'t Trace, ops: &'t Ops, node: &'t Node) -> &'t str {
     let op = node.op.and_then(|op| ops.rows.get(op as usize));
     op.map_or(node.name.as_str(), |op| ops.text(trace, op.name))
 }
-
-/// What tells the group of an op.
-fn group(op: &Op, grouping: Grouping) -> [Text; 3] {
-    let none = Text::default();
-    match grouping {
-        Grouping::Program => [op.program, op.module, op.category],
-        Grouping::Category => [op.category, none, none],
-        Grouping::Scope => [op.framework_path, none, none],
-        Grouping::Source => [op.source, none, none],
-    }
-}
-
-/// How many ops of a program say that they are copies of one, itself included.
-fn duplicates(ops: &Ops) -> FxHashMap<(Option<i64>, Text), u32> {
-    let mut counts = FxHashMap::default();
-    for op in ops.rows.iter().filter(|op| !op.deduplicated_name.is_empty()) {
-        *counts.entry((op.program_id, op.deduplicated_name)).or_insert(1) += 1;
-    }
-    counts
-}
-
-/// The groups of an op from the top.
-fn path(trace: &Trace, ops: &Ops, op: &Op, grouping: Grouping) -> Vec<String> {
-    let text = |text: Text| ops.text(trace, text);
-    match grouping {
-        Grouping::Program => vec![program(trace, ops, op), text(op.category).to_owned()],
-        Grouping::Category => vec![text(op.category).to_owned()],
-        Grouping::Scope => scopes(text(op.framework_path)),
-        Grouping::Source => match text(op.source).rsplit_once(':') {
-            Some((file, line)) => vec![file.to_owned(), format!("{}:{line}", file.rsplit('/').next().unwrap_or(file))],
-            None if op.source.is_empty() => vec!["unknown source".to_owned()],
-            None => vec![text(op.source).to_owned()],
-        },
-    }
-}
-
-/// `jit_train(7)`: as XProf writes programs.
-fn program(trace: &Trace, ops: &Ops, op: &Op) -> String {
-    match (ops.text(trace, op.module), ops.text(trace, op.program)) {
-        ("", "") => "no program".to_owned(),
-        ("", id) => format!("program {id}"),
-        (module, "") => module.to_owned(),
-        (module, _) if module.contains('(') => module.to_owned(),
-        (module, id) => format!("{module}({id})"),
-    }
-}
-
-/// The name scopes of a framework path. A slash inside parentheses belongs to the name: `jvp(a/b)`.
-///
-/// The parts that only say that a function was compiled (`jit(main)`, `jit(train)/jit(main)`) stay: two programs differ in
-/// them.
-fn scopes(path: &str) -> Vec<String> {
-    let path = path.trim_end_matches(':');
-    if path.is_empty() {
-        return vec!["no framework op".to_owned()];
-    }
-    let mut depth = 0i32;
-    let parts = path.split(|c: char| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        c == '/' && depth <= 0
-    });
-    parts.filter(|part| !part.is_empty()).take(MAX_DEPTH).map(str::to_owned).collect()
-}
-
-/// Scopes deeper than this are one node: no real program nests so deep, and a made-up path must not either.
-const MAX_DEPTH: usize = 40;
 
 fn node(name: String, parent: Option<u32>, depth: u32) -> Node {
     Node {
@@ -234,29 +175,65 @@ fn node(name: String, parent: Option<u32>, depth: u32) -> Node {
 
 struct Builder {
     nodes: Vec<Node>,
-    /// Children by parent and name.
-    index: FxHashMap<(u32, String), u32>,
 }
 
 impl Builder {
-    fn child(&mut self, parent: u32, name: &str) -> u32 {
-        if let Some(&known) = self.index.get(&(parent, name.to_owned())) {
-            return known;
+    /// The groups, without time.
+    fn new(groups: &Groups) -> Builder {
+        let nodes = groups.groups.iter().map(|group| node(group.name.clone(), group.parent, group.depth));
+        Builder { nodes: nodes.collect() }
+    }
+
+    /// Adds the ops that pass to their groups, and these to the groups that they are in.
+    fn add_rows(&mut self, groups: &Groups, columns: &Columns, wasted: &Wasted, passing: Option<&[bool]>) {
+        for (block, of_row) in groups.of_row.chunks(BLOCK).enumerate() {
+            let first = block * BLOCK;
+            match passing {
+                None => self.add_block(of_row, columns, first, wasted, |_| true),
+                Some(passing) => {
+                    let passing = passing.get(first..).unwrap_or_default();
+                    self.add_block(of_row, columns, first, wasted, |at| passing.get(at).copied().unwrap_or_default());
+                }
+            }
         }
+        for at in (1..self.nodes.len()).rev() {
+            let Some(&Node { parent: Some(parent), time, occurrences, wasted, .. }) = self.nodes.get(at) else {
+                continue;
+            };
+            if let Some(parent) = self.nodes.get_mut(parent as usize) {
+                parent.add(time, occurrences, wasted);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn add_block(
+        &mut self,
+        of_row: &[u32],
+        columns: &Columns,
+        first: usize,
+        wasted: &Wasted,
+        passes: impl Fn(usize) -> bool,
+    ) {
+        for (at, &group) in of_row.iter().enumerate().filter(|&(at, _)| passes(at)) {
+            let (time, occurrences) = columns.time(first + at);
+            if let Some(node) = self.nodes.get_mut(group as usize) {
+                node.add(time, occurrences, wasted.of(first + at));
+            }
+        }
+    }
+
+    /// An op below its group, without time.
+    fn empty_leaf(&self, parent: u32, row: usize) -> Node {
         let depth = self.nodes.get(parent as usize).map_or(0, |node| node.depth) + 1;
-        self.nodes.push(node(name.to_owned(), Some(parent), depth));
-        let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
-        self.index.insert((parent, name.to_owned()), at);
-        at
+        Node { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) }
     }
 
     fn leaf(&mut self, parent: u32, row: usize, op: &Op, repeats: bool, wasted: Option<Ps>) {
-        let depth = self.nodes.get(parent as usize).map_or(0, |node| node.depth) + 1;
-        self.nodes.push(Node { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) });
+        self.nodes.push(self.empty_leaf(parent, row));
         let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
         self.add(at, |node| {
-            node.time += op.self_time;
-            node.occurrences += op.occurrences;
+            node.add(op.self_time, op.occurrences, wasted);
             let more = |sum: &mut Option<f64>, part: Option<f64>| {
                 if let Some(part) = part {
                     *sum = Some(sum.unwrap_or(0.0) + part);
@@ -267,13 +244,13 @@ impl Builder {
             if !repeats || node.op.is_some() {
                 more(&mut node.bytes, op.bytes);
             }
-            if let Some(wasted) = wasted {
-                node.wasted = Some(node.wasted.unwrap_or(Ps::ZERO) + wasted);
-            }
         });
     }
 
     fn idle(&mut self, time: Ps) {
+        if time <= Ps::ZERO {
+            return;
+        }
         self.nodes.push(Node { is_idle: true, ..node("idle".to_owned(), Some(0), 1) });
         let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
         self.add(at, |node| node.time += time);
@@ -288,11 +265,12 @@ impl Builder {
         }
     }
 
-    /// Orders siblings by time and lays the tree out depth first.
+    /// Orders siblings by time and lays the tree out depth first. Groups without ops are left out.
     fn finish(self, trace: &Trace, ops: &Ops) -> Tree {
         let nodes = self.nodes;
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
-        for (at, node) in (0u32..).zip(&nodes) {
+        let is_empty = |node: &Node| node.op.is_none() && node.occurrences == 0 && !node.is_idle;
+        for (at, node) in (0u32..).zip(&nodes).filter(|(_, node)| !is_empty(node)) {
             if let Some(siblings) = node.parent.and_then(|parent| children.get_mut(parent as usize)) {
                 siblings.push(at);
             }

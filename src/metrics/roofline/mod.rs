@@ -18,6 +18,7 @@ pub use utilization::{Share, Utilization};
 
 use rustc_hash::FxHashSet;
 
+use crate::facts::arithmetic::Arithmetic;
 use crate::facts::pattern::Name;
 use crate::facts::tensor_cores;
 use crate::metrics::categories::OpFamily;
@@ -68,8 +69,7 @@ impl Roofline {
                 names.filter(|&name| tensor_cores::kernel_uses(&Name::new(ops.text(trace, name)))).collect();
         }
         let leaves = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category)));
-        let leaves: Vec<Op> = leaves.map(|op| roofline.without_cycles(op)).collect();
-        let sums = Sums::new(&leaves, peaks.as_ref());
+        let sums = Sums::new(leaves.map(|op| roofline.without_cycles(op)), peaks.as_ref());
         let leaf = |op: &Op| (!holds_others(ops.text(trace, op.category))).then(|| roofline.without_cycles(op));
         let utilization = Utilization::new(trace, devices, ops, breakdown, peaks.as_ref(), &leaf);
         Roofline {
@@ -98,14 +98,19 @@ impl Roofline {
         Some(if self.counts_cycles(op) { point_of_memory(peaks, op) } else { point(peaks, op) })
     }
 
+    /// The arithmetic whose peak an op is compared with: [`Point::arithmetic`] of [`Roofline::point`].
+    pub fn arithmetic(&self, op: &Op) -> Option<Arithmetic> {
+        let peaks = self.peaks.as_ref().filter(|_| !self.counts_cycles(op))?;
+        peaks.reached(op.data_type, op.family).map(|(arithmetic, _)| arithmetic)
+    }
+
     /// Several ops as one; the compute roof is that of their mix of data types. `None` where the peaks are unknown.
     pub fn point_of_all(&self, ops: &[&Op]) -> Option<Point> {
         if let &[op] = ops {
             return self.point(op);
         }
         let peaks = self.peaks.as_ref()?;
-        let ops: Vec<Op> = ops.iter().map(|op| self.without_cycles(op)).collect();
-        let sums = Sums::new(&ops, Some(peaks));
+        let sums = Sums::new(ops.iter().map(|op| self.without_cycles(op)), Some(peaks));
         let work = sums.work(ops.iter().map(|op| op.total).sum());
         Some(point::place(peaks, &work, None, sums.mixed_peak(), None))
     }
@@ -158,10 +163,10 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(ops: &[Op], peaks: Option<&Peaks>) -> Sums {
+    fn new(ops: impl Iterator<Item = Op>, peaks: Option<&Peaks>) -> Sums {
         let mut sums = Sums::default();
         for op in ops {
-            let work = Work::of(op);
+            let work = Work::of(&op);
             add(&mut sums.flops, work.flops);
             add(&mut sums.model_flops, work.model_flops);
             add(&mut sums.bytes, work.bytes);

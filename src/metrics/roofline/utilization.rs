@@ -83,8 +83,13 @@ impl Utilization {
             return missing(NO_OPS);
         }
         let Some(peaks) = peaks else { return missing(NO_PEAK) };
-        let leaves: Vec<Option<Op>> = ops.rows.iter().map(leaf).collect();
-        let ideals: Vec<Option<Ideal>> = leaves.iter().map(|op| Ideal::of(op.as_ref()?, peaks)).collect();
+        let mut told = false;
+        let ideal = |op: &Op| {
+            let op = leaf(op)?;
+            told |= op.rematerialized.is_some();
+            Ideal::of(&op, peaks)
+        };
+        let ideals: Vec<Option<Ideal>> = ops.rows.iter().map(ideal).collect();
         if ideals.iter().all(Option::is_none) {
             return missing(NO_FLOPS);
         }
@@ -99,7 +104,6 @@ impl Utilization {
             (sum, ops.device_time)
         };
         let percent = |seconds: f64| 100.0 * seconds / (time.0 as f64 * 1e-12);
-        let told = leaves.iter().flatten().any(|op| op.rematerialized.is_some());
         Utilization {
             mfu: Ok(percent(sum.model)),
             hfu: if told { Ok(percent(sum.hardware)) } else { Err(NOT_TOLD) },
