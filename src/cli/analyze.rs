@@ -1,5 +1,7 @@
 //! `crossprof analyze`: the report of every run.
 
+use std::mem::ManuallyDrop;
+
 use crossprof::report::FindingSeverity;
 use crossprof::{Session, Settings, Severity, UnifiedProfile, export};
 
@@ -50,8 +52,8 @@ pub fn run(command: &Analyze) -> u8 {
 pub struct Reports {
     /// One a run.
     pub profiles: Vec<UnifiedProfile>,
-    /// What they were made from.
-    pub session: Session,
+    /// What they were made from. It ends with the process: giving millions of events back before that only takes time.
+    pub session: ManuallyDrop<Session>,
     /// What the user gave.
     pub settings: Settings,
     /// A named file was no profile.
@@ -88,7 +90,8 @@ impl Reports {
 /// Loads the inputs and analyses every run.
 pub fn reports(inputs: &Inputs) -> Result<Reports, String> {
     let settings = load::settings(&inputs.model)?;
-    let Loaded { mut session, failed } = load::load(inputs.paths());
+    let Loaded { session, failed } = load::load(inputs.paths());
+    let mut session = ManuallyDrop::new(session);
     let runs = session.runs();
     let profiles = runs.iter().filter_map(|run| session.report(run.index, &settings)).collect();
     Ok(Reports { profiles, session, settings, failed })

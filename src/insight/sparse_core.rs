@@ -46,7 +46,7 @@ fn busy_percent(numbers: &Numbers<'_>) -> f64 {
                 plane.host == device.host && plane.kind == PlaneKind::SparseCore { ordinal: device.ordinal }
             })
         });
-        let times = mine.flat_map(|(_, events)| events).filter_map(|&id| numbers.trace.events.time(id));
+        let times = mine.flat_map(|(_, events)| events.iter()).filter_map(|id| numbers.trace.events.time(id));
         let union = IntervalSet::union_of(times.map(|(start, length)| Interval::new(start, start + length)));
         if !union.is_empty() {
             busy += union.length_within(device.span);

@@ -43,8 +43,8 @@ fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
             let lines = trace.lines.iter().zip(&devices.events_by_line);
             let lines = lines
                 .filter(|(line, _)| line.plane.index() == device.plane && line.kind == LineKind::Modules)
-                .flat_map(|(_, events)| events);
-            modules.extend(lines.filter_map(|&id| trace.events.get(id)).map(|event| (event.name, None)));
+                .flat_map(|(_, events)| events.iter());
+            modules.extend(lines.filter_map(|id| trace.events.get(id)).map(|event| (event.name, None)));
         } else {
             let mut seen = vec![false; trace.args.len()];
             in_blocks(&device.ops, |&id| {

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use crate::sort;
 use crate::trace::classify::{Platform, is_gpu_cat};
 use crate::trace::{
-    ArgsId, ByLine, Event, EventId, Interval, IntervalSet, LineKind, PlaneKind, StrId, Trace, Union, in_blocks,
+    ArgsId, ByLine, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind, StrId, Trace, Union,
+    in_blocks,
 };
 use crate::units::Ps;
 
@@ -46,7 +47,7 @@ pub struct Devices {
     /// First start to last end of all events, host included; `None` for an empty trace.
     pub capture: Option<Interval>,
     /// Events of every line in order; see [`ByLine`].
-    pub events_by_line: Vec<Vec<EventId>>,
+    pub events_by_line: Vec<LineEvents>,
     /// Names of the events on lines of hosts, each once.
     pub host_names: Vec<StrId>,
 }
@@ -72,17 +73,18 @@ impl Devices {
     }
 }
 
-fn accelerator_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
+fn accelerator_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> {
     // Told once for each set of arguments, not for each of the million events that share them.
     let gpu_work: Vec<bool> = (0..trace.args.len()).map(|index| is_gpu_work(trace, index)).collect();
-    let is_op = |id: EventId| trace.events.get(id).is_some_and(|op| gpu_work.get(op.args.index()) == Some(&true));
     let mut devices = Vec::new();
     for (index, plane) in trace.planes.iter().enumerate() {
         let PlaneKind::Device { platform, ordinal } = plane.kind else { continue };
         let mut ops = Vec::new();
         for (line, events) in trace.lines.iter().zip(events_by_line) {
             if line.plane.index() == index && line.kind == LineKind::DeviceOps {
-                in_blocks(events, |&id| ops.extend(is_op(id).then_some(id)));
+                events.for_each(&trace.events, |id, op| {
+                    ops.extend((gpu_work.get(op.args.index()) == Some(&true)).then_some(id));
+                });
             }
         }
         devices.push(Device { ops, ..device(trace, platform, ordinal, index, trace.text(plane.name)) });
@@ -96,15 +98,14 @@ fn is_gpu_work(trace: &Trace, args: usize) -> bool {
 }
 
 /// Ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow them.
-fn cpu_ops(trace: &Trace, events_by_line: &[Vec<EventId>]) -> Vec<Device> {
+fn cpu_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> {
     let mut devices: BTreeMap<(u16, i64), Device> = BTreeMap::new();
     if (0..trace.args.len()).all(|index| trace.args.set(index).is_none_or(|args| args.hlo_op.is_empty())) {
         return Vec::new();
     }
     for (line, events) in trace.lines.iter().zip(events_by_line) {
         let Some(plane) = trace.plane_of(line).filter(|plane| plane.kind == PlaneKind::Host) else { continue };
-        in_blocks(events, |&id| {
-            let Some(event) = trace.events.get(id) else { return };
+        events.for_each(&trace.events, |id, event| {
             let Some(ordinal) = cpu_op_ordinal(trace, &event) else { return };
             let device = devices.entry((plane.host, ordinal)).or_insert_with(|| {
                 let name = format!("CPU:{ordinal}");

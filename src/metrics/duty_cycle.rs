@@ -78,8 +78,8 @@ fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Inter
     let lines = trace.lines.iter().zip(&devices.events_by_line);
     let modules = lines
         .filter(|(line, _)| line.kind == LineKind::Modules && line.plane.index() == device.plane)
-        .flat_map(|(_, events)| events)
-        .filter_map(|&id| trace.events.get(id));
+        .flat_map(|(_, events)| events.iter())
+        .filter_map(|id| trace.events.get(id));
     modules
         .map(|event| interval(&event))
         .fold(device.span, |all, module| Interval::new(all.start.min(module.start), all.end.max(module.end)))

@@ -19,7 +19,7 @@ use super::devices::{Devices, interval};
 use crate::facts::host_spans::{self, HostWork};
 use crate::facts::host_threads;
 use crate::trace::classify::Platform;
-use crate::trace::{EventId, Interval, IntervalSet, LineKind, Trace, in_blocks};
+use crate::trace::{Interval, IntervalSet, LineEvents, LineKind, Trace, Union};
 use crate::units::Ps;
 
 /// What a host thread is for, or what it is doing where an event tells better.
@@ -222,35 +222,29 @@ impl Thread {
     /// From its events in order.
     fn new(
         trace: &Trace,
-        events: &[EventId],
+        events: &LineEvents,
         own: HostRole,
         names: &mut [Option<Option<HostRole>>],
         device_ops: &[bool],
     ) -> Thread {
-        let mut found: [Vec<Interval>; HostRole::COUNT] = Default::default();
-        // Most threads do one thing all the time. Room that stays untouched costs nothing, and growing step by step would copy all.
-        if let Some(list) = found.get_mut(own as usize) {
-            list.reserve_exact(events.len());
+        let mut found: [Union; HostRole::COUNT] = Default::default();
+        // Most threads do one thing all the time.
+        if let Some(union) = found.get_mut(own as usize) {
+            *union = Union::with_room(events.len());
         }
         let mut launches = own == HostRole::Python;
-        in_blocks(events, |&id| {
-            let Some(event) = trace.events.get(id) else { return };
+        events.for_each(&trace.events, |_, event| {
             if device_ops.get(event.args.index()) == Some(&true) {
                 return;
             }
             let Some(known) = names.get_mut(event.name.index()) else { return };
             let told = *known.get_or_insert_with(|| of_event(trace.text(event.name)));
             launches |= told == Some(HostRole::Launch);
-            let Some(list) = found.get_mut(told.unwrap_or(own) as usize) else { return };
-            let event = interval(&event);
-            // Nested and following events are joined at once: most events of a thread are frames within frames.
-            match list.last_mut().filter(|last| event.start <= last.end) {
-                Some(last) => last.end = last.end.max(event.end),
-                None => list.push(event),
+            if let Some(union) = found.get_mut(told.unwrap_or(own) as usize) {
+                union.add(interval(&event));
             }
         });
-        found.iter_mut().for_each(Vec::shrink_to_fit);
-        let mut sets = found.map(IntervalSet::of_separate);
+        let mut sets = found.map(Union::finish);
         let inputs = sets.get(HostRole::Input as usize).filter(|_| launches).cloned();
         let mut any = IntervalSet::default();
         let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();

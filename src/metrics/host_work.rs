@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use crate::facts::host_spans;
 use crate::metrics::devices::{Devices, interval};
 use crate::sort;
-use crate::trace::{Event, Interval, IntervalSet, LineKind, Trace, in_blocks};
+use crate::trace::{Event, Interval, IntervalSet, LineKind, Trace};
 
 pub use crate::facts::host_spans::HostWork;
 
@@ -54,8 +54,7 @@ pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) ->
     }
     let lines = trace.lines.iter().zip(&devices.events_by_line);
     for (_, events) in lines.filter(|(line, _)| any && line.kind == LineKind::Host) {
-        in_blocks(events, |&id| {
-            let Some(event) = trace.events.get(id) else { return };
+        events.for_each(&trace.events, |_, event| {
             if is_wanted.get(event.name.index()) == Some(&true) {
                 visit(&event);
             }

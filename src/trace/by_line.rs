@@ -1,20 +1,65 @@
 //! The events of every line, and what one walk over all of them tells besides.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
-use super::{EventId, Interval, LineKind, StrId, Trace};
+use super::{Event, EventId, Events, Interval, LineKind, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// The events of a trace by line.
 #[derive(Clone, Debug, Default)]
 pub struct ByLine {
-    /// By ascending start, then longest first (so that a parent precedes its children), then file order. Index: the line. 4
-    /// bytes an event.
-    pub events: Vec<Vec<EventId>>,
+    /// By ascending start, then longest first (so that a parent precedes its children), then file order. Index: the line.
+    pub events: Vec<LineEvents>,
     /// First start to last end of all events; `None` without any.
     pub extent: Option<Interval>,
     /// Names of the events on lines of hosts, each once: most questions to millions of them are about a name that none has.
     pub host_names: Vec<StrId>,
+}
+
+/// The events of one line in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineEvents {
+    /// They follow each other in the file in this very order, as a device's in an xplane.
+    Run(Range<EventId>),
+    /// Any others: 4 bytes each.
+    List(Vec<EventId>),
+}
+
+impl LineEvents {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        match self {
+            LineEvents::Run(run) => run.len(),
+            LineEvents::List(list) => list.len(),
+        }
+    }
+
+    /// True where there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them in order.
+    pub fn iter(&self) -> impl Iterator<Item = EventId> + '_ {
+        let (run, list) = match self {
+            LineEvents::Run(run) => (run.clone(), [].as_slice()),
+            LineEvents::List(list) => (0..0, list.as_slice()),
+        };
+        run.chain(list.iter().copied())
+    }
+
+    /// Calls `visit` with all of them in order; for the long loops, see [`blocks`](super::blocks).
+    pub fn for_each(&self, events: &Events, mut visit: impl FnMut(EventId, Event)) {
+        match self {
+            LineEvents::Run(run) => events.for_each_of(run.clone(), visit),
+            LineEvents::List(list) => in_blocks(list, |&id| {
+                if let Some(event) = events.get(id) {
+                    visit(id, event);
+                }
+            }),
+        }
+    }
 }
 
 /// A line while its events go by.
@@ -67,27 +112,33 @@ impl ByLine {
     }
 }
 
-fn in_order(trace: &Trace, seen: &[Seen]) -> Vec<Vec<EventId>> {
-    let ids = |seen: &Seen| match seen.count {
-        0 => Vec::new(),
-        _ if seen.is_run() => (seen.first..=seen.last).collect(),
-        count => Vec::with_capacity(count),
-    };
-    let mut by_line: Vec<Vec<EventId>> = seen.iter().map(ids).collect();
-    if !seen.iter().all(|seen| seen.count == 0 || seen.is_run()) {
-        let scattered: Vec<bool> = seen.iter().map(|seen| !seen.is_run()).collect();
+fn in_order(trace: &Trace, seen: &[Seen]) -> Vec<LineEvents> {
+    let is_scattered: Vec<bool> = seen.iter().map(|seen| seen.count > 0 && !seen.is_run()).collect();
+    let mut scattered: Vec<Vec<EventId>> = vec![Vec::new(); seen.len()];
+    if is_scattered.contains(&true) {
+        for (ids, seen) in scattered.iter_mut().zip(seen).filter(|(_, seen)| !seen.is_run()) {
+            ids.reserve_exact(seen.count);
+        }
         trace.events.for_each(|id, event| {
             let line = event.line.index();
-            if let Some(ids) = by_line.get_mut(line).filter(|_| scattered.get(line) == Some(&true)) {
+            if let Some(ids) = scattered.get_mut(line).filter(|_| is_scattered.get(line) == Some(&true)) {
                 ids.push(id);
             }
         });
     }
     // Threads of a host mostly come out of order, streams in order: a line is sorted only where it must be.
-    for (ids, _) in by_line.iter_mut().zip(seen).filter(|(_, seen)| !seen.is_sorted) {
+    let sorted = |mut ids: Vec<EventId>| {
         ids.sort_unstable_by_key(|&id| trace.events.time(id).map(|(start, duration)| (start, Reverse(duration), id)));
-    }
-    by_line
+        LineEvents::List(ids)
+    };
+    let of_line = |(seen, ids): (&Seen, Vec<EventId>)| match (seen.count, seen.is_run()) {
+        (0, _) => LineEvents::Run(0..0),
+        (_, true) if seen.is_sorted => LineEvents::Run(seen.first..seen.last + 1),
+        (_, true) => sorted((seen.first..=seen.last).collect()),
+        (_, false) if seen.is_sorted => LineEvents::List(ids),
+        (_, false) => sorted(ids),
+    };
+    seen.iter().zip(scattered).map(of_line).collect()
 }
 
 #[cfg(test)]
@@ -115,7 +166,13 @@ mod tests {
         }
         let trace = b.build();
         let found = ByLine::new(&trace);
-        assert_eq!(found.events, [vec![3, 2, 0], vec![1], vec![5, 4, 6], vec![]]);
+        let (run, list) = (LineEvents::Run, LineEvents::List);
+        assert_eq!(found.events, [list(vec![3, 2, 0]), run(1..2), list(vec![5, 4, 6]), run(0..0)]);
+        for events in &found.events {
+            let mut seen = Vec::new();
+            events.for_each(&trace.events, |id, event| seen.push((id, event)));
+            assert!(seen.into_iter().eq(events.iter().map(|id| (id, trace.events.get(id).unwrap()))));
+        }
         assert_eq!(found.extent, Some(Interval::new(Ps(1_000_000), Ps(10_000_000))));
         let names: Vec<&str> = found.host_names.iter().map(|&name| trace.text(name)).collect();
         assert_eq!(names, ["child", "parent"]);

@@ -1,5 +1,7 @@
 //! Columns of event data that grow in blocks: no reallocation doubles the memory of a large trace.
 
+use std::ops::Range;
+
 const BLOCK_BITS: usize = 15;
 const BLOCK: usize = 1 << BLOCK_BITS;
 
@@ -92,6 +94,18 @@ impl<T: Copy> Column<T> {
     /// Slices of the values, in order.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &[T]> {
         self.blocks.iter().map(Vec::as_slice)
+    }
+
+    /// Slices of a part of the values, in order.
+    pub(crate) fn slices(&self, part: Range<usize>) -> impl Iterator<Item = &[T]> {
+        let (first, last) = (part.start >> BLOCK_BITS, part.end.div_ceil(BLOCK));
+        let blocks = self.blocks.get(first..last.min(self.blocks.len())).unwrap_or_default();
+        blocks.iter().enumerate().map(move |(at, block)| {
+            let start = (first + at) << BLOCK_BITS;
+            let from = part.start.saturating_sub(start).min(block.len());
+            let to = part.end.saturating_sub(start).min(block.len());
+            block.get(from..to).unwrap_or_default()
+        })
     }
 
     /// The values in order, in the blocks that hold them, but those of blocks that were taken.
@@ -197,6 +211,10 @@ mod tests {
         assert_eq!(column.get(99_999), Some(99_999));
         assert_eq!(column.get(100_000), None);
         assert!(column.iter().eq(0..100_000));
+        for part in [0..0, 0..100_000, 5..32_768, 32_767..70_000, 65_536..65_536, 99_999..200_000, 200_000..300_000] {
+            let end = part.end.min(100_000) as u32;
+            assert!(column.slices(part.clone()).flatten().copied().eq(part.start as u32..end), "{part:?}");
+        }
         *column.get_mut(70_000).unwrap() = 7;
         assert_eq!(column.get(70_000), Some(7));
         let mut copy = Column::default();

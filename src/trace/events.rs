@@ -1,11 +1,13 @@
-//! The events of a trace: rows of 28 bytes, plus 12 for each of the few ids an event may carry.
+//! The events of a trace: rows of 20 bytes, plus 12 for each of the few ids an event may carry.
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use super::blocks::in_blocks;
 use super::column::{Column, SparseColumn};
+use super::kinds::{Kind, Kinds};
 use super::strings::StrId;
 use crate::trace::LineId;
 use crate::units::Ps;
@@ -181,12 +183,12 @@ impl Event {
     }
 }
 
-/// An event as it is kept: line, name, arguments, start and duration, in words of four bytes so that no padding stands
-/// between rows. Whoever looks at an event nearly always wants most of it, so one place holds it all.
+/// An event as it is kept: its [kind](Kinds), start and duration, in words of four bytes so that no padding stands between
+/// rows. Whoever looks at an event nearly always wants most of it, so one place holds it all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row(RowWords);
 
-type RowWords = [u32; 7];
+type RowWords = [u32; 5];
 
 /// Events that follow each other, as words that another program of the same build can take: see
 /// [`snapshot`](super::snapshot).
@@ -210,23 +212,20 @@ impl RowBlock {
 
 impl Row {
     #[inline]
-    fn new(event: &Event) -> Row {
-        let [start, duration] = [event.start.0, event.duration.0].map(i64::cast_unsigned);
-        let words = [start as u32, (start >> 32) as u32, duration as u32, (duration >> 32) as u32];
-        let [start_low, start_high, duration_low, duration_high] = words;
-        Row([event.line.0, event.name.0, event.args.0, start_low, start_high, duration_low, duration_high])
+    fn new(kind: u32, start: Ps, duration: Ps) -> Row {
+        let [start, duration] = [start.0, duration.0].map(i64::cast_unsigned);
+        Row([kind, start as u32, (start >> 32) as u32, duration as u32, (duration >> 32) as u32])
     }
 
     #[inline]
-    fn event(self) -> Event {
-        let Row([line, name, args, ..]) = self;
-        let (start, duration) = self.time();
-        Event { line: LineId(line), name: StrId(name), start, duration, args: ArgsId(args) }
+    fn kind(self) -> u32 {
+        let Row([kind, ..]) = self;
+        kind
     }
 
     #[inline]
     fn time(self) -> (Ps, Ps) {
-        let Row([.., start_low, start_high, duration_low, duration_high]) = self;
+        let Row([_, start_low, start_high, duration_low, duration_high]) = self;
         let join = |low, high| Ps((u64::from(low) | u64::from(high) << 32).cast_signed());
         (join(start_low, start_high), join(duration_low, duration_high))
     }
@@ -236,6 +235,7 @@ impl Row {
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     rows: Column<RowWords>,
+    kinds: Kinds,
     /// `correlation_id`: ties a launch on the host to its device event.
     pub correlation: SparseColumn,
     /// `run_id` of a module execution.
@@ -267,14 +267,15 @@ impl Events {
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
         let id = u32::try_from(self.rows.len()).ok()?;
-        self.rows.push(Row::new(&event).0);
+        let kind = self.kinds.intern(Kind { line: event.line, name: event.name, args: event.args });
+        self.rows.push(Row::new(kind, event.start, event.duration).0);
         Some(id)
     }
 
     /// The event at `id`, or `None` past the end.
     #[inline(always)]
     pub fn get(&self, id: EventId) -> Option<Event> {
-        self.rows.get(id as usize).map(|row| Row(row).event())
+        self.rows.get(id as usize).map(|row| self.event(Row(row)))
     }
 
     /// Start and duration of the event at `id`.
@@ -285,24 +286,37 @@ impl Events {
 
     /// All events in order.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
-        self.rows.iter().map(|row| Row(row).event())
+        self.rows.iter().map(|row| self.event(Row(row)))
     }
 
     /// Calls `visit` with all events in order; for the long loops, see [`blocks`](super::blocks).
-    pub fn for_each(&self, mut visit: impl FnMut(EventId, Event)) {
-        let mut id = 0;
-        for block in self.rows.blocks() {
-            in_blocks(block, |row| {
-                visit(id, Row(*row).event());
+    pub fn for_each(&self, visit: impl FnMut(EventId, Event)) {
+        self.for_each_of(0..u32::try_from(self.len()).unwrap_or(u32::MAX), visit);
+    }
+
+    /// The same with events that follow each other.
+    pub fn for_each_of(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, Event)) {
+        let mut id = ids.start;
+        for rows in self.rows.slices(ids.start as usize..ids.end as usize) {
+            in_blocks(rows, |row| {
+                visit(id, self.event(Row(*row)));
                 id += 1;
             });
         }
     }
 
+    #[inline(always)]
+    fn event(&self, row: Row) -> Event {
+        let Kind { line, name, args } = self.kinds.get(row.kind());
+        let (start, duration) = row.time();
+        Event { line, name, start, duration, args }
+    }
+
     /// Closes an event that was opened at its start (`B`, `b`).
     pub fn set_duration(&mut self, id: EventId, duration: Ps) {
         if let Some(row) = self.rows.get_mut(id as usize) {
-            *row = Row::new(&Event { duration, ..Row(*row).event() }).0;
+            let closed = Row(*row);
+            *row = Row::new(closed.kind(), closed.time().0, duration).0;
         }
     }
 
@@ -317,23 +331,32 @@ impl Events {
         self.rows.append(block.0);
     }
 
-    /// The rows that were not taken; then the sparse columns in the order of their declaration.
-    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, [SparseColumn; 7]) {
-        let Events { rows, correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration } =
-            self;
+    /// The rows that were not taken; what they are of; the sparse columns in the order of their declaration.
+    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, [SparseColumn; 7]) {
+        let Events {
+            rows,
+            kinds,
+            correlation,
+            run_id,
+            step_num,
+            device_duration,
+            all_reduce_id,
+            dma_stall,
+            message_duration,
+        } = self;
         let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration];
-        (rows.into_blocks().map(RowBlock), sparse)
+        (rows.into_blocks().map(RowBlock), kinds.into_list(), sparse)
     }
 
-    /// Puts the sparse columns in, in the order of their declaration; `None` where these are none.
-    pub(crate) fn with_sparse(self, sparse: [SparseColumn; 7]) -> Option<Events> {
+    /// Puts in what the rows are of, and the sparse columns in the order of their declaration; `None` where these are none.
+    pub(crate) fn with_columns(self, kinds: Vec<Kind>, sparse: [SparseColumn; 7]) -> Option<Events> {
         if !sparse.iter().all(SparseColumn::is_sorted) {
             return None;
         }
-        let rows = self.rows;
         let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration] = sparse;
         Some(Events {
-            rows,
+            rows: self.rows,
+            kinds: Kinds::from_list(kinds),
             correlation,
             run_id,
             step_num,
@@ -347,6 +370,7 @@ impl Events {
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.rows.memory_bytes()
+            + self.kinds.memory_bytes()
             + self.correlation.memory_bytes()
             + self.run_id.memory_bytes()
             + self.step_num.memory_bytes()
@@ -388,6 +412,9 @@ mod tests {
         let mut seen = Vec::new();
         events.for_each(|id, event| seen.push((id, event)));
         assert!(seen.into_iter().eq((0..).zip(all)));
+        let mut seen = Vec::new();
+        events.for_each_of(1..9, |id, event| seen.push((id, event)));
+        assert!(seen.into_iter().eq((1..).zip(all.into_iter().skip(1))));
         events.set_duration(0, Ps(1 << 33));
         assert_eq!(events.get(0), Some(event(-1, 1 << 33)));
         assert_eq!((events.get(3), events.len()), (None, 3));

@@ -63,18 +63,6 @@ impl PartialEq for IntervalSet {
 impl Eq for IntervalSet {}
 
 impl IntervalSet {
-    /// The set of intervals that are in order and apart from each other already, as a walk in time makes them; empty ones
-    /// are left out. Nothing is copied: a set of millions is taken as it is. Others go through
-    /// [`union_of`](IntervalSet::union_of).
-    pub fn of_separate(intervals: Vec<Interval>) -> IntervalSet {
-        let (mut end, mut are_separate) = (None, true);
-        in_blocks(&intervals, |it| {
-            are_separate &= end < Some(it.start) && it.start < it.end;
-            end = Some(it.end);
-        });
-        if are_separate { IntervalSet::of_parts(intervals) } else { IntervalSet::union_of(intervals) }
-    }
-
     fn of_parts(parts: Vec<Interval>) -> IntervalSet {
         IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::new() }) }
     }
@@ -201,11 +189,18 @@ impl IntervalSet {
 #[derive(Debug, Default)]
 pub struct Union {
     parts: Vec<Interval>,
+    /// Of the parts.
+    length: Ps,
     /// From the first one on that is out of order.
     unsorted: Vec<Interval>,
 }
 
 impl Union {
+    /// One with room for so many parts. Room that stays untouched costs nothing, and growing step by step would copy all.
+    pub fn with_room(parts: usize) -> Union {
+        Union { parts: Vec::with_capacity(parts), ..Union::default() }
+    }
+
     /// Adds an interval; an empty one adds nothing. A call of its own: see [`blocks`](super::blocks).
     #[inline(never)]
     pub fn add(&mut self, interval: Interval) {
@@ -215,22 +210,28 @@ impl Union {
         match self.parts.last_mut() {
             // In order so far: events of one line mostly are, so no sort is needed for them.
             Some(last) if interval.start >= last.start && self.unsorted.is_empty() => {
-                if interval.start <= last.end {
-                    last.end = last.end.max(interval.end);
-                } else {
+                if interval.start > last.end {
+                    self.length += interval.length();
                     self.parts.push(interval);
+                } else if interval.end > last.end {
+                    self.length += interval.end - last.end;
+                    last.end = interval.end;
                 }
             }
-            None if self.unsorted.is_empty() => self.parts.push(interval),
+            None if self.unsorted.is_empty() => {
+                self.length += interval.length();
+                self.parts.push(interval);
+            }
             _ => self.unsorted.push(interval),
         }
     }
 
     /// The set.
     pub fn finish(self) -> IntervalSet {
-        let Union { mut parts, mut unsorted } = self;
+        let Union { mut parts, length, mut unsorted } = self;
         if unsorted.is_empty() {
-            return IntervalSet::of_parts(parts);
+            parts.shrink_to_fit();
+            return IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::from(length) }) };
         }
         unsorted.append(&mut parts);
         unsorted.sort_unstable();
@@ -250,6 +251,8 @@ mod tests {
     fn union_joins_overlaps_in_any_order() {
         assert_eq!(set(&[(5, 9), (0, 4), (3, 5), (20, 20), (30, 25)]).parts().len(), 1);
         assert_eq!(set(&[(10, 12), (0, 4)]).length(), Ps(6));
+        let in_order = set(&[(0, 4), (1, 2), (3, 6), (6, 7), (9, 10)]);
+        assert_eq!((in_order.length(), in_order.clip(Interval::new(Ps(-1), Ps(99))).length()), (Ps(8), Ps(8)));
         assert_eq!(set(&[(0, 10), (2, 3), (2, 4), (11, 12)]).length(), Ps(11));
     }
 

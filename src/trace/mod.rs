@@ -10,12 +10,13 @@ pub mod classify;
 pub mod column;
 pub mod events;
 pub mod interval;
+mod kinds;
 pub mod merge;
 pub mod snapshot;
 pub mod strings;
 
 pub use blocks::in_blocks;
-pub use by_line::ByLine;
+pub use by_line::{ByLine, LineEvents};
 pub use classify::{LineKind, PlaneKind};
 pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
 pub use interval::{Interval, IntervalSet, Union};

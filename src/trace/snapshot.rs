@@ -17,7 +17,8 @@ mod fields;
 
 use super::column::SparseColumn;
 use super::events::RowBlock;
-use super::{ArgsTable, Capture, HloProto, StrId, Strings, Trace};
+use super::kinds::Kind;
+use super::{ArgsId, ArgsTable, Capture, HloProto, LineId, StrId, Strings, Trace};
 use fields::{Fields, put_args, put_capture, put_plane};
 
 const HEAD: u8 = 1;
@@ -29,7 +30,8 @@ const LINES: u8 = 6;
 const SPARSE: u8 = 7;
 const HLO: u8 = 8;
 const NOTES: u8 = 9;
-const END: u8 = 10;
+const KINDS: u8 = 10;
+const END: u8 = 11;
 
 const HEADER_BYTES: usize = 8;
 
@@ -59,6 +61,7 @@ enum Part {
     Ends(Vec<usize>),
     Args(ArgsTable),
     Rows(RowBlock),
+    Kinds(Vec<Kind>),
     Sparse(u8, Vec<u32>, Vec<i64>),
     Hlo(HloProto),
 }
@@ -99,7 +102,8 @@ impl Writer {
         parts.push(Part::Ready(LINES, bytes));
         parts.push(Part::Args(args));
         let counts = events.len();
-        let (rows, sparse) = events.into_columns();
+        let (rows, kinds, sparse) = events.into_columns();
+        parts.push(Part::Kinds(kinds));
         for (which, column) in (0u8..).zip(sparse) {
             parts.extend(column.into_blocks().map(|(events, values)| Part::Sparse(which, events, values)));
         }
@@ -138,6 +142,11 @@ impl Iterator for Writer {
                 (ARGS, 0)
             }
             Part::Rows(rows) => return Some(Piece::Rows(rows)),
+            Part::Kinds(kinds) => {
+                let words = |kind: &Kind| [kind.line.0, kind.name.0, kind.args.0].map(u32::to_le_bytes);
+                put_words(&mut out, kinds.iter().flat_map(words), 3 * kinds.len());
+                (KINDS, 0)
+            }
             Part::Sparse(which, events, values) => {
                 put_words(&mut out, events.iter().map(|event| event.to_le_bytes()), events.len());
                 put_words(&mut out, values.iter().map(|value| value.to_le_bytes()), values.len());
@@ -166,6 +175,7 @@ pub struct Reader {
     trace: Trace,
     notes: Vec<u8>,
     text: String,
+    kinds: Vec<Kind>,
     sparse: [SparseColumn; 7],
     frames: u64,
     /// Events and frames that the last frame speaks of.
@@ -213,7 +223,7 @@ impl Reader {
     /// [`Damaged`] where the bytes are not what one writer wrote, from the first to the last.
     pub fn finish(self) -> Result<(Trace, Vec<u8>), Damaged> {
         let mut trace = self.trace;
-        trace.events = std::mem::take(&mut trace.events).with_sparse(self.sparse).ok_or(Damaged)?;
+        trace.events = std::mem::take(&mut trace.events).with_columns(self.kinds, self.sparse).ok_or(Damaged)?;
         let counts = (trace.events.len() as u64, self.frames);
         let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
         if is_whole { Ok((trace, self.notes)) } else { Err(Damaged) }
@@ -255,6 +265,13 @@ impl Reader {
             PLANES => trace.planes = fields.all(Fields::plane)?,
             LINES => trace.lines = fields.all(Fields::line)?,
             ARGS => trace.args = ArgsTable::from_sets(fields.all(Fields::args)?)?,
+            KINDS => {
+                let words = payload.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
+                let words: Vec<u32> = words.collect();
+                let kind =
+                    |&[line, name, args]: &[u32; 3]| Kind { line: LineId(line), name: StrId(name), args: ArgsId(args) };
+                self.kinds = words.as_chunks().0.iter().map(kind).collect();
+            }
             SPARSE => {
                 let column = self.sparse.get_mut(which)?;
                 let (events, values) = payload.split_at_checked(payload.len() / 12 * 4)?;

@@ -101,7 +101,7 @@ fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], found: &mut
     for (device, time) in devices.used.iter().zip(times) {
         let lines = trace.lines.iter().zip(&devices.events_by_line);
         let lines = lines.filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane);
-        for event in lines.flat_map(|(_, events)| events).filter_map(|&id| trace.events.get(id)) {
+        for event in lines.flat_map(|(_, events)| events.iter()).filter_map(|id| trace.events.get(id)) {
             let kind = *kinds.entry((event.name, event.args)).or_insert_with(|| {
                 let category = categories.of(event.name, event.args);
                 let communicates = categories.class(category) == OpClass::Communication;
@@ -131,7 +131,7 @@ fn messages(trace: &Trace, devices: &Devices, found: &mut Found) {
         return;
     }
     let lines = trace.lines.iter().zip(&devices.events_by_line).filter(|(line, _)| line.kind == LineKind::Host);
-    for &id in lines.flat_map(|(_, events)| events) {
+    for id in lines.flat_map(|(_, events)| events.iter()) {
         if let Some(one) = message(trace, &kinds, id) {
             found.add(one);
         }

@@ -10,7 +10,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::metrics::devices::Devices;
-use crate::trace::{EventId, LineKind, StrId, Trace};
+use crate::trace::{EventId, LineEvents, LineKind, StrId, Trace};
 use crate::units::Ps;
 
 /// The sites of some calls.
@@ -38,9 +38,9 @@ impl CallSites {
     }
 
     /// Goes through one thread's events, parents first, with the open ones on a stack.
-    fn walk(&mut self, trace: &Trace, events: &[EventId], wanted: &[EventId]) {
+    fn walk(&mut self, trace: &Trace, events: &LineEvents, wanted: &[EventId]) {
         let mut open: Vec<(Ps, StrId)> = Vec::new();
-        for &id in events {
+        for id in events.iter() {
             let Some(event) = trace.events.get(id) else { continue };
             while open.last().is_some_and(|&(end, _)| end <= event.start) {
                 open.pop();

@@ -154,8 +154,8 @@ fn in_flight(
     let lines = trace.lines.iter().zip(&devices.events_by_line);
     let mut asynchronous = lines
         .filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane)
-        .flat_map(|(_, events)| events)
-        .filter_map(|&id| trace.events.get(id))
+        .flat_map(|(_, events)| events.iter())
+        .filter_map(|id| trace.events.get(id))
         .peekable();
     if asynchronous.peek().is_some() {
         asynchronous.for_each(|event| add(event.name, event.args, interval(&event)));

@@ -20,7 +20,7 @@ use super::launch_times::{DeviceLaunches, Launch};
 use super::part::{Part, Parts};
 use crate::metrics::devices::Device;
 use crate::metrics::host_threads::{HostRole, HostTime};
-use crate::trace::{Interval, IntervalSet, LineKind, Trace};
+use crate::trace::{Interval, IntervalSet, LineEvents, LineKind, Trace};
 use crate::units::Ps;
 
 /// A gap before an op that was launched in time is the cost of going from one op to the next up to this length. Longer ones have a
@@ -40,7 +40,7 @@ pub(super) struct Causes {
 
 impl Causes {
     /// Of `device`, whose host did what `host` says.
-    pub fn new(trace: &Trace, events_by_line: &[Vec<u32>], device: &Device, host: Option<&HostTime>) -> Causes {
+    pub fn new(trace: &Trace, events_by_line: &[LineEvents], device: &Device, host: Option<&HostTime>) -> Causes {
         let barrier = barriers(trace, events_by_line, device);
         let compile = host.and_then(|host| host.role(HostRole::Compile)).cloned().unwrap_or_default();
         let input = host.map(|host| host.held_by_input.clone()).unwrap_or_default();
@@ -87,11 +87,11 @@ impl Causes {
     }
 }
 
-fn barriers(trace: &Trace, events_by_line: &[Vec<u32>], device: &Device) -> IntervalSet {
+fn barriers(trace: &Trace, events_by_line: &[LineEvents], device: &Device) -> IntervalSet {
     let marks = trace.lines.iter().zip(events_by_line).filter(|(line, _)| {
         line.plane.index() == device.plane && line.kind == LineKind::Other && trace.text(line.name) == "XLA TraceMe"
     });
-    let events = marks.flat_map(|(_, events)| events).filter_map(|&id| trace.events.get(id));
+    let events = marks.flat_map(|(_, events)| events.iter()).filter_map(|id| trace.events.get(id));
     IntervalSet::union_of(
         events
             .filter(|event| BARRIERS.contains(&trace.text(event.name)))

@@ -40,8 +40,8 @@ impl<'a> DeviceLaunches<'a> {
         let modules = trace.lines.iter().zip(&devices.events_by_line);
         let mut programs: Vec<(Ps, Option<i64>)> = modules
             .filter(|(line, _)| line.kind == LineKind::Modules && line.plane.index() == device.plane)
-            .flat_map(|(_, events)| events)
-            .filter_map(|&id| Some((trace.events.time(id)?.0, trace.events.run_id.get(id))))
+            .flat_map(|(_, events)| events.iter())
+            .filter_map(|id| Some((trace.events.time(id)?.0, trace.events.run_id.get(id))))
             .collect();
         if !programs.is_sorted() {
             programs.sort_unstable();

@@ -86,7 +86,7 @@ fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
             if line.kind != LineKind::Modules || line.plane.index() != device.plane {
                 continue;
             }
-            for &id in events {
+            for id in events.iter() {
                 let Some(event) = trace.events.get(id) else { continue };
                 let mark = Mark { interval: interval(&event), key: trace.events.run_id.get(id) };
                 let name = without_fingerprint(trace.text(event.name));

@@ -13,7 +13,7 @@ pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
             if line.kind != LineKind::Steps || line.plane.index() != plane {
                 continue;
             }
-            for &id in events {
+            for id in events.iter() {
                 let Some(event) = trace.events.get(id) else { continue };
                 let key = trace.events.step_num.get(id).or_else(|| trace.text(event.name).parse().ok());
                 marks.push(Mark { interval: interval(&event), key });

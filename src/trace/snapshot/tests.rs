@@ -136,7 +136,7 @@ fn damage_never_panics() {
             if let Ok((trace, _)) = read(&rows, &bad, 64) {
                 // Whatever was accepted can be walked.
                 let by_line = ByLine::new(&trace).events;
-                let all = by_line.iter().flatten().filter_map(|&id| trace.events.get(id));
+                let all = by_line.iter().flat_map(|events| events.iter()).filter_map(|id| trace.events.get(id));
                 all.for_each(|event| assert!(trace.text(event.name).len() < image.len()));
             }
         }

@@ -15,7 +15,7 @@ use web_sys::{Blob, DedicatedWorkerGlobalScope, MessagePort};
 
 use crate::protocol::{FileEntry, News, Piece};
 use crate::worker::pipe::Pipe;
-use crate::worker::tell;
+use crate::worker::{Pace, tell};
 
 /// Bytes read from disk at first: unpacking starts soon. Each read is twice as large as the one before, up to the most,
 /// since every read has its price.
@@ -65,6 +65,7 @@ async fn one(
         pipe.send_with(&Piece::Foreseen { start, end }, outline.records());
     }
     let mut unpacker = Unpacker::new(&entry.path);
+    let mut pace = Pace::default();
     let mut asked = 0;
     let mut reads = VecDeque::new();
     loop {
@@ -84,7 +85,9 @@ async fn one(
                 unpacker.push(part, &mut |piece| pass(pipe, piece));
             }
         }
-        tell(scope, &News::Read { file: index, bytes: end });
+        if pace.is_due() || end == entry.size_bytes {
+            tell(scope, &News::Read { file: index, bytes: end });
+        }
     }
     unpacker.finish(&mut |piece| pass(pipe, piece));
     pipe.send(&Piece::FileEnd);

@@ -11,7 +11,7 @@ pub mod scan;
 
 use crate::protocol::{BUILD_ID, News, Order};
 use crate::wire;
-use js_sys::Array;
+use js_sys::{Array, Date};
 use wasm_bindgen::prelude::*;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
@@ -23,6 +23,26 @@ pub fn tell(scope: &DedicatedWorkerGlobalScope, news: &News) {
 /// Tells the page something that comes with a long text.
 pub fn tell_text(scope: &DedicatedWorkerGlobalScope, news: &News, text: &str) {
     let _ = scope.post_message(&wire::pack(news, &[JsValue::from_str(text)]));
+}
+
+/// How often the page hears of progress: it draws what it hears.
+#[derive(Default)]
+pub struct Pace {
+    told_at_ms: f64,
+}
+
+impl Pace {
+    const EVERY_MS: f64 = 100.0;
+
+    /// True where it was long ago, which is then now.
+    pub fn is_due(&mut self) -> bool {
+        let now_ms = Date::now();
+        let due = now_ms - self.told_at_ms > Pace::EVERY_MS;
+        if due {
+            self.told_at_ms = now_ms;
+        }
+        due
+    }
 }
 
 /// Says which build this is, and obeys from then on. An order comes with its extras, from index 1 on.

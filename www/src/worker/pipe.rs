@@ -18,7 +18,7 @@ const BLOCK_BYTES: u32 = 4 << 20;
 /// Blocks that may wait for the reader.
 const MAX_OUTSTANDING: u32 = 3;
 /// Buffers that are kept to be filled again.
-const MAX_SPARE: usize = 8;
+const MAX_SPARE: usize = 16;
 
 /// The writing end. `M` are the messages, one of which says how much of a block is filled.
 pub struct Pipe<M> {

@@ -6,16 +6,13 @@ use crossprof::input::xplane::Outline;
 use crossprof::session::{FileId, FileResult, Session};
 use crossprof::trace::snapshot;
 use crossprof::warning::Warning;
-use js_sys::{Date, Uint8Array};
+use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use web_sys::{DedicatedWorkerGlobalScope, MessagePort};
 
 use crate::protocol::{FileDone, FileEntry, Image, News, Piece};
 use crate::worker::pipe::Pipe;
-use crate::worker::tell;
-
-/// The page hears of progress this often.
-const TELL_EVERY_MS: f64 = 80.0;
+use crate::worker::{Pace, tell};
 
 /// Reads pieces into a session and tells the page what comes of them.
 pub struct Scanner {
@@ -26,7 +23,7 @@ pub struct Scanner {
     file: Option<(u32, FileId)>,
     block: Vec<u8>,
     to_analyst: Pipe<Image>,
-    told_at_ms: f64,
+    pace: Pace,
 }
 
 impl Scanner {
@@ -42,7 +39,7 @@ impl Scanner {
             session.leave_out(&entry.path, entry.size_bytes, entry.kind);
         }
         let to_analyst = Pipe::new(port, Image::Bytes);
-        Scanner { scope, entries, session, file: None, block: Vec::new(), to_analyst, told_at_ms: 0.0 }
+        Scanner { scope, entries, session, file: None, block: Vec::new(), to_analyst, pace: Pace::default() }
     }
 
     /// Takes the next piece; bytes come in a buffer.
@@ -111,9 +108,7 @@ impl Scanner {
                 self.to_analyst.send_words(&Image::Rows, rows.words());
             }
         }
-        let now_ms = Date::now();
-        if now_ms - self.told_at_ms > TELL_EVERY_MS {
-            self.told_at_ms = now_ms;
+        if self.pace.is_due() {
             tell(&self.scope, &News::Scanned { file: index, events: self.session.events(id) });
         }
     }
