@@ -3,7 +3,6 @@
 //! buffers that it was read into; what an xplane says behind its events is read before them, so that the scanner need not
 //! wait for it.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use crossprof::input::unpack::{Unpacked, Unpacker};
@@ -15,15 +14,13 @@ use web_sys::{Blob, DedicatedWorkerGlobalScope, MessagePort};
 
 use crate::protocol::{FileEntry, News, Piece};
 use crate::worker::pipe::Pipe;
+use crate::worker::stream::FileStream;
 use crate::worker::{Pace, tell};
 
-/// Bytes read from disk at first: unpacking starts soon. Each read is twice as large as the one before, up to the most,
-/// since every read has its price.
-const FIRST_READ_BYTES: u64 = 512 << 10;
-/// The most bytes read from disk at once.
-const MOST_READ_BYTES: u64 = 8 << 20;
-/// Reads under way at once: the browser is then never without one.
-const READS: usize = 2;
+/// Bytes read at once of what is not packed, and is passed on in the buffer that it is read into.
+const PLAIN_READ_BYTES: u32 = 4 << 20;
+/// Bytes read at once of what is unpacked: soon there, and the browser reads on meanwhile.
+const PACKED_READ_BYTES: u32 = 512 << 10;
 /// Bytes unpacked before the scanner gets a chance to push back: deflate makes at most a thousand times as many of them.
 const PUSH_BYTES: usize = 64 << 10;
 
@@ -40,7 +37,7 @@ pub async fn run(scope: DedicatedWorkerGlobalScope, entries: Vec<FileEntry>, fil
     pipe.send(&Piece::Done);
 }
 
-/// Reads one file; the next bytes are on their way from disk while these are unpacked or passed on.
+/// Reads one file; the browser reads on while these bytes are unpacked or passed on.
 async fn one(
     scope: &DedicatedWorkerGlobalScope,
     index: u32,
@@ -65,28 +62,25 @@ async fn one(
         pipe.send_with(&Piece::Foreseen { start, end }, outline.records());
     }
     let mut unpacker = Unpacker::new(&entry.path);
-    let mut pace = Pace::default();
-    let mut asked = 0;
-    let mut reads = VecDeque::new();
+    let mut stream = FileStream::new(blob).map_err(gone)?;
+    let (mut pace, mut done) = (Pace::default(), 0);
     loop {
-        while reads.len() < READS && asked < entry.size_bytes {
-            let end = end_of_read(asked, entry.size_bytes);
-            reads.push_back((read(blob, asked, end)?, end));
-            asked = end;
-        }
-        let Some((promise, end)) = reads.pop_front() else { break };
-        let bytes = JsFuture::from(promise).await.map_err(gone)?;
-        if unpacker.is_plain() {
-            pipe.ready().await;
-            pipe.pass(bytes.unchecked_ref());
+        pipe.ready().await;
+        let is_plain = unpacker.is_plain();
+        let room = pipe.buffer(if is_plain { PLAIN_READ_BYTES } else { PACKED_READ_BYTES });
+        let Some((buffer, filled)) = stream.next(room, !is_plain).await.map_err(gone)? else { break };
+        done += u64::from(filled);
+        if is_plain {
+            pipe.pass(&buffer, filled);
         } else {
-            for part in Uint8Array::new(&bytes).to_vec().chunks(PUSH_BYTES) {
+            for part in Uint8Array::new(&buffer).subarray(0, filled).to_vec().chunks(PUSH_BYTES) {
                 pipe.ready().await;
                 unpacker.push(part, &mut |piece| pass(pipe, piece));
             }
+            pipe.keep(buffer);
         }
-        if pace.is_due() || end == entry.size_bytes {
-            tell(scope, &News::Read { file: index, bytes: end });
+        if pace.is_due() || done == entry.size_bytes {
+            tell(scope, &News::Read { file: index, bytes: done });
         }
     }
     unpacker.finish(&mut |piece| pass(pipe, piece));
@@ -101,11 +95,6 @@ fn read(blob: &Blob, start: u64, end: u64) -> Result<Promise, String> {
     Ok(slice.array_buffer())
 }
 
-/// Where the read that starts at `at` ends.
-fn end_of_read(at: u64, size: u64) -> u64 {
-    (at + at.clamp(FIRST_READ_BYTES, MOST_READ_BYTES)).min(size)
-}
-
 /// Passes on what the unpacker makes.
 fn pass(pipe: &mut Pipe<Piece>, piece: Unpacked<'_>) {
     match piece {
@@ -113,24 +102,5 @@ fn pass(pipe: &mut Pipe<Piece>, piece: Unpacked<'_>) {
         Unpacked::Data(bytes) => pipe.fill(bytes),
         Unpacked::End => pipe.send(&Piece::End),
         Unpacked::Warning(warning) => pipe.send(&Piece::Warning(warning)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_grow_and_cover_the_file() {
-        let size = 100 << 20;
-        let (mut at, mut reads) = (0, 0);
-        while at < size {
-            let end = end_of_read(at, size);
-            assert!(end > at && end - at <= MOST_READ_BYTES);
-            (at, reads) = (end, reads + 1);
-        }
-        assert_eq!(at, size);
-        assert!(reads < 20);
-        assert_eq!(end_of_read(0, 10), 10);
     }
 }

@@ -8,6 +8,7 @@ pub mod inflate;
 pub mod look;
 pub mod pipe;
 pub mod scan;
+pub mod stream;
 
 use crate::protocol::{BUILD_ID, News, Order};
 use crate::wire;

@@ -41,10 +41,7 @@ impl<M: Serialize> Pipe<M> {
         let on_return = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
             left.set(u32::saturating_sub(left.get(), 1));
             let buffer: ArrayBuffer = event.data().unchecked_into();
-            let mut kept = kept.borrow_mut();
-            if kept.len() < MAX_SPARE {
-                kept.push(buffer);
-            }
+            keep(&kept, buffer);
             // The receiver lives as long as the worker.
             let _ = sender.unbounded_send(());
         });
@@ -70,12 +67,13 @@ impl<M: Serialize> Pipe<M> {
     /// Sends bytes.
     pub fn fill(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let block = self.block.get_or_insert_with(|| Uint8Array::new(&buffer(&self.spare, BLOCK_BYTES)));
+            let block = self.block.take().unwrap_or_else(|| Uint8Array::new(&self.buffer(BLOCK_BYTES)));
             let room = (BLOCK_BYTES - self.filled) as usize;
             let (now, later) = bytes.split_at(bytes.len().min(room));
             let end = self.filled + now.len() as u32;
             block.subarray(self.filled, end).copy_from(now);
             self.filled = end;
+            self.block = Some(block);
             bytes = later;
             if end == BLOCK_BYTES {
                 self.flush();
@@ -83,10 +81,24 @@ impl<M: Serialize> Pipe<M> {
         }
     }
 
-    /// Sends a buffer full of bytes as it is.
-    pub fn pass(&mut self, buffer: &ArrayBuffer) {
+    /// A buffer of this size: one that came back, or a new one.
+    pub fn buffer(&self, bytes: u32) -> ArrayBuffer {
+        let mut spare = self.spare.borrow_mut();
+        match spare.iter().rposition(|buffer| buffer.byte_length() == bytes) {
+            Some(at) => spare.swap_remove(at),
+            None => ArrayBuffer::new(bytes),
+        }
+    }
+
+    /// Takes a buffer back that was not sent.
+    pub fn keep(&mut self, buffer: ArrayBuffer) {
+        keep(&self.spare, buffer);
+    }
+
+    /// Sends a buffer as it is, of which so many bytes are filled.
+    pub fn pass(&mut self, buffer: &ArrayBuffer, filled: u32) {
         self.flush();
-        self.post(buffer, &(self.filled_message)(buffer.byte_length()));
+        self.post(buffer, &(self.filled_message)(filled));
     }
 
     /// Sends a message with a copy of these bytes, in a buffer of their own.
@@ -98,7 +110,7 @@ impl<M: Serialize> Pipe<M> {
     /// The same with words.
     pub fn send_words(&mut self, message: &M, words: &[u32]) {
         self.flush();
-        let buffer = buffer(&self.spare, size_of_val(words) as u32);
+        let buffer = self.buffer(size_of_val(words) as u32);
         Uint32Array::new(&buffer).copy_from(words);
         self.post(&buffer, message);
     }
@@ -116,12 +128,10 @@ impl<M: Serialize> Pipe<M> {
     }
 }
 
-/// A buffer of this size: one that came back, or a new one.
-fn buffer(spare: &RefCell<Vec<ArrayBuffer>>, bytes: u32) -> ArrayBuffer {
+fn keep(spare: &RefCell<Vec<ArrayBuffer>>, buffer: ArrayBuffer) {
     let mut spare = spare.borrow_mut();
-    match spare.iter().rposition(|buffer| buffer.byte_length() == bytes) {
-        Some(at) => spare.swap_remove(at),
-        None => ArrayBuffer::new(bytes),
+    if spare.len() < MAX_SPARE {
+        spare.push(buffer);
     }
 }
 
