@@ -238,3 +238,36 @@ fn parts_of_every_trace_add_up() {
 fn show(mean: &Mean, part: Part) -> String {
     format!("{} {:.1} %", part.label(), mean.percent(part).unwrap_or_default())
 }
+
+/// The events of a step are the step: idle time by its causes exactly, and work where nothing runs beside it.
+#[test]
+fn the_events_of_a_step_add_up_to_its_parts() {
+    for (path, beside) in [
+        ("synth-gpu-7steps/vm.xplane.pb", false),
+        ("tpu-v6e-4chip/host.xplane.pb", false),
+        ("tpu-qwen3-runs/run-a.trace.json.gz", false),
+        ("mi300x-8gpu-conv/tw003.xplane.pb", true),
+        ("gfx950-te-attention/934987a2fc2f.xplane.pb", true),
+    ] {
+        let Some(trace) = trace(path) else { return };
+        let run = Run { trace, ..Run::default() };
+        let analysis = Analysis::new(&run, &Settings::default());
+        let breakdown = &analysis.step_breakdown;
+        let events = breakdown.events(&run.trace, &analysis.devices, &|_| true, usize::MAX);
+        assert!(events.is_sorted_by_key(|event| event.start), "{path}");
+        for (row, at) in breakdown.rows.iter().zip(0u32..) {
+            for part in Part::ALL {
+                let of_part = events.iter().filter(|event| event.row == at && event.part == part);
+                let (time, told): (Ps, Ps) = (of_part.map(|event| event.time).sum(), row.parts.get(part));
+                let is_exact = part.is_idle() || !beside;
+                assert!(
+                    if is_exact { time == told } else { time >= told },
+                    "{path}, {row:?}, {part:?}: {time:?} {told:?}"
+                );
+            }
+        }
+        // Some of the steps, and no more than asked.
+        let first = breakdown.events(&run.trace, &analysis.devices, &|row| row.step.is_none_or(|step| step == 0), 10);
+        assert!(!first.is_empty() && first.len() <= analysis.devices.used.len() * 10 * (1 + Part::COUNT), "{path}");
+    }
+}

@@ -39,5 +39,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
         .passed("compilation_time_us", time, if long { WARNING_US } else { NOTE_US })
         .evidence("num_compilation_events", compilation.num_compilation_events as f64)
+        .link("steps", "")
         .fires()
 }

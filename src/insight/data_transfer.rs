@@ -39,5 +39,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("data_transfer_percent", share, NOTE_PERCENT)
         .evidence("input_transfer_us", transfer)
         .evidence("input_processing_us", processing)
+        .link("steps", "")
         .fires()
 }

@@ -49,6 +49,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("callback_percent", best, WARNING_PERCENT)
         .evidence("callbacks", calls as f64)
         .at_stake(best)
+        .link("steps", "")
         .fires()
 }
 

@@ -39,5 +39,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
         .passed("op_before_launch_us", early, if long { WARNING_US } else { NOTE_US })
         .evidence("joined_ops", launches.joined_ops as f64)
+        .link("kernels", "")
         .fires()
 }

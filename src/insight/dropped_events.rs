@@ -32,5 +32,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(FindingSeverity::Critical, Confidence::High, "Events are missing from the capture", message)
         .remedy(remedy)
         .evidence("warnings", (others + 1) as f64)
+        .link("overview", "")
         .fires()
 }

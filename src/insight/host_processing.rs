@@ -42,5 +42,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .passed("host_processing_percent", share, NOTE_PERCENT)
         .evidence("input_processing_us", processing)
         .evidence("input_transfer_us", transfer)
+        .link("steps", "")
         .fires()
 }

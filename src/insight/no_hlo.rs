@@ -42,5 +42,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     )
     .remedy(remedy)
     .evidence("hlo_modules", trace.hlo.len() as f64)
+    .link("roofline", "")
     .fires()
 }

@@ -33,6 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              step, tables split over all SparseCores, pipelined embeddings.",
         )
         .passed("sparse_core_percent", share, NOTE_PERCENT)
+        .link("devices", "")
         .fires()
 }
 

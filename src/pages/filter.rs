@@ -24,7 +24,7 @@ const KEYS: &str = "\
     max_mem_bw_utilization_percent max_time_us max_us measured_flop_rate_gflops measured_memory_bw_gibps \
     measured_on median_launch_delay_us message min_duration_us min_time_us min_us model_flop_rate_gflops name \
     num_devices num_hlo_ops num_kernels occupancy_pct occurrences op_name operation operational_intensity \
-    optimal_flop_rate_gflops other_idle_us p2p_us p95_launch_delay_us parallelism parent_time_percent partial \
+    optimal_flop_rate_gflops other_idle_us p2p_us p95_launch_delay_us parallelism parent_time_percent part partial \
     path peak_data_type peak_flop_rate_gflops percent private_memory_bytes program_id protocol rank \
     registers_per_thread remedy replica_groups roofline_efficiency_percent runtime_outliers severity sharding \
     shmem_bytes short_kernels short_name sized_count source_info source_memory start_us static_shmem_bytes step \
@@ -65,6 +65,15 @@ pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
     };
     let (own, others): (Vec<&str>, Vec<&str>) = terms(filter).partition(|term| of(term).is_some());
     (own.last().and_then(of), others.join(" "))
+}
+
+/// The terms of a filter that are about this column.
+pub fn terms_on(filter: &str, key: &str) -> String {
+    let is_about = |term: &&str| {
+        let term = term.strip_prefix('-').unwrap_or(term);
+        term.strip_prefix(key).is_some_and(|rest| rest.len() > 1 && rest.starts_with([':', '=', '<', '>']))
+    };
+    terms(filter).filter(is_about).collect::<Vec<_>>().join(" ")
 }
 
 /// The terms as they were typed. Spaces within quotes part nothing.

@@ -13,6 +13,7 @@ mod ops;
 mod report;
 mod roofline;
 mod step_breakdown;
+mod step_events;
 mod transfers;
 
 pub use report::table as of_report;
@@ -28,6 +29,8 @@ pub enum TableName {
     Steps,
     /// Where the time of each step goes, by device.
     StepBreakdown,
+    /// What happened in steps, one by one.
+    StepEvents,
     /// Every op with its time and cost.
     Ops,
     /// The same by framework op.
@@ -60,9 +63,10 @@ pub enum TableName {
 
 impl TableName {
     /// All of them, in the order of the pages.
-    pub const ALL: [TableName; 16] = [
+    pub const ALL: [TableName; 17] = [
         TableName::Steps,
         TableName::StepBreakdown,
+        TableName::StepEvents,
         TableName::Ops,
         TableName::FrameworkOps,
         TableName::OpTree,
@@ -84,6 +88,7 @@ impl TableName {
         match self {
             TableName::Steps => "steps",
             TableName::StepBreakdown => "step-breakdown",
+            TableName::StepEvents => "step-events",
             TableName::Ops => "ops",
             TableName::FrameworkOps => "framework-ops",
             TableName::OpTree => "op-tree",
@@ -112,6 +117,7 @@ impl TableName {
 pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
     match name {
         TableName::StepBreakdown => Box::new(step_breakdown::StepBreakdownRows::new(context)),
+        TableName::StepEvents => Box::new(step_events::StepEventRows::new(context, variant)),
         TableName::Collectives => Box::new(collectives::table(context, variant)),
         TableName::Ops => Box::new(ops::OpRows::new(context)),
         TableName::FrameworkOps => Box::new(framework_ops::FrameworkOpRows::new(context)),

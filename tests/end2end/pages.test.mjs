@@ -123,6 +123,25 @@ test("what the overview lists leads to its rows", async ({ page, site }) => {
   await until("rows are left", async () => /^\d+ of /.test(await page.locator(".table-head .quiet").first().innerText()));
 });
 
+test("a part of a step shows its events", async ({ page, site }) => {
+  const path = trace("tpu-v6e-4chip/host.xplane.pb");
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await view(page, "steps");
+  const chart = page.locator(".chart").first();
+  await chart.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await until("step and part stand in the address", async () => /q=step%3D\d+%20part%3D[a-z0-9_]+/.test(page.url()));
+  const [, step, part] = /step%3D(\d+)%20part%3D([a-z0-9_]+)/.exec(page.url());
+  const events = page.locator(".table-box").first();
+  await until("the events of the step", async () => (await events.locator("h2").innerText()).startsWith("Events of"));
+  const rows = await events.locator("tbody tr:not(.pad)").allInnerTexts();
+  assert.ok(rows.length > 0);
+  for (const row of rows) assert.deepEqual(row.split("\t").map((cell) => cell.trim()).filter((cell) => cell === step || cell === part).slice(0, 2), [step, part], row);
+});
+
 test("a finding leads to its evidence", async ({ page, site }) => {
   const path = trace("mi300x-8gpu-conv/tw003.xplane.pb");
   if (!path) return;

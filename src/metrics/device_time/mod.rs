@@ -9,7 +9,7 @@ pub(super) mod copy_space;
 mod op_part;
 
 use self::async_pairs::for_each_pair;
-use self::op_part::OpParts;
+pub use self::op_part::OpParts;
 use crate::metrics::categories::Categorizer;
 use crate::metrics::devices::{Device, Devices, interval};
 use crate::metrics::self_time::for_each_self_interval;

@@ -8,7 +8,7 @@ use crate::metrics::step_breakdown::Part;
 use crate::trace::{ArgsId, StrId, Trace};
 
 /// Tells the parts of many ops: each category is looked at once, and so is each distinct copy of a TPU.
-pub(super) struct OpParts<'a> {
+pub struct OpParts<'a> {
     trace: &'a Trace,
     categories: Categorizer<'a>,
     of_category: Vec<Option<OfCategory>>,
@@ -24,6 +24,12 @@ enum OfCategory {
 }
 
 impl<'a> OpParts<'a> {
+    /// For ops of `trace`.
+    pub fn in_trace(trace: &'a Trace) -> OpParts<'a> {
+        OpParts::new(trace, Categorizer::new(trace))
+    }
+
+    /// The same with categories that are known already.
     pub fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
         OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
     }

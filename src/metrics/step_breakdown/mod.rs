@@ -5,6 +5,7 @@
 //! those found are wrong, the active span of each device takes the place of a step. Sums are in picoseconds; the division to
 //! means is last.
 
+mod events;
 mod idle;
 mod launch_times;
 mod mean;
@@ -12,6 +13,7 @@ mod part;
 mod rows;
 mod section;
 
+pub use events::StepEvent;
 pub use mean::Mean;
 pub use part::{Part, Parts};
 pub use section::section;

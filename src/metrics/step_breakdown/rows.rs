@@ -44,6 +44,18 @@ pub(super) fn active_span(device: &Device) -> StepRow {
     }
 }
 
+/// The idle times of a device, with what tells their causes.
+pub(super) fn gaps<'a>(
+    trace: &'a Trace,
+    devices: &'a Devices,
+    device: &'a Device,
+    host: Option<&HostTime>,
+    calls: &'a CallIndex,
+) -> Gaps<'a> {
+    let causes = Causes::new(trace, &devices.events_by_line, device, host);
+    Gaps::new(device, DeviceLaunches::new(trace, devices, device, calls), causes)
+}
+
 /// What one device's rows are measured from.
 pub(super) struct Source<'a> {
     pub trace: &'a Trace,
@@ -59,9 +71,7 @@ impl Source<'_> {
         // Steps of odd traces may not begin in their order; gaps are gone through in the order of time.
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&row| rows.get(row).map(|row| row.start));
-        let causes = Causes::new(self.trace, &self.devices.events_by_line, self.device, self.host);
-        let launches = DeviceLaunches::new(self.trace, self.devices, self.device, calls);
-        let mut gaps = Gaps::new(self.device, launches, causes);
+        let mut gaps = gaps(self.trace, self.devices, self.device, self.host, calls);
         let in_flight = InFlight::new(self.time);
         for row in order {
             let Some(row) = rows.get_mut(row) else { continue };

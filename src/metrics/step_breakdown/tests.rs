@@ -46,9 +46,26 @@ fn idle_time_is_split_by_what_kept_the_next_op() {
     b.event(stream, "k1", 30, 50).correlation(1);
     b.event(stream, "k2", 85, 55).correlation(2);
     b.event(stream, "k3", 580, 20).correlation(3);
-    let found = breakdown(&b.build());
+    let trace = b.build();
+    let found = breakdown(&trace);
     let row = &found.rows[0];
     assert_eq!((row.start, row.duration), (Ps(30_000_000), Ps(550_000_000)));
+    let events = found.events(&trace, &Devices::new(&trace), &|row| row.step == Some(0), usize::MAX);
+    let told = |event: &StepEvent| {
+        let name = event.op.and_then(|op| trace.events.get(op)).map_or("", |op| trace.text(op.name));
+        (event.part, event.start.as_us(), event.time.as_us(), name)
+    };
+    assert_eq!(
+        events.iter().map(told).collect::<Vec<_>>(),
+        [
+            (Part::Compute, 30.0, 50.0, "k1"),
+            (Part::KernelWait, 80.0, 5.0, "k2"),
+            (Part::Compute, 85.0, 55.0, "k2"),
+            (Part::Compile, 140.0, 60.0, "k3"),
+            (Part::InputBound, 140.0, 150.0, "k3"),
+            (Part::HostBound, 140.0, 230.0, "k3"),
+        ]
+    );
     assert_eq!(
         parts(row),
         [

@@ -1,6 +1,6 @@
 //! Steps, and devices, as stacked parts.
 
-use super::{link, part_link};
+use super::link;
 use crate::analysis::Context;
 use crate::metrics::step_breakdown::{Mean, Part, StepBreakdown};
 use crate::pages::{Series, Stack, StackRow};
@@ -71,7 +71,8 @@ fn stack(title: String, rows: Vec<Row>) -> Stack {
     let series = shown.iter().map(|&part| Series {
         label: part.title().to_owned(),
         class: part.label().to_owned(),
-        link: Some(part_link(part)),
+        // With that of its step: the events of this part of it.
+        link: Some(link("steps", &format!("part={}", part.label()))),
     });
     let series = series.collect();
     let rows = rows.into_iter().map(|row| StackRow {

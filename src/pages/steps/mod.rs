@@ -3,12 +3,12 @@
 mod chart;
 
 use self::chart::{by_device, by_step};
-use super::{Bar, Bars, Block, Choice, Figure, Link, Page, PageQuery, table_block};
+use super::{Bar, Bars, Block, Choice, Figure, Link, Page, PageQuery, TableBlock, filter, table_block};
 use crate::analysis::Context;
 use crate::format;
 use crate::metrics::host_threads::HostThreads;
 use crate::metrics::step_breakdown::{Mean, Part, StepBreakdown};
-use crate::table::Unit;
+use crate::table::{Cell, Column, Filter, Table, Unit};
 use crate::tables::TableName;
 
 /// The choice of the mean or one device.
@@ -47,12 +47,41 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     if names.len() > 1 || !breakdown.has_steps {
         blocks.push(Block::Stack(by_device(context)));
     }
+    blocks.extend(events(context, query).map(Block::Table));
     if let Some(threads) = &breakdown.host_threads {
         blocks.push(Block::Bars(host_roles(threads)));
     }
     let title = if breakdown.has_steps { "Steps by device" } else { "Active span by device" };
     blocks.push(Block::Table(table_block(context, TableName::StepBreakdown, "", title, query)));
     Page { blocks }
+}
+
+/// What happened in the steps that the filter names, or in all of them where it names a part; nothing where it names neither.
+fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
+    let about = |key: &str| filter::terms_on(&query.filter, key);
+    let (of_steps, of_part) = (about("step"), about("part"));
+    if of_steps.is_empty() && of_part.is_empty() {
+        return None;
+    }
+    // Asked of a table of one column: what a step's number has to be.
+    let column = Column { key: "step", title: "Step", unit: Unit::Count };
+    let mut known: Vec<u32> = context.analysis.step_breakdown.rows.iter().filter_map(|row| row.step).collect();
+    known.dedup();
+    let numbers = known.iter().map(|&step| vec![Cell::Int(u64::from(step))]).collect();
+    let passing = Filter::parse(&of_steps).passing(&Table::new("steps", vec![column], numbers));
+    let steps: Vec<u32> = known.into_iter().zip(passing).filter(|(_, passes)| *passes).map(|(step, _)| step).collect();
+    let (variant, title) = match (steps.first(), steps.last()) {
+        (Some(first), Some(last)) if first == last => {
+            (format!("{first}-{last}"), format!("Events of {}", chart::step_name(context, *first)))
+        }
+        (Some(first), Some(last)) => (
+            format!("{first}-{last}"),
+            format!("Events of {} to {}", chart::step_name(context, *first), chart::step_name(context, *last)),
+        ),
+        _ if context.analysis.step_breakdown.has_steps => return None,
+        _ => (String::new(), "Events of the active spans".to_owned()),
+    };
+    Some(table_block(context, TableName::StepEvents, &variant, &title, query))
 }
 
 fn nothing_ran() -> Block {

@@ -8,9 +8,14 @@ use crate::trace::Trace;
 use crate::trace::builder::TraceBuilder;
 
 fn page_of(trace: Trace, device: &str) -> Page {
+    filtered(trace, device, "")
+}
+
+fn filtered(trace: Trace, device: &str, filter: &str) -> Page {
     let run = Run { trace, ..Run::default() };
     let analysis = Analysis::new(&run, &Settings::default());
-    let query = PageQuery { options: [("device".to_owned(), device.to_owned())].into(), ..PageQuery::default() };
+    let options = [("device".to_owned(), device.to_owned())].into();
+    let query = PageQuery { options, filter: filter.to_owned(), ..PageQuery::default() };
     page(&Context { run: &run, analysis: &analysis }, &query)
 }
 
@@ -54,6 +59,36 @@ fn the_mean_or_one_device_is_shown() {
     assert_eq!(by_device.rows[1].parts, [60.0, 40.0]);
     let one = page_of(steps(5), "/device:TPU:1");
     assert_eq!(stacks(&one)[0].rows[0].parts, [60.0, 40.0]);
+}
+
+/// A click on a part of a step filters by both.
+#[test]
+fn the_events_of_a_part_are_told() {
+    fn table<'a>(page: &'a Page, title: &str) -> Option<&'a TableBlock> {
+        page.blocks.iter().find_map(|block| match block {
+            Block::Table(table) if table.title.starts_with(title) => Some(table),
+            _ => None,
+        })
+    }
+    assert!(table(&page_of(steps(5), "mean"), "Events").is_none());
+    let page = filtered(steps(5), "mean", "step=1 part=compute");
+    let found = table(&page, "Events of step 1").unwrap();
+    let cells = |table: &TableBlock, key: &str| -> Vec<Cell> {
+        let at = table.columns.iter().position(|column| column.key == key).unwrap();
+        table.rows.iter().map(|row| row[at].clone()).collect()
+    };
+    assert_eq!(cells(found, "time_us"), [Cell::Float(40.0), Cell::Float(60.0)]);
+    assert_eq!(cells(found, "hlo_op_name"), [Cell::Text("fusion.1".into()), Cell::Text("fusion.1".into())]);
+    assert_eq!(table(&page, "Steps by device").unwrap().lacking, ["part"]);
+    let idle = filtered(steps(5), "mean", "step=\"1\" part=other_idle");
+    assert_eq!(cells(table(&idle, "Events of step 1").unwrap(), "time_us"), [Cell::Float(60.0), Cell::Float(40.0)]);
+    let several = filtered(steps(5), "mean", "step>=1 step<=3");
+    assert_eq!(table(&several, "Events of step 1 to step 3").unwrap().total_rows, 12);
+    assert!(table(&filtered(steps(5), "mean", "step=9"), "Events").is_none());
+    let [chart, _] = stacks(&page)[..] else { panic!("two charts") };
+    let filter = |link: &Option<Link>| link.as_ref().map(|link| (link.view.clone(), link.filter.clone())).unwrap();
+    assert_eq!(filter(&chart.series[0].link), ("steps".to_owned(), "part=compute".to_owned()));
+    assert_eq!(filter(&chart.rows[1].link), ("steps".to_owned(), "step=1".to_owned()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossprof::format;
-use crossprof::pages::Stack;
+use crossprof::pages::{Link, Stack};
 use crossprof::table::Unit;
 use leptos::prelude::*;
 
@@ -104,8 +104,12 @@ fn describe(stack: &Stack, mark: usize) -> String {
 fn follow(stack: &Stack, mark: usize) {
     let series = stack.series.get(mark % stack.series.len()).and_then(|series| series.link.as_ref());
     let row = stack.rows.get(mark / stack.series.len()).and_then(|row| row.link.as_ref());
-    if let Some(link) = series.or(row) {
-        State::get().follow(link);
+    match (row, series) {
+        // Both are of one view: what it shows of this part of this row.
+        (Some(row), Some(series)) if row.view == series.view => {
+            State::get().follow(&Link { view: row.view.clone(), filter: format!("{} {}", row.filter, series.filter) });
+        }
+        (row, series) => series.or(row).into_iter().for_each(|link| State::get().follow(link)),
     }
 }
 
