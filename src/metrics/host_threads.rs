@@ -15,11 +15,11 @@
 
 use std::collections::BTreeMap;
 
-use super::devices::{Devices, interval};
+use super::devices::Devices;
 use crate::facts::host_spans::{self, HostWork};
 use crate::facts::host_threads;
 use crate::trace::classify::Platform;
-use crate::trace::{Interval, IntervalSet, LineEvents, LineKind, Trace, Union};
+use crate::trace::{Interval, IntervalSet, Kind, Line, LineEvents, LineKind, Trace, Union};
 use crate::units::Ps;
 
 /// What a host thread is for, or what it is doing where an event tells better.
@@ -157,16 +157,12 @@ impl HostThreads {
 /// When each host that has events does what, by index in [`Trace::hosts`]. Linear in the number of events; a name is looked at
 /// once.
 pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
-    let mut names: Vec<Option<Option<HostRole>>> = vec![None; trace.strings.len()];
-    let device_ops = cpu_ops(trace, devices);
+    let works = Works::new(trace, devices);
     let mut hosts: BTreeMap<u16, Vec<Thread>> = BTreeMap::new();
-    for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
-        if line.kind != LineKind::Host || events.is_empty() {
-            continue;
-        }
+    for ((line, events), work) in trace.lines.iter().zip(&devices.events_by_line).zip(&works.lines) {
+        let Some(work) = work.filter(|_| !events.is_empty()) else { continue };
         let host = trace.plane_of(line).map_or(0, |plane| plane.host);
-        let own = HostRole::of_thread(trace.text(line.name));
-        let thread = Thread::new(trace, events, own, &mut names, &device_ops);
+        let thread = Thread::new(trace, events, work, &works.roles);
         if !thread.any.is_empty() {
             hosts.entry(host).or_default().push(thread);
         }
@@ -210,6 +206,47 @@ fn of_event(name: &str) -> Option<HostRole> {
     work.or_else(|| host_spans::is_frame(name).then_some(HostRole::Python))
 }
 
+/// What the threads of the hosts do, but for when.
+struct Works {
+    /// By [kind](crate::trace::Events::kinds): the role that such an event gives its thread; `None` for what is none of a host's
+    /// work.
+    roles: Vec<Option<HostRole>>,
+    /// By line; `None` for one that is no thread of a host.
+    lines: Vec<Option<LineWork>>,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy)]
+struct LineWork {
+    /// Where no event tells better.
+    own: HostRole,
+    /// It also launches work or runs Python.
+    launches: bool,
+}
+
+impl Works {
+    fn new(trace: &Trace, devices: &Devices) -> Works {
+        let of_line = |line: &Line| {
+            let own = (line.kind == LineKind::Host).then(|| HostRole::of_thread(trace.text(line.name)))?;
+            Some(LineWork { own, launches: own == HostRole::Python })
+        };
+        let mut lines: Vec<Option<LineWork>> = trace.lines.iter().map(of_line).collect();
+        let mut names: Vec<Option<Option<HostRole>>> = vec![None; trace.strings.len()];
+        let device_ops = cpu_ops(trace, devices);
+        let of_kind = |kind: &Kind| {
+            let work = lines.get_mut(kind.line.index())?.as_mut()?;
+            if device_ops.get(kind.args.index()) == Some(&true) {
+                return None;
+            }
+            let told = *names.get_mut(kind.name.index())?.get_or_insert_with(|| of_event(trace.text(kind.name)));
+            work.launches |= told == Some(HostRole::Launch);
+            Some(told.unwrap_or(work.own))
+        };
+        let roles = trace.events.kinds().iter().map(of_kind).collect();
+        Works { roles, lines }
+    }
+}
+
 /// One thread.
 struct Thread {
     /// By [`HostRole`]; these do not overlap.
@@ -219,33 +256,22 @@ struct Thread {
 }
 
 impl Thread {
-    /// From its events in order.
-    fn new(
-        trace: &Trace,
-        events: &LineEvents,
-        own: HostRole,
-        names: &mut [Option<Option<HostRole>>],
-        device_ops: &[bool],
-    ) -> Thread {
+    /// From its events in order, and the roles that these give it by kind.
+    fn new(trace: &Trace, events: &LineEvents, work: LineWork, roles: &[Option<HostRole>]) -> Thread {
         let mut found: [Union; HostRole::COUNT] = Default::default();
         // Most threads do one thing all the time.
-        if let Some(union) = found.get_mut(own as usize) {
+        if let Some(union) = found.get_mut(work.own as usize) {
             *union = Union::with_room(events.len());
         }
-        let mut launches = own == HostRole::Python;
-        events.for_each(&trace.events, |_, event| {
-            if device_ops.get(event.args.index()) == Some(&true) {
-                return;
-            }
-            let Some(known) = names.get_mut(event.name.index()) else { return };
-            let told = *known.get_or_insert_with(|| of_event(trace.text(event.name)));
-            launches |= told == Some(HostRole::Launch);
-            if let Some(union) = found.get_mut(told.unwrap_or(own) as usize) {
-                union.add(interval(&event));
+        events.for_each_time(&trace.events, |kind, interval| {
+            if let Some(Some(role)) = roles.get(kind)
+                && let Some(union) = found.get_mut(*role as usize)
+            {
+                union.add_in_block(interval);
             }
         });
         let mut sets = found.map(Union::finish);
-        let inputs = sets.get(HostRole::Input as usize).filter(|_| launches).cloned();
+        let inputs = sets.get(HostRole::Input as usize).filter(|_| work.launches).cloned();
         let mut any = IntervalSet::default();
         let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
         for role in WINS {

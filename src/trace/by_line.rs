@@ -49,6 +49,18 @@ impl LineEvents {
         run.chain(list.iter().copied())
     }
 
+    /// Calls `visit` with what each is, as an index into [`Events::kinds`], and when.
+    pub(crate) fn for_each_time(&self, events: &Events, mut visit: impl FnMut(usize, Interval)) {
+        match self {
+            LineEvents::Run(run) => events.for_each_time(run.clone(), |_, kind, interval| visit(kind, interval)),
+            LineEvents::List(list) => in_blocks(list, |&id| {
+                if let Some((kind, interval)) = events.kind_and_time(id) {
+                    visit(kind, interval);
+                }
+            }),
+        }
+    }
+
     /// Calls `visit` with all of them in order; for the long loops, see [`blocks`](super::blocks).
     pub fn for_each(&self, events: &Events, mut visit: impl FnMut(EventId, Event)) {
         match self {
@@ -68,13 +80,14 @@ struct Seen {
     count: usize,
     first: EventId,
     last: EventId,
-    /// Start and length of the last one.
-    key: (Ps, Reverse<Ps>),
+    /// When the last one is.
+    interval: Interval,
     is_sorted: bool,
 }
 
 impl Seen {
-    const NOTHING: Seen = Seen { count: 0, first: 0, last: 0, key: (Ps(i64::MIN), Reverse(Ps::MAX)), is_sorted: true };
+    const NOTHING: Seen =
+        Seen { count: 0, first: 0, last: 0, interval: Interval { start: Ps(i64::MIN), end: Ps::MAX }, is_sorted: true };
 
     /// The events follow each other in the file, as an xplane has them.
     fn is_run(&self) -> bool {
@@ -85,31 +98,33 @@ impl Seen {
 impl ByLine {
     /// Sorts the events of `trace`: one walk where those of a line follow each other in the file, else two.
     pub fn new(trace: &Trace) -> ByLine {
-        let is_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
         let mut seen = vec![Seen::NOTHING; trace.lines.len()];
-        let mut named = vec![false; trace.strings.len()];
-        let (mut host_names, mut extent): (_, Option<Interval>) = (Vec::new(), None);
-        trace.events.for_each(|id, event| {
-            let line = event.line.index();
-            if let Some(seen) = seen.get_mut(line) {
-                if seen.count == 0 {
-                    seen.first = id;
-                }
-                let key = (event.start, Reverse(event.duration));
-                seen.is_sorted &= seen.key <= key;
-                (seen.count, seen.last, seen.key) = (seen.count + 1, id, key);
+        let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
+        let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
+        let events = u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
+        trace.events.for_each_time(0..events, |id, kind, interval| {
+            (start, end) = (start.min(interval.start), end.max(interval.end));
+            let Some(seen) = lines.get(kind).and_then(|line| seen.get_mut(*line)) else { return };
+            if seen.count == 0 {
+                seen.first = id;
             }
-            if is_host.get(line) == Some(&true)
-                && let Some(named) = named.get_mut(event.name.index()).filter(|named| !**named)
-            {
-                *named = true;
-                host_names.push(event.name);
-            }
-            let known = extent.unwrap_or(Interval::new(event.start, event.end()));
-            extent = Some(Interval::new(known.start.min(event.start), known.end.max(event.end())));
+            // By ascending start, then longest first.
+            let (last, this) = (seen.interval, interval);
+            seen.is_sorted &= last.start < this.start || (last.start == this.start && last.end >= this.end);
+            (seen.count, seen.last, seen.interval) = (seen.count + 1, id, interval);
         });
+        let extent = (events > 0).then(|| Interval::new(start, end));
+        let host_names = host_names(trace);
         ByLine { events: in_order(trace, &seen), extent, host_names }
     }
+}
+
+fn host_names(trace: &Trace) -> Vec<StrId> {
+    let is_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
+    let mut named = vec![false; trace.strings.len()];
+    let on_host = trace.events.kinds().iter().filter(|kind| is_host.get(kind.line.index()) == Some(&true));
+    let first = |name: &StrId| named.get_mut(name.index()).is_some_and(|named| !std::mem::replace(named, true));
+    on_host.map(|kind| kind.name).filter(first).collect()
 }
 
 fn in_order(trace: &Trace, seen: &[Seen]) -> Vec<LineEvents> {

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::blocks::in_blocks;
 use super::column::{Column, SparseColumn};
+use super::interval::Interval;
 use super::kinds::{Kind, Kinds};
 use super::strings::StrId;
 use crate::trace::LineId;
@@ -217,13 +218,19 @@ impl Row {
         Row([kind, start as u32, (start >> 32) as u32, duration as u32, (duration >> 32) as u32])
     }
 
-    #[inline]
+    #[inline(always)]
+    fn interval(self) -> Interval {
+        let (start, duration) = self.time();
+        Interval::new(start, start + duration)
+    }
+
+    #[inline(always)]
     fn kind(self) -> u32 {
         let Row([kind, ..]) = self;
         kind
     }
 
-    #[inline]
+    #[inline(always)]
     fn time(self) -> (Ps, Ps) {
         let Row([_, start_low, start_high, duration_low, duration_high]) = self;
         let join = |low, high| Ps((u64::from(low) | u64::from(high) << 32).cast_signed());
@@ -303,6 +310,29 @@ impl Events {
                 id += 1;
             });
         }
+    }
+
+    /// The same with what an event is, as an index into [`kinds`](Events::kinds), and when. What is asked of a kind once need not
+    /// be asked of millions of events.
+    pub(crate) fn for_each_time(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, usize, Interval)) {
+        let mut id = ids.start;
+        for rows in self.rows.slices(ids.start as usize..ids.end as usize) {
+            in_blocks(rows, |row| {
+                visit(id, Row(*row).kind() as usize, Row(*row).interval());
+                id += 1;
+            });
+        }
+    }
+
+    /// The same of one event.
+    #[inline(always)]
+    pub(crate) fn kind_and_time(&self, id: EventId) -> Option<(usize, Interval)> {
+        self.rows.get(id as usize).map(|row| (Row(row).kind() as usize, Row(row).interval()))
+    }
+
+    /// What the events are, each once, in the order in which they first occur.
+    pub(crate) fn kinds(&self) -> &[Kind] {
+        self.kinds.list()
     }
 
     #[inline(always)]

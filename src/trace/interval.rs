@@ -204,6 +204,12 @@ impl Union {
     /// Adds an interval; an empty one adds nothing. A call of its own: see [`blocks`](super::blocks).
     #[inline(never)]
     pub fn add(&mut self, interval: Interval) {
+        self.add_in_block(interval);
+    }
+
+    /// The same for loops that go in blocks.
+    #[inline(always)]
+    pub fn add_in_block(&mut self, interval: Interval) {
         if interval.length() == Ps::ZERO {
             return;
         }

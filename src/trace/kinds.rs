@@ -91,6 +91,11 @@ impl Kinds {
     }
 
     /// All of them, by number.
+    pub(super) fn list(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// The same.
     pub(super) fn into_list(self) -> Vec<Kind> {
         self.kinds
     }

@@ -20,6 +20,7 @@ pub use by_line::{ByLine, LineEvents};
 pub use classify::{LineKind, PlaneKind};
 pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
 pub use interval::{Interval, IntervalSet, Union};
+pub(crate) use kinds::Kind;
 pub use strings::{StrId, Strings};
 
 use crate::units::Ps;
