@@ -13,7 +13,7 @@ use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, Launches};
 use crate::metrics::ops::tree::{Tree, Wasted};
 use crate::metrics::ops::{self, Columns, Coverage, Grouping, Groups, Op, Ops, Tallies};
-use crate::metrics::roofline::{self, Roofline};
+use crate::metrics::roofline::{self, OpLabels, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
@@ -139,8 +139,7 @@ impl Analysis {
 /// answered by a million rooflines.
 #[derive(Clone, Debug, Default)]
 struct Answers {
-    /// By row of the ops.
-    bounds: OnceLock<Vec<Option<&'static str>>>,
+    labels: OnceLock<OpLabels>,
     coverage: OnceLock<Coverage>,
     columns: OnceLock<Columns>,
     kernel_columns: OnceLock<kernel_stats::Columns>,
@@ -160,10 +159,9 @@ struct Grouped {
 pub const LEAST_SHARE: f64 = 0.0005;
 
 impl Analysis {
-    /// What limits the op in a row of [`Ops::rows`].
-    pub fn bound_of_row(&self, row: usize) -> Option<&'static str> {
-        let all = || self.ops.rows.iter().map(|op| self.bound_by(op)).collect();
-        self.answers.bounds.get_or_init(all).get(row).copied().flatten()
+    /// The labels of the ops.
+    pub fn labels(&self, trace: &Trace) -> &OpLabels {
+        self.answers.labels.get_or_init(|| OpLabels::new(trace, &self.ops, &self.roofline))
     }
 
     /// What is known of the ops.

@@ -55,11 +55,6 @@ impl DataType {
         TYPES.iter().find(|row| row.1 == name).map(|row| DataType(row.0))
     }
 
-    /// The names of all types in HLO text.
-    pub fn names() -> Vec<&'static str> {
-        TYPES.iter().map(|row| row.1).collect()
-    }
-
     fn row(self) -> (u8, &'static str, u32) {
         TYPES.iter().copied().find(|row| row.0 == self.0).unwrap_or((0, "invalid", 0))
     }

@@ -17,6 +17,7 @@ pub mod host_work;
 pub mod io;
 pub mod kernel_stats;
 pub mod kernels;
+pub mod labels;
 pub mod launches;
 pub mod metadata;
 pub mod not_measured;

@@ -6,6 +6,7 @@ use crate::analysis::{Context, LEAST_SHARE};
 use crate::format;
 use crate::metrics::ops::tree::Node as TreeNode;
 use crate::metrics::ops::{Grouping, Op};
+use crate::metrics::roofline::OpLabel;
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use crate::trace::SourceFormat;
@@ -141,8 +142,9 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
         "program_id" => (coverage.program, "program numbers"),
         "source_info" => (coverage.source, "source lines"),
         "bound_by" => {
+            let labels = context.analysis.labels(context.trace());
             let rows = 0..context.analysis.ops.rows.len();
-            (rows.into_iter().any(|row| context.analysis.bound_of_row(row).is_some()), "the peaks of the device")
+            (rows.into_iter().any(|row| labels.of_row(OpLabel::Bound, row).is_some()), "the peaks of the device")
         }
         _ => return None,
     };

@@ -175,10 +175,6 @@ pub trait Rows {
     fn shared_column(&self, _column: usize) -> Option<SharedColumn<'_>> {
         None
     }
-    /// All texts that can stand in a column whose texts are not shared, where these are a few labels.
-    fn labels(&self, _column: usize) -> Option<Vec<&'static str>> {
-        None
-    }
     /// True without rows.
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -48,14 +48,12 @@ fn any_text(rows: &dyn Rows, texts: &SharedTexts<'_>, term: &Term, passing: &[bo
         found.mark_rows(&column, hits);
     }
     for column in own {
-        if rows.labels(column).is_none_or(|labels| labels.iter().any(|label| word.is_in(label))) {
-            mark_labels(rows, column, word, passing, hits);
-        }
+        mark_own(rows, column, word, passing, hits);
     }
 }
 
 /// Rows whose own text in a column holds the word; the others are left as they are. It is mostly one of a few labels.
-fn mark_labels(rows: &dyn Rows, column: usize, word: Word<'_>, passing: &[bool], hits: &mut [bool]) {
+fn mark_own(rows: &dyn Rows, column: usize, word: Word<'_>, passing: &[bool], hits: &mut [bool]) {
     let mut latest: Option<(&str, bool)> = None;
     let mut row = 0;
     for (hits, passing) in hits.chunks_mut(BLOCK).zip(passing.chunks(BLOCK)) {
@@ -229,10 +227,6 @@ mod tests {
                 1 => Some(SharedColumn::new(&self.categories)),
                 _ => None,
             }
-        }
-
-        fn labels(&self, column: usize) -> Option<Vec<&'static str>> {
-            (column == 2).then(|| LABELS.to_vec())
         }
     }
 

@@ -46,13 +46,6 @@ impl Sort {
     }
 }
 
-/// A row that passed, with the value it is ordered by.
-#[derive(Clone, Copy)]
-struct Candidate<'a> {
-    key: CellRef<'a>,
-    row: u32,
-}
-
 /// The rows of `rows` that `query` asks for. Absent values come last either way, equal ones keep the table's order.
 pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     let filter = Filter::parse(&query.filter);
@@ -102,14 +95,66 @@ fn first_rows(rows: usize, passing: Option<&[bool]>, top: Option<usize>) -> Vec<
     all.filter(|&row| passes(passing, row as usize)).take(top.unwrap_or(usize::MAX)).collect()
 }
 
-/// In the order of a column's cells.
+/// In the order of a column's cells. Columns of numbers, which nearly all are, are ordered by keys that compare as integers.
 fn by_cell(rows: &dyn Rows, column: usize, passing: Option<&[bool]>, top: Option<usize>, descending: bool) -> Vec<u32> {
-    let mut best = Best::new(top, descending);
     let all = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-    for first in (0..all).step_by(BLOCK) {
-        offer_cells(rows, column, passing, first..first.saturating_add(BLOCK as u32).min(all), &mut best);
+    let blocks = || (0..all).step_by(BLOCK).map(|first| first..first.saturating_add(BLOCK as u32).min(all));
+    let mut numbers = Numbers { kind: None, best: Best::new(top), absent: Vec::new(), descending };
+    if blocks().all(|block| offer_numbers(rows, column, passing, block, &mut numbers)) {
+        let mut found = numbers.best.finish();
+        found.extend(numbers.absent);
+        found.truncate(top.unwrap_or(usize::MAX));
+        return found;
     }
+    let mut best = Best::new(top);
+    blocks().for_each(|block| offer_cells(rows, column, passing, block, descending, &mut best));
     best.finish()
+}
+
+/// The rows of a column of numbers.
+struct Numbers {
+    /// What the cells are.
+    kind: Option<std::mem::Discriminant<CellRef<'static>>>,
+    best: Best<u64>,
+    /// Rows without a number, as many as could be asked for.
+    absent: Vec<u32>,
+    descending: bool,
+}
+
+/// False where the column holds a text, or numbers of two kinds.
+#[inline(never)]
+fn offer_numbers(
+    rows: &dyn Rows,
+    column: usize,
+    passing: Option<&[bool]>,
+    range: std::ops::Range<u32>,
+    numbers: &mut Numbers,
+) -> bool {
+    for row in range.filter(|&row| passes(passing, row as usize)) {
+        let (key, kind) = match rows.cell(row as usize, column) {
+            CellRef::Absent => {
+                if numbers.best.top.is_none_or(|top| numbers.absent.len() < top) {
+                    numbers.absent.push(row);
+                }
+                continue;
+            }
+            CellRef::Text(_) => return false,
+            CellRef::Int(value) => (value, std::mem::discriminant(&CellRef::Int(0))),
+            CellRef::Float(value) => (ordered(value), std::mem::discriminant(&CellRef::Float(0.0))),
+            CellRef::Flag(yes) => (u64::from(yes), std::mem::discriminant(&CellRef::Flag(true))),
+        };
+        if *numbers.kind.get_or_insert(kind) != kind {
+            return false;
+        }
+        numbers.best.offer(if numbers.descending { !key } else { key }, row);
+    }
+    true
+}
+
+/// Bits that compare as the numbers do, in the order of [`f64::total_cmp`].
+fn ordered(value: f64) -> u64 {
+    let bits = value.to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
 #[inline(never)]
@@ -118,10 +163,38 @@ fn offer_cells<'a>(
     column: usize,
     passing: Option<&[bool]>,
     range: std::ops::Range<u32>,
-    best: &mut Best<'a>,
+    descending: bool,
+    best: &mut Best<Key<'a>>,
 ) {
     for row in range.filter(|&row| passes(passing, row as usize)) {
-        best.offer(Candidate { key: rows.cell(row as usize, column), row });
+        best.offer(Key { cell: rows.cell(row as usize, column), descending }, row);
+    }
+}
+
+/// A cell, in its order.
+#[derive(Clone, Copy)]
+struct Key<'a> {
+    cell: CellRef<'a>,
+    descending: bool,
+}
+
+impl PartialEq for Key<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Key<'_> {}
+
+impl PartialOrd for Key<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        compare(self.cell, other.cell, self.descending)
     }
 }
 
@@ -143,13 +216,13 @@ impl ByText<'_> {
         self.column.for_blocks(&mut |first, numbers| self.mark_used(first, numbers, &mut places));
         // Rows without a text come last, whichever way.
         let has_absent = places.first_mut().is_some_and(|place| std::mem::replace(place, UNUSED) == USED);
-        let mut texts = Best::new(top, descending);
+        let mut texts = Best::new(top);
         let mut number = 0;
         for &table in self.texts.tables() {
             for first in (0..table.ends.len()).step_by(BLOCK) {
                 let count = BLOCK.min(table.ends.len() - first);
                 let places = places.get(number..number + count).unwrap_or_default();
-                offer_texts(table, first, number, places, &mut texts);
+                offer_texts(table, first, number, places, descending, &mut texts);
                 number += count;
             }
         }
@@ -158,7 +231,7 @@ impl ByText<'_> {
                 *slot = place;
             }
         }
-        let mut rows = Best::new(top, false);
+        let mut rows = Best::new(top);
         self.column.for_blocks(&mut |first, numbers| self.offer_rows(first, numbers, &places, &mut rows));
         let mut found = rows.finish();
         let missing = top.unwrap_or(usize::MAX).saturating_sub(found.len());
@@ -188,14 +261,11 @@ impl ByText<'_> {
     }
 
     #[inline(never)]
-    fn offer_rows(&self, first: usize, numbers: &[u32], places: &[u32], best: &mut Best<'_>) {
+    fn offer_rows(&self, first: usize, numbers: &[u32], places: &[u32], best: &mut Best<u32>) {
         for (&number, row) in numbers.iter().zip(first..) {
             let place = places.get(number as usize).copied().unwrap_or(UNUSED);
             if place < USED && self.passes(row) {
-                best.offer(Candidate {
-                    key: CellRef::Int(u64::from(place)),
-                    row: u32::try_from(row).unwrap_or(u32::MAX),
-                });
+                best.offer(place, u32::try_from(row).unwrap_or(u32::MAX));
             }
         }
     }
@@ -203,16 +273,23 @@ impl ByText<'_> {
 
 /// Offers those texts of a table from `first` on that rows have; `number` is the first one's, `places` are theirs.
 #[inline(never)]
-fn offer_texts<'a>(table: TextTable<'a>, first: usize, number: usize, places: &[u32], best: &mut Best<'a>) {
+fn offer_texts<'a>(
+    table: TextTable<'a>,
+    first: usize,
+    number: usize,
+    places: &[u32],
+    descending: bool,
+    best: &mut Best<Key<'a>>,
+) {
     for ((&place, text), number) in places.iter().zip(first..).zip(number..) {
         if place == USED {
-            let key = CellRef::Text(table.get(text));
-            best.offer(Candidate { key, row: u32::try_from(number).unwrap_or(u32::MAX) });
+            let key = Key { cell: CellRef::Text(table.get(text)), descending };
+            best.offer(key, u32::try_from(number).unwrap_or(u32::MAX));
         }
     }
 }
 
-/// The first `top` candidates by their keys; all of them where `top` is absent.
+/// The first `top` rows by their keys, all of them where `top` is absent; equal ones as they stand.
 ///
 /// Up to twice as many are kept. When these are full, the better half stays, and from then on what is no better than the
 /// worst of them is passed over at a glance, which of a million rows are nearly all:
@@ -221,52 +298,44 @@ fn offer_texts<'a>(table: TextTable<'a>, first: usize, number: usize, places: &[
 /// kept   [ the first so many, any order | newer ones ]  full: select, cut, go on
 ///                                     ^ the worst of the first
 /// ```
-struct Best<'a> {
-    found: Vec<Candidate<'a>>,
+struct Best<K> {
+    found: Vec<(K, u32)>,
     top: Option<usize>,
-    descending: bool,
-    /// Cut once: the candidate at `top - 1` is the worst of those before it.
-    full: bool,
+    /// The worst of the first, once there were as many.
+    worst: Option<(K, u32)>,
 }
 
-impl<'a> Best<'a> {
-    fn new(top: Option<usize>, descending: bool) -> Best<'a> {
-        Best { found: Vec::new(), top, descending, full: false }
+impl<K: Ord + Copy> Best<K> {
+    fn new(top: Option<usize>) -> Best<K> {
+        Best { found: Vec::new(), top, worst: None }
     }
 
-    fn order(&self) -> impl Fn(&Candidate<'a>, &Candidate<'a>) -> Ordering + use<'a> {
-        let descending = self.descending;
-        move |a, b| compare(a.key, b.key, descending).then(a.row.cmp(&b.row))
-    }
-
-    fn offer(&mut self, candidate: Candidate<'a>) {
-        let Some(top) = self.top else { return self.found.push(candidate) };
-        let order = self.order();
-        let worst = top.checked_sub(1).filter(|_| self.full).and_then(|last| self.found.get(last));
-        if worst.is_some_and(|worst| order(&candidate, worst) != Ordering::Less) {
+    #[inline]
+    fn offer(&mut self, key: K, row: u32) {
+        if self.worst.is_some_and(|worst| (key, row) >= worst) {
             return;
         }
-        self.found.push(candidate);
-        if self.found.len() >= 2 * top.max(1) {
-            self.cut(top);
+        self.found.push((key, row));
+        if self.top.is_some_and(|top| self.found.len() >= 2 * top.max(1)) {
+            self.cut();
         }
     }
 
-    fn cut(&mut self, top: usize) {
-        let order = self.order();
+    #[inline(never)]
+    fn cut(&mut self) {
+        let top = self.top.unwrap_or(usize::MAX);
         if let Some(last) = top.checked_sub(1).filter(|&last| last < self.found.len()) {
-            self.found.select_nth_unstable_by(last, &order);
-            self.full = true;
+            self.found.select_nth_unstable(last);
+            self.worst = self.found.get(last).copied();
         }
         self.found.truncate(top);
     }
 
-    /// The rows of the candidates in their order.
+    /// The rows in their order.
     fn finish(mut self) -> Vec<u32> {
-        let order = self.order();
-        sort::sort_by(&mut self.found, order);
-        let found = self.found.iter().map(|candidate| candidate.row);
-        found.take(self.top.unwrap_or(usize::MAX)).collect()
+        sort::sort_by(&mut self.found, Ord::cmp);
+        let rows = self.found.iter().map(|&(_, row)| row);
+        rows.take(self.top.unwrap_or(usize::MAX)).collect()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Kernel statistics, with XProf's column ids and our own columns behind them.
 
 use crate::analysis::Context;
-use crate::metrics::categories::OpFamily;
 use crate::metrics::kernel_stats::{Columns, KernelStats};
 use crate::metrics::ops::Text;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
@@ -109,18 +108,10 @@ impl Rows for KernelTable<'_> {
     }
 
     fn shared_texts(&self) -> SharedTexts<'_> {
-        SharedTexts::new(self.stats.texts.tables(self.trace))
+        SharedTexts::new(self.stats.texts.tables(self.trace).into_iter().chain([self.kept.labels().table()]))
     }
 
     fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
         self.kept.texts(COLUMNS.get(column)?.key).map(SharedColumn::new)
-    }
-
-    fn labels(&self, column: usize) -> Option<Vec<&'static str>> {
-        match COLUMNS.get(column)?.key {
-            "family" => Some(OpFamily::ALL.map(OpFamily::label).to_vec()),
-            "data_type" => Some(self.kept.data_types().to_vec()),
-            _ => None,
-        }
     }
 }

@@ -1,10 +1,8 @@
 //! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
 
 use crate::analysis::Context;
-use crate::facts::arithmetic::Arithmetic;
-use crate::hlo::DataType;
-use crate::metrics::ops::{Columns, CostSource, Op, OpText, Ops, rate};
-use crate::metrics::roofline::Bound;
+use crate::metrics::ops::{Columns, Op, OpText, Ops, rate};
+use crate::metrics::roofline::{OpLabel, OpLabels};
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
 use crate::trace::{MemoryBytes, Trace};
 use crate::units::Ps;
@@ -19,6 +17,8 @@ struct Field {
 enum Value {
     /// A text of the ops.
     Text(OpText),
+    /// One of a few labels.
+    Label(OpLabel),
     /// Anything else.
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
 }
@@ -34,6 +34,10 @@ const fn field(
 
 const fn text(key: &'static str, title: &'static str, text: OpText) -> Field {
     Field { column: Column { key, title, unit: Unit::Text }, value: Value::Text(text) }
+}
+
+const fn label(key: &'static str, title: &'static str, label: OpLabel) -> Field {
+    Field { column: Column { key, title, unit: Unit::Text }, value: Value::Label(label) }
 }
 
 const FIELDS: [Field; 36] = [
@@ -58,7 +62,7 @@ const FIELDS: [Field; 36] = [
     field("dma_stall_percent", "Stalled by copies", Unit::Percent, |_, _, op| {
         op.dma_stall.map_or(CellRef::Absent, |stall| share(stall, op.total))
     }),
-    field("bound_by", "Bound by", Unit::Text, |rows, row, _| rows.bound_by(row)),
+    label("bound_by", "Bound by", OpLabel::Bound),
     field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| giga(op.flops_per_second())),
     field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| {
         giga(op.model_flops_per_second())
@@ -72,12 +76,8 @@ const FIELDS: [Field; 36] = [
     field("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, |_, _, op| CellRef::float(op.intensity())),
     field("flops", "FLOPs", Unit::Flops, |_, _, op| CellRef::float(op.flops)),
     field("bytes_accessed", "Bytes", Unit::Bytes, |_, _, op| CellRef::float(op.bytes)),
-    field("data_type", "Type", Unit::Text, |_, _, op| {
-        op.data_type.map_or(CellRef::Absent, |it| CellRef::Text(it.name()))
-    }),
-    field("cost_source", "Cost from", Unit::Text, |_, _, op| {
-        op.cost_source.map_or(CellRef::Absent, |it| CellRef::Text(it.label()))
-    }),
+    label("data_type", "Type", OpLabel::DataType),
+    label("cost_source", "Cost from", OpLabel::CostSource),
     field("hlo_rematerialization", "Rematerialised", Unit::Flag, |_, _, op| CellRef::flag(op.rematerialized)),
     text("tf_op_name", "Framework op", OpText::FrameworkPath),
     text("source_info", "Source", OpText::Source),
@@ -89,27 +89,23 @@ const FIELDS: [Field; 36] = [
 
 /// The table of a run.
 pub struct OpRows<'a> {
-    context: Context<'a>,
     trace: &'a Trace,
     ops: &'a Ops,
     columns: Vec<Column>,
     kept: &'a Columns,
+    labels: &'a OpLabels,
 }
 
 impl<'a> OpRows<'a> {
     /// The ops of a run, by descending self time.
     pub fn new(context: &Context<'a>) -> OpRows<'a> {
         OpRows {
-            context: *context,
             trace: context.trace(),
             ops: &context.analysis.ops,
             columns: FIELDS.iter().map(|field| field.column).collect(),
             kept: context.analysis.columns(context.trace()),
+            labels: context.analysis.labels(context.trace()),
         }
-    }
-
-    fn bound_by(&self, row: usize) -> CellRef<'a> {
-        self.context.analysis.bound_of_row(row).map_or(CellRef::Absent, CellRef::Text)
     }
 }
 
@@ -131,33 +127,24 @@ impl Rows for OpRows<'_> {
             (Some(op), Some(Field { value: Value::Text(text), .. })) => {
                 CellRef::text(self.ops.text(self.trace, text.of(op)))
             }
+            (Some(_), Some(Field { value: Value::Label(label), .. })) => {
+                self.labels.of_row(*label, row).map_or(CellRef::Absent, CellRef::Text)
+            }
             (Some(op), Some(Field { value: Value::Cell(cell), .. })) => cell(self, row, op),
             _ => CellRef::Absent,
         }
     }
 
     fn shared_texts(&self) -> SharedTexts<'_> {
-        SharedTexts::new(self.ops.texts.tables(self.trace))
+        SharedTexts::new(self.ops.texts.tables(self.trace).into_iter().chain([self.labels.labels().table()]))
     }
 
     fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
-        let Some(Field { value: Value::Text(text), .. }) = FIELDS.get(column) else { return None };
-        Some(SharedColumn::new(self.kept.texts(*text)))
-    }
-
-    fn labels(&self, column: usize) -> Option<Vec<&'static str>> {
-        labels(FIELDS.get(column)?.column.key)
-    }
-}
-
-/// What can stand in those columns of ops that hold labels.
-pub(super) fn labels(key: &str) -> Option<Vec<&'static str>> {
-    match key {
-        "bound_by" => Some(Bound::labels()),
-        "data_type" => Some(DataType::names()),
-        "peak_data_type" => Some(Arithmetic::ALL.map(Arithmetic::label).to_vec()),
-        "cost_source" => Some(CostSource::ALL.map(CostSource::label).to_vec()),
-        _ => None,
+        match &FIELDS.get(column)?.value {
+            Value::Text(text) => Some(SharedColumn::new(self.kept.texts(*text))),
+            Value::Label(label) => Some(SharedColumn::new(self.labels.column(*label))),
+            Value::Cell(_) => None,
+        }
     }
 }
 
@@ -218,11 +205,7 @@ mod tests {
                     let text = |row: usize| CellRef::text(texts.get(shared.number(row) as usize));
                     assert!((0..rows.len()).all(|row| text(row) == rows.cell(row, at)), "{name:?} {}", column.key);
                 }
-                let is_label = |row: usize| match (rows.cell(row, at), rows.labels(at)) {
-                    (CellRef::Text(text), Some(labels)) => labels.contains(&text),
-                    _ => true,
-                };
-                assert!(column.unit != Unit::Text || (0..rows.len()).all(is_label), "{name:?} {}", column.key);
+                assert!(column.unit != Unit::Text || rows.shared_column(at).is_some(), "{name:?} {}", column.key);
                 for sort in [column.key.to_owned(), format!("-{}", column.key)] {
                     for top in [None, Some(1), Some(3)] {
                         let asked = Query { sort: Some(Sort::parse(&sort)), top, ..Query::default() };

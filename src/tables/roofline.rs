@@ -1,9 +1,8 @@
 //! Every op under the roofs of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
 
 use crate::analysis::Context;
-use crate::facts::arithmetic::Arithmetic;
 use crate::metrics::ops::{Columns, Op, OpText, PROGRAM, Texts, rate};
-use crate::metrics::roofline::{Bound, Level, Point, Roofline, Work};
+use crate::metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
 use crate::units::Ps;
 
@@ -26,6 +25,8 @@ struct Field {
 enum Value {
     /// A text of the ops, and what the program has in its place.
     Text(OpText, &'static str),
+    /// One of a few labels; of the program only what bounds it is told.
+    Label(OpLabel),
     /// Anything else.
     Cell(for<'r, 'a> fn(&Row<'r, 'a>) -> CellRef<'a>),
 }
@@ -41,6 +42,10 @@ const fn field(
 
 const fn text(key: &'static str, title: &'static str, program: &'static str, text: OpText) -> Field {
     Field { column: Column { key, title, unit: Unit::Text }, value: Value::Text(text, program) }
+}
+
+const fn label(key: &'static str, title: &'static str, label: OpLabel) -> Field {
+    Field { column: Column { key, title, unit: Unit::Text }, value: Value::Label(label) }
 }
 
 const FIELDS: [Field; 40] = [
@@ -66,9 +71,7 @@ const FIELDS: [Field; 40] = [
     field("peak_flop_rate_gflops", "Peak FLOP/s", Unit::GigaflopsPerSecond, |row| {
         giga(row.point().and_then(|point| point.peak_flop_rate))
     }),
-    field("peak_data_type", "Peak of", Unit::Text, |row| {
-        row.arithmetic().map_or(CellRef::Absent, |kind| CellRef::Text(kind.label()))
-    }),
+    label("peak_data_type", "Peak of", OpLabel::PeakDataType),
     field("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond, |row| row.bandwidth(row.work.bytes)),
     field("hbm_bw_gibps", "HBM", Unit::GibibytesPerSecond, |row| row.level(Level::Hbm)),
     field("cmem_read_bw_gibps", "CMEM read", Unit::GibibytesPerSecond, |row| row.level(Level::CmemRead)),
@@ -88,7 +91,7 @@ const FIELDS: [Field; 40] = [
     field("bottleneck_operational_intensity", "FLOPs/byte of the bottleneck", Unit::FlopsPerByte, |row| {
         CellRef::float(row.point().and_then(|point| point.bottleneck_intensity))
     }),
-    field("bound_by", "Bound by", Unit::Text, |row| row.bound_by().map_or(CellRef::Absent, CellRef::Text)),
+    label("bound_by", "Bound by", OpLabel::BoundOrUnknown),
     field("total_time_per_core_us", "Time per device", Unit::TimeUs, |row| {
         let devices = row.table.context.analysis.devices.used.len().max(1);
         CellRef::Float(row.work.time.as_us() / devices as f64)
@@ -106,12 +109,8 @@ const FIELDS: [Field; 40] = [
     field("max_mem_bw_utilization_percent", "Memory utilisation", Unit::Percent, |row| {
         percent(row.point().and_then(|point| point.max_mem_bw_utilization))
     }),
-    field("data_type", "Type", Unit::Text, |row| {
-        row.op.and_then(|op| op.data_type).map_or(CellRef::Absent, |it| CellRef::Text(it.name()))
-    }),
-    field("cost_source", "Cost from", Unit::Text, |row| {
-        row.op.and_then(|op| op.cost_source).map_or(CellRef::Absent, |it| CellRef::Text(it.label()))
-    }),
+    label("data_type", "Type", OpLabel::DataType),
+    label("cost_source", "Cost from", OpLabel::CostSource),
     text("tf_op_name", "Framework op", "", OpText::FrameworkPath),
     text("hlo_module_id", "Program", "", OpText::Program),
     text("source_info", "Source", "", OpText::Source),
@@ -123,6 +122,7 @@ pub struct RooflineRows<'a> {
     roofline: &'a Roofline,
     columns: Vec<Column>,
     kept: &'a Columns,
+    labels: &'a OpLabels,
 }
 
 impl<'a> RooflineRows<'a> {
@@ -133,7 +133,16 @@ impl<'a> RooflineRows<'a> {
             roofline: &context.analysis.roofline,
             columns: FIELDS.iter().map(|field| field.column).collect(),
             kept: context.analysis.columns(context.trace()),
+            labels: context.analysis.labels(context.trace()),
         }
+    }
+}
+
+impl RooflineRows<'_> {
+    /// A label of the program's row.
+    fn of_program(&self, label: OpLabel) -> Option<&'static str> {
+        let point = self.roofline.program_point().filter(|_| label == OpLabel::BoundOrUnknown);
+        point.map(|point| Bound::label(point.bound_by))
     }
 }
 
@@ -159,6 +168,13 @@ impl Rows for RooflineRows<'_> {
         let op = op.flatten();
         let work = op.map_or(self.roofline.program, Work::of);
         match field.value {
+            Value::Label(label) => {
+                let told = match row.checked_sub(1) {
+                    Some(op) => self.labels.of_row(label, op),
+                    None => self.of_program(label),
+                };
+                told.map_or(CellRef::Absent, CellRef::Text)
+            }
             Value::Cell(cell) => cell(&Row { table: self, op, index: row, work }),
             Value::Text(text, program) => {
                 let ops = &self.context.analysis.ops;
@@ -168,18 +184,25 @@ impl Rows for RooflineRows<'_> {
     }
 
     fn shared_texts(&self) -> SharedTexts<'_> {
-        SharedTexts::new(self.context.analysis.ops.texts.tables(self.context.trace()))
+        let texts = self.context.analysis.ops.texts.tables(self.context.trace());
+        SharedTexts::new(texts.into_iter().chain([self.labels.labels().table()]))
     }
 
     fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
-        let Some(&Field { value: Value::Text(text, program), .. }) = FIELDS.get(column) else { return None };
-        let program = self.context.analysis.ops.texts.find(self.context.trace(), program);
-        let first = program.map(|program| Texts::number(self.context.trace(), program));
-        (!self.is_empty()).then(|| SharedColumn { first, rest: self.kept.texts(text) })
-    }
-
-    fn labels(&self, column: usize) -> Option<Vec<&'static str>> {
-        super::ops::labels(FIELDS.get(column)?.column.key)
+        let texts = &self.context.analysis.ops.texts;
+        let trace = self.context.trace();
+        let column = match FIELDS.get(column)?.value {
+            Value::Text(text, program) => {
+                let first = texts.find(trace, program).map(|program| Texts::number(trace, program));
+                SharedColumn { first, rest: self.kept.texts(text) }
+            }
+            Value::Label(label) => {
+                let first = self.of_program(label).and_then(|label| self.labels.labels().find(label));
+                SharedColumn { first: first.or(Some(0)), rest: self.labels.column(label) }
+            }
+            Value::Cell(_) => return None,
+        };
+        (!self.is_empty()).then_some(column)
     }
 }
 
@@ -213,21 +236,6 @@ impl<'a> Row<'_, 'a> {
         match self.op {
             Some(op) => self.table.roofline.point(op),
             None => self.table.roofline.program_point(),
-        }
-    }
-
-    fn arithmetic(&self) -> Option<Arithmetic> {
-        self.op.and_then(|op| self.table.roofline.arithmetic(op))
-    }
-
-    /// Of an op as it is kept: to place a million of them takes longer than to ask.
-    fn bound_by(&self) -> Option<&'static str> {
-        match self.index.checked_sub(1) {
-            Some(op) => {
-                let unknown = self.table.roofline.peaks.as_ref().map(|_| Bound::Unknown.label());
-                self.table.context.analysis.bound_of_row(op).or(unknown)
-            }
-            None => self.point().map(|point| point.bound_by.label()),
         }
     }
 

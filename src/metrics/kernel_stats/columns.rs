@@ -2,6 +2,7 @@
 //! question comes, and kept.
 
 use super::{Kernel, KernelStats};
+use crate::metrics::labels::Labels;
 use crate::metrics::ops::{Text, Texts};
 use crate::trace::{Trace, in_blocks};
 
@@ -22,33 +23,40 @@ const TEXTS: [(&str, Told); 7] = [
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     texts: [Vec<u32>; TEXTS.len()],
-    data_types: Vec<&'static str>,
+    labels: Labels,
+    families: Vec<u32>,
+    data_types: Vec<u32>,
 }
 
 impl Columns {
     /// Of these kernels.
     pub fn new(trace: &Trace, stats: &KernelStats) -> Columns {
-        let mut columns = Columns::default();
+        let mut columns = Columns { labels: Labels::new(stats.texts.count(trace)), ..Columns::default() };
         columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(stats.kernels.len()));
         in_blocks(&stats.kernels, |kernel| {
             for (numbers, (_, text)) in columns.texts.iter_mut().zip(TEXTS) {
                 numbers.push(Texts::number(trace, text(kernel)));
             }
-            if let Some(data_type) = kernel.data_type.filter(|data_type| !columns.data_types.contains(data_type)) {
-                columns.data_types.push(data_type);
-            }
+            columns.families.push(columns.labels.number(Some(kernel.family.label())));
+            columns.data_types.push(columns.labels.number(kernel.data_type));
         });
         columns
     }
 
     /// Numbers of the texts of a column of the table, where it is one of these.
     pub fn texts(&self, key: &str) -> Option<&[u32]> {
-        let at = TEXTS.iter().position(|(known, _)| *known == key)?;
-        self.texts.get(at).map(Vec::as_slice)
+        match key {
+            "family" => Some(&self.families),
+            "data_type" => Some(&self.data_types),
+            _ => {
+                let at = TEXTS.iter().position(|(known, _)| *known == key)?;
+                self.texts.get(at).map(Vec::as_slice)
+            }
+        }
     }
 
-    /// The data types that any of the kernels has.
-    pub fn data_types(&self) -> &[&'static str] {
-        &self.data_types
+    /// Families and data types; their numbers follow those of the kernels' texts.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
     }
 }

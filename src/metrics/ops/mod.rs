@@ -52,9 +52,6 @@ pub enum CostSource {
 }
 
 impl CostSource {
-    /// All sources.
-    pub const ALL: [CostSource; 3] = [CostSource::Profile, CostSource::Hlo, CostSource::Shapes];
-
     /// The report's spelling.
     pub fn label(self) -> &'static str {
         match self {

@@ -38,6 +38,11 @@ impl Texts {
         [trace.strings.parts(), self.own.parts()]
     }
 
+    /// How many numbers there are.
+    pub fn count(&self, trace: &Trace) -> u32 {
+        u32::try_from(trace.strings.len() + self.own.len()).unwrap_or(u32::MAX)
+    }
+
     /// A dense number for a text, that in [`Texts::tables`].
     pub fn number(trace: &Trace, text: Text) -> u32 {
         let id = text.0 & !OWN;

@@ -3,6 +3,7 @@
 //! Reads the op statistics and the stats of the device planes. Peaks of the profile's device are its own stats or its maker's
 //! numbers; nothing is guessed where neither is known.
 
+mod labels;
 mod peaks;
 mod point;
 mod section;
@@ -11,6 +12,7 @@ mod utilization;
 #[cfg(test)]
 mod tests;
 
+pub use labels::{OpLabel, OpLabels};
 pub use peaks::{Bandwidth, Level, Peaks, Source, peaks};
 pub use point::{Bound, Point, Work, point, point_as_xprof, point_of_memory};
 pub use section::section;

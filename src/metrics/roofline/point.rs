@@ -96,12 +96,6 @@ impl Bound {
             Bound::Unknown => "Unknown",
         }
     }
-
-    /// All labels.
-    pub fn labels() -> Vec<&'static str> {
-        let levels = Level::ALL.into_iter().map(Bound::Memory);
-        [Bound::Compute, Bound::Unknown].into_iter().chain(levels).map(Bound::label).collect()
-    }
 }
 
 /// An op under the roofs. Shares are of 1.
