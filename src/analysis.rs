@@ -12,7 +12,7 @@ use crate::metrics::devices::Devices;
 use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, Launches};
 use crate::metrics::ops::tree::{Tree, Wasted};
-use crate::metrics::ops::{self, Columns, Coverage, Grouping, Groups, Op, Ops, Tallies};
+use crate::metrics::ops::{self, Columns, Coverage, Grouping, Groups, Op, Ops, Tallies, TreeColumns};
 use crate::metrics::roofline::{self, OpLabels, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
@@ -152,6 +152,7 @@ struct Answers {
 struct Grouped {
     groups: OnceLock<Groups>,
     tree: OnceLock<Tree>,
+    tree_columns: OnceLock<TreeColumns>,
     outline: OnceLock<Tree>,
 }
 
@@ -198,6 +199,12 @@ impl Analysis {
     pub fn tree(&self, trace: &Trace, grouping: Grouping) -> &Tree {
         let tree = || Tree::new(trace, &self.ops, self.groups(trace, grouping), &|op| self.efficiency(op));
         self.grouped(grouping).tree.get_or_init(tree)
+    }
+
+    /// What questions ask of every node of that tree.
+    pub fn tree_columns(&self, trace: &Trace, grouping: Grouping) -> &TreeColumns {
+        let columns = || TreeColumns::new(trace, &self.ops, self.tree(trace, grouping));
+        self.grouped(grouping).tree_columns.get_or_init(columns)
     }
 
     /// The groups of all ops, and the large ops: [`Tree::outline`].

@@ -2,9 +2,8 @@
 
 use crate::analysis::Context;
 use crate::metrics::ops::tree::{Node, Tree};
-use crate::metrics::ops::{Grouping, Ops, rate};
-use crate::table::{CellRef, Column, Rows, Unit};
-use crate::trace::Trace;
+use crate::metrics::ops::{Grouping, NodeText, TreeColumns, rate};
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
 
 const COLUMNS: [Column; 13] = [
     column("name", "Name", Unit::Text),
@@ -28,29 +27,29 @@ const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
 
 /// The table of a run.
 pub struct OpTreeRows<'a> {
-    trace: &'a Trace,
-    ops: &'a Ops,
     tree: &'a Tree,
-    /// Path of each node that is no leaf, and of each leaf's parent.
-    paths: Vec<String>,
+    texts: SharedTexts<'a>,
+    kept: &'a TreeColumns,
+}
+
+/// The columns of texts.
+fn text_of(column: usize) -> Option<NodeText> {
+    match COLUMNS.get(column)?.key {
+        "name" => Some(NodeText::Name),
+        "category" => Some(NodeText::Category),
+        "hlo_op_name" => Some(NodeText::Op),
+        "path" => Some(NodeText::Path),
+        _ => None,
+    }
 }
 
 impl<'a> OpTreeRows<'a> {
     /// The tree by `variant`: `program` (also for an unknown word), `category`, `scope` or `source`.
     pub fn new(context: &Context<'a>, variant: &str) -> OpTreeRows<'a> {
-        let (trace, ops) = (context.trace(), &context.analysis.ops);
-        let tree = context.analysis.tree(trace, Grouping::from_key(variant));
-        let mut paths: Vec<String> = Vec::with_capacity(tree.nodes.len());
-        for node in &tree.nodes {
-            let above = node.parent.and_then(|parent| paths.get(parent as usize)).map_or("", String::as_str);
-            paths.push(match (node.op, above) {
-                // A leaf shows its parent's.
-                (Some(_), _) => String::new(),
-                (None, "") => node.name.clone(),
-                (None, above) => format!("{above}/{}", node.name),
-            });
-        }
-        OpTreeRows { trace, ops, tree, paths }
+        let (trace, analysis, grouping) = (context.trace(), context.analysis, Grouping::from_key(variant));
+        let kept = analysis.tree_columns(trace, grouping);
+        let texts = SharedTexts::new(analysis.ops.texts.tables(trace).into_iter().chain([kept.table()]));
+        OpTreeRows { tree: analysis.tree(trace, grouping), texts, kept }
     }
 
     fn share(&self, node: &Node, of: Option<&Node>) -> CellRef<'_> {
@@ -75,9 +74,10 @@ impl Rows for OpTreeRows<'_> {
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
         let Some(node) = self.tree.nodes.get(row) else { return CellRef::Absent };
         let parent = node.parent.and_then(|parent| self.tree.nodes.get(parent as usize));
-        let op = node.op.and_then(|op| self.ops.rows.get(op as usize));
+        if let Some(text) = self.shared_column(column) {
+            return CellRef::text(self.texts.get(text.number(row) as usize));
+        }
         match column {
-            0 => CellRef::text(self.tree.name(self.trace, self.ops, row)),
             1 => CellRef::Int(u64::from(node.depth)),
             2 => CellRef::Float(node.time.as_us()),
             3 => self.share(node, self.tree.nodes.first()),
@@ -91,13 +91,15 @@ impl Rows for OpTreeRows<'_> {
             7 => CellRef::Int(node.occurrences),
             8 => CellRef::float(node.flops.and_then(|flops| rate(flops, node.time)).map(|rate| rate * 1e-9)),
             9 => CellRef::float(node.bytes.and_then(|bytes| rate(bytes, node.time)).map(|it| it / (1u64 << 30) as f64)),
-            10 => op.map_or(CellRef::Absent, |op| CellRef::text(self.ops.text(self.trace, op.category))),
-            11 => op.map_or(CellRef::Absent, |op| CellRef::text(self.ops.text(self.trace, op.name))),
-            12 => {
-                let at = if node.op.is_some() { node.parent.map(|parent| parent as usize) } else { Some(row) };
-                at.and_then(|at| self.paths.get(at)).map_or(CellRef::Absent, |path| CellRef::text(path))
-            }
             _ => CellRef::Absent,
         }
+    }
+
+    fn shared_texts(&self) -> SharedTexts<'_> {
+        self.texts.clone()
+    }
+
+    fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
+        Some(SharedColumn::new(self.kept.column(text_of(column)?)))
     }
 }

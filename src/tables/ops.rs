@@ -193,7 +193,7 @@ mod tests {
         let settings = Settings { device: Some("tpu-v5e".to_owned()), ..Settings::default() };
         let analysis = Analysis::new(&run, &settings);
         let context = Context { run: &run, analysis: &analysis };
-        for name in [TableName::Ops, TableName::Roofline, TableName::Kernels] {
+        for name in [TableName::Ops, TableName::Roofline, TableName::Kernels, TableName::OpTree] {
             let rows = tables::rows(&context, name, "");
             assert!(rows.len() >= 4);
             let texts = rows.shared_texts();

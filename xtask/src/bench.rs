@@ -171,7 +171,7 @@ fn row(trace: &str, program: &str, cost: Cost, gzip: Cost) {
     println!("{trace:<22} {program:<26} {} {:>9.2} of gzip", self::cost(cost), cost.seconds / gzip.seconds);
 }
 
-/// Times the page in a browser tab, from drop to overview.
+/// Times the page in a browser tab: from drop to overview, and its answers to questions to a large table.
 fn in_tab(traces: &[Trace], annotations: &Path, ops: &Path) -> Result {
     let script = cache::repository().join("tests/end2end/bench.mjs");
     if !script.is_file() {
@@ -180,10 +180,12 @@ fn in_tab(traces: &[Trace], annotations: &Path, ops: &Path) -> Result {
     }
     let dist = build::page(Variant::Release)?;
     let mut run = node::playwright()?;
-    run.arg(script).arg(dist);
+    run.arg(script).arg(&dist);
     for trace in traces {
         run.arg(&trace.json).arg(&trace.xplane);
     }
     run.arg(annotations).arg(ops);
-    process::run(&mut run)
+    process::run(&mut run)?;
+    let mut questions = node::playwright()?;
+    process::run(questions.arg(cache::repository().join("tests/end2end/bench-tables.mjs")).arg(dist).arg(ops))
 }

@@ -20,6 +20,7 @@ mod section;
 mod tally;
 mod text;
 pub mod tree;
+mod tree_columns;
 
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub use grouping::{Grouping, Groups};
 pub use section::section;
 pub use tally::{Tallies, Tally};
 pub use text::{Text, Texts};
+pub use tree_columns::{NodeText, TreeColumns};
 
 use crate::hlo::{DataType, Modules};
 use crate::metrics::categories::OpFamily;

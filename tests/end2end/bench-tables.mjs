@@ -1,0 +1,87 @@
+// Times questions to the tables of a profile of many ops, in the tab: from the order that the page gives its worker to the answer.
+//
+//   node bench-tables.mjs DIST FILE
+//
+// The first answer is told apart: a browser compiles WebAssembly well only after it was used. Memory is that of the tab's process.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { launch } from "./browser.mjs";
+import { load, open } from "./page.mjs";
+import { serve } from "./server.mjs";
+
+const ROUNDS = 4;
+const [dist, file] = process.argv.slice(2);
+
+/** Runs in the page: notes when an order is given and when its answer is there. */
+function watchOrders() {
+  window.asked = [];
+  window.told = [];
+  const Plain = window.Worker;
+  window.Worker = class extends Plain {
+    constructor(...args) {
+      super(...args);
+      this.addEventListener("message", (event) => {
+        if (JSON.stringify(event.data).slice(0, 30).includes("Answer")) window.told.push(performance.now());
+      });
+    }
+    postMessage(...args) {
+      if (/Page|Table/.test(JSON.stringify(args[0]).slice(0, 12))) window.asked.push(performance.now());
+      return super.postMessage(...args);
+    }
+  };
+}
+
+/** Milliseconds from the first order since the last call to the last answer. */
+async function taken(page) {
+  await page.waitForFunction(() => window.asked.length > 0 && window.told.length === window.asked.length, null, { polling: 20 });
+  return page.evaluate(() => {
+    const taken = window.told.at(-1) - window.asked[0];
+    [window.asked, window.told] = [[], []];
+    return taken;
+  });
+}
+
+/** Resident bytes of the browser's largest renderer, now and at their peak. */
+async function memory(browser) {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  const bytes = (key, pid) => 1024 * Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+  const pids = processInfo.filter((process) => process.type === "renderer").map((process) => process.id);
+  return ["VmRSS", "VmHWM"].map((key) => Math.max(...pids.map((pid) => bytes(key, pid))));
+}
+
+const site = await serve(resolve(dist), "/bench/");
+const browser = await launch();
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+await page.addInitScript(watchOrders);
+await open(page, site);
+const dropped = performance.now();
+await load(page, file);
+console.log(`\nQuestions in a tab, first and then the best and worst of ${ROUNDS - 1}; the overview took ${((performance.now() - dropped) / 1000).toFixed(1)} s:`);
+await taken(page).catch(() => null);
+for (const view of ["Ops", "Kernels", "Roofline"]) {
+  await page.locator("a.view-link", { hasText: view }).first().click();
+  console.log(`${view}: first look ${(await taken(page)).toFixed(0)} ms`);
+  const table = page.locator(".table-box").first();
+  const filters = ["fusion", "layer_42 -copy", "occurrences>0", "no such op", "f", ""].map((filter) => {
+    return [`filter "${filter}"`, () => table.locator(".table-filter").fill(filter)];
+  });
+  const heads = await table.locator("thead th button").allTextContents();
+  const sorts = [1, 2, 3, 9].map((at) => [`order by ${heads[at]}`, () => table.locator("thead th button").nth(at).click()]);
+  const times = new Map();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, ask] of [...filters, ...sorts]) {
+      await ask();
+      times.set(name, [...(times.get(name) ?? []), await taken(page)]);
+    }
+  }
+  for (const [name, [first, ...rest]] of times) {
+    console.log(`${[first, Math.min(...rest), Math.max(...rest)].map((ms) => ms.toFixed(0).padStart(5)).join("")} ms  ${name}`);
+  }
+}
+const [now, peak] = await memory(browser);
+console.log(`memory of the tab: ${Math.round(now / 1e6)} MB, ${Math.round(peak / 1e6)} MB at its peak`);
+await browser.close();
+await site.stop();
