@@ -44,19 +44,26 @@ const FIELDS: [Field; 36] = [
     field("rank", "Rank", Unit::Count, |_, row, _| CellRef::Int(row as u64 + 1)),
     text("hlo_op_name", "Op", OpText::Name),
     text("category", "Category", OpText::Category),
-    field("total_self_time_us", "Self time", Unit::TimeUs, |_, _, op| CellRef::Float(op.self_time.as_us())),
-    field("total_self_time_percent", "Share", Unit::Percent, |rows, _, op| share(op.self_time, rows.ops.device_time)),
-    field("busy_self_time_percent", "Share of busy time", Unit::Percent, |rows, _, op| {
-        share(op.self_time, rows.ops.op_time)
+    field("total_self_time_us", "Self time", Unit::TimeUs, |rows, row, _| {
+        CellRef::Float(rows.kept.time(row).0.as_us())
+    }),
+    field("total_self_time_percent", "Share", Unit::Percent, |rows, row, _| {
+        share(rows.kept.time(row).0, rows.ops.device_time)
+    }),
+    field("busy_self_time_percent", "Share of busy time", Unit::Percent, |rows, row, _| {
+        share(rows.kept.time(row).0, rows.ops.op_time)
     }),
     field("cumulative_total_self_time_percent", "Cumulative share", Unit::Percent, |rows, row, _| {
         rows.kept.cumulative().get(row).map_or(CellRef::Absent, |&sum| share(sum, rows.ops.device_time))
     }),
-    field("occurrences", "Count", Unit::Count, |_, _, op| CellRef::Int(op.occurrences)),
+    field("occurrences", "Count", Unit::Count, |rows, row, _| CellRef::Int(rows.kept.time(row).1)),
     field("executions", "Executions", Unit::Count, |_, _, op| CellRef::Int(op.executions)),
-    field("avg_self_time_us", "Mean self time", Unit::TimeUs, |_, _, op| mean(op.self_time, op)),
+    field("avg_self_time_us", "Mean self time", Unit::TimeUs, |rows, row, _| {
+        let (time, occurrences) = rows.kept.time(row);
+        mean(time, occurrences)
+    }),
     field("total_time_us", "Total time", Unit::TimeUs, |_, _, op| CellRef::Float(op.total.as_us())),
-    field("avg_time_us", "Mean time", Unit::TimeUs, |_, _, op| mean(op.total, op)),
+    field("avg_time_us", "Mean time", Unit::TimeUs, |_, _, op| mean(op.total, op.occurrences)),
     field("min_time_us", "Shortest", Unit::TimeUs, |_, _, op| CellRef::Float(op.min.as_us())),
     field("max_time_us", "Longest", Unit::TimeUs, |_, _, op| CellRef::Float(op.max.as_us())),
     field("dma_stall_percent", "Stalled by copies", Unit::Percent, |_, _, op| {
@@ -148,8 +155,8 @@ impl Rows for OpRows<'_> {
     }
 }
 
-fn mean<'a>(time: Ps, op: &Op) -> CellRef<'a> {
-    if op.occurrences == 0 { CellRef::Absent } else { CellRef::Float(time.as_us() / op.occurrences as f64) }
+fn mean<'a>(time: Ps, occurrences: u64) -> CellRef<'a> {
+    if occurrences == 0 { CellRef::Absent } else { CellRef::Float(time.as_us() / occurrences as f64) }
 }
 
 fn share<'a>(part: Ps, whole: Ps) -> CellRef<'a> {
