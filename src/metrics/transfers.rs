@@ -1,12 +1,14 @@
 //! Copies and fills: how many, how long, how many bytes, by direction.
 //!
-//! Reads the copy and fill events of GPU streams. On a TPU the copies between host and chip are not ops of the chip, and
+//! Reads the copy and fill events of GPU streams, and the calls that launched those which do not tell their direction or
+//! size (ROCm runs copies as kernels called `__amd_rocclr_copyBuffer`). On a TPU the copies between host and chip are not ops of the chip, and
 //! the host's `TransferToDevice` spans measure the dispatch, not the copy: nothing is reported rather than that.
 //! `copy-start`, `copy-done`, `infeed` and `outfeed` stay ops of their category, and so do kernels that copy.
 
 use rustc_hash::FxHashMap;
 
 use super::devices::Devices;
+use super::launches::{Call, CallIndex, Scope, scope_of};
 use crate::report::{MemoryOperations, Transfer};
 use crate::trace::classify::Platform;
 use crate::trace::{Args, ArgsId, EventId, StrId, Trace, in_blocks};
@@ -137,6 +139,22 @@ struct SizedCopy {
     bytes: Option<u64>,
 }
 
+impl SizedCopy {
+    /// What the call that launched it says besides.
+    fn completed(self, trace: &Trace, id: EventId, find: impl Fn(i64) -> Option<(usize, Call)>) -> SizedCopy {
+        if self.direction != Direction::Other && self.bytes.is_some() {
+            return self;
+        }
+        let call = trace.events.correlation.get(id).and_then(find).and_then(|(_, call)| trace.events.get(call.event));
+        let Some(call) = call else { return self };
+        let named = direction_of_call(trace.text(call.name)).filter(|_| self.direction == Direction::Other);
+        SizedCopy {
+            direction: named.unwrap_or(self.direction),
+            bytes: self.bytes.or_else(|| bytes(trace, &trace.args_of(&call))),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
@@ -146,20 +164,21 @@ struct Sum {
     sized_time: Ps,
 }
 
-/// The copies and fills of all used GPUs; `None` on other platforms.
-pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOperations> {
+/// The copies and fills of all used GPUs; `None` on other platforms. `calls` are the trace's launch calls.
+pub fn memory_operations(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Option<MemoryOperations> {
     if devices.platform != Some(Platform::Gpu) {
         return None;
     }
     let mut sums = [Sum::default(); Direction::ALL.len()];
     let mut known: FxHashMap<(StrId, ArgsId), Option<SizedCopy>> = FxHashMap::default();
-    let mut count = |&id: &EventId| {
+    let mut count = |scope: Scope, id: EventId| {
         let Some(event) = trace.events.get(id) else { return };
         let copy = *known.entry((event.name, event.args)).or_insert_with(|| {
             let direction = direction(trace, event.name, event.args)?;
             Some(SizedCopy { direction, bytes: bytes(trace, &trace.args.get(event.args)) })
         });
-        let Some(SizedCopy { direction, bytes }) = copy else { return };
+        let Some(copy) = copy else { return };
+        let SizedCopy { direction, bytes } = copy.completed(trace, id, |number| calls.find(trace, scope, number));
         let Some(sum) = sums.get_mut(direction as usize) else { return };
         sum.count += 1;
         sum.time += event.duration;
@@ -169,7 +188,10 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
             sum.sized_time += event.duration;
         }
     };
-    devices.used.iter().for_each(|device| in_blocks(&device.ops, &mut count));
+    for device in &devices.used {
+        let scope = scope_of(device);
+        in_blocks(&device.ops, |&id| count(scope, id));
+    }
     let transfers: Vec<Transfer> = Direction::ALL.into_iter().zip(sums).filter_map(transfer).collect();
     let find = |direction: Direction| transfers.iter().find(|it| it.direction == direction.label());
     let count = |direction| find(direction).map(|it| it.count);
@@ -203,7 +225,13 @@ fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::launches;
     use crate::trace::builder::TraceBuilder;
+
+    fn of(trace: &Trace) -> Option<MemoryOperations> {
+        let devices = Devices::new(trace);
+        memory_operations(trace, &devices, &launches::calls_of(trace, &devices))
+    }
 
     fn operations(events: &[(&str, &str, i64)]) -> MemoryOperations {
         let mut b = TraceBuilder::new();
@@ -213,7 +241,7 @@ mod tests {
             event.args(|args| args.copy_bytes = (bytes > 0).then_some(bytes));
         }
         let trace = b.build();
-        memory_operations(&trace, &Devices::new(&trace)).unwrap()
+        of(&trace).unwrap()
     }
 
     fn directions(names: &[&str]) -> Vec<String> {
@@ -257,6 +285,19 @@ mod tests {
         let line = b.line("/device:TPU:0", "XLA Ops");
         b.event(line, "copy-start.1", 0, 10).hlo_category("copy-start");
         let trace = b.build();
-        assert_eq!(memory_operations(&trace, &Devices::new(&trace)), None);
+        assert_eq!(of(&trace), None);
+    }
+
+    #[test]
+    fn the_call_tells_what_the_copy_does_not() {
+        let mut b = TraceBuilder::new();
+        let stream = b.line("/device:GPU:0", "Stream #1");
+        let thread = b.line("/host:CPU", "python");
+        b.event(thread, "hipMemcpyDtoDAsync", 0, 5).correlation(1).memcpy_details("size:64 dest:0 async:1");
+        b.event(stream, "__amd_rocclr_copyBuffer.kd", 10, 4).correlation(1);
+        b.event(stream, "__amd_rocclr_copyBuffer.kd", 20, 4).correlation(2);
+        let found = of(&b.build()).unwrap();
+        let rows: Vec<_> = found.transfers.iter().map(|it| (it.direction.as_str(), it.count, it.total_bytes)).collect();
+        assert_eq!(rows, [("d2d", 1, Some(64)), ("other", 1, None)]);
     }
 }
