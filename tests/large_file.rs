@@ -1,0 +1,107 @@
+//! A file so large that the tool reads its metadata before its events: the result is that of the same bytes in an archive, which
+//! can only be read from start to end.
+
+mod support;
+
+use std::io::Write;
+use std::path::Path;
+
+use support::cli::{crossprof, scratch, stdout};
+
+fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value > 127 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn number(out: &mut Vec<u8>, field: u64, value: u64) {
+    varint(out, field << 3);
+    varint(out, value);
+}
+
+fn bytes(out: &mut Vec<u8>, field: u64, body: &[u8]) {
+    varint(out, field << 3 | 2);
+    varint(out, body.len() as u64);
+    out.extend(body);
+}
+
+/// An entry of a plane's metadata.
+fn metadata(plane: &mut Vec<u8>, field: u64, id: u64, name: &str) {
+    let (mut value, mut entry) = (Vec::new(), Vec::new());
+    number(&mut value, 1, id);
+    bytes(&mut value, 2, name.as_bytes());
+    number(&mut entry, 1, id);
+    bytes(&mut entry, 2, &value);
+    bytes(plane, field, &entry);
+}
+
+/// One GPU with two streams of kernels, and a host's thread with as many annotations; the names come last.
+fn profile(events: u64) -> Vec<u8> {
+    let line = |name: &str, every_ps: u64, correlated: bool| {
+        let mut line = Vec::new();
+        bytes(&mut line, 2, name.as_bytes());
+        number(&mut line, 3, 1_700_000_000_000_000_000);
+        for at in 0..events {
+            let mut event = Vec::new();
+            number(&mut event, 1, 1 + at % 3);
+            number(&mut event, 2, at * every_ps);
+            number(&mut event, 3, every_ps / 2 + at % 97);
+            if correlated {
+                let mut stat = Vec::new();
+                number(&mut stat, 1, 1);
+                number(&mut stat, 3, at);
+                bytes(&mut event, 4, &stat);
+            }
+            bytes(&mut line, 4, &event);
+        }
+        line
+    };
+    let plane = |name: &str, lines: &[Vec<u8>], names: [&str; 3]| {
+        let mut plane = Vec::new();
+        bytes(&mut plane, 2, name.as_bytes());
+        lines.iter().for_each(|line| bytes(&mut plane, 3, line));
+        (1..).zip(names).for_each(|(id, name)| metadata(&mut plane, 4, id, name));
+        metadata(&mut plane, 5, 1, "correlation_id");
+        plane
+    };
+    let streams = [line("Stream #7(Compute)", 3_000_000, true), line("Stream #8(Compute)", 4_000_000, true)];
+    let gpu = plane("/device:GPU:0", &streams, ["gemm_fp16", "loop_add_fusion", "MemcpyD2D"]);
+    let host = plane("/host:CPU", &[line("python", 2_500_000, false)], ["train", "PjitFunction(f)", "load"]);
+    let mut space = Vec::new();
+    [gpu, host].iter().for_each(|plane| bytes(&mut space, 1, plane));
+    space
+}
+
+fn report(folder: &Path, file: &str) -> serde_json::Value {
+    let output = crossprof(folder, &["analyze", "--format", "json", file]);
+    serde_json::from_str(&stdout(&output)).expect("a profile")
+}
+
+#[test]
+fn the_report_is_the_same_however_the_file_can_be_read() {
+    let folder = scratch("large_file", "both_ways");
+    let file = profile(600_000);
+    assert!(file.len() > 24 << 20, "{} bytes", file.len());
+    std::fs::write(folder.join("host.xplane.pb"), &file).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&file).unwrap();
+    std::fs::write(folder.join("host.xplane.pb.gz"), packed.finish().unwrap()).unwrap();
+    let (mut plain, mut unpacked) = (report(&folder, "host.xplane.pb"), report(&folder, "host.xplane.pb.gz"));
+    assert_eq!(plain["metadata"]["num_events"], 1_800_000);
+    for report in [&mut plain, &mut unpacked] {
+        let provenance = report["provenance"].as_array_mut().unwrap();
+        assert_eq!((provenance.len(), &provenance[0]["num_events"]), (1, &serde_json::json!(1_800_000)));
+        provenance.clear();
+        report["metadata"]["trace_file"] = serde_json::Value::Null;
+    }
+    let differing: Vec<_> = plain.as_object().unwrap().iter().filter(|&(key, value)| unpacked[key] != *value).collect();
+    assert!(differing.is_empty() && plain == unpacked, "{differing:?}");
+    // Half of it: both say where it ends, and keep what came before.
+    std::fs::write(folder.join("cut.xplane.pb"), &file[..file.len() / 2]).unwrap();
+    let cut = report(&folder, "cut.xplane.pb");
+    let warning = cut["warnings"].as_array().unwrap().iter().find(|it| it["code"] == "xplane_truncated").unwrap();
+    assert_eq!(warning["byte_offset"], file.len() / 2);
+    assert!(cut["metadata"]["num_events"].as_u64().unwrap() > 600_000);
+}
