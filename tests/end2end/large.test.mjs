@@ -37,11 +37,11 @@ function profile(events) {
 
 test("reads a large xplane as the command line does", async ({ page, site, cli }) => {
   const path = join(scratch(), "large.xplane.pb");
-  const file = profile(450_000);
-  assert.ok(file.length > 17 << 20, `${file.length} bytes`);
+  const file = profile(600_000);
+  assert.ok(file.length > 20 << 20, `${file.length} bytes`);
   writeFileSync(path, file);
   const text = analyze(cli, path);
-  assert.equal(JSON.parse(text).metadata.num_events, 900_000);
+  assert.equal(JSON.parse(text).metadata.num_events, 1_200_000);
   await open(page, site);
   await load(page, path);
   await view(page, "export");
@@ -51,5 +51,5 @@ test("reads a large xplane as the command line does", async ({ page, site, cli }
   await open(page, site);
   await load(page, two);
   await view(page, "export");
-  assert.equal(JSON.parse(await downloaded(page, "#download-json")).metadata.num_events, 900_000, "of two files at once");
+  assert.equal(JSON.parse(await downloaded(page, "#download-json")).metadata.num_events, 1_200_000, "of two files at once");
 });

@@ -118,7 +118,7 @@ test("what the overview lists leads to its rows", async ({ page, site }) => {
   await until("only its row is left", async () => /^1 of /.test(await kernels.locator(".table-head .quiet").innerText()));
   assert.match(await kernels.locator("tbody tr:not(.pad)").innerText(), new RegExp(name.replace(/[.]/g, "\\.")));
   await page.goBack();
-  await page.locator(".page.overview .bars a[href]").first().click();
+  await page.locator('[data-chart="Kernel time by category"] .bars a[href]').first().click();
   await page.locator(".page.ops").waitFor();
   await until("rows are left", async () => /^\d+ of /.test(await page.locator(".table-head .quiet").first().innerText()));
 });

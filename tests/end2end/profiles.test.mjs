@@ -106,6 +106,8 @@ test("calls runs by the folder that was logged to, and tells captures of one fol
   await until("all runs are in the rail", async () => (await page.locator(".run-link").count()) === 3);
   const whole = async (at) => {
     await page.locator(".run-link").nth(at).click();
+    const link = page.locator(".run-link").nth(at);
+    await until("the run is open", async () => (await link.getAttribute("aria-current")) === "true");
     return (await page.locator(".run-header h1").innerText()).trim();
   };
   const names = [await whole(0), await whole(1), await whole(2)];
