@@ -6,7 +6,7 @@
 //! kept between                              [ev]  the event that was cut, no more
 //! ```
 //!
-//! A short line is collected and walked whole; so is one that does not say its time before its events.
+//! A short line is collected and walked whole; so is one whose first event is long.
 
 use super::losses::{Loss, Losses};
 use super::outline::Outline;
@@ -15,7 +15,7 @@ use super::walk::{OpenLine, Tables, Walk, is_cut};
 use crate::trace::{StrId, Trace};
 use crate::wire::{Fault, Reader, Value};
 
-/// Bytes of a line that are looked at for its time; shorter ones are walked whole.
+/// Bytes of a line that are looked at for what it says before its events; shorter ones are walked whole.
 const HEAD_BYTES: usize = 4096;
 
 /// The plane while it arrives.
@@ -136,7 +136,7 @@ impl ArrivingPlane {
 
     /// As much of a line is there as was wanted of it; `left` bytes are to come.
     fn collected(&mut self, left: u64, into: &mut Target<'_>) {
-        if left > 0 && !says_its_time_first(&self.kept) {
+        if left > 0 && !reaches_its_events(&self.kept) {
             let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.kept.len());
             self.state = State::Collected { left, wanted: whole };
             return;
@@ -204,15 +204,12 @@ fn passed(left: u64) -> State {
     if left == 0 { State::Header } else { State::Passed { left } }
 }
 
-/// Whether the first bytes of a line hold its time, and then a whole event.
-fn says_its_time_first(head: &[u8]) -> bool {
+/// Whether the first bytes of a line hold all that it says before its events, and a whole event.
+fn reaches_its_events(head: &[u8]) -> bool {
     let mut reader = Reader::new(head);
-    let mut has_time = false;
     while let Ok(Some(field)) = reader.field() {
-        match (field.number, field.value) {
-            (3, Value::Varint(_)) => has_time = true,
-            (4, Value::Bytes(_)) => return has_time,
-            _ => {}
+        if let (4, Value::Bytes(_)) = (field.number, field.value) {
+            return true;
         }
     }
     false

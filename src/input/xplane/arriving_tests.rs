@@ -39,7 +39,7 @@ fn long_sample(events: i64) -> Vec<u8> {
             let stat = message().int(1, 1).int(4, i * i);
             line = line.message(4, event(1 + i % 3, i * 1_000, 10 + i).message(4, stat));
         }
-        if named_late { line.bytes(11, "worker").int(9, 5) } else { line }
+        if named_late { line.bytes(11, "worker").int(9, 5).int(3, 9) } else { line }
     };
     let odd = message()
         .bytes(2, "odd")

@@ -18,6 +18,8 @@ pub(super) enum Loss {
     TooMany,
     /// Events that are sums (`num_occurrences`) without a time.
     Aggregated,
+    /// Lines that say their time after events.
+    LateTime,
     /// Lines with a relative clock in a file whose other lines have absolute times.
     MixedClocks,
 }
@@ -90,6 +92,14 @@ impl Loss {
                 "xplane_aggregated_events",
                 Severity::Note,
                 event("that only count occurrences, without a time of their own, were left out."),
+            ),
+            Loss::LateTime => (
+                "xplane_late_time",
+                Severity::Caution,
+                format!(
+                    "{} time after events, which were placed as if the line began with the capture.",
+                    s("line says its", "lines say their")
+                ),
             ),
             Loss::MixedClocks => (
                 "xplane_mixed_clocks",

@@ -250,3 +250,12 @@ fn near_misses_are_named() {
         assert!(sentence.contains(part), "{sentence}");
     }
 }
+
+#[test]
+fn a_time_after_the_events_is_told_and_not_used() {
+    let line = message().bytes(2, "python").message(4, event(1, 50, 5)).int(3, 7).message(4, event(1, 90, 5));
+    let plane = message().bytes(2, "/host:CPU").message(3, line).event_metadata(1, "step");
+    let trace = decode(&message().message(1, plane).0, 64).unwrap();
+    assert_eq!(events(&trace).iter().map(|event| event.start.0).collect::<Vec<_>>(), [50, 90]);
+    assert_eq!(codes(&trace), ["xplane_late_time"]);
+}

@@ -114,8 +114,10 @@ impl<'p, 'a> Walk<'p, 'a> {
             while self.block(&mut reader, offset, line.id, line.start_ps) {}
             let Some(field) = reader.field()? else { return Ok(()) };
             let end = offset + reader.position() as u64;
-            if end > line.read_to {
-                self.name_line(field, line.id, end);
+            match (field.number, field.value) {
+                _ if end <= line.read_to => {}
+                (3, Value::Varint(1..)) => self.losses.add(Loss::LateTime, end),
+                _ => self.name_line(field, line.id, end),
             }
         }
     }
@@ -133,25 +135,19 @@ impl<'p, 'a> Walk<'p, 'a> {
         true
     }
 
-    /// A line's time, and up to where it was looked at; `None` where it has no events. Writers put the time before the
-    /// events, where it is found without walking over them. A time of 0 is not written at all: then all fields are looked
-    /// at.
+    /// A line's time, and up to where it was looked at; `None` where it has no events. The time stands before the events, as
+    /// the order of the fields' numbers wants it; a time of 0 is not written at all.
     fn header(&mut self, message: &'a [u8], line: LineId, offset: u64) -> Option<(i64, usize)> {
         let mut reader = Reader::new(message);
-        let (mut timestamp_ns, mut has_time, mut has_events) = (0, false, false);
+        let mut timestamp_ns = 0;
         while let Ok(Some(field)) = reader.field() {
             match (field.number, field.value) {
-                (4, Value::Bytes(_)) => {
-                    has_events = true;
-                    if has_time {
-                        break;
-                    }
-                }
-                (3, Value::Varint(time)) => (timestamp_ns, has_time) = (time as i64, true),
+                (4, Value::Bytes(_)) => return Some((timestamp_ns, reader.position())),
+                (3, Value::Varint(time)) => timestamp_ns = time as i64,
                 _ => self.name_line(field, line, offset + reader.position() as u64),
             }
         }
-        has_events.then_some((timestamp_ns, reader.position()))
+        None
     }
 
     /// Takes a line's name from a field that ends at `end` of the file; other fields are passed over. The name shown is
