@@ -2,6 +2,7 @@
 //!
 //! Tables and pages are made from this; so are findings, which cite its numbers.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use crate::hlo::Modules;
@@ -9,16 +10,17 @@ use crate::metrics::collectives::{self, Collectives};
 use crate::metrics::copies::Copies;
 use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
+use crate::metrics::host_threads::{self, HostTime};
 use crate::metrics::kernel_stats::{self, KernelStats};
-use crate::metrics::launches::{self, Launches};
+use crate::metrics::launches::{self, CallIndex, Launches};
 use crate::metrics::ops::tree::{Tree, Wasted};
 use crate::metrics::ops::{self, Columns, Coverage, Grouping, Groups, Op, Ops, Tallies, TreeColumns};
 use crate::metrics::roofline::{self, OpLabels, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
-    Run, Settings, compilation, gaps, host_threads, io, kernels, metadata, not_measured, parameters, step_ops,
-    throughput, transfers, utilization,
+    Run, Settings, compilation, gaps, io, kernels, metadata, not_measured, parameters, step_ops, throughput, transfers,
+    utilization,
 };
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
@@ -29,6 +31,10 @@ use crate::warning::Warning;
 pub struct Analysis {
     /// The devices and their ops.
     pub devices: Devices,
+    /// What the hosts do, and when.
+    pub hosts: BTreeMap<u16, HostTime>,
+    /// The calls that launch device work.
+    pub calls: CallIndex,
     /// The steps found in the trace.
     pub steps: Steps,
     /// Op statistics.
@@ -128,6 +134,8 @@ impl Analysis {
             copies: Copies::new(trace, &devices, &steps, &calls),
             collectives: communicated,
             devices,
+            hosts,
+            calls,
             steps,
             profile,
             answers: Answers::default(),

@@ -253,7 +253,8 @@ fn the_events_of_a_step_add_up_to_its_parts() {
         let run = Run { trace, ..Run::default() };
         let analysis = Analysis::new(&run, &Settings::default());
         let breakdown = &analysis.step_breakdown;
-        let events = breakdown.events(&run.trace, &analysis.devices, &|_| true, usize::MAX);
+        let events =
+            breakdown.events(&run.trace, &analysis.devices, &analysis.hosts, &analysis.calls, &|_| true, usize::MAX);
         assert!(events.is_sorted_by_key(|event| event.start), "{path}");
         for (row, at) in breakdown.rows.iter().zip(0u32..) {
             for part in Part::ALL {
@@ -267,7 +268,14 @@ fn the_events_of_a_step_add_up_to_its_parts() {
             }
         }
         // Some of the steps, and no more than asked.
-        let first = breakdown.events(&run.trace, &analysis.devices, &|row| row.step.is_none_or(|step| step == 0), 10);
+        let first = breakdown.events(
+            &run.trace,
+            &analysis.devices,
+            &analysis.hosts,
+            &analysis.calls,
+            &|row| row.step.is_none_or(|step| step == 0),
+            10,
+        );
         assert!(!first.is_empty() && first.len() <= analysis.devices.used.len() * 10 * (1 + Part::COUNT), "{path}");
     }
 }

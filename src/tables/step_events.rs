@@ -1,6 +1,6 @@
 //! What happened in steps, one by one: every op and every idle time, with the part of the step that it is.
 
-use crate::analysis::Context;
+use crate::analysis::{Analysis, Context};
 use crate::metrics::step_breakdown::StepEvent;
 use crate::table::{CellRef, Column, Rows, Unit};
 use crate::trace::{EventId, Trace};
@@ -44,8 +44,8 @@ impl<'a> StepEventRows<'a> {
             (Some(range), Some(step)) => range.contains(&step),
             _ => true,
         };
-        let breakdown = &analysis.step_breakdown;
-        let events = breakdown.events(trace, &analysis.devices, &|row| chosen(row.step), MOST_EVENTS);
+        let Analysis { step_breakdown, devices, hosts, calls, .. } = analysis;
+        let events = step_breakdown.events(trace, devices, hosts, calls, &|row| chosen(row.step), MOST_EVENTS);
         let origin = analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
         StepEventRows { context: *context, trace, events, origin }
     }

@@ -303,22 +303,21 @@ impl Events {
 
     /// The same with events that follow each other.
     pub fn for_each_of(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, Event)) {
-        let mut id = ids.start;
-        for rows in self.rows.slices(ids.start as usize..ids.end as usize) {
-            in_blocks(rows, |row| {
-                visit(id, self.event(Row(*row)));
-                id += 1;
-            });
-        }
+        self.for_each_row(ids, |id, row| visit(id, self.event(row)));
     }
 
     /// The same with what an event is, as an index into [`kinds`](Events::kinds), and when. What is asked of a kind once need not
     /// be asked of millions of events.
     pub(crate) fn for_each_time(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, usize, Interval)) {
+        self.for_each_row(ids, |id, row| visit(id, row.kind() as usize, row.interval()));
+    }
+
+    #[inline(always)]
+    fn for_each_row(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, Row)) {
         let mut id = ids.start;
         for rows in self.rows.slices(ids.start as usize..ids.end as usize) {
             in_blocks(rows, |row| {
-                visit(id, Row(*row).kind() as usize, Row(*row).interval());
+                visit(id, Row(*row));
                 id += 1;
             });
         }

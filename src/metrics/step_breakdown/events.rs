@@ -9,6 +9,8 @@
 //! The idle events of a part add up to that part of the step exactly, and so do the ops where streams do not run beside each other: an
 //! op that another one hides is an event all the same, and its time is not in the part.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::part::{Part, Parts};
@@ -16,8 +18,8 @@ use super::rows::gaps;
 use super::{StepBreakdown, StepRow};
 use crate::metrics::device_time::OpParts;
 use crate::metrics::devices::{Device, Devices};
-use crate::metrics::host_threads::host_times;
-use crate::metrics::launches::calls_of;
+use crate::metrics::host_threads::HostTime;
+use crate::metrics::launches::CallIndex;
 use crate::metrics::self_time::for_each_self_interval;
 use crate::sort;
 use crate::trace::{EventId, Interval, Trace};
@@ -44,11 +46,11 @@ impl StepBreakdown {
         &self,
         trace: &Trace,
         devices: &Devices,
+        hosts: &BTreeMap<u16, HostTime>,
+        calls: &CallIndex,
         chosen: &dyn Fn(&StepRow) -> bool,
         most: usize,
     ) -> Vec<StepEvent> {
-        let hosts = host_times(trace, devices);
-        let calls = calls_of(trace, devices);
         let mut parts = OpParts::in_trace(trace);
         let mut found = Vec::new();
         for (index, device) in (0u32..).zip(&devices.used) {
@@ -59,7 +61,7 @@ impl StepBreakdown {
                 .collect();
             windows.sort_by_key(|(_, window)| window.start);
             let mut of_device = ops(trace, device, &windows, &mut parts, most);
-            let mut gaps = gaps(trace, devices, device, hosts.get(&device.host), &calls);
+            let mut gaps = gaps(trace, devices, device, hosts.get(&device.host), calls);
             for &(row, window) in &windows {
                 for gap in idle(device, window).take(most) {
                     let mut causes = Parts::default();

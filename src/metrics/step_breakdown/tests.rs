@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::metrics::host_threads::host_times;
+use crate::metrics::launches::calls_of;
 use crate::metrics::steps;
 use crate::trace::builder::TraceBuilder;
 use crate::trace::{Interval, IntervalSet};
@@ -14,7 +15,7 @@ fn breakdown(trace: &Trace) -> StepBreakdown {
     let found = Steps::find(trace, &devices);
     let times = DeviceTime::of_all(trace, &devices);
     let report = steps::report(trace, &devices, &times, &found, &IntervalSet::default(), None);
-    let calls = crate::metrics::launches::calls_of(trace, &devices);
+    let calls = calls_of(trace, &devices);
     StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &found, &report.rows)
 }
 
@@ -50,7 +51,9 @@ fn idle_time_is_split_by_what_kept_the_next_op() {
     let found = breakdown(&trace);
     let row = &found.rows[0];
     assert_eq!((row.start, row.duration), (Ps(30_000_000), Ps(550_000_000)));
-    let events = found.events(&trace, &Devices::new(&trace), &|row| row.step == Some(0), usize::MAX);
+    let devices = Devices::new(&trace);
+    let (hosts, calls) = (host_times(&trace, &devices), calls_of(&trace, &devices));
+    let events = found.events(&trace, &devices, &hosts, &calls, &|row| row.step == Some(0), usize::MAX);
     let told = |event: &StepEvent| {
         let name = event.op.and_then(|op| trace.events.get(op)).map_or("", |op| trace.text(op.name));
         (event.part, event.start.as_us(), event.time.as_us(), name)
