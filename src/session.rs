@@ -17,6 +17,7 @@
 mod handover;
 mod intake;
 mod peek;
+mod rehearsal;
 mod runs;
 
 pub use intake::{FileResult, MemberResult};

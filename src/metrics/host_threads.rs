@@ -222,13 +222,15 @@ struct LineWork {
     own: HostRole,
     /// It also launches work or runs Python.
     launches: bool,
+    /// No event tells better, and all are its work.
+    is_plain: bool,
 }
 
 impl Works {
     fn new(trace: &Trace, devices: &Devices) -> Works {
         let of_line = |line: &Line| {
             let own = (line.kind == LineKind::Host).then(|| HostRole::of_thread(trace.text(line.name)))?;
-            Some(LineWork { own, launches: own == HostRole::Python })
+            Some(LineWork { own, launches: own == HostRole::Python, is_plain: true })
         };
         let mut lines: Vec<Option<LineWork>> = trace.lines.iter().map(of_line).collect();
         let mut names: Vec<Option<Option<HostRole>>> = vec![None; trace.strings.len()];
@@ -236,11 +238,14 @@ impl Works {
         let of_kind = |kind: &Kind| {
             let work = lines.get_mut(kind.line.index())?.as_mut()?;
             if device_ops.get(kind.args.index()) == Some(&true) {
+                work.is_plain = false;
                 return None;
             }
             let told = *names.get_mut(kind.name.index())?.get_or_insert_with(|| of_event(trace.text(kind.name)));
             work.launches |= told == Some(HostRole::Launch);
-            Some(told.unwrap_or(work.own))
+            let role = told.unwrap_or(work.own);
+            work.is_plain &= role == work.own;
+            Some(role)
         };
         let roles = trace.events.kinds().iter().map(of_kind).collect();
         Works { roles, lines }
@@ -260,16 +265,20 @@ impl Thread {
     fn new(trace: &Trace, events: &LineEvents, work: LineWork, roles: &[Option<HostRole>]) -> Thread {
         let mut found: [Union; HostRole::COUNT] = Default::default();
         // Most threads do one thing all the time.
-        if let Some(union) = found.get_mut(work.own as usize) {
-            *union = Union::with_room(events.len());
-        }
-        events.for_each_time(&trace.events, |kind, interval| {
-            if let Some(Some(role)) = roles.get(kind)
-                && let Some(union) = found.get_mut(*role as usize)
-            {
-                union.add_in_block(interval);
+        let mut own = Union::with_room(events.len());
+        match events {
+            LineEvents::Run(run) if work.is_plain => {
+                trace.events.for_each_block(run.clone(), |_, block| own.add_all(block.times().map(|(_, when)| when)));
             }
-        });
+            _ => events.for_each_time(&trace.events, |kind, interval| {
+                let Some(Some(role)) = roles.get(kind) else { return };
+                let union = if *role == work.own { Some(&mut own) } else { found.get_mut(*role as usize) };
+                union.into_iter().for_each(|union| union.add_all(std::iter::once(interval)));
+            }),
+        }
+        if let Some(slot) = found.get_mut(work.own as usize) {
+            *slot = own;
+        }
         let mut sets = found.map(Union::finish);
         let inputs = sets.get(HostRole::Input as usize).filter(|_| work.launches).cloned();
         let mut any = IntervalSet::default();

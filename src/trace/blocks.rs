@@ -19,6 +19,19 @@ pub fn in_blocks<T>(items: &[T], mut visit: impl FnMut(&T)) {
     }
 }
 
+/// Calls `visit` with every block in order, each a call of its own: for a loop that keeps what it counts in registers, and puts
+/// it back at the end of a block.
+pub fn by_block<T>(items: &[T], mut visit: impl FnMut(&[T])) {
+    for block in items.chunks(BLOCK) {
+        visit_block(block, &mut visit);
+    }
+}
+
+#[inline(never)]
+fn visit_block<T>(items: &[T], visit: &mut impl FnMut(&[T])) {
+    visit(items);
+}
+
 #[inline(never)]
 fn one_block<T>(items: &[T], visit: &mut impl FnMut(&T)) {
     items.iter().for_each(visit);
@@ -34,6 +47,9 @@ mod tests {
             let items: Vec<usize> = (0..count).collect();
             let mut seen = Vec::new();
             in_blocks(&items, |&item| seen.push(item));
+            assert_eq!(seen, items);
+            let mut seen = Vec::new();
+            by_block(&items, |block| seen.extend_from_slice(block));
             assert_eq!(seen, items);
         }
     }

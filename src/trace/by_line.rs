@@ -89,6 +89,18 @@ impl Seen {
     const NOTHING: Seen =
         Seen { count: 0, first: 0, last: 0, interval: Interval { start: Ps(i64::MIN), end: Ps::MAX }, is_sorted: true };
 
+    /// Its next event in the order of the file.
+    #[inline(always)]
+    fn add(&mut self, id: EventId, this: Interval) {
+        if self.count == 0 {
+            self.first = id;
+        }
+        // By ascending start, then longest first.
+        let last = self.interval;
+        self.is_sorted &= last.start < this.start || (last.start == this.start && last.end >= this.end);
+        (self.count, self.last, self.interval) = (self.count + 1, id, this);
+    }
+
     /// The events follow each other in the file, as an xplane has them.
     fn is_run(&self) -> bool {
         self.count == (self.last - self.first) as usize + 1
@@ -102,20 +114,31 @@ impl ByLine {
         let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
         let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
         let events = u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
-        trace.events.for_each_time(0..events, |id, kind, interval| {
-            (start, end) = (start.min(interval.start), end.max(interval.end));
-            let Some(seen) = lines.get(kind).and_then(|line| seen.get_mut(*line)) else { return };
-            if seen.count == 0 {
-                seen.first = id;
+        trace.events.for_each_block(0..events, |first, block| {
+            let (mut block_start, mut block_end) = (start, end);
+            // An event is mostly on the line of the one before it: that line is looked up once.
+            let (mut line, mut latest) = (usize::MAX, Seen::NOTHING);
+            for (id, (kind, interval)) in (first..).zip(block.times()) {
+                (block_start, block_end) = (block_start.min(interval.start), block_end.max(interval.end));
+                let on = lines.get(kind).copied().unwrap_or(usize::MAX);
+                if on != line {
+                    put_back(&mut seen, line, latest);
+                    (line, latest) = (on, seen.get(on).copied().unwrap_or(Seen::NOTHING));
+                }
+                latest.add(id, interval);
             }
-            // By ascending start, then longest first.
-            let (last, this) = (seen.interval, interval);
-            seen.is_sorted &= last.start < this.start || (last.start == this.start && last.end >= this.end);
-            (seen.count, seen.last, seen.interval) = (seen.count + 1, id, interval);
+            put_back(&mut seen, line, latest);
+            (start, end) = (block_start, block_end);
         });
         let extent = (events > 0).then(|| Interval::new(start, end));
         let host_names = host_names(trace);
         ByLine { events: in_order(trace, &seen), extent, host_names }
+    }
+}
+
+fn put_back(seen: &mut [Seen], line: usize, latest: Seen) {
+    if let Some(slot) = seen.get_mut(line) {
+        *slot = latest;
     }
 }
 

@@ -32,22 +32,23 @@ impl<T: Copy> Column<T> {
         self.len == 0
     }
 
-    /// Appends a value.
+    /// Appends a value. What makes room does not see it, so that it can stay in registers.
     #[inline]
     pub fn push(&mut self, value: T) {
-        match self.blocks.last_mut() {
-            Some(block) if block.len() < BLOCK => block.push(value),
-            _ => self.push_block(value),
+        if self.blocks.last().is_none_or(|block| block.len() >= BLOCK) {
+            self.add_block();
         }
-        self.len += 1;
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(value);
+            self.len += 1;
+        }
     }
 
     #[cold]
-    fn push_block(&mut self, value: T) {
+    #[inline(never)]
+    fn add_block(&mut self) {
         // The first block starts small: most traces in a folder are tiny.
-        let mut block = if self.blocks.is_empty() { Vec::new() } else { Vec::with_capacity(BLOCK) };
-        block.push(value);
-        self.blocks.push(block);
+        self.blocks.push(if self.blocks.is_empty() { Vec::new() } else { Vec::with_capacity(BLOCK) });
     }
 
     /// The value at `index`, or `None` past the end. Inlined also where the compiler is to save space: it is the inside of

@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 use std::ops::Range;
 
-use super::blocks::in_blocks;
+use super::blocks::{by_block, in_blocks};
 use super::column::{Column, SparseColumn};
 use super::interval::Interval;
 use super::kinds::{Kind, Kinds};
@@ -211,6 +211,18 @@ impl RowBlock {
     }
 }
 
+/// Events that follow each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Block<'a>(&'a [RowWords]);
+
+impl<'a> Block<'a> {
+    /// What each is, as an index into [`Events::kinds`], and when.
+    #[inline(always)]
+    pub(crate) fn times(self) -> impl Iterator<Item = (usize, Interval)> + 'a {
+        self.0.iter().map(|row| (Row(*row).kind() as usize, Row(*row).interval()))
+    }
+}
+
 impl Row {
     #[inline]
     fn new(kind: u32, start: Ps, duration: Ps) -> Row {
@@ -273,10 +285,21 @@ impl Events {
     /// Appends an event and returns its index; `None` past 2^32 - 1 events.
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
-        let id = u32::try_from(self.rows.len()).ok()?;
         let kind = self.kinds.intern(Kind { line: event.line, name: event.name, args: event.args });
-        self.rows.push(Row::new(kind, event.start, event.duration).0);
+        self.push_of_kind(kind, event.start, event.duration)
+    }
+
+    /// The same for an event of a [kind](Events::kind) that is there already.
+    #[inline(always)]
+    pub(crate) fn push_of_kind(&mut self, kind: u32, start: Ps, duration: Ps) -> Option<EventId> {
+        let id = u32::try_from(self.rows.len()).ok()?;
+        self.rows.push(Row::new(kind, start, duration).0);
         Some(id)
+    }
+
+    /// What the event at `id` is, as an index into [`kinds`](Events::kinds).
+    pub(crate) fn kind(&self, id: EventId) -> Option<u32> {
+        self.rows.get(id as usize).map(|row| Row(row).kind())
     }
 
     /// The event at `id`, or `None` past the end.
@@ -310,6 +333,17 @@ impl Events {
     /// be asked of millions of events.
     pub(crate) fn for_each_time(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, usize, Interval)) {
         self.for_each_row(ids, |id, row| visit(id, row.kind() as usize, row.interval()));
+    }
+
+    /// The same, but calls `visit` with the events of a block at a time and the first one's index.
+    pub(crate) fn for_each_block(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, Block<'_>)) {
+        let mut first = ids.start;
+        for rows in self.rows.slices(ids.start as usize..ids.end as usize) {
+            by_block(rows, |rows| {
+                visit(first, Block(rows));
+                first += rows.len() as u32;
+            });
+        }
     }
 
     #[inline(always)]

@@ -186,13 +186,23 @@ impl IntervalSet {
 }
 
 /// The union of intervals that come one by one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Union {
+    /// Parts that grow no more.
     parts: Vec<Interval>,
-    /// Of the parts.
+    /// Their length.
     length: Ps,
+    /// The part that may grow; empty before the first.
+    last: Interval,
     /// From the first one on that is out of order.
     unsorted: Vec<Interval>,
+}
+
+impl Default for Union {
+    fn default() -> Self {
+        let last = Interval::new(Ps(i64::MIN), Ps(i64::MIN));
+        Union { parts: Vec::new(), length: Ps::ZERO, last, unsorted: Vec::new() }
+    }
 }
 
 impl Union {
@@ -204,37 +214,39 @@ impl Union {
     /// Adds an interval; an empty one adds nothing. A call of its own: see [`blocks`](super::blocks).
     #[inline(never)]
     pub fn add(&mut self, interval: Interval) {
-        self.add_in_block(interval);
+        self.add_all(std::iter::once(interval));
     }
 
-    /// The same for loops that go in blocks.
+    /// Adds intervals of one block.
     #[inline(always)]
-    pub fn add_in_block(&mut self, interval: Interval) {
-        if interval.length() == Ps::ZERO {
-            return;
-        }
-        match self.parts.last_mut() {
+    pub fn add_all(&mut self, intervals: impl Iterator<Item = Interval>) {
+        // What each is compared with stays in registers.
+        let (mut last, mut length, mut is_sorted) = (self.last, self.length, self.unsorted.is_empty());
+        for interval in intervals.filter(|interval| interval.end > interval.start) {
             // In order so far: events of one line mostly are, so no sort is needed for them.
-            Some(last) if interval.start >= last.start && self.unsorted.is_empty() => {
-                if interval.start > last.end {
-                    self.length += interval.length();
-                    self.parts.push(interval);
-                } else if interval.end > last.end {
-                    self.length += interval.end - last.end;
-                    last.end = interval.end;
+            is_sorted &= interval.start >= last.start;
+            if !is_sorted {
+                self.unsorted.push(interval);
+            } else if interval.start <= last.end {
+                last.end = last.end.max(interval.end);
+            } else {
+                if last.end > last.start {
+                    length += last.end - last.start;
+                    self.parts.push(last);
                 }
+                last = interval;
             }
-            None if self.unsorted.is_empty() => {
-                self.length += interval.length();
-                self.parts.push(interval);
-            }
-            _ => self.unsorted.push(interval),
         }
+        (self.last, self.length) = (last, length);
     }
 
     /// The set.
     pub fn finish(self) -> IntervalSet {
-        let Union { mut parts, length, mut unsorted } = self;
+        let Union { mut parts, mut length, last, mut unsorted } = self;
+        if last.end > last.start {
+            length += last.end - last.start;
+            parts.push(last);
+        }
         if unsorted.is_empty() {
             parts.shrink_to_fit();
             return IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::from(length) }) };

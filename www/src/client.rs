@@ -247,7 +247,8 @@ fn hear(state: State, load: u32, news: News, extras: &Array) {
                 row.phase = Phase::Reading;
             }
         }),
-        News::Scanned { file, events } => state.update_file(load, file, |row| row.events = events),
+        // Drawn with the next news of what is read, which comes as often: a page that is drawn takes time from the workers.
+        News::Scanned { file, events } => state.note_events(load, file, events),
         News::FileDone(done) => file_done(state, load, done),
         News::Wanted(paths) => wanted(state, load, &paths),
         News::Runs(runs) => {

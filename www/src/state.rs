@@ -179,6 +179,17 @@ impl State {
         }
     }
 
+    /// Keeps how many events a file has so far, to be shown with its next change.
+    pub fn note_events(&self, load: u32, file: u32, events: u64) {
+        if let Some(load) = self.load(load) {
+            load.files.update_untracked(|files| {
+                if let Some(row) = files.get_mut(file as usize) {
+                    row.events = events;
+                }
+            });
+        }
+    }
+
     /// Shows a sentence for a few seconds.
     pub fn say(&self, text: String) {
         let notice = self.notice;

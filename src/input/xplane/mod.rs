@@ -21,6 +21,8 @@
 mod arriving;
 mod check;
 mod environment;
+mod event;
+mod known;
 mod losses;
 mod metadata;
 mod outline;

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::known::Known;
 use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, Span, StatMetadata, map_entry};
 use super::stats::{RawValue, Stat, StatKind, Values, text};
@@ -79,7 +80,8 @@ impl PlaneDecoder {
         trace.planes.push(Plane { name, stats, ..Plane::default() });
         self.jax |= event_metadata.entries().iter().any(|metadata| metadata.names_jax(source));
         trace.hlo.extend(modules.iter().filter_map(|(id, module)| module.hlo(*id, &mut values)));
-        Some((name, Tables { plane, event_metadata, stat_metadata, missing: FxHashMap::default() }))
+        let known = Known::new(event_metadata.entries().len(), &mut stat_metadata);
+        Some((name, Tables { plane, event_metadata, stat_metadata, missing: FxHashMap::default(), known }))
     }
 }
 

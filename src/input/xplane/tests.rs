@@ -160,6 +160,39 @@ fn times_that_make_no_sense_are_left_out() {
     assert_eq!((rows(&before).len(), codes(&before)), (0, vec!["xplane_bad_time", "xplane_no_events"]));
 }
 
+/// What is known of an event from the one before it holds for its line, its name and its arguments, each by itself.
+#[test]
+fn events_of_few_kinds_keep_line_name_and_arguments_apart() {
+    let line = |name: &str, events: &[Message]| {
+        events.iter().fold(message().bytes(2, name), |line, event| line.message(4, event.clone()))
+    };
+    let with =
+        |id: i64, at: i64, stat: i64, value: i64| event(id, at, 1).message(4, message().int(1, stat).int(4, value));
+    let first = [event(1, 0, 1), event(2, 1, 1), with(1, 2, 1, 7), event(1, 3, 1), with(1, 4, 2, 9), event(2, 5, 1)];
+    let second = [event(2, 6, 1), event(1, 7, 1), event(1, 8, 1).int(5, 3), event(1, 9, -1), event(1, 10, 1)];
+    let plane = message().bytes(2, "/host:CPU").message(3, line("a", &first)).message(3, line("b", &second));
+    let plane = plane.event_metadata(1, "one").event_metadata(2, "two");
+    let plane = plane.stat_metadata(1, "nothing of use").stat_metadata(2, "bytes_accessed");
+    let trace = read(message().message(1, plane));
+    let found: Vec<_> = events(&trace)
+        .iter()
+        .map(|e| {
+            (
+                trace.text(trace.lines[e.line.index()].name),
+                trace.text(e.name),
+                e.start.0,
+                trace.args_of(e).bytes_accessed,
+            )
+        })
+        .collect();
+    let of_a = [("one", 0), ("two", 1), ("one", 2), ("one", 3), ("one", 4), ("two", 5)];
+    let of_b = [("two", 6), ("one", 7), ("one", 10)];
+    let expected = of_a.map(|(name, at)| ("a", name, at, (at == 4).then_some(9)));
+    assert_eq!(found[..6], expected);
+    assert_eq!(found[6..], of_b.map(|(name, at)| ("b", name, at, None)));
+    assert_eq!(codes(&trace), ["xplane_aggregated_events", "xplane_bad_time"]);
+}
+
 #[test]
 fn missing_names_are_replaced_by_their_numbers() {
     let trace = read(one_line(0, &[event(9, 0, 1), event(1, 2, 1), event(9, 3, 1)]));

@@ -1,24 +1,18 @@
-//! The hot loop: the events of a line, from the wire into columns.
-//!
-//! An event without interesting stats of its own costs no hashing: its name and arguments are those of its metadata,
-//! which is decoded once. An event with some (GPU kernels carry `kernel_details`, `hlo_op`, ...) takes the metadata's
-//! arguments, overrides them, and is compared with the previous such event before the set is hashed.
+//! The lines of a plane, from the wire into columns: their names and times, and their [events](super::event).
 
 use rustc_hash::FxHashMap;
 
+use super::known::Known;
 use super::losses::{Loss, Losses};
-use super::metadata::{EventMetadata, IdMap, Resolved, StatMetadata};
-use super::stats::{Own, Stat, StatKind, Values, text};
-use crate::trace::{ArgsId, Event, Line, LineId, PlaneId, StrId, Strings, Trace};
+use super::metadata::{EventMetadata, IdMap, StatMetadata};
+use super::stats::{Stat, StatKind, text};
+use crate::trace::{Line, LineId, PlaneId, StrId, Trace};
 use crate::units::Ps;
 use crate::wire::{Fault, Field, Reader, Value, WireError};
 
 /// Nanoseconds above which a line's time is absolute Unix time (1e15 ns = 12 days after 1970), not time since the start
 /// of the capture.
 const ABSOLUTE_NS: i64 = 1_000_000_000_000_000;
-
-/// Distinct missing numbers that get a name of their own.
-const MAX_MISSING_NAMES: usize = 10_000;
 
 /// The file's clock: absolute times are counted from the first line with events that has one, because picoseconds since
 /// 1970 do not fit an `i64`.
@@ -40,21 +34,23 @@ pub(super) struct Tables {
     pub stat_metadata: IdMap<StatMetadata>,
     /// Names made up for numbers without metadata.
     pub missing: FxHashMap<i64, StrId>,
+    /// What need not be looked up any more.
+    pub known: Known,
 }
 
 /// One plane being walked.
 pub(super) struct Walk<'p, 'a> {
     /// What its metadata points into.
-    source: &'p [u8],
-    tables: &'p mut Tables,
+    pub(super) source: &'p [u8],
+    pub(super) tables: &'p mut Tables,
     /// Where lines and events go.
-    trace: &'p mut Trace,
+    pub(super) trace: &'p mut Trace,
     /// Where losses are counted.
-    losses: &'p mut Losses,
+    pub(super) losses: &'p mut Losses,
     /// The file's clock.
     clock: &'p mut Clock,
     /// Interesting stats of the current event, kept to reuse its memory.
-    own: Vec<(StatKind, Stat<'a>)>,
+    pub(super) own: Vec<(StatKind, Stat<'a>)>,
 }
 
 /// A line whose events are walked over.
@@ -67,7 +63,7 @@ pub(super) struct OpenLine {
 }
 
 /// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
-const EVENT_OR_STAT: u8 = 4 << 3 | 2;
+pub(super) const EVENT_OR_STAT: u8 = 4 << 3 | 2;
 
 /// Events that are walked over in one call: see [`crate::trace::blocks`].
 const BLOCK: usize = 2048;
@@ -163,133 +159,6 @@ impl<'p, 'a> Walk<'p, 'a> {
             line.name = name;
         }
     }
-
-    /// Decodes one event. `Err`: where in the file it is corrupt; it is left out then.
-    #[inline]
-    fn event(&mut self, message: &'a [u8], offset: u64, line: LineId, line_start_ps: Option<i64>) -> Result<(), u64> {
-        let mut reader = Reader::new(message);
-        // Every known writer has the fields in this order.
-        let mut id = reader.varint_with_tag(1 << 3).unwrap_or(0) as i64;
-        let mut offset_ps = reader.varint_with_tag(2 << 3).unwrap_or(0) as i64;
-        let mut duration_ps = reader.varint_with_tag(3 << 3).unwrap_or(0) as i64;
-        let mut aggregated = false;
-        self.own.clear();
-        while let Some(stat) = reader.bytes_with_tag(EVENT_OR_STAT) {
-            self.stat(stat, offset + (reader.position() - stat.len()) as u64)?;
-        }
-        while let Some(field) = reader.field().map_err(|error| offset + error.position as u64)? {
-            match (field.number, field.value) {
-                (1, Value::Varint(value)) => id = value as i64,
-                (2, Value::Varint(value)) => (offset_ps, aggregated) = (value as i64, false),
-                (3, Value::Varint(value)) => duration_ps = value as i64,
-                (4, Value::Bytes(stat)) => self.stat(stat, offset + (reader.position() - stat.len()) as u64)?,
-                (5, Value::Varint(_)) => aggregated = true,
-                _ => {}
-            }
-        }
-        if aggregated {
-            self.losses.add(Loss::Aggregated, offset);
-            return Ok(());
-        }
-        let start = line_start_ps.and_then(|start| start.checked_add(offset_ps));
-        let fits = start.is_some_and(|start| start.checked_add(duration_ps).is_some());
-        let (Some(start), true, true) = (start, fits, duration_ps >= 0) else {
-            self.losses.add(Loss::BadTime, offset);
-            return Ok(());
-        };
-        self.store(
-            Event { line, name: StrId::EMPTY, start: Ps(start), duration: Ps(duration_ps), args: ArgsId::NONE },
-            id,
-            offset,
-        );
-        Ok(())
-    }
-
-    /// Keeps a stat of the current event where some number needs it. `Err`: where in the file it is corrupt.
-    #[inline]
-    fn stat(&mut self, message: &'a [u8], at: u64) -> Result<(), u64> {
-        let kind = match Stat::peek_metadata_id(message) {
-            Some(id) => self.stat_kind(id),
-            None => self.stat_kind(Stat::read(message, at)?.metadata_id),
-        };
-        if kind != StatKind::Ignored {
-            self.own.push((kind, Stat::read(message, at)?));
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn stat_kind(&mut self, id: i64) -> StatKind {
-        self.tables.stat_metadata.get_mut(id).map_or(StatKind::Ignored, |metadata| metadata.kind)
-    }
-
-    /// Gives the event its name and arguments and appends it.
-    #[inline]
-    fn store(&mut self, mut event: Event, metadata_id: i64, offset: u64) {
-        let Tables { event_metadata, stat_metadata, missing, .. } = &mut *self.tables;
-        let (source, strings) = (self.source, &mut self.trace.strings);
-        let mut values = Values { source, metadata: stat_metadata, strings, losses: self.losses };
-        let mut without = Resolved { name: StrId::EMPTY, args: ArgsId::NONE, latest: ArgsId::NONE };
-        let shared = match event_metadata.get_mut(metadata_id) {
-            Some(EventMetadata { resolved: Some(resolved), .. }) => resolved,
-            Some(metadata) => {
-                let (name, args) = metadata.decode(&mut values);
-                let args = self.trace.args.intern(&args);
-                metadata.resolved.insert(Resolved { name, args, latest: args })
-            }
-            None => {
-                values.losses.add(Loss::MissingMetadata, offset);
-                without.name = missing_name(metadata_id, missing, values.strings);
-                &mut without
-            }
-        };
-        event.name = shared.name;
-        if self.own.is_empty() {
-            event.args = shared.args;
-            if self.trace.events.push(event).is_none() {
-                self.losses.add(Loss::TooMany, offset);
-            }
-            return;
-        }
-        let mut args = self.trace.args.get(shared.args);
-        let own = values.apply(&self.own, &mut args);
-        if self.trace.args.get(shared.latest) != args {
-            shared.latest = self.trace.args.intern(&args);
-        }
-        event.args = shared.latest;
-        if !own.step_name.is_empty() {
-            event.name = own.step_name;
-        }
-        self.store_with(event, &own, offset);
-    }
-
-    /// Appends an event with what it alone says.
-    fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
-        if let Some(start) = own.device_offset {
-            let end = start.saturating_add(own.device_duration.unwrap_or(event.duration.0).max(0));
-            self.trace.lines.get_mut(event.line.index()).into_iter().for_each(|line| line.extend(Ps(start), Ps(end)));
-        }
-        // The host's clock is coarser than the device's: an op of a few nanoseconds would be wrong by half.
-        let device_duration = own.device_duration.filter(|&ps| ps >= 0 && ps != event.duration.0);
-        let Some(index) = self.trace.events.push(event) else {
-            self.losses.add(Loss::TooMany, offset);
-            return;
-        };
-        let events = &mut self.trace.events;
-        for (column, id) in [
-            (&mut events.correlation, own.correlation),
-            (&mut events.run_id, own.run),
-            (&mut events.step_num, own.step),
-            (&mut events.device_duration, device_duration),
-            (&mut events.all_reduce_id, own.all_reduce),
-            (&mut events.dma_stall, own.dma_stall),
-            (&mut events.message_duration, own.message_duration),
-        ] {
-            if let Some(id) = id {
-                column.push(index, id);
-            }
-        }
-    }
 }
 
 impl Clock {
@@ -306,19 +175,6 @@ impl Clock {
         }
         Ps::from_ns(relative_ns).map(|start| start.0)
     }
-}
-
-/// The number stands in for the name.
-fn missing_name(id: i64, names: &mut FxHashMap<i64, StrId>, strings: &mut Strings) -> StrId {
-    if let Some(&name) = names.get(&id) {
-        return name;
-    }
-    if names.len() >= MAX_MISSING_NAMES {
-        return strings.intern("event without metadata");
-    }
-    let name = strings.intern(&format!("event metadata {id}"));
-    names.insert(id, name);
-    name
 }
 
 /// True for the error that a missing end gives.

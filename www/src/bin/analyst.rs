@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
-use www::worker::analyst::Analyst;
-use www::worker::{pipe, serve};
+use www::worker::analyst::{Analyst, rehearse};
+use www::worker::{pipe, serve, soon};
 
 fn main() {
     let analyst = Rc::new(RefCell::new(None));
+    let waits = analyst.clone();
     serve(move |scope, order, extras| {
         if order == www::protocol::Order::Analyse {
             analyst.replace(Some(Analyst::new(scope.clone())));
@@ -20,6 +21,11 @@ fn main() {
             });
         } else if let Some(analyst) = analyst.borrow_mut().as_mut() {
             analyst.obey(order);
+        }
+    });
+    soon(move || {
+        if waits.borrow().is_none() {
+            rehearse();
         }
     });
 }

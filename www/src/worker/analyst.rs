@@ -135,6 +135,14 @@ impl Analyst {
     }
 }
 
+/// Goes once through what a load asks for, with a made-up run: what the browser has compiled by then need not be waited for.
+pub fn rehearse() {
+    let (mut session, settings) = (Session::rehearsal(), Settings::default());
+    let report = session.report(0, &settings).map(|report| json::profile(&report));
+    let page = fallback::overview(&mut session, 0, &settings, &PageQuery::default());
+    drop((report, serde_json::to_string(&page)));
+}
+
 /// The comparison of these runs as the page wants it.
 fn compared(
     subjects: Vec<(String, String, Option<f64>, Option<f64>)>,
