@@ -10,6 +10,7 @@ use crate::metrics::collectives::{self, Collectives};
 use crate::metrics::copies::Copies;
 use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
+use crate::metrics::host_ops::HostOps;
 use crate::metrics::host_threads::{self, HostTime};
 use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, CallIndex, Launches};
@@ -152,6 +153,7 @@ struct Answers {
     columns: OnceLock<Columns>,
     kernel_columns: OnceLock<kernel_stats::Columns>,
     wasted: OnceLock<Wasted>,
+    host_ops: OnceLock<HostOps>,
     groupings: [Grouped; Grouping::ALL.len()],
 }
 
@@ -186,6 +188,11 @@ impl Analysis {
     /// What questions ask of every kernel.
     pub fn kernel_columns(&self, trace: &Trace) -> &kernel_stats::Columns {
         self.answers.kernel_columns.get_or_init(|| kernel_stats::Columns::new(trace, &self.kernel_stats))
+    }
+
+    /// What the threads of the hosts spend their time on.
+    pub fn host_ops(&self, trace: &Trace) -> &HostOps {
+        self.answers.host_ops.get_or_init(|| HostOps::new(trace, &self.devices))
     }
 
     fn grouped(&self, grouping: Grouping) -> &Grouped {

@@ -1,7 +1,7 @@
 //! XProf's `framework_op_stats` against the table `framework-ops`, row by row, for every trace that has one.
 //!
-//! Of its rows of the host nothing is compared, and none is here: `IDLE`, `XlaModule` and unnamed rows are marks that its own
-//! preprocessing makes.
+//! Its rows of the host are marks that its own preprocessing makes (`IDLE`, unnamed rows), but for one, `XlaModule`:
+//! `tests/xprof_host_ops.rs` compares it.
 
 #![allow(clippy::unwrap_used)]
 

@@ -192,6 +192,11 @@ pub fn compiling(times: &BTreeMap<u16, HostTime>) -> IntervalSet {
     union(times.values().filter_map(|host| host.role(HostRole::Compile)).cloned())
 }
 
+/// By [kind](crate::trace::Events::kinds): what such an event's thread does; `None` for what is no work of a host.
+pub(super) fn roles_of_kinds(trace: &Trace, devices: &Devices) -> Vec<Option<HostRole>> {
+    Works::new(trace, devices).roles
+}
+
 /// By argument set: whether an event is an op of the CPU backend, or the marker that follows it.
 fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
     if devices.platform != Some(Platform::Cpu) {

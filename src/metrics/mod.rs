@@ -12,6 +12,7 @@ pub mod devices;
 pub mod duty_cycle;
 pub mod gaps;
 pub mod histogram;
+pub mod host_ops;
 pub mod host_threads;
 pub mod host_work;
 pub mod io;

@@ -3,10 +3,10 @@
 //! Reads the ops of one device, line by line: streams and threads are lines of their own and never hide each other's
 //! time. What overlaps across lines is for the caller to merge ([`IntervalSet`](crate::trace::IntervalSet)).
 
-use crate::trace::{EventId, Interval, Trace, in_blocks};
+use crate::trace::{EventId, Interval, LineEvents, Trace, in_blocks};
 use crate::units::Ps;
 
-/// An op that has started and not yet ended. `op` is its index in the list of ops.
+/// An op that has started and not yet ended. `op` is its index in the list of ops, or what it is.
 struct Open {
     op: usize,
     end: Ps,
@@ -42,17 +42,29 @@ pub fn for_each_self_interval(trace: &Trace, ops: &[EventId], mut give: impl FnM
         next += 1;
         let Some(event) = trace.events.get(id) else { return };
         let Some(line) = lines.get_mut(event.line.index()) else { return };
-        line.close_until(event.start, &mut give);
-        line.give_top(event.start, &mut give);
-        line.given_until = event.start;
-        line.open.push(Open { op, end: event.end() });
+        line.start(op, Interval::new(event.start, event.end()), &mut give);
     });
     for line in &mut lines {
         line.close_until(Ps::MAX, &mut give);
     }
 }
 
+/// The same for all events of one line, but gives what an event is, as an index into [`Events::kinds`](crate::trace::Events::kinds).
+pub(crate) fn for_each_self_kind(trace: &Trace, events: &LineEvents, mut give: impl FnMut(usize, Interval)) {
+    let mut line = LineState::default();
+    events.for_each_time(&trace.events, |kind, interval| line.start(kind, interval, &mut give));
+    line.close_until(Ps::MAX, &mut give);
+}
+
 impl LineState {
+    /// An op starts.
+    fn start(&mut self, op: usize, interval: Interval, give: &mut impl FnMut(usize, Interval)) {
+        self.close_until(interval.start, give);
+        self.give_top(interval.start, give);
+        self.given_until = interval.start;
+        self.open.push(Open { op, end: interval.end });
+    }
+
     /// Closes the ops on top that have ended by `now`.
     fn close_until(&mut self, now: Ps, give: &mut impl FnMut(usize, Interval)) {
         while let Some(end) = self.open.last().map(|top| top.end).filter(|&end| end <= now) {

@@ -140,6 +140,7 @@ fn row_name(name: TableName, variant: &str) -> Option<RowName> {
         (TableName::Collectives, _) => ("hlo_op_name", &["hlo_op_name"]),
         (TableName::Launches, _) => ("kernel_name", &["kernel_name"]),
         (TableName::StepBreakdown, _) => ("step", &["step"]),
+        (TableName::HostOps, _) => ("host_op_name", &["host_op_name"]),
         (TableName::StepEvents, _) => ("hlo_op_name", &["hlo_op_name", "before"]),
         (TableName::Transfers, _) => ("direction", &["direction"]),
         (TableName::Devices | TableName::Gaps, _) => ("device_name", &["device_name"]),

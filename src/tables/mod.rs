@@ -6,6 +6,7 @@
 mod collectives;
 mod findings;
 mod framework_ops;
+mod host_ops;
 mod kernels;
 mod launches;
 mod op_tree;
@@ -31,6 +32,8 @@ pub enum TableName {
     StepBreakdown,
     /// What happened in steps, one by one.
     StepEvents,
+    /// What the threads of the hosts spend their time on, by name.
+    HostOps,
     /// Every op with its time and cost.
     Ops,
     /// The same by framework op.
@@ -63,10 +66,11 @@ pub enum TableName {
 
 impl TableName {
     /// All of them, in the order of the pages.
-    pub const ALL: [TableName; 17] = [
+    pub const ALL: [TableName; 18] = [
         TableName::Steps,
         TableName::StepBreakdown,
         TableName::StepEvents,
+        TableName::HostOps,
         TableName::Ops,
         TableName::FrameworkOps,
         TableName::OpTree,
@@ -89,6 +93,7 @@ impl TableName {
             TableName::Steps => "steps",
             TableName::StepBreakdown => "step-breakdown",
             TableName::StepEvents => "step-events",
+            TableName::HostOps => "host-ops",
             TableName::Ops => "ops",
             TableName::FrameworkOps => "framework-ops",
             TableName::OpTree => "op-tree",
@@ -119,6 +124,7 @@ pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dy
         TableName::StepBreakdown => Box::new(step_breakdown::StepBreakdownRows::new(context)),
         TableName::StepEvents => Box::new(step_events::StepEventRows::new(context, variant)),
         TableName::Collectives => Box::new(collectives::table(context, variant)),
+        TableName::HostOps => Box::new(host_ops::HostOpRows::new(context)),
         TableName::Ops => Box::new(ops::OpRows::new(context)),
         TableName::FrameworkOps => Box::new(framework_ops::FrameworkOpRows::new(context)),
         TableName::Roofline => Box::new(roofline::RooflineRows::new(context)),

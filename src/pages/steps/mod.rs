@@ -50,6 +50,13 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     blocks.extend(events(context, query).map(Block::Table));
     if let Some(threads) = &breakdown.host_threads {
         blocks.push(Block::Bars(host_roles(threads)));
+        blocks.push(Block::Table(table_block(
+            context,
+            TableName::HostOps,
+            "",
+            "What host threads spend their time on",
+            query,
+        )));
     }
     let title = if breakdown.has_steps { "Steps by device" } else { "Active span by device" };
     blocks.push(Block::Table(table_block(context, TableName::StepBreakdown, "", title, query)));

@@ -1,0 +1,169 @@
+//! What the threads of the hosts spend their time on, by name: a flat profile of the host.
+//!
+//! ```text
+//! python   [$main                                )     total 50, self 20
+//!            [PjitFunction(f)     ) [Await    )        total 20, self 10; total 10
+//!               [backend_compile )                     total 10
+//! ```
+//!
+//! Reads all events of host threads but the ops of a CPU backend: these are device work, and only take their time out of the
+//! span that they run in. XProf lists ops of TensorFlow's host graph only, of which a JAX program has none.
+
+use rustc_hash::FxHashMap;
+
+use super::devices::Devices;
+use super::host_threads::{HostRole, roles_of_kinds};
+use super::self_time::for_each_self_kind;
+use crate::sort;
+use crate::trace::{LineKind, StrId, Trace};
+use crate::units::Ps;
+
+/// The events of one name whose threads do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostOp {
+    /// Name of the events.
+    pub name: StrId,
+    /// What they do: told by the name, else by the thread.
+    pub role: HostRole,
+    /// How many.
+    pub occurrences: u64,
+    /// Threads that they are on.
+    pub threads: u64,
+    /// Sum of their durations; of a recursive function each call counts.
+    pub total: Ps,
+    /// The part of it in which nothing nested in them ran.
+    pub self_time: Ps,
+    /// The longest.
+    pub longest: Ps,
+}
+
+/// All of them, most self time first.
+#[derive(Clone, Debug, Default)]
+pub struct HostOps {
+    /// The rows.
+    pub rows: Vec<HostOp>,
+    /// Sum of all self times.
+    pub self_time: Ps,
+}
+
+impl HostOps {
+    /// Of all hosts and the whole capture. Linear in the number of host events.
+    pub fn new(trace: &Trace, devices: &Devices) -> HostOps {
+        let nothing = Tally { occurrences: 0, total: Ps::ZERO, self_time: Ps::ZERO, longest: Ps::ZERO };
+        let mut tallies = vec![nothing; trace.events.kinds().len()];
+        for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+            if line.kind != LineKind::Host {
+                continue;
+            }
+            events.for_each_time(&trace.events, |kind, interval| {
+                let Some(tally) = tallies.get_mut(kind) else { return };
+                tally.occurrences += 1;
+                tally.total += interval.length();
+                tally.longest = tally.longest.max(interval.length());
+            });
+            for_each_self_kind(trace, events, |kind, interval| {
+                if let Some(tally) = tallies.get_mut(kind) {
+                    tally.self_time += interval.length();
+                }
+            });
+        }
+        of_names(trace, devices, &tallies)
+    }
+
+    /// A time's share of all self times; absent where there is none.
+    pub fn percent(&self, time: Ps) -> Option<f64> {
+        (self.self_time > Ps::ZERO).then(|| 100.0 * time.0 as f64 / self.self_time.0 as f64)
+    }
+}
+
+/// Events of one kind.
+#[derive(Clone, Copy)]
+struct Tally {
+    occurrences: u64,
+    total: Ps,
+    self_time: Ps,
+    longest: Ps,
+}
+
+/// Adds up the kinds of one name: they differ by thread and arguments.
+fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
+    let mut found = HostOps::default();
+    let mut index: FxHashMap<(StrId, HostRole), usize> = FxHashMap::default();
+    let mut threads = Vec::new();
+    let roles = roles_of_kinds(trace, devices);
+    for ((kind, role), tally) in trace.events.kinds().iter().zip(roles).zip(tallies) {
+        let Some(role) = role.filter(|_| tally.occurrences > 0) else { continue };
+        let at = *index.entry((kind.name, role)).or_insert_with(|| {
+            let (occurrences, threads) = (0, 0);
+            let [total, self_time, longest] = [Ps::ZERO; 3];
+            found.rows.push(HostOp { name: kind.name, role, occurrences, threads, total, self_time, longest });
+            found.rows.len() - 1
+        });
+        threads.push((at, kind.line));
+        found.self_time += tally.self_time;
+        if let Some(row) = found.rows.get_mut(at) {
+            row.occurrences += tally.occurrences;
+            row.total += tally.total;
+            row.self_time += tally.self_time;
+            row.longest = row.longest.max(tally.longest);
+        }
+    }
+    threads.sort_unstable();
+    threads.dedup();
+    for (at, _) in threads {
+        found.rows.get_mut(at).into_iter().for_each(|row| row.threads += 1);
+    }
+    sort::sort_by(&mut found.rows, |a, b| {
+        let text = |row: &HostOp| (trace.text(row.name), row.role);
+        b.self_time.cmp(&a.self_time).then_with(|| text(a).cmp(&text(b)))
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::builder::TraceBuilder;
+
+    fn rows(trace: &Trace) -> Vec<(&str, &str, u64, u64, f64, f64)> {
+        let ops = HostOps::new(trace, &Devices::new(trace));
+        assert_eq!(ops.rows.iter().map(|row| row.self_time).sum::<Ps>(), ops.self_time);
+        let row = |row: &HostOp| {
+            let (total, own) = (row.total.as_us(), row.self_time.as_us());
+            (trace.text(row.name), row.role.label(), row.occurrences, row.threads, total, own)
+        };
+        ops.rows.iter().map(row).collect()
+    }
+
+    /// The timeline above, and a second thread that runs the same function, and itself in it.
+    #[test]
+    fn nested_spans_take_their_time_out_of_their_parent() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let other = b.line("/host:CPU", "worker");
+        b.event(python, "$main", 0, 50);
+        b.event(python, "PjitFunction(f)", 10, 20);
+        b.event(python, "backend_compile", 15, 10);
+        b.event(python, "cudaStreamSynchronize", 35, 10);
+        b.event(other, "$main", 100, 8);
+        b.event(other, "$main", 102, 3);
+        let stream = b.line("/device:GPU:0", "Stream #1");
+        b.event(stream, "gemm", 0, 500);
+        let expected = [
+            ("$main", "python", 3, 2, 61.0, 28.0),
+            ("PjitFunction(f)", "launch", 1, 1, 20.0, 10.0),
+            ("backend_compile", "compile", 1, 1, 10.0, 10.0),
+            ("cudaStreamSynchronize", "wait", 1, 1, 10.0, 10.0),
+        ];
+        assert_eq!(rows(&b.build()), expected);
+    }
+
+    #[test]
+    fn ops_of_a_cpu_backend_only_take_their_time_out_of_their_parent() {
+        let mut b = TraceBuilder::new();
+        let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+        b.event(worker, "ThunkExecutor::Execute", 0, 20);
+        b.event(worker, "dot.1", 5, 10).hlo_op("dot.1");
+        assert_eq!(rows(&b.build()), [("ThunkExecutor::Execute", "other", 1, 1, 20.0, 10.0)]);
+    }
+}
