@@ -1,7 +1,7 @@
 //! Time and peak memory of a program.
 
 use crate::Result;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// What one run of a program cost.
@@ -12,30 +12,31 @@ pub struct Cost {
     pub peak_bytes: Option<u64>,
 }
 
-/// Runs a program several times and returns the fastest run's time and the largest memory seen.
-/// The fastest run is the one that other programs disturbed least.
+/// Runs a program several times and returns the fastest run's time: the one that other programs disturbed least. Its memory
+/// is that of a run more, because who watches a program's memory holds it up.
 pub fn best_of(runs: u32, mut command: impl FnMut() -> Command) -> Result<Cost> {
-    let mut best: Option<Cost> = None;
+    let mut seconds = f64::INFINITY;
     for _ in 0..runs {
-        let cost = once(&mut command())?;
-        best = Some(match best {
-            None => cost,
-            Some(best) => {
-                Cost { seconds: best.seconds.min(cost.seconds), peak_bytes: best.peak_bytes.max(cost.peak_bytes) }
-            }
-        });
+        let start = Instant::now();
+        let mut child = start_of(&mut command())?;
+        let end = child.wait().map_err(|error| error.to_string())?;
+        seconds = seconds.min(start.elapsed().as_secs_f64());
+        check(end)?;
     }
-    best.ok_or_else(|| "A measurement needs at least one run.".into())
+    Ok(Cost { seconds, peak_bytes: watched(&mut command())? })
 }
 
-fn once(command: &mut Command) -> Result<Cost> {
-    let start = Instant::now();
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("{} did not start: {error}", command.get_program().to_string_lossy()))?;
+fn start_of(command: &mut Command) -> Result<Child> {
+    let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    started.map_err(|error| format!("{} did not start: {error}", command.get_program().to_string_lossy()))
+}
+
+fn check(end: ExitStatus) -> Result {
+    if end.success() { Ok(()) } else { Err(format!("A measured program failed ({end}).")) }
+}
+
+fn watched(command: &mut Command) -> Result<Option<u64>> {
+    let mut child = start_of(command)?;
     let status = format!("/proc/{}/status", child.id());
     let mut peak_bytes = None;
     loop {
@@ -44,11 +45,9 @@ fn once(command: &mut Command) -> Result<Cost> {
         peak_bytes = peak(&status).max(peak_bytes);
         match child.try_wait().map_err(|error| error.to_string())? {
             None => std::thread::sleep(Duration::from_millis(2)),
-            Some(end) if end.success() => break,
-            Some(end) => return Err(format!("{} failed ({end}).", command.get_program().to_string_lossy())),
+            Some(end) => return check(end).map(|()| peak_bytes),
         }
     }
-    Ok(Cost { seconds: start.elapsed().as_secs_f64(), peak_bytes })
 }
 
 /// The largest resident set so far of the process with this status file.
