@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("analysis", &["hlo", "metrics", "report", "trace", "warning"]),
     ("insight", &["analysis", "facts", "format", "metrics", "report", "sort", "trace", "units", "warning"]),
     ("compare", &["facts", "format", "report", "sort", "units", "warning"]),
-    ("table", &["sort"]),
+    ("table", &["format", "sort"]),
     ("tables", &["analysis", "facts", "format", "hlo", "metrics", "report", "sort", "table", "trace", "units"]),
     (
         "pages",

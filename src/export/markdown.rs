@@ -3,7 +3,7 @@
 use super::{findings, text};
 use crate::format;
 use crate::report::UnifiedProfile;
-use crate::table::{Cell, Table, Unit};
+use crate::table::{Cell, Table, Unit, unit};
 use crate::tables::{TableName, of_report};
 
 /// A table with a heading row; numbers as people read them, right-aligned.
@@ -60,22 +60,8 @@ pub fn display(cell: &Cell, unit: Unit) -> String {
         (Cell::Int(value), Unit::Bytes) => format::bytes(*value),
         (Cell::Int(value), Unit::Text | Unit::Count | Unit::Number | Unit::Flag) => format::count(*value),
         // A number without a fraction may be a whole one, whatever its unit.
-        (Cell::Int(value), _) => number(*value as f64, unit),
-        (Cell::Float(value), _) => number(*value, unit),
-    }
-}
-
-fn number(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::TimeUs => format::time_us(value),
-        Unit::Percent => format::percent(value),
-        Unit::Bytes if value >= 0.0 => format::bytes(value as u64),
-        Unit::GigabytesPerSecond => format::si(value * 1e9, "B/s"),
-        Unit::GibibytesPerSecond => format!("{} GiB/s", format::number(value)),
-        Unit::GigaflopsPerSecond => format::si(value * 1e9, "FLOP/s"),
-        Unit::Flops => format::si(value, "FLOP"),
-        Unit::FlopsPerByte => format!("{} FLOP/B", format::number(value)),
-        _ => format::number(value),
+        (Cell::Int(value), _) => unit::short(*value as f64, unit),
+        (Cell::Float(value), _) => unit::short(*value, unit),
     }
 }
 

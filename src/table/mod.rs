@@ -8,43 +8,15 @@ mod passing;
 mod query;
 mod search;
 mod shared;
+pub mod unit;
 
 pub use filter::{Filter, has_column};
 pub use query::{Query, Sort, query, query_passing};
 pub use shared::{SharedColumn, SharedTexts};
+pub use unit::Unit;
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-
-/// What the values of a column are: decides how a person sees them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Unit {
-    /// Names and sentences.
-    #[default]
-    Text,
-    /// A number of things.
-    Count,
-    /// A mean or a ratio without unit.
-    Number,
-    /// Microseconds.
-    TimeUs,
-    /// Percent.
-    Percent,
-    /// Bytes.
-    Bytes,
-    /// 1e9 bytes a second.
-    GigabytesPerSecond,
-    /// 2^30 bytes a second, the unit of XProf.
-    GibibytesPerSecond,
-    /// 1e9 floating-point operations a second.
-    GigaflopsPerSecond,
-    /// Floating-point operations.
-    Flops,
-    /// Floating-point operations a byte.
-    FlopsPerByte,
-    /// Yes or no.
-    Flag,
-}
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,6 +25,5 @@ pub mod state;
 pub mod status;
 pub mod table;
 pub mod theme;
-pub mod unit;
 pub mod wire;
 pub mod worker;

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use crossprof::pages::{Bar, Bars};
-use crossprof::table::Unit;
+use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 
 use super::figure::{Chart, Data, figure, number, text};
 use super::{colour, href};
 use crate::components::tip::{Name, Tips};
 use crate::components::warnings::{bounded, bounded_lines};
-use crate::unit;
 
 /// The bars, in their own order.
 pub fn bars(run: u32, bars: Bars) -> AnyView {

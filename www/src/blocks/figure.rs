@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use crossprof::table::{Cell, Unit};
+use crossprof::table::{Cell, Unit, unit};
 use leptos::html;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
 use super::export;
+use crate::browser;
 use crate::components::live::live;
 use crate::components::warnings::bounded;
 use crate::route::key_of;
 use crate::state::State;
 use crate::table::cell;
-use crate::{browser, unit};
 
 /// Rows of a chart's table that are drawn; copies hold all.
 const MAX_ROWS: usize = 500;

@@ -1,13 +1,13 @@
 //! Headline figures, side by side.
 
 use crossprof::pages::Figure;
+use crossprof::table::unit;
 use leptos::prelude::*;
 
 use super::href;
 use crate::components::card::{self, CardText};
 use crate::components::warnings::bounded;
 use crate::status::Status;
-use crate::unit;
 
 /// The cards.
 pub fn figures(run: u32, figures: &[Figure]) -> AnyView {

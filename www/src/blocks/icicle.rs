@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossprof::format;
 use crossprof::pages::{Icicle, Node};
-use crossprof::table::{Cell, Unit};
+use crossprof::table::{Cell, Unit, unit};
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart};
@@ -15,7 +15,6 @@ use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
 use crate::plot::icicle::{self as geometry, Span};
 use crate::state::State;
-use crate::unit;
 
 /// Height of a row, the same as in the style sheet.
 const ROW_PX: usize = 24;

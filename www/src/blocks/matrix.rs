@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossprof::pages::Matrix;
-use crossprof::table::{Cell, Unit};
+use crossprof::table::{Cell, Unit, unit};
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
@@ -13,7 +13,6 @@ use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
 use crate::state::State;
 use crate::table::terms::{terms, toggled};
-use crate::unit;
 
 /// Strengths of the colour.
 const LEVELS: usize = 8;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossprof::format;
 use crossprof::pages::{Link, Stack};
-use crossprof::table::Unit;
+use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
@@ -14,7 +14,6 @@ use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
 use crate::plot::{stack as geometry, ticks};
 use crate::state::State;
-use crate::unit;
 
 /// Rows that lie; more of them stand.
 const MAX_LYING: usize = 16;

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use crossprof::pages::Waterfall;
-use crossprof::table::Unit;
+use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 
 use super::colour;
 use super::figure::{Chart, Data, figure, number, text};
 use crate::components::tip::Name;
 use crate::components::warnings::bounded;
-use crate::unit;
 
 /// Height of a row, the same as in the style sheet.
 const ROW_PX: usize = 26;

@@ -1,8 +1,6 @@
 //! Round values for an axis that starts at zero.
 
-use crossprof::table::Unit;
-
-use crate::unit;
+use crossprof::table::{Unit, unit};
 
 /// An axis from zero to a round value that covers the data.
 #[derive(Clone, Debug, PartialEq)]

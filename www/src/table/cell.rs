@@ -14,8 +14,8 @@ pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
         Cell::Flag(yes) => if *yes { "yes" } else { "" }.to_owned(),
         // A number without a fraction arrives as a whole one, whatever its unit.
         Cell::Int(value) if matches!(unit, Unit::Count | Unit::Text) => format::count(*value),
-        Cell::Int(value) => crate::unit::short(*value as f64, unit),
-        Cell::Float(value) => crate::unit::short(*value, unit),
+        Cell::Int(value) => crossprof::table::unit::short(*value as f64, unit),
+        Cell::Float(value) => crossprof::table::unit::short(*value, unit),
     }
 }
 
@@ -25,8 +25,8 @@ pub fn whole(cell: &Cell, unit: Unit, name_chars: usize) -> Option<String> {
         Cell::Absent => "not measured".to_owned(),
         Cell::Text(text) => format::shorten(&format::printable(text), WHOLE_CHARS),
         Cell::Flag(_) => return None,
-        Cell::Int(value) => crate::unit::full(*value as f64, unit),
-        Cell::Float(value) => crate::unit::full(*value, unit),
+        Cell::Int(value) => crossprof::table::unit::full(*value as f64, unit),
+        Cell::Float(value) => crossprof::table::unit::full(*value, unit),
     };
     (text != short(cell, unit, name_chars)).then_some(text)
 }

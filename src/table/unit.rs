@@ -1,7 +1,36 @@
-//! How a number with a unit looks: three digits in sight, every digit on hover.
+//! Units of values, and how a number with one looks: three digits in sight, every digit on hover.
 
-use crossprof::format;
-use crossprof::table::Unit;
+use crate::format;
+
+/// What the values of a column are: decides how a person sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Unit {
+    /// Names and sentences.
+    #[default]
+    Text,
+    /// A number of things.
+    Count,
+    /// A mean or a ratio without unit.
+    Number,
+    /// Microseconds.
+    TimeUs,
+    /// Percent.
+    Percent,
+    /// Bytes.
+    Bytes,
+    /// 1e9 bytes a second.
+    GigabytesPerSecond,
+    /// 2^30 bytes a second, the unit of XProf.
+    GibibytesPerSecond,
+    /// 1e9 floating-point operations a second.
+    GigaflopsPerSecond,
+    /// Floating-point operations.
+    Flops,
+    /// Floating-point operations a byte.
+    FlopsPerByte,
+    /// Yes or no.
+    Flag,
+}
 
 /// Three significant digits with the unit; counts and bytes whole.
 pub fn short(value: f64, unit: Unit) -> String {
