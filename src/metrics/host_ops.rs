@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Reads all events of host threads but the ops of a CPU backend: these are device work, and only take their time out of the
-//! span that they run in. XProf lists ops of TensorFlow's host graph only, of which a JAX program has none.
+//! span that they run in. XProf lists ops of TensorFlow's host graph, of which a JAX program has none, and in one row, `XlaModule`,
+//! the calls that launch device work.
 
 use rustc_hash::FxHashMap;
 

@@ -285,6 +285,7 @@ impl Events {
     /// Appends an event and returns its index; `None` past 2^32 - 1 events.
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
+        u32::try_from(self.rows.len()).ok()?;
         let kind = self.kinds.intern(Kind { line: event.line, name: event.name, args: event.args });
         self.push_of_kind(kind, event.start, event.duration)
     }

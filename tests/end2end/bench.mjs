@@ -20,7 +20,12 @@ const [dist, ...files] = process.argv.slice(2);
 
 /** A number of bytes from a process's status: VmRSS is what it holds, VmHWM the most that it has held. */
 function memory(pid, field) {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  let status = "";
+  try {
+    status = readFileSync(`/proc/${pid}/status`, "utf8");
+  } catch {
+    // It is gone.
+  }
   return 1024 * Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
 }
 

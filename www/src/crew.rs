@@ -10,13 +10,15 @@ use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
 use crate::boot::Program;
-use crate::protocol::{BUILD_ID, News};
+use crate::protocol::{BUILD_ID, News, Order};
 use crate::{boot, wire};
 
 /// Those of one load: two that read and one that looks at the files, one that analyses.
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
 /// New ones are started when the load that took the others has had its time.
 const REST: Duration = Duration::from_secs(3);
+/// The page has drawn itself by then.
+const DRAWN: Duration = Duration::from_millis(200);
 
 /// Why there is no worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub enum NoWorker {
 thread_local! {
     static WAITING: RefCell<Vec<(Program, Worker)>> = const { RefCell::new(Vec::new()) };
     static STARTING: Cell<[usize; 2]> = const { Cell::new([0; 2]) };
+    static REHEARSED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A worker that listens. Its handlers are the caller's to set.
@@ -57,10 +60,24 @@ pub fn fill() {
                 // Whoever needs one learns why there is none.
                 if let Ok(worker) = started {
                     WAITING.with_borrow_mut(|waiting| waiting.push((program, worker)));
+                    if program == Program::Analyst && !REHEARSED.replace(true) {
+                        set_timeout(rehearse, DRAWN);
+                    }
                 }
             });
         }
     }
+}
+
+/// Has the first analyst go through a made-up run, unless it was hired already: the others share what the browser compiled
+/// for it.
+fn rehearse() {
+    WAITING.with_borrow(|waiting| {
+        if let Some((_, worker)) = waiting.iter().find(|(program, _)| *program == Program::Analyst) {
+            // A worker that is gone need not rehearse.
+            let _ = worker.post_message(&wire::pack(&Order::Rehearse, &[]));
+        }
+    });
 }
 
 /// So many more of them are about to be up.

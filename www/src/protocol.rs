@@ -56,6 +56,8 @@ pub enum Order {
         /// Files that are there too and are not read, because another of the same host is.
         left_out: Vec<FileEntry>,
     },
+    /// To an analyst that waits for its first load: go through a made-up run.
+    Rehearse,
     /// Take the runs that the scanner hands on, and analyse them. Comes with the port to it.
     Analyse,
     /// Analyse a run again.

@@ -5,11 +5,10 @@ use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
 use www::worker::analyst::{Analyst, rehearse};
-use www::worker::{pipe, serve, soon};
+use www::worker::{pipe, serve};
 
 fn main() {
     let analyst = Rc::new(RefCell::new(None));
-    let waits = analyst.clone();
     serve(move |scope, order, extras| {
         if order == www::protocol::Order::Analyse {
             analyst.replace(Some(Analyst::new(scope.clone())));
@@ -19,13 +18,10 @@ fn main() {
                     analyst.take(image, buffer);
                 }
             });
+        } else if order == www::protocol::Order::Rehearse {
+            rehearse();
         } else if let Some(analyst) = analyst.borrow_mut().as_mut() {
             analyst.obey(order);
-        }
-    });
-    soon(move || {
-        if waits.borrow().is_none() {
-            rehearse();
         }
     });
 }

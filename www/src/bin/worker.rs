@@ -32,7 +32,8 @@ fn main() {
             });
         }
         // The analyst's.
-        Order::Analyse
+        Order::Rehearse
+        | Order::Analyse
         | Order::Report { .. }
         | Order::Page { .. }
         | Order::Table { .. }

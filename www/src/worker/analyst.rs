@@ -101,7 +101,7 @@ impl Analyst {
                 let report = self.session.report(run, &settings).map(|report| markdown::report(&report));
                 self.answer(asked, &report.unwrap_or_default());
             }
-            Order::Look(_) | Order::Unpack(_) | Order::Scan { .. } | Order::Analyse => {}
+            Order::Look(_) | Order::Unpack(_) | Order::Scan { .. } | Order::Analyse | Order::Rehearse => {}
         }
     }
 

@@ -14,7 +14,7 @@ use crate::protocol::{BUILD_ID, News, Order};
 use crate::wire;
 use js_sys::{Array, Date};
 use wasm_bindgen::prelude::*;
-use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, WorkerGlobalScope};
+use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
 /// Tells the page something. A page that is gone needs no answer.
 pub fn tell(scope: &DedicatedWorkerGlobalScope, news: &News) {
@@ -25,9 +25,6 @@ pub fn tell(scope: &DedicatedWorkerGlobalScope, news: &News) {
 pub fn tell_text(scope: &DedicatedWorkerGlobalScope, news: &News, text: &str) {
     let _ = scope.post_message(&wire::pack(news, &[JsValue::from_str(text)]));
 }
-
-/// The page has drawn itself by then.
-const SOON_MS: i32 = 200;
 
 /// How often the page hears of progress: it draws what it hears.
 #[derive(Default)]
@@ -47,14 +44,6 @@ impl Pace {
         }
         due
     }
-}
-
-/// Calls `practise` soon, when the page is up and has not asked for anything meanwhile.
-pub fn soon(practise: impl FnOnce() + 'static) {
-    let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
-    let practise = Closure::once_into_js(practise);
-    // A worker without a clock just has not practised.
-    let _ = scope.set_timeout_with_callback_and_timeout_and_arguments_0(practise.unchecked_ref(), SOON_MS);
 }
 
 /// Says which build this is, and obeys from then on. An order comes with its extras, from index 1 on.
