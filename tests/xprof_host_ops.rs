@@ -1,12 +1,13 @@
 //! The table `host-ops` against what XProf says of hosts: its `XlaModule` row, which is the calls that launch kernels, and
-//! its table of host ops, which has no rows in any of these profiles.
+//! its table of host ops, which has no rows in any of these profiles. And against sums over a trace's JSON.
 
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
 use crossprof::{Settings, TableName};
-use support::xprof::{Comparison, folders, number, ours, read, rows, text};
+use support::samples;
+use support::xprof::{Comparison, folders, number, open, ours, read, rows, text};
 
 /// What the calls have in their names.
 const CALLS: [&str; 2] = ["LaunchKernel", "Memset"];
@@ -47,4 +48,37 @@ fn xprof_has_no_host_ops_of_these_programs() {
         assert_eq!((steps.len(), host_ops.len()), (0, 0), "{folder}");
         eprintln!("input_pipeline_analyzer of {folder}: no steps and no host ops in XProf");
     }
+}
+
+/// `(name, count, total, self time)` of the first rows, in microseconds: added up from the events of the JSON by a script, with a
+/// stack for each thread.
+const OF_THE_JSON: [(&str, f64, f64, f64); 10] = [
+    ("cuStreamSynchronize", 12.0, 26_572.9, 26_572.9),
+    ("FlushSummaryWriter", 1.0, 13_020.5, 13_020.5),
+    ("EagerKernelExecute 0", 1.0, 5_085.9, 5_066.9),
+    ("ExecutorState::Process", 10.0, 7_390.6, 4_230.9),
+    ("TFE_DeleteTensorHandle", 105.0, 1_267.0, 1_267.0),
+    (" ?? ", 5.0, 1_102.8, 1_102.8),
+    ("GatherV2", 2.0, 828.8, 828.8),
+    ("_Send", 3.0, 773.5, 773.5),
+    ("DestroyResourceOp", 37.0, 516.1, 516.1),
+    ("train_function", 1.0, 5_680.1, 467.4),
+];
+
+#[test]
+fn sums_over_the_events_of_a_thread() {
+    let Some(traces) = samples::traces() else { return };
+    let mut session = open(&traces.join("pascal-tf-laptop/LAPTOP.trace.json.gz"));
+    let host_ops = ours(&mut session, &Settings::default(), TableName::HostOps);
+    let mut comparison = Comparison::new("host ops of pascal-tf-laptop");
+    for (row, (name, occurrences, total, self_time)) in host_ops.iter().zip(OF_THE_JSON) {
+        comparison.rows += 1;
+        comparison.text("name", name, text(row, "host_op_name"), &[]);
+        for (key, theirs) in [("occurrences", occurrences), ("total_time_us", total), ("total_self_time_us", self_time)]
+        {
+            comparison.number(&format!("{name}: {key}"), theirs, number(row, key), &[]);
+        }
+    }
+    assert_eq!((comparison.rows, comparison.on_purpose()), (OF_THE_JSON.len(), 0));
+    comparison.print();
 }
