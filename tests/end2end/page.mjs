@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { drop } from "./browser.mjs";
+import { until } from "./harness.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -29,6 +30,13 @@ export function scratch() {
 export async function open(page, site) {
   await page.goto(site.url);
   await page.locator("body[data-ready]").waitFor();
+}
+
+/** Waits until the page has fetched everything, and the service worker keeps every file of the build: the server may go. */
+export async function kept(page) {
+  await page.locator("body[data-ready]").waitFor();
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await until("the service worker controls the page", () => page.evaluate(() => !!navigator.serviceWorker.controller));
 }
 
 /** Drops files and waits for the overview. */

@@ -1,13 +1,8 @@
 // What holds for the built page whatever it shows.
 
 import assert from "node:assert/strict";
-import { test, until } from "./harness.mjs";
-
-/** Waits until the service worker keeps every file of the build. */
-async function kept(page) {
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
-  await until("the service worker controls the page", () => page.evaluate(() => !!navigator.serviceWorker.controller));
-}
+import { test } from "./harness.mjs";
+import { kept } from "./page.mjs";
 
 test("starts below a sub-path and asks for nothing but its own files", async ({ page, context, site }) => {
   const urls = [];

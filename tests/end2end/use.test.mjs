@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
-import { downloaded, fits, open, VIEWS, view } from "./page.mjs";
+import { downloaded, fits, kept, open, VIEWS, view } from "./page.mjs";
 
 async function example(page, index = 0) {
   await page.locator(".example").nth(index).click();
@@ -27,8 +27,7 @@ test("every example opens with one click and asks for nothing", async ({ page, c
 
 test("works without a network after the first visit", async ({ page, site }) => {
   await open(page, site);
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
-  await until("the service worker controls the page", () => page.evaluate(() => !!navigator.serviceWorker.controller));
+  await kept(page);
   await site.stop();
   await page.reload();
   await page.locator("body[data-ready]").waitFor();
