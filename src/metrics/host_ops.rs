@@ -26,16 +26,32 @@ pub struct HostOp {
     pub name: StrId,
     /// What they do: told by the name, else by the thread.
     pub role: HostRole,
-    /// How many.
-    pub occurrences: u64,
     /// Threads that they are on.
     pub threads: u64,
+    /// Their times.
+    pub tally: Tally,
+}
+
+/// Count and times of some events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub occurrences: u64,
     /// Sum of their durations; of a recursive function each call counts.
     pub total: Ps,
     /// The part of it in which nothing nested in them ran.
     pub self_time: Ps,
     /// The longest.
     pub longest: Ps,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Tally) {
+        self.occurrences += other.occurrences;
+        self.total += other.total;
+        self.self_time += other.self_time;
+        self.longest = self.longest.max(other.longest);
+    }
 }
 
 /// All of them, most self time first.
@@ -50,17 +66,16 @@ pub struct HostOps {
 impl HostOps {
     /// Of all hosts and the whole capture. Linear in the number of host events.
     pub fn new(trace: &Trace, devices: &Devices) -> HostOps {
-        let nothing = Tally { occurrences: 0, total: Ps::ZERO, self_time: Ps::ZERO, longest: Ps::ZERO };
-        let mut tallies = vec![nothing; trace.events.kinds().len()];
+        let mut tallies = vec![Tally::default(); trace.events.kinds().len()];
         for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
             if line.kind != LineKind::Host {
                 continue;
             }
             events.for_each_time(&trace.events, |kind, interval| {
-                let Some(tally) = tallies.get_mut(kind) else { return };
-                tally.occurrences += 1;
-                tally.total += interval.length();
-                tally.longest = tally.longest.max(interval.length());
+                let (total, longest) = (interval.length(), interval.length());
+                if let Some(tally) = tallies.get_mut(kind) {
+                    tally.add(&Tally { occurrences: 1, total, longest, self_time: Ps::ZERO });
+                }
             });
             for_each_self_kind(trace, events, |kind, interval| {
                 if let Some(tally) = tallies.get_mut(kind) {
@@ -77,15 +92,6 @@ impl HostOps {
     }
 }
 
-/// Events of one kind.
-#[derive(Clone, Copy)]
-struct Tally {
-    occurrences: u64,
-    total: Ps,
-    self_time: Ps,
-    longest: Ps,
-}
-
 /// Adds up the kinds of one name: they differ by thread and arguments.
 fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
     let mut found = HostOps::default();
@@ -95,19 +101,12 @@ fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
     for ((kind, role), tally) in trace.events.kinds().iter().zip(roles).zip(tallies) {
         let Some(role) = role.filter(|_| tally.occurrences > 0) else { continue };
         let at = *index.entry((kind.name, role)).or_insert_with(|| {
-            let (occurrences, threads) = (0, 0);
-            let [total, self_time, longest] = [Ps::ZERO; 3];
-            found.rows.push(HostOp { name: kind.name, role, occurrences, threads, total, self_time, longest });
+            found.rows.push(HostOp { name: kind.name, role, threads: 0, tally: Tally::default() });
             found.rows.len() - 1
         });
         threads.push((at, kind.line));
         found.self_time += tally.self_time;
-        if let Some(row) = found.rows.get_mut(at) {
-            row.occurrences += tally.occurrences;
-            row.total += tally.total;
-            row.self_time += tally.self_time;
-            row.longest = row.longest.max(tally.longest);
-        }
+        found.rows.get_mut(at).into_iter().for_each(|row| row.tally.add(tally));
     }
     threads.sort_unstable();
     threads.dedup();
@@ -116,7 +115,7 @@ fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
     }
     sort::sort_by(&mut found.rows, |a, b| {
         let text = |row: &HostOp| (trace.text(row.name), row.role);
-        b.self_time.cmp(&a.self_time).then_with(|| text(a).cmp(&text(b)))
+        b.tally.self_time.cmp(&a.tally.self_time).then_with(|| text(a).cmp(&text(b)))
     });
     found
 }
@@ -128,10 +127,10 @@ mod tests {
 
     fn rows(trace: &Trace) -> Vec<(&str, &str, u64, u64, f64, f64)> {
         let ops = HostOps::new(trace, &Devices::new(trace));
-        assert_eq!(ops.rows.iter().map(|row| row.self_time).sum::<Ps>(), ops.self_time);
+        assert_eq!(ops.rows.iter().map(|row| row.tally.self_time).sum::<Ps>(), ops.self_time);
         let row = |row: &HostOp| {
-            let (total, own) = (row.total.as_us(), row.self_time.as_us());
-            (trace.text(row.name), row.role.label(), row.occurrences, row.threads, total, own)
+            let (total, own) = (row.tally.total.as_us(), row.tally.self_time.as_us());
+            (trace.text(row.name), row.role.label(), row.tally.occurrences, row.threads, total, own)
         };
         ops.rows.iter().map(row).collect()
     }

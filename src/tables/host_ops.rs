@@ -52,13 +52,13 @@ impl Rows for HostOpRows<'_> {
         match COLUMNS.get(column).map_or("", |column| column.key) {
             "host_op_name" => CellRef::text(self.trace.text(row.name)),
             "role" => CellRef::Text(row.role.label()),
-            "occurrences" => CellRef::Int(row.occurrences),
+            "occurrences" => CellRef::Int(row.tally.occurrences),
             "threads" => CellRef::Int(row.threads),
-            "total_time_us" => CellRef::Float(row.total.as_us()),
-            "avg_time_us" => CellRef::Float(row.total.as_us() / row.occurrences.max(1) as f64),
-            "max_time_us" => CellRef::Float(row.longest.as_us()),
-            "total_self_time_us" => CellRef::Float(row.self_time.as_us()),
-            "self_time_percent" => CellRef::float(self.ops.percent(row.self_time)),
+            "total_time_us" => CellRef::Float(row.tally.total.as_us()),
+            "avg_time_us" => CellRef::Float(row.tally.total.as_us() / row.tally.occurrences.max(1) as f64),
+            "max_time_us" => CellRef::Float(row.tally.longest.as_us()),
+            "total_self_time_us" => CellRef::Float(row.tally.self_time.as_us()),
+            "self_time_percent" => CellRef::float(self.ops.percent(row.tally.self_time)),
             _ => CellRef::Absent,
         }
     }

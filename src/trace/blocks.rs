@@ -14,9 +14,7 @@ const BLOCK: usize = 2048;
 
 /// Calls `visit` for every item in order.
 pub fn in_blocks<T>(items: &[T], mut visit: impl FnMut(&T)) {
-    for block in items.chunks(BLOCK) {
-        one_block(block, &mut visit);
-    }
+    by_block(items, |block| block.iter().for_each(&mut visit));
 }
 
 /// Calls `visit` with every block in order, each a call of its own: for a loop that keeps what it counts in registers, and puts
@@ -30,11 +28,6 @@ pub fn by_block<T>(items: &[T], mut visit: impl FnMut(&[T])) {
 #[inline(never)]
 fn visit_block<T>(items: &[T], visit: &mut impl FnMut(&[T])) {
     visit(items);
-}
-
-#[inline(never)]
-fn one_block<T>(items: &[T], visit: &mut impl FnMut(&T)) {
-    items.iter().for_each(visit);
 }
 
 #[cfg(test)]
