@@ -20,8 +20,8 @@ use crate::metrics::roofline::{self, OpLabels, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
-    Run, Settings, compilation, gaps, io, kernels, metadata, not_measured, parameters, step_ops, throughput, transfers,
-    utilization,
+    Run, Settings, compilation, framework, gaps, io, kernels, metadata, not_measured, parameters, step_ops, throughput,
+    transfers, utilization,
 };
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
@@ -90,6 +90,7 @@ impl Analysis {
         let tallies = Tallies::new(trace, &devices, &counted);
         let model_config = run.model.overridden_by(&settings.model);
         let num_devices = devices.used.len() as u64;
+        let device = settings.device.as_deref().or(run.device.as_deref());
         let mut warnings = run.warnings.clone();
         warnings.extend(trace.warnings.iter().cloned());
         warnings.extend(step_report.warnings);
@@ -97,10 +98,10 @@ impl Analysis {
         let ops = Ops::new(trace, &devices, &tallies, &modules);
         let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
         let launched = Launches::new(trace, &devices, &calls);
-        let roofline = Roofline::new(trace, &devices, &ops, &step_breakdown, settings.device.as_deref());
+        let roofline = Roofline::new(trace, &devices, &ops, &step_breakdown, device);
         let communicated = Collectives::new(trace, &devices, &times, &modules);
         let mut profile = UnifiedProfile {
-            metadata: metadata::metadata(run, &devices),
+            metadata: metadata::metadata(run, &devices, framework::framework(trace, &ops, &modules), device),
             parameter_counts: parameters::parameter_counts(&model_config),
             throughput: throughput::throughput(&step_report.timing, &model_config, num_devices),
             model_config,

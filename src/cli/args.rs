@@ -106,8 +106,8 @@ pub struct Model {
     /// Tokens per sample: with --batch-size gives tokens/s
     #[arg(long, alias = "seq_length", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub seq_length: Option<u64>,
-    /// Device whose peaks to compare with, instead of what the profile says (`h100-sxm`, `tpu-v5e`; see docs/metrics.md)
-    #[arg(long, value_name = "KEY")]
+    /// Device whose peaks to compare with, instead of what the profile says (`h100-sxm`, `tpu-v5e`, `v4-8`; see docs/metrics.md)
+    #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
     /// Model configuration: a Hugging Face config.json or a crossprof.json
     #[arg(long, alias = "model_config", value_name = "FILE")]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 
 use crossprof::input::decoder::{Decoded, Decoder};
+use crossprof::input::model_config::Sidecar;
 use crossprof::input::plan::{self, Candidate, Kind};
 use crossprof::input::unpack::{Unpacked, Unpacker};
 use crossprof::input::xplane::{Outline, Outliner};
@@ -52,14 +53,16 @@ struct Input {
 pub fn settings(model: &Model) -> Result<Settings, String> {
     let mut settings = Settings { num_steps: model.num_steps, device: model.device.clone(), ..Settings::default() };
     if let Some(path) = &model.model_config {
-        settings.model = model_config(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
+        let sidecar = model_config(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
+        settings.model = sidecar.model;
+        settings.device = settings.device.or(sidecar.device);
     }
     let flags = ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..ModelConfig::default() };
     settings.model = settings.model.overridden_by(&flags);
     Ok(settings)
 }
 
-fn model_config(path: &Path) -> Result<ModelConfig, String> {
+fn model_config(path: &Path) -> Result<Sidecar, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let mut decoder = Decoder::new(&path.to_string_lossy());
     decoder.push(&bytes).map_err(|error| error.to_string())?;

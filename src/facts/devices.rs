@@ -66,6 +66,36 @@ pub fn by_key(key: &str) -> Option<&'static Device> {
     DEVICES.iter().find(|device| device.key.eq_ignore_ascii_case(key.trim()))
 }
 
+/// A device that a user named.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// Its peaks.
+    pub device: &'static Device,
+    /// What to call it: the label, or the name of a slice or product as the user wrote it.
+    pub name: String,
+}
+
+/// The device that a user names by its key (`tpu-v4`), by the slice of TPUs that it is part of (`v4-8`, `TPU v5litepod-16`) or by the
+/// product's name as profiles write it (`NVIDIA A100-SXM4-40GB`).
+pub fn chosen(text: &str) -> Option<Chosen> {
+    let text = text.trim();
+    if let Some(device) = by_key(text) {
+        return Some(Chosen { device, name: device.label.to_owned() });
+    }
+    slice(text).or_else(|| Some(Chosen { device: find(text)?, name: text.to_owned() }))
+}
+
+/// `v4-8`: a generation and the number of cores or chips that the slice is called by.
+fn slice(text: &str) -> Option<Chosen> {
+    let lower = text.to_ascii_lowercase();
+    let name = lower.strip_prefix("tpu").unwrap_or(&lower).trim_start_matches(['-', ' ']);
+    let (generation, size) = name.rsplit_once('-')?;
+    let is_size = !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit());
+    let known = if generation == "v5litepod" { "v5e" } else { generation };
+    let device = by_key(&format!("tpu-{known}")).filter(|_| is_size)?;
+    Some(Chosen { device, name: format!("TPU {generation}-{size}") })
+}
+
 /// Words that make another product of one that is named before them.
 const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig"];
 
@@ -266,6 +296,20 @@ mod tests {
             }
             let (least, most) = clocks.iter().fold((f64::MAX, 0.0), |(a, b): (f64, f64), &it| (a.min(it), b.max(it)));
             assert!((1.0..3.0).contains(&least) && most / least < 1.12, "{key}: {clocks:?} GHz");
+        }
+    }
+
+    #[test]
+    fn users_name_devices_by_key_slice_or_product() {
+        let chosen = |text| super::chosen(text).map(|chosen| (chosen.device.key, chosen.name));
+        let expect = |key: &'static str, name: &str| Some((key, name.to_owned()));
+        assert_eq!(chosen("TPU-v4"), expect("tpu-v4", "TPU v4"));
+        assert_eq!(chosen("TPU v4-8"), expect("tpu-v4", "TPU v4-8"));
+        assert_eq!(chosen("v5litepod-16"), expect("tpu-v5e", "TPU v5litepod-16"));
+        assert_eq!(chosen("tpu-v6e-4"), expect("tpu-v6e", "TPU v6e-4"));
+        assert_eq!(chosen("NVIDIA A100-SXM4-40GB"), expect("a100-sxm-40gb", "NVIDIA A100-SXM4-40GB"));
+        for unknown in ["", "v4", "v9-8", "v4-x", "v4-", "abacus"] {
+            assert_eq!(chosen(unknown), None, "{unknown}");
         }
     }
 

@@ -5,6 +5,7 @@
 
 pub mod arithmetic;
 pub mod devices;
+pub mod frameworks;
 pub mod gpu_rates;
 pub mod hlo_categories;
 pub mod host_callbacks;

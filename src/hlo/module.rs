@@ -14,6 +14,7 @@ pub struct Module {
     pub(super) entry: Option<ComputationIndex>,
     pub(super) by_name: FxHashMap<Box<str>, InstructionIndex>,
     pub(super) damaged: bool,
+    pub(super) files: Vec<String>,
     /// `(replicas, partitions)` as the module's device assignment says.
     pub(super) devices: Option<(i64, i64)>,
 }
@@ -42,6 +43,11 @@ impl Module {
     /// The module's own id. Events name the program's id instead.
     pub fn id(&self) -> i64 {
         self.id
+    }
+
+    /// Source files that the program's call stacks name; empty where the file has no call stacks.
+    pub fn files(&self) -> &[String] {
+        &self.files
     }
 
     /// Did part of the module's bytes not follow the format?
@@ -108,6 +114,16 @@ impl Module {
     /// Computation number `n` that an instruction calls.
     pub fn called(&self, instruction: &Instruction, n: usize) -> Option<&Computation> {
         self.computation(*instruction.called.get(n)?)
+    }
+
+    /// Source line of an instruction, `file:line`: its own; of a fusion that names none, that of its root, else of the
+    /// last instruction in it that has one.
+    pub fn source_of(&self, instruction: &Instruction) -> Option<String> {
+        instruction.metadata.source().or_else(|| {
+            let fused = self.called(instruction, 0).filter(|_| instruction.is("fusion"))?;
+            let root = self.root(fused).and_then(|root| root.metadata.source());
+            root.or_else(|| self.instructions_of(fused).iter().rev().find_map(|inner| inner.metadata.source()))
+        })
     }
 
     /// `(replicas, partitions)` that the module was compiled for, where the file says it.

@@ -58,6 +58,11 @@ impl<'t> Modules<'t> {
             .filter_map(|(index, &(proto, name))| Some((proto.host, proto.program_id, name, self.get(index)?)))
     }
 
+    /// Those that something asked for so far, in file order.
+    pub fn read(&self) -> impl Iterator<Item = &Module> {
+        self.parsed.iter().filter_map(OnceLock::get)
+    }
+
     /// The first of the modules that fit, where all that fit have one name.
     fn only(&self, fits: impl Fn(&HloProto, &str) -> bool) -> Option<usize> {
         let mut found = self.protos.iter().enumerate().filter(|(_, (proto, name))| fits(proto, name));

@@ -7,13 +7,12 @@
 //! The head is looked at when it has certain lengths only, so the verdict does not depend on the chunks.
 
 use super::chrome_json::ChromeJsonDecoder;
-use super::model_config::{read_hugging_face, read_sidecar};
+use super::model_config::{Sidecar, read_hugging_face, read_sidecar};
 use super::profile_json::{self, Profiles, read_profiles};
 use super::report_html;
 use super::sniff::{self, Format};
 use super::xplane::{Outline, XPlaneDecoder};
 use crate::error::Error;
-use crate::report::ModelConfig;
 use crate::trace::Trace;
 use crate::trace::events::RowBlock;
 
@@ -31,7 +30,7 @@ pub enum Decoded {
     /// Earlier results: one document can hold several.
     Profiles(Profiles),
     /// Dimensions of a model.
-    Model(Box<ModelConfig>),
+    Model(Box<Sidecar>),
     /// A device memory profile (pprof), which has no view yet.
     MemoryProfile,
     /// Nothing for a report, and rightly in a profile folder.
@@ -49,8 +48,8 @@ pub enum Decoded {
 /// let mut decoder = Decoder::new("crossprof.json");
 /// decoder.push(br#"{"batch_size":16,"#)?;
 /// decoder.push(br#""seq_length":2048}"#)?;
-/// let Decoded::Model(model) = decoder.finish()? else { panic!("not a model configuration") };
-/// assert_eq!(model.seq_length, Some(2048));
+/// let Decoded::Model(sidecar) = decoder.finish()? else { panic!("not a model configuration") };
+/// assert_eq!(sidecar.model.seq_length, Some(2048));
 /// # Ok::<(), crossprof::error::Error>(())
 /// ```
 #[derive(Debug)]
@@ -173,7 +172,7 @@ impl Decoder {
                 Ok(Decoded::Profiles(read_profiles(report_html::profiles(&bytes)?, &self.path)?))
             }
             State::Whole { kind: Whole::HuggingFace, bytes } => {
-                Ok(Decoded::Model(Box::new(read_hugging_face(&bytes)?)))
+                Ok(Decoded::Model(Box::new(read_hugging_face(&bytes)?.into())))
             }
             State::Whole { kind: Whole::Sidecar, bytes } => Ok(Decoded::Model(Box::new(read_sidecar(&bytes)?))),
             State::MemoryProfile => Ok(Decoded::MemoryProfile),

@@ -1,6 +1,6 @@
 //! Model dimensions from a Hugging Face `config.json` or from our own sidecar `crossprof.json`.
 //!
-//! The sidecar has the fields of [`ModelConfig`] under their names. A `config.json` spells them by architecture
+//! The sidecar has the fields of [`ModelConfig`] under their names, and the device's. A `config.json` spells them by architecture
 //! (`hidden_size`, `n_embd`, `d_model`) and leaves out what is the architecture's default: tied embeddings (Gemma: yes,
 //! Llama: no), gated feed-forward, biases, Gemma's head width. Ignored: everything that changes no dimension, and
 //! `max_position_embeddings`, which is the longest possible sequence and not the one that was profiled.
@@ -39,23 +39,47 @@ pub const SIDECAR_FIELDS: &[&str] = &[
     "frozen_params",
 ];
 
+/// Name of the sidecar's field that is none of the model's.
+pub const DEVICE_FIELD: &str = "device";
+
+/// What a sidecar file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sidecar {
+    /// Dimensions of the model.
+    pub model: ModelConfig,
+    /// The device (`tpu-v4`, `TPU v4-8`), as `--device` names it; only a `crossprof.json` says it.
+    pub device: Option<String>,
+}
+
+impl From<ModelConfig> for Sidecar {
+    fn from(model: ModelConfig) -> Sidecar {
+        Sidecar { model, device: None }
+    }
+}
+
 /// Reads a sidecar `crossprof.json`.
 ///
 /// # Errors
 ///
 /// [`Error::Malformed`] where it is no JSON object, has a field that does not exist (a misspelt one would silently do
 /// nothing), or a value of the wrong type.
-pub fn read_sidecar(text: &[u8]) -> Result<ModelConfig, Error> {
+pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
     let malformed = |reason: String| Error::Malformed {
         what: "a model configuration (crossprof.json)".to_owned(),
         reason,
-        remedy: format!("Its fields are: {}.", SIDECAR_FIELDS.join(", ")),
+        remedy: format!("Its fields are: {}, {DEVICE_FIELD}.", SIDECAR_FIELDS.join(", ")),
     };
-    let object = object(text).map_err(&malformed)?;
+    let mut object = object(text).map_err(&malformed)?;
+    let device = match object.remove(DEVICE_FIELD) {
+        None | Some(Value::Null) => None,
+        Some(Value::String(device)) => Some(device),
+        Some(_) => return Err(malformed(format!("its field \"{DEVICE_FIELD}\" is no text"))),
+    };
     if let Some(unknown) = object.keys().find(|key| !key.starts_with('_') && !SIDECAR_FIELDS.contains(&key.as_str())) {
         return Err(malformed(format!("it has an unknown field \"{}\"", shortened(unknown))));
     }
-    serde_json::from_value(Value::Object(object)).map_err(|error| malformed(error.to_string()))
+    let model = serde_json::from_value(Value::Object(object)).map_err(|error| malformed(error.to_string()))?;
+    Ok(Sidecar { model, device })
 }
 
 /// Reads a Hugging Face `config.json`.

@@ -2,27 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use crate::facts::devices;
 use crate::metrics::Run;
 use crate::metrics::civil::{iso_8601_of_run_name, iso_8601_utc};
 use crate::metrics::devices::Devices;
 use crate::report::{Metadata, PROFILER_VERSION, SCHEMA_VERSION};
-use crate::trace::{Framework, Plane, PlaneKind, SourceFormat, StatValue, Trace};
+use crate::trace::{Plane, PlaneKind, SourceFormat, StatValue, Trace};
 
 /// Texts longer than this are no versions or capabilities.
 const LONGEST_VALUE: usize = 200;
 
-/// `metadata` of a run.
-pub fn metadata(run: &Run, devices: &Devices) -> Metadata {
+/// `metadata` of a run; `framework` as [`super::framework`] tells it, `chosen` is the device that the user names.
+pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
     let platform = devices.platform.map_or("Unknown", |platform| platform.label());
     let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
     let start = trace.capture.start_unix_ns.map(iso_8601_utc).or_else(|| iso_8601_of_run_name(&run.name));
-    Metadata {
+    let mut metadata = Metadata {
         timestamp: start,
         platform: platform.to_owned(),
         device_type: model().unwrap_or_else(|| platform.to_owned()),
         trace_file: run.files.first().map(|file| file.path.clone()).unwrap_or_default(),
-        framework: framework(trace.framework).to_owned(),
+        framework: framework.to_owned(),
         num_devices: devices.used.len() as u64,
         profiler_version: PROFILER_VERSION.to_owned(),
         schema_version: Some(SCHEMA_VERSION.to_owned()),
@@ -38,15 +39,23 @@ pub fn metadata(run: &Run, devices: &Devices) -> Metadata {
         environment: environment(trace, devices),
         // Only a user knows the rest.
         ..Metadata::default()
+    };
+    if let Some(chosen) = chosen {
+        name_device(&mut metadata, chosen);
     }
+    metadata
 }
 
-fn framework(framework: Framework) -> &'static str {
-    match framework {
-        Framework::Jax => "JAX",
-        Framework::TensorFlow => "TensorFlow",
-        Framework::PyTorch => "PyTorch",
-        Framework::Unknown => "Unknown",
+/// Takes a device's name from what the user says, where the profile names none, and the size of the slice where the profile
+/// names a chip of it. Peaks can be compared with those of any device, so another one than the profile names is no name for it.
+pub fn name_device(metadata: &mut Metadata, chosen: &str) {
+    let Some(chosen) = devices::chosen(chosen) else { return };
+    let is_unnamed = metadata.device_type == metadata.platform && ["TPU", "GPU"].contains(&metadata.platform.as_str());
+    let of_platform = (chosen.device.vendor == "google") == (metadata.platform == "TPU");
+    let is_slice = chosen.name != chosen.device.label && chosen.device.vendor == "google";
+    let same = || devices::find(&metadata.device_type).is_some_and(|known| known.key == chosen.device.key);
+    if (is_unnamed && of_platform) || (is_slice && same()) {
+        metadata.device_type = chosen.name;
     }
 }
 
@@ -154,7 +163,7 @@ mod tests {
     }
 
     fn device_type(run: &Run) -> String {
-        metadata(run, &Devices::new(&run.trace)).device_type
+        metadata(run, &Devices::new(&run.trace), "JAX", None).device_type
     }
 
     #[test]
@@ -170,16 +179,38 @@ mod tests {
     }
 
     #[test]
+    fn the_user_names_what_the_profile_does_not() {
+        let with = |run: &Run, chosen| metadata(run, &Devices::new(&run.trace), "JAX", Some(chosen)).device_type;
+        let nameless = gpu(&[], None);
+        assert_eq!(with(&nameless, "a100-sxm-40gb"), "A100 SXM 40 GB");
+        assert_eq!(with(&nameless, "NVIDIA A100-SXM4-40GB"), "NVIDIA A100-SXM4-40GB");
+        assert_eq!(with(&nameless, "v4-8"), "GPU", "a GPU is no TPU");
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion", 0, 10);
+        let tpu = Run { trace: b.build(), ..Run::default() };
+        assert_eq!(with(&tpu, "v4-8"), "TPU v4-8");
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion", 0, 10);
+        let name = b.trace_mut().strings.intern("TPU v4");
+        b.plane_stat("/device:TPU:0", "device_type_string", StatValue::Text(name));
+        let named = Run { trace: b.build(), ..Run::default() };
+        assert_eq!(with(&named, "v4-8"), "TPU v4-8", "a slice of what the profile names");
+        assert_eq!(with(&named, "v5p-8"), "TPU v4", "peaks of another device are no name");
+    }
+
+    #[test]
     fn only_used_devices_are_counted_and_time_comes_from_the_profile() {
         let mut run = gpu(&[("core_count", StatValue::Int(304))], Some("AMD"));
         run.name = "2026_05_20_08_45_02".to_owned();
-        let metadata = metadata(&run, &Devices::new(&run.trace));
+        let metadata = metadata(&run, &Devices::new(&run.trace), "JAX", None);
         assert_eq!((metadata.num_devices, metadata.num_devices_visible), (1, Some(2)));
         assert_eq!(metadata.timestamp.as_deref(), Some("2026-05-20T08:45:02"));
         assert_eq!(metadata.environment.get("core_count").map(String::as_str), Some("304"));
         assert_eq!(metadata.capture_duration_us, Some(10.0));
         run.trace.capture.start_unix_ns = Some(1_779_266_702_889_805_563);
-        let metadata = super::metadata(&run, &Devices::new(&run.trace));
+        let metadata = super::metadata(&run, &Devices::new(&run.trace), "JAX", None);
         assert_eq!(metadata.timestamp.as_deref(), Some("2026-05-20T08:45:02.889Z"));
     }
 }

@@ -10,6 +10,7 @@ pub mod copies;
 pub mod device_time;
 pub mod devices;
 pub mod duty_cycle;
+pub mod framework;
 pub mod gaps;
 pub mod histogram;
 pub mod host_ops;
@@ -44,7 +45,8 @@ use crate::warning::Warning;
 pub struct Settings {
     /// Overrides the number of steps found in the trace.
     pub num_steps: Option<u64>,
-    /// Key of the device's facts ([`crate::facts::devices`]) to take its peaks from, instead of what the profile says.
+    /// The device whose peaks to compare with, instead of what the profile says: a key of the facts, a name of a profile or a
+    /// slice of TPUs; see [`crate::facts::devices::chosen`].
     #[serde(default)]
     pub device: Option<String>,
     /// Dimensions of the model; each given field overrides the sidecar file's.
@@ -60,6 +62,8 @@ pub struct Run {
     pub trace: Trace,
     /// Model configuration of a sidecar file (`config.json`, `crossprof.json`).
     pub model: ModelConfig,
+    /// The device, where a sidecar `crossprof.json` names it.
+    pub device: Option<String>,
     /// The files it was made from, the main one first.
     pub files: Vec<SourceFile>,
     /// Warnings about the files (those about events are in the trace).

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::runs::{Imported, LoadedRun, Traced};
 use super::{FileId, Session};
+use crate::input::model_config::Sidecar;
 use crate::json;
 use crate::metrics::Run;
 use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
@@ -18,6 +19,7 @@ use crate::warning::Warning;
 struct Notes {
     name: String,
     model: ModelConfig,
+    device: Option<String>,
     files: Vec<SourceFile>,
     warnings: Vec<Warning>,
     trace_warnings: Vec<Warning>,
@@ -42,14 +44,15 @@ impl Session {
         }
         let (notes, trace) = match self.runs.remove(0) {
             LoadedRun::Traced(traced) => {
-                let Run { name, mut trace, model, files, warnings } = traced.into_run();
+                let Run { name, mut trace, model, device, files, warnings } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
-                (Notes { name, model, files, warnings, trace_warnings, imported: None }, trace)
+                (Notes { name, model, device, files, warnings, trace_warnings, imported: None }, trace)
             }
             LoadedRun::Imported(imported) => {
                 let Imported { name, file, profile, sidecar, warnings } = *imported;
                 let imported = Some((file, Box::new(profile)));
-                (Notes { name, model: sidecar, warnings, imported, ..Notes::default() }, Trace::default())
+                let Sidecar { model, device } = sidecar;
+                (Notes { name, model, device, warnings, imported, ..Notes::default() }, Trace::default())
             }
         };
         // Only a map with keys that are not strings could fail here, and there is none.
@@ -65,13 +68,17 @@ impl Session {
         let (mut trace, notes) = image.finish()?;
         let notes = std::str::from_utf8(&notes).map_err(|_| Damaged)?;
         let notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
-        let Notes { name, model, files, warnings, trace_warnings, imported } = notes;
+        let Notes { name, model, device, files, warnings, trace_warnings, imported } = notes;
         trace.warnings = trace_warnings;
         self.runs.push(match imported {
-            Some((file, profile)) => {
-                LoadedRun::Imported(Box::new(Imported { name, file, profile: *profile, sidecar: model, warnings }))
-            }
-            None => LoadedRun::Traced(Box::new(Traced::new(Run { name, trace, model, files, warnings }))),
+            Some((file, profile)) => LoadedRun::Imported(Box::new(Imported {
+                name,
+                file,
+                profile: *profile,
+                sidecar: Sidecar { model, device },
+                warnings,
+            })),
+            None => LoadedRun::Traced(Box::new(Traced::new(Run { name, trace, model, device, files, warnings }))),
         });
         Ok(())
     }

@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::input::decoder::{Decoded, Decoder};
+use crate::input::model_config::Sidecar;
 use crate::input::plan::{self, Kind};
 use crate::input::profile_json::NamedProfile;
 use crate::input::unpack::Unpacked;
 use crate::input::xplane::Outline;
-use crate::report::ModelConfig;
 use crate::trace::events::RowBlock;
 use crate::trace::{SourceFormat, Trace};
 use crate::warning::Warning;
@@ -57,7 +57,7 @@ pub(super) enum Content {
     Trace(Box<Trace>),
     /// The runs of a document, at least one.
     Profiles(Vec<NamedProfile>),
-    Model(Box<ModelConfig>),
+    Model(Box<Sidecar>),
     /// Left out by the caller: another file of the same host is read.
     NotRead,
     /// Moved into a run.

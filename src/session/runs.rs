@@ -2,12 +2,13 @@
 
 use super::intake::{Content, Member};
 use crate::analysis::{Analysis, Context};
+use crate::input::model_config::Sidecar;
 use crate::input::plan::{self, Candidate, Kind, Plan, PlannedRun};
 use crate::input::profile_json::NamedProfile;
 use crate::insight;
 use crate::metrics::{self, Run, Settings};
 use crate::pages::{self, Page, PageQuery};
-use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
+use crate::report::{SourceFile, UnifiedProfile};
 use crate::table::{self, Query, Table};
 use crate::tables::{self, TableName};
 use crate::trace::merge::merge;
@@ -62,7 +63,7 @@ pub(super) struct Imported {
     pub(super) name: String,
     pub(super) file: String,
     pub(super) profile: UnifiedProfile,
-    pub(super) sidecar: ModelConfig,
+    pub(super) sidecar: Sidecar,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -122,7 +123,7 @@ impl Imported {
     /// gives is worked in, and then what follows from it is computed again.
     fn report(&self, settings: &Settings) -> UnifiedProfile {
         let mut profile = self.profile.clone();
-        let model = profile.model_config.overridden_by(&self.sidecar).overridden_by(&settings.model);
+        let model = profile.model_config.overridden_by(&self.sidecar.model).overridden_by(&settings.model);
         let timing = &mut profile.step_timing;
         let steps = settings.num_steps.filter(|&steps| steps > 0 && steps != timing.num_steps);
         if let Some(steps) = steps {
@@ -149,6 +150,9 @@ impl Imported {
             profile.parameter_counts =
                 metrics::parameters::parameter_counts(&model).or(profile.parameter_counts.take());
             profile.model_config = model;
+        }
+        if let Some(device) = settings.device.as_deref().or(self.sidecar.device.as_deref()) {
+            metrics::metadata::name_device(&mut profile.metadata, device);
         }
         profile.warnings.extend(self.warnings.iter().cloned());
         profile
@@ -211,8 +215,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
         let (Some(unread), Some(read)) = (members.get(repeated.file), members.get(repeated.instead)) else { continue };
         run.warnings.push(repeated_note(unread, read));
     }
-    let (model, files) = sidecars(members, planned);
-    run.model = model;
+    let (sidecar, files) = sidecars(members, planned);
+    (run.model, run.device) = (sidecar.model, sidecar.device);
     run.files.extend(files);
     run.trace = merge(hosts);
     vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
@@ -223,7 +227,7 @@ fn imported_runs(
     profiles: Vec<NamedProfile>,
     file_name: &str,
     file: &str,
-    sidecar: &ModelConfig,
+    sidecar: &Sidecar,
     warnings: &[Warning],
 ) -> Vec<LoadedRun> {
     let several = profiles.len() > 1;
@@ -252,16 +256,17 @@ fn repeated_note(unread: &Member, read: &Member) -> Warning {
 }
 
 /// The configuration that a run's sidecars add up to, and their files.
-fn sidecars(members: &[Member], planned: &PlannedRun) -> (ModelConfig, Vec<SourceFile>) {
-    let mut model = ModelConfig::default();
+fn sidecars(members: &[Member], planned: &PlannedRun) -> (Sidecar, Vec<SourceFile>) {
+    let mut sidecar = Sidecar::default();
     let mut files = Vec::new();
     for member in planned.sidecars.iter().filter_map(|&sidecar| members.get(sidecar)) {
         if let Content::Model(given) = &member.content {
-            model = model.overridden_by(given);
+            sidecar.model = sidecar.model.overridden_by(&given.model);
+            sidecar.device = given.device.clone().or(sidecar.device);
             files.push(source_file(member, None));
         }
     }
-    (model, files)
+    (sidecar, files)
 }
 
 fn source_file(member: &Member, num_events: Option<u64>) -> SourceFile {

@@ -384,6 +384,19 @@ impl Events {
         }
     }
 
+    /// Makes events of another kind where `change` says so, which is given what an event is, also as an index into
+    /// [`kinds`](Events::kinds), and when.
+    pub(crate) fn change_kinds(&mut self, mut change: impl FnMut(usize, Kind, Interval) -> Option<Kind>) {
+        for index in 0..self.rows.len() {
+            let Some(row) = self.rows.get_mut(index) else { return };
+            let old = Row(*row);
+            let (start, duration) = old.time();
+            if let Some(kind) = change(old.kind() as usize, self.kinds.get(old.kind()), old.interval()) {
+                *row = Row::new(self.kinds.intern(kind), start, duration).0;
+            }
+        }
+    }
+
     /// Takes the rows that will not grow in number any more. The events still count, but can no longer be looked at: whoever
     /// decodes does not.
     pub(crate) fn take_full_blocks(&mut self) -> impl Iterator<Item = RowBlock> {

@@ -55,6 +55,7 @@ pub fn module(message: &[u8]) -> Module {
     link(&mut module, parsed, entry);
     if let Some(frames) = frames {
         module.instructions.iter_mut().for_each(|instruction| frames.resolve(&mut instruction.metadata));
+        module.files = frames.into_files();
     }
     module.damaged = damaged.get();
     module

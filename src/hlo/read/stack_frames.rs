@@ -46,6 +46,11 @@ fn pair(message: &[u8], damaged: &Cell<bool>, second: u32) -> (i64, i64) {
 }
 
 impl StackFrames {
+    /// The files that the frames are in.
+    pub(super) fn into_files(self) -> Vec<String> {
+        self.files
+    }
+
     /// Fills in the source of an instruction that names a frame only.
     pub(super) fn resolve(&self, metadata: &mut Metadata) {
         if metadata.stack_frame <= 0 || !metadata.source_file.is_empty() {

@@ -1,12 +1,13 @@
 //! What can be said only when the whole file was seen: kinds of planes, the writer, and what was lost.
 
 use super::metadata::TopLevel;
+use super::modules;
 use super::outliers;
 use super::scanner::{Scanner, State};
 use super::store::{Id, Store};
 use crate::error::Error;
 use crate::trace::classify::{self, Platform, is_gpu_cat};
-use crate::trace::{EventId, Framework, LineKind, PlaneKind, SourceFormat, StatValue, Trace};
+use crate::trace::{EventId, Framework, LineKind, Plane, PlaneKind, SourceFormat, StatValue, StrId, Trace};
 use crate::warning::Warning;
 
 /// Numbers of complete events at which XLA's writer stops (the older and the newer limit).
@@ -34,8 +35,10 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     store.settle_anchor();
     let Store { pairs, losses, .. } = &mut store;
     pairs.count_open(losses);
+    label_the_nameless(&mut store.trace);
     name_the_nameless(&mut store);
     kineto_kinds(&mut store.trace, &store.plane_ids);
+    label_the_devices(&mut store.trace);
     store.trace.format = Some(SourceFormat::ChromeJson);
     store.trace.framework = framework(&store.trace, &top_level);
     top_level_stats(&mut store, &top_level);
@@ -59,6 +62,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     }
     trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(path)));
     classify::classify(&mut trace);
+    modules::name_programs(&mut trace);
     Ok(trace)
 }
 
@@ -87,6 +91,36 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
         }
     };
     Some(Error::not_a_profile(what, remedy))
+}
+
+/// The label of a process (`process_labels`), where it has one.
+fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
+    match trace.plane_stat(plane, "labels")? {
+        StatValue::Text(label) if !label.is_empty() => Some(label),
+        _ => None,
+    }
+}
+
+/// Gives the processes for which `wanted` holds their labels as names.
+fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
+    let found: Vec<Option<StrId>> =
+        trace.planes.iter().map(|plane| label(trace, plane).filter(|_| wanted(trace, plane))).collect();
+    for (plane, label) in trace.planes.iter_mut().zip(found) {
+        plane.name = label.unwrap_or(plane.name);
+    }
+}
+
+/// A process without a name is called by its label.
+fn label_the_nameless(trace: &mut Trace) {
+    label_the(trace, |_, plane| plane.name.is_empty());
+}
+
+/// Kineto calls every process by the program's name (`python3`) and says in the label which device it is: `GPU 0`.
+fn label_the_devices(trace: &mut Trace) {
+    let is_device = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { .. });
+    label_the(trace, |trace, plane| {
+        is_device(plane) && classify::plane_kind(trace.text(plane.name)) == PlaneKind::Other
+    });
 }
 
 /// Processes and threads without a name are called by their ids.

@@ -21,6 +21,7 @@ mod lexer;
 mod losses;
 mod memo;
 mod metadata;
+mod modules;
 mod number;
 mod outliers;
 mod pairs;

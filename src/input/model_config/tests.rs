@@ -125,7 +125,11 @@ fn a_config_without_dimensions_is_refused() {
 fn a_sidecar_has_our_names() {
     let config = read_sidecar(b"\xef\xbb\xbf{\"batch_size\":16,\"seq_length\":128,\"_note\":\"v4-8\"}").expect("valid");
     let expected = ModelConfig { batch_size: Some(16), seq_length: Some(128), ..ModelConfig::default() };
-    assert_eq!(config, expected);
+    assert_eq!(config, Sidecar::from(expected));
+    let sidecar = read_sidecar(br#"{"device":"TPU v4-8"}"#).expect("valid");
+    assert_eq!((sidecar.device.as_deref(), sidecar.model), (Some("TPU v4-8"), ModelConfig::default()));
+    let error = read_sidecar(br#"{"device":4}"#).expect_err("a number").to_string();
+    assert!(error.contains("\"device\" is no text"), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use memchr::memmem;
 
 use super::{Format, not_a_profile};
-use crate::input::model_config::SIDECAR_FIELDS;
+use crate::input::model_config::{DEVICE_FIELD, SIDECAR_FIELDS};
 use crate::input::profile_json::benchmark::METHOD_KEYS;
 
 /// The text from its first bracket on, without byte order mark and space; `None` where it is not JSON.
@@ -40,7 +40,10 @@ pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     if keys_at(text, 2).iter().any(|key| METHOD_KEYS.iter().any(|of_method| of_method.as_bytes() == *key)) {
         return Some(Format::UnifiedProfile);
     }
-    if keys.iter().any(|key| SIDECAR_FIELDS.iter().any(|field| field.as_bytes() == *key)) {
+    let has_field = keys.iter().any(|key| SIDECAR_FIELDS.iter().any(|field| field.as_bytes() == *key));
+    let is_device = |key: &&[u8]| *key == DEVICE_FIELD.as_bytes();
+    let names_device = keys.iter().any(is_device) && keys.iter().all(|key| is_device(key) || key.starts_with(b"_"));
+    if has_field || names_device {
         return Some(Format::Sidecar);
     }
     let names: Vec<_> = keys.iter().take(3).map(|key| format!("\"{}\"", String::from_utf8_lossy(key))).collect();

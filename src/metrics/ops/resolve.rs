@@ -243,7 +243,7 @@ impl Resolver<'_> {
             op.framework_path = texts.keep(trace, &instruction.metadata.op_name);
         }
         if op.source.is_empty() {
-            op.source = texts.keep(trace, &instruction.metadata.source().unwrap_or_default());
+            op.source = texts.keep(trace, &module.source_of(instruction).unwrap_or_default());
         }
         if op.deduplicated_name.is_empty() {
             op.deduplicated_name = texts.keep(trace, &instruction.metadata.deduplicated_name);

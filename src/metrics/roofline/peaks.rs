@@ -4,7 +4,7 @@
 //! replaces both. One of a run's devices stands for all: those of a run are equal.
 
 use crate::facts::arithmetic::{Arithmetic, Rates};
-use crate::facts::devices::{self, Device};
+use crate::facts::devices::{self, Chosen, Device};
 use crate::facts::gpu_rates::{self, GpuCore};
 use crate::hlo::DataType;
 use crate::metrics::categories::OpFamily;
@@ -158,13 +158,13 @@ fn arithmetic(data_type: DataType, tf32: bool) -> Arithmetic {
 pub fn peaks(trace: &Trace, devices: &Devices, chosen: Option<&str>) -> Option<Peaks> {
     let plane = devices.used.iter().find_map(|device| trace.planes.get(device.plane));
     let told = plane.and_then(|plane| told(&Stats { trace, plane }));
-    let Some(chosen) = chosen.and_then(devices::by_key) else { return told };
+    let Some(Chosen { device: chosen, name }) = chosen.and_then(devices::chosen) else { return told };
     let mut levels = [None; Level::ALL.len()];
     if let (Some(slot), Some(bytes_per_second)) = (levels.first_mut(), chosen.hbm_bytes_per_second) {
         *slot = Some(Bandwidth { bytes_per_second, source: Source::Chosen });
     }
     Some(Peaks {
-        device: chosen.label.to_owned(),
+        device: name,
         facts: Some(chosen),
         rates: chosen.rates,
         rates_source: Source::Chosen,

@@ -52,6 +52,8 @@ fn kineto_is_understood() {
     let (host, gpu) = (trace.planes.first().unwrap(), trace.planes.get(1).unwrap());
     assert_eq!(trace.plane_stat(gpu, "memory_size"), Some(StatValue::Int(85_899_345_920)));
     assert_eq!(trace.plane_stat(host, "rank"), Some(StatValue::Int(2)));
+    // All processes are called by the program's name; the label says which device it is.
+    assert_eq!((trace.text(host.name), trace.text(gpu.name)), ("python3", "GPU 3"));
     for (stat, text) in [("labels", "GPU 3"), ("gpu_device_name", "Made-Up 9000")] {
         let id = trace.strings.find(text).unwrap();
         assert_eq!(trace.plane_stat(gpu, stat), Some(StatValue::Text(id)));

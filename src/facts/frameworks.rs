@@ -1,0 +1,96 @@
+//! What tells the framework that a JAX program is written with (`frameworks.csv`).
+
+use std::sync::LazyLock;
+
+use super::table;
+
+/// What a pattern is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// The path of a source file.
+    File,
+    /// The name of a compiled program, without its number.
+    Module,
+}
+
+struct Row {
+    framework: &'static str,
+    evidence: Evidence,
+    pattern: &'static str,
+}
+
+static ROWS: LazyLock<Vec<Row>> =
+    LazyLock::new(|| table::rows(include_str!("frameworks.csv")).filter_map(|cells| parse(&cells)).collect());
+
+fn parse(cells: &[&'static str]) -> Option<Row> {
+    let &[framework, evidence, pattern, _source] = cells else { return None };
+    let evidence = match evidence {
+        "file" => Evidence::File,
+        "module" => Evidence::Module,
+        _ => return None,
+    };
+    Some(Row { framework, evidence, pattern })
+}
+
+/// The frameworks that something in a profile speaks for.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The first row that matched.
+    best: Option<usize>,
+}
+
+impl Found {
+    /// Looks at a text of the profile.
+    pub fn look(&mut self, evidence: Evidence, text: &str) {
+        let better = ROWS.iter().take(self.best.unwrap_or(usize::MAX));
+        let row = better.into_iter().position(|row| {
+            row.evidence == evidence
+                && match evidence {
+                    Evidence::File => is_in(text, row.pattern),
+                    Evidence::Module => text.ends_with(row.pattern),
+                }
+        });
+        self.best = row.or(self.best);
+    }
+
+    /// The framework.
+    pub fn framework(&self) -> Option<&'static str> {
+        self.best.and_then(|row| ROWS.get(row)).map(|row| row.framework)
+    }
+}
+
+/// Is `pattern` (`/flax/linen/`) in the path, whose first folder has no slash before it?
+fn is_in(path: &str, pattern: &str) -> bool {
+    path.contains(pattern) || pattern.strip_prefix('/').is_some_and(|start| path.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_read() {
+        assert_eq!(ROWS.len(), table::rows(include_str!("frameworks.csv")).count());
+    }
+
+    #[test]
+    fn a_framework_is_told_by_its_own_files_and_programs() {
+        let of = |texts: &[(Evidence, &str)]| {
+            let mut found = Found::default();
+            texts.iter().for_each(|(evidence, text)| found.look(*evidence, text));
+            found.framework()
+        };
+        let linear = (Evidence::File, "/usr/lib/python3/site-packages/flax/linen/linear.py:287");
+        assert_eq!(of(&[linear]), Some("Flax"));
+        assert_eq!(of(&[(Evidence::File, "flax/nnx/nn/linear.py(12): __call__")]), Some("Flax"));
+        assert_eq!(of(&[(Evidence::File, "/x/haiku/_src/basic.py:180")]), Some("Haiku"));
+        assert_eq!(of(&[linear, (Evidence::Module, "pjit__wrapped_step_fn")]), Some("PAXml"));
+        assert_eq!(of(&[(Evidence::Module, "jit__wrapped_step_fn"), linear]), Some("PAXml"));
+        // A project that is only called so.
+        assert_eq!(
+            of(&[(Evidence::File, "/home/me/my_flax/train.py:3"), (Evidence::File, "/home/me/flax/train.py:3")]),
+            None
+        );
+        assert_eq!(of(&[(Evidence::Module, "/flax/linen/"), (Evidence::File, "_wrapped_step_fn")]), None);
+    }
+}
