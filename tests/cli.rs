@@ -66,6 +66,24 @@ fn the_old_spellings_work() {
 }
 
 #[test]
+fn the_report_of_a_run_is_a_page_that_is_read_like_the_profile() {
+    let folder = scratch("run_report");
+    let (page, text) = (folder.join("report.html"), folder.join("summary.md"));
+    let [page, text] = [&page, &text].map(|path| path.to_str().expect("a plain path"));
+    let first = crossprof(&["analyze", TPU, "--format", "json", "--output", page, "--output", text]);
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    assert!(std::fs::read_to_string(text).expect("Markdown").starts_with("## "));
+    let again = crossprof(&["analyze", page, "--format", "json"]);
+    assert_eq!(stdout(&first), stdout(&again), "the profile in the page is the profile");
+    let wrong = crossprof(&["analyze", TPU, "--output", "report.pdf"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains(".html, .md, .json or .txt"), "{}", stderr(&wrong));
+    let several = crossprof(&["analyze", TPU, CPU, "--output", page]);
+    assert_eq!(several.status.code(), Some(2));
+    assert!(stderr(&several).contains("crossprof compare"), "{}", stderr(&several));
+}
+
+#[test]
 fn a_result_can_be_analysed_again() {
     let out = scratch("again").join("profile.json");
     let out = out.to_str().expect("a plain path");

@@ -1,16 +1,25 @@
 //! `crossprof analyze`: the report of every run.
 
 use std::mem::ManuallyDrop;
+use std::path::PathBuf;
 
 use crossprof::report::FindingSeverity;
 use crossprof::{Session, Settings, Severity, UnifiedProfile, export};
 
-use super::args::{Analyze, Inputs, ReportFormat};
+use super::args::{Analyze, Inputs, OutputFormat};
 use super::load::{self, Loaded};
 use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result};
 
 /// Reads, reports, and returns the exit status.
 pub fn run(command: &Analyze) -> u8 {
+    let named = |path: &'_ PathBuf| OutputFormat::of_name(path).map(|format| (path.clone(), format));
+    let files = match command.output.iter().map(named).collect::<Result<Vec<_>, String>>() {
+        Ok(files) => files,
+        Err(message) => {
+            complain(&message);
+            return FAILED;
+        }
+    };
     let reports = match reports(&command.inputs) {
         Ok(reports) => reports,
         Err(message) => {
@@ -21,31 +30,45 @@ pub fn run(command: &Analyze) -> u8 {
     if reports.profiles.is_empty() {
         return FAILED;
     }
-    let json = match reports.profiles.as_slice() {
-        [only] => export::json::profile(only),
-        several => export::json::profiles(several),
-    };
     let mut status = reports.status();
-    if let Some(path) = &command.output_json
-        && let Err(error) = std::fs::write(path, &json)
-    {
-        complain(&format!("{}: cannot be written: {error}", path.display()));
-        status = FAILED;
+    let json = command.output_json.as_ref().map(|path| (path.clone(), OutputFormat::Json));
+    for (path, format) in files.into_iter().chain(json) {
+        let written = shaped(&reports.profiles, format)
+            .and_then(|text| std::fs::write(&path, text).map_err(|error| format!("cannot be written: {error}")));
+        if let Err(message) = written {
+            complain(&format!("{}: {message}", path.display()));
+            status = FAILED;
+        }
     }
-    match command.format {
-        ReportFormat::Json => {
-            print_result(&json);
-            reports.print_warnings();
-        }
-        ReportFormat::Text => {
-            let texts: Vec<String> = reports.profiles.iter().map(export::text::report).collect();
-            print_result(&texts.join("\n"));
-        }
+    match shaped(&reports.profiles, command.format) {
+        Ok(text) => print_result(&text),
+        Err(message) => complain(&message),
+    }
+    if command.format != OutputFormat::Text {
+        reports.print_warnings();
     }
     match command.fail_on {
         Some(limit) if status != FAILED && reports.fires(limit.least()) => FOUND,
         _ => status,
     }
+}
+
+/// The reports of several runs are one document each, but for a web page, which is of one run.
+fn shaped(profiles: &[UnifiedProfile], format: OutputFormat) -> Result<String, String> {
+    let joined = |of_one: fn(&UnifiedProfile) -> String| profiles.iter().map(of_one).collect::<Vec<_>>().join("\n");
+    Ok(match (format, profiles) {
+        (OutputFormat::Json, [only]) => export::json::profile(only),
+        (OutputFormat::Json, several) => export::json::profiles(several),
+        (OutputFormat::Text, _) => joined(export::text::report),
+        (OutputFormat::Markdown, _) => joined(export::markdown::report),
+        (OutputFormat::Html, [only]) => export::html::report(only),
+        (OutputFormat::Html, several) => {
+            return Err(format!(
+                "a page is of one run, and there are {}: name one of their files, or use crossprof compare.",
+                several.len()
+            ));
+        }
+    })
 }
 
 /// The reports of all runs of a call.

@@ -1,11 +1,13 @@
 //! What the command line accepts.
 
 mod compare;
+mod output;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub use compare::{Compare, CompareFormat, Scaling};
+pub use compare::{Compare, Scaling};
+pub use output::OutputFormat;
 
 use crossprof::report::FindingSeverity;
 
@@ -16,6 +18,7 @@ Examples:
   crossprof analyze host.xplane.pb
   crossprof analyze logdir --batch-size 16 --seq-length 2048
   crossprof analyze trace.json.gz --num-steps 5 --output-json profile.json
+  crossprof analyze host.xplane.pb --output report.html
   crossprof table kernels host.xplane.pb --format csv > kernels.csv
   crossprof table steps logdir
   crossprof table ops host.xplane.pb --filter 'category:fusion -copy' --sort=-total_self_time_us --top 20
@@ -123,9 +126,13 @@ pub struct Analyze {
     /// Also write the profile as JSON to this file (an array where there are several runs)
     #[arg(long, alias = "output_json", value_name = "OUT")]
     pub output_json: Option<PathBuf>,
+    /// Also write the report to this file, in the shape that its name says: .html (one page that fetches nothing and is read like a
+    /// profile), .md Markdown, .json. May be given several times
+    #[arg(long, value_name = "OUT")]
+    pub output: Vec<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub format: ReportFormat,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Exit with status 3 when a finding of this severity, or a worse one, fires
     #[arg(long, alias = "fail_on", value_enum, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
@@ -252,15 +259,6 @@ impl FailOn {
             FailOn::Critical => FindingSeverity::Critical,
         }
     }
-}
-
-/// Shapes of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
-    /// One screen for people
-    Text,
-    /// The unified profile
-    Json,
 }
 
 /// Shapes of a table.

@@ -7,7 +7,7 @@ use crossprof::export::comparison as shape;
 use crossprof::format::printable;
 
 use super::analyze;
-use super::args::{Compare, CompareFormat, Inputs, Scaling};
+use super::args::{Compare, Inputs, OutputFormat, Scaling};
 use super::{DAMAGED, FAILED, READ, complain, print_result};
 
 /// Reads, compares, writes, prints, and returns the exit status.
@@ -24,7 +24,7 @@ pub fn run(command: &Compare) -> u8 {
 /// The comparison with the runs that it is of, and whether something in them is damaged.
 fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String> {
     for path in &command.output {
-        CompareFormat::of_name(path)?;
+        OutputFormat::of_name(path)?;
     }
     let (status, mut subjects) = read(command)?;
     let runs = subjects.len();
@@ -123,8 +123,8 @@ fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
 /// Writes the files that were asked for and prints; returns the exit status.
 fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> u8 {
     let mut status = READ;
-    let json: Option<(&PathBuf, CompareFormat)> = command.output_json.as_ref().map(|path| (path, CompareFormat::Json));
-    let others = command.output.iter().filter_map(|path| Some((path, CompareFormat::of_name(path).ok()?)));
+    let json: Option<(&PathBuf, OutputFormat)> = command.output_json.as_ref().map(|path| (path, OutputFormat::Json));
+    let others = command.output.iter().filter_map(|path| Some((path, OutputFormat::of_name(path).ok()?)));
     for (path, format) in others.chain(json) {
         if let Err(error) = std::fs::write(path, shaped(comparison, subjects, format)) {
             complain(&format!("{}: cannot be written: {error}", path.display()));
@@ -135,11 +135,11 @@ fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> 
     status
 }
 
-fn shaped(comparison: &Comparison, subjects: &[Subject], format: CompareFormat) -> String {
+fn shaped(comparison: &Comparison, subjects: &[Subject], format: OutputFormat) -> String {
     match format {
-        CompareFormat::Text => shape::text(comparison),
-        CompareFormat::Markdown => shape::markdown(comparison),
-        CompareFormat::Json => shape::json(comparison),
-        CompareFormat::Html => shape::html(comparison, subjects),
+        OutputFormat::Text => shape::text(comparison),
+        OutputFormat::Markdown => shape::markdown(comparison),
+        OutputFormat::Json => shape::json(comparison),
+        OutputFormat::Html => shape::html(comparison, subjects),
     }
 }

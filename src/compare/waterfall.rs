@@ -11,7 +11,7 @@
 //! zero: causes of idle time that need launches or host threads become "idle: other" on both sides.
 
 use super::{PartChange, Subject, us_to_ps};
-use crate::report::{StepParts, UnifiedProfile};
+use crate::report::{STEP_PARTS, StepParts, UnifiedProfile};
 use crate::units::Ps;
 
 /// Name, name for people, time, and whether the profile can tell it.
@@ -53,29 +53,19 @@ fn breakdown(profile: &UnifiedProfile) -> Option<Vec<Part>> {
     Some(of_parts(&profile.step_breakdown.as_ref()?.parts))
 }
 
-/// The parts with their names, as [`crate::report::StepParts`] has them.
+/// What only a part of the platforms has takes no time on the others; what needs launches or host threads is untold without.
+const OF_SOME_PLATFORMS: [&str; 2] = ["infeed_outfeed", "barrier"];
+
+/// The parts with their names, as [`STEP_PARTS`] has them.
 fn of_parts(parts: &StepParts) -> Vec<Part> {
-    let known = |name, title, us: f64| Part { name, title, time: us_to_ps(us), told: true };
-    let perhaps = |name, title, us: Option<f64>| Part { told: us.is_some(), ..known(name, title, us.unwrap_or(0.0)) };
-    // Of platforms that have no such part it takes no time.
-    let platform = |name, title, us: Option<f64>| known(name, title, us.unwrap_or(0.0));
-    vec![
-        known("compute", "Compute", parts.compute_us),
-        known("communication", "Exposed communication", parts.communication_us),
-        known("h2d", "Exposed host to device", parts.h2d_us),
-        known("d2h", "Exposed device to host", parts.d2h_us),
-        known("p2p", "Exposed device to device", parts.p2p_us),
-        known("d2d", "Exposed copies on the device", parts.d2d_us),
-        platform("infeed_outfeed", "Infeed and outfeed", parts.infeed_outfeed_us),
-        known("data_movement", "Other data movement", parts.data_movement_us),
-        platform("barrier", "Idle: waiting for devices", parts.barrier_us),
-        perhaps("compile", "Idle: compiling", parts.compile_us),
-        perhaps("input_bound", "Idle: input pipeline", parts.input_bound_us),
-        perhaps("host_bound", "Idle: launched late", parts.host_bound_us),
-        perhaps("kernel_wait", "Idle: between ops", parts.kernel_wait_us),
-        known("other_idle", "Idle: other", parts.other_idle_us),
-        known("not_attributed", "Not attributed", 0.0),
-    ]
+    let part = |((name, title), us): ((&'static str, &'static str), Option<f64>)| Part {
+        name,
+        title,
+        time: us_to_ps(us.unwrap_or(0.0)),
+        told: us.is_some() || OF_SOME_PLATFORMS.contains(&name),
+    };
+    let rest = Part { name: "not_attributed", title: "Not attributed", time: Ps::ZERO, told: true };
+    STEP_PARTS.into_iter().zip(parts.values_us()).map(part).chain([rest]).collect()
 }
 
 /// What a profile without a breakdown tells.

@@ -44,9 +44,9 @@ pub fn profiles(page: &[u8]) -> Result<&[u8], Error> {
 
 fn malformed(reason: &str) -> Error {
     Error::Malformed {
-        what: "a comparison report".to_owned(),
+        what: "a crossprof report".to_owned(),
         reason: reason.to_owned(),
-        remedy: "Copy the file again, or compare the profiles anew.".to_owned(),
+        remedy: "Copy the file again, or make the report anew.".to_owned(),
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(profiles(PAGE), Ok(&b"[{\"a\":\"\\u003c\"}]"[..]));
         for cut in [60, PAGE.len() - 14] {
             let error = profiles(&PAGE[..cut]).unwrap_err().to_string();
-            assert!(error.contains("comparison report"), "{error}");
+            assert!(error.contains("crossprof report"), "{error}");
         }
     }
 }

@@ -121,3 +121,43 @@ pub struct StepBreakdownStep {
     /// What happens in it.
     pub parts: StepParts,
 }
+
+/// Every part of a step in the order of [`StepParts`]: its name in the report, and what people read.
+pub const STEP_PARTS: [(&str, &str); 14] = [
+    ("compute", "Compute"),
+    ("communication", "Exposed communication"),
+    ("h2d", "Exposed host to device"),
+    ("d2h", "Exposed device to host"),
+    ("p2p", "Exposed device to device"),
+    ("d2d", "Exposed copies on the device"),
+    ("infeed_outfeed", "Infeed and outfeed"),
+    ("data_movement", "Other data movement"),
+    ("barrier", "Idle: waiting for devices"),
+    ("compile", "Idle: compiling"),
+    ("input_bound", "Idle: input pipeline"),
+    ("host_bound", "Idle: launched late"),
+    ("kernel_wait", "Idle: between ops"),
+    ("other_idle", "Idle: other"),
+];
+
+impl StepParts {
+    /// The parts in the order of [`STEP_PARTS`], in microseconds; `None` for one that the profile cannot have.
+    pub fn values_us(&self) -> [Option<f64>; STEP_PARTS.len()] {
+        [
+            Some(self.compute_us),
+            Some(self.communication_us),
+            Some(self.h2d_us),
+            Some(self.d2h_us),
+            Some(self.p2p_us),
+            Some(self.d2d_us),
+            self.infeed_outfeed_us,
+            Some(self.data_movement_us),
+            self.barrier_us,
+            self.compile_us,
+            self.input_bound_us,
+            self.host_bound_us,
+            self.kernel_wait_us,
+            Some(self.other_idle_us),
+        ]
+    }
+}

@@ -1,10 +1,10 @@
 //! What `crossprof compare` accepts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::Model;
+use super::{Model, OutputFormat};
 
 pub const HELP: &str = "\
 Examples:
@@ -53,8 +53,8 @@ pub struct Compare {
     #[arg(long, alias = "output_json", value_name = "OUT")]
     pub output_json: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
-    pub format: CompareFormat,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// What the traces cannot know, the same of every run.
     #[command(flatten)]
     pub model: Model,
@@ -67,43 +67,6 @@ pub enum Scaling {
     Strong,
     /// It grows in proportion
     Weak,
-}
-
-/// Shapes of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    /// One screen for people
-    Text,
-    /// For a pull request
-    Markdown,
-    /// Everything, for programs
-    Json,
-    /// One web page that stands for itself; only for --output
-    #[value(skip)]
-    Html,
-}
-
-impl CompareFormat {
-    /// The shape that the name of a file asks for.
-    ///
-    /// # Errors
-    ///
-    /// A message where the name asks for none.
-    pub fn of_name(path: &Path) -> Result<CompareFormat, String> {
-        let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
-        Ok(match extension.as_deref() {
-            Some("html" | "htm") => CompareFormat::Html,
-            Some("md" | "markdown") => CompareFormat::Markdown,
-            Some("json") => CompareFormat::Json,
-            Some("txt") => CompareFormat::Text,
-            _ => {
-                let path = path.display();
-                return Err(format!(
-                    "--output {path}: the name says the shape and must end in .html, .md, .json or .txt."
-                ));
-            }
-        })
-    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {

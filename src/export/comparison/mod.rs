@@ -1,7 +1,6 @@
 //! A comparison in other shapes: one screen for people, Markdown for a pull request, JSON for programs, and a web page that stands
 //! for itself. All are made from [`Comparison`]; only the web page looks into the profiles too, for what belongs to one run.
 
-mod definitions;
 mod html;
 mod json;
 mod markdown;

@@ -1,5 +1,6 @@
 //! The parts of a step.
 
+use crate::report::STEP_PARTS;
 use crate::units::Ps;
 
 /// What a device does at an instant; where it does nothing, why. Every instant of a step has exactly one part.
@@ -40,7 +41,7 @@ pub enum Part {
 
 impl Part {
     /// Number of parts.
-    pub const COUNT: usize = 14;
+    pub const COUNT: usize = STEP_PARTS.len();
 
     /// All of them in their order.
     pub const ALL: [Part; Part::COUNT] = [
@@ -62,42 +63,16 @@ impl Part {
 
     /// The report's spelling, and the colour's name: `compute`, `communication`, `h2d`, ..., `other_idle`.
     pub fn label(self) -> &'static str {
-        match self {
-            Part::Compute => "compute",
-            Part::Communication => "communication",
-            Part::HostToDevice => "h2d",
-            Part::DeviceToHost => "d2h",
-            Part::PeerToPeer => "p2p",
-            Part::DeviceToDevice => "d2d",
-            Part::InfeedOutfeed => "infeed_outfeed",
-            Part::DataMovement => "data_movement",
-            Part::Barrier => "barrier",
-            Part::Compile => "compile",
-            Part::InputBound => "input_bound",
-            Part::HostBound => "host_bound",
-            Part::KernelWait => "kernel_wait",
-            Part::OtherIdle => "other_idle",
-        }
+        self.names().0
     }
 
     /// For people.
     pub fn title(self) -> &'static str {
-        match self {
-            Part::Compute => "Compute",
-            Part::Communication => "Exposed communication",
-            Part::HostToDevice => "Exposed host to device",
-            Part::DeviceToHost => "Exposed device to host",
-            Part::PeerToPeer => "Exposed device to device",
-            Part::DeviceToDevice => "Exposed copies on the device",
-            Part::InfeedOutfeed => "Infeed and outfeed",
-            Part::DataMovement => "Other data movement",
-            Part::Barrier => "Idle: waiting for devices",
-            Part::Compile => "Idle: compiling",
-            Part::InputBound => "Idle: input pipeline",
-            Part::HostBound => "Idle: launched late",
-            Part::KernelWait => "Idle: between ops",
-            Part::OtherIdle => "Idle: other",
-        }
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        STEP_PARTS.get(self as usize).copied().unwrap_or_default()
     }
 
     /// True where the device does nothing.

@@ -1,9 +1,9 @@
 //! What changed inside the step: classes of ops, ops, kernels, collectives, and how well ops could be matched.
 
-use super::page::{Align, Table, begin_part, end_part, escape, push};
 use crate::compare::{Change, Comparison};
 use crate::export::comparison::words::{self, Judgement};
 use crate::export::comparison::{many, name_of, others};
+use crate::export::html::page::{Align, Table, begin_part, end_part, escape, push};
 use crate::format;
 
 /// Rows of a table of ops of one run.

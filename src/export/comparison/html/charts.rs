@@ -1,8 +1,8 @@
 //! The charts of step times: differences with their intervals, speed-up over devices, runs in time. Each has a table beside it.
 
-use super::page::{Align, Table, escape, push};
 use crate::compare::Comparison;
 use crate::export::comparison::{name_of, words};
+use crate::export::html::page::{Align, Table, escape, push};
 use crate::format;
 
 const WIDTH: f64 = 760.0;

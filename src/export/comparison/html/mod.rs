@@ -1,79 +1,54 @@
-//! A comparison as one web page that stands for itself: no script, style, font or image from elsewhere, readable without its own
-//! script, in print, and with a light or a dark background.
+//! A comparison as one web page that stands for itself; see [`document`](crate::export::html::document).
 //!
 //! ```text
-//! head       what it is (told when it is dropped back), Content-Security-Policy, style
 //! main       summary, fairness, scored numbers, step time, waterfall, ops, kernels, ..., each run, definitions, warnings
-//! profiles   the compared profiles as JSON, with every "<" escaped: read by a drop, saved by the button
-//! script     of the button only
+//! profiles   the compared profiles
 //! ```
 //!
 //! Nothing depends on when or where the page is made: the same comparison gives the same bytes in the browser and on the command
-//! line. Texts of a trace pass [`page::escape`], and the policy lets nothing run but the one script whose hash it names.
+//! line.
 
 mod changes;
 mod charts;
-mod page;
 mod parts;
 mod runs;
 mod waterfall;
 
-use super::definitions::definition;
 use crate::compare::{Comparison, Subject};
-use page::{escape, push};
-
-/// The page's style sheet.
-const STYLE: &str = include_str!("report.css");
-/// What the button does.
-const SCRIPT: &str = include_str!("download.js");
-/// What may run and what may style, by the hash of its text (a test holds them equal). Nothing is fetched.
-const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-//bMtytdBHiq6Be6SAmBCUrux3CRTANfBOXEQfyqPlw='; \
-    script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
+use crate::export::definitions::definition;
+use crate::export::html::document::{self, Document};
+use crate::export::html::page::{escape, push};
+use crate::report::UnifiedProfile;
 
 /// The report of `comparison`, which was made of `subjects`.
 pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
     let names: Vec<&str> = comparison.runs.iter().map(|run| run.name.as_str()).collect();
-    let title = escape(&names.join(" and "));
-    let version = env!("CARGO_PKG_VERSION");
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"crossprof-report\" content=\"1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"crossprof {version}\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-    );
-    parts::header(&mut page, comparison);
-    parts::summary(&mut page, comparison);
-    parts::fairness(&mut page, comparison);
-    parts::metrics(&mut page, comparison);
-    parts::step_time(&mut page, comparison);
-    waterfall::section(&mut page, comparison);
-    charts::scaling(&mut page, comparison);
-    charts::trend(&mut page, comparison);
-    changes::categories(&mut page, comparison);
-    changes::ops(&mut page, comparison);
-    changes::collectives(&mut page, comparison);
-    changes::matching(&mut page, comparison);
-    runs::devices(&mut page, comparison, subjects);
-    runs::findings(&mut page, comparison, subjects);
-    runs::environment(&mut page, comparison, subjects);
-    definitions(&mut page, comparison);
-    runs::warnings(&mut page, comparison, subjects);
-    push(
-        &mut page,
-        &[
-            "<footer>\n<p>Made by crossprof ",
-            version,
-            ". This page fetches nothing. Drop it on crossprof, or give it to <code>crossprof compare</code>, to go on with the \
-             profiles in it. <button id=\"crossprof-download\" type=\"button\" hidden>Download the profiles (JSON)</button></p>\n\
-             </footer>\n</main>\n",
-        ],
-    );
-    profiles(&mut page, comparison, subjects);
-    push(&mut page, &["<script>", SCRIPT, "</script>\n</body>\n</html>\n"]);
-    page
+    let mut body = String::new();
+    let page = &mut body;
+    parts::header(page, comparison);
+    parts::summary(page, comparison);
+    parts::fairness(page, comparison);
+    parts::metrics(page, comparison);
+    parts::step_time(page, comparison);
+    waterfall::section(page, comparison);
+    charts::scaling(page, comparison);
+    charts::trend(page, comparison);
+    changes::categories(page, comparison);
+    changes::ops(page, comparison);
+    changes::collectives(page, comparison);
+    changes::matching(page, comparison);
+    runs::devices(page, comparison, subjects);
+    runs::findings(page, comparison, subjects);
+    runs::environment(page, comparison, subjects);
+    definitions(page, comparison);
+    runs::warnings(page, comparison, subjects);
+    document::whole(&Document {
+        title: &names.join(" and "),
+        body: &body,
+        go_on: "Drop it on crossprof, or give it to <code>crossprof compare</code>, to go on with the profiles in it.",
+        download: "Download the profiles (JSON)",
+        profiles: profiles(comparison, subjects),
+    })
 }
 
 /// What the scored numbers mean.
@@ -103,11 +78,10 @@ fn efficiency(metric: &str) -> Option<&'static str> {
     })
 }
 
-/// The profiles as a JSON list, each by the name that it has in the comparison and with what the user said, so that dropping the page
-/// gives the same one.
-fn profiles(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
-    page.push_str("<script type=\"application/json\" id=\"crossprof-profiles\">[");
-    for (index, subject) in subjects.iter().enumerate() {
+/// The profiles, each by the name that it has in the comparison and with what the user said, so that dropping the page gives the
+/// same one.
+fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile> {
+    let named = |(index, subject): (usize, &Subject)| {
         let mut profile = subject.profile.clone();
         if let Some(run) = comparison.runs.get(index) {
             let metadata = &mut profile.metadata;
@@ -119,11 +93,9 @@ fn profiles(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
             let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == "given");
             metadata.comparison_scaling = given.map(|scaling| scaling.mode.clone());
         }
-        // Only a map with keys that are not strings could fail here, and there is none.
-        let json = serde_json::to_string(&profile).unwrap_or_default();
-        push(page, &[if index > 0 { ",\n" } else { "\n" }, &json.replace('<', "\\u003c")]);
-    }
-    page.push_str("\n]</script>\n");
+        profile
+    };
+    subjects.iter().enumerate().map(named).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The first parts: the runs, the answer, what keeps it from being fair, the scored numbers, the step times with their noise.
 
 use super::charts;
-use super::page::{Align, Table, escape, push};
 use crate::compare::{ComparedMetric, Comparison};
 use crate::export::comparison::{check_title, name_of, others, words};
+use crate::export::html::page::{Align, Table, escape, push};
 use crate::format;
 
 /// More runs than this stand below each other, not beside.

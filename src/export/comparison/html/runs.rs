@@ -1,9 +1,10 @@
 //! What belongs to one run: its devices, its findings, its environment, its warnings. Read from the profiles.
 
-use super::page::{Align, Table, begin_part, end_part, escape, push};
 use crate::compare::{Comparison, Subject};
 use crate::export::comparison::{many, name_of};
-use crate::export::text::warning_line;
+use crate::export::html::environment::{facts, warning_list};
+use crate::export::html::page::{Align, Table, begin_part, end_part, escape, push};
+use crate::export::html::sections::device_table;
 use crate::format;
 use crate::report::{FindingSeverity, UnifiedProfile};
 
@@ -11,8 +12,6 @@ use crate::report::{FindingSeverity, UnifiedProfile};
 const DEVICES: usize = 16;
 /// Findings of one run that are told.
 const FINDINGS: usize = 10;
-/// Warnings of one run that are told.
-const WARNINGS: usize = 20;
 
 fn with_name<'a>(
     comparison: &'a Comparison,
@@ -32,37 +31,7 @@ pub fn devices(page: &mut String, comparison: &Comparison, subjects: &[Subject])
             continue;
         };
         begin_part(&mut body, &name, many(comparison));
-        let mut table = Table::new(&[
-            ("Device", Align::Name),
-            ("Busy", Align::Right),
-            ("Of its active span", Align::Right),
-            ("", Align::Left),
-            ("Ops", Align::Right),
-            ("Longest gap", Align::Right),
-        ]);
-        for device in devices.device_stats.iter().take(DEVICES) {
-            let share = device.utilization_percent.clamp(0.0, 100.0);
-            table.row(
-                "",
-                &[
-                    escape(&device.device_name),
-                    format::time_us(device.actual_busy_time_us),
-                    format::percent(device.utilization_percent),
-                    format!(
-                        "<svg viewBox=\"0 0 100 10\" width=\"100\" height=\"10\" aria-hidden=\"true\">\
-                         <rect class=\"track\" width=\"100\" height=\"10\"/>\
-                         <rect class=\"dot\" width=\"{share:.1}\" height=\"10\"/></svg>"
-                    ),
-                    format::count(device.kernel_count),
-                    format::optional_time_us(device.gaps.as_ref().and_then(|gaps| gaps.max_gap_us)),
-                ],
-            );
-        }
-        body.push_str(&table.finish());
-        let left = devices.device_stats.len().saturating_sub(DEVICES);
-        if left > 0 {
-            push(&mut body, &["<p class=\"note\">and ", &format::count(left as u64), " more.</p>\n"]);
-        }
+        body.push_str(&device_table(devices, DEVICES));
         end_part(&mut body, many(comparison));
     }
     if !body.is_empty() {
@@ -119,41 +88,6 @@ pub fn environment(page: &mut String, comparison: &Comparison, subjects: &[Subje
     push(page, &["<section id=\"environment\">\n<h2>Environment</h2>\n", &table.finish(), "</section>\n"]);
 }
 
-fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
-    let metadata = &profile.metadata;
-    let mut facts = Vec::new();
-    let mut add = |key: &str, value: String| facts.push((key.to_owned(), value));
-    add("Platform", metadata.platform.clone());
-    add("Device", metadata.device_type.clone());
-    add("Devices", format::count(metadata.num_devices));
-    add("Framework", metadata.framework.clone());
-    if let Some(hosts) = metadata.num_hosts {
-        add("Hosts", format::count(hosts));
-    }
-    if let Some(timestamp) = &metadata.timestamp {
-        add("Captured", timestamp.clone());
-    }
-    if let Some(duration) = metadata.capture_duration_us {
-        add("Length of the capture", format::time_us(duration));
-    }
-    add("Steps", format::count(profile.step_timing.num_steps));
-    add("Steps told by", profile.step_timing.step_count_source.replace('_', " "));
-    if let Some(format) = &metadata.source_format {
-        add("Read from", format.replace('_', " "));
-    }
-    // The dimensions of the model by the names of their fields.
-    if let Ok(serde_json::Value::Object(model)) = serde_json::to_value(&profile.model_config) {
-        for (key, value) in &model {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            add(&key.replace('_', " "), value);
-        }
-    }
-    for (key, value) in &metadata.environment {
-        add(&key.replace('_', " "), value.clone());
-    }
-    facts
-}
-
 /// What limits the comparison, and what was lost in each run.
 pub fn warnings(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
     let mut body = String::new();
@@ -168,15 +102,7 @@ pub fn warnings(page: &mut String, comparison: &Comparison, subjects: &[Subject]
         if profile.warnings.is_empty() {
             continue;
         }
-        push(&mut body, &["<h3>", &name, "</h3>\n<ul>\n"]);
-        for warning in profile.warnings.iter().take(WARNINGS) {
-            push(&mut body, &["<li>", &escape(&warning_line(warning)), "</li>\n"]);
-        }
-        let left = profile.warnings.len().saturating_sub(WARNINGS);
-        if left > 0 {
-            push(&mut body, &["<li>and ", &format::count(left as u64), " more</li>\n"]);
-        }
-        body.push_str("</ul>\n");
+        push(&mut body, &["<h3>", &name, "</h3>\n", &warning_list(&profile.warnings)]);
     }
     if !body.is_empty() {
         push(page, &["<section id=\"warnings\">\n<h2>Warnings</h2>\n", &body, "</section>\n"]);

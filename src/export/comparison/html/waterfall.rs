@@ -8,10 +8,10 @@
 //! Sum                  |===============|   -50.0 ms
 //! ```
 
-use super::page::{Align, Table, begin_part, colour, end_part, escape, push};
 use crate::compare::{Comparison, PartChange};
 use crate::export::comparison::words::{self, Judgement};
 use crate::export::comparison::{many, name_of, others};
+use crate::export::html::page::{Align, Table, begin_part, colour, end_part, escape, push};
 use crate::format;
 
 const WIDTH: f64 = 760.0;

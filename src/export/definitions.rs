@@ -1,4 +1,4 @@
-//! What the numbers of a comparison mean: the words of docs/metrics.md, for a report that stands for itself.
+//! What the headline numbers mean: the words of docs/metrics.md, for a report that stands for itself.
 //!
 //! `definitions.tsv` repeats them for the numbers that comparisons score, since the whole document would weigh more than the
 //! report; a test holds the two equal.
@@ -8,7 +8,12 @@ const DEFINITIONS: &str = include_str!("definitions.tsv");
 
 /// What the number at this path of the profile means; `None` where docs/metrics.md does not define it.
 pub fn definition(metric: &str) -> Option<&'static str> {
-    DEFINITIONS.lines().filter_map(|line| line.split_once('\t')).find(|(path, _)| *path == metric).map(|(_, text)| text)
+    all().find(|(path, _)| *path == metric).map(|(_, text)| text)
+}
+
+/// Every path with its definition.
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DEFINITIONS.lines().filter_map(|line| line.split_once('\t'))
 }
 
 #[cfg(test)]
@@ -49,7 +54,7 @@ mod tests {
             current.push_str(&format!("{path}\t{text}\n"));
         }
         if std::env::var_os("CROSSPROF_WRITE_SCHEMA").is_some() {
-            std::fs::write(format!("{root}src/export/comparison/definitions.tsv"), &current).unwrap();
+            std::fs::write(format!("{root}src/export/definitions.tsv"), &current).unwrap();
         } else {
             assert!(current == DEFINITIONS, "CROSSPROF_WRITE_SCHEMA=1 cargo test --lib definitions");
         }
@@ -57,7 +62,7 @@ mod tests {
 
     #[test]
     fn every_scored_number_has_one() {
-        let source = include_str!("../../compare/scored.rs");
+        let source = include_str!("../compare/scored.rs");
         let is_path = |text: &&str| {
             text.contains('.')
                 && !text.ends_with('.')

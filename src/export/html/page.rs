@@ -1,6 +1,6 @@
 //! The few pieces that all parts of the page are made of: text, parts that fold, tables.
 
-pub(super) use crate::export::markup::escape;
+pub(crate) use crate::export::markup::escape;
 
 /// Appends the pieces.
 pub fn push(page: &mut String, pieces: &[&str]) {
