@@ -67,6 +67,13 @@ export function analyze(cli, path, options = []) {
   }
 }
 
+/** The web page that the command line writes of a profile. */
+export function reported(cli, path) {
+  const folder = mkdtempSync(join(tmpdir(), "crossprof-"));
+  analyze(cli, path, ["--output", join(folder, "report.html")]);
+  return readFileSync(join(folder, "report.html"), "utf8");
+}
+
 /** Clicks and returns the text of the file that downloads. */
 export async function downloaded(page, selector) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator(selector).first().click()]);

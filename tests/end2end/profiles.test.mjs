@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
-import { analyze, downloaded, figure, load, number, open, scratch, trace, view } from "./page.mjs";
+import { analyze, downloaded, figure, load, number, open, reported, scratch, trace, view } from "./page.mjs";
 
 const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
 
@@ -49,6 +49,8 @@ for (const [what, name] of REAL) {
     await view(page, "export");
     const json = await downloaded(page, "#download-json");
     assert.equal(json.trim(), text.trim(), "the downloaded profile");
+    const report = await downloaded(page, "#download-report");
+    assert.equal(report, reported(cli, path), "the downloaded report");
   });
 }
 

@@ -8,7 +8,7 @@ use crossprof::pages::PageQuery;
 use crossprof::table::Query;
 
 use crate::client;
-use crate::protocol::{Order, TextFormat};
+use crate::protocol::{Order, SummaryForm, TextFormat};
 use crate::state::Run;
 
 type Heard = Box<dyn FnOnce(String)>;
@@ -35,9 +35,9 @@ pub fn compare(run: &Run, order: impl FnOnce(u32) -> Order, heard: Heard) {
     ask(run, order(number()), heard);
 }
 
-/// Asks for the report in words.
-pub fn summary(run: &Run, heard: Heard) {
-    ask(run, Order::Summary { run: run.index, asked: number() }, heard);
+/// Asks for the report of a run; the answer is its text.
+pub fn summary(run: &Run, form: SummaryForm, heard: Heard) {
+    ask(run, Order::Summary { run: run.index, form, asked: number() }, heard);
 }
 
 /// An answer has come.

@@ -106,13 +106,24 @@ pub enum Order {
         /// Number of the question.
         asked: u32,
     },
-    /// Put a run's report in words; the answer is Markdown.
+    /// Write a run's report; the answer is its text.
     Summary {
         /// Number of the run within this load.
         run: u32,
+        /// As what.
+        form: SummaryForm,
         /// Number of the question.
         asked: u32,
     },
+}
+
+/// What a run's report is wanted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SummaryForm {
+    /// One web page.
+    Html,
+    /// For a pull request.
+    Markdown,
 }
 
 /// What a comparison is wanted as.

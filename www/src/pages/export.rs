@@ -1,10 +1,10 @@
-//! Downloads: the unified profile, its schema, each table; the report as Markdown.
+//! Downloads: the unified profile, its schema, each table; the report as a web page and as Markdown.
 
 use crossprof::table::Query;
 use crossprof::tables::TableName;
 use leptos::prelude::*;
 
-use crate::protocol::TextFormat;
+use crate::protocol::{SummaryForm, TextFormat};
 use crate::state::{Run, State};
 use crate::{ask, boot, browser};
 
@@ -29,8 +29,16 @@ pub fn Export(
             }
         });
     };
-    let summed = run.clone();
-    let text = move |_| ask::summary(&summed, Box::new(move |text| browser::copy(state, text, "Report")));
+    let (summed, paged) = (run.clone(), run.clone());
+    let text = move |_| {
+        let heard = Box::new(move |text| browser::copy(state, text, "Report"));
+        ask::summary(&summed, SummaryForm::Markdown, heard);
+    };
+    let page = move |_| {
+        let file = format!("{}.report.html", stem());
+        let heard = Box::new(move |text: String| browser::download(&file, "text/html", &text));
+        ask::summary(&paged, SummaryForm::Html, heard);
+    };
     let size = move || report.with(|report| crossprof::format::bytes(report.json.len() as u64));
     let tables = TableName::ALL
         .into_iter()
@@ -60,6 +68,7 @@ pub fn Export(
                 <p class="buttons">
                     <button class="button primary" id="download-json" on:click=profile>"Download JSON"</button>
                     <span class="quiet">{size}</span>
+                    <button class="button" id="download-report" on:click=page>"Report (HTML)"</button>
                     <button class="button" id="download-schema" on:click=schema>"JSON Schema"</button>
                     <button class="button" id="copy-markdown" on:click=text>"Copy as Markdown"</button>
                 </p>

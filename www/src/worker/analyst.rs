@@ -1,7 +1,7 @@
 //! The third worker: takes decoded runs, makes their reports, pages and tables, and keeps them as long as the page shows them.
 
 use crossprof::compare::{Options, Subject, compare};
-use crossprof::export::{comparison, csv, json, markdown};
+use crossprof::export::{comparison, csv, html, json, markdown};
 use crossprof::metrics::Settings;
 use crossprof::pages::{self, Page, PageQuery};
 use crossprof::session::Session;
@@ -14,7 +14,7 @@ use wasm_bindgen::JsValue;
 use web_sys::DedicatedWorkerGlobalScope;
 
 use super::{fallback, tell, tell_text};
-use crate::protocol::{CompareForm, Image, News, Order, TextFormat};
+use crate::protocol::{CompareForm, Image, News, Order, SummaryForm, TextFormat};
 use crate::table::cell;
 
 /// Analyses the runs of one load.
@@ -96,9 +96,12 @@ impl Analyst {
             Order::Compare { subjects, baseline, weak_scaling, form, asked } => {
                 self.answer(asked, &compared(subjects, baseline, weak_scaling, &form));
             }
-            Order::Summary { run, asked } => {
+            Order::Summary { run, form, asked } => {
                 let settings = self.settings_of(run);
-                let report = self.session.report(run, &settings).map(|report| markdown::report(&report));
+                let report = self.session.report(run, &settings).map(|report| match form {
+                    SummaryForm::Html => html::report(&report),
+                    SummaryForm::Markdown => markdown::report(&report),
+                });
                 self.answer(asked, &report.unwrap_or_default());
             }
             Order::Look(_) | Order::Unpack(_) | Order::Scan { .. } | Order::Analyse | Order::Rehearse => {}
