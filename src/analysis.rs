@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use crate::hlo::Modules;
+use crate::metrics::arguments::{self, Argument};
 use crate::metrics::collectives::{self, Collectives};
 use crate::metrics::copies::Copies;
 use crate::metrics::device_time::DeviceTime;
@@ -155,6 +156,7 @@ struct Answers {
     kernel_columns: OnceLock<kernel_stats::Columns>,
     wasted: OnceLock<Wasted>,
     host_ops: OnceLock<HostOps>,
+    arguments: OnceLock<Vec<Argument>>,
     groupings: [Grouped; Grouping::ALL.len()],
 }
 
@@ -194,6 +196,11 @@ impl Analysis {
     /// What the threads of the hosts spend their time on.
     pub fn host_ops(&self, trace: &Trace) -> &HostOps {
         self.answers.host_ops.get_or_init(|| HostOps::new(trace, &self.devices))
+    }
+
+    /// The arguments of the compiled programs; the first question reads all modules of the file.
+    pub fn arguments(&self, trace: &Trace) -> &[Argument] {
+        self.answers.arguments.get_or_init(|| arguments::arguments(&Modules::new(trace)))
     }
 
     fn grouped(&self, grouping: Grouping) -> &Grouped {

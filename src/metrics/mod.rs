@@ -2,6 +2,7 @@
 //!
 //! Each number is made by the module of its name; [`crate::analysis`] puts them together.
 
+pub mod arguments;
 pub mod categories;
 mod civil;
 pub mod collectives;

@@ -6,7 +6,7 @@
 use crate::table::{Column, has_column};
 
 /// Keys of the columns of all tables, and of what only one page filters by ([`pair`]).
-const KEYS: &str = "actual_busy_time_us after algbw_gb_per_sec algorithm asynchronous avg_device_us avg_duration_us \
+const KEYS: &str = "argument number shape bytes_per_device placement split copies devices whole_bytes module actual_busy_time_us after algbw_gb_per_sec algorithm asynchronous avg_device_us avg_duration_us \
     avg_host_us avg_launch_delay_us avg_self_time_us avg_time_us avg_us bandwidth_gb_per_sec barrier_us before \
     between block_dim bottleneck_operational_intensity bound_by busbw_gb_per_sec busy_self_time_percent busy_us \
     byte_offset bytes bytes_accessed call call_site category channel_id cmem_read_bw_gibps \

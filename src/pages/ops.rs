@@ -1,7 +1,7 @@
 //! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
 
 use super::filter::applied;
-use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block_of};
+use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block, table_block_of};
 use crate::analysis::{Context, LEAST_SHARE};
 use crate::format;
 use crate::metrics::ops::tree::Node as TreeNode;
@@ -14,6 +14,10 @@ use crate::units::Ps;
 
 const GROUP: &str = "group";
 const IDLE: &str = "idle";
+const ROWS: &str = "rows";
+/// What the rows of the table are.
+const ROW_KINDS: [(&str, &str); 3] =
+    [("ops", "HLO ops"), ("framework-ops", "Framework ops"), ("arguments", "Arguments of programs")];
 /// Spans of the icicle: more could not be told apart.
 const MOST_NODES: usize = 400;
 
@@ -51,13 +55,59 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
     let passing = passing.as_deref();
     blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passing)));
-    let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
-    let mut table = table_block_of(TableName::Ops, "", "Ops", query, rows.columns(), &mut ask);
-    for column in &mut table.columns {
-        column.empty = why_empty(context, &column.key);
+    let chosen = query.chosen(ROWS, &ROW_KINDS.map(|(kind, _)| kind));
+    blocks.push(Block::Choice(Choice {
+        option: ROWS.to_owned(),
+        label: "Rows".to_owned(),
+        values: ROW_KINDS.map(|(kind, name)| (kind.to_owned(), name.to_owned())).to_vec(),
+        chosen: chosen.to_owned(),
+    }));
+    match chosen {
+        "framework-ops" => {
+            let table = table_block(context, TableName::FrameworkOps, "", "Framework ops", query);
+            blocks.push(Block::Table(table));
+        }
+        "arguments" => blocks.extend(arguments(context, query)),
+        _ => {
+            let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
+            let mut table = table_block_of(TableName::Ops, "", "Ops", query, rows.columns(), &mut ask);
+            for column in &mut table.columns {
+                column.empty = why_empty(context, &column.key);
+            }
+            blocks.push(Block::Table(table));
+        }
     }
-    blocks.push(Block::Table(table));
     Page { blocks }
+}
+
+/// The arguments of the programs, with what of them every device holds a copy of.
+fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
+    let all = context.analysis.arguments(context.trace());
+    let Some(first) = all.first() else {
+        return vec![Block::Empty {
+            reason: "The profile embeds no compiled program, so the arguments are unknown.".to_owned(),
+            remedy: Some("Open the *.xplane.pb of the run: a trace.json.gz holds no programs.".to_owned()),
+        }];
+    };
+    // Of the program with the largest arguments: the training step rather than its helpers.
+    let size = |of: (u16, i64)| -> f64 {
+        all.iter().filter(|it| (it.host, it.program_id) == of).map(|it| it.bytes_per_device).sum()
+    };
+    let largest = all.iter().fold(first, |largest, it| {
+        let larger = size((it.host, it.program_id)) > size((largest.host, largest.program_id));
+        if larger { it } else { largest }
+    });
+    let own = || all.iter().filter(|it| (it.host, it.program_id) == (largest.host, largest.program_id));
+    let copied: f64 =
+        own().filter(|it| it.copies().is_some_and(|copies| copies > 1)).map(|it| it.bytes_per_device).sum();
+    let whole: f64 = own().map(|it| it.bytes_per_device).sum();
+    let mut text = format!("{} takes {} of arguments per device", largest.program, format::bytes(whole as u64));
+    if copied > 0.0 {
+        text.push_str(&format!("; {} of it is held by several devices alike", format::bytes(copied as u64)));
+    }
+    text.push('.');
+    let table = table_block(context, TableName::Arguments, "", "Arguments of the programs", query);
+    vec![Block::Note { text }, Block::Table(table)]
 }
 
 fn nothing_ran() -> Block {

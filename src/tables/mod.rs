@@ -3,6 +3,7 @@
 //! Column keys are the field names of the unified profile or XProf's column ids, units included, so that a CSV, the
 //! JSON and XProf's own export can be joined. docs/metrics.md defines each column.
 
+mod arguments;
 mod collectives;
 mod findings;
 mod framework_ops;
@@ -38,6 +39,8 @@ pub enum TableName {
     Ops,
     /// The same by framework op.
     FrameworkOps,
+    /// The arguments of the programs and how they are spread over the devices.
+    Arguments,
     /// The ops as a tree: by program, category, name scope or source.
     OpTree,
     /// The ops against the peaks of the device.
@@ -66,13 +69,14 @@ pub enum TableName {
 
 impl TableName {
     /// All of them, in the order of the pages.
-    pub const ALL: [TableName; 18] = [
+    pub const ALL: [TableName; 19] = [
         TableName::Steps,
         TableName::StepBreakdown,
         TableName::StepEvents,
         TableName::HostOps,
         TableName::Ops,
         TableName::FrameworkOps,
+        TableName::Arguments,
         TableName::OpTree,
         TableName::Roofline,
         TableName::Kernels,
@@ -96,6 +100,7 @@ impl TableName {
             TableName::HostOps => "host-ops",
             TableName::Ops => "ops",
             TableName::FrameworkOps => "framework-ops",
+            TableName::Arguments => "arguments",
             TableName::OpTree => "op-tree",
             TableName::Roofline => "roofline",
             TableName::Kernels => "kernels",
@@ -127,6 +132,7 @@ pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dy
         TableName::HostOps => Box::new(host_ops::HostOpRows::new(context)),
         TableName::Ops => Box::new(ops::OpRows::new(context)),
         TableName::FrameworkOps => Box::new(framework_ops::FrameworkOpRows::new(context)),
+        TableName::Arguments => Box::new(arguments::ArgumentRows::new(context)),
         TableName::Roofline => Box::new(roofline::RooflineRows::new(context)),
         TableName::OpTree => Box::new(op_tree::OpTreeRows::new(context, variant)),
         // Tables made from the run itself are added here, each by its own module.

@@ -40,7 +40,7 @@ const fn label(key: &'static str, title: &'static str, label: OpLabel) -> Field 
     Field { column: Column { key, title, unit: Unit::Text }, value: Value::Label(label) }
 }
 
-const FIELDS: [Field; 36] = [
+const FIELDS: [Field; 37] = [
     field("rank", "Rank", Unit::Count, |_, row, _| CellRef::Int(row as u64 + 1)),
     text("hlo_op_name", "Op", OpText::Name),
     text("category", "Category", OpText::Category),
@@ -92,6 +92,7 @@ const FIELDS: [Field; 36] = [
     text("hlo_module", "Module", OpText::Module),
     field("num_devices", "Devices", Unit::Count, |_, _, op| CellRef::Int(u64::from(op.devices.count_ones()))),
     text("hlo_op_expression", "Expression", OpText::Expression),
+    text("sharding", "Sharding", OpText::Sharding),
 ];
 
 /// The table of a run.

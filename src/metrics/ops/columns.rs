@@ -22,10 +22,12 @@ pub enum OpText {
     Module,
     /// See [`Op::expression`].
     Expression,
+    /// See [`Op::sharding`].
+    Sharding,
 }
 
 impl OpText {
-    const ALL: [OpText; 7] = [
+    const ALL: [OpText; 8] = [
         OpText::Name,
         OpText::Category,
         OpText::FrameworkPath,
@@ -33,6 +35,7 @@ impl OpText {
         OpText::Program,
         OpText::Module,
         OpText::Expression,
+        OpText::Sharding,
     ];
 
     /// That of an op.
@@ -45,6 +48,7 @@ impl OpText {
             OpText::Program => op.program,
             OpText::Module => op.module,
             OpText::Expression => op.expression,
+            OpText::Sharding => op.sharding,
         }
     }
 }

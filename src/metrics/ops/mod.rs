@@ -87,6 +87,8 @@ pub struct Op {
     pub source: Text,
     /// Name of the instruction that it is an equal copy of, empty where it is none.
     pub deduplicated_name: Text,
+    /// How its result is spread over devices, as HLO text; empty where the program does not say it.
+    pub sharding: Text,
     /// An argument set of its events.
     pub args: ArgsId,
     /// How often it ran (on GPUs: kernels).

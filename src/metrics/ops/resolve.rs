@@ -185,6 +185,7 @@ impl Resolver<'_> {
             framework_path: if path.starts_with("XlaModule") { Text::default() } else { Texts::of_trace(args.tf_op) },
             source: Texts::of_trace(args.source),
             deduplicated_name: Texts::of_trace(args.deduplicated_name),
+            sharding: Text::default(),
             args: args_id,
             occurrences: 0,
             executions: 0,
@@ -248,6 +249,7 @@ impl Resolver<'_> {
         if op.deduplicated_name.is_empty() {
             op.deduplicated_name = texts.keep(trace, &instruction.metadata.deduplicated_name);
         }
+        op.sharding = texts.keep(trace, &instruction.attributes().sharding);
         if self.platform != Some(Platform::Tpu) {
             op.category = texts.keep(trace, &hlo::category(module, instruction));
         }
