@@ -13,6 +13,7 @@ use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::host_ops::HostOps;
 use crate::metrics::host_threads::{self, HostTime};
+use crate::metrics::host_waits::HostWaits;
 use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, CallIndex, Launches};
 use crate::metrics::ops::tree::{Tree, Wasted};
@@ -82,14 +83,15 @@ impl Analysis {
         let modules = Modules::new(trace);
         let hosts = host_threads::host_times(trace, &devices);
         let compile = host_threads::compiling(&hosts);
-        let steps = Steps::find(trace, &devices);
         let times = DeviceTime::of_all(trace, &devices);
+        let steps = Steps::find(trace, &devices).related(&times);
         let step_report = steps::report(trace, &devices, &times, &steps, &compile, settings.num_steps);
         let calls = launches::calls_of(trace, &devices);
         let step_breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &steps, &step_report.rows);
         let counted = step_ops::counted_windows(&step_breakdown, devices.used.len());
         let tallies = Tallies::new(trace, &devices, &counted);
         let model_config = run.model.overridden_by(&settings.model);
+        let all_devices = steps.relation.filter(|_| !step_report.rows.is_empty()).and_then(|it| it.steps_per_sec());
         let num_devices = devices.used.len() as u64;
         let device = settings.device.as_deref().or(run.device.as_deref());
         let mut warnings = run.warnings.clone();
@@ -104,7 +106,7 @@ impl Analysis {
         let mut profile = UnifiedProfile {
             metadata: metadata::metadata(run, &devices, framework::framework(trace, &ops, &modules), device),
             parameter_counts: parameters::parameter_counts(&model_config),
-            throughput: throughput::throughput(&step_report.timing, &model_config, num_devices),
+            throughput: throughput::throughput(&step_report.timing, &model_config, num_devices, all_devices),
             model_config,
             compute_utilization: utilization::compute_utilization(trace, &devices, step_report.occupancy),
             kernels: kernels::kernels(trace, &tallies),
@@ -127,7 +129,7 @@ impl Analysis {
             not_measured: Vec::new(),
             provenance: run.files.clone(),
         };
-        profile.not_measured = not_measured::not_measured(&profile, trace, &devices, &roofline.utilization);
+        profile.not_measured = not_measured::not_measured(&profile, trace, &roofline.utilization);
         Analysis {
             ops,
             roofline,
@@ -157,6 +159,7 @@ struct Answers {
     wasted: OnceLock<Wasted>,
     host_ops: OnceLock<HostOps>,
     arguments: OnceLock<Vec<Argument>>,
+    host_waits: OnceLock<HostWaits>,
     groupings: [Grouped; Grouping::ALL.len()],
 }
 
@@ -201,6 +204,12 @@ impl Analysis {
     /// The arguments of the compiled programs; the first question reads all modules of the file.
     pub fn arguments(&self, trace: &Trace) -> &[Argument] {
         self.answers.arguments.get_or_init(|| arguments::arguments(&Modules::new(trace)))
+    }
+
+    /// What the hosts do while the devices are idle in the counted steps.
+    pub fn host_waits(&self, trace: &Trace) -> &HostWaits {
+        let windows = || step_ops::counted_windows(&self.step_breakdown, self.devices.used.len());
+        self.answers.host_waits.get_or_init(|| HostWaits::new(trace, &self.devices, &windows()))
     }
 
     fn grouped(&self, grouping: Grouping) -> &Grouped {

@@ -233,7 +233,11 @@ mod tests {
             ("findings.warning <= 0", "warning", "Did you mean count(findings[severity=warning])?"),
             ("throughput[0] > 3", "[0]", "throughput is no list"),
             ("throughput.steps_per_sec.mean > 3", "mean", "throughput.steps_per_sec is one value"),
-            ("throughput > 3", "throughput", "is a section, not a number. It holds throughput.ms_per_step, "),
+            (
+                "throughput > 3",
+                "throughput",
+                "is a section, not a number. It holds throughput.all_devices_steps_per_sec, ",
+            ),
             ("metadata.platform == 3", "metadata.platform", "is a text, not a number"),
             ("steps[0].counted == 1", "steps[0].counted", "is yes or no, not a number"),
             ("steps[idx=3].idle_us < 3", "[idx=3]", "no field idx; they have busy_us, "),

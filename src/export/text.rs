@@ -179,13 +179,20 @@ fn steps(profile: &UnifiedProfile) -> String {
     let timing = &profile.step_timing;
     let mut text = format::count(timing.num_steps);
     if let Some(counted) = timing.num_steps_counted {
-        let left_out = |flag: fn(&crate::report::Step) -> bool| profile.steps.iter().filter(|step| flag(step)).count();
+        let number = |flag: fn(&crate::report::Step) -> bool| profile.steps.iter().filter(|step| flag(step)).count();
+        let compiling = number(|step| step.compiles);
+        let compiling = if compiling > 0 { format!(", {compiling} of them compiling") } else { String::new() };
         text += &format!(
-            ", {} counted ({} partial, {} warm-up)",
+            ", {} counted ({} partial, {} warm-up{compiling})",
             format::count(counted),
-            left_out(|step| step.partial),
-            left_out(|step| step.warm_up)
+            number(|step| step.partial),
+            number(|step| step.warm_up)
         );
+    }
+    match timing.devices_in_step.as_deref() {
+        Some("independent") => text += ", each device for itself",
+        Some("one_after_another") => text += ", one device after another",
+        _ => {}
     }
     text += &format!(", from {}", timing.step_count_source);
     if let Some(marker) = &timing.step_marker {
@@ -198,7 +205,8 @@ fn throughput(profile: &UnifiedProfile) -> String {
     let rates = &profile.throughput;
     let mut parts = Vec::new();
     for (rate, unit) in [
-        (rates.steps_per_sec, "steps/s"),
+        (rates.steps_per_sec, if rates.all_devices_steps_per_sec.is_some() { "steps/s per device" } else { "steps/s" }),
+        (rates.all_devices_steps_per_sec, "steps/s of all devices"),
         (rates.samples_per_sec, "samples/s"),
         (rates.tokens_per_sec, "tokens/s"),
         (rates.tokens_per_sec_per_device, "tokens/s per device"),

@@ -101,6 +101,13 @@ mod tests {
         let input = |name| is(HostWork::Input, name);
         assert!(input("Iterator::Prefetch::Map"));
         assert!(input("IteratorGetNext"));
+        for name in
+            ["fetch_batch", "load_data", "next_batch", "get_batch", "data_loading", "train/load_data", "wait for data"]
+        {
+            assert!(input(name), "{name}");
+            assert_eq!(work(name), Some(HostWork::Input), "{name}");
+        }
+        assert!(!input("overload_database") && !input("load_checkpoint"));
         assert!(input("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"));
         assert!(input("$dataloader.py:701 __next__"));
         assert!(!input("$copy.py:118 deepcopy"));

@@ -13,6 +13,7 @@ pub mod host_spans;
 pub mod host_threads;
 pub mod host_transfers;
 pub mod kernel_families;
+pub mod library_files;
 pub mod model_presets;
 pub mod pattern;
 mod table;

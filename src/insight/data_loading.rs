@@ -38,11 +38,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Devices wait {} of {} ({}) while the host is in the input pipeline, which runs for {} of the capture.",
+        "Devices wait {} of {} ({}) while the host is in the input pipeline, which runs for {} of the capture.{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
-        format::percent(input.io_percent)
+        format::percent(input.io_percent),
+        numbers.host_meanwhile()
     );
     Draft::new(
         severity,

@@ -39,10 +39,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => (FindingSeverity::Warning, WARNING_PERCENT),
     };
     let message = format!(
-        "Devices wait {} of {} for the host ({}): the next op is launched only after the one before it has ended.",
+        "Devices wait {} of {} for the host ({}): the next op is launched only after the one before it has ended.{}",
         format::time_us(window.us(share)),
         window.words(),
-        format::percent(share)
+        format::percent(share),
+        numbers.host_meanwhile()
     );
     Draft::new(severity, Confidence::High, &format!("Devices wait for the host {} of the time", format::percent(share)), message)
         .remedy(

@@ -26,10 +26,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Infeed ops take {} of {} ({}): the cores have run out of input and wait for the host.",
+        "Infeed ops take {} of {} ({}): the cores have run out of input and wait for the host.{}",
         format::time_us(window.us(share)),
         window.words(),
-        format::percent(share)
+        format::percent(share),
+        numbers.host_meanwhile()
     );
     Draft::new(
         severity,

@@ -45,6 +45,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if !causes.is_empty() {
         message.push_str(&format!(" Idle by cause: {causes}."));
     }
+    message.push_str(&numbers.host_meanwhile());
     let longest = numbers.profile.timeline_analysis.as_ref().and_then(|it| it.longest_gaps.first());
     if let Some(gap) = longest {
         message.push_str(&format!(

@@ -255,6 +255,28 @@ impl<'a> Numbers<'a> {
         causes.collect::<Vec<_>>().join(", ")
     }
 
+    /// What the host does while devices are idle, as a sentence with a blank before it: ranges and functions of the user with at
+    /// least 5 % of the window, the three with the most time, and how long it is in none. Empty where the trace has no host events.
+    pub fn host_meanwhile(&self) -> String {
+        if self.context.analysis.step_breakdown.host_threads.is_none() {
+            return String::new();
+        }
+        let waits = self.context.analysis.host_waits(self.trace);
+        let share =
+            |time: Ps| if waits.window > Ps::ZERO { 100.0 * time.0 as f64 / waits.window.0 as f64 } else { 0.0 };
+        let ranges = waits.ranges.iter().map(|(name, time)| (format!("in {}", shown(name)), share(*time)));
+        let outside = std::iter::once(("outside of any annotated range".to_owned(), share(waits.outside)));
+        let named = ranges.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED);
+        let told: Vec<String> = named
+            .chain(outside.filter(|(_, share)| *share >= NAMED_PERCENT))
+            .map(|(place, share)| format!("{place} for {}", crate::format::percent(share)))
+            .collect();
+        if told.is_empty() {
+            return String::new();
+        }
+        format!(" While devices are idle, the host is {} of the time.", told.join(", "))
+    }
+
     /// Share of the communication in flight that computation hides; `None` without communication.
     pub fn communication_overlap_percent(&self) -> Option<f64> {
         self.context.analysis.step_breakdown.mean.as_ref()?.communication_overlap_percent()
@@ -283,6 +305,14 @@ impl<'a> Numbers<'a> {
             (span > Ps::ZERO).then(|| 100.0 * short.0 as f64 / span.0 as f64)
         })
     }
+}
+
+/// The least share of the window for which a sentence names what the host does, and how many it names (ours).
+const NAMED_PERCENT: f64 = 5.0;
+const MOST_NAMED: usize = 3;
+
+fn shown(name: &str) -> String {
+    crate::format::printable(&crate::format::shorten(name, 60))
 }
 
 /// `1 step`, `7 steps`.

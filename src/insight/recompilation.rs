@@ -50,9 +50,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => FindingSeverity::Note,
     };
     let message = format!(
-        "After the first step, XLA compiles {} more times, for {} in all ({} of that time). A program is compiled anew when \
-         its input shapes, data types, static arguments or the function object itself change.",
-        format::count(inside.parts().len() as u64),
+        "After the first step, XLA compiles {}, for {} in all ({} of that time). New shapes, data types or static arguments \
+         make it compile anew.",
+        times(inside.parts().len() as u64),
         format::time_us(inside.length().as_us()),
         format::percent(share)
     );
@@ -67,4 +67,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(share)
         .link("steps", "")
         .fires()
+}
+
+/// `once more`, `3 more times`.
+fn times(count: u64) -> String {
+    if count == 1 { "once more".to_owned() } else { format!("{} more times", format::count(count)) }
 }

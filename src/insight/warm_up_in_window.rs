@@ -25,10 +25,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     } else {
         "They are left out of the step time and of all shares of steps; totals of ops and devices include them."
     };
+    let compiling = steps.iter().filter(|step| step.compiles).count() as u64;
+    let slow = warm_up as u64 - compiling.min(warm_up as u64);
+    let kinds = [
+        (compiling, "XLA compiles for more than 10 % of the time"),
+        (slow, "the program starts slowly (more than 1.5 times the median)"),
+    ];
+    let kinds = kinds.iter().filter(|(count, _)| *count > 0);
+    let kinds: Vec<String> = kinds.map(|(count, why)| format!("in {} {why}", format::count(*count))).collect();
     let message = format!(
-        "Of {}, {} warm-up: XLA compiled in them, or they come first and take more than 1.5 times the median. {what}",
+        "Of {}, {} warm-up: {}. {what}",
         plural(steps.len() as u64, "step"),
-        if warm_up == 1 { "1 is".to_owned() } else { format!("{} are", format::count(warm_up as u64)) }
+        if warm_up == 1 { "1 is".to_owned() } else { format!("{} are", format::count(warm_up as u64)) },
+        kinds.join(", ")
     );
     Draft::new(severity, Confidence::High, "The capture holds warm-up steps", message)
         .remedy(
@@ -36,6 +45,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              if step == 100: jax.profiler.start_trace(\"traces\").",
         )
         .passed("warm_up_steps", warm_up as f64, 1.0)
+        .evidence("compiling_steps", compiling as f64)
         .link("steps", "warm_up=yes")
         .fires()
 }

@@ -6,17 +6,18 @@
 use std::collections::BTreeSet;
 
 use super::devices::Devices;
-use super::host_work::{HostWork, host_spans};
+use super::host_work::HostWork;
+use crate::facts::host_spans;
 use crate::report::Compilation;
 use crate::trace::classify::Platform;
 use crate::trace::{Framework, LineKind, Trace, in_blocks};
 
-/// The compilation section. No span in a JAX capture with host events means that nothing was compiled, since JAX marks each
-/// compilation; in any other capture without a span the time is unknown and the section absent.
+/// The compilation section. No span in a JAX capture with spans of the runtime on the host means that nothing was compiled, since
+/// JAX marks each compilation; in any other capture without a span the time is unknown and the section absent. Ops of a CPU
+/// backend and frames of the Python tracer, which stand on host threads too, are no such spans.
 pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
-    let spans = host_spans(trace, devices, HostWork::Compile);
-    let knows_there_was_none = trace.framework == Framework::Jax && !devices.host_names.is_empty();
-    if spans.union.is_empty() && !knows_there_was_none {
+    let spans = super::host_work::host_spans(trace, devices, HostWork::Compile);
+    if spans.union.is_empty() && !(trace.framework == Framework::Jax && has_host_spans(trace)) {
         return None;
     }
     let time = spans.union.length();
@@ -28,6 +29,15 @@ pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     })
 }
 
+/// Whether the host tracer was on: some span on a host thread is neither an op nor a frame of the Python tracer.
+pub(super) fn has_host_spans(trace: &Trace) -> bool {
+    trace.events.kinds().iter().any(|kind| {
+        let is_host = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::Host);
+        let is_op = || trace.args.set(kind.args.index()).is_some_and(|args| !args.hlo_op.is_empty());
+        is_host && !is_op() && !host_spans::is_frame(trace.text(kind.name))
+    })
+}
+
 /// `100 * time / capture`, 0 for an empty capture.
 pub(super) fn share_of_capture(time: crate::units::Ps, devices: &Devices) -> f64 {
     let capture = devices.capture.map_or(0, |capture| capture.length().0);
@@ -35,7 +45,8 @@ pub(super) fn share_of_capture(time: crate::units::Ps, devices: &Devices) -> f64
 }
 
 /// Distinct modules that ran on the used devices: names on the `XLA Modules` lines of TPUs (they carry the program's
-/// fingerprint), elsewhere the pairs of module and program that the ops name. `None` where nothing names one.
+/// fingerprint), elsewhere the pairs of module and program that the ops name. `None` where nothing names one, and where an op names its
+/// module but not its program, as in a trace JSON: programs of one name cannot be told apart there.
 fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut modules = BTreeSet::new();
     for device in &devices.used {
@@ -54,8 +65,9 @@ fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
                 }
             });
             let args = (0..).zip(seen).filter(|(_, seen)| *seen).filter_map(|(index, _)| trace.args.set(index));
-            let named = args.filter(|args| !args.hlo_module.is_empty());
-            modules.extend(named.map(|args| (args.hlo_module, args.program_id)));
+            for args in args.filter(|args| !args.hlo_module.is_empty()) {
+                modules.insert((args.hlo_module, Some(args.program_id?)));
+            }
         }
     }
     (!modules.is_empty()).then_some(modules.len() as u64)
@@ -90,6 +102,36 @@ mod tests {
         let found = capture(true, Framework::Jax).unwrap();
         assert_eq!((found.compilation_time_us, found.num_compilation_events), (200.0, 1));
         assert_eq!((found.compilation_percent, found.num_xla_modules), (20.0, Some(2)));
+    }
+
+    #[test]
+    fn without_spans_of_the_host_nobody_knows_whether_something_was_compiled() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+        b.event(python, "$train.py:3 main", 0, 100);
+        b.event(worker, "dot.1", 10, 10).hlo_op("dot.1").hlo_module("jit_f");
+        let mut trace = b.build();
+        trace.framework = Framework::Jax;
+        assert_eq!(compilation(&trace, &Devices::new(&trace)), None);
+    }
+
+    #[test]
+    fn modules_are_counted_only_where_their_programs_are_named() {
+        let modules = |programs: &[Option<i64>]| {
+            let mut b = TraceBuilder::new();
+            let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+            for &program in programs {
+                b.event(worker, "dot.1", 0, 10)
+                    .hlo_op("dot.1")
+                    .hlo_module("jit_f")
+                    .args(|args| args.program_id = program);
+            }
+            let trace = b.build();
+            num_modules(&trace, &Devices::new(&trace))
+        };
+        assert_eq!(modules(&[Some(1), Some(2), Some(1)]), Some(2));
+        assert_eq!(modules(&[Some(1), None]), None);
     }
 
     #[test]

@@ -45,6 +45,16 @@ pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans
 /// Visits the events of host threads whose name is wanted. Linear in the number of events, and free where none has such a
 /// name.
 pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool, visit: &mut dyn FnMut(&Event)) {
+    for_each_named_on(trace, devices, wanted, &mut |_, event| visit(event));
+}
+
+/// Like [`for_each_named`], with the host of each event: its index in [`Trace::hosts`].
+pub fn for_each_named_on(
+    trace: &Trace,
+    devices: &Devices,
+    wanted: &dyn Fn(&str) -> bool,
+    visit: &mut dyn FnMut(u16, &Event),
+) {
     let mut is_wanted = vec![false; trace.strings.len()];
     let mut any = false;
     for name in devices.host_names.iter().filter(|&&name| wanted(trace.text(name))) {
@@ -53,10 +63,11 @@ pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) ->
         }
     }
     let lines = trace.lines.iter().zip(&devices.events_by_line);
-    for (_, events) in lines.filter(|(line, _)| any && line.kind == LineKind::Host) {
+    for (line, events) in lines.filter(|(line, _)| any && line.kind == LineKind::Host) {
+        let host = trace.plane_of(line).map_or(0, |plane| plane.host);
         events.for_each(&trace.events, |_, event| {
             if is_wanted.get(event.name.index()) == Some(&true) {
-                visit(&event);
+                visit(host, &event);
             }
         });
     }

@@ -16,6 +16,7 @@ pub mod gaps;
 pub mod histogram;
 pub mod host_ops;
 pub mod host_threads;
+pub mod host_waits;
 pub mod host_work;
 pub mod io;
 pub mod kernel_stats;

@@ -2,7 +2,7 @@
 //!
 //! Only headline numbers are listed: those that the page and the text report would show.
 
-use super::devices::Devices;
+use super::compilation::has_host_spans;
 use super::roofline::Utilization;
 use crate::report::{NotMeasured, UnifiedProfile};
 use crate::trace::{Framework, SourceFormat, Trace};
@@ -11,19 +11,14 @@ const STEP_REMEDY: &str = "Wrap each step in `with jax.profiler.StepTraceAnnotat
                            number of steps by hand.";
 
 /// What is absent from `profile`, which was made from `trace`; `utilization` says why MFU and HFU are. In the order of the report's sections.
-pub fn not_measured(
-    profile: &UnifiedProfile,
-    trace: &Trace,
-    found: &Devices,
-    utilization: &Utilization,
-) -> Vec<NotMeasured> {
+pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
     model(profile, &mut list);
     steps(profile, &mut list);
     devices(profile, trace, &mut list);
     flops(profile, trace, utilization, &mut list);
-    host(profile, found, trace, &mut list);
+    host(profile, trace, &mut list);
     list.0
 }
 
@@ -71,7 +66,8 @@ fn model(profile: &UnifiedProfile, list: &mut List) {
 fn steps(profile: &UnifiedProfile, list: &mut List) {
     let timed = profile.step_timing.avg_step_time_us.is_some();
     if !timed && profile.step_timing.num_steps == 0 {
-        let reason = "No steps were found: no step annotations, no Steps line, no module that runs repeatedly.";
+        let told = profile.warnings.iter().find(|warning| warning.code == "steps_unknown");
+        let reason = told.map_or("No steps found.", |warning| warning.message.as_str());
         list.add("step_timing.avg_step_time_us", reason, STEP_REMEDY);
     } else if !timed {
         let reason = "No step of the capture is complete, so none can be timed.";
@@ -83,6 +79,7 @@ fn steps(profile: &UnifiedProfile, list: &mut List) {
     }
     let form = "Fill in the model form, or pass --batch-size and --seq-length.";
     let model = &profile.model_config;
+    let one_after_another = profile.step_timing.devices_in_step.as_deref() == Some("one_after_another");
     for (field, value, needed) in [
         ("throughput.samples_per_sec", throughput.samples_per_sec, &[("the batch size", model.batch_size)][..]),
         (
@@ -95,7 +92,10 @@ fn steps(profile: &UnifiedProfile, list: &mut List) {
             continue;
         }
         let missing: Vec<&str> = needed.iter().filter(|(_, it)| it.is_none_or(|it| it == 0)).map(|&(n, _)| n).collect();
-        if missing.is_empty() {
+        if one_after_another {
+            let reason = "The devices run their steps one after another, so no step has a batch of all devices.";
+            list.add(field, reason, "Divide the batch of one device by the step time.");
+        } else if missing.is_empty() {
             list.add(field, "The step time is unknown.", STEP_REMEDY);
         } else {
             list.add(field, &format!("It needs {}, which a trace does not know.", missing.join(" and ")), form);
@@ -169,8 +169,8 @@ fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, lis
     }
 }
 
-fn host(profile: &UnifiedProfile, devices: &Devices, trace: &Trace, list: &mut List) {
-    let no_host = devices.host_names.is_empty();
+fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
+    let no_host = !has_host_spans(trace);
     let host_remedy = "Capture with the host tracer on (ProfileOptions.host_tracer_level of at least 1).";
     if profile.compilation.is_none() {
         let (reason, remedy) = if no_host {
@@ -184,6 +184,17 @@ fn host(profile: &UnifiedProfile, devices: &Devices, trace: &Trace, list: &mut L
             )
         };
         list.add("compilation.compilation_time_us", reason, remedy);
+    }
+    if profile.compilation.as_ref().is_some_and(|it| it.num_xla_modules.is_none()) && profile.metadata.num_devices > 0 {
+        let (reason, remedy) = if trace.format == Some(SourceFormat::ChromeJson) {
+            (
+                "A trace JSON names the modules of ops but not their programs: several programs of one name cannot be told apart.",
+                "Open the *.xplane.pb of the same run, which numbers them.",
+            )
+        } else {
+            ("The ops of this profile do not name their programs.", "")
+        };
+        list.add("compilation.num_xla_modules", reason, remedy);
     }
     if profile.io_operations.is_none() {
         let (reason, remedy) = if no_host {
@@ -201,7 +212,7 @@ fn host(profile: &UnifiedProfile, devices: &Devices, trace: &Trace, list: &mut L
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Metadata, StepTiming, Throughput};
+    use crate::report::{Compilation, Metadata, StepTiming, Throughput};
     use crate::trace::builder::TraceBuilder;
 
     fn profile(platform: &str, num_devices: u64) -> UnifiedProfile {
@@ -249,7 +260,7 @@ mod tests {
 
     fn asked(profile: &UnifiedProfile, format: SourceFormat) -> Vec<NotMeasured> {
         let trace = trace(format);
-        not_measured(profile, &trace, &Devices::new(&trace), &Utilization::default())
+        not_measured(profile, &trace, &Utilization::default())
     }
 
     #[test]
@@ -299,7 +310,7 @@ mod tests {
     fn a_measured_number_is_not_listed() {
         let mut profile = profile("CPU", 1);
         profile.metadata.timestamp = Some("2026-01-01T00:00:00Z".to_owned());
-        profile.compilation = Some(Default::default());
+        profile.compilation = Some(Compilation { num_xla_modules: Some(1), ..Compilation::default() });
         let found = asked(&profile, SourceFormat::XPlane);
         assert!(!found.iter().any(|it| it.field.starts_with("metadata") || it.field.starts_with("compilation")));
     }

@@ -11,7 +11,7 @@ const KEYS: &str = "argument number shape bytes_per_device placement split copie
     between block_dim bottleneck_operational_intensity bound_by busbw_gb_per_sec busy_self_time_percent busy_us \
     byte_offset bytes bytes_accessed call call_site category channel_id cmem_read_bw_gibps \
     cmem_read_operational_intensity cmem_write_bw_gibps cmem_write_operational_intensity code \
-    communication_overlap_percent communication_us compile_us compute_efficiency_percent compute_us confidence \
+    communication_overlap_percent communication_us compile_us compiles compute_efficiency_percent compute_us confidence \
     cost_source count counted cumulative_total_self_time_percent d2d_us d2h_us data_movement_us data_type depth \
     device_cumulative_total_self_time_percent device_name device_ops device_total_self_time_percent device_type \
     direction dma_stall_percent duration_us dynamic_shmem_bytes evidence executions exposed_time_us family file \

@@ -68,7 +68,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences, word: 
             if per_step.is_some() {
                 "mean over devices and counted steps, copies included".to_owned()
             } else {
-                "The trace does not tell where a step begins: see the Steps page.".to_owned()
+                "No steps found: see the Steps page.".to_owned()
             },
         ),
         figure(

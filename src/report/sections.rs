@@ -20,7 +20,8 @@ pub struct StepTiming {
     /// Device ops per step and device, mean over counted steps. Absent where steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels_per_step: Option<f64>,
-    /// How steps were found: `user`, `step_num`, `steps_line`, `module_runs`, `unknown`; imported profiles keep theirs.
+    /// How steps were found: `user`, `step_num`, `steps_line`, `module_runs`, `host_spans`, `unknown`; imported
+    /// profiles keep theirs.
     pub step_count_source: String,
     /// Steps that the statistics are over. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +44,14 @@ pub struct StepTiming {
     /// What the steps are (`jit_train_step runs`, `train annotations`), for people. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_marker: Option<String>,
+    /// How several devices run the steps: `together`, `independent` (each for itself, at the same time), `one_after_another` (each
+    /// step is of one device). Absent for one device and where steps are unknown. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices_in_step: Option<String>,
+    /// Latest minus earliest start of the same step over the devices, median over steps; of devices that run one after another
+    /// the i-th steps of each. Absent like `devices_in_step`. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_start_skew_us: Option<f64>,
 }
 
 /// Work done per second. Each is absent where what it needs is unknown.
@@ -66,6 +75,10 @@ pub struct Throughput {
     /// `samples_per_sec / metadata.num_devices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec_per_device: Option<f64>,
+    /// Steps of all devices that a next step ended, per second of the time in which at least one runs; only where the devices do
+    /// not run their steps together. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_devices_steps_per_sec: Option<f64>,
 }
 
 /// How busy the devices are, per step and per device (means over devices and counted steps):
@@ -346,7 +359,10 @@ pub struct Step {
     pub num_kernels: f64,
     /// Cut by the start or end of the capture, or without a following step to end it.
     pub partial: bool,
-    /// Compilation ran inside it, or it is an early outlier.
+    /// The host compiled in more than 10 % of it.
+    #[serde(default)]
+    pub compiles: bool,
+    /// It compiles, or it is an early outlier.
     pub warm_up: bool,
     /// In the statistics: neither partial nor warm-up.
     pub counted: bool,

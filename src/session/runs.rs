@@ -139,6 +139,9 @@ impl Imported {
             timing.min_step_time_us = None;
             timing.max_step_time_us = None;
             timing.stddev_step_time_us = None;
+            timing.devices_in_step = None;
+            timing.step_start_skew_us = None;
+            profile.throughput.all_devices_steps_per_sec = None;
             if let Some(busy) = &mut profile.compute_utilization {
                 // The share of the time stays; a step is a different part of it.
                 busy.kernel_time_us = average * busy.compute_util_percent / 100.0;
@@ -146,7 +149,9 @@ impl Imported {
             }
         }
         if model != profile.model_config || steps.is_some() {
-            profile.throughput = metrics::throughput::throughput(timing, &model, profile.metadata.num_devices);
+            let all_devices = profile.throughput.all_devices_steps_per_sec;
+            profile.throughput =
+                metrics::throughput::throughput(timing, &model, profile.metadata.num_devices, all_devices);
             profile.parameter_counts =
                 metrics::parameters::parameter_counts(&model).or(profile.parameter_counts.take());
             profile.model_config = model;

@@ -33,6 +33,7 @@ fn steps(profile: &UnifiedProfile) -> Table {
             Cell::Float(step.idle_us),
             Cell::Float(step.num_kernels),
             Cell::Flag(step.partial),
+            Cell::Flag(step.compiles),
             Cell::Flag(step.warm_up),
             Cell::Flag(step.counted),
         ]
@@ -51,6 +52,7 @@ fn steps(profile: &UnifiedProfile) -> Table {
             column("idle_us", "Idle", Unit::TimeUs),
             column("num_kernels", "Ops", Unit::Number),
             column("partial", "Partial", Unit::Flag),
+            column("compiles", "Compiles", Unit::Flag),
             column("warm_up", "Warm-up", Unit::Flag),
             column("counted", "Counted", Unit::Flag),
         ],

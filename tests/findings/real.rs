@@ -20,7 +20,11 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
     ),
     // 96.4 % of the spans are gaps before kernels that were launched after the one before had ended (by correlation ids);
     // 53.4 % of the kernel time are transposes around the convolution. Not: the Python tracer (8 frames a millisecond).
-    ("mi300x-8gpu-conv/tw003.xplane.pb", &["critical host_overhead", "warning unfused_data_formatting"]),
+    // The first of its five launches takes 60 ms, of the others none more than 46.
+    (
+        "mi300x-8gpu-conv/tw003.xplane.pb",
+        &["critical host_overhead", "warning unfused_data_formatting", "note warm_up_in_window"],
+    ),
     // Another capture than the xplane beside it: one GPU, three convolutions in one kernel each (52.7 % of the time); its
     // 222 Python frames a millisecond slow the host down.
     (
@@ -78,7 +82,8 @@ pub const EXPECTED: &[(&str, &[&str])] = &[
     // limit of many_small_kernels, though nearly all of the 9927 kernels are short.
     (
         "kineto/top-level-array.pt.trace.json.gz",
-        &["warning host_overhead", "warning data_loading", "note host_processing"],
+        // Work from before the first annotation still runs for 32 ms in it: the first step is 15 % shorter than the others.
+        &["warning host_overhead", "warning data_loading", "note host_processing", "note step_time_variation"],
     ),
 ];
 

@@ -1,5 +1,7 @@
 //! Which steps count: complete ones that are not warm-up.
 
+use std::collections::BTreeSet;
+
 use crate::metrics::statistics::median;
 
 /// What is known of one step before it is judged.
@@ -13,12 +15,16 @@ pub(super) struct Seen {
     pub ops: f64,
     /// Share of it in which the host compiled, 0 to 1.
     pub compile_share: f64,
+    /// The only device that runs it, where steps of devices were told apart: each has its own first step.
+    pub only_on: Option<usize>,
 }
 
 /// The judgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flags {
     pub partial: bool,
+    /// The host compiled in it.
+    pub compiles: bool,
     pub warm_up: bool,
     pub counted: bool,
 }
@@ -36,29 +42,50 @@ const CUT_SHARE: f64 = 0.5;
 ///
 /// * *partial*: no next step ends it, or it is the first and both shorter and much poorer in ops than the others, so
 ///   that the capture began inside it;
-/// * *warm-up*: compilation ran in more than 10 % of it, or it is one of the leading steps that each take more than 1.5
-///   times the median of the complete ones;
-/// * *counted*: neither. If none is left, all complete ones count, else all.
+/// * *compiles*: compilation ran in more than 10 % of it;
+/// * *warm-up*: it compiles, or it is one of the leading steps that each take more than 1.5 times the median of the complete
+///   ones that do not compile;
+/// * *counted*: neither partial nor warm-up. If none is left, all complete ones count, else all.
 pub(super) fn judge(steps: &[Seen]) -> Vec<Flags> {
-    let mut flags: Vec<Flags> = steps.iter().map(|step| Flags { partial: step.open, ..Flags::default() }).collect();
-    if let (Some(first), Some(flag)) = (steps.first(), flags.first_mut())
-        && is_cut(first, steps)
-    {
-        flag.partial = true;
-    }
-    let complete: Vec<f64> =
-        steps.iter().zip(&flags).filter(|(_, flag)| !flag.partial).map(|(step, _)| step.duration_us).collect();
-    let median = median(&complete).unwrap_or(f64::INFINITY);
-    let mut leading = true;
-    for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
-        let slow = step.duration_us > SLOW_START * median;
-        leading &= index < MAX_SLOW_STARTS && (slow || flag.partial);
-        flag.warm_up = step.compile_share > COMPILE_SHARE || (leading && slow);
+    let mut flags: Vec<Flags> = vec![Flags::default(); steps.len()];
+    let groups: BTreeSet<Option<usize>> = steps.iter().map(|step| step.only_on).collect();
+    for group in groups {
+        let of_group = || steps.iter().zip(0usize..).filter(|(step, _)| step.only_on == group);
+        let judged = judge_group(&of_group().map(|(step, _)| *step).collect::<Vec<Seen>>());
+        for ((_, index), judged) in of_group().zip(judged) {
+            if let Some(slot) = flags.get_mut(index) {
+                *slot = judged;
+            }
+        }
     }
     let rules: [fn(&Flags) -> bool; 3] = [|flag| !flag.partial && !flag.warm_up, |flag| !flag.partial, |_| true];
     let rule = rules.into_iter().find(|rule| flags.iter().any(rule)).unwrap_or(|_| true);
     for flag in &mut flags {
         flag.counted = rule(flag);
+    }
+    flags
+}
+
+/// Judges steps that follow each other, all but whether they count.
+fn judge_group(steps: &[Seen]) -> Vec<Flags> {
+    let judged =
+        |step: &Seen| Flags { partial: step.open, compiles: step.compile_share > COMPILE_SHARE, ..Flags::default() };
+    let mut flags: Vec<Flags> = steps.iter().map(judged).collect();
+    if let (Some(first), Some(flag)) = (steps.first(), flags.first_mut())
+        && is_cut(first, steps)
+    {
+        flag.partial = true;
+    }
+    let complete = |compiling: bool| -> Vec<f64> {
+        let complete = steps.iter().zip(&flags).filter(|(_, flag)| !flag.partial && (compiling || !flag.compiles));
+        complete.map(|(step, _)| step.duration_us).collect()
+    };
+    let median = median(&complete(false)).or_else(|| median(&complete(true))).unwrap_or(f64::INFINITY);
+    let mut leading = true;
+    for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
+        let slow = step.duration_us > SLOW_START * median;
+        leading &= index < MAX_SLOW_STARTS && (slow || flag.partial);
+        flag.warm_up = flag.compiles || (leading && slow);
     }
     flags
 }
@@ -107,6 +134,23 @@ mod tests {
         let compiled = Seen { compile_share: 0.11, ..step(100.0) };
         let little = Seen { compile_share: 0.1, ..step(100.0) };
         assert_eq!(marks(&[step(100.0), compiled, little]), ".w.");
+    }
+
+    #[test]
+    fn steps_that_compile_do_not_hide_a_slow_start() {
+        let compiled = Seen { compile_share: 0.9, ..step(9000.0) };
+        let last = Seen { open: true, ..step(40.0) };
+        let steps = [step(300.0), step(100.0), step(101.0), compiled, compiled, compiled, last];
+        assert_eq!(marks(&steps), "w..wwwp");
+        assert_eq!(judge(&steps).iter().filter(|flag| flag.compiles).count(), 3);
+    }
+
+    #[test]
+    fn devices_that_run_one_after_another_warm_up_each() {
+        let on = |device, duration_us| Seen { only_on: Some(device), ..step(duration_us) };
+        let first = [on(0, 300.0), on(0, 100.0), on(0, 100.0)];
+        let second = [on(1, 600.0), on(1, 200.0), on(1, 200.0)];
+        assert_eq!(marks(&[first, second].concat()), "w..w..");
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(super) struct Measured {
     pub compile: Ps,
     pub ops: u64,
     pub open: bool,
+    /// The device of the last window added up.
+    pub device: usize,
 }
 
 impl Measured {
@@ -37,14 +39,15 @@ impl Measured {
         if self.windows == 0 { 0.0 } else { self.ops as f64 / self.windows as f64 }
     }
 
-    /// What the step is judged by.
-    pub fn seen(&self) -> Seen {
+    /// What the step is judged by; `apart`: it is a step of one device only.
+    pub fn seen(&self, apart: bool) -> Seen {
         let duration = self.duration.0 as f64;
         Seen {
             duration_us: self.mean_us(self.duration),
             open: self.open,
             ops: self.mean_ops(),
             compile_share: if duration > 0.0 { self.compile.0 as f64 / duration } else { 0.0 },
+            only_on: apart.then_some(self.device),
         }
     }
 }
@@ -67,6 +70,7 @@ pub(super) fn measure(
         let device = devices.used.get(index).zip(times.get(index));
         for (sums, window) in measured.iter_mut().zip(row) {
             if let Some(window) = window.filter(|window| sums.open || !window.open) {
+                sums.device = index;
                 add(trace, sums, window, device, compile);
             }
         }

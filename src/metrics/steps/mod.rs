@@ -4,33 +4,40 @@
 //!
 //! 1. `step_num` annotations on host lines (`annotations`);
 //! 2. a `Steps` line on the devices (`steps_line`);
-//! 3. runs of the module that takes most time (`modules`);
-//! 4. none: the number of steps is unknown, and nothing is guessed.
+//! 3. runs of the module that takes most time, where it dominates and repeats (`modules`, `rhythm`);
+//! 4. what repeats on the host and takes most of the time (`host_spans`);
+//! 5. none: the number of steps is unknown, and nothing is guessed.
 //!
 //! The user's own count is applied on top of what was found (`report`).
 //!
 //! A step lasts from its start to the next step's start *on the same device*: a host annotation covers only the
-//! dispatch of asynchronous work, and devices may run a step more than a whole step apart.
+//! dispatch of asynchronous work, and devices may run a step more than a whole step apart. It starts when the host begins
+//! it, at the earliest with the end of the previous step's ops, at the latest with its own first op (`begin`).
 //!
 //! ```text
 //! host     [train 0]  [train 1]  [train 2]
 //! device 0      [=0=====][=1=====][=2=====]
 //! device 1                 [=0=====][=1=====][=2=====]
-//!               '-step 0-''-step 1-'
+//!          '-- step 0 --''-step 1-'
 //! ```
 
 mod align;
 mod annotations;
+mod begin;
 mod flags;
+mod host_spans;
 mod launches;
 mod measure;
 mod modules;
 mod report;
+mod rhythm;
 mod steps_line;
+mod together;
 mod windows;
 
 pub(crate) use measure::ops_starting_in;
 pub use report::{Occupancy, StepReport, report};
+pub use together::{Relation, Together};
 pub use windows::Window;
 
 use crate::metrics::devices::Devices;
@@ -47,6 +54,8 @@ pub enum StepSource {
     StepsLine,
     /// Runs of one module.
     ModuleRuns,
+    /// Spans on a host thread that repeat.
+    HostSpans,
     /// Nothing in the trace tells.
     Unknown,
 }
@@ -59,6 +68,7 @@ impl StepSource {
             StepSource::StepNum => "step_num",
             StepSource::StepsLine => "steps_line",
             StepSource::ModuleRuns => "module_runs",
+            StepSource::HostSpans => "host_spans",
             StepSource::Unknown => "unknown",
         }
     }
@@ -84,6 +94,20 @@ pub struct Steps {
     /// `windows[device][step]`, devices as in [`Devices::used`]; one row for the host alone where no device was used.
     /// `None` where a device did not run a step.
     pub windows: Vec<Vec<Option<Window>>>,
+    /// How several devices run them together; absent before [`Steps::related`] and for one device.
+    pub relation: Option<Relation>,
+    /// What the reader should know of where they come from: the rest of a sentence after why nothing better was found; empty for
+    /// annotations and lines.
+    remarks: Remarks,
+}
+
+/// Why the better sources gave no steps, and what the chosen one rests on.
+#[derive(Clone, Debug, Default)]
+struct Remarks {
+    /// Why the runs of the module that takes most time are no steps.
+    modules: Option<String>,
+    /// Share in percent that the host's spans cover or launch.
+    host_share: Option<f64>,
 }
 
 impl Steps {
@@ -97,12 +121,44 @@ impl Steps {
         if lines.iter().any(|marks| !marks.is_empty()) {
             return Steps::new(StepSource::StepsLine, "Steps line".to_owned(), &align::by_key(&lines));
         }
-        match runs {
+        let objection = runs.as_ref().and_then(|runs| runs.objection(trace, devices));
+        match runs.filter(|_| objection.is_none()) {
             Some(runs) => {
                 let marker = format!("runs of {}", runs.module);
-                Steps::new(StepSource::ModuleRuns, marker, &align::by_rank(&runs.marks))
+                let mut marks = align::by_rank(&runs.marks);
+                let compiled = begin::compilations(trace, devices);
+                for (device, row) in devices.used.iter().zip(&mut marks) {
+                    let calls = compiled.get(&device.host).map_or(&[][..], Vec::as_slice);
+                    begin::with_compilation(row, calls, &device.busy);
+                }
+                Steps::new(StepSource::ModuleRuns, marker, &marks)
             }
-            None => Steps { source: StepSource::Unknown, marker: None, names: Vec::new(), windows: Vec::new() },
+            None => Steps::from_host(trace, devices, objection),
+        }
+    }
+
+    /// Steps from what repeats on the host; unknown where nothing does. `objection`: why the runs of no module are steps.
+    fn from_host(trace: &Trace, devices: &Devices, objection: Option<String>) -> Steps {
+        let remarks = Remarks { modules: objection, host_share: None };
+        match host_spans::find(trace, devices) {
+            Some(found) => {
+                let steps = from_annotations(trace, devices, &found.spans, &[], None);
+                Steps {
+                    source: StepSource::HostSpans,
+                    marker: Some(found.marker),
+                    names: vec![None; steps.names.len()],
+                    remarks: Remarks { host_share: Some(found.percent), ..remarks },
+                    ..steps
+                }
+            }
+            None => Steps {
+                source: StepSource::Unknown,
+                marker: None,
+                names: Vec::new(),
+                windows: Vec::new(),
+                relation: None,
+                remarks,
+            },
         }
     }
 
@@ -129,6 +185,8 @@ impl Steps {
             marker: Some(marker),
             names: (0..count).map(name).collect(),
             windows: marks.iter().map(|row| windows::start_to_start(row)).collect(),
+            relation: None,
+            remarks: Remarks::default(),
         }
     }
 }
@@ -149,7 +207,7 @@ fn from_annotations(
     let count = found.numbers.len();
     let marks = if devices.used.is_empty() {
         found.by_host.values().take(1).cloned().collect()
-    } else if lines.iter().all(|marks| marks.len() == count) {
+    } else if !lines.is_empty() && lines.iter().all(|marks| marks.len() == count) {
         lines.iter().map(|marks| marks.iter().copied().map(Some).collect()).collect()
     } else if let Some(marks) = launches::attribute(trace, devices, found) {
         marks
@@ -158,7 +216,11 @@ fn from_annotations(
     } else {
         devices.used.iter().map(|device| found.by_host.get(&device.host).cloned().unwrap_or_default()).collect()
     };
-    let marks: Vec<Vec<Option<Mark>>> = marks;
+    let mut marks: Vec<Vec<Option<Mark>>> = marks;
+    for (device, row) in devices.used.iter().zip(&mut marks) {
+        let begins = found.by_host.get(&device.host).map_or(&[][..], Vec::as_slice);
+        begin::with_annotations(row, begins, &device.busy);
+    }
     Steps {
         names: found.numbers.iter().map(|number| Some(number.to_string())).collect(),
         ..Steps::new(StepSource::StepNum, format!("{} annotations", found.name), &marks)

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Mark, align::Aligned};
+use super::{Mark, align::Aligned, rhythm};
+use crate::format::{percent, shorten};
 use crate::metrics::devices::{Device, Devices, cpu_op_ordinal, interval};
 use crate::sort;
 use crate::trace::{Interval, LineKind, PlaneKind, Trace};
@@ -19,6 +20,8 @@ pub(super) struct Runs {
     pub module: String,
     /// `marks[device]`, by start; the key is the run id.
     pub marks: Vec<Vec<Mark>>,
+    /// Its share of the time of all modules while it repeats, 0 to 1.
+    share: f64,
 }
 
 impl Runs {
@@ -59,6 +62,9 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     if by_module.is_empty() {
         by_module = from_ops(trace, devices);
     }
+    for row in by_module.values_mut().flatten() {
+        sort::sort_by_key(row, |mark| mark.interval);
+    }
     let total = |marks: &[Vec<Mark>]| -> Ps { marks.iter().flatten().map(|mark| mark.interval.length()).sum() };
     // Of equals the first by name is kept: `max_by_key` would keep the last.
     let longest = |candidates: &mut dyn Iterator<Item = (&'_ str, Ps)>| {
@@ -72,11 +78,51 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     let repeated =
         longest(&mut by_module.iter().filter(|(_, marks)| repeats(marks)).map(|(name, marks)| (*name, total(marks))));
     let (module, _) = repeated.filter(|(_, time)| time.0 >= top.1.0 / 10).unwrap_or(top);
-    let mut marks = by_module.remove(module.as_str())?;
-    for row in &mut marks {
-        sort::sort_by_key(row, |mark| mark.interval);
+    let share = share_while_running(&by_module, &module);
+    let marks = by_module.remove(module.as_str())?;
+    Some(Runs { module, marks, share })
+}
+
+/// The share that `module` has of the time of all runs that lie between its own first and last run, 0 to 1, all devices
+/// together: what ran before and after (initialisation, evaluation) does not count.
+fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
+    let Some(own) = by_module.get(module) else { return 0.0 };
+    let (mut of_module, mut of_all) = (Ps::ZERO, Ps::ZERO);
+    for (device, row) in own.iter().enumerate() {
+        let (Some(first), Some(last)) = (row.first(), row.iter().map(|mark| mark.interval.end).max()) else { continue };
+        let while_running = Interval::new(first.interval.start, last);
+        let inside = |mark: &Mark| mark.interval.clip(while_running).map_or(Ps::ZERO, Interval::length);
+        of_module += row.iter().map(inside).sum();
+        of_all += by_module.values().filter_map(|rows| rows.get(device)).flatten().map(inside).sum();
     }
-    Some(Runs { module, marks })
+    if of_all > Ps::ZERO { of_module.0 as f64 / of_all.0 as f64 } else { 1.0 }
+}
+
+/// The least share of a program whose runs are steps.
+const DOMINANT: f64 = 0.5;
+
+impl Runs {
+    /// Why these runs are not the steps of a loop; `None` where they are: the module takes at least half of the time of all that
+    /// runs between its first and last run, and on every device the runs follow each other at regular intervals or with the
+    /// same work from one to the next.
+    pub fn objection(&self, trace: &Trace, devices: &Devices) -> Option<String> {
+        let module = shorten(&self.module, 60);
+        if self.share < DOMINANT {
+            return Some(format!(
+                "no program dominates: {module}, which takes the most device time, takes {} of it while it repeats",
+                percent(100.0 * self.share)
+            ));
+        }
+        let repeats = |(row, device): (&Vec<Mark>, &Device)| {
+            row.len() < 2 || rhythm::regular(row) || rhythm::same_work(trace, device, row)
+        };
+        (!self.marks.iter().zip(&devices.used).all(repeats)).then(|| {
+            format!(
+                "{module}, which takes the most device time, runs neither at regular intervals nor with the same work from one \
+                 run to the next"
+            )
+        })
+    }
 }
 
 fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {

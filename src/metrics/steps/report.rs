@@ -1,7 +1,8 @@
 //! The step sections of the report: timing, one row a step, and the means that utilisation is made of.
 
-use super::measure::{Measured, measure, ops_starting_in};
-use super::{StepSource, Steps, flags};
+use super::measure::{measure, ops_starting_in};
+use super::{Relation, StepSource, Steps, Together, flags};
+use crate::format;
 use crate::metrics::device_time::DeviceTime;
 use crate::metrics::devices::Devices;
 use crate::metrics::statistics;
@@ -65,7 +66,8 @@ pub fn report(
 
 fn found(trace: &Trace, devices: &Devices, times: &[DeviceTime], steps: &Steps, compile: &IntervalSet) -> StepReport {
     let measured = measure(trace, devices, times, steps, compile);
-    let seen: Vec<flags::Seen> = measured.iter().map(Measured::seen).collect();
+    let apart = steps.relation.is_some_and(|relation| relation.together == Together::OneAfterAnother);
+    let seen: Vec<flags::Seen> = measured.iter().map(|step| step.seen(apart)).collect();
     let flags = flags::judge(&seen);
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
     let rows: Vec<Step> = measured
@@ -85,6 +87,7 @@ fn found(trace: &Trace, devices: &Devices, times: &[DeviceTime], steps: &Steps, 
             idle_us: step.mean_us(step.duration - step.busy),
             num_kernels: step.mean_ops(),
             partial: flags.partial,
+            compiles: flags.compiles,
             warm_up: flags.warm_up,
             counted: flags.counted,
         })
@@ -110,27 +113,77 @@ fn found(trace: &Trace, devices: &Devices, times: &[DeviceTime], steps: &Steps, 
         max_step_time_us: summary.map(|summary| summary.max),
         stddev_step_time_us: summary.and_then(|summary| summary.stddev),
         step_marker: steps.marker.clone(),
+        devices_in_step: steps.relation.map(|relation| relation.together.label().to_owned()),
+        step_start_skew_us: steps.relation.map(|relation| relation.start_skew.as_us()),
     };
     StepReport {
         timing,
         occupancy: occupancy.map(|(busy_us, idle_us)| Occupancy { busy_us, idle_us }),
         rows: if has_ops { rows } else { Vec::new() },
-        warnings: if has_ops { unknown_steps(steps) } else { Vec::new() },
+        warnings: if has_ops { remarks(steps, devices) } else { Vec::new() },
     }
 }
 
-fn unknown_steps(steps: &Steps) -> Vec<Warning> {
-    if steps.source != StepSource::Unknown {
-        return Vec::new();
-    }
-    let warning = Warning::note(
-        "steps_unknown",
-        "The trace does not tell where a step begins: it has no step annotations, no Steps line and no module runs.",
+/// What the reader should know of where the steps come from, and of how the devices run them.
+fn remarks(steps: &Steps, devices: &Devices) -> Vec<Warning> {
+    let mut warnings = match steps.source {
+        StepSource::Unknown => unknown_steps(steps),
+        StepSource::HostSpans => from_host(steps),
+        _ => Vec::new(),
+    };
+    warnings.extend(steps.relation.as_ref().and_then(|relation| apart(relation, devices)));
+    warnings
+}
+
+fn from_host(steps: &Steps) -> Vec<Warning> {
+    let (Some(marker), Some(share)) = (&steps.marker, steps.remarks.host_share) else { return Vec::new() };
+    let why = steps.remarks.modules.as_ref().map(|why| format!(" and {why}")).unwrap_or_default();
+    let does = if marker.starts_with("launches") { "give" } else { "cover" };
+    let of = if marker.starts_with("launches") { "busy time" } else { "time from their first op to their last" };
+    let message = format!(
+        "No step markers found{why}. The steps are {}: they repeat on a Python thread and {does} {} of the devices' {of}.",
+        format::shorten(marker, 80),
+        format::percent(share)
     );
-    vec![warning.with_remedy(
-        "Give the number of steps (--num-steps N, or the field on the page), or wrap each step in \
-         jax.profiler.StepTraceAnnotation(\"train\", step_num=i) when capturing.",
-    )]
+    vec![Warning::note("steps_from_host_spans", message).with_remedy(MARK_STEPS)]
+}
+
+/// What is to be known where a step is not one of all devices.
+fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
+    let count = format::count(devices.used.len() as u64);
+    let skew = format::time_us(relation.start_skew.as_us());
+    let rate = relation.steps_per_sec().map_or_else(String::new, |rate| {
+        format!(" While any of them runs a step, all together end {} steps/s.", format::number(rate))
+    });
+    match relation.together {
+        Together::Together => None,
+        Together::Independent => Some(Warning::note(
+            "steps_independent",
+            format!(
+                "The {count} devices do not run their steps together: no collective ties them, and the same step starts {skew} \
+                 apart, which is longer than a step. Step time and steps/s are means over the devices, of one device each.{rate}"
+            ),
+        )),
+        Together::OneAfterAnother => Some(Warning::caution(
+            "steps_one_after_another",
+            format!(
+                "The {count} devices run their steps one after another: no collective ties them, and the first steps start {skew} \
+                 apart. Each step is of one device only; step time and steps/s are those of one device.{rate}"
+            ),
+        )),
+    }
+}
+
+const MARK_STEPS: &str = "Wrap each step in jax.profiler.StepTraceAnnotation(\"train\", step_num=i) when capturing, or give the \
+                          number of steps (--num-steps N, or the field on the page).";
+
+fn unknown_steps(steps: &Steps) -> Vec<Warning> {
+    let modules = steps.remarks.modules.as_deref().unwrap_or("there are no module runs");
+    let message = format!(
+        "No steps found: there are no step annotations and no Steps line, {modules}, and nothing on the host repeats over most of \
+         the time."
+    );
+    vec![Warning::note("steps_unknown", message).with_remedy(MARK_STEPS)]
 }
 
 /// The user's count where the trace says otherwise: only means can be given, over the time in which the found steps (or

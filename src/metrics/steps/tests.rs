@@ -46,15 +46,16 @@ fn annotations_give_the_steps_and_launches_their_time_on_the_device() {
     let (steps, report) = report_of(&annotated_gpu().build(), None);
     assert_eq!(steps.source, StepSource::StepNum);
     assert_eq!(steps.marker.as_deref(), Some("train annotations"));
-    assert_eq!(durations(&report), [100.0, 100.0, 40.0]);
+    // From annotation to annotation; the last one until its last op ends.
+    assert_eq!(durations(&report), [100.0, 100.0, 90.0]);
     let row = &report.rows[1];
-    assert_eq!((row.start_us, row.busy_us, row.idle_us, row.num_kernels), (150.0, 30.0, 70.0, 2.0));
+    assert_eq!((row.start_us, row.busy_us, row.idle_us, row.num_kernels), (100.0, 30.0, 70.0, 2.0));
     assert_eq!(row.name.as_deref(), Some("1"));
     assert!(report.rows[2].partial && !report.rows[2].counted);
     let timing = &report.timing;
     assert_eq!((timing.num_steps, timing.num_steps_counted), (3, Some(2)));
     assert_eq!((timing.avg_step_time_us, timing.kernels_per_step), (Some(100.0), Some(2.0)));
-    assert_eq!((timing.total_kernels, timing.total_time_us), (6, 240.0));
+    assert_eq!((timing.total_kernels, timing.total_time_us), (6, 290.0));
     assert_eq!(report.occupancy, Some(Occupancy { busy_us: 30.0, idle_us: 70.0 }));
 }
 
@@ -85,7 +86,7 @@ fn names_that_hold_the_step_number_are_one_annotation() {
     let (steps, report) = report_of(&b.build(), None);
     assert_eq!(steps.marker.as_deref(), Some("ProfilerStep annotations"));
     assert_eq!(steps.names, [Some("551".to_owned()), Some("552".to_owned())]);
-    assert_eq!(durations(&report), [600.0, 500.0]);
+    assert_eq!(durations(&report), [600.0, 550.0]);
 }
 
 /// Device 1 runs every step two steps later than device 0, and each counts its runs for itself.
@@ -146,7 +147,8 @@ fn runs_of_a_cpu_backend_are_told_by_the_ops() {
     }
     let (steps, report) = report_of(&b.build(), None);
     assert_eq!(steps.source, StepSource::StepNum);
-    assert_eq!(durations(&report), [50.0, 50.0, 25.0]);
+    // The host is ahead: a step begins when the one before it has ended.
+    assert_eq!(durations(&report), [25.0, 50.0, 50.0]);
     assert_eq!(report.rows[0].busy_us, 25.0);
 }
 
@@ -202,7 +204,7 @@ fn compilation_marks_warm_up() {
     let trace = annotated_gpu().build();
     let devices = Devices::new(&trace);
     let steps = Steps::find(&trace, &devices);
-    let compile = crate::trace::IntervalSet::union_of([Interval::new(Ps(60_000_000), Ps(80_000_000))]);
+    let compile = crate::trace::IntervalSet::union_of([Interval::new(Ps(10_000_000), Ps(45_000_000))]);
     let times = DeviceTime::of_all(&trace, &devices);
     let report = report(&trace, &devices, &times, &steps, &compile, None);
     let flags: Vec<_> = report.rows.iter().map(|row| (row.warm_up, row.counted)).collect();
@@ -215,11 +217,11 @@ fn the_users_count_wins() {
     // As found: the steps stay.
     let (_, same) = report_of(&trace, Some(3));
     assert_eq!((same.timing.step_count_source.as_str(), same.rows.len(), same.warnings.len()), ("user", 3, 0));
-    // Two instead of three: 240 us in two steps, each with 3 ops and 45 us of work.
+    // Two instead of three: 290 us in two steps, each with 3 ops and 45 us of work.
     let (_, other) = report_of(&trace, Some(2));
-    assert_eq!((other.timing.num_steps, other.timing.avg_step_time_us), (2, Some(120.0)));
+    assert_eq!((other.timing.num_steps, other.timing.avg_step_time_us), (2, Some(145.0)));
     assert_eq!((other.timing.kernels_per_step, other.rows.len()), (Some(3.0), 0));
-    assert_eq!(other.occupancy, Some(Occupancy { busy_us: 45.0, idle_us: 75.0 }));
+    assert_eq!(other.occupancy, Some(Occupancy { busy_us: 45.0, idle_us: 100.0 }));
     let warning = &other.warnings[0];
     assert!(warning.code == "num_steps_overridden" && warning.message.contains("3 (train annotations)"), "{warning:?}");
     // Zero is no count.
@@ -273,5 +275,177 @@ fn hosts_annotate_for_their_own_devices() {
         plane.host = host;
     }
     let (_, report) = report_of(&b.build(), None);
-    assert_eq!(durations(&report), [101.0, 101.0, 30.0]);
+    assert_eq!(durations(&report), [100.0, 100.0, 52.0]);
+}
+
+/// ```text
+///          0    10   20   30   40   50   60   70   80
+/// host     [tr 0  )  [tr 1 compile      )[tr 2  )
+///                       [compile  )
+/// GPU:0      [a)                   [a)     [a)
+/// ```
+#[test]
+fn compilation_belongs_to_the_step_that_compiles() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+    for (step, (begin, launch)) in [(0, 2), (20, 47), (60, 62)].into_iter().enumerate() {
+        let step = step as i64;
+        b.event(python, "train", begin, launch - begin + 8).step_num(step);
+        b.event(python, "cuLaunchKernel", launch, 1).correlation(step);
+        b.event(stream, "a", launch + 2, 4).correlation(step);
+    }
+    b.event(python, "backend_compile", 22, 20);
+    let trace = b.build();
+    let devices = Devices::new(&trace);
+    let steps = Steps::find(&trace, &devices);
+    let times = DeviceTime::of_all(&trace, &devices);
+    let compile = crate::trace::IntervalSet::union_of([Interval::new(Ps(22_000_000), Ps(42_000_000))]);
+    let report = report(&trace, &devices, &times, &steps, &compile, None);
+    assert_eq!(durations(&report), [20.0, 40.0, 8.0]);
+    let flags: Vec<_> = report.rows.iter().map(|row| (row.compiles, row.warm_up, row.counted)).collect();
+    assert_eq!(flags, [(false, false, true), (true, true, false), (false, false, false)]);
+}
+
+/// Runs of a TPU without annotations: the call that compiles begins at 25, in the pause before the third run.
+#[test]
+fn without_annotations_a_run_begins_with_the_call_that_compiled_for_it() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let modules = b.line("/device:TPU:0", "XLA Modules");
+    let ops = b.line("/device:TPU:0", "XLA Ops");
+    for start in [0, 10, 60, 70] {
+        b.event(modules, "jit_f(7)", start, 9);
+        b.event(ops, "fusion.1", start, 9);
+    }
+    b.event(python, "PjitFunction(f)", 25, 30);
+    b.event(python, "backend_compile", 30, 20);
+    let (_, report) = report_of(&b.build(), None);
+    assert_eq!(durations(&report), [10.0, 15.0, 45.0, 9.0]);
+}
+
+/// Two devices of four runs each, the second when the first is through.
+#[test]
+fn steps_of_devices_that_run_one_after_another_are_told_apart() {
+    let mut b = TraceBuilder::new();
+    for device in 0..2 {
+        let modules = b.line(&format!("/device:TPU:{device}"), "XLA Modules");
+        let ops = b.line(&format!("/device:TPU:{device}"), "XLA Ops");
+        for run in 0..4 {
+            let start = device * 1000 + run * (10 + device * 10);
+            b.event(modules, "jit_f(7)", start, 9).run_id(run);
+            b.event(ops, "fusion.1", start, 6);
+        }
+    }
+    let trace = b.build();
+    let devices = Devices::new(&trace);
+    let times = DeviceTime::of_all(&trace, &devices);
+    let steps = Steps::find(&trace, &devices).related(&times);
+    let relation = steps.relation.unwrap();
+    assert_eq!((relation.together, relation.start_skew), (Together::OneAfterAnother, Ps(1_015_000_000)));
+    // Three runs of 10 and three of 20 in 90 us.
+    assert_eq!((relation.ended, relation.running), (6, Ps(90_000_000)));
+    let report = report(&trace, &devices, &times, &steps, &Default::default(), None);
+    assert_eq!(durations(&report), [10.0, 10.0, 10.0, 9.0, 20.0, 20.0, 20.0, 9.0]);
+    assert_eq!(report.timing.num_steps_counted, Some(6));
+    assert_eq!(report.timing.devices_in_step.as_deref(), Some("one_after_another"));
+    assert_eq!(report.warnings[0].code, "steps_one_after_another");
+}
+
+/// Devices whose steps start more than a step apart, with and without a collective in them.
+#[test]
+fn a_collective_ties_devices_whatever_their_clocks_say() {
+    let relation = |op: &str| {
+        let mut b = TraceBuilder::new();
+        for device in 0..2 {
+            let modules = b.line(&format!("/device:TPU:{device}"), "XLA Modules");
+            let ops = b.line(&format!("/device:TPU:{device}"), "XLA Ops");
+            for run in 0..8 {
+                let start = device * 25 + run * 10;
+                b.event(modules, "jit_f(7)", start, 9);
+                b.event(ops, op, start, 6).hlo_category(op);
+            }
+        }
+        let trace = b.build();
+        let devices = Devices::new(&trace);
+        let times = DeviceTime::of_all(&trace, &devices);
+        Steps::find(&trace, &devices).related(&times).relation.map(|relation| relation.together)
+    };
+    assert_eq!(relation("all-reduce"), Some(Together::Together));
+    assert_eq!(relation("fusion"), Some(Together::Independent));
+}
+
+/// Five programs of 3 runs each: none has half of the time. One of 60 % that runs now and then, between others.
+#[test]
+fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
+    let source = |runs: &[(&str, i64, i64)]| {
+        let mut b = TraceBuilder::new();
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        for &(name, start, length) in runs {
+            b.event(modules, name, start, length);
+            b.event(ops, "fusion.1", start, length);
+        }
+        let (steps, report) = report_of(&b.build(), None);
+        (steps.source, report.warnings.first().map(|warning| warning.message.clone()).unwrap_or_default())
+    };
+    let names = ["jit_a(1)", "jit_b(2)", "jit_c(3)", "jit_d(4)", "jit_e(5)"];
+    let small: Vec<(&str, i64, i64)> = (0..15).map(|run| (names[run % 5], run as i64 * 10, 5)).collect();
+    let (found, why) = source(&small);
+    assert_eq!(found, StepSource::Unknown);
+    // From its first run to its last there are 11 runs, of which 3 are its own.
+    assert!(why.contains("no program dominates: jit_a") && why.contains("27.3 %"), "{why}");
+    let rare = [("jit_a(1)", 0, 60), ("jit_b(2)", 100, 9), ("jit_b(2)", 110, 9), ("jit_a(1)", 900, 60)];
+    let rare = [&rare[..], &[("jit_c(3)", 1000, 5), ("jit_a(1)", 1010, 60)]].concat();
+    let (found, why) = source(&rare);
+    assert_eq!(found, StepSource::Unknown);
+    assert!(why.contains("neither at regular intervals nor with the same work"), "{why}");
+}
+
+/// ```text
+///          0        100       200       300
+/// python   [update  ) [update  ) [update  ) ...     five times, 90 of 100 us; `part` four times in each
+/// GPU:0      [k)[k)     [k)[k)
+/// ```
+#[test]
+fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
+    let trace = |body: &str, lengths: &[i64]| {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+        let mut at = 0;
+        for (step, &length) in lengths.iter().enumerate() {
+            b.event(python, body, at, length - 10);
+            for part in 0..4 {
+                b.event(python, "part", at + 1 + part * 5, 5);
+            }
+            for kernel in 0..2 {
+                let id = step as i64 * 2 + kernel;
+                b.event(python, "cuLaunchKernel", at + 5 + kernel, 1).correlation(id);
+                b.event(stream, "k", at + 20 + kernel * 20, 15).correlation(id);
+            }
+            at += length;
+        }
+        b.build()
+    };
+    for (body, marker) in [("update", "update ranges"), ("$train.py:3 train_step", "calls of train_step")] {
+        let (steps, report) = report_of(&trace(body, &[100; 5]), None);
+        assert_eq!((steps.source, steps.marker.as_deref()), (StepSource::HostSpans, Some(marker)));
+        assert_eq!(durations(&report), [100.0, 100.0, 100.0, 100.0, 55.0]);
+        assert_eq!(report.warnings[0].code, "steps_from_host_spans");
+        // As much work in each, whatever the host does between.
+        assert_eq!(report_of(&trace(body, &[100, 900, 100, 3000, 100]), None).0.source, StepSource::HostSpans);
+    }
+    // Three are no rhythm; functions and spans of libraries are no steps of a user.
+    assert_eq!(report_of(&trace("update", &[100; 3]), None).0.source, StepSource::Unknown);
+    for body in ["$api.py:3105 block_until_ready", "$train.py:3 _inner", "PjRtClient::Execute", "np.asarray(jax.Array)"]
+    {
+        assert_eq!(report_of(&trace(body, &[100; 5]), None).0.source, StepSource::Unknown, "{body}");
+    }
+    // Too little of the time.
+    assert_eq!(report_of(&trace("update", &[15; 5]), None).0.source, StepSource::Unknown);
+    // A call launches little of the time but all of the work.
+    let (steps, report) = report_of(&trace("PjitFunction(f)", &[100; 5]), None);
+    assert_eq!(steps.marker.as_deref(), Some("launches of f"));
+    assert_eq!(report.timing.avg_step_time_us, Some(100.0));
 }

@@ -8,6 +8,7 @@ use crate::analysis::Context;
 use crate::format;
 use crate::metrics::host_threads::HostThreads;
 use crate::metrics::step_breakdown::{Mean, Part, StepBreakdown};
+use crate::metrics::steps::Together;
 use crate::table::{Cell, Column, Filter, Table, Unit};
 use crate::tables::TableName;
 
@@ -103,7 +104,7 @@ fn nothing_ran() -> Block {
 
 fn unknown_steps() -> Block {
     Block::Empty {
-        reason: "The trace does not tell where a step begins, so the parts below are those of the whole active span.".to_owned(),
+        reason: "No steps found: the parts below are those of the whole active span.".to_owned(),
         remedy: Some(
             "for i in range(10):\n    with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):\n        state = train_step(state, batch)"
                 .to_owned(),
@@ -145,7 +146,12 @@ fn length(context: &Context<'_>, mean: &Mean) -> Figure {
     let steps = context.analysis.steps.len() as u64;
     let (label, note) = if breakdown.has_steps {
         let noun = if steps == 1 { "step" } else { "steps" };
-        ("Mean step", format!("over {} of {} {noun}", format::count(mean.num_steps), format::count(steps)))
+        let devices = match context.analysis.steps.relation.map(|relation| relation.together) {
+            Some(Together::Independent) => "; the devices run them independently",
+            Some(Together::OneAfterAnother) => " of one device each, one device after another",
+            _ => "",
+        };
+        ("Mean step", format!("over {} of {} {noun}{devices}", format::count(mean.num_steps), format::count(steps)))
     } else {
         ("Active span", "from the first op's start to the last op's end; steps are unknown".to_owned())
     };

@@ -157,6 +157,7 @@ fn describe(step: &Step) -> String {
         parts.map(|(name, time)| format!("{} {}", name.to_ascii_lowercase(), format::time_us(time))).collect();
     let kind = match (step.partial, step.warm_up) {
         (true, _) => " Partial: not counted.",
+        (false, true) if step.compiles => " Compiles: not counted.",
         (false, true) => " Warm-up: not counted.",
         (false, false) if !step.counted => " Not counted.",
         _ => "",
@@ -167,11 +168,12 @@ fn describe(step: &Step) -> String {
 /// What the marks mean, in words.
 fn summary(steps: &[Step]) -> String {
     let partial = steps.iter().filter(|step| step.partial).count();
-    let warm_up = steps.iter().filter(|step| step.warm_up && !step.partial).count();
+    let compiling = steps.iter().filter(|step| step.compiles && !step.partial).count();
+    let warm_up = steps.iter().filter(|step| step.warm_up && !step.compiles && !step.partial).count();
     let noun = if steps.len() == 1 { "step" } else { "steps" };
     let mut text = format!("{} {noun}, start to start.", steps.len());
-    if partial + warm_up > 0 {
-        let kinds = [(partial, "partial"), (warm_up, "warm-up")];
+    if partial + compiling + warm_up > 0 {
+        let kinds = [(partial, "partial"), (compiling, "compiling"), (warm_up, "warm-up")];
         let kinds: Vec<String> =
             kinds.iter().filter(|kind| kind.0 > 0).map(|kind| format!("{} {}", kind.0, kind.1)).collect();
         text.push_str(&format!(" Underlined and not counted: {}.", kinds.join(", ")));

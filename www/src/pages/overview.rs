@@ -134,17 +134,22 @@ fn titled(field: &'static str, text: &'static str, view: View, run: u32) -> AnyV
     view! { <a href=Route::of(view, run).href()><Term field=field text=text /></a> }.into_any()
 }
 
-/// Where the steps came from, as a sentence.
+/// Where the steps came from and how the devices run them, as a sentence.
 fn step_source(timing: &StepTiming) -> String {
     let marker = timing.step_marker.as_deref().map(|marker| printable(&shorten(marker, 60)));
+    let devices = match timing.devices_in_step.as_deref() {
+        Some("independent") => ", each device for itself",
+        Some("one_after_another") => ", one device after another",
+        _ => "",
+    };
     match (timing.step_count_source.as_str(), marker) {
-        ("user", _) => "Steps: the count that you gave.".to_owned(),
-        ("unknown", _) => "The trace does not tell its steps. Give their number on the Model page.".to_owned(),
-        (_, Some(marker)) => format!("Steps are told by {marker}."),
-        ("step_num", None) => "Steps are told by annotations with a step number.".to_owned(),
-        ("steps_line", None) => "Steps are told by the profile's own Steps line.".to_owned(),
-        ("module_runs", None) => "Steps are told by runs of the dominant module.".to_owned(),
-        (other, None) => format!("Steps are told by {}.", printable(&shorten(other, 60))),
+        ("user", _) => "Steps: the number that you gave.".to_owned(),
+        ("unknown", _) => "No step markers found. Give the number of steps on the Model page.".to_owned(),
+        (_, Some(marker)) => format!("Steps: {marker}{devices}."),
+        ("step_num", None) => "Steps: annotations with a step number.".to_owned(),
+        ("steps_line", None) => "Steps: the Steps line of the profile.".to_owned(),
+        ("module_runs", None) => "Steps: runs of the dominant module.".to_owned(),
+        (other, None) => format!("Steps: {}.", printable(&shorten(other, 60))),
     }
 }
 
