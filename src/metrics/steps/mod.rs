@@ -40,7 +40,7 @@ pub use report::{Occupancy, StepReport, report};
 pub use together::{Relation, Together};
 pub use windows::Window;
 
-use crate::metrics::devices::Devices;
+use crate::metrics::devices::{Device, Devices};
 use crate::trace::{Interval, Trace};
 
 /// How the steps were found.
@@ -214,7 +214,7 @@ fn from_annotations(
     } else if let Some(marks) = runs.and_then(|runs| runs.per_step(count)) {
         marks
     } else {
-        devices.used.iter().map(|device| found.by_host.get(&device.host).cloned().unwrap_or_default()).collect()
+        own_starts(trace, devices, found)
     };
     let mut marks: Vec<Vec<Option<Mark>>> = marks;
     for (device, row) in devices.used.iter().zip(&mut marks) {
@@ -225,6 +225,26 @@ fn from_annotations(
         names: found.numbers.iter().map(|number| Some(number.to_string())).collect(),
         ..Steps::new(StepSource::StepNum, format!("{} annotations", found.name), &marks)
     }
+}
+
+/// The annotations of its host for every device, but for the steps in which only other devices of that host begin an op: those were
+/// not this device's.
+fn own_starts(trace: &Trace, devices: &Devices, found: &annotations::Annotations) -> Vec<Vec<Option<Mark>>> {
+    let annotated = |device: &Device| found.by_host.get(&device.host).map_or(&[][..], Vec::as_slice);
+    let runs = |device: &Device| -> Vec<bool> {
+        let windows = windows::start_to_start(annotated(device)).into_iter();
+        windows.map(|window| window.is_some_and(|it| ops_starting_in(trace, device, it.interval) > 0)).collect()
+    };
+    let runs: Vec<Vec<bool>> = devices.used.iter().map(runs).collect();
+    let others_run = |host: u16, step: usize| {
+        let of_host = devices.used.iter().zip(&runs).filter(|(device, _)| device.host == host);
+        of_host.into_iter().any(|(_, runs)| runs.get(step) == Some(&true))
+    };
+    let own = |(device, runs): (&Device, &Vec<bool>)| {
+        let marks = annotated(device).iter().zip(runs).enumerate();
+        marks.map(|(step, (mark, &runs))| mark.filter(|_| runs || !others_run(device.host, step))).collect()
+    };
+    devices.used.iter().zip(&runs).map(own).collect()
 }
 
 #[cfg(test)]

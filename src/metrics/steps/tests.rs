@@ -449,3 +449,24 @@ fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
     assert_eq!(steps.marker.as_deref(), Some("launches of f"));
     assert_eq!(report.timing.avg_step_time_us, Some(100.0));
 }
+
+/// One loop after the other over two devices, all in annotations of ascending numbers; nothing ties ops to launches.
+#[test]
+fn an_annotation_is_no_step_of_a_device_that_runs_nothing_in_it() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let streams = [0, 1].map(|device| b.line(&format!("/device:GPU:{device}"), "Stream #1(Compute)"));
+    for step in 0..6 {
+        b.event(python, "train", step * 100, 90).step_num(step);
+        b.event(streams[usize::from(step > 2)], "k", step * 100 + 10, 50);
+    }
+    let trace = b.build();
+    let devices = Devices::new(&trace);
+    let times = DeviceTime::of_all(&trace, &devices);
+    let steps = Steps::find(&trace, &devices).related(&times);
+    assert_eq!(steps.relation.map(|relation| relation.together), Some(Together::OneAfterAnother));
+    let report = report(&trace, &devices, &times, &steps, &Default::default(), None);
+    assert_eq!(durations(&report), [100.0, 100.0, 90.0, 100.0, 100.0, 90.0]);
+    assert!(report.rows.iter().all(|row| row.num_kernels == 1.0 && row.busy_us == 50.0));
+    assert_eq!(report.timing.num_steps_counted, Some(4));
+}
