@@ -18,12 +18,13 @@ use crate::metrics::kernel_stats::{self, KernelStats};
 use crate::metrics::launches::{self, CallIndex, Launches};
 use crate::metrics::ops::tree::{Tree, Wasted};
 use crate::metrics::ops::{self, Columns, Coverage, Grouping, Groups, Op, Ops, Tallies, TreeColumns};
+use crate::metrics::placement::Placement;
 use crate::metrics::roofline::{self, OpLabels, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
-    Run, Settings, compilation, framework, gaps, io, kernels, metadata, not_measured, parameters, step_ops, throughput,
-    transfers, utilization,
+    Run, Settings, compilation, framework, gaps, host_activity, io, kernels, metadata, not_measured, other_devices,
+    parameters, step_ops, throughput, transfers, utilization,
 };
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
@@ -125,6 +126,8 @@ impl Analysis {
             step_ops: step_ops::section(trace, &devices, &tallies, &ops, &communicated, &counted),
             communication: collectives::section(trace, &devices, &communicated),
             findings: Vec::new(),
+            host_activity: host_activity::host_activity(trace, &devices, step_breakdown.host_threads.as_ref()),
+            other_devices: other_devices::other_devices(trace, &devices),
             warnings,
             not_measured: Vec::new(),
             provenance: run.files.clone(),
@@ -160,6 +163,7 @@ struct Answers {
     host_ops: OnceLock<HostOps>,
     arguments: OnceLock<Vec<Argument>>,
     host_waits: OnceLock<HostWaits>,
+    placement: OnceLock<Placement>,
     groupings: [Grouped; Grouping::ALL.len()],
 }
 
@@ -210,6 +214,11 @@ impl Analysis {
     pub fn host_waits(&self, trace: &Trace) -> &HostWaits {
         let windows = || step_ops::counted_windows(&self.step_breakdown, self.devices.used.len());
         self.answers.host_waits.get_or_init(|| HostWaits::new(trace, &self.devices, &windows()))
+    }
+
+    /// Where the ops ran.
+    pub fn placement(&self, trace: &Trace) -> &Placement {
+        self.answers.placement.get_or_init(|| Placement::new(trace, &self.devices, &self.ops))
     }
 
     fn grouped(&self, grouping: Grouping) -> &Grouped {
@@ -265,7 +274,7 @@ impl Analysis {
 fn no_device_ops(devices: &Devices) -> Option<Warning> {
     let warning = Warning::caution(
         "no_device_ops",
-        "The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend: nothing can be said of devices.",
+        "The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown.",
     );
     let remedy = "Capture while the jitted function runs, and call jax.block_until_ready on its result before the trace is stopped.";
     devices.used.is_empty().then(|| warning.with_remedy(remedy))

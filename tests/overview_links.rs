@@ -42,9 +42,16 @@ fn links(path: &Path) -> usize {
                     count += 1;
                 }
             }
+            // Without a device op the page is of hosts, and its tables are the evidence themselves.
+            Block::Figures { .. } => return count,
+            Block::Table(table) if table.table.starts_with("other-device") => {}
             Block::Table(table) => {
                 assert_eq!(table.links.len(), table.rows.len());
                 for (row, link) in table.rows.iter().zip(&table.links) {
+                    // What ran on a host is no op of a device.
+                    if table.table == "op-placement" && row[1] == Cell::Text("host".to_owned()) {
+                        continue;
+                    }
                     let link = link.as_ref().unwrap_or_else(|| panic!("{}: {row:?} leads nowhere", path.display()));
                     let found = rows(&mut session, link);
                     assert!(!found.rows.is_empty(), "{}: {row:?} leads to {link:?}", path.display());

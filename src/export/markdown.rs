@@ -1,6 +1,6 @@
 //! Tables and the headline of a report as Markdown (GitHub's dialect), for issues and notes.
 
-use super::{findings, text};
+use super::{findings, host, text};
 use crate::format;
 use crate::report::UnifiedProfile;
 use crate::table::{Cell, Table, Unit, unit};
@@ -36,12 +36,14 @@ pub fn report(profile: &UnifiedProfile) -> String {
         text.push_str(&format!("- **{label}**: {}\n", escape(&value)));
     }
     text.push_str(&findings::markdown(profile, escape));
-    for (name, heading) in [
+    let of_host = if profile.metadata.num_devices == 0 { host::TABLES } else { &[] };
+    let of_host = of_host.iter().map(|&(name, heading, ..)| (name, heading));
+    for (name, heading) in of_host.chain([
         (TableName::Categories, "Kernel time by category"),
         (TableName::TopKernels, "Top kernels"),
         (TableName::Devices, "Devices"),
         (TableName::Warnings, "Warnings"),
-    ] {
+    ]) {
         let Some(table) = of_report(profile, name) else { continue };
         if !table.rows.is_empty() {
             text.push_str(&format!("\n### {heading}\n\n{}", to_markdown(&table)));

@@ -8,6 +8,7 @@ mod definitions;
 #[cfg(test)]
 pub(crate) mod example;
 mod findings;
+mod host;
 pub mod html;
 pub mod json;
 pub mod markdown;

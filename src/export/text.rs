@@ -1,7 +1,7 @@
 //! A run on one screen of a terminal: headline figures, then where the time goes, the warnings last.
 
-use super::findings;
 use super::markdown::display;
+use super::{findings, host};
 use crate::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
 use crate::report::UnifiedProfile;
 use crate::table::{Cell, Column, Table, Unit};
@@ -23,7 +23,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
         text.push_str(&format!("  {label:<13}{}\n", printable(&value)));
     }
     text.push_str(&findings::text(profile, WIDTH));
-    let tables = [
+    let of_devices = [
         (
             TableName::Categories,
             "Kernel time by category (self time, all devices)",
@@ -45,7 +45,8 @@ pub fn report(profile: &UnifiedProfile) -> String {
             ][..],
         ),
     ];
-    for (name, heading, rows, keys) in tables {
+    let of_host = if profile.metadata.num_devices == 0 { host::TABLES } else { &[] };
+    for &(name, heading, rows, keys) in of_host.iter().chain(&of_devices) {
         let Some(whole) = of_report(profile, name) else { continue };
         if whole.rows.is_empty() || (name == TableName::Devices && whole.rows.len() < 2) {
             continue;
@@ -74,11 +75,17 @@ pub fn table_text(table: &Table) -> String {
 /// Name, device and origin of a run in one line.
 pub fn title(profile: &UnifiedProfile) -> String {
     let metadata = &profile.metadata;
-    let mut parts =
-        vec![printable(&shorten(&metadata.full_name(), 80)), printable(&shorten(&metadata.device_type, 40))];
-    parts.push(match metadata.num_devices {
-        1 => "1 device".to_owned(),
-        devices => format!("{} devices", format::count(devices)),
+    let mut parts = vec![printable(&shorten(&metadata.full_name(), 80))];
+    if metadata.num_devices > 0 || metadata.device_type != "Unknown" {
+        parts.push(printable(&shorten(&metadata.device_type, 40)));
+    }
+    let accelerators = profile.other_devices.iter().filter(|device| device.kind == "accelerator").count() as u64;
+    parts.push(match (metadata.num_devices, accelerators) {
+        (1, _) => "1 device".to_owned(),
+        (0, 1) => "1 device of unknown kind".to_owned(),
+        (0, 2..) => format!("{} devices of unknown kind", format::count(accelerators)),
+        (0, 0) if profile.host_activity.is_some() => "host only".to_owned(),
+        (devices, _) => format!("{} devices", format::count(devices)),
     });
     if metadata.framework != "Unknown" {
         parts.push(printable(&shorten(&metadata.framework, 40)));
@@ -88,7 +95,15 @@ pub fn title(profile: &UnifiedProfile) -> String {
 
 /// The headline figures: label and value. What was not measured says so or is left out.
 pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("Read from", origin(profile)), ("Step time", step_time(profile))];
+    let mut lines = vec![("Read from", origin(profile))];
+    // Without a device op there are no steps on devices: what is known comes first, and no row of dashes.
+    let has_devices = profile.metadata.num_devices > 0 || profile.host_activity.is_none();
+    if has_devices || profile.step_timing.avg_step_time_us.is_some() {
+        lines.push(("Step time", step_time(profile)));
+    }
+    if profile.metadata.num_devices == 0 {
+        lines.extend(host::headlines(profile));
+    }
     if profile.step_timing.avg_step_time_us.is_some() {
         lines.push(("Steps", steps(profile)));
     }
@@ -108,7 +123,9 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
             ),
         ));
     }
-    lines.push(("Throughput", throughput(profile)));
+    if has_devices || profile.throughput.steps_per_sec.is_some() {
+        lines.push(("Throughput", throughput(profile)));
+    }
     if let Some(timeline) = &profile.timeline_analysis {
         let gaps = &timeline.gaps;
         lines.push((

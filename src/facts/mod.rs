@@ -3,6 +3,7 @@
 //! Each table is a CSV file with a source column and one loader of the same name. Names of products, kernels and spans
 //! stand here and not in the code that measures.
 
+pub mod accelerators;
 pub mod arithmetic;
 pub mod devices;
 pub mod frameworks;
@@ -16,5 +17,6 @@ pub mod kernel_families;
 pub mod library_files;
 pub mod model_presets;
 pub mod pattern;
+pub mod program_spans;
 mod table;
 pub mod tensor_cores;

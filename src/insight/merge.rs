@@ -27,6 +27,8 @@ const EXPLAINED: &[(&str, &[&str])] = &[
         "short_mean_kernel",
         &["many_small_kernels", "low_device_utilization", "data_loading", "compilation", "host_overhead"],
     ),
+    // Callbacks are ops on the host.
+    ("host_executed_ops", &["debug_print"]),
     // Compilation: inside the steps before in all.
     ("compilation", &["recompilation"]),
     ("compile_time", &["recompilation", "compilation"]),

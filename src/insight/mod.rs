@@ -20,6 +20,7 @@ mod dominant_op;
 mod draft;
 mod dropped_events;
 mod gradient_synchronization;
+mod host_executed_ops;
 mod host_overhead;
 mod host_processing;
 mod idle_gaps;
@@ -31,6 +32,7 @@ mod low_occupancy;
 mod many_small_kernels;
 mod memory_bound;
 mod merge;
+mod no_device_ops;
 mod no_hlo;
 mod numbers;
 mod profiler_overhead;
@@ -96,6 +98,7 @@ pub const RULES: &[Rule] = &[
     idle_gaps::RULE,
     short_mean_kernel::RULE,
     debug_print::RULE,
+    host_executed_ops::RULE,
     barrier_cores::RULE,
     async_copy_wait::RULE,
     large_memory_transfers::RULE,
@@ -125,6 +128,7 @@ pub const RULES: &[Rule] = &[
     single_step::RULE,
     profiler_overhead::RULE,
     no_hlo::RULE,
+    no_device_ops::RULE,
 ];
 
 /// A run, measured and judged.
@@ -147,6 +151,10 @@ pub fn findings(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     merge::merge(&mut fired);
+    // One sentence says why the rules about devices have nothing to look at; forty would hide it.
+    if fired.iter().any(|finding| finding.id == no_device_ops::RULE.id) {
+        lacking.clear();
+    }
     sort::sort_by(&mut fired, |a, b| {
         let stake = |finding: &Finding| finding.time_at_stake_percent.unwrap_or(0.0);
         b.severity.cmp(&a.severity).then_with(|| stake(b).total_cmp(&stake(a)))

@@ -29,13 +29,20 @@ pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     })
 }
 
-/// Whether the host tracer was on: some span on a host thread is neither an op nor a frame of the Python tracer.
+/// Whether the host tracer was on: some span on a host thread is neither an op, a frame of the Python tracer nor a call of a GPU's driver.
 pub(super) fn has_host_spans(trace: &Trace) -> bool {
     trace.events.kinds().iter().any(|kind| {
         let is_host = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::Host);
         let is_op = || trace.args.set(kind.args.index()).is_some_and(|args| !args.hlo_op.is_empty());
-        is_host && !is_op() && !host_spans::is_frame(trace.text(kind.name))
+        let name = trace.text(kind.name);
+        is_host && !is_op() && !host_spans::is_frame(name) && !is_driver_call(name)
     })
+}
+
+/// `cudaLaunchKernel`, `cuMemcpyAsync`, `hipModuleLaunchKernel`: calls that the tracer of a GPU's driver records, on host threads.
+fn is_driver_call(name: &str) -> bool {
+    let rest = ["cuda", "cu", "hip"].iter().find_map(|prefix| name.strip_prefix(prefix));
+    rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
 }
 
 /// `100 * time / capture`, 0 for an empty capture.
@@ -111,6 +118,19 @@ mod tests {
         let worker = b.line("/host:CPU", "tf_XLAEigen/1");
         b.event(python, "$train.py:3 main", 0, 100);
         b.event(worker, "dot.1", 10, 10).hlo_op("dot.1").hlo_module("jit_f");
+        let mut trace = b.build();
+        trace.framework = Framework::Jax;
+        assert_eq!(compilation(&trace, &Devices::new(&trace)), None);
+    }
+
+    #[test]
+    fn calls_of_a_driver_are_no_spans_of_the_host_tracer() {
+        let mut b = TraceBuilder::new();
+        let calls = b.line("/host:CPU", "Host Threads/1");
+        let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+        b.event(calls, "cuLaunchKernel", 0, 1);
+        b.event(calls, "hipModuleLaunchKernel", 2, 1);
+        b.event(stream, "gemm", 5, 5);
         let mut trace = b.build();
         trace.framework = Framework::Jax;
         assert_eq!(compilation(&trace, &Devices::new(&trace)), None);

@@ -67,3 +67,40 @@ fn without_number(text: &str, evidence: Evidence) -> &str {
         Evidence::File => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Analysis;
+    use crate::metrics::{Run, Settings};
+    use crate::trace::builder::TraceBuilder;
+
+    fn told(framework: Framework, source: &str, stack: &str, module: &str, frame: &str) -> String {
+        let mut b = TraceBuilder::new();
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        let python = b.line("/host:CPU", "python");
+        let [source, stack] = [source, stack].map(|text| b.trace_mut().strings.intern(text));
+        let _ = b.event(ops, "fusion", 0, 10).args(|args| (args.source, args.source_stack) = (source, stack));
+        b.event(modules, module, 0, 10);
+        b.event(python, frame, 0, 10);
+        let mut trace = b.build();
+        trace.framework = framework;
+        let run = Run { trace, ..Run::default() };
+        Analysis::new(&run, &Settings::default()).profile.metadata.framework
+    }
+
+    #[test]
+    fn a_library_on_top_of_jax_is_told_by_its_files_and_programs() {
+        let flax = "/x/flax/linen/linear.py:287";
+        assert_eq!(told(Framework::Jax, flax, "", "jit_f(1)", "main"), "Flax");
+        assert_eq!(
+            told(Framework::Jax, "", "/x/train.py:3:1\n/x/haiku/_src/basic.py:1:2", "jit_f(1)", "main"),
+            "Haiku"
+        );
+        assert_eq!(told(Framework::Jax, flax, "", "pjit__wrapped_step_fn(77)", "main"), "PAXml");
+        assert_eq!(told(Framework::Unknown, "", "", "jit_f(1)", "flax/nnx/module.py(12): f"), "Flax");
+        assert_eq!(told(Framework::Jax, "/home/flax/train.py:1", "", "jit_flax(1)", "$linear.py:3 flax"), "JAX");
+        assert_eq!(told(Framework::PyTorch, flax, "", "jit_f(1)", "main"), "PyTorch");
+    }
+}

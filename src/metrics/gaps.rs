@@ -81,9 +81,9 @@ pub fn device_gaps(device: &Device) -> Gaps {
     Sums::of(device).report()
 }
 
-/// The gaps of all used devices; `None` where none was used.
+/// The gaps of all used devices; `None` where none ran two ops, for a gap lies between two.
 pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAnalysis> {
-    if devices.used.is_empty() {
+    if devices.used.iter().all(|device| device.ops.len() < 2) {
         return None;
     }
     let mut sums = Sums::default();

@@ -46,7 +46,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, other: &Tally) {
+    pub(super) fn add(&mut self, other: &Tally) {
         self.occurrences += other.occurrences;
         self.total += other.total;
         self.self_time += other.self_time;
@@ -66,30 +66,40 @@ pub struct HostOps {
 impl HostOps {
     /// Of all hosts and the whole capture. Linear in the number of host events.
     pub fn new(trace: &Trace, devices: &Devices) -> HostOps {
-        let mut tallies = vec![Tally::default(); trace.events.kinds().len()];
-        for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
-            if line.kind != LineKind::Host {
-                continue;
-            }
-            events.for_each_time(&trace.events, |kind, interval| {
-                let (total, longest) = (interval.length(), interval.length());
-                if let Some(tally) = tallies.get_mut(kind) {
-                    tally.add(&Tally { occurrences: 1, total, longest, self_time: Ps::ZERO });
-                }
-            });
-            for_each_self_kind(trace, events, |kind, interval| {
-                if let Some(tally) = tallies.get_mut(kind) {
-                    tally.self_time += interval.length();
-                }
-            });
-        }
-        of_names(trace, devices, &tallies)
+        HostOps::of_tallies(trace, devices, &tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host))
+    }
+
+    /// The same from the tallies of the hosts' lines, by kind.
+    pub(super) fn of_tallies(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
+        of_names(trace, devices, tallies)
     }
 
     /// A time's share of all self times; absent where there is none.
     pub fn percent(&self, time: Ps) -> Option<f64> {
         (self.self_time > Ps::ZERO).then(|| 100.0 * time.0 as f64 / self.self_time.0 as f64)
     }
+}
+
+/// The events on lines of which `wanted` holds, by [kind](crate::trace::Events::kinds). Linear in their number.
+pub(super) fn tallies_of_kinds(trace: &Trace, devices: &Devices, wanted: &dyn Fn(LineKind) -> bool) -> Vec<Tally> {
+    let mut tallies = vec![Tally::default(); trace.events.kinds().len()];
+    for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+        if !wanted(line.kind) {
+            continue;
+        }
+        events.for_each_time(&trace.events, |kind, interval| {
+            let (total, longest) = (interval.length(), interval.length());
+            if let Some(tally) = tallies.get_mut(kind) {
+                tally.add(&Tally { occurrences: 1, total, longest, self_time: Ps::ZERO });
+            }
+        });
+        for_each_self_kind(trace, events, |kind, interval| {
+            if let Some(tally) = tallies.get_mut(kind) {
+                tally.self_time += interval.length();
+            }
+        });
+    }
+    tallies
 }
 
 /// Adds up the kinds of one name: they differ by thread and arguments.

@@ -192,6 +192,11 @@ pub fn compiling(times: &BTreeMap<u16, HostTime>) -> IntervalSet {
     union(times.values().filter_map(|host| host.role(HostRole::Compile)).cloned())
 }
 
+/// What a thread of this name is for.
+pub(super) fn thread_role(name: &str) -> HostRole {
+    HostRole::of_thread(name)
+}
+
 /// By [kind](crate::trace::Events::kinds): what such an event's thread does; `None` for what is no work of a host.
 pub(super) fn roles_of_kinds(trace: &Trace, devices: &Devices) -> Vec<Option<HostRole>> {
     Works::new(trace, devices).roles

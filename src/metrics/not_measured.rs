@@ -115,6 +115,13 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
                 "Capture while the program computes, and wait for its results inside the capture \
                  (jax.block_until_ready).",
             )
+        } else if profile.other_devices.iter().any(|device| device.kind == "accelerator") {
+            (
+                "The profile holds devices of a kind that crossprof has no rules for: which of their events are ops is not \
+                 known."
+                    .to_owned(),
+                "",
+            )
         } else {
             (
                 "The profile holds no device ops, only host events.".to_owned(),
@@ -124,6 +131,10 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         };
         list.add("compute_utilization.compute_util_percent", &reason, remedy);
         list.add("kernels.top_kernels", &reason, remedy);
+    }
+    if profile.timeline_analysis.is_none() && profile.metadata.num_devices > 0 {
+        let reason = "No device ran more than one op, so there is no time between ops.";
+        list.add("timeline_analysis", reason, "Capture several steps.");
     }
     match &profile.memory_operations {
         None if platform == "TPU" => list.add(
@@ -237,6 +248,8 @@ mod tests {
             steps: Vec::new(),
             step_breakdown: None,
             step_ops: None,
+            host_activity: None,
+            other_devices: Vec::new(),
             roofline: None,
             kernel_statistics: None,
             launches: None,

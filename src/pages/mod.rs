@@ -6,6 +6,7 @@ mod communication;
 pub mod compare;
 mod filter;
 mod findings;
+mod host;
 mod kernels;
 mod ops;
 mod overview;
@@ -140,6 +141,10 @@ fn row_name(name: TableName, variant: &str) -> Option<RowName> {
         (TableName::Collectives, _) => ("hlo_op_name", &["hlo_op_name"]),
         (TableName::Launches, _) => ("kernel_name", &["kernel_name"]),
         (TableName::StepBreakdown, _) => ("step", &["step"]),
+        (TableName::HostPrograms, _) => ("program", &["program"]),
+        (TableName::HostThreads, _) => ("thread_name", &["thread_name"]),
+        (TableName::OtherDevices | TableName::OtherDeviceEvents, _) => ("device_name", &["device_name"]),
+        (TableName::OpPlacement, _) => ("op_type", &["op_type"]),
         (TableName::HostOps, _) => ("host_op_name", &["host_op_name"]),
         (TableName::StepEvents, _) => ("hlo_op_name", &["hlo_op_name", "before"]),
         (TableName::Transfers, _) => ("direction", &["direction"]),

@@ -3,7 +3,7 @@
 //! Categories and names of the report are told by kernels, tables go by ops and by what XProf calls kernels: a copy is an op and
 //! no kernel, a category of a library's kernel is `custom-call` as an op. So each link is to rows that are there.
 
-use super::{Bar, Bars, Block, Link, Page, PageQuery, TableBlock, table_block};
+use super::{Bar, Bars, Block, Link, Page, PageQuery, TableBlock, host, table_block};
 use crate::analysis::Context;
 use crate::format;
 use crate::metrics::categories::family_of;
@@ -17,8 +17,16 @@ const MAX_CATEGORIES: usize = 9;
 
 /// The blocks.
 pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+    if context.analysis.devices.platform.is_none() {
+        return host::page(context, query);
+    }
     let bars = largest_categories(&context.analysis.profile, &|category| link_of_category(context, category));
-    Page { blocks: vec![Block::Bars(bars), Block::Table(top_kernels(context, query))] }
+    let mut blocks = vec![Block::Bars(bars), Block::Table(top_kernels(context, query))];
+    blocks.push(Block::Table(op_placement(context, query)));
+    if !context.analysis.profile.other_devices.is_empty() {
+        blocks.extend(host::other_devices(context, query));
+    }
+    Page { blocks }
 }
 
 /// Kernel time by category, most first; `link` says where each leads.
@@ -92,6 +100,22 @@ fn top_kernels(context: &Context<'_>, query: &PageQuery) -> TableBlock {
         table.links.push(link_of_kernel(context, name, &readable));
         *name = readable;
     }
+    table
+}
+
+/// Types of op by where they run: those of devices lead to their ops, callbacks to the host's functions.
+fn op_placement(context: &Context<'_>, query: &PageQuery) -> TableBlock {
+    let mut table = table_block(context, TableName::OpPlacement, "", "Op types by where they run", query);
+    let text = |row: &[Cell], at: usize| match row.get(at) {
+        Some(Cell::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let link = |row: &Vec<Cell>| match (text(row, 1).as_str(), text(row, 2).as_str()) {
+        ("device", _) => equal("ops", "category", &text(row, 0)),
+        (_, "callback") => equal("steps", "host_op_name", &text(row, 0)),
+        _ => None,
+    };
+    table.links = table.rows.iter().map(link).collect();
     table
 }
 

@@ -2,6 +2,7 @@
 
 mod communication;
 mod findings;
+mod host_activity;
 mod kernel_statistics;
 mod launches;
 mod names;

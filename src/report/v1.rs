@@ -11,6 +11,7 @@ use crate::warning::Warning;
 
 pub use super::communication::*;
 pub use super::findings::*;
+pub use super::host_activity::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
 pub use super::op_statistics::*;
@@ -86,6 +87,13 @@ pub struct UnifiedProfile {
     /// Calls on the host that started device work. Absent where none was found. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launches: Option<LaunchSection>,
+    /// What the hosts did. Absent where a device op ran, for then the devices come first, and without a host event. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_activity: Option<HostActivity>,
+    /// Devices of kinds that crossprof does not know; where no device op ran, also the other processes of a Chrome trace. Added in
+    /// 1.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_devices: Vec<OtherDevice>,
     /// What was lost or odd. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

@@ -7,9 +7,11 @@ mod arguments;
 mod collectives;
 mod findings;
 mod framework_ops;
+mod host_activity;
 mod host_ops;
 mod kernels;
 mod launches;
+mod op_placement;
 mod op_tree;
 mod ops;
 mod report;
@@ -35,12 +37,22 @@ pub enum TableName {
     StepEvents,
     /// What the threads of the hosts spend their time on, by name.
     HostOps,
+    /// The threads of the hosts, where no device op ran.
+    HostThreads,
+    /// What the hosts called, executed and compiled, where no device op ran.
+    HostPrograms,
+    /// Devices of kinds that crossprof does not know.
+    OtherDevices,
+    /// What these spend their time on.
+    OtherDeviceEvents,
     /// Every op with its time and cost.
     Ops,
     /// The same by framework op.
     FrameworkOps,
     /// The arguments of the programs and how they are spread over the devices.
     Arguments,
+    /// Types of op by where they run.
+    OpPlacement,
     /// The ops as a tree: by program, category, name scope or source.
     OpTree,
     /// The ops against the peaks of the device.
@@ -69,14 +81,19 @@ pub enum TableName {
 
 impl TableName {
     /// All of them, in the order of the pages.
-    pub const ALL: [TableName; 19] = [
+    pub const ALL: [TableName; 24] = [
         TableName::Steps,
         TableName::StepBreakdown,
         TableName::StepEvents,
         TableName::HostOps,
+        TableName::HostThreads,
+        TableName::HostPrograms,
+        TableName::OtherDevices,
+        TableName::OtherDeviceEvents,
         TableName::Ops,
         TableName::FrameworkOps,
         TableName::Arguments,
+        TableName::OpPlacement,
         TableName::OpTree,
         TableName::Roofline,
         TableName::Kernels,
@@ -98,9 +115,14 @@ impl TableName {
             TableName::StepBreakdown => "step-breakdown",
             TableName::StepEvents => "step-events",
             TableName::HostOps => "host-ops",
+            TableName::HostThreads => "host-threads",
+            TableName::HostPrograms => "host-programs",
+            TableName::OtherDevices => "other-devices",
+            TableName::OtherDeviceEvents => "other-device-events",
             TableName::Ops => "ops",
             TableName::FrameworkOps => "framework-ops",
             TableName::Arguments => "arguments",
+            TableName::OpPlacement => "op-placement",
             TableName::OpTree => "op-tree",
             TableName::Roofline => "roofline",
             TableName::Kernels => "kernels",
@@ -133,6 +155,7 @@ pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dy
         TableName::Ops => Box::new(ops::OpRows::new(context)),
         TableName::FrameworkOps => Box::new(framework_ops::FrameworkOpRows::new(context)),
         TableName::Arguments => Box::new(arguments::ArgumentRows::new(context)),
+        TableName::OpPlacement => Box::new(op_placement::OpPlacementRows::new(context)),
         TableName::Roofline => Box::new(roofline::RooflineRows::new(context)),
         TableName::OpTree => Box::new(op_tree::OpTreeRows::new(context, variant)),
         // Tables made from the run itself are added here, each by its own module.

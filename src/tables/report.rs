@@ -14,6 +14,10 @@ pub fn table(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
         TableName::Gaps => gaps(profile),
         TableName::Transfers => transfers(profile),
         TableName::Warnings => warnings(profile),
+        TableName::HostThreads => super::host_activity::threads(profile),
+        TableName::HostPrograms => super::host_activity::programs(profile),
+        TableName::OtherDevices => super::host_activity::other_devices(profile),
+        TableName::OtherDeviceEvents => super::host_activity::other_device_events(profile),
         TableName::Findings => super::findings::table(profile),
         _ => return None,
     })

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! header, headline figures     what was profiled, how long a step takes, how busy the devices are
+//! host                         threads, programs and unknown devices, where no device op ran
 //! findings                     what to do, with the numbers
 //! steps                        each step by its parts, and the mean
 //! time                         categories, ops, kernels
@@ -32,6 +33,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
     let mut body = String::new();
     let page = &mut body;
     headlines::section(page, profile);
+    sections::host(page, profile);
     findings::section(page, profile);
     steps::section(page, profile);
     time::section(page, profile);

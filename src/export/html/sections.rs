@@ -2,6 +2,7 @@
 
 use super::page::{Align, Table, escape, push};
 use super::steps::bar;
+use crate::export::host;
 use crate::export::markdown::display;
 use crate::format;
 use crate::report::{MultiDevice, UnifiedProfile};
@@ -10,6 +11,15 @@ use crate::tables::{TableName, of_report};
 
 /// Devices that are listed; the profile in the page has all.
 const DEVICES: usize = 64;
+
+/// What a run without device ops holds: unknown devices, programs and threads of the hosts.
+pub fn host(page: &mut String, profile: &UnifiedProfile) {
+    if profile.metadata.num_devices == 0 {
+        for &(name, title, ..) in host::TABLES {
+            of_table(page, profile, name, title);
+        }
+    }
+}
 
 /// How busy each device is.
 pub fn devices(page: &mut String, profile: &UnifiedProfile) {

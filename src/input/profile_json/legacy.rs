@@ -38,6 +38,8 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             not_measured: vec![],
             communication: None,
             step_ops: None,
+            host_activity: None,
+            other_devices: Vec::new(),
             op_statistics: None,
             findings: vec![],
             provenance: vec![],

@@ -92,7 +92,7 @@ fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
     Some(table_block(context, TableName::StepEvents, &variant, &title, query))
 }
 
-fn nothing_ran() -> Block {
+pub(super) fn nothing_ran() -> Block {
     Block::Empty {
         reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
         remedy: Some(
@@ -234,7 +234,7 @@ fn duty_cycle(breakdown: &StepBreakdown) -> Option<Figure> {
     })
 }
 
-fn host_roles(threads: &HostThreads) -> Bars {
+pub(super) fn host_roles(threads: &HostThreads) -> Bars {
     let share = |time| threads.percent(time).map_or_else(String::new, format::percent);
     let mut bars: Vec<Bar> = threads
         .roles

@@ -24,7 +24,11 @@ pub fn RunHeader(
         let metadata = &profile.metadata;
         let devices =
             if metadata.num_devices == 1 { "1 device".to_owned() } else { format!("{} devices", metadata.num_devices) };
-        let mut facts = vec![format!("{}, {devices}", metadata.device_type)];
+        let mut facts = match metadata.num_devices {
+            // Nothing is known of such a run's devices: the overview says what is.
+            0 if metadata.device_type == "Unknown" => Vec::new(),
+            _ => vec![format!("{}, {devices}", metadata.device_type)],
+        };
         if let Some(hosts) = metadata.num_hosts.filter(|hosts| *hosts > 1) {
             facts.push(format!("{hosts} hosts"));
         }

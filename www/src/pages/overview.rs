@@ -12,10 +12,10 @@ use super::blocks::asked;
 use crate::blocks::figure::{Chart, figure};
 use crate::blocks::findings::findings;
 use crate::blocks::table::TableView;
-use crate::blocks::{bars, figures};
+use crate::blocks::{Blocks, bars, blocks_view, figures};
 use crate::components::bars::{between_devices, by_device};
 use crate::components::card;
-use crate::components::live::live;
+use crate::components::live::{live, shown};
 use crate::components::step_chart::{self, step_chart};
 use crate::components::tip::{Name, Term};
 use crate::components::warnings::{Missing, WarningRow};
@@ -35,6 +35,16 @@ pub fn Overview(
 ) -> impl IntoView {
     let (id, report) = (run.id, run.report);
     let (blocks, _) = asked(&run, View::Overview);
+    // Without a device op the library's blocks say what is known instead: no cards and charts of dashes.
+    let is_bare = Memo::new(move |_| {
+        let report = report.get();
+        report.profile.metadata.num_devices == 0 && report.profile.metadata.platform == "Unknown"
+    });
+    let rest: Blocks = RwSignal::new(Vec::new());
+    Effect::new(move |_| {
+        let is_bare = is_bare.get();
+        rest.set(blocks.with(|blocks| more_blocks(blocks, is_bare)));
+    });
     let find = move |wanted: fn(&Block) -> bool| {
         Memo::new(move |_| blocks.with(|blocks| blocks.iter().find(|block| wanted(block)).cloned()))
     };
@@ -56,7 +66,8 @@ pub fn Overview(
         _ => None,
     };
     let cards = move || {
-        let cards = headlines(&report.get().profile).into_iter();
+        let is_bare = is_bare.get();
+        let cards = headlines(&report.get().profile).into_iter().filter(|card| !is_bare || card.value.is_some());
         cards.map(|headline| card::headline(headline, id)).collect_view()
     };
     let steps = move || {
@@ -72,41 +83,50 @@ pub fn Overview(
         })
     };
     let categories = move || {
-        let shown = match first_bars.get().as_deref() {
+        let drawn = match first_bars.get().as_deref() {
             Some(Block::Bars(bars)) => bars.clone(),
             _ => Bars { title: "Kernel time by category".to_owned(), ..Bars::default() },
         };
-        let largest = shown.bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+        let largest = drawn.bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
         figure(Chart {
             title: titled("kernels.kernels_by_category.*.time_us", "Kernel time by category", View::Kernels, id),
-            name: shown.title.clone(),
+            name: drawn.title.clone(),
             class: "second",
-            body: match shown.bars.is_empty() {
+            body: match drawn.bars.is_empty() {
                 true => view! { <p class="empty">"No device op was read."</p> }.into_any(),
-                false => bars::list(id, &shown, largest),
+                false => bars::list(id, &drawn, largest),
             },
-            data: Arc::new(move || bars::data(&shown)),
+            data: Arc::new(move || bars::data(&drawn)),
         })
     };
     let devices = move || {
         let report = report.get();
-        let shown = by_device(&report.profile);
+        let drawn = by_device(&report.profile);
         figure(Chart {
             title: titled("multi_device.device_stats[].utilization_percent", "Devices, busy share", View::Devices, id),
-            name: shown.title.clone(),
+            name: drawn.title.clone(),
             class: "second",
-            body: view! { {bars::list(id, &shown, 100.0)}{between_devices(&report.profile)} }.into_any(),
-            data: Arc::new(move || bars::data(&shown)),
+            body: view! { {bars::list(id, &drawn, 100.0)}{between_devices(&report.profile)} }.into_any(),
+            data: Arc::new(move || bars::data(&drawn)),
         })
     };
+    let (run_of_kernels, run_of_blocks, run_of_rest) = (run.clone(), run.clone(), run);
+    let top_kernels = move || {
+        view! {
+            <section class="panel third">
+                <TableView run=run_of_kernels.clone() block=kernels />
+            </section>
+        }
+    };
+    let of_library = move |run: Run| view! { <div class="blocks">{blocks_view(run, rest)}</div> };
     view! {
         <div class="cards">{live(cards)}{live(more_cards)}</div>
+        {shown(move || is_bare.get(), move || of_library(run_of_blocks.clone()))}
         <div class="overview-grid">
             <div class="column">
-                {live(steps)}
-                <section class="panel third">
-                    <TableView run=run block=kernels />
-                </section>
+                {shown(move || !is_bare.get(), move || live(steps))}
+                {shown(move || !is_bare.get(), top_kernels)}
+                {shown(move || !is_bare.get(), move || of_library(run_of_rest.clone()))}
                 <section class="panel fourth" id="warnings">
                     <h2>"Warnings"</h2>
                     {live(move || warnings(&report.get().profile.warnings))}
@@ -118,8 +138,8 @@ pub fn Overview(
             </div>
             <div class="column">
                 {live(to_do)}
-                {live(categories)}
-                {live(devices)}
+                {shown(move || !is_bare.get(), move || live(categories))}
+                {shown(move || !is_bare.get(), move || live(devices))}
                 <section class="panel last">
                     <h2>"Run environment"</h2>
                     {live(move || environment(&report.get().profile))}
@@ -127,6 +147,24 @@ pub fn Overview(
             </div>
         </div>
     }
+}
+
+/// The blocks that have no place of their own on this page: all but the first figures and findings, and where devices ran but
+/// the first bars and table.
+fn more_blocks(blocks: &[Arc<Block>], is_bare: bool) -> Vec<Arc<Block>> {
+    let mut placed = [false; 4];
+    let place = |block: &Block| match block {
+        Block::Figures { .. } => Some(0),
+        Block::Findings { .. } => Some(1),
+        Block::Bars(_) if !is_bare => Some(2),
+        Block::Table(_) if !is_bare => Some(3),
+        _ => None,
+    };
+    let is_more = |block: &&Arc<Block>| match place(block).and_then(|at| placed.get_mut(at)) {
+        Some(placed) => std::mem::replace(placed, true),
+        None => true,
+    };
+    blocks.iter().filter(is_more).cloned().collect()
 }
 
 /// A heading with its definition, which leads to the view that has more.

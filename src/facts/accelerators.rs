@@ -1,0 +1,47 @@
+//! Whether a plane of a kind that no rule knows is an accelerator, by its name or label (`accelerators.csv`).
+
+use std::sync::LazyLock;
+
+use super::pattern::{Name, Pattern};
+use super::table;
+
+static ROWS: LazyLock<Vec<Pattern>> =
+    LazyLock::new(|| table::rows(include_str!("accelerators.csv")).filter_map(|cells| parse(&cells)).collect());
+
+fn parse(cells: &[&'static str]) -> Option<Pattern> {
+    let &[kind, pattern, _source] = cells else { return None };
+    Pattern::parse(kind, pattern)
+}
+
+/// Planes of XLA's own that are called like devices and are none: messages between slices, and compiled kernels.
+const NO_DEVICES: [&str; 2] = ["/device:CUSTOM:Megascale", "/device:CUSTOM:MOSAIC"];
+
+/// Whether a plane of this name is a device: `/device:CUSTOM:0`, `Ascend Hardware`, `HPU 0`.
+pub fn is(name: &str) -> bool {
+    if name.starts_with("/device:") {
+        return !NO_DEVICES.iter().any(|known| name.starts_with(known));
+    }
+    let name = Name::new(name);
+    ROWS.iter().any(|pattern| pattern.matches(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_read() {
+        assert_eq!(ROWS.len(), table::rows(include_str!("accelerators.csv")).count());
+    }
+
+    #[test]
+    fn other_accelerators_are_told_from_other_processes() {
+        for name in ["/device:CUSTOM:0", "/device:NPU:1", "Ascend Hardware", "HPU 0", "NPU 3", "NeuronCore 1", "XPU 0"]
+        {
+            assert!(is(name), "{name}");
+        }
+        for name in ["/device:CUSTOM:Megascale Trace", "python3", "CANN", "input pipeline", "Overlap Analysis", ""] {
+            assert!(!is(name), "{name}");
+        }
+    }
+}
