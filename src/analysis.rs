@@ -111,7 +111,7 @@ impl Analysis {
             model_config,
             compute_utilization: utilization::compute_utilization(trace, &devices, step_report.occupancy),
             kernels: kernels::kernels(trace, &tallies),
-            memory_operations: transfers::memory_operations(trace, &devices, &calls),
+            memory_operations: transfers::memory_operations(trace, &devices),
             multi_device: utilization::multi_device(trace, &devices),
             timeline_analysis: gaps::timeline_analysis(trace, &devices),
             compilation: compilation::compilation(trace, &devices),

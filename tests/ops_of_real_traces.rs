@@ -6,7 +6,7 @@ use crossprof::input::chrome_json::ChromeJsonDecoder;
 use crossprof::input::xplane::XPlaneDecoder;
 use crossprof::metrics::devices::Devices;
 use crossprof::metrics::self_time::self_times;
-use crossprof::metrics::{compilation, io, kernels, launches, transfers};
+use crossprof::metrics::{compilation, io, kernels, transfers};
 use crossprof::report::{KernelCategory, Kernels};
 use crossprof::trace::{Interval, IntervalSet, Trace};
 use crossprof::units::Ps;
@@ -77,7 +77,7 @@ fn tpu_categories_are_xlas_own() {
     assert_eq!((total_count(&kernels), kernels.kernels_by_category.len()), (6013, 5));
     let top = kernels.top_kernels.first().unwrap();
     assert_eq!((top.name.as_str(), top.category.as_str(), top.count), ("copy-done.2", "copy-done", 400));
-    assert_eq!(transfers::memory_operations(&trace, &devices, &launches::calls_of(&trace, &devices)), None);
+    assert_eq!(transfers::memory_operations(&trace, &devices), None);
     let compilation = compilation::compilation(&trace, &devices).unwrap();
     assert_eq!(format!("{:.1}", compilation.compilation_time_us / 1e3), "1528.9");
     assert_eq!(compilation.num_compilation_events, 4);
@@ -98,7 +98,7 @@ fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
         assert_eq!(kernel.category, "matmul", "{}", kernel.name);
     }
     assert_eq!(kernels.kernels_by_category.get("other").map_or(0, |it| it.count), 0);
-    assert!(transfers::memory_operations(&trace, &devices, &launches::calls_of(&trace, &devices)).is_some());
+    assert!(transfers::memory_operations(&trace, &devices).is_some());
 }
 
 /// A convolution that the library does as an image-to-column copy and a matrix product: the instruction says what it is.
@@ -119,7 +119,7 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
 fn copies_are_told_by_direction_with_their_bytes() {
     let Some(trace) = xplane("synth-gpu-7steps/vm.xplane.pb") else { return };
     let (devices, kernels) = found(&trace);
-    let memory = transfers::memory_operations(&trace, &devices, &launches::calls_of(&trace, &devices)).unwrap();
+    let memory = transfers::memory_operations(&trace, &devices).unwrap();
     assert_eq!((memory.h2d_count, memory.h2d_total_time_us), (Some(14), Some(7.0 * 50.0)));
     assert_eq!((memory.d2h_count, memory.d2h_total_time_us), (Some(7), Some(7.0 * 30.0)));
     assert_eq!((memory.d2d_count, memory.d2d_total_time_us), (Some(7), Some(7.0 * 20.0)));
@@ -147,7 +147,7 @@ fn json_of_a_tpu_has_xlas_categories_too() {
 fn kineto_copies_and_library_kernels_are_told_apart() {
     let Some(trace) = json("kineto/h100-owlv2.json.gz") else { return };
     let (devices, kernels) = found(&trace);
-    let memory = transfers::memory_operations(&trace, &devices, &launches::calls_of(&trace, &devices)).unwrap();
+    let memory = transfers::memory_operations(&trace, &devices).unwrap();
     assert_eq!((memory.h2d_count, memory.d2h_count), (Some(25), Some(55)));
     assert_eq!(memory.d2h_total_time_us.map(|us| (us * 10.0).round()), Some(129_035.0));
     let memset = memory.transfers.iter().find(|it| it.direction == "memset").unwrap();

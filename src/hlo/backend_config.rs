@@ -27,9 +27,10 @@ pub(super) fn int(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// A list of numbers; empty where it is none.
-pub(super) fn ints(value: Option<&Value>) -> Vec<i64> {
-    value.and_then(Value::as_array).map(|items| items.iter().filter_map(int).collect()).unwrap_or_default()
+/// A list of numbers, empty where there is none; `None` where one of them cannot be read, for the others are another list.
+pub(super) fn ints(value: Option<&Value>) -> Option<Vec<i64>> {
+    let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    items.iter().map(int).collect()
 }
 
 /// `known_trip_count` of a while loop.
@@ -43,10 +44,10 @@ pub(super) fn trip_count(text: &str) -> Option<i64> {
 pub(super) fn dot(document: &Value, name: &str) -> Option<DotDimensions> {
     let numbers = member(document, name)?;
     Some(DotDimensions {
-        lhs_contracting: ints(numbers.get("lhs_contracting_dimensions")),
-        rhs_contracting: ints(numbers.get("rhs_contracting_dimensions")),
-        lhs_batch: ints(numbers.get("lhs_batch_dimensions")),
-        rhs_batch: ints(numbers.get("rhs_batch_dimensions")),
+        lhs_contracting: ints(numbers.get("lhs_contracting_dimensions"))?,
+        rhs_contracting: ints(numbers.get("rhs_contracting_dimensions"))?,
+        lhs_batch: ints(numbers.get("lhs_batch_dimensions"))?,
+        rhs_batch: ints(numbers.get("rhs_batch_dimensions"))?,
     })
 }
 
@@ -62,5 +63,7 @@ mod tests {
         assert_eq!((found.lhs_contracting, found.rhs_contracting, found.lhs_batch), (vec![1], vec![0], vec![]));
         assert_eq!(trip_count(r#"{"known_trip_count":{"n":"28"}}"#), Some(28));
         assert_eq!(trip_count("not JSON"), None);
+        let damaged = parse(r#"{"d":{"lhs_contracting_dimensions":["1","x"]}}"#).unwrap();
+        assert_eq!(dot(&damaged, "d"), None);
     }
 }

@@ -44,8 +44,10 @@ pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collecti
     let attributes = found.attributes();
     let listed = attributes.replica_groups.as_ref().and_then(lists);
     let grouped = !matches!(kind, "collective-permute" | "send" | "recv");
-    let replica_groups = listed.filter(|_| grouped).or_else(|| if grouped { everyone(module, found) } else { None });
     let said = attributes.replica_groups.as_ref().and_then(group_size);
+    // Groups that cannot be listed are not one group of all.
+    let of_all = || if grouped && said.is_none() { everyone(module, found) } else { None };
+    let replica_groups = listed.filter(|_| grouped).or_else(of_all);
     let largest = replica_groups.as_ref().and_then(|groups| groups.iter().map(Vec::len).max());
     Some(Collective {
         kind,

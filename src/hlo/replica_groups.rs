@@ -8,10 +8,12 @@ pub(super) const MAX_LISTED: usize = 1 << 16;
 /// More dimensions than these are no device list.
 const MAX_DIMENSIONS: usize = 64;
 
-/// Devices of a group, where the groups are said in a form that tells it by itself.
+/// Devices of a group, the largest one's.
 pub(super) fn group_size(groups: &ReplicaGroups) -> Option<u32> {
     match groups {
-        ReplicaGroups::Lists(_) => None,
+        ReplicaGroups::Lists(lists) => {
+            lists.iter().map(Vec::len).max().filter(|&size| size > 0).and_then(|size| u32::try_from(size).ok())
+        }
         ReplicaGroups::Iota { group_size, .. } => u32::try_from(*group_size).ok(),
         ReplicaGroups::Mesh(mesh) => {
             let sizes = mesh.grouped.iter().map(|&(axis, part)| axis_size(mesh, axis, part));
@@ -27,11 +29,12 @@ fn axis_size(mesh: &MeshAxes, axis: i64, part: Option<(i64, i64)>) -> Option<i64
     Some(part.map_or(whole, |(_, size)| size))
 }
 
-/// The members of each group; `None` where all devices are one group, or there are too many to list.
+/// The members of each group; `None` where all devices are one group, there are too many to list, or one has no possible number.
 pub fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
     let lists: Vec<Vec<u32>> = match groups {
         ReplicaGroups::Lists(lists) => {
-            lists.iter().map(|group| group.iter().filter_map(|&id| u32::try_from(id).ok()).collect()).collect()
+            let members = |group: &Vec<i64>| group.iter().map(|&id| u32::try_from(id).ok()).collect();
+            lists.iter().map(members).collect::<Option<_>>()?
         }
         ReplicaGroups::Iota { groups, group_size, reshape, transpose } => {
             let size = usize::try_from(*group_size).ok().filter(|&size| size > 0)?;
@@ -123,7 +126,9 @@ fn along_axes(mesh: &MeshAxes) -> Option<Vec<Vec<u32>>> {
     let positions = iota(total, &sizes, &order)?;
     let devices: Vec<u32> = match &mesh.device_iota {
         (reshape, transpose) if !reshape.is_empty() => iota(total, reshape, transpose)?,
-        _ if !mesh.device_ids.is_empty() => mesh.device_ids.iter().filter_map(|&id| u32::try_from(id).ok()).collect(),
+        _ if !mesh.device_ids.is_empty() => {
+            mesh.device_ids.iter().map(|&id| u32::try_from(id).ok()).collect::<Option<_>>()?
+        }
         _ => (0..u32::try_from(total).ok()?).collect(),
     };
     let members: Vec<u32> = positions.iter().map(|&i| devices.get(i as usize).copied()).collect::<Option<_>>()?;

@@ -6,10 +6,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::transfers::{Direction, direction};
 use crate::facts::hlo_categories;
 use crate::facts::kernel_families::{self, Scope};
 use crate::facts::pattern::Name;
+use crate::trace::copies::{Direction, direction};
 use crate::trace::{ArgsId, StrId, Trace};
 
 /// What a device op does, coarsely: the parts of a step.

@@ -1,158 +1,23 @@
 //! Copies and fills: how many, how long, how many bytes, by direction.
 //!
-//! Reads the copy and fill events of GPU streams, and the calls that launched those which do not tell their direction or
-//! size (ROCm runs copies as kernels called `__amd_rocclr_copyBuffer`). On a TPU the copies between host and chip are not ops of the chip, and
+//! Reads the copy and fill events of GPU streams ([`crate::trace::copies`]). On a TPU the copies between host and chip are not ops of the chip, and
 //! the host's `TransferToDevice` spans measure the dispatch, not the copy: nothing is reported rather than that.
 //! `copy-start`, `copy-done`, `infeed` and `outfeed` stay ops of their category, and so do kernels that copy.
 
 use rustc_hash::FxHashMap;
 
 use super::devices::Devices;
-use super::launches::{Call, CallIndex, Scope, scope_of};
 use crate::report::{MemoryOperations, Transfer};
 use crate::trace::classify::Platform;
-use crate::trace::{Args, ArgsId, EventId, StrId, Trace, in_blocks};
+use crate::trace::copies::{Direction, bytes, direction};
+use crate::trace::{ArgsId, StrId, Trace, in_blocks};
 use crate::units::Ps;
-
-/// From where to where a copy goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// Host memory to device memory.
-    HostToDevice,
-    /// Device memory to host memory.
-    DeviceToHost,
-    /// Within one device.
-    WithinDevice,
-    /// From one device to another.
-    BetweenDevices,
-    /// A fill.
-    Fill,
-    /// A copy whose direction the trace does not tell.
-    Other,
-}
-
-impl Direction {
-    /// All directions, in the order of the report.
-    pub const ALL: [Direction; 6] = [
-        Direction::HostToDevice,
-        Direction::DeviceToHost,
-        Direction::WithinDevice,
-        Direction::BetweenDevices,
-        Direction::Fill,
-        Direction::Other,
-    ];
-
-    /// The report's spelling.
-    pub fn label(self) -> &'static str {
-        match self {
-            Direction::HostToDevice => "h2d",
-            Direction::DeviceToHost => "d2h",
-            Direction::WithinDevice => "d2d",
-            Direction::BetweenDevices => "p2p",
-            Direction::Fill => "memset",
-            Direction::Other => "other",
-        }
-    }
-}
-
-/// Spellings of the directions: CUPTI (`MemcpyH2D`), CUDA (`MEMCPYHtoD`, `Memcpy DtoH (Device -> Pageable)`), HIP
-/// (`CopyHostToDevice`, `hipMemcpyPeer`), without what is neither letter nor digit.
-const SPELLINGS: [(&str, Direction); 15] = [
-    ("memset", Direction::Fill),
-    ("fillbuffer", Direction::Fill),
-    ("peertopeer", Direction::BetweenDevices),
-    ("p2p", Direction::BetweenDevices),
-    ("ptop", Direction::BetweenDevices),
-    ("peer", Direction::BetweenDevices),
-    ("hosttodevice", Direction::HostToDevice),
-    ("h2d", Direction::HostToDevice),
-    ("htod", Direction::HostToDevice),
-    ("devicetohost", Direction::DeviceToHost),
-    ("d2h", Direction::DeviceToHost),
-    ("dtoh", Direction::DeviceToHost),
-    ("devicetodevice", Direction::WithinDevice),
-    ("d2d", Direction::WithinDevice),
-    ("dtod", Direction::WithinDevice),
-];
-
-/// The direction of a GPU copy or fill; `None` for every other op. The name wins over `memcpy_details`.
-pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> {
-    let args = trace.args.get(args);
-    let name = trace.text(name);
-    let call = name.split('(').next().unwrap_or(name);
-    let call: String =
-        call.chars().take(64).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    let is_copy = call.starts_with("memcpy")
-        || call.starts_with("memset")
-        || call.starts_with("hipmem")
-        || ["copyhostto", "copydeviceto", "copypeerto"].iter().any(|start| call.starts_with(start))
-        || call.starts_with("amdrocclrcopybuffer")
-        || call.starts_with("amdrocclrfillbuffer")
-        || !args.memcpy_details.is_empty()
-        || is_copy_cat(trace.text(args.cat));
-    if !is_copy {
-        return None;
-    }
-    let named = SPELLINGS.iter().find(|(spelling, _)| call.contains(spelling)).map(|&(_, direction)| direction);
-    named.or_else(|| from_details(trace.text(args.memcpy_details))).or(Some(Direction::Other))
-}
-
-/// The direction that the name of a call on the host tells: `cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`.
-pub(super) fn direction_of_call(name: &str) -> Option<Direction> {
-    let call: String = name.chars().take(64).map(|c| c.to_ascii_lowercase()).collect();
-    let is_copy = call.contains("memcpy") || call.contains("memset");
-    SPELLINGS.iter().find(|(spelling, _)| is_copy && call.contains(spelling)).map(|&(_, direction)| direction)
-}
-
-fn is_copy_cat(cat: &str) -> bool {
-    ["gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
-}
-
-/// From `kind_src:pageable kind_dst:device`.
-fn from_details(details: &str) -> Option<Direction> {
-    let host = |kind: &str| matches!(kind, "pageable" | "pinned" | "host");
-    let device = |kind: &str| matches!(kind, "device" | "array" | "device_static");
-    let (source, target) = (detail(details, "kind_src")?, detail(details, "kind_dst")?);
-    match () {
-        () if host(source) && device(target) => Some(Direction::HostToDevice),
-        () if device(source) && host(target) => Some(Direction::DeviceToHost),
-        () if device(source) && device(target) => Some(Direction::WithinDevice),
-        () => None,
-    }
-}
-
-/// The value of `key` in `key:value key:value`.
-pub(super) fn detail<'a>(details: &'a str, key: &str) -> Option<&'a str> {
-    details.split_ascii_whitespace().find_map(|pair| pair.strip_prefix(key)?.strip_prefix(':'))
-}
-
-/// Bytes of a copy. A size of 0 is how ROCm writes "unknown".
-pub(super) fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
-    let stated = detail(trace.text(args.memcpy_details), "size").and_then(|text| text.parse().ok());
-    stated.or_else(|| args.copy_bytes.and_then(|bytes| u64::try_from(bytes).ok())).filter(|&bytes| bytes > 0)
-}
 
 /// What the name and arguments of a copy say.
 #[derive(Clone, Copy)]
 struct SizedCopy {
     direction: Direction,
     bytes: Option<u64>,
-}
-
-impl SizedCopy {
-    /// What the call that launched it says besides.
-    fn completed(self, trace: &Trace, id: EventId, find: impl Fn(i64) -> Option<(usize, Call)>) -> SizedCopy {
-        if self.direction != Direction::Other && self.bytes.is_some() {
-            return self;
-        }
-        let call = trace.events.correlation.get(id).and_then(find).and_then(|(_, call)| trace.events.get(call.event));
-        let Some(call) = call else { return self };
-        let named = direction_of_call(trace.text(call.name)).filter(|_| self.direction == Direction::Other);
-        SizedCopy {
-            direction: named.unwrap_or(self.direction),
-            bytes: self.bytes.or_else(|| bytes(trace, &trace.args_of(&call))),
-        }
-    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -164,33 +29,30 @@ struct Sum {
     sized_time: Ps,
 }
 
-/// The copies and fills of all used GPUs; `None` on other platforms. `calls` are the trace's launch calls.
-pub fn memory_operations(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Option<MemoryOperations> {
+/// The copies and fills of all used GPUs; `None` on other platforms.
+pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOperations> {
     if devices.platform != Some(Platform::Gpu) {
         return None;
     }
     let mut sums = [Sum::default(); Direction::ALL.len()];
     let mut known: FxHashMap<(StrId, ArgsId), Option<SizedCopy>> = FxHashMap::default();
-    let mut count = |scope: Scope, id: EventId| {
-        let Some(event) = trace.events.get(id) else { return };
-        let copy = *known.entry((event.name, event.args)).or_insert_with(|| {
-            let direction = direction(trace, event.name, event.args)?;
-            Some(SizedCopy { direction, bytes: bytes(trace, &trace.args.get(event.args)) })
-        });
-        let Some(copy) = copy else { return };
-        let SizedCopy { direction, bytes } = copy.completed(trace, id, |number| calls.find(trace, scope, number));
-        let Some(sum) = sums.get_mut(direction as usize) else { return };
-        sum.count += 1;
-        sum.time += event.duration;
-        if let Some(bytes) = bytes {
-            sum.bytes = sum.bytes.saturating_add(bytes);
-            sum.sized_count += 1;
-            sum.sized_time += event.duration;
-        }
-    };
     for device in &devices.used {
-        let scope = scope_of(device);
-        in_blocks(&device.ops, |&id| count(scope, id));
+        in_blocks(&device.ops, |&id| {
+            let Some(event) = trace.events.get(id) else { return };
+            let copy = *known.entry((event.name, event.args)).or_insert_with(|| {
+                let direction = direction(trace, event.name, event.args)?;
+                Some(SizedCopy { direction, bytes: bytes(trace, &trace.args.get(event.args)) })
+            });
+            let Some(SizedCopy { direction, bytes }) = copy else { return };
+            let Some(sum) = sums.get_mut(direction as usize) else { return };
+            sum.count += 1;
+            sum.time += event.duration;
+            if let Some(bytes) = bytes {
+                sum.bytes = sum.bytes.saturating_add(bytes);
+                sum.sized_count += 1;
+                sum.sized_time += event.duration;
+            }
+        });
     }
     let transfers: Vec<Transfer> = Direction::ALL.into_iter().zip(sums).filter_map(transfer).collect();
     let find = |direction: Direction| transfers.iter().find(|it| it.direction == direction.label());
@@ -225,12 +87,10 @@ fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::launches;
     use crate::trace::builder::TraceBuilder;
 
     fn of(trace: &Trace) -> Option<MemoryOperations> {
-        let devices = Devices::new(trace);
-        memory_operations(trace, &devices, &launches::calls_of(trace, &devices))
+        memory_operations(trace, &Devices::new(trace))
     }
 
     fn operations(events: &[(&str, &str, i64)]) -> MemoryOperations {

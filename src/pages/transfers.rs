@@ -4,10 +4,10 @@ use super::{Bar, Bars, Block, Figure, Link, Page, PageQuery, Series, Stack, Stac
 use crate::analysis::Context;
 use crate::format;
 use crate::metrics::copies::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
-use crate::metrics::transfers::Direction;
 use crate::table::Unit;
 use crate::tables::TableName;
 use crate::trace::classify::Platform;
+use crate::trace::copies::Direction;
 use crate::units::Ps;
 
 /// Steps that the chart shows: the table of steps has all.

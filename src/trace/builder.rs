@@ -11,7 +11,7 @@
 //! assert_eq!(trace.events.len(), 2);
 //! ```
 
-use super::{Args, Event, EventId, Line, LineId, Plane, PlaneId, SourceFormat, StrId, Trace, classify};
+use super::{Args, Event, EventId, Line, LineId, Plane, PlaneId, SourceFormat, StrId, Trace, classify, copies};
 use crate::units::Ps;
 
 /// Collects planes, lines and events; times are whole microseconds from the anchor.
@@ -86,10 +86,11 @@ impl TraceBuilder {
         &mut self.trace
     }
 
-    /// The finished trace, with its planes and lines classified.
+    /// The finished trace, with its planes and lines classified, and its copies complete.
     pub fn build(mut self) -> Trace {
         self.trace.complete_events = self.trace.events.len() as u64;
         classify::classify(&mut self.trace);
+        copies::complete(&mut self.trace);
         self.trace
     }
 }

@@ -87,6 +87,11 @@ impl<T: Copy> Column<T> {
         taken.iter_mut().map(std::mem::take)
     }
 
+    /// True where no block was taken.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.taken == 0
+    }
+
     /// All values in order.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.blocks.iter().flatten().copied()

@@ -60,6 +60,8 @@ pub struct Args {
     pub source_stack: StrId,
     /// Name of the instruction that this one is an equal copy of.
     pub deduplicated_name: StrId,
+    /// Name of the call on the host that launched a copy which does not tell its direction; see [`super::copies::complete`].
+    pub copy_call: StrId,
     /// The category (`cat`) of a Chrome trace event; JAX writes none, Kineto does.
     pub cat: StrId,
     /// Bytes read and written as XLA estimates them.
@@ -68,7 +70,7 @@ pub struct Args {
     pub model_flops: Option<i64>,
     /// FLOPs with the compiler's additions.
     pub flops: Option<i64>,
-    /// Bytes of a copy where they are a number of their own (Kineto's `bytes`).
+    /// Bytes of a copy where they are a number of their own (Kineto's `bytes`), or where only the call that launched it tells them.
     pub copy_bytes: Option<i64>,
     /// HLO program the instruction belongs to.
     pub program_id: Option<i64>,
@@ -395,6 +397,21 @@ impl Events {
                 *row = Row::new(self.kinds.intern(kind), start, duration).0;
             }
         }
+    }
+
+    /// Changes what the event at `id` says.
+    pub(crate) fn set_args(&mut self, id: EventId, args: ArgsId) {
+        let Some(row) = self.rows.get(id as usize).map(Row) else { return };
+        let kind = self.kinds.intern(Kind { args, ..self.kinds.get(row.kind()) });
+        let (start, duration) = row.time();
+        if let Some(slot) = self.rows.get_mut(id as usize) {
+            *slot = Row::new(kind, start, duration).0;
+        }
+    }
+
+    /// True where no rows were [taken](Events::take_full_blocks).
+    pub(crate) fn is_whole(&self) -> bool {
+        self.rows.is_whole()
     }
 
     /// Takes the rows that will not grow in number any more. The events still count, but can no longer be looked at: whoever

@@ -178,6 +178,7 @@ fn map_args(set: Args, string: impl Fn(StrId) -> StrId) -> Args {
         memcpy_details: string(set.memcpy_details),
         source_stack: string(set.source_stack),
         deduplicated_name: string(set.deduplicated_name),
+        copy_call: string(set.copy_call),
         cat: string(set.cat),
         ..set
     }

@@ -8,6 +8,7 @@ pub mod builder;
 pub mod by_line;
 pub mod classify;
 pub mod column;
+pub mod copies;
 pub mod events;
 pub mod interval;
 mod kinds;

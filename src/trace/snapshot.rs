@@ -18,7 +18,7 @@ mod fields;
 use super::column::SparseColumn;
 use super::events::RowBlock;
 use super::kinds::Kind;
-use super::{ArgsId, ArgsTable, Capture, HloProto, LineId, StrId, Strings, Trace};
+use super::{ArgsId, ArgsTable, Capture, HloProto, LineId, StrId, Strings, Trace, copies};
 use fields::{Fields, put_args, put_capture, put_plane};
 
 const HEAD: u8 = 1;
@@ -226,6 +226,8 @@ impl Reader {
         trace.events = std::mem::take(&mut trace.events).with_columns(self.kinds, self.sparse).ok_or(Damaged)?;
         let counts = (trace.events.len() as u64, self.frames);
         let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
+        // The writer's program could not: it had handed events over before it knew their calls.
+        copies::complete(&mut trace);
         if is_whole { Ok((trace, self.notes)) } else { Err(Damaged) }
     }
 

@@ -67,7 +67,7 @@ pub(super) fn cudnn(module: &Module, instruction: &Instruction, target: &str) ->
 /// Both the forward and the backward call take queries, keys and values first; their last dimension is the width.
 fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Option<Sizes> {
     let width = |n| Some(*module.operand(instruction, n)?.shape.array()?.dimensions.last()? as f64);
-    let pairs = ints(member(config, "intermediate_tensor_shape")?.get("dimensions"));
+    let pairs = ints(member(config, "intermediate_tensor_shape")?.get("dimensions"))?;
     let &[batch, heads, queries, keys] = pairs.as_slice() else { return None };
     let (batches, queries, keys) = (batch as f64 * heads as f64, queries as f64, keys as f64);
     let sizes = Sizes { batches, queries, keys, width: width(0)?, value_width: width(2)? };

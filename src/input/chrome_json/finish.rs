@@ -7,6 +7,7 @@ use super::scanner::{Scanner, State};
 use super::store::{Id, Store};
 use crate::error::Error;
 use crate::trace::classify::{self, Platform, is_gpu_cat};
+use crate::trace::copies;
 use crate::trace::{EventId, Framework, LineKind, Plane, PlaneKind, SourceFormat, StatValue, StrId, Trace};
 use crate::warning::Warning;
 
@@ -63,6 +64,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(path)));
     classify::classify(&mut trace);
     modules::name_programs(&mut trace);
+    copies::complete(&mut trace);
     Ok(trace)
 }
 

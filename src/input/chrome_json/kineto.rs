@@ -69,8 +69,9 @@ impl Details {
             Detail::Collective => ("collective", word(value, buf, scratch)),
             Detail::DataType => ("dtype", word(value, buf, scratch)),
         };
-        let Some(value) = value else { return };
+        // A grid that cannot be read still says what the others are of.
         self.told |= matches!(detail, Detail::Grid | Detail::Collective);
+        let Some(value) = value else { return };
         if !self.text.is_empty() {
             self.text.push(' ');
         }
@@ -81,7 +82,7 @@ impl Details {
 
     /// All of them as one text; `None` where the event tells neither a launch nor a collective.
     pub fn text(&self) -> Option<&str> {
-        self.told.then_some(self.text.as_str())
+        (self.told && !self.text.is_empty()).then_some(self.text.as_str())
     }
 }
 

@@ -47,7 +47,7 @@ pub use outline::{Outline, Outliner};
 
 use crate::error::Error;
 use crate::trace::events::RowBlock;
-use crate::trace::{SourceFormat, Trace, classify};
+use crate::trace::{SourceFormat, Trace, classify, copies};
 use crate::warning::Warning;
 use arriving::{ArrivingPlane, Target};
 use environment::XSpaceTexts;
@@ -180,6 +180,7 @@ impl XPlaneDecoder {
         trace.complete_events = trace.events.len() as u64;
         environment::describe(&mut trace, &planes, &texts);
         classify::classify(&mut trace);
+        copies::complete(&mut trace);
         let mut warnings: Vec<Warning> = truncated.into_iter().collect();
         losses.append_to(&mut warnings);
         texts.append_to(&mut warnings);

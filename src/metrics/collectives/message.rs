@@ -113,6 +113,7 @@ fn of_text(kind: &str, expression: &str) -> Message {
     let lists = groups.as_ref().and_then(hlo::replica_lists);
     let size = match &groups {
         Some(ReplicaGroups::Iota { group_size, .. }) => u32::try_from(*group_size).ok(),
+        Some(ReplicaGroups::Lists(all)) => all.iter().map(Vec::len).max().and_then(|size| size.try_into().ok()),
         _ => lists.as_ref().and_then(|lists| lists.iter().map(Vec::len).max()).and_then(|size| size.try_into().ok()),
     };
     Message {
@@ -199,8 +200,9 @@ fn groups(text: &str) -> Option<ReplicaGroups> {
     let inner = text.strip_prefix('{')?.strip_suffix('}')?;
     let lists = inner.split('}').filter_map(|group| {
         let group = group.trim_start_matches([',', '{', ' ']);
-        let members: Vec<i64> = group.split(',').filter_map(|id| id.trim().parse().ok()).collect();
-        (!members.is_empty()).then_some(members)
+        // A member that cannot be read still counts: no device has the number -1.
+        let members = group.split(',').map(|id| id.trim().parse().unwrap_or(-1));
+        (!group.trim().is_empty()).then(|| members.collect())
     });
     Some(ReplicaGroups::Lists(lists.collect()))
 }
@@ -218,6 +220,19 @@ fn pairs(text: &str) -> Vec<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_member_that_cannot_be_read_leaves_the_others_in_place() {
+        let of = |members: &str| {
+            let text = format!("%a = f32[8]{{0}} all-reduce(f32[8]{{0}} %x), channel_id=3, replica_groups={members}");
+            of_text("all-reduce", &text)
+        };
+        let whole = of("{{0,1},{2,3}}");
+        assert_eq!((whole.group_size, whole.groups), (Some(2), Some(vec![vec![0, 1], vec![2, 3]])));
+        let damaged = of("{{0,x},{2,3}}");
+        assert_eq!((damaged.group_size, damaged.groups), (Some(2), None));
+        assert_eq!((damaged.bytes, damaged.channel_id), (Some(32), Some(3)));
+    }
 
     #[test]
     fn an_expression_tells_bytes_and_groups() {

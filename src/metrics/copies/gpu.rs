@@ -8,7 +8,7 @@ use super::call_site::CallSites;
 use super::{CopyClass, CopyKind, One};
 use crate::metrics::devices::{Devices, interval};
 use crate::metrics::launches::{Call, CallIndex, scope_of};
-use crate::metrics::transfers::{self, Direction};
+use crate::trace::copies::{bytes, detail, direction};
 use crate::trace::{Args, ArgsId, Event, EventId, StrId, Trace, in_blocks};
 
 /// What name and arguments tell of a copy.
@@ -52,17 +52,11 @@ fn one(trace: &Trace, sites: &CallSites, found: Found) -> One {
     if let Some((call, call_event)) = call.and_then(|call| Some((call, trace.events.get(call.event)?))) {
         let name = trace.text(call_event.name);
         let args = trace.args_of(&call_event);
-        if told.class.direction == Direction::Other
-            && let Some(direction) = transfers::direction_of_call(name)
-        {
-            told.class = Rc::new(CopyClass { direction, ..CopyClass::clone(&told.class) });
-        }
         if told.class.asynchronous.is_none()
             && let Some(asynchronous) = asynchronous(trace, &args).or_else(|| by_call(name))
         {
             told.class = Rc::new(CopyClass { asynchronous: Some(asynchronous), ..CopyClass::clone(&told.class) });
         }
-        told.bytes = told.bytes.or_else(|| transfers::bytes(trace, &args));
         site = sites.site(call.event);
     }
     One {
@@ -76,10 +70,10 @@ fn one(trace: &Trace, sites: &CallSites, found: Found) -> One {
 }
 
 fn told(trace: &Trace, name: StrId, args_id: ArgsId) -> Option<Told> {
-    let direction = transfers::direction(trace, name, args_id)?;
+    let direction = direction(trace, name, args_id)?;
     let args = trace.args.get(args_id);
     let details = trace.text(args.memcpy_details);
-    let memory = |key| transfers::detail(details, key).unwrap_or("").to_owned();
+    let memory = |key| detail(details, key).unwrap_or("").to_owned();
     let (mut source, mut target) = (memory("kind_src"), memory("kind_dst"));
     if source.is_empty() && target.is_empty() {
         (source, target) = memory_of_name(trace.text(name));
@@ -92,11 +86,11 @@ fn told(trace: &Trace, name: StrId, args_id: ArgsId) -> Option<Told> {
         asynchronous: asynchronous(trace, &args),
     };
     let op = [args.hlo_op, args.tf_op].into_iter().find(|op| !op.is_empty());
-    Some(Told { class: Rc::new(class), bytes: transfers::bytes(trace, &args), op })
+    Some(Told { class: Rc::new(class), bytes: bytes(trace, &args), op })
 }
 
 fn asynchronous(trace: &Trace, args: &Args) -> Option<bool> {
-    match transfers::detail(trace.text(args.memcpy_details), "async")? {
+    match detail(trace.text(args.memcpy_details), "async")? {
         "1" | "true" => Some(true),
         "0" | "false" => Some(false),
         _ => None,

@@ -1,8 +1,7 @@
 //! Copies and fills: between host and device, within a device and between devices, with the memory they touch, whether
 //! the host waited for them, and what on the host asked for them.
 //!
-//! * GPU: the copy and fill events of the streams. Where such an event does not tell its direction or size (ROCm runs
-//!   copies as kernels called `__amd_rocclr_copyBuffer`), the call on the host that launched it does.
+//! * GPU: the copy and fill events of the streams ([`crate::trace::copies`]).
 //! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and the
 //!   host's own calls, whose time is that of the call: the transfer they start leaves no mark of its own.
 //! * CPU: nothing is copied to a device.
@@ -21,9 +20,9 @@ use rustc_hash::FxHashMap;
 use crate::metrics::devices::Devices;
 use crate::metrics::launches::CallIndex;
 use crate::metrics::steps::Steps;
-use crate::metrics::transfers::Direction;
 use crate::sort;
 use crate::trace::classify::Platform;
+use crate::trace::copies::Direction;
 use crate::trace::{Interval, IntervalSet, StrId, Trace};
 use crate::units::Ps;
 

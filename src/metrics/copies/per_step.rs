@@ -2,7 +2,7 @@
 
 use super::One;
 use crate::metrics::steps::Steps;
-use crate::metrics::transfers::Direction;
+use crate::trace::copies::Direction;
 use crate::units::Ps;
 
 /// Directions of [`Direction::ALL`].

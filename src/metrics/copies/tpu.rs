@@ -17,7 +17,7 @@ use crate::facts::host_transfers;
 use crate::hlo::DataType;
 use crate::metrics::device_time::copy_space::{Space, spaces};
 use crate::metrics::devices::{Devices, interval};
-use crate::metrics::transfers::Direction;
+use crate::trace::copies::Direction;
 use crate::trace::{Args, ArgsId, Event, Interval, LineKind, StrId, Trace};
 use crate::units::Ps;
 

@@ -6,8 +6,9 @@
 //! ROCm     grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0
 //! ```
 //!
-//! ROCm's collector does not know the occupancy and writes 0, which no kernel that ran can have: it is left out. Values
-//! that no GPU can have (old TensorFlow builds print pointers on host events) make the whole text unusable.
+//! ROCm's collector does not know the occupancy and writes 0, which no kernel that ran can have: it is left out. So is every
+//! other value that no GPU can have (builds of ROCm and of TensorFlow write memory that was never set): it says nothing of the
+//! values beside it, which are kept.
 
 /// Sizes and resources of a kernel launch. What is not stated is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,35 +38,35 @@ const MAX_REGISTERS: u64 = 512;
 /// No GPU runs larger blocks.
 const MAX_BLOCK: u64 = 1024;
 
+/// No multiprocessor has as many bytes of shared memory (NVIDIA's Hopper and Blackwell: 228 KiB).
+const MAX_SHARED_BYTES: u64 = 1 << 20;
+
+/// No GPU gives a thread more bytes of memory of its own (CUDA: 512 KiB).
+const MAX_PRIVATE_BYTES: u64 = 512 << 10;
+
 impl LaunchShape {
     /// Reads `kernel_details`.
     pub fn parse(details: &str) -> LaunchShape {
         let mut shape = LaunchShape::default();
         for pair in details.split_ascii_whitespace() {
             let Some((key, value)) = pair.split_once(':') else { continue };
-            let number = || value.parse::<u64>().ok();
+            let number = |most: u64| value.parse::<u64>().ok().filter(|&number| number <= most);
             match key {
-                "regs" => shape.registers_per_thread = number(),
-                "static_shared" | "shm" => shape.static_shared_bytes = number(),
-                "dynamic_shared" => shape.dynamic_shared_bytes = number(),
-                "private_mem" => shape.private_bytes = number(),
-                "group_mem" => shape.group_bytes = number(),
+                "regs" => shape.registers_per_thread = number(MAX_REGISTERS),
+                "static_shared" | "shm" => shape.static_shared_bytes = number(MAX_SHARED_BYTES),
+                "dynamic_shared" => shape.dynamic_shared_bytes = number(MAX_SHARED_BYTES),
+                "private_mem" => shape.private_bytes = number(MAX_PRIVATE_BYTES),
+                "group_mem" => shape.group_bytes = number(MAX_SHARED_BYTES),
                 "grid" => shape.grid = triple(value),
-                "block" => shape.block = triple(value),
+                "block" => shape.block = triple(value).filter(|&sizes| volume(sizes) <= MAX_BLOCK),
                 "occ_pct" => {
-                    shape.occupancy_percent = value.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
+                    let percent = value.parse::<f64>().ok();
+                    shape.occupancy_percent = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
                 }
                 _ => {}
             }
         }
-        shape.occupancy_percent = shape.occupancy_percent.filter(|&percent| percent > 0.0);
-        if shape.is_possible() { shape } else { LaunchShape::default() }
-    }
-
-    fn is_possible(&self) -> bool {
-        let threads = self.block.map(volume);
-        self.registers_per_thread.is_none_or(|registers| registers <= MAX_REGISTERS)
-            && threads.is_none_or(|threads| (1..=MAX_BLOCK).contains(&threads))
+        shape
     }
 
     /// All memory that a block shares, in bytes.
@@ -117,11 +118,20 @@ mod tests {
     }
 
     #[test]
-    fn impossible_values_are_not_believed() {
-        let pointers = "regs:2139142098800 shm:0 grid:86792367942624,204,0 block:2138893713408,2139142101976,7";
+    fn an_impossible_value_is_absent_and_takes_none_beside_it() {
+        let unset =
+            LaunchShape::parse(" regs:2191500840 grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0");
+        let kept = (unset.grid, unset.block, unset.private_bytes, unset.shared_bytes());
+        assert_eq!(kept, (Some([3072, 1, 1]), Some([256, 1, 1]), Some(0), Some(32_768)));
+        assert_eq!((unset.registers_per_thread, unset.occupancy_percent), (None, None));
+
+        let block = LaunchShape::parse("regs:32 shm:4294967296 grid:4,4,1 block:4294967295,4294967295,4294967295");
+        assert_eq!((block.registers_per_thread, block.grid), (Some(32), Some([4, 4, 1])));
+        assert_eq!((block.block, block.shared_bytes()), (None, None));
+
+        let pointers = "regs:2139142098800 shm:x grid:86792367942624,204,0 block:2138893713408,2139142101976,7";
         assert_eq!(LaunchShape::parse(pointers), LaunchShape::default());
-        assert_eq!(LaunchShape::parse("grid:0,1,1 block:1,1 occ_pct:250"), LaunchShape::default());
-        assert_eq!(LaunchShape::parse("grid:1,1,1 block:4294967295,4294967295,4294967295").blocks(), None);
+        assert_eq!(LaunchShape::parse("grid:0,1,1 block:1,1 occ_pct:250 occ_pct:NaN"), LaunchShape::default());
         assert_eq!(LaunchShape::parse("regs"), LaunchShape::default());
     }
 }

@@ -13,8 +13,8 @@ use crate::hlo::{Instruction, Module, Modules};
 use crate::metrics::categories::{Categorizer, OpFamily};
 use crate::metrics::devices::Devices;
 use crate::metrics::ops::{Text, Texts};
-use crate::metrics::transfers::direction;
 use crate::trace::classify::Platform;
+use crate::trace::copies::direction;
 use crate::trace::{ArgsId, StrId, Trace};
 
 /// A launch shape, and what of it makes two kernels the same row.

@@ -20,6 +20,8 @@ struct Key {
     module: StrId,
     name: Text,
     detail: StrId,
+    /// Of a copy: one kernel copies in every direction.
+    copy: Option<CategoryId>,
 }
 
 struct Resolver<'a> {
@@ -84,7 +86,7 @@ impl Resolver<'_> {
     /// The row that the tally went to.
     fn add(&mut self, name: StrId, args_id: ArgsId, tally: &Tally) -> usize {
         let args = self.trace.args.get(args_id);
-        let key = self.key(name, &args);
+        let key = self.key(name, args_id, &args);
         let at = match self.index.get(&key) {
             Some(&at) => at,
             None => {
@@ -131,16 +133,18 @@ impl Resolver<'_> {
         }
     }
 
-    fn key(&mut self, name: StrId, args: &Args) -> Key {
+    fn key(&mut self, name: StrId, args_id: ArgsId, args: &Args) -> Key {
         let module = if args.program_id.is_some() { StrId::EMPTY } else { args.hlo_module };
         if self.platform == Some(Platform::Tpu) {
             let detail = args.long_name;
-            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail };
+            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy: None };
         }
         if args.hlo_op.is_empty() {
             // A library's kernel or a copy: the same one for two framework ops is two rows.
             let detail = args.tf_op;
-            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail };
+            let tells = !args.memcpy_details.is_empty() || !args.copy_call.is_empty();
+            let copy = tells.then(|| self.categorizer.of(name, args_id));
+            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy };
         }
         // `fusion.1::convert.2` names the instruction that a kernel of a fusion stands for last.
         let instruction = self.trace.text(args.hlo_op);
@@ -148,7 +152,7 @@ impl Resolver<'_> {
             Some((_, last)) => self.ops.texts.keep(self.trace, last),
             None => Texts::of_trace(args.hlo_op),
         };
-        Key { program_id: args.program_id, module, name, detail: StrId::EMPTY }
+        Key { program_id: args.program_id, module, name, detail: StrId::EMPTY, copy: None }
     }
 
     /// The text of a category: looked for once.

@@ -110,7 +110,7 @@ pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
 }
 
 /// A set taken apart: an added field does not compile until it is written, too.
-fn parts(args: &Args) -> ([StrId; 11], [Option<i64>; 9]) {
+fn parts(args: &Args) -> ([StrId; 12], [Option<i64>; 9]) {
     let Args {
         hlo_op,
         hlo_module,
@@ -122,6 +122,7 @@ fn parts(args: &Args) -> ([StrId; 11], [Option<i64>; 9]) {
         memcpy_details,
         source_stack,
         deduplicated_name,
+        copy_call,
         cat,
         bytes_accessed,
         model_flops,
@@ -146,6 +147,7 @@ fn parts(args: &Args) -> ([StrId; 11], [Option<i64>; 9]) {
             memcpy_details,
             source_stack,
             deduplicated_name,
+            copy_call,
             cat,
         ],
         [
@@ -262,7 +264,7 @@ impl Fields<'_> {
     }
 
     pub(super) fn args(&mut self) -> Option<Args> {
-        let mut texts = [StrId::EMPTY; 11];
+        let mut texts = [StrId::EMPTY; 12];
         for text in &mut texts {
             *text = self.id()?;
         }
@@ -295,6 +297,7 @@ impl Fields<'_> {
             memcpy_details,
             source_stack,
             deduplicated_name,
+            copy_call,
             cat,
         ] = texts;
         let [
@@ -319,6 +322,7 @@ impl Fields<'_> {
             memcpy_details,
             source_stack,
             deduplicated_name,
+            copy_call,
             cat,
             bytes_accessed,
             model_flops,

@@ -85,6 +85,7 @@ fn kineto_tells_what_a_collective_moves() {
     );
     assert_eq!(details(r#""dtype":"float","Group size":8,"shared memory":1"#), "");
     assert_eq!(details(r#""grid":"[1,x]""#), "");
+    assert_eq!(details(r#""grid":"[1,x]","block":"[2,1,1]","registers per thread":32"#), "block:2,1,1 regs:32");
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! Copies whose direction only the call on the host tells (ROCm's) are one thing in every section, table and page.
+//!
+//! The truths were counted in the files by a separate program: the events of the streams named `__amd_rocclr_copyBuffer` or
+//! `__amd_rocclr_fillBufferAligned`, by the name of the first host event with the same correlation id.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use crossprof::{Query, Session, Settings, TableName};
+use support::xprof::{Row, number, ours};
+
+/// What a file holds: direction, the report's category, the part of a step, count, summed microseconds, and microseconds of a device
+/// with at least one, where nothing else runs beside them (mean over devices).
+type Truth = (&'static str, &'static str, &'static str, u64, f64, f64);
+
+const TRUTHS: [(&str, &[Truth]); 3] = [
+    ("mi300x-elementwise", &[("h2d", "memcpy h2d", "h2d", 10, 44.8, 44.8)]),
+    (
+        "mi300x-8gpu-conv",
+        &[
+            ("d2d", "memcpy d2d", "d2d", 33, 532.16, 527.96 / 8.0),
+            // Launched by `hipLaunchHostFunc` and `hipStreamWaitEvent`, which do not say.
+            ("other", "memcpy", "data_movement", 2, 31.361, f64::NAN),
+        ],
+    ),
+    ("gfx950-te-attention", &[("memset", "memset", "data_movement", 20, 166.482, f64::NAN)]),
+];
+
+fn close(found: f64, wanted: f64) -> bool {
+    (found - wanted).abs() <= 1e-9 * wanted.abs()
+}
+
+fn filtered(session: &mut Session, name: TableName, filter: &str) -> Vec<Row> {
+    let query = Query { filter: filter.to_owned(), ..Query::default() };
+    let table = session.table(0, &Settings::default(), name, "", &query).unwrap();
+    let keys: Vec<&str> = table.columns.iter().map(|column| column.key).collect();
+    let row =
+        |row: &Vec<_>| keys.iter().zip(row).map(|(&k, c)| (k.to_owned(), serde_json::to_value(c).unwrap())).collect();
+    table.rows.iter().map(row).collect()
+}
+
+#[test]
+fn every_place_says_what_the_call_says() {
+    for (name, truths) in TRUTHS {
+        let Some((mut session, _)) = support::xprof::read(name, "kernel_stats") else { return };
+        let profile = session.report(0, &Settings::default()).unwrap();
+        let memory = profile.memory_operations.as_ref().unwrap();
+        let categories = &profile.kernels.kernels_by_category;
+        let parts = serde_json::to_value(&profile.step_breakdown.as_ref().unwrap().parts).unwrap();
+        let all = ours(&mut session, &Settings::default(), TableName::Ops);
+        assert_eq!(memory.transfers.len(), truths.len(), "{name}");
+        for &(direction, category, part, count, time, exposed) in truths {
+            let section = memory.transfers.iter().find(|it| it.direction == direction).unwrap();
+            assert_eq!(section.count, count, "{name}: memory_operations {direction}");
+            assert!(close(section.total_time_us, time), "{name}: {direction} {}", section.total_time_us);
+            assert_eq!(categories[category].count, count, "{name}: kernels_by_category {category}");
+            let transfers = filtered(&mut session, TableName::Transfers, &format!("direction={direction}"));
+            let sum: f64 = transfers.iter().map(|row| number(row, "total_time_us")).sum();
+            assert!(close(sum, time), "{name}: table transfers {direction} {sum}");
+            // The fills of attention are part of its op.
+            let is_own_op = direction != "memset";
+            let of_category = |row: &&Row| {
+                row["category"] == category && row["hlo_op_name"].as_str().is_some_and(|it| it.contains("amd_rocclr"))
+            };
+            let ops: Vec<&Row> = all.iter().filter(of_category).collect();
+            let occurrences: f64 = ops.iter().map(|row| number(row, "occurrences")).sum();
+            assert!(!is_own_op || occurrences == count as f64, "{name}: table ops {category} {occurrences}");
+            let time_of_ops: f64 = ops.iter().map(|row| number(row, "total_self_time_us")).sum();
+            assert!(!is_own_op || close(time_of_ops, time), "{name}: table ops {category} {time_of_ops}");
+            let filter = format!("part={part} kernel_name:amd_rocclr");
+            let named = filtered(&mut session, TableName::StepEvents, &filter).len();
+            let unnamed =
+                filtered(&mut session, TableName::StepEvents, &format!("part={part} hlo_op_name:amd_rocclr")).len();
+            assert_eq!((named + unnamed) as u64, count, "{name}: table step-events {part}");
+            if exposed.is_finite() {
+                let found = parts[format!("{part}_us")].as_f64().unwrap();
+                assert!(close(found, exposed), "{name}: step_breakdown.parts.{part}_us {found}");
+            }
+        }
+        // ROCm runs copies as kernels: they stay in the table of kernels whatever their direction is.
+        let kernels = filtered(&mut session, TableName::Kernels, "kernel_name:copyBuffer");
+        let occurrences: f64 = kernels.iter().map(|row| number(row, "occurrences")).sum();
+        let copies: u64 = truths.iter().filter(|truth| truth.0 != "memset").map(|truth| truth.3).sum();
+        assert_eq!(occurrences, copies as f64, "{name}: table kernels");
+    }
+}
