@@ -103,6 +103,7 @@ impl Analysis {
         let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
         let launched = Launches::new(trace, &devices, &calls);
         let roofline = Roofline::new(trace, &devices, &ops, &step_breakdown, device);
+        warnings.extend(roofline::warning(&roofline));
         let communicated = Collectives::new(trace, &devices, &times, &modules);
         let mut profile = UnifiedProfile {
             metadata: metadata::metadata(run, &devices, framework::framework(trace, &ops, &modules), device),

@@ -4,6 +4,9 @@
 /// Stands for "not measured" wherever a number would stand.
 pub const DASH: &str = "–";
 
+/// Significant digits where nothing asks for more.
+pub const DIGITS: usize = 3;
+
 /// Groups digits without a line break between them.
 const THIN_SPACE: char = '\u{202f}';
 
@@ -25,7 +28,15 @@ pub fn si(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
     }
-    let value = round_significant(value);
+    si_of_digits(value, unit, DIGITS)
+}
+
+/// The same to so many significant digits, at least three.
+pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
+    if !value.is_finite() {
+        return DASH.to_owned();
+    }
+    let value = round_significant(value, digits);
     if value == 0.0 {
         return format!("0 {unit}").trim_end().to_owned();
     }
@@ -33,7 +44,7 @@ pub fn si(value: f64, unit: &str) -> String {
     // Picoseconds are written as such: nothing here is smaller.
     let (scale, prefix) = SI.iter().find(|(scale, _)| size >= *scale).copied().unwrap_or((1e-12, "p"));
     let scaled = value / scale;
-    format!("{} {prefix}{unit}", three_digits(scaled)).trim_end().to_owned()
+    format!("{} {prefix}{unit}", significant(scaled, digits)).trim_end().to_owned()
 }
 
 /// A time given in microseconds: `33.1 ms`, `784 ms`, `2.31 s`.
@@ -51,15 +62,29 @@ pub fn full_time_us(us: f64) -> String {
     format!("{} µs", full(us))
 }
 
-/// A share: `85.2 %`, `0.3 %`, `<0.1 %`; one decimal below 100.
+/// A share: `85.2 %`, `0.3 %`, `<0.1 %`; one decimal. Only what is exactly 0 or 100 is written so.
 pub fn percent(percent: f64) -> String {
+    percent_of_decimals(percent, 1)
+}
+
+/// The same to so many decimals, at least one.
+pub fn percent_of_decimals(percent: f64, decimals: usize) -> String {
     if !percent.is_finite() {
         return DASH.to_owned();
     }
-    match percent {
-        p if p > 0.0 && p < 0.05 => "<0.1 %".to_owned(),
-        p if p.abs() >= 99.95 || p == 0.0 => format!("{p:.0} %"),
-        p => format!("{p:.1} %"),
+    // `0.01` and `99.99` for two decimals.
+    let least = format!("0.{}1", "0".repeat(decimals.saturating_sub(1)));
+    let most = format!("99.{}", "9".repeat(decimals.max(1)));
+    let text = format!("{:.decimals$}", percent.abs());
+    let sign = if percent < 0.0 { "-" } else { "" };
+    let rounds_to = |whole: f64| text.parse() == Ok(whole);
+    match percent.abs() {
+        0.0 => "0 %".to_owned(),
+        100.0 => format!("{sign}100 %"),
+        _ if rounds_to(0.0) => format!("{}{least} %", if percent > 0.0 { "<" } else { ">-" }),
+        size if size < 100.0 && rounds_to(100.0) => format!("{}{most} %", if percent > 0.0 { ">" } else { "<-" }),
+        size if size >= 1000.0 => format!("{sign}{} %", group(&format!("{size:.0}"))),
+        _ => format!("{sign}{text} %"),
     }
 }
 
@@ -73,18 +98,40 @@ pub fn count(value: u64) -> String {
     group(&value.to_string())
 }
 
-/// A rate or a mean without a prefix, to three significant digits: `1.28`, `240`, `25 000`.
+/// A rate or a mean without a prefix: `1.28`, `240`, `25 431`, `0.0034`. To three significant digits, but a digit before the point
+/// is never made a zero.
 pub fn number(value: f64) -> String {
+    number_of_digits(value, DIGITS)
+}
+
+/// The same to so many significant digits, at least three.
+pub fn number_of_digits(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
     }
-    let value = round_significant(value);
     let (sign, size) = (if value < 0.0 { "-" } else { "" }, value.abs());
-    if size >= 1000.0 {
-        format!("{sign}{}", group(&format!("{size:.0}")))
-    } else {
-        format!("{sign}{}", three_digits(size))
-    }
+    let rounded = round_significant(size, digits);
+    let text = match rounded {
+        0.0 => "0.00".to_owned(),
+        _ if size >= 999.5 && digits <= DIGITS => group(&format!("{size:.0}")),
+        it if it < SMALLEST => format!("{size:.*e}", digits.saturating_sub(1)),
+        it if it < 1.0 => fraction(it),
+        it => {
+            let text = significant(it, digits);
+            let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+            group(whole) + rest
+        }
+    };
+    format!("{sign}{text}")
+}
+
+/// Smaller numbers are written with a power of ten.
+const SMALLEST: f64 = 1e-6;
+
+/// A number below 1 with the digits that it has, two decimals at the least.
+fn fraction(rounded: f64) -> String {
+    let text = rounded.to_string();
+    if text.len() < "0.00".len() { format!("{rounded:.2}") } else { text }
 }
 
 /// Memory in binary units: `15.8 GiB`.
@@ -92,13 +139,13 @@ pub fn bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut value = bytes as f64;
     for (index, unit) in units.iter().enumerate() {
-        let rounded = round_significant(value);
+        let rounded = round_significant(value, DIGITS);
         // 1023.9 KiB rounds to 1020 KiB: four digits are right there.
         if rounded < 1000.0 || (value < 1023.5 && index > 0) || index + 1 == units.len() {
             return if index == 0 || value >= 1000.0 {
                 format!("{value:.0} {unit}")
             } else {
-                format!("{} {unit}", three_digits(value))
+                format!("{} {unit}", significant(value, DIGITS))
             };
         }
         if index == 0 && value < 1024.0 {
@@ -154,18 +201,19 @@ pub fn printable(name: &str) -> String {
     text
 }
 
-/// Rounds to three significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
-fn round_significant(value: f64) -> f64 {
-    format!("{value:.2e}").parse().unwrap_or(value)
+/// Rounds to so many significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
+fn round_significant(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }
 
-/// Three significant digits of a value from 0 to below 1000 (fewer decimals the larger it is).
-fn three_digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 100.0 => 0,
-        size if size >= 10.0 => 1,
-        _ => 2,
-    };
+/// So many significant digits of a value from 1 (fewer decimals the larger it is).
+fn significant(value: f64, digits: usize) -> String {
+    let mut decimals = digits.saturating_sub(1);
+    let mut limit = 10.0;
+    while decimals > 0 && value.abs() >= limit {
+        decimals -= 1;
+        limit *= 10.0;
+    }
     format!("{value:.decimals$}")
 }
 
@@ -204,7 +252,44 @@ mod tests {
         assert_eq!(si(f64::NAN, "s"), DASH);
         assert_eq!(number(1.2345), "1.23");
         assert_eq!(number(25_000.0), "25\u{202f}000");
-        assert_eq!(number(-1234.0), "-1\u{202f}230");
+        assert_eq!(number(-1234.0), "-1\u{202f}234");
+        assert_eq!(si_of_digits(784_130.0, "s", 5), "784.13 ks");
+    }
+
+    #[test]
+    fn different_numbers_do_not_look_alike_and_nothing_is_a_negative_zero() {
+        // Of one table: a model and all its copies.
+        assert_eq!(number(2_496_500_000.0), "2\u{202f}496\u{202f}500\u{202f}000");
+        assert_eq!(number(2_500_000_000.0), "2\u{202f}500\u{202f}000\u{202f}000");
+        for (value, text) in [
+            (0.0, "0.00"),
+            (-0.0, "0.00"),
+            (-0.001, "-0.001"),
+            (0.05, "0.05"),
+            (0.5, "0.50"),
+            (0.053_44, "0.0534"),
+            (0.999_9, "1.00"),
+            (-3.4e-7, "-3.40e-7"),
+            (999.4, "999"),
+            (999.6, "1\u{202f}000"),
+        ] {
+            assert_eq!(number(value), text, "{value}");
+        }
+        assert_eq!([number_of_digits(1234.5, 6), number_of_digits(12.0, 4)], ["1\u{202f}234.50", "12.00"]);
+        for (share, text) in [
+            (-0.0, "0 %"),
+            (-0.04, ">-0.1 %"),
+            (-0.06, "-0.1 %"),
+            (99.94, "99.9 %"),
+            (99.97, ">99.9 %"),
+            (100.04, "100.0 %"),
+            (-100.0, "-100 %"),
+            (12_345.6, "12\u{202f}346 %"),
+        ] {
+            assert_eq!(percent(share), text, "{share}");
+        }
+        assert_eq!([99.97, 0.04].map(|share| percent_of_decimals(share, 2)), ["99.97 %", "0.04 %"]);
+        assert_eq!(si(-0.0, "s"), "0 s");
     }
 
     #[test]

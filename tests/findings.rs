@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+#[path = "findings/impossible.rs"]
+mod impossible;
 #[path = "findings/links.rs"]
 mod links;
 #[path = "findings/not_checked.rs"]

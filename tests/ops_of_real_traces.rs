@@ -156,3 +156,24 @@ fn kineto_copies_and_library_kernels_are_told_apart() {
     assert_eq!(kernels.top_kernels.first().map(|it| (it.category.as_str(), it.count)), Some(("softmax", 120)));
     assert!(!kernels.kernels_by_category.contains_key("other"));
 }
+
+/// Sums of self time on the chip's clock by a few lines of another language: of 131,442.706 us 91,984.025 are custom calls of which the
+/// profile says 0 FLOPs and 0 bytes (run-b: 91,230.525 of 127,557.201): Pallas kernels without an estimate.
+#[test]
+fn pallas_kernels_without_an_estimate_have_no_cost() {
+    for (run, unknown, all) in [("run-a", 91_984.025_144, 131_442.706_466), ("run-b", 91_230.524_573, 127_557.201_176)]
+    {
+        let Some(trace) = json(&format!("tpu-qwen3-runs/{run}.trace.json.gz")) else { return };
+        let run = crossprof::metrics::Run { trace, ..Default::default() };
+        let settings = crossprof::Settings { device: Some("tpu-v7x".to_owned()), ..Default::default() };
+        let profile = crossprof::insight::examine(&run, &settings).profile;
+        let close =
+            |found: Option<f64>, wanted: f64| assert!((found.unwrap() - wanted).abs() < 1e-6, "{found:?} {wanted}");
+        close(profile.op_statistics.as_ref().unwrap().known_cost_percent, 100.0 * (1.0 - unknown / all));
+        let roofline = profile.roofline.as_ref().unwrap();
+        close(roofline.unknown_custom_call_time_percent, 100.0 * unknown / all);
+        close(roofline.known_flops_time_percent, 100.0 * (1.0 - unknown / all));
+        let warning = profile.warnings.iter().find(|warning| warning.code == "custom_calls_without_cost").unwrap();
+        assert!(warning.message.contains("take 7") && warning.remedy.is_some(), "{warning:?}");
+    }
+}

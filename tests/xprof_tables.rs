@@ -124,6 +124,14 @@ fn op_profile() {
                 time(&mut comparison, &path, category, row);
                 let occurrences = number_of(&category["metrics"]["occurrences"]);
                 comparison.number(&format!("{path}: occurrences"), occurrences, number(row, "occurrences"), &[]);
+                if folder.starts_with("tpu") {
+                    // XProf has the FLOPs' share of the peak over the whole time; its page divides by the node's share of the time.
+                    let time = |node: &Value| number_of(&node["metrics"]["rawTime"]);
+                    let share = time(category) / time(&expected["byProgramExcludeIdle"]);
+                    let theirs = 100.0 * category["metrics"]["flops"].as_f64().unwrap() / share;
+                    let found = number(row, "flops_utilization_percent");
+                    comparison.number(&format!("{path}: FLOPS utilization"), theirs, found, &[]);
+                }
                 for op in leaves(category) {
                     leaf(&mut comparison, &folder, name_of(program), op, &ops);
                 }

@@ -99,7 +99,7 @@ mod tests {
         let shown = |value: f64, unit: Unit| display(&Cell::Float(value), unit);
         for (unit, text) in [
             (Unit::TimeUs, "1.50 s"),
-            (Unit::Percent, "1500000 %"),
+            (Unit::Percent, "1\u{202f}500\u{202f}000 %"),
             (Unit::Bytes, "1.43 MiB"),
             (Unit::GigabytesPerSecond, "1.50 PB/s"),
             (Unit::GibibytesPerSecond, "1\u{202f}500\u{202f}000 GiB/s"),

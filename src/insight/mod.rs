@@ -3,6 +3,7 @@
 //! A rule looks at measured numbers only. Where it lacks one it says so ([`Verdict::NotChecked`]) rather than "fine", and
 //! where a number could be read in another way the confidence says so.
 
+mod above_peak;
 mod async_copy_wait;
 mod barrier_cores;
 mod bf16_in_fp32;
@@ -24,6 +25,8 @@ mod host_executed_ops;
 mod host_overhead;
 mod host_processing;
 mod idle_gaps;
+mod impossible_step_count;
+mod impossible_throughput;
 mod input_bound;
 mod large_memory_transfers;
 mod low_device_utilization;
@@ -122,6 +125,9 @@ pub const RULES: &[Rule] = &[
     straggler_device::RULE,
     device_clock_skew::RULE,
     step_time_variation::RULE,
+    impossible_throughput::RULE,
+    impossible_step_count::RULE,
+    above_peak::RULE,
     dropped_events::RULE,
     cut_capture::RULE,
     warm_up_in_window::RULE,

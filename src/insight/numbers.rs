@@ -9,8 +9,6 @@ use super::draft::equals;
 use crate::analysis::Context;
 use crate::metrics::categories::{OpFamily, family_of};
 use crate::metrics::host_threads::HostRole;
-use crate::metrics::ops::rate;
-use crate::metrics::roofline::Level;
 use crate::metrics::step_breakdown::Part;
 use crate::report::UnifiedProfile;
 use crate::trace::classify::Platform;
@@ -129,9 +127,7 @@ impl<'a> Numbers<'a> {
     /// arithmetic units could; percent. `None` where a peak or every cost is unknown.
     pub fn utilization(&self) -> Option<(f64, f64)> {
         let roofline = &self.context.analysis.roofline;
-        let peak = roofline.peaks.as_ref()?.level(Level::Hbm)?.bytes_per_second;
-        let reached = rate(roofline.program.level(Level::Hbm)?, roofline.program.time)?;
-        Some((100.0 * reached / peak, 100.0 * roofline.program_point()?.compute_efficiency?))
+        Some((100.0 * roofline.hbm_share()?, 100.0 * roofline.program_point()?.compute_efficiency?))
     }
 
     /// Whether the GPUs have tensor or matrix cores; `None` where the file does not say which GPUs they are.

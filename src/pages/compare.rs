@@ -134,7 +134,7 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
         for (run, number) in metric.values.iter().enumerate() {
             let (note, status) = judged(metric, run as u32);
             row.push(GridCell {
-                text: words::value(*number, &metric.unit),
+                text: words::value_of_run(metric, run),
                 note,
                 status,
                 bar: number.filter(|_| most > 0.0).map(|number| (number.abs() / most).min(1.0)),

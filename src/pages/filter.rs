@@ -16,10 +16,10 @@ const KEYS: &str = "activity actual_busy_time_us after algbw_gb_per_sec algorith
     cumulative_total_self_time_percent d2d_us d2h_us data_movement_us data_type depth \
     device_cumulative_total_self_time_percent device_name device_ops device_total_self_time_percent device_type \
     devices direction dma_stall_percent duration_us dynamic_shmem_bytes evidence executions exposed_time_us family \
-    file flops framework_op gb_per_sec gpu_tensorcore_utilization_percent grid_dim group_size h2d_us hbm_bw_gibps \
+    file flops flops_utilization_percent framework_op gb_per_sec gpu_tensorcore_utilization_percent grid_dim group_size h2d_us hbm_bw_gibps \
     hbm_operational_intensity hlo_module hlo_module_id hlo_op_expression hlo_op_name hlo_rematerialization host \
     host_bound_us host_busy_us host_op_name id idle_us in_graph index infeed_outfeed_us input_bound_us \
-    is_kernel_using_tensor_core is_op_tensor_core_eligible kernel_count kernel_name kernel_wait_us kind \
+    is_kernel_using_tensor_core is_op_tensor_core_eligible kernel_count kernel_name kernel_wait_us kind known_cost_percent \
     launch_delay_outliers launch_delay_us launches max_duration_us max_gap_us max_host_us max_launch_delay_us \
     max_mem_bw_utilization_percent max_time_us max_us measured_flop_rate_gflops measured_memory_bw_gibps measured_on \
     median_launch_delay_us message min_duration_us min_time_us min_us model_flop_rate_gflops module name num_devices \

@@ -5,11 +5,11 @@ use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_bl
 use crate::analysis::{Context, LEAST_SHARE};
 use crate::format;
 use crate::metrics::ops::tree::Node as TreeNode;
-use crate::metrics::ops::{Grouping, Op};
+use crate::metrics::ops::{Coverage, Grouping, Op};
 use crate::metrics::roofline::OpLabel;
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
-use crate::trace::SourceFormat;
+use crate::trace::{SourceFormat, in_blocks};
 use crate::units::Ps;
 
 const GROUP: &str = "group";
@@ -29,7 +29,12 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     }
     let grouping = Grouping::from_key(query.chosen(GROUP, &Grouping::ALL.map(Grouping::key)));
     let with_idle = query.chosen(IDLE, &["without", "with"]) == "with";
-    let mut blocks = vec![Block::Figures { figures: figures(context) }];
+    let rows = tables::rows(context, TableName::Ops, "");
+    let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
+    // Figures, chart and table are of the same ops.
+    let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
+    let passing = passing.as_deref();
+    let mut blocks = vec![Block::Figures { figures: figures(context, passing) }];
     blocks.push(Block::Choice(Choice {
         option: GROUP.to_owned(),
         label: "Group by".to_owned(),
@@ -49,11 +54,6 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         values: vec![("without".to_owned(), "Left out".to_owned()), ("with".to_owned(), "Shown".to_owned())],
         chosen: if with_idle { "with" } else { "without" }.to_owned(),
     }));
-    let rows = tables::rows(context, TableName::Ops, "");
-    let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
-    // Chart and table are of the same ops.
-    let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
-    let passing = passing.as_deref();
     blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passing)));
     let chosen = query.chosen(ROWS, &ROW_KINDS.map(|(kind, _)| kind));
     blocks.push(Block::Choice(Choice {
@@ -119,10 +119,14 @@ fn nothing_ran() -> Block {
     }
 }
 
-fn figures(context: &Context<'_>) -> Vec<Figure> {
+/// Of the ops that pass, all where nothing is told.
+fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
-    let top = ops.rows.first();
+    let sums = Sums::of(context, passing);
+    let (coverage, whole) = (&sums.coverage, sums.op_time);
+    let top = sums.top;
+    let of_busy = if passing.is_some() { "of the busy time of ops that pass the filter" } else { "of busy time" };
     let figure = |label: &str, value: Option<f64>, unit: Unit, note: String| Figure {
         label: label.to_owned(),
         value,
@@ -132,16 +136,18 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
         metric: None,
         link: None,
     };
-    let coverage = context.analysis.coverage();
     let known = coverage.cost_known;
-    let cost_note = match percent(coverage.cost_from_shapes, ops.op_time) {
+    let cost_note = match percent(coverage.cost_from_shapes, whole) {
         Some(share) if share > 0.0 => {
-            format!("of busy time; {} worked out from library calls' shapes", format::percent(share))
+            format!("{of_busy}; {} worked out from library calls' shapes", format::percent(share))
         }
         _ if known == Ps::ZERO => {
             why_empty(context, "flops").unwrap_or_else(|| "The profile holds no costs.".to_owned())
         }
-        _ => "of busy time".to_owned(),
+        _ => match percent(sums.unknown_calls, whole).filter(|&share| share >= 0.05) {
+            Some(share) => format!("{of_busy}; {} is custom calls that nobody counted", format::percent(share)),
+            None => of_busy.to_owned(),
+        },
     };
     vec![
         Figure {
@@ -151,28 +157,63 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
             }),
             ..figure(
                 "Largest op",
-                top.and_then(|op| percent(op.self_time, ops.op_time)),
+                top.and_then(|op| percent(op.self_time, whole)),
                 Unit::Percent,
-                top.map_or(String::new(), |op| {
-                    format!("of busy time: {}", format::shorten(ops.text(trace, op.name), 40))
-                }),
+                top.map_or(String::new(), |op| format!("{of_busy}: {}", format::shorten(ops.text(trace, op.name), 40))),
             )
         },
-        figure("Busy", Some(ops.op_time.as_us()), Unit::TimeUs, "self time of all ops on all devices".to_owned()),
+        figure(
+            "Busy",
+            Some(whole.as_us()),
+            Unit::TimeUs,
+            match passing {
+                Some(_) => "self time of the ops that pass the filter, on all devices".to_owned(),
+                None => "self time of all ops on all devices".to_owned(),
+            },
+        ),
         figure(
             "Idle",
             percent(ops.idle(), ops.device_time),
             Unit::Percent,
             "of the time from each device's first op to its last".to_owned(),
         ),
-        figure(
-            "Ops",
-            Some(ops.rows.len() as f64),
-            Unit::Count,
-            format!("{} runs", format::count(coverage.occurrences)),
-        ),
-        figure("Cost known", percent(known, ops.op_time).filter(|_| known > Ps::ZERO), Unit::Percent, cost_note),
+        figure("Ops", Some(sums.count as f64), Unit::Count, format!("{} runs", format::count(coverage.occurrences))),
+        figure("Cost known", percent(known, whole).filter(|_| known > Ps::ZERO), Unit::Percent, cost_note),
     ]
+}
+
+/// What the figures are of.
+struct Sums<'a> {
+    coverage: Coverage,
+    op_time: Ps,
+    count: u64,
+    /// Self time of custom calls whose cost is unknown.
+    unknown_calls: Ps,
+    top: Option<&'a Op>,
+}
+
+impl<'a> Sums<'a> {
+    fn of(context: &Context<'a>, passing: Option<&[bool]>) -> Sums<'a> {
+        let ops = &context.analysis.ops;
+        let passes = |row: usize| passing.is_none_or(|passing| passing.get(row).copied().unwrap_or_default());
+        let mut sums =
+            Sums { coverage: Coverage::default(), op_time: Ps::ZERO, count: 0, unknown_calls: Ps::ZERO, top: None };
+        let mut row = 0;
+        in_blocks(&ops.rows, |op| {
+            row += 1;
+            if !passes(row - 1) {
+                return;
+            }
+            sums.coverage.add(op);
+            sums.op_time += op.self_time;
+            sums.count += 1;
+            if op.cost_source.is_none() && ops.text(context.trace(), op.category) == "custom-call" {
+                sums.unknown_calls += op.self_time;
+            }
+        });
+        sums.top = ops.rows.iter().enumerate().find(|&(row, _)| passes(row)).map(|(_, op)| op);
+        sums
+    }
 }
 
 /// The reason for a column without values, where it has one.
@@ -240,12 +281,21 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
         let Some(parent) = place else { continue };
         let name = tree.name(trace, ops, index);
         let op = node.op.and_then(|op| ops.rows.get(op as usize));
-        let mut notes = vec![format!("{} of all", format::percent(100.0 * time.0 as f64 / whole.0.max(1) as f64))];
+        let of = if passing.is_some() { "what passes the filter" } else { "all" };
+        let mut notes = vec![format!("{} of {of}", format::percent(100.0 * time.0 as f64 / whole.0.max(1) as f64))];
         if node.occurrences > 0 {
             notes.push(format!("{} runs", format::count(node.occurrences)));
         }
-        if let Some(wasted) = node.wasted {
-            notes.push(format!("{} wasted against the device's peaks", format::time_us(wasted.as_us())));
+        if node.known > Ps::ZERO {
+            let of = if node.known < node.time - node.idle {
+                let share = 100.0 * node.known.0 as f64 / (node.time - node.idle).0 as f64;
+                format!(" (cost known for {} of the op time)", format::percent(share))
+            } else {
+                String::new()
+            };
+            notes.push(format!("{} above the roofline bound{of}", format::time_us(node.wasted.as_us())));
+        } else if !node.is_idle {
+            notes.push("cost unknown".to_owned());
         }
         if let Some(op) = op {
             notes.push(format::shorten(&format::printable(ops.text(trace, op.expression)), 200));

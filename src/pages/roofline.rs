@@ -32,7 +32,9 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         });
         return Page { blocks };
     }
-    blocks.push(Block::Figures { figures: figures(roofline) });
+    let ops = &context.analysis.ops;
+    let counted = context.analysis.coverage().cost_known.0 as f64 / ops.op_time.0.max(1) as f64;
+    blocks.push(Block::Figures { figures: figures(roofline, counted) });
     let rows = tables::rows(context, TableName::Roofline, "");
     let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
     // Chart and table are of the same ops.
@@ -101,13 +103,12 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &st
     }
 }
 
-fn figures(roofline: &Roofline) -> Vec<Figure> {
-    let known = roofline.known_time_percent.map_or_else(String::new, |share| {
-        if share < 99.95 {
-            format!("; FLOPs are known for {} of op time", format::percent(share))
-        } else {
-            String::new()
-        }
+/// `counted` is the share of the op time whose cost is known.
+fn figures(roofline: &Roofline, counted: f64) -> Vec<Figure> {
+    let known = roofline.known_time_percent.filter(|&share| share < 99.95).map_or_else(String::new, |share| {
+        let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= 0.05);
+        let calls = calls.map(|share| format!("; {} is custom calls of unknown cost", format::percent(share)));
+        format!("; counts {} of the op time{}", format::percent(share), calls.unwrap_or_default())
     });
     let found = &roofline.utilization;
     let share_note = |share: Share, text: &str| match share {
@@ -150,22 +151,49 @@ fn figures(roofline: &Roofline) -> Vec<Figure> {
         "program.gflops",
     ));
     let hbm = work.level(Level::Hbm).and_then(|bytes| rate(bytes, work.time));
-    let share = hbm.zip(roofline.peaks.as_ref().and_then(|peaks| peaks.level(Level::Hbm)));
-    figures.push(figure(
-        "Memory bandwidth",
-        hbm.map(|speed| speed / (1u64 << 30) as f64),
-        Unit::GibibytesPerSecond,
-        match (hbm, share) {
-            (Some(_), Some((speed, peak))) => {
-                format!("per device: {} of its peak", format::percent(100.0 * speed / peak.bytes_per_second))
-            }
-            (Some(_), None) => "per device".to_owned(),
-            (None, _) => "The profile does not tell how many bytes are moved.".to_owned(),
-        },
-        "program.hbm_gibps",
-    ));
+    let is_compute_bound = point.as_ref().is_some_and(|point| point.bound_by == roofline::Bound::Compute);
+    let (status, judged) = roofline.hbm_share().map_or((None, String::new()), |share| {
+        let percent = 100.0 * share;
+        let (status, limits) = memory_status(percent, is_compute_bound, counted);
+        (status, format!(": {} of its peak; {limits}", format::percent(percent)))
+    });
+    figures.push(Figure {
+        status: status.map(str::to_owned),
+        ..figure(
+            "Memory bandwidth",
+            hbm.map(|speed| speed / (1u64 << 30) as f64),
+            Unit::GibibytesPerSecond,
+            match hbm {
+                Some(_) => format!("per device{judged}"),
+                None => "The profile does not tell how many bytes are moved.".to_owned(),
+            },
+            "program.hbm_gibps",
+        )
+    });
     figures.extend(roofline.peaks.iter().flat_map(peak_figures));
     figures
+}
+
+/// Share of the memory's bandwidth above which it is good (JAX guide, key performance indicators).
+const GOOD_PERCENT: f64 = 60.0;
+/// Below it is bad (JAX guide).
+const BAD_PERCENT: f64 = 40.0;
+/// Where the cost of more of the op time is unknown, a low share says nothing (ours).
+const COUNTED: f64 = 0.95;
+
+/// `good`, `warning` or `bad`, and the limits or why they do not hold. Compute-bound programs need no bandwidth; where costs are
+/// missing the share is a lower bound.
+fn memory_status(percent: f64, is_compute_bound: bool, counted: f64) -> (Option<&'static str>, String) {
+    let limits = "good above 60 %, warning from 40 %, bad below";
+    match percent {
+        it if it > GOOD_PERCENT => (Some("good"), limits.to_owned()),
+        _ if is_compute_bound => (None, "not judged, since arithmetic limits the program".to_owned()),
+        _ if counted < COUNTED => {
+            (None, format!("at least, since costs are known for {} of the op time", format::percent(100.0 * counted)))
+        }
+        it if it < BAD_PERCENT => (Some("bad"), limits.to_owned()),
+        _ => (Some("warning"), limits.to_owned()),
+    }
 }
 
 fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
@@ -312,4 +340,22 @@ fn lines(peaks: &Peaks, kinds: &[Arithmetic], points: &[Point]) -> Vec<Line> {
         points: vec![(if steepest > 0.0 { rate / steepest } else { left }, rate * 1e-9), (right, rate * 1e-9)],
     });
     memory.chain(compute).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of key performance indicators of the JAX guide: above 60 %, 40 to 60 %, below 40 %.
+    #[test]
+    fn memory_bandwidth_is_judged_as_the_guide_says() {
+        let status = |percent| memory_status(percent, false, 1.0).0;
+        assert_eq!([60.1, 60.0, 40.0, 39.9].map(status), [Some("good"), Some("warning"), Some("warning"), Some("bad")]);
+        // Arithmetic needs no bandwidth, and bytes that nobody counted may have moved.
+        assert_eq!((memory_status(30.0, true, 1.0).0, memory_status(30.0, false, 0.75).0), (None, None));
+        assert_eq!(
+            (memory_status(70.0, true, 1.0).0, memory_status(70.0, false, 0.75).0),
+            (Some("good"), Some("good"))
+        );
+    }
 }

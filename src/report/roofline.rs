@@ -31,6 +31,9 @@ pub struct Roofline {
     /// Share of the ops' self time whose FLOPs are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_flops_time_percent: Option<f64>,
+    /// Share of the ops' self time in custom calls whose cost is unknown, of which MFU and HFU therefore know nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_custom_call_time_percent: Option<f64>,
     /// What MFU and HFU are of: the counted `steps`, or the `active_span` where steps are unknown. Absent without both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
@@ -68,6 +71,9 @@ pub struct ProgramPoint {
     /// GFLOP/s of one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
+    /// Bytes of main memory, of what the memory could move in this time. A lower bound where costs are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hbm_bandwidth_percent: Option<f64>,
     /// The peak that its mix of data types can reach, GFLOP/s of one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_gflops: Option<f64>,

@@ -38,6 +38,7 @@ pub fn short(value: f64, unit: Unit) -> String {
         Unit::TimeUs => format::time_us(value),
         Unit::Percent => format::percent(value),
         Unit::Count if is_whole(value) => format::count(value as u64),
+        Unit::Bytes if value < 0.0 => format!("-{}", format::bytes(-value as u64)),
         Unit::Bytes if value >= 0.0 => format::bytes(value as u64),
         Unit::GigabytesPerSecond => format::si(value * 1e9, "B/s"),
         Unit::GibibytesPerSecond => format!("{} GiB/s", format::number(value)),
@@ -89,5 +90,6 @@ mod tests {
         assert_eq!(short(2048.0, Unit::Bytes), "2.00 KiB");
         assert_eq!(full(2048.0, Unit::Bytes), "2\u{202f}048 bytes");
         assert_eq!(short(7.0, Unit::Count), "7");
+        assert_eq!((short(-2048.0, Unit::Bytes), short(-0.0, Unit::Bytes)), ("-2.00 KiB".to_owned(), "0 B".to_owned()));
     }
 }

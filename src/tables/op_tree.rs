@@ -5,7 +5,7 @@ use crate::metrics::ops::tree::{Node, Tree};
 use crate::metrics::ops::{Grouping, NodeText, TreeColumns, rate};
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
 
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 15] = [
     column("name", "Name", Unit::Text),
     column("depth", "Depth", Unit::Count),
     column("total_self_time_us", "Self time", Unit::TimeUs),
@@ -13,6 +13,8 @@ const COLUMNS: [Column; 13] = [
     column("parent_time_percent", "Share of parent", Unit::Percent),
     column("wasted_time_us", "Wasted time", Unit::TimeUs),
     column("utilization_percent", "Of peak", Unit::Percent),
+    column("known_cost_percent", "Cost known", Unit::Percent),
+    column("flops_utilization_percent", "FLOPs of peak", Unit::Percent),
     column("occurrences", "Count", Unit::Count),
     column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond),
     column("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond),
@@ -28,6 +30,8 @@ const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
 /// The table of a run.
 pub struct OpTreeRows<'a> {
     tree: &'a Tree,
+    /// The one peak that XProf compares with, FLOP/s.
+    peak: Option<f64>,
     texts: SharedTexts<'a>,
     kept: &'a TreeColumns,
 }
@@ -49,7 +53,14 @@ impl<'a> OpTreeRows<'a> {
         let (trace, analysis, grouping) = (context.trace(), context.analysis, Grouping::from_key(variant));
         let kept = analysis.tree_columns(trace, grouping);
         let texts = SharedTexts::new(analysis.ops.texts.tables(trace).into_iter().chain([kept.table()]));
-        OpTreeRows { tree: analysis.tree(trace, grouping), texts, kept }
+        let peak = analysis.roofline.peaks.as_ref().and_then(|peaks| peaks.xprof_flops_per_second);
+        OpTreeRows { tree: analysis.tree(trace, grouping), peak, texts, kept }
+    }
+
+    /// What XProf's op profile calls FLOPS utilization: known FLOPs over all time, in percent of its one peak.
+    fn of_peak(&self, node: &Node) -> Option<f64> {
+        let share = rate(node.flops.unwrap_or(0.0), node.time)? / self.peak?;
+        Some(100.0 * share.min(1.0))
     }
 
     fn share(&self, node: &Node, of: Option<&Node>) -> CellRef<'_> {
@@ -82,15 +93,15 @@ impl Rows for OpTreeRows<'_> {
             2 => CellRef::Float(node.time.as_us()),
             3 => self.share(node, self.tree.nodes.first()),
             4 => self.share(node, parent),
-            5 => CellRef::float(node.wasted.map(|time| time.as_us())),
-            6 => CellRef::float(
-                node.wasted
-                    .filter(|_| node.time.0 > 0)
-                    .map(|wasted| (100.0 * (1.0 - wasted.0 as f64 / node.time.0 as f64)).clamp(0.0, 100.0)),
-            ),
-            7 => CellRef::Int(node.occurrences),
-            8 => CellRef::float(node.flops.and_then(|flops| rate(flops, node.time)).map(|rate| rate * 1e-9)),
-            9 => CellRef::float(node.bytes.and_then(|bytes| rate(bytes, node.time)).map(|it| it / (1u64 << 30) as f64)),
+            5 => CellRef::float(node.unused().map(|time| time.as_us())),
+            6 => CellRef::float(node.utilization().map(|share| 100.0 * share)),
+            7 => CellRef::float(node.judged().map(|share| 100.0 * share)),
+            8 => CellRef::float(self.of_peak(node)),
+            9 => CellRef::Int(node.occurrences),
+            10 => CellRef::float(node.flops.and_then(|flops| rate(flops, node.time)).map(|rate| rate * 1e-9)),
+            11 => {
+                CellRef::float(node.bytes.and_then(|bytes| rate(bytes, node.time)).map(|it| it / (1u64 << 30) as f64))
+            }
             _ => CellRef::Absent,
         }
     }

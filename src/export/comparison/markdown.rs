@@ -90,9 +90,8 @@ fn push_metrics(text: &mut String, comparison: &Comparison, names: &[String]) {
         push_head(text, &titles, &right);
         for metric in shown {
             let mut row = vec![escape(&metric.title)];
-            for (index, value) in metric.values.iter().enumerate() {
+            for (index, mut cell) in words::values(&metric.values, &metric.unit).into_iter().enumerate() {
                 let run = u32::try_from(index).unwrap_or(u32::MAX);
-                let mut cell = words::value(*value, &metric.unit);
                 if let Some((judgement, said)) = words::verdict(metric, run).filter(|_| run != comparison.baseline) {
                     cell.push_str(&format!(", {} {said}", judgement.symbol()));
                 }

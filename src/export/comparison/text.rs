@@ -116,7 +116,7 @@ fn push_metrics(text: &mut String, comparison: &Comparison) {
         let most = if heading == "Scored" { METRICS } else { METRICS / 3 };
         for metric in shown.take(most) {
             let mut row = vec![printable(&metric.title)];
-            row.extend(metric.values.iter().map(|value| words::value(*value, &metric.unit)));
+            row.extend(words::values(&metric.values, &metric.unit));
             row.push(judged(comparison, metric));
             rows.push(row);
         }
@@ -162,7 +162,7 @@ fn push_runs(text: &mut String, comparison: &Comparison) {
     for (index, run) in comparison.runs.iter().enumerate() {
         let mut row = vec![clean(&run.name, 24)];
         for metric in &shown {
-            row.push(words::value(metric.values.get(index).copied().flatten(), &metric.unit));
+            row.push(words::value_of_run(metric, index));
             let is_baseline = index == comparison.baseline as usize;
             let said = words::verdict(metric, u32::try_from(index).unwrap_or(u32::MAX)).filter(|_| !is_baseline);
             row.push(said.map(|(judgement, said)| format!("{} {said}", judgement.symbol())).unwrap_or_default());

@@ -79,17 +79,56 @@ pub const LEGEND: &str =
 
 /// A value in its unit, or a dash.
 pub fn value(value: Option<f64>, unit: &str) -> String {
+    value_of_digits(value, unit, format::DIGITS)
+}
+
+/// Most digits that tell two values apart: with more they are equal for every purpose.
+const MOST_DIGITS: usize = 7;
+
+/// Most runs that stand beside each other; of more nobody compares all digits.
+const MOST_BESIDE: usize = 16;
+
+/// The value of one run in its unit, as [`values`] has it.
+pub fn value_of_run(metric: &ComparedMetric, run: usize) -> String {
+    values(&metric.values, &metric.unit).into_iter().nth(run).unwrap_or_else(|| format::DASH.to_owned())
+}
+
+/// The values of a row in their unit, or dashes: to as many digits as it takes that different values look different.
+pub fn values(values: &[Option<f64>], unit: &str) -> Vec<String> {
+    let all = |digits: usize| -> Vec<String> { values.iter().map(|it| value_of_digits(*it, unit, digits)).collect() };
+    let are_apart = |texts: &[String]| {
+        let mut pairs = values.iter().zip(texts).enumerate();
+        pairs.all(|(at, (value, text))| {
+            let mut others = values.iter().zip(texts).skip(at + 1);
+            others.all(|(other, same)| value == other || text != same)
+        })
+    };
+    let mut texts = all(format::DIGITS);
+    for digits in format::DIGITS + 1..=MOST_DIGITS {
+        if values.len() > MOST_BESIDE || are_apart(&texts) {
+            break;
+        }
+        texts = all(digits);
+    }
+    texts
+}
+
+fn value_of_digits(value: Option<f64>, unit: &str, digits: usize) -> String {
     let Some(value) = value else { return format::DASH.to_owned() };
+    let number = || format::number_of_digits(value, digits);
     match unit {
-        "us" => format::time_us(value),
-        "ms" => format::time_us(value * 1000.0),
-        "s" => format::time_us(value * 1e6),
-        "percent" => format::percent(value),
-        "1/s" => format!("{}/s", format::number(value)),
+        "us" => format::si_of_digits(value / 1e6, "s", digits),
+        "ms" => format::si_of_digits(value / 1e3, "s", digits),
+        "s" => format::si_of_digits(value, "s", digits),
+        "percent" => format::percent_of_decimals(value, digits - 2),
+        "bytes" if value >= 0.0 && digits > format::DIGITS => format!("{} B", format::count(value as u64)),
         "bytes" if value >= 0.0 => format::bytes(value as u64),
-        "GB/s" => format::si(value * 1e9, "B/s"),
-        "count" | "" => format::number(value),
-        other => format!("{} {other}", format::number(value)),
+        "GB/s" => format::si_of_digits(value * 1e9, "B/s", digits),
+        "count" | "" => number(),
+        other => match other.strip_prefix("1/") {
+            Some(per) => format!("{}/{per}", number()),
+            None => format!("{} {other}", number()),
+        },
     }
 }
 
@@ -223,6 +262,26 @@ mod tests {
             verdicts: vec![None, Some(if ratio > 1.0 { "better" } else { "worse" }.to_owned())],
             ..ComparedMetric::default()
         }
+    }
+
+    #[test]
+    fn different_values_of_a_row_look_different() {
+        let of = |row: [f64; 2], unit: &str| values(&row.map(Some), unit);
+        assert_eq!(of([784.1e3, 784.13e3], "us"), ["784.10 ms", "784.13 ms"]);
+        assert_eq!(of([784.1e3, 784.1e3], "us"), ["784 ms", "784 ms"]);
+        assert_eq!(of([99.97, 100.0], "percent"), [">99.9 %", "100 %"]);
+        assert_eq!(of([12.31, 12.34], "percent"), ["12.31 %", "12.34 %"]);
+        assert_eq!(
+            of([2_496_500_000.0, 2_500_000_000.0], "count"),
+            ["2\u{202f}496\u{202f}500\u{202f}000", "2\u{202f}500\u{202f}000\u{202f}000"]
+        );
+        assert_eq!(
+            of([5_000_000_000.0, 5_000_000_001.0], "bytes"),
+            ["5\u{202f}000\u{202f}000\u{202f}000 B", "5\u{202f}000\u{202f}000\u{202f}001 B"]
+        );
+        assert_eq!(of([0.05, 5.25], "1/J"), ["0.05/J", "5.25/J"]);
+        assert_eq!(values(&[None, Some(0.0)], "1/s"), ["\u{2013}", "0.00/s"]);
+        assert_eq!(difference(-0.001, "1/s"), format!("{MINUS}0.001/s"));
     }
 
     #[test]

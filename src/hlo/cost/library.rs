@@ -6,7 +6,7 @@
 use super::analysis::{Analysis, cholesky, dot_flops, other, triangular_solve};
 use super::work::Work;
 use super::{attention, convolution, moves};
-use crate::hlo::backend_config::{dot, parse};
+use crate::hlo::backend_config::{dot, int, member, parse};
 use crate::hlo::{ArrayShape, Instruction, Module, Shape};
 
 /// Work of a custom call, unknown where the target is not known here.
@@ -26,8 +26,20 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
         _ if target.starts_with("__cudnn$conv") => convolve(module, instruction, target),
         _ if target.starts_with("__cudnn$fmha") => attention::cudnn(module, instruction, target),
         _ if target.starts_with("te_fused_attn_") => attention::transformer_engine(module, instruction, target),
-        _ => Work::UNKNOWN,
+        _ => estimate(&instruction.attributes().backend_config),
     }
+}
+
+/// What the author of a kernel says that it costs: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in the configuration,
+/// as Pallas writes it. Unknown where it says nothing.
+fn estimate(config: &str) -> Work {
+    let config = parse(config);
+    let found = config.as_ref().and_then(|config| member(config, "cost_estimate"));
+    let number = |name| Some(int(found?.get(name)?)?.max(0) as f64);
+    let (Some(flops), Some(bytes)) = (number("flops"), number("bytes_accessed")) else { return Work::UNKNOWN };
+    let transcendentals = number("transcendentals").unwrap_or(0.0);
+    // It does not part reads from writes.
+    Work { flops, transcendentals, ..Work::moves(bytes, 0.0) }
 }
 
 /// The result proper: the rest of a tuple is scratch memory and auxiliary values.
@@ -117,4 +129,26 @@ fn convolve(module: &Module, instruction: &Instruction, target: &str) -> Work {
     };
     let Some(flops) = flops else { return Work::UNKNOWN };
     without_scratch(module, instruction, result).product(flops, &Shape::Array(first.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What JAX 0.10 lowers `pallas_call(..., cost_estimate=pl.CostEstimate(flops=1234, bytes_accessed=5678, transcendentals=9))` to,
+    /// but for the kernel itself.
+    #[test]
+    fn the_estimate_of_a_pallas_kernel_is_its_cost() {
+        let config = r#"{"custom_call_config": {"body": "TUzvUg==", "cost_estimate": {
+            "bytes_accessed":5678, "flops":1234, "remote_bytes_transferred":0, "transcendentals":9},
+            "serialization_format": 1, "needs_layout_passes": true}}"#;
+        let work = estimate(config);
+        assert!(work.known && !work.from_shapes);
+        assert_eq!((work.flops, work.transcendentals, work.read + work.written), (1234.0, 9.0, 5678.0));
+        for unknown in
+            ["", "TUzvUg==", r#"{"custom_call_config": {"body": "TUzvUg=="}}"#, r#"{"cost_estimate": {"flops": 1}}"#]
+        {
+            assert!(!estimate(unknown).known, "{unknown}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What is known of the ops of a run, in one walk over all of them.
 
-use super::{CostSource, Ops};
+use super::{CostSource, Op, Ops};
 use crate::trace::in_blocks;
 use crate::units::Ps;
 
@@ -31,19 +31,22 @@ impl Coverage {
     /// Of these ops.
     pub fn of(ops: &Ops) -> Coverage {
         let mut all = Coverage::default();
-        in_blocks(&ops.rows, |op| {
-            all.occurrences += op.occurrences;
-            if let Some(source) = op.cost_source {
-                all.cost_known += op.self_time;
-                all.cost_from_shapes += if source == CostSource::Shapes { op.self_time } else { Ps::ZERO };
-            }
-            all.flops |= op.flops.is_some();
-            all.bytes |= op.bytes.is_some();
-            all.memory |= op.memory.is_some();
-            all.expression |= !op.expression.is_empty();
-            all.program |= !op.program.is_empty();
-            all.source |= !op.source.is_empty();
-        });
+        in_blocks(&ops.rows, |op| all.add(op));
         all
+    }
+
+    /// Adds an op.
+    pub fn add(&mut self, op: &Op) {
+        self.occurrences += op.occurrences;
+        if let Some(source) = op.cost_source {
+            self.cost_known += op.self_time;
+            self.cost_from_shapes += if source == CostSource::Shapes { op.self_time } else { Ps::ZERO };
+        }
+        self.flops |= op.flops.is_some();
+        self.bytes |= op.bytes.is_some();
+        self.memory |= op.memory.is_some();
+        self.expression |= !op.expression.is_empty();
+        self.program |= !op.program.is_empty();
+        self.source |= !op.source.is_empty();
     }
 }

@@ -70,7 +70,8 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         op.executions = executions.get(&row).copied().unwrap_or(op.occurrences);
     }
     for op in &mut rows {
-        cost(trace, op);
+        let is_custom_call = texts.get(trace, op.category) == CUSTOM_CALL;
+        cost(trace, op, is_custom_call);
     }
     let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
     let places = sort::by_number(&mut rows, |op| op.self_time.0, |a, b| name(a).cmp(&name(b)));
@@ -259,7 +260,8 @@ impl Resolver<'_> {
         }
         let Some(cost) = hlo::cost(module, instruction) else { return };
         op.data_type = cost.data_type;
-        if self.platform != Some(Platform::Tpu) {
+        let is_uncounted = || instruction.is("custom-call") && !is_counted(&trace.args.get(op.args));
+        if self.platform != Some(Platform::Tpu) || is_uncounted() {
             // Of one occurrence until all are counted; see `cost` below.
             op.flops = Some(cost.flops);
             op.bytes = Some(cost.bytes_accessed);
@@ -296,12 +298,22 @@ fn executions(kernels: &FxHashMap<(usize, StrId), u64>) -> FxHashMap<usize, u64>
     executions
 }
 
+/// XLA's category of calls into code that it did not make and does not look into.
+const CUSTOM_CALL: &str = "custom-call";
+
+/// Does the profile tell FLOPs or bytes that somebody counted? XLA writes 0 of a custom call that comes without an estimate.
+fn is_counted(args: &Args) -> bool {
+    [args.flops, args.model_flops, args.bytes_accessed].into_iter().flatten().any(|amount| amount > 0)
+}
+
 /// The cost of all occurrences from that of one: the profile's own where it tells one.
-fn cost(trace: &Trace, op: &mut Op) {
+fn cost(trace: &Trace, op: &mut Op, is_custom_call: bool) {
     let args = trace.args.get(op.args);
     let count = op.executions as f64;
     let told = args.flops.or(args.model_flops);
-    if op.cost_source.is_none() && (told.is_some() || args.bytes_accessed.is_some()) {
+    if is_custom_call && !is_counted(&args) {
+        op.memory = None;
+    } else if op.cost_source.is_none() && (told.is_some() || args.bytes_accessed.is_some()) {
         op.flops = told.map(|flops| flops as f64);
         op.model_flops = args.model_flops.map(|flops| flops as f64 * count);
         op.bytes = args.bytes_accessed.map(|bytes| bytes as f64);

@@ -153,11 +153,81 @@ fn scopes_make_a_tree_whose_children_add_up() {
     };
     assert_eq!((time("jit(f)"), time("jit(f)/layer_3"), time("jit(f)/layer_3/attn")), (100, 90, 60));
     assert_eq!(time("jit(f)/jvp(a/b)/mul/fusion.3"), 10);
-    assert_eq!(tree.nodes[0].wasted.map(us), Some(75));
+    let root = &tree.nodes[0];
+    assert_eq!((us(root.wasted), us(root.known), root.unused().map(us)), (75, 100, Some(75)));
     for (at, node) in tree.nodes.iter().enumerate().filter(|(_, node)| node.op.is_none()) {
         let below = tree.nodes.iter().filter(|child| child.parent == Some(at as u32));
         assert_eq!(below.map(|child| child.time).sum::<Ps>(), node.time);
     }
+}
+
+/// ```text
+///        0       10                     80         100
+///        [known  )  nothing runs        [unknown   )
+/// ```
+/// The known op needs 40 % of its time at the peak. Judged are 80 of the 100 us, of which 4 are used.
+#[test]
+fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    b.event(line, "known", 0, 10).hlo_category("loop fusion");
+    b.event(line, "unknown", 80, 20).hlo_category("custom-call");
+    let trace = b.build();
+    let ops = measure(&trace);
+    let groups = Groups::new(&trace, &ops, Grouping::Category);
+    let efficiency = |op: &Op| (ops.text(&trace, op.name) == "known").then_some(0.4);
+    let tree = Tree::new(&trace, &ops, &groups, &efficiency);
+    let of = |name: &str| {
+        let node = tree.nodes.iter().find(|node| match node.op {
+            Some(op) => ops.text(&trace, ops.rows[op as usize].name) == name,
+            None => node.name == name,
+        });
+        let node = node.expect("the node is there");
+        let percent = |share: f64| (100.0 * share).round() as i64;
+        (node.utilization().map(percent), node.judged().map(percent), node.unused().map(us))
+    };
+    assert_eq!(of("run"), (Some(5), Some(80), Some(76)));
+    assert_eq!(of("known"), (Some(40), Some(100), Some(6)));
+    assert_eq!((of("unknown"), of("custom-call")), ((None, Some(0), None), (None, Some(0), None)));
+    assert_eq!(of("idle"), (Some(0), Some(100), Some(70)));
+    let outline = Tree::outline(
+        &trace,
+        &ops,
+        &groups,
+        &Columns::new(&trace, &ops),
+        &super::tree::Wasted::new(&ops, &efficiency),
+        None,
+        0.0,
+    );
+    let sums = |tree: &Tree| tree.nodes.iter().map(|it| (it.time, it.known, it.wasted, it.idle)).collect::<Vec<_>>();
+    assert_eq!(sums(&outline), sums(&tree));
+}
+
+/// XLA writes 0 FLOPs and 0 bytes of a custom call without an estimate; a Pallas kernel with `cost_estimate` has its numbers.
+#[test]
+fn a_custom_call_costs_what_somebody_counted() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    let mut op = |name: &str, category: &str, start: i64, flops: i64, bytes: i64| {
+        b.event(line, name, start, 10).hlo_category(category).args(|args| {
+            (args.model_flops, args.bytes_accessed) = (Some(flops), Some(bytes));
+            args.memory = Some(MemoryBytes { hbm_read: bytes, ..MemoryBytes::default() });
+        });
+    };
+    op("nobody", "custom-call", 0, 0, 0);
+    op("estimated", "custom-call", 10, 1234, 5678);
+    op("copies", "custom-call", 20, 0, 4096);
+    op("free", "loop fusion", 30, 0, 0);
+    let trace = b.build();
+    let ops = measure(&trace);
+    let of = |name: &str| {
+        let op = row(&trace, &ops, name);
+        (op.flops, op.bytes, op.hbm_bytes(), op.cost_source.map(CostSource::label))
+    };
+    assert_eq!(of("nobody"), (None, None, None, None));
+    assert_eq!(of("estimated"), (Some(1234.0), Some(5678.0), Some(5678.0), Some("profile")));
+    assert_eq!(of("copies"), (Some(0.0), Some(4096.0), Some(4096.0), Some("profile")));
+    assert_eq!(of("free"), (Some(0.0), Some(0.0), Some(0.0), Some("profile")));
 }
 
 proptest! {

@@ -34,8 +34,12 @@ pub struct Node {
     pub flops: Option<f64>,
     /// Bytes of the ops below whose bytes are known.
     pub bytes: Option<f64>,
-    /// Self time that the peaks of the device do not explain; see [`Tree::new`].
-    pub wasted: Option<Ps>,
+    /// Of `time`: in ops whose cost is known.
+    pub known: Ps,
+    /// Of `known`: what these ops would not need at the peak of what limits them; see [`Tree::new`].
+    pub wasted: Ps,
+    /// Of `time`: devices ran nothing.
+    pub idle: Ps,
 }
 
 impl Node {
@@ -43,8 +47,34 @@ impl Node {
         self.time += time;
         self.occurrences += occurrences;
         if let Some(wasted) = wasted {
-            self.wasted = Some(self.wasted.unwrap_or(Ps::ZERO) + wasted);
+            self.known += time;
+            self.wasted += wasted;
         }
+    }
+
+    fn add_all(&mut self, below: &Node) {
+        self.time += below.time;
+        self.occurrences += below.occurrences;
+        self.known += below.known;
+        self.wasted += below.wasted;
+    }
+
+    /// Time that was not used: idle time, and what the ops of known cost would not need at the peaks. `None` where nothing is known.
+    pub fn unused(&self) -> Option<Ps> {
+        (self.known + self.idle > Ps::ZERO).then(|| self.wasted + self.idle)
+    }
+
+    /// The used share of idle time and of the time of ops whose cost is known, 0 to 1. `None` where no op's cost is known, for what
+    /// the ops did then is unknown.
+    pub fn utilization(&self) -> Option<f64> {
+        let judged = self.known + self.idle;
+        let can_tell = judged > Ps::ZERO && (self.known > Ps::ZERO || self.is_idle);
+        can_tell.then(|| (1.0 - (self.wasted + self.idle).0 as f64 / judged.0 as f64).clamp(0.0, 1.0))
+    }
+
+    /// The share of its time that [`utilization`](Node::utilization) is of, 0 to 1; `None` for no time.
+    pub fn judged(&self) -> Option<f64> {
+        (self.time > Ps::ZERO).then(|| ((self.known + self.idle).0 as f64 / self.time.0 as f64).min(1.0))
     }
 }
 
@@ -60,7 +90,7 @@ pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
 impl Tree {
     /// All ops, grouped, with the time in which devices ran nothing. The wasted time of an op is its self time times one minus
-    /// its `efficiency`, and that of a node the sum over its ops; an op without FLOPs and bytes wastes nothing that is known.
+    /// its `efficiency`, and that of a node the sum over its ops. Of an op without FLOPs and bytes nothing is known.
     pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> Tree {
         let mut builder = Builder::new(groups);
         let mut next = 0;
@@ -95,10 +125,9 @@ impl Tree {
         let large = ops.rows.iter().take_while(|op| op.self_time.0 as f64 >= least_share * whole as f64);
         for (row, op) in large.enumerate().filter(|&(row, _)| passes(row)) {
             let parent = groups.of_row.get(row).copied().unwrap_or_default();
-            let (time, occurrences) = (op.self_time, op.occurrences);
-            let wasted = wasted.of(row);
-            let leaf = builder.empty_leaf(parent, row);
-            builder.nodes.push(Node { time, occurrences, wasted, ..leaf });
+            let mut leaf = builder.empty_leaf(parent, row);
+            leaf.add(op.self_time, op.occurrences, wasted.of(row));
+            builder.nodes.push(leaf);
         }
         if passing.is_none() {
             builder.idle(ops.idle());
@@ -169,7 +198,9 @@ fn node(name: String, parent: Option<u32>, depth: u32) -> Node {
         occurrences: 0,
         flops: None,
         bytes: None,
-        wasted: None,
+        known: Ps::ZERO,
+        wasted: Ps::ZERO,
+        idle: Ps::ZERO,
     }
 }
 
@@ -197,11 +228,10 @@ impl Builder {
             }
         }
         for at in (1..self.nodes.len()).rev() {
-            let Some(&Node { parent: Some(parent), time, occurrences, wasted, .. }) = self.nodes.get(at) else {
-                continue;
-            };
-            if let Some(parent) = self.nodes.get_mut(parent as usize) {
-                parent.add(time, occurrences, wasted);
+            let (above, below) = self.nodes.split_at_mut(at);
+            let Some(node) = below.first() else { continue };
+            if let Some(parent) = node.parent.and_then(|parent| above.get_mut(parent as usize)) {
+                parent.add_all(node);
             }
         }
     }
@@ -253,7 +283,10 @@ impl Builder {
         }
         self.nodes.push(Node { is_idle: true, ..node("idle".to_owned(), Some(0), 1) });
         let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
-        self.add(at, |node| node.time += time);
+        self.add(at, |node| {
+            node.time += time;
+            node.idle += time;
+        });
     }
 
     /// Changes a node and all above it.

@@ -15,7 +15,7 @@ mod tests;
 pub use labels::{OpLabel, OpLabels};
 pub use peaks::{Bandwidth, Level, Peaks, Source, peaks};
 pub use point::{Bound, Point, Work, point, point_as_xprof, point_of_memory};
-pub use section::section;
+pub use section::{section, warning};
 pub use utilization::{Share, Utilization};
 
 use rustc_hash::FxHashSet;
@@ -25,7 +25,7 @@ use crate::facts::pattern::Name;
 use crate::facts::tensor_cores;
 use crate::metrics::categories::OpFamily;
 use crate::metrics::devices::Devices;
-use crate::metrics::ops::{CostSource, Op, Ops, Text};
+use crate::metrics::ops::{CostSource, Op, Ops, Text, rate};
 use crate::metrics::statistics::mean;
 use crate::metrics::step_breakdown::StepBreakdown;
 use crate::trace::classify::{PlaneKind, Platform};
@@ -43,6 +43,8 @@ pub struct Roofline {
     pub program_peak: Option<f64>,
     /// Share of the ops' self time whose FLOPs are known, in percent; absent where no op ran.
     pub known_time_percent: Option<f64>,
+    /// Share of the ops' self time in custom calls whose cost is unknown, in percent; absent where no op ran.
+    pub unknown_custom_call_percent: Option<f64>,
     /// Model and hardware FLOPs utilisation.
     pub utilization: Utilization,
     /// What the TPU runtime's counters say of the matrix units, and of the main memory's bandwidth, in percent.
@@ -74,11 +76,14 @@ impl Roofline {
         let sums = Sums::new(leaves.map(|op| roofline.without_cycles(op)), peaks.as_ref());
         let leaf = |op: &Op| (!holds_others(ops.text(trace, op.category))).then(|| roofline.without_cycles(op));
         let utilization = Utilization::new(trace, devices, ops, breakdown, peaks.as_ref(), &leaf);
+        let share = |part: Ps| (ops.op_time > Ps::ZERO).then(|| 100.0 * part.0 as f64 / ops.op_time.0 as f64);
+        let is_unknown_call = |op: &&Op| op.cost_source.is_none() && ops.text(trace, op.category) == "custom-call";
+        let unknown_calls: Ps = ops.rows.iter().filter(is_unknown_call).map(|op| op.self_time).sum();
         Roofline {
             program: sums.work(ops.device_time),
             program_peak: sums.mixed_peak(),
-            known_time_percent: (ops.op_time > Ps::ZERO)
-                .then(|| 100.0 * sums.known_time.0 as f64 / ops.op_time.0 as f64),
+            known_time_percent: share(sums.known_time),
+            unknown_custom_call_percent: share(unknown_calls),
             utilization,
             counters: ["matrix_unit_utilization_percent", "hbm_utilization_percent"].map(|name| counter(trace, name)),
             peaks,
@@ -126,6 +131,12 @@ impl Roofline {
     pub fn counts_cycles(&self, op: &Op) -> bool {
         let product = matches!(op.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
         self.gpu && op.cost_source == Some(CostSource::Hlo) && !product && !self.products.contains(&op.name)
+    }
+
+    /// Bytes of main memory over what it could move in the devices' active spans, a share of 1; `None` where either is unknown.
+    pub fn hbm_share(&self) -> Option<f64> {
+        let peak = self.peaks.as_ref()?.level(Level::Hbm)?.bytes_per_second;
+        Some(rate(self.program.level(Level::Hbm)?, self.program.time)? / peak)
     }
 
     /// The program under the roofs; its compute roof is that of its mix of data types.

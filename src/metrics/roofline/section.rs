@@ -2,8 +2,10 @@
 
 use super::{Level, Peaks, Roofline};
 use crate::facts::arithmetic::Arithmetic;
+use crate::format;
 use crate::metrics::ops::rate;
 use crate::report;
+use crate::warning::Warning;
 
 /// `roofline` of the unified profile; absent where the peaks are unknown.
 pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
@@ -20,6 +22,7 @@ pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
         xprof_peak_gflops: peaks.xprof_flops_per_second.map(|peak| peak / 1e9),
         program: program(roofline),
         known_flops_time_percent: roofline.known_time_percent,
+        unknown_custom_call_time_percent: roofline.unknown_custom_call_percent,
         window: (known.mfu.is_ok() || known.hfu.is_ok())
             .then(|| if known.of_steps { "steps" } else { "active_span" }.to_owned()),
         mfu_percent: known.mfu.ok(),
@@ -27,6 +30,23 @@ pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
         matrix_unit_utilization_percent: roofline.counters[0],
         hbm_utilization_percent: roofline.counters[1],
     })
+}
+
+/// Custom calls from which on what MFU leaves out is worth a warning (ours), in percent of the ops' self time.
+const UNKNOWN_CALLS_PERCENT: f64 = 5.0;
+
+/// Says that costs are missing where custom calls that nobody counted take much of the time.
+pub fn warning(roofline: &Roofline) -> Option<Warning> {
+    let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
+    let counted = roofline.known_time_percent.filter(|&share| share > 0.0)?;
+    let message = format!(
+        "Custom calls whose FLOPs and bytes nobody counted take {} of the op time. MFU and HFU count {} of it; the roofline, rates and \
+         utilisation leave these calls out.",
+        format::percent(calls),
+        format::percent(counted)
+    );
+    let remedy = "Give the kernel an estimate: pallas_call(..., cost_estimate=pl.CostEstimate(flops=..., bytes_accessed=..., transcendentals=...)).";
+    Some(Warning::caution("custom_calls_without_cost", message).with_remedy(remedy))
 }
 
 fn levels(peaks: &Peaks) -> Vec<report::MemoryLevel> {
@@ -47,6 +67,7 @@ fn program(roofline: &Roofline) -> Option<report::ProgramPoint> {
     let point = roofline.program_point().filter(|_| work.flops.is_some() || work.bytes.is_some())?;
     Some(report::ProgramPoint {
         gflops: point.flop_rate.map(|rate| rate / 1e9),
+        hbm_bandwidth_percent: roofline.hbm_share().map(|share| 100.0 * share),
         peak_gflops: point.peak_flop_rate.map(|rate| rate / 1e9),
         hbm_gibps: work
             .level(Level::Hbm)

@@ -194,7 +194,7 @@ fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> String {
 
 /// A run's value; below it what it says against the baseline.
 fn cell(comparison: &Comparison, metric: &ComparedMetric, run: u32) -> String {
-    let mut cell = words::value(metric.values.get(run as usize).copied().flatten(), &metric.unit);
+    let mut cell = words::value_of_run(metric, run as usize);
     if run == comparison.baseline {
         return cell;
     }
