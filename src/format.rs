@@ -117,7 +117,8 @@ pub fn number_of_digits(value: f64, digits: usize) -> String {
         it if it < SMALLEST => format!("{size:.*e}", digits.saturating_sub(1)),
         it if it < 1.0 => fraction(it),
         it => {
-            let text = significant(it, digits);
+            // Rounding a large number would make zeros of its digits.
+            let text = significant(if size >= 1000.0 { size } else { it }, digits);
             let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
             group(whole) + rest
         }
@@ -276,6 +277,7 @@ mod tests {
             assert_eq!(number(value), text, "{value}");
         }
         assert_eq!([number_of_digits(1234.5, 6), number_of_digits(12.0, 4)], ["1\u{202f}234.50", "12.00"]);
+        assert_eq!(number_of_digits(123_456.7, 4), "123\u{202f}457");
         for (share, text) in [
             (-0.0, "0 %"),
             (-0.04, ">-0.1 %"),
