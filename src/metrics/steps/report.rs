@@ -114,7 +114,7 @@ fn found(trace: &Trace, devices: &Devices, times: &[DeviceTime], steps: &Steps, 
         stddev_step_time_us: summary.and_then(|summary| summary.stddev),
         step_marker: steps.marker.clone(),
         devices_in_step: steps.relation.map(|relation| relation.together.label().to_owned()),
-        step_start_skew_us: steps.relation.map(|relation| relation.start_skew.as_us()),
+        step_start_skew_us: steps.relation.and_then(|relation| relation.start_skew).map(Ps::as_us),
     };
     StepReport {
         timing,
@@ -151,7 +151,9 @@ fn from_host(steps: &Steps) -> Vec<Warning> {
 /// What is to be known where a step is not one of all devices.
 fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
     let count = format::count(devices.used.len() as u64);
-    let skew = format::time_us(relation.start_skew.as_us());
+    let skew = relation.start_skew.map(|skew| format::time_us(skew.as_us()));
+    let first = skew.as_ref().map_or_else(String::new, |skew| format!(", and the first steps start {skew} apart"));
+    let skew = skew.unwrap_or_default();
     let rate = relation.steps_per_sec().map_or_else(String::new, |rate| {
         format!(" While any of them runs a step, all together end {} steps/s.", format::number(rate))
     });
@@ -167,8 +169,8 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
         Together::OneAfterAnother => Some(Warning::caution(
             "steps_one_after_another",
             format!(
-                "The {count} devices run their steps one after another: no collective ties them, and the first steps start {skew} \
-                 apart. Each step is of one device only; step time and steps/s are those of one device.{rate}"
+                "The {count} devices run their steps one after another: no collective ties them{first}. Each \
+                 step is of one device only; step time and steps/s are those of one device.{rate}"
             ),
         )),
     }

@@ -342,7 +342,7 @@ fn steps_of_devices_that_run_one_after_another_are_told_apart() {
     let times = DeviceTime::of_all(&trace, &devices);
     let steps = Steps::find(&trace, &devices).related(&times);
     let relation = steps.relation.unwrap();
-    assert_eq!((relation.together, relation.start_skew), (Together::OneAfterAnother, Ps(1_015_000_000)));
+    assert_eq!((relation.together, relation.start_skew), (Together::OneAfterAnother, Some(Ps(1_015_000_000))));
     // Three runs of 10 and three of 20 in 90 us.
     assert_eq!((relation.ended, relation.running), (6, Ps(90_000_000)));
     let report = report(&trace, &devices, &times, &steps, &Default::default(), None);

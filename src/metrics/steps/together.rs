@@ -49,8 +49,8 @@ pub struct Relation {
     /// How they lie to each other.
     pub together: Together,
     /// Latest minus earliest start of the same step, median over the steps that several devices ran, before they were
-    /// told apart.
-    pub start_skew: Ps,
+    /// told apart; absent where no step is of several.
+    pub start_skew: Option<Ps>,
     /// Steps that a next one ended, all devices.
     pub ended: u64,
     /// Time in which at least one device runs such a step.
@@ -80,7 +80,7 @@ impl Steps {
             Together::Together
         } else if barely_meet(&extents) {
             Together::OneAfterAnother
-        } else if start_skew > median_length(&self.windows) {
+        } else if start_skew.is_some_and(|skew| skew > median_length(&self.windows)) {
             Together::Independent
         } else {
             Together::Together
@@ -131,14 +131,14 @@ fn barely_meet(extents: &[Interval]) -> bool {
     common.0 < shortest.0 / 2
 }
 
-fn start_skew(windows: &[Vec<Option<Window>>]) -> Ps {
+fn start_skew(windows: &[Vec<Option<Window>>]) -> Option<Ps> {
     let steps = windows.iter().map(Vec::len).max().unwrap_or(0);
     let of_step = |step: usize| {
         let starts = || windows.iter().filter_map(|row| row.get(step).copied().flatten()).map(|it| it.interval.start);
         let (first, last) = (starts().min()?, starts().max()?);
         (starts().count() > 1).then_some((last - first).0 as f64)
     };
-    median(&(0..steps).filter_map(of_step).collect::<Vec<f64>>()).map_or(Ps::ZERO, |skew| Ps(skew as i64))
+    median(&(0..steps).filter_map(of_step).collect::<Vec<f64>>()).map(|skew| Ps(skew as i64))
 }
 
 fn median_length(windows: &[Vec<Option<Window>>]) -> Ps {
