@@ -86,10 +86,7 @@ impl<'m> Analysis<'m> {
         let lengths = instruction.attributes().fft_length.iter();
         let logarithms =
             lengths.map(|&length| f64::from(u64::try_from(length).unwrap_or(0).checked_ilog2().unwrap_or(0)));
-        let factor: f64 = match self.conventions {
-            Conventions::Gpu => logarithms.sum(),
-            Conventions::General => logarithms.product(),
-        };
+        let factor: f64 = if self.conventions.corrects() { logarithms.sum() } else { logarithms.product() };
         let flops = 2.0 * 4.0 * factor * array.elements();
         Work { flops, arithmetic: other(array, flops), ..bytes }
     }
@@ -103,7 +100,7 @@ impl<'m> Analysis<'m> {
     /// where the operands' borders do not lie on multiples of a warp.
     fn concatenate(&self, instruction: &Instruction) -> Work {
         let bytes = moves::default(self.module, instruction);
-        if self.conventions == Conventions::General {
+        if !self.conventions.is_gpu() {
             return bytes;
         }
         let dimension = instruction.attributes().dimensions.first().copied().unwrap_or(0);

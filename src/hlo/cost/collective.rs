@@ -2,7 +2,7 @@
 
 use super::analysis::{Analysis, other};
 use super::work::Work;
-use super::{Conventions, elementwise, moves};
+use super::{elementwise, moves};
 use crate::hlo::collective::collective;
 use crate::hlo::{Collective, Instruction};
 
@@ -15,7 +15,7 @@ pub(super) fn is(opcode: &str) -> bool {
 /// Work of a collective on one device.
 pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     let Some(found) = collective(analysis.module, instruction) else { return Work::UNKNOWN };
-    let gpu = analysis.conventions == Conventions::Gpu;
+    let gpu = analysis.conventions.is_gpu();
     let (operand, result) = (found.operand_bytes as f64, found.result_bytes as f64);
     let bytes = match found.kind {
         _ if !gpu => moves::default(analysis.module, instruction),

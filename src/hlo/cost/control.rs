@@ -1,8 +1,8 @@
 //! Instructions that run other computations.
 
 use super::analysis::Analysis;
+use super::moves;
 use super::work::Work;
-use super::{Conventions, moves};
 use crate::hlo::Instruction;
 use crate::hlo::backend_config::trip_count;
 
@@ -18,9 +18,9 @@ pub(super) fn work(analysis: &mut Analysis, instruction: &Instruction) -> Work {
             let once = analysis.called(instruction, 0).plus(analysis.called(instruction, 1));
             // XLA counts one iteration, always.
             let trips = trip_count(&instruction.attributes().backend_config);
-            match (analysis.conventions, trips) {
-                (Conventions::Gpu, Some(trips)) => once.times(trips as f64),
-                _ => once,
+            match trips.filter(|_| analysis.conventions.corrects()) {
+                Some(trips) => once.times(trips as f64),
+                None => once,
             }
         }
         "async-start" if instruction.called.is_empty() => moves::default(analysis.module, instruction),

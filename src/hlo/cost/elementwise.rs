@@ -124,10 +124,10 @@ pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conv
     let elements = instruction.shape.elements();
     let transcendental = TRANSCENDENTAL.contains(&instruction.opcode.as_str());
     let transcendentals = if transcendental { elements } else { 0.0 };
-    let flops = match conventions {
-        Conventions::Gpu => cycles(instruction) * elements,
-        Conventions::General if transcendental => 0.0,
-        Conventions::General => elements,
+    let flops = match conventions.is_gpu() {
+        true => cycles(instruction) * elements,
+        false if transcendental => 0.0,
+        false => elements,
     };
     // Conversions are no arithmetic in the type that they make, and comparisons are done in their operands' type.
     let typed = match instruction.opcode.as_str() {

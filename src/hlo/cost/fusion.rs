@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use super::analysis::Analysis;
 use super::elementwise::is_elementwise;
+use super::moves;
 use super::work::Work;
-use super::{Conventions, moves};
 use crate::hlo::{Computation, ComputationIndex, Instruction, Module};
 
 /// Constants of more elements are read from memory: on GPUs, and elsewhere.
@@ -41,7 +41,7 @@ pub(super) fn work(analysis: &mut Analysis, fusion: &Instruction) -> Work {
         return analysis.instruction(only);
     }
     let written = written(module, fusion, computation);
-    if analysis.conventions == Conventions::General {
+    if !analysis.conventions.is_gpu() {
         let read = inside.iter().map(|inner| read_by_users(module, computation, inner, DEPTH)).sum();
         return Work { read, written, ..analysis.called(fusion, 0) };
     }

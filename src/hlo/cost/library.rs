@@ -5,7 +5,7 @@
 
 use super::analysis::{Analysis, cholesky, dot_flops, other, triangular_solve};
 use super::work::Work;
-use super::{attention, convolution, moves};
+use super::{attention, convolution, lapack, moves};
 use crate::hlo::backend_config::{dot, int, member, parse};
 use crate::hlo::{ArrayShape, Instruction, Module, Shape};
 
@@ -26,6 +26,7 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
         _ if target.starts_with("__cudnn$conv") => convolve(module, instruction, target),
         _ if target.starts_with("__cudnn$fmha") => attention::cudnn(module, instruction, target),
         _ if target.starts_with("te_fused_attn_") => attention::transformer_engine(module, instruction, target),
+        _ if target.starts_with("lapack_") || target.starts_with("blas_") => lapack::work(module, instruction, target),
         _ => estimate(&instruction.attributes().backend_config),
     }
 }
@@ -48,7 +49,7 @@ pub(super) fn result(instruction: &Instruction) -> Option<&ArrayShape> {
 }
 
 /// Operands read, the result proper written: counting scratch memory would reward using it.
-fn without_scratch(module: &Module, instruction: &Instruction, result: &ArrayShape) -> Work {
+pub(super) fn without_scratch(module: &Module, instruction: &Instruction, result: &ArrayShape) -> Work {
     Work { written: result.bytes(), ..moves::default(module, instruction) }
 }
 
@@ -86,7 +87,7 @@ fn scaled_dot(module: &Module, instruction: &Instruction) -> Work {
 
 /// A factorization of matrices.
 #[derive(Clone, Copy)]
-enum Factorization {
+pub(super) enum Factorization {
     Cholesky,
     Lu,
     Qr,
@@ -94,7 +95,7 @@ enum Factorization {
 
 /// The classical counts, with multiplications and additions apart, for matrices whose larger side is m and smaller n:
 /// Cholesky n^3 / 3, LU m n^2 - n^3 / 3, QR twice that.
-fn factor(module: &Module, instruction: &Instruction, kind: Factorization) -> Work {
+pub(super) fn factor(module: &Module, instruction: &Instruction, kind: Factorization) -> Work {
     let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     let (Some(array), Some(result)) = (operand, result(instruction)) else { return Work::UNKNOWN };
     let &[.., rows, columns] = array.dimensions.as_slice() else { return Work::UNKNOWN };

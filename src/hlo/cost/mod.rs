@@ -6,7 +6,7 @@
 //!                  |-> elementwise, convolution, reduce, collective, moves   one instruction
 //!                  |-> fusion     what is inside it, weighted by how often each element is needed
 //!                  |-> control    the computations of a call, while or conditional
-//!                  '-> library    custom calls of cuBLAS, cuDNN, Transformer Engine ... from their shapes
+//!                  '-> library    custom calls of cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
 //! ```
 
 mod analysis;
@@ -16,12 +16,14 @@ mod control;
 mod convolution;
 pub(crate) mod elementwise;
 mod fusion;
+mod lapack;
 mod library;
 mod moves;
 mod reduce;
 mod work;
 
 use super::{DataType, Instruction, Module};
+use crate::trace::classify::Platform;
 use analysis::Analysis;
 
 /// What an instruction costs each time it runs.
@@ -60,8 +62,28 @@ pub enum Conventions {
     /// XLA's analysis for GPUs, as XProf runs it, corrected where it is wrong.
     #[default]
     Gpu,
-    /// XLA's general analysis: an elementwise operation is one FLOP or one transcendental an element, and a loop runs once.
+    /// XLA's general analysis, which its CPU backend uses: an elementwise operation is one FLOP or one transcendental function an
+    /// element. Corrected where it is wrong, as for GPUs.
+    Cpu,
+    /// XLA's general analysis to the letter: what a compiled program's `cost_analysis()` says.
     General,
+}
+
+impl Conventions {
+    /// The conventions for the ops of a platform. A TPU's profile says itself what its ops cost.
+    pub fn of(platform: Option<Platform>) -> Conventions {
+        if platform == Some(Platform::Cpu) { Conventions::Cpu } else { Conventions::Gpu }
+    }
+
+    /// Does XLA's analysis for GPUs count: cycles instead of operations, and bytes as its kernels move them?
+    fn is_gpu(self) -> bool {
+        self == Conventions::Gpu
+    }
+
+    /// Is XLA corrected where it is wrong: loops that it counts once, waits that it counts as moving bytes?
+    fn corrects(self) -> bool {
+        self != Conventions::General
+    }
 }
 
 /// What `instruction` costs each time it runs, by [`Conventions::Gpu`]. `None` where that cannot be known: a custom call that

@@ -44,9 +44,9 @@ pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conv
         "infeed" => Work::moves(0.0, result),
         "outfeed" => Work::moves(module.operands(instruction).map(|operand| operand.shape.bytes()).sum(), 0.0),
         // What is waited for was counted where it was started. XLA counts it twice.
-        opcode if conventions == Conventions::Gpu && waits(opcode) => Work::default(),
+        opcode if conventions.corrects() && waits(opcode) => Work::default(),
         // The source is read and the target written; XLA counts the source's entry in the result as well.
-        "copy-start" if conventions == Conventions::Gpu => Work::moves(of(0), of(0)),
+        "copy-start" if conventions.corrects() => Work::moves(of(0), of(0)),
         _ => default(module, instruction),
     }
 }

@@ -1,8 +1,8 @@
 //! Instructions that apply a computation to many elements.
 
 use super::analysis::{Analysis, other};
+use super::moves;
 use super::work::Work;
-use super::{Conventions, moves};
 use crate::hlo::{Instruction, WindowDimension};
 
 /// Work of a reduce, reduce-window, select-and-scatter, scatter or map.
@@ -50,7 +50,7 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
     let operands = || module.operands(instruction);
     match instruction.opcode.as_str() {
         // On GPUs the initial values are read for every element of the result.
-        "reduce" if analysis.conventions == Conventions::Gpu => {
+        "reduce" if analysis.conventions.is_gpu() => {
             let inputs = operands().take(instruction.operands.len() / 2).map(|operand| operand.shape.bytes());
             Work::moves(inputs.sum::<f64>() + instruction.shape.bytes(), instruction.shape.bytes())
         }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::tally::{Tallies, Tally};
 use super::text::{Text, Texts};
 use super::{CostSource, Op, Ops, PROGRAM};
-use crate::hlo::{self, DataType, Instruction, Module, Modules};
+use crate::hlo::{self, Conventions, DataType, Instruction, Module, Modules};
 use crate::metrics::categories::{Categorizer, CategoryId};
 use crate::metrics::devices::Devices;
 use crate::sort;
@@ -258,7 +258,8 @@ impl Resolver<'_> {
         if self.platform != Some(Platform::Tpu) {
             op.category = texts.keep(trace, &hlo::category(module, instruction));
         }
-        let Some(cost) = hlo::cost(module, instruction) else { return };
+        let conventions = Conventions::of(self.platform);
+        let Some(cost) = hlo::cost_by(module, instruction, conventions) else { return };
         op.data_type = cost.data_type;
         let is_uncounted = || instruction.is("custom-call") && !is_counted(&trace.args.get(op.args));
         if self.platform != Some(Platform::Tpu) || is_uncounted() {
