@@ -2,7 +2,10 @@
 
 mod support;
 
-use crossprof::{FileResult, UnifiedProfile, export};
+use crossprof::analysis::Analysis;
+use crossprof::input::xplane::XPlaneDecoder;
+use crossprof::metrics::Run;
+use crossprof::{FileResult, Settings, UnifiedProfile, export};
 use serde_json::Value;
 use support::{gunzip, gzip, load, load_chunked, samples};
 
@@ -133,14 +136,29 @@ fn pairs_agree() {
         if json.contains(lossy) {
             continue;
         }
-        let (_, from_xplane) = load("x", &std::fs::read(&xplane).expect("a readable sample"));
+        let bytes = std::fs::read(&xplane).expect("a readable sample");
+        let (_, mut from_xplane) = load("x", &bytes);
         let (_, from_json) = load("x", &json_bytes);
+        // A JSON does not say when ops of a CPU backend end: there, both are measured by the events as they are.
+        if from_json[0].warnings.iter().any(|warning| warning.code == "cpu_op_ends_unknown") {
+            assert!(known_to_both(&from_xplane[0]) != known_to_both(&from_json[0]), "{json}: nothing is unknown");
+            let metadata = from_xplane[0].metadata.clone();
+            from_xplane[0] = UnifiedProfile { metadata, ..by_events_alone(&bytes) };
+        }
         let (a, b) = (known_to_both(&from_xplane[0]), known_to_both(&from_json[0]));
         compare(&xplane.display().to_string(), &a, &b, &mut differences);
         pairs += 1;
     }
     assert!(differences.is_empty(), "{differences:#?}");
     assert!(pairs >= 2);
+}
+
+/// The report of an xplane's events as they stand in the file.
+fn by_events_alone(bytes: &[u8]) -> UnifiedProfile {
+    let mut decoder = XPlaneDecoder::new("x");
+    decoder.push(bytes).expect("an xplane");
+    let run = Run { trace: decoder.finish().expect("a whole xplane"), ..Run::default() };
+    Analysis::new(&run, &Settings::default()).profile
 }
 
 fn known_to_both(report: &UnifiedProfile) -> Value {

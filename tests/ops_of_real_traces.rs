@@ -35,7 +35,7 @@ fn found(trace: &Trace) -> (Devices, Kernels) {
     assert!((shares - 100.0).abs() < 1e-6, "{shares}");
     // Per device, the self times of a line add up to the union of its ops.
     for device in &devices.used {
-        let total: Ps = self_times(trace, &device.ops).into_iter().sum();
+        let total: Ps = self_times(trace, device).into_iter().sum();
         let unions: Ps = (0..trace.lines.len())
             .map(|line| {
                 let events = device.ops.iter().filter_map(|&id| trace.events.get(id));

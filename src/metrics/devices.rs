@@ -6,13 +6,27 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::sort;
 use crate::trace::classify::{Platform, is_gpu_cat};
+use crate::trace::cpu_ops::END_MARKER;
 use crate::trace::{
     ArgsId, ByLine, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind, StrId, Trace, Union,
     in_blocks,
 };
 use crate::units::Ps;
+
+/// How it is known which op of a device runs in which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Nesting {
+    /// An op runs in the one that was open on its line when it started.
+    #[default]
+    ByLine,
+    /// By op the index of the one that it runs in, `u32::MAX` for none: lines do not tell, since ops start on one thread and
+    /// compute on others (CPU backend).
+    ByOp(Vec<u32>),
+}
 
 /// A used device and its ops.
 #[derive(Clone, Debug)]
@@ -29,6 +43,8 @@ pub struct Device {
     pub host: u16,
     /// Its ops by ascending start, longest first, then file order: a nested op follows its parent.
     pub ops: Vec<EventId>,
+    /// What of them runs in what.
+    pub nesting: Nesting,
     /// Union of the ops.
     pub busy: IntervalSet,
     /// First op's start to last op's end.
@@ -124,7 +140,7 @@ pub(super) fn cpu_op_ordinal(trace: &Trace, event: &Event) -> Option<i64> {
         return None;
     }
     let args = trace.args_of(event);
-    let is_op = !args.hlo_op.is_empty() && !trace.text(event.name).starts_with("end: ");
+    let is_op = !args.hlo_op.is_empty() && !trace.text(event.name).starts_with(END_MARKER);
     is_op.then(|| args.device_ordinal.unwrap_or(0))
 }
 
@@ -138,6 +154,7 @@ fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &
         plane,
         host,
         ops: Vec::new(),
+        nesting: Nesting::default(),
         busy: IntervalSet::default(),
         span: Interval::new(Ps::ZERO, Ps::ZERO),
     }
@@ -164,7 +181,24 @@ fn finish(trace: &Trace, device: &mut Device) {
         busy.add(op);
     });
     device.busy = busy.finish();
+    device.nesting = nesting(trace, device);
     device.span = Interval::new(start, end);
+}
+
+fn nesting(trace: &Trace, device: &Device) -> Nesting {
+    let Some(known) = trace.cpu_ops.as_ref().filter(|_| device.platform == Platform::Cpu) else {
+        return Nesting::ByLine;
+    };
+    let mut parents = vec![u32::MAX; device.ops.len()];
+    if known.runs_in.is_empty() {
+        return Nesting::ByOp(parents);
+    }
+    let places: FxHashMap<EventId, u32> = device.ops.iter().copied().zip(0..).collect();
+    for (&id, slot) in device.ops.iter().zip(&mut parents) {
+        let outer = known.runs_in.get(id).and_then(|outer| EventId::try_from(outer).ok());
+        *slot = outer.and_then(|outer| places.get(&outer).copied()).unwrap_or(u32::MAX);
+    }
+    Nesting::ByOp(parents)
 }
 
 /// The time an event covers.

@@ -87,7 +87,7 @@ pub(super) fn tallies_of_kinds(trace: &Trace, devices: &Devices, wanted: &dyn Fn
         if !wanted(line.kind) {
             continue;
         }
-        events.for_each_time(&trace.events, |kind, interval| {
+        trace.for_each_on_thread(events, |kind, interval| {
             let (total, longest) = (interval.length(), interval.length());
             if let Some(tally) = tallies.get_mut(kind) {
                 tally.add(&Tally { occurrences: 1, total, longest, self_time: Ps::ZERO });

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::devices::Devices;
 use super::host_threads::HostRole;
-use super::self_time::for_each_self_interval;
+use super::self_time::for_each_on_line;
 use crate::facts::host_spans::{self, HostWork};
 use crate::facts::library_files;
 use crate::sort;
@@ -78,7 +78,7 @@ fn ranges_of(trace: &Trace, devices: &Devices, host: u16) -> BTreeMap<StrId, Int
             }
         });
         let ids: Vec<EventId> = ranges.iter().map(|&(id, _)| id).collect();
-        for_each_self_interval(trace, &ids, |index, interval| {
+        for_each_on_line(trace, &ids, |index, interval| {
             if let Some((_, name)) = ranges.get(index) {
                 sets.entry(*name).or_default().add(interval);
             }

@@ -8,6 +8,7 @@ mod civil;
 pub mod collectives;
 pub mod compilation;
 pub mod copies;
+pub mod cpu_ops;
 pub mod device_time;
 pub mod devices;
 pub mod duty_cycle;

@@ -1,8 +1,10 @@
 //! Self time: the part of an op's time in which no op nested in it runs.
 //!
 //! Reads the ops of one device, line by line: streams and threads are lines of their own and never hide each other's
-//! time. What overlaps across lines is for the caller to merge ([`IntervalSet`](crate::trace::IntervalSet)).
+//! time. What overlaps across lines is for the caller to merge ([`IntervalSet`](crate::trace::IntervalSet)). Ops of a CPU backend
+//! compute on other threads than they start on: of these it is known which runs in which.
 
+use super::devices::{Device, Nesting};
 use crate::trace::{EventId, Interval, LineEvents, Trace, in_blocks};
 use crate::units::Ps;
 
@@ -19,8 +21,61 @@ struct LineState {
     given_until: Ps,
 }
 
-/// Calls `give(index into ops, interval)` for every stretch in which an op is the one that runs on its line: the latest
-/// started of those that have not ended. `ops` must be in the order of [`Device::ops`](super::devices::Device::ops).
+/// Calls `give(index into ops, interval)` for every stretch of a device's time that is an op's own.
+pub fn for_each_self_interval(trace: &Trace, device: &Device, give: impl FnMut(usize, Interval)) {
+    match &device.nesting {
+        Nesting::ByLine => for_each_on_line(trace, &device.ops, give),
+        Nesting::ByOp(parents) => for_each_in_tree(trace, &device.ops, parents, give),
+    }
+}
+
+/// An op's own time is that in which no op runs that it runs itself, on whatever thread. Others may run beside it.
+///
+/// ```text
+/// while.1   [-------------------------)
+/// dot.1        [--------)                    run by while.1
+/// dot.2            [---------)               run by while.1
+/// given      w [1-------)      w w w w       and all of dot.2
+/// ```
+fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: impl FnMut(usize, Interval)) {
+    let mut runs_others = vec![false; ops.len()];
+    for &parent in parents {
+        if let Some(slot) = runs_others.get_mut(parent as usize) {
+            *slot = true;
+        }
+    }
+    // Up to when the time of an op that runs others is given away.
+    let mut given = vec![Ps::ZERO; ops.len()];
+    let mut next = 0;
+    in_blocks(ops, |&id| {
+        let op = next;
+        next += 1;
+        let Some((start, duration)) = trace.events.time(id) else { return };
+        let end = start + duration;
+        if let Some(slot) = given.get_mut(op) {
+            *slot = start;
+        }
+        let parent = parents.get(op).map_or(usize::MAX, |&parent| parent as usize);
+        if let Some(slot) = given.get_mut(parent) {
+            if start > *slot {
+                give(parent, Interval::new(*slot, start));
+            }
+            *slot = end.max(*slot);
+        }
+        if duration > Ps::ZERO && runs_others.get(op) == Some(&false) {
+            give(op, Interval::new(start, end));
+        }
+    });
+    for (op, ((&id, runs), from)) in ops.iter().zip(runs_others).zip(given).enumerate() {
+        let end = trace.events.time(id).map(|(start, duration)| start + duration);
+        if let Some(end) = end.filter(|&end| runs && end > from) {
+            give(op, Interval::new(from, end));
+        }
+    }
+}
+
+/// On a line, an op or span of a host runs while it is the latest started of those that have not ended. `ops` must be in the order
+/// of [`Device::ops`].
 ///
 /// ```text
 /// while.1   [-------------------------)
@@ -33,7 +88,7 @@ struct LineState {
 /// the time up to its end that nobody has; then the top gets the time up to the new start. An op that ended
 /// under a longer one above it finds its time already given. So every instant that some op of a line covers is given
 /// exactly once: the lengths add up to the union of the line's ops. Linear in the number of ops.
-pub fn for_each_self_interval(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
+pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
     let mut lines: Vec<LineState> = Vec::new();
     lines.resize_with(trace.lines.len(), LineState::default);
     let mut next = 0;
@@ -52,7 +107,7 @@ pub fn for_each_self_interval(trace: &Trace, ops: &[EventId], mut give: impl FnM
 /// The same for all events of one line, but gives what an event is, as an index into [`Events::kinds`](crate::trace::Events::kinds).
 pub(crate) fn for_each_self_kind(trace: &Trace, events: &LineEvents, mut give: impl FnMut(usize, Interval)) {
     let mut line = LineState::default();
-    events.for_each_time(&trace.events, |kind, interval| line.start(kind, interval, &mut give));
+    trace.for_each_on_thread(events, |kind, interval| line.start(kind, interval, &mut give));
     line.close_until(Ps::MAX, &mut give);
 }
 
@@ -82,10 +137,10 @@ impl LineState {
     }
 }
 
-/// The self time of each of `ops`, in their order; see [`for_each_self_interval`].
-pub fn self_times(trace: &Trace, ops: &[EventId]) -> Vec<Ps> {
-    let mut times = vec![Ps::ZERO; ops.len()];
-    for_each_self_interval(trace, ops, |op, interval| {
+/// The self time of each op of a device, in their order; see [`for_each_self_interval`].
+pub fn self_times(trace: &Trace, device: &Device) -> Vec<Ps> {
+    let mut times = vec![Ps::ZERO; device.ops.len()];
+    for_each_self_interval(trace, device, |op, interval| {
         if let Some(time) = times.get_mut(op) {
             *time += interval.length();
         }
@@ -109,9 +164,9 @@ mod tests {
         }
         let trace = b.build();
         let devices = Devices::new(&trace);
-        let ops = &devices.used[0].ops;
+        let device = &devices.used[0];
         let mut times = vec![0; events.len()];
-        for (&id, time) in ops.iter().zip(self_times(&trace, ops)) {
+        for (&id, time) in device.ops.iter().zip(self_times(&trace, device)) {
             times[id as usize] = time.0 / 1_000_000;
         }
         times

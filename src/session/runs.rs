@@ -52,6 +52,7 @@ impl Traced {
 
     /// The analysis with these settings: made once, until others are given.
     fn analyse(&mut self, settings: &Settings) -> Context<'_> {
+        metrics::cpu_ops::complete(&mut self.run.trace);
         let known = self.analysis.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
         Context { run: &self.run, analysis: &self.analysis.insert(known).1 }

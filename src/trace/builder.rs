@@ -35,6 +35,7 @@ pub struct EventBuilder<'a> {
     correlation: Option<i64>,
     run_id: Option<i64>,
     step_num: Option<i64>,
+    flow: Option<i64>,
 }
 
 impl TraceBuilder {
@@ -70,6 +71,7 @@ impl TraceBuilder {
             correlation: None,
             run_id: None,
             step_num: None,
+            flow: None,
         }
     }
 
@@ -149,6 +151,12 @@ impl EventBuilder<'_> {
         self
     }
 
+    /// Sets the number that the event of an op and the marker of its end share.
+    pub fn flow(mut self, id: i64) -> Self {
+        self.flow = Some(id);
+        self
+    }
+
     /// Sets the step number of an annotation.
     pub fn step_num(mut self, number: i64) -> Self {
         self.step_num = Some(number);
@@ -171,6 +179,7 @@ impl Drop for EventBuilder<'_> {
             (&mut events.correlation, self.correlation),
             (&mut events.run_id, self.run_id),
             (&mut events.step_num, self.step_num),
+            (&mut events.flow, self.flow),
         ] {
             if let Some(value) = value {
                 column.push(id, value);

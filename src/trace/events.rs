@@ -271,6 +271,8 @@ pub struct Events {
     pub dma_stall: SparseColumn,
     /// Picoseconds that a message took, on an event that marks its end (megascale, between slices of TPUs).
     pub message_duration: SparseColumn,
+    /// Number that the event of an op and the marker of its end share (XLA's CPU backend).
+    pub flow: SparseColumn,
 }
 
 impl Events {
@@ -426,7 +428,7 @@ impl Events {
     }
 
     /// The rows that were not taken; what they are of; the sparse columns in the order of their declaration.
-    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, [SparseColumn; 7]) {
+    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, [SparseColumn; 8]) {
         let Events {
             rows,
             kinds,
@@ -437,17 +439,18 @@ impl Events {
             all_reduce_id,
             dma_stall,
             message_duration,
+            flow,
         } = self;
-        let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration];
+        let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration, flow];
         (rows.into_blocks().map(RowBlock), kinds.into_list(), sparse)
     }
 
     /// Puts in what the rows are of, and the sparse columns in the order of their declaration; `None` where these are none.
-    pub(crate) fn with_columns(self, kinds: Vec<Kind>, sparse: [SparseColumn; 7]) -> Option<Events> {
+    pub(crate) fn with_columns(self, kinds: Vec<Kind>, sparse: [SparseColumn; 8]) -> Option<Events> {
         if !sparse.iter().all(SparseColumn::is_sorted) {
             return None;
         }
-        let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration] = sparse;
+        let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration, flow] = sparse;
         Some(Events {
             rows: self.rows,
             kinds: Kinds::from_list(kinds),
@@ -458,6 +461,7 @@ impl Events {
             all_reduce_id,
             dma_stall,
             message_duration,
+            flow,
         })
     }
 
@@ -472,6 +476,7 @@ impl Events {
             + self.all_reduce_id.memory_bytes()
             + self.dma_stall.memory_bytes()
             + self.message_duration.memory_bytes()
+            + self.flow.memory_bytes()
     }
 }
 

@@ -135,6 +135,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         (&mut events.all_reduce_id, &other.events.all_reduce_id, 0),
         (&mut events.dma_stall, &other.events.dma_stall, 0),
         (&mut events.message_duration, &other.events.message_duration, 0),
+        (&mut events.flow, &other.events.flow, 0),
     ] {
         for (event, value) in from.iter() {
             if let Some(event) = moved(event) {

@@ -9,6 +9,7 @@ pub mod by_line;
 pub mod classify;
 pub mod column;
 pub mod copies;
+pub mod cpu_ops;
 pub mod events;
 pub mod interval;
 mod kinds;
@@ -19,6 +20,7 @@ pub mod strings;
 pub use blocks::in_blocks;
 pub use by_line::{ByLine, LineEvents};
 pub use classify::{LineKind, PlaneKind};
+pub use cpu_ops::CpuOps;
 pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
 pub use interval::{Interval, IntervalSet, Union};
 pub(crate) use kinds::Kind;
@@ -166,6 +168,8 @@ pub struct Trace {
     pub hlo: Vec<HloProto>,
     /// Host names of the run, in the order of [`Plane::host`].
     pub hosts: Vec<String>,
+    /// What the ops of XLA's CPU backend are to each other; `None` until that was looked for.
+    pub cpu_ops: Option<CpuOps>,
     /// What was lost or odd while reading.
     pub warnings: Vec<Warning>,
 }

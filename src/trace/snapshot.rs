@@ -82,6 +82,7 @@ impl Writer {
             complete_events,
             hlo,
             hosts,
+            cpu_ops: _,
             warnings: _,
         } = trace;
         let mut parts = vec![Part::Ready(NOTES, notes)];
@@ -176,7 +177,7 @@ pub struct Reader {
     notes: Vec<u8>,
     text: String,
     kinds: Vec<Kind>,
-    sparse: [SparseColumn; 7],
+    sparse: [SparseColumn; 8],
     frames: u64,
     /// Events and frames that the last frame speaks of.
     counts: Option<(u64, u64)>,

@@ -74,6 +74,7 @@ fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> Events {
             (&events.all_reduce_id, &mut kept.all_reduce_id),
             (&events.dma_stall, &mut kept.dma_stall),
             (&events.message_duration, &mut kept.message_duration),
+            (&events.flow, &mut kept.flow),
         ] {
             if let Some(value) = from.get(id) {
                 to.push(new, value);

@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::losses::Loss;
 use super::metadata::{EventMetadata, Resolved};
-use super::stats::{Own, Stat, StatKind, Values};
+use super::stats::{IdColumn, Own, Stat, StatKind, TextArg, Values};
 use super::walk::{EVENT_OR_STAT, Tables, Walk};
+use crate::trace::cpu_ops::END_MARKER;
 use crate::trace::{ArgsId, Event, LineId, StrId, Strings};
 use crate::units::Ps;
 use crate::wire::{Reader, Value};
@@ -57,7 +58,7 @@ impl<'a> Walk<'_, 'a> {
         self.own.clear();
         while let Some(stat) = reader.bytes_with_tag(EVENT_OR_STAT) {
             if !self.tables.known.ignores(stat) {
-                self.stat(stat, offset + (reader.position() - stat.len()) as u64)?;
+                self.stat(stat, id, offset + (reader.position() - stat.len()) as u64)?;
             }
         }
         let read = RawEvent { line, id, offset_ps, duration_ps, line_start_ps };
@@ -80,7 +81,9 @@ impl<'a> Walk<'_, 'a> {
                 (1, Value::Varint(value)) => read.id = value as i64,
                 (2, Value::Varint(value)) => (read.offset_ps, aggregated) = (value as i64, false),
                 (3, Value::Varint(value)) => read.duration_ps = value as i64,
-                (4, Value::Bytes(stat)) => self.stat(stat, offset + (reader.position() - stat.len()) as u64)?,
+                (4, Value::Bytes(stat)) => {
+                    self.stat(stat, read.id, offset + (reader.position() - stat.len()) as u64)?
+                }
                 (5, Value::Varint(_)) => aggregated = true,
                 _ => {}
             }
@@ -98,16 +101,30 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// Keeps a stat of the current event where some number needs it. `Err`: where in the file it is corrupt.
-    fn stat(&mut self, message: &'a [u8], at: u64) -> Result<(), u64> {
+    /// Keeps a stat of the current event, whose metadata is number `event`, where some number needs it. `Err`: where in the
+    /// file it is corrupt.
+    fn stat(&mut self, message: &'a [u8], event: i64, at: u64) -> Result<(), u64> {
         let kind = match Stat::peek_metadata_id(message) {
             Some(id) => self.stat_kind(id),
             None => self.stat_kind(Stat::read(message, at)?.metadata_id),
         };
-        if kind != StatKind::Ignored {
+        if kind != StatKind::Ignored && self.is_wanted(kind, event) {
             self.own.push((kind, Stat::read(message, at)?));
         }
         Ok(())
+    }
+
+    /// Nearly all events of a thread pool follow others; only the ends of ops are of use.
+    fn is_wanted(&mut self, kind: StatKind, event: i64) -> bool {
+        let says = |&(kind, _): &(StatKind, Stat<'_>)| kind == StatKind::Text(TextArg::HloOp);
+        match kind {
+            StatKind::Id(IdColumn::Producer) => self.own.iter().any(says),
+            StatKind::Id(IdColumn::Consumer) => {
+                let metadata = self.tables.event_metadata.get_mut(event);
+                metadata.is_some_and(|metadata| metadata.has_name_with(END_MARKER, self.source))
+            }
+            _ => true,
+        }
     }
 
     #[inline]
@@ -183,6 +200,7 @@ impl<'a> Walk<'_, 'a> {
             (&mut events.all_reduce_id, own.all_reduce),
             (&mut events.dma_stall, own.dma_stall),
             (&mut events.message_duration, own.message_duration),
+            (&mut events.flow, own.flow),
         ] {
             if let Some(id) = id {
                 column.push(index, id);

@@ -85,6 +85,13 @@ pub(super) struct EventMetadata {
     pub resolved: Option<Resolved>,
 }
 
+impl EventMetadata {
+    /// Does the name begin like this?
+    pub fn has_name_with(&self, prefix: &str, source: &[u8]) -> bool {
+        bytes_field(self.body.of(source), 2).is_some_and(|(name, _)| name.starts_with(prefix.as_bytes()))
+    }
+}
+
 /// Event metadata in the trace's terms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resolved {

@@ -75,6 +75,10 @@ pub(super) enum IdColumn {
     DmaStall,
     /// Of a message of megascale, in microseconds.
     MessageDuration,
+    /// Of an event that others follow: kept where it is of an op.
+    Producer,
+    /// Of an event that follows another: kept where it marks the end of an op.
+    Consumer,
 }
 
 impl StatKind {
@@ -114,6 +118,8 @@ impl StatKind {
             b"correlation_id" => Id(IdColumn::Correlation),
             b"run_id" => Id(IdColumn::Run),
             b"step_num" => Id(IdColumn::Step),
+            b"_p" => Id(IdColumn::Producer),
+            b"_c" => Id(IdColumn::Consumer),
             b"step_name" => StatKind::StepName,
             _ => StatKind::Ignored,
         }
@@ -263,6 +269,7 @@ impl Values<'_> {
                     let micros = self.number(stat).filter(|&us| us > 0);
                     own.message_duration = micros.and_then(|us| us.checked_mul(1_000_000));
                 }
+                StatKind::Id(IdColumn::Producer | IdColumn::Consumer) => own.flow = self.number(stat),
                 StatKind::Id(IdColumn::DmaStall) => own.dma_stall = self.number(stat).filter(|&ps| ps >= 0),
                 StatKind::DeviceOffset => own.device_offset = self.number(stat),
                 StatKind::DeviceDuration => own.device_duration = self.number(stat),
@@ -306,6 +313,8 @@ pub(super) struct Own {
     pub dma_stall: Option<i64>,
     /// `duration_us`, in picoseconds.
     pub message_duration: Option<i64>,
+    /// `_p` of an op, `_c` of the marker of its end.
+    pub flow: Option<i64>,
     /// `device_offset_ps`.
     pub device_offset: Option<i64>,
     /// `device_duration_ps`.

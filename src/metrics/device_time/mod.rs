@@ -68,7 +68,7 @@ impl DeviceTime {
         let mut lines: Vec<Option<Box<LineWork>>> = Vec::new();
         lines.resize_with(trace.lines.len(), || None);
         let mut stream_time = Ps::ZERO;
-        for_each_self_interval(trace, &device.ops, |op, interval| {
+        for_each_self_interval(trace, device, |op, interval| {
             let Some(event) = device.ops.get(op).and_then(|&id| trace.events.get(id)) else { return };
             let Some(line) = lines.get_mut(event.line.index()) else { return };
             let part = parts.of(event.name, event.args);

@@ -67,7 +67,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
     let executions = executions(&resolver.kernels);
     let Ops { mut rows, mut texts, .. } = resolver.ops;
     for (row, op) in rows.iter_mut().enumerate() {
-        op.executions = executions.get(&row).copied().unwrap_or(op.occurrences);
+        op.executions = executions.get(&row).copied().unwrap_or(op.executions);
     }
     for op in &mut rows {
         let is_custom_call = texts.get(trace, op.category) == CUSTOM_CALL;
@@ -103,6 +103,7 @@ impl Resolver<'_> {
         }
         if let Some(op) = self.ops.rows.get_mut(at) {
             op.occurrences += tally.count;
+            op.executions += tally.count - tally.parts;
             op.total += tally.device_total;
             op.self_time += tally.device_self;
             op.min = op.min.min(tally.device_min);

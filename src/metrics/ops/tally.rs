@@ -16,6 +16,8 @@ use crate::units::Ps;
 pub struct Tally {
     /// How often it ran.
     pub count: u64,
+    /// Those that go on with an execution that an earlier one began.
+    pub parts: u64,
     /// Self time on the host's clock.
     pub self_time: Ps,
     /// Shortest self time on the host's clock.
@@ -44,6 +46,7 @@ impl Tally {
     /// No occurrence.
     pub const NONE: Tally = Tally {
         count: 0,
+        parts: 0,
         self_time: Ps::ZERO,
         min_self: Ps::MAX,
         max_self: Ps::ZERO,
@@ -60,6 +63,7 @@ impl Tally {
     /// Adds the occurrences of `other`.
     pub fn add(&mut self, other: &Tally) {
         self.count += other.count;
+        self.parts += other.parts;
         self.self_time += other.self_time;
         self.min_self = self.min_self.min(other.min_self);
         self.max_self = self.max_self.max(other.max_self);
@@ -97,11 +101,12 @@ impl Tallies {
         let mut tallies = Tallies::default();
         let differences = differences(trace);
         let stalls = !trace.events.dma_stall.is_empty();
+        let parts = trace.cpu_ops.as_ref().map(|ops| &ops.part_of).filter(|parts| !parts.is_empty());
         // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.
         let nests = devices.platform != Some(Platform::Gpu);
         for (number, device) in devices.used.iter().enumerate() {
             let mut times = vec![Times::default(); device.ops.len()];
-            for_each_self_interval(trace, &device.ops, |op, interval| {
+            for_each_self_interval(trace, device, |op, interval| {
                 if let Some(times) = times.get_mut(op) {
                     times.self_time += interval.length();
                 }
@@ -128,6 +133,7 @@ impl Tallies {
                 if let Some((_, tally)) = tallies.entries.get_mut(at) {
                     tally.add(&Tally {
                         count: 1,
+                        parts: u64::from(parts.is_some_and(|parts| parts.get(id).is_some())),
                         self_time: times.self_time,
                         min_self: times.self_time,
                         max_self: times.self_time,

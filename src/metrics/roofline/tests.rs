@@ -20,6 +20,7 @@ fn device(stats: &[(&str, StatValue)], texts: &[(&str, &str)]) -> (Trace, Device
     trace.planes.push(Plane { stats: all, ..Plane::default() });
     let mut devices = Devices::new(&trace);
     devices.used.push(crate::metrics::devices::Device {
+        nesting: Default::default(),
         name: "GPU:0".to_owned(),
         platform: crate::trace::classify::Platform::Gpu,
         ordinal: 0,

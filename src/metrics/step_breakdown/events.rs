@@ -90,7 +90,7 @@ fn ops(
     let mut found: Vec<StepEvent> = Vec::new();
     // An op in which others are nested has its time in pieces.
     let mut places: FxHashMap<(usize, u32), usize> = FxHashMap::default();
-    for_each_self_interval(trace, &device.ops, |op, interval| {
+    for_each_self_interval(trace, device, |op, interval| {
         let Some((id, event)) = device.ops.get(op).and_then(|&id| Some((id, trace.events.get(id)?))) else { return };
         let first = windows.partition_point(|(_, window)| window.end <= interval.start);
         for &(row, window) in windows.iter().skip(first).take_while(|(_, window)| window.start < interval.end) {

@@ -69,8 +69,8 @@ fn a_trace_comes_back_whatever_the_chunks() {
             |trace: &Trace| format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo));
         assert_eq!(small(&after), small(&before));
         let sparse = |events: &Events| {
-            let Events { correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, .. } = events;
-            [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration]
+            let Events { correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow, .. } = events;
+            [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow]
                 .map(|column| column.iter().collect::<Vec<_>>())
         };
         assert_eq!(sparse(&after.events), sparse(&before.events));
