@@ -113,7 +113,7 @@ fn a_report_gives_the_comparison_again() {
     std::fs::write(folder.join("cut.html"), &page[..page.len() - 2000]).unwrap();
     let cut = crossprof(&folder, &["compare", "cut.html", MAIN]);
     assert_eq!(cut.status.code(), Some(2));
-    assert!(stderr(&cut).contains("a comparison report"), "{}", stderr(&cut));
+    assert!(stderr(&cut).contains("a crossprof report"), "{}", stderr(&cut));
 
     assert!(read("summary.md").starts_with("## main and new\n"));
     assert!(!read("summary.md").contains("<script"), "{}", read("summary.md"));
