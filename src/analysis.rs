@@ -28,7 +28,7 @@ use crate::metrics::{
 };
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
-use crate::warning::Warning;
+use crate::warning::{self, Warning};
 
 /// Everything measured of one run with one set of settings.
 #[derive(Clone, Debug)]
@@ -84,8 +84,12 @@ impl Analysis {
         let modules = Modules::new(trace);
         let hosts = host_threads::host_times(trace, &devices);
         let compile = host_threads::compiling(&hosts);
+        let cut = warning::cut(run.warnings.iter().chain(&trace.warnings));
         let times = DeviceTime::of_all(trace, &devices);
-        let steps = Steps::find(trace, &devices).related(&times);
+        let mut steps = Steps::find(trace, &devices).related(&times);
+        if cut.is_some() {
+            steps.open_where_cut(&devices);
+        }
         let step_report = steps::report(trace, &devices, &times, &steps, &compile, settings.num_steps);
         let calls = launches::calls_of(trace, &devices);
         let step_breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &steps, &step_report.rows);
@@ -113,7 +117,7 @@ impl Analysis {
             compute_utilization: utilization::compute_utilization(trace, &devices, step_report.occupancy),
             kernels: kernels::kernels(trace, &tallies),
             memory_operations: transfers::memory_operations(trace, &devices),
-            multi_device: utilization::multi_device(trace, &devices),
+            multi_device: utilization::multi_device(trace, &devices, cut.is_some()),
             timeline_analysis: gaps::timeline_analysis(trace, &devices),
             compilation: compilation::compilation(trace, &devices),
             io_operations: io::io_operations(trace, &devices),

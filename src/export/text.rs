@@ -116,10 +116,11 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
         lines.push((
             "Device busy",
             format!(
-                "{}  ({} busy + {} idle {per})",
+                "{}  ({} busy + {} idle {per}{})",
                 percent(busy.compute_util_percent),
                 time_us(busy.kernel_time_us),
-                time_us(busy.overhead_time_us)
+                time_us(busy.overhead_time_us),
+                waiting(profile)
             ),
         ));
     }
@@ -216,6 +217,19 @@ fn steps(profile: &UnifiedProfile) -> String {
         text += &format!(": {}", shorten(marker, 40));
     }
     text
+}
+
+/// How much of the busy time is spent in ops that only wait (`copy-done`), where it is worth saying.
+fn waiting(profile: &UnifiedProfile) -> String {
+    let time = |wanted: fn(&str) -> bool| -> f64 {
+        let categories = profile.kernels.kernels_by_category.iter();
+        categories.filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
+    };
+    let (waits, all) = (time(|name| name.ends_with("-done")), time(|_| true));
+    if waits < 0.01 * all || all <= 0.0 {
+        return String::new();
+    }
+    format!("; {} of the busy time waits in -done ops", percent(100.0 * waits / all))
 }
 
 fn throughput(profile: &UnifiedProfile) -> String {

@@ -11,6 +11,7 @@ mod collective_bound;
 mod compilation;
 mod compile_time;
 mod compute_bound;
+mod cut;
 mod cut_capture;
 mod data_loading;
 mod data_shuffle;
@@ -150,7 +151,7 @@ pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     let numbers = Numbers::new(context);
     let (mut fired, mut lacking) = (Vec::new(), Vec::new());
     for rule in RULES {
-        match (rule.check)(&numbers) {
+        match cut::judged(&numbers, rule.id, (rule.check)(&numbers)) {
             Verdict::Fires(finding) => fired.push(Finding { id: rule.id.to_owned(), ..*finding }),
             Verdict::Fine | Verdict::Irrelevant => {}
             Verdict::NotChecked(sentence) => lacking.push(not_checked(rule, &sentence)),
@@ -187,5 +188,6 @@ fn not_checked(rule: &Rule, lacking: &str) -> Finding {
 /// What one rule says of a run; `None` where there is no rule of that name. For tests: [`findings`] merges.
 pub fn verdict(context: &Context<'_>, id: &str) -> Option<Verdict> {
     let rule = RULES.iter().find(|rule| rule.id == id)?;
-    Some((rule.check)(&Numbers::new(context)))
+    let numbers = Numbers::new(context);
+    Some(cut::judged(&numbers, rule.id, (rule.check)(&numbers)))
 }

@@ -6,7 +6,7 @@ use crate::metrics::metadata::device_model;
 use crate::metrics::statistics::{mean, range, stddev};
 use crate::metrics::steps::Occupancy;
 use crate::report::{ComputeUtilization, DeviceStats, MultiDevice};
-use crate::trace::{Trace, in_blocks};
+use crate::trace::{Interval, Trace, in_blocks};
 use crate::units::Ps;
 
 /// `compute_utilization`: over counted steps where they are known, else over the devices' active spans. `None` where no
@@ -32,12 +32,12 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, steps: Option<Occup
     })
 }
 
-/// `multi_device`; `None` where no device was used.
-pub fn multi_device(trace: &Trace, devices: &Devices) -> Option<MultiDevice> {
+/// `multi_device`; `None` where no device was used. In a capture that `is_cut` devices are compared over the time that all of them have.
+pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
     let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { stats.iter().map(value).collect() };
     let utilization = column(|device| device.utilization_percent);
-    let busy = column(|device| device.actual_busy_time_us);
+    let busy: Vec<f64> = if is_cut { shared_busy(devices) } else { column(|device| device.actual_busy_time_us) };
     let starts = || devices.used.iter().map(|device| device.span.start);
     let skew = starts().max().zip(starts().min()).filter(|_| stats.len() > 1);
     let most = busy.iter().copied().max_by(f64::total_cmp).filter(|&most| most > 0.0 && stats.len() > 1);
@@ -51,6 +51,16 @@ pub fn multi_device(trace: &Trace, devices: &Devices) -> Option<MultiDevice> {
         start_skew_us: skew.map(|(latest, earliest)| (latest - earliest).as_us()),
         device_stats: stats,
     })
+}
+
+/// Busy time of each device from the latest first op to the earliest last op.
+fn shared_busy(devices: &Devices) -> Vec<f64> {
+    let spans = || devices.used.iter().map(|device| device.span);
+    let (Some(start), Some(end)) = (spans().map(|span| span.start).max(), spans().map(|span| span.end).min()) else {
+        return Vec::new();
+    };
+    let shared = Interval::new(start, end.max(start));
+    devices.used.iter().map(|device| device.busy.length_within(shared).as_us()).collect()
 }
 
 fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
@@ -110,7 +120,7 @@ mod tests {
     #[test]
     fn devices_are_measured_over_their_own_spans() {
         let trace = two_gpus();
-        let multi = multi_device(&trace, &Devices::new(&trace)).unwrap();
+        let multi = multi_device(&trace, &Devices::new(&trace), false).unwrap();
         let first = multi.device_stats.first().unwrap();
         assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
         assert_eq!((first.utilization_percent, first.kernel_count), (75.0, 3));

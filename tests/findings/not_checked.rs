@@ -67,3 +67,56 @@ fn what_was_not_checked_stands_last_and_says_so() {
         assert_eq!(finding.remedy.is_empty(), lacking(finding), "{}", finding.id);
     }
 }
+
+/// Two chips reduce together in steps of 1000 us; chip 1's events end in the middle, as where a file was cut.
+fn two_chips(steps_of_second: i64, code: Option<&str>) -> Trace {
+    let mut b = TraceBuilder::new();
+    for (chip, steps, work) in [(0, 12, 900), (1, steps_of_second, 600)] {
+        let plane = format!("/device:TPU:{chip}");
+        let (modules, ops) = (b.line(&plane, "XLA Modules"), b.line(&plane, "XLA Ops"));
+        for step in 0..12 {
+            b.event(modules, "jit_step(1)", step * 1000, 990);
+        }
+        for at in (0..steps).map(|step| step * 1000) {
+            b.event(ops, "fusion.1", at, work).hlo_category("loop fusion");
+            b.event(ops, "all-reduce.2", at + work, 950 - work).hlo_category("all-reduce");
+        }
+    }
+    let mut trace = b.build();
+    trace.warnings.extend(code.map(|code| crossprof::warning::Warning::damage(code, "The file ends.")));
+    trace
+}
+
+#[test]
+fn a_cut_capture_is_not_judged_by_what_it_lacks() {
+    // Whole, it is so: the second chip has less to do.
+    assert!(matches!(says(two_chips(12, None), "straggler_device"), Verdict::Fires(_)));
+    for (code, word) in [("json_truncated", "earliest part"), ("json_cut_off", "events are missing")] {
+        for id in ["straggler_device", "unused_visible_devices", "single_step"] {
+            lacks(two_chips(5, Some(code)), id, word);
+        }
+    }
+    for id in ["low_device_utilization", "tensor_core_idle", "idle_gaps", "step_time_variation"] {
+        lacks(two_chips(5, Some("gzip_truncated")), id, "events are missing");
+        // Everything up to a moment is there, and so are the steps up to it.
+        assert!(!matches!(says(two_chips(5, Some("json_truncated")), id), Verdict::NotChecked(_)), "{id}");
+    }
+    // What is there counts: collectives are still seen.
+    assert!(!matches!(says(two_chips(5, Some("json_cut_off")), "dominant_op"), Verdict::NotChecked(_)));
+}
+
+#[test]
+fn a_chip_that_was_cut_off_has_no_part_in_the_steps_after_it() {
+    let numbers = |code| {
+        let run = Run { trace: two_chips(5, code), ..Run::default() };
+        let profile = examine(&run, &Settings::default()).profile;
+        let busy = profile.compute_utilization.as_ref().map(|it| it.compute_util_percent);
+        let imbalance = profile.multi_device.as_ref().and_then(|it| it.busy_imbalance_percent);
+        (busy.unwrap(), imbalance.unwrap())
+    };
+    // Each chip is busy for 950 of 1000 us wherever its ops are in the file; over the 4950 us that both have, equally.
+    let (busy, imbalance) = numbers(Some("json_cut_off"));
+    assert!((busy - 95.0).abs() < 1e-9 && imbalance.abs() < 1e-9, "{busy} {imbalance}");
+    let (busy, imbalance) = numbers(None);
+    assert!(busy < 80.0 && imbalance > 25.0, "{busy} {imbalance}");
+}

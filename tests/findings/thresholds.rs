@@ -159,7 +159,9 @@ fn compile_time() {
 #[test]
 fn tensor_core_idle() {
     let trace = |busy: i64| tpu_steps(12, move |b, at| tpu_op(b, "loop fusion", at, busy));
-    assert_eq!(finding(trace(890), "tensor_core_idle").severity, Warning);
+    // Up to 20 % the page calls the device's busy share good.
+    assert_eq!(finding(trace(890), "tensor_core_idle").severity, Note);
+    assert_eq!(finding(trace(790), "tensor_core_idle").severity, Warning);
     fine(trace(910), "tensor_core_idle");
 }
 

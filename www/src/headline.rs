@@ -2,7 +2,7 @@
 
 use crossprof::format;
 
-use crate::profile::Profile;
+use crate::profile::{Kernels, Profile};
 use crate::route::View;
 use crate::status::{self, Status, Thresholds};
 
@@ -101,9 +101,26 @@ fn busy(profile: &Profile) -> Headline {
     let Some(usage) = &profile.compute_utilization else { return card.missing(profile) };
     let share = usage.compute_util_percent;
     let window = if usage.window.as_deref() == Some("active_span") { "of the active span" } else { "of each step" };
-    let detail = format!("{} {window}", format::time_us(usage.kernel_time_us));
+    let mut detail = format!("{} {window}", format::time_us(usage.kernel_time_us));
+    // A device that waits for copies or others is busy, but not at work: it is judged by the rest.
+    let waits = waiting_share(&profile.kernels);
+    if waits >= LEAST_WAITING {
+        detail.push_str(&format!(", {} of it waiting in -done ops: judged without", format::percent(100.0 * waits)));
+    }
     card.with(format::percent(share), format!("{} %", format::full(share)), detail)
-        .judged(&status::UTILIZATION_PERCENT, share)
+        .judged(&status::UTILIZATION_PERCENT, share * (1.0 - waits))
+}
+
+/// Waiting that is said beside the busy share; less changes no judgement that matters.
+const LEAST_WAITING: f64 = 0.01;
+
+/// Share of the ops' self time in ops that only wait for what runs asynchronously (`copy-done`, `all-gather-done`), 0 to 1.
+fn waiting_share(kernels: &Kernels) -> f64 {
+    let time = |wanted: fn(&str) -> bool| -> f64 {
+        kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
+    };
+    let all = time(|_| true);
+    if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
 }
 
 fn overhead(profile: &Profile) -> Headline {
@@ -130,8 +147,11 @@ fn mean_kernel(profile: &Profile) -> Headline {
     let mean = time_us / count as f64;
     let detail = format!("self time of {} ops", format::count(count));
     let card = card.with(format::time_us(mean), format::full_time_us(mean), detail);
-    // Ops of TPUs and CPUs are launched by the program on the device: short ones cost the host nothing.
-    if profile.metadata.platform == "GPU" { card.judged(&status::KERNEL_US, mean) } else { card }
+    // Ops of TPUs and CPUs are launched by the program on the device: short ones cost the host nothing. Nor do those of a GPU that is
+    // busy all the same; without its busy share nothing tells.
+    let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
+    let is_held_up = busy.and_then(|busy| status::UTILIZATION_PERCENT.judge(busy)).is_none_or(|it| it != Status::Good);
+    if profile.metadata.platform == "GPU" && is_held_up { card.judged(&status::KERNEL_US, mean) } else { card }
 }
 
 fn compilation(profile: &Profile) -> Headline {
@@ -210,6 +230,37 @@ mod tests {
         };
         assert_eq!(of("GPU"), (Some("14.0 µs".to_owned()), Some(Status::Bad)));
         assert_eq!(of("TPU"), (Some("14.0 µs".to_owned()), None));
+    }
+
+    #[test]
+    fn short_kernels_of_a_busy_gpu_are_not_bad() {
+        let mut profile = profile();
+        profile.metadata.platform = "GPU".to_owned();
+        let short = KernelCategory { time_us: 140.0, count: 10, ..KernelCategory::default() };
+        profile.kernels.kernels_by_category.insert("matmul".to_owned(), short);
+        let mut at = |busy: f64| {
+            profile.compute_utilization =
+                Some(ComputeUtilization { compute_util_percent: busy, ..ComputeUtilization::default() });
+            headlines(&profile).swap_remove(3).status
+        };
+        assert_eq!((at(96.0), at(70.0)), (None, Some(Status::Bad)));
+    }
+
+    #[test]
+    fn a_device_that_waits_is_busy_but_not_good() {
+        let mut profile = profile();
+        profile.compute_utilization =
+            Some(ComputeUtilization { compute_util_percent: 100.0, kernel_time_us: 784e3, ..Default::default() });
+        let mut spent = |name: &str, time_us: f64| {
+            let category = KernelCategory { time_us, count: 1, ..KernelCategory::default() };
+            profile.kernels.kernels_by_category.insert(name.to_owned(), category);
+            let card = headlines(&profile).swap_remove(1);
+            (card.status, card.detail)
+        };
+        assert_eq!(spent("loop fusion", 34.0).0, Some(Status::Good));
+        let (status, detail) = spent("copy-done", 966.0);
+        assert_eq!(status, Some(Status::Bad));
+        assert!(detail.ends_with("96.6 % of it waiting in -done ops: judged without"), "{detail}");
     }
 
     #[test]

@@ -111,6 +111,18 @@ struct Remarks {
 }
 
 impl Steps {
+    /// For a capture that was cut: what lies beyond a device's last op may be missing, so no window that goes on after it is whole.
+    pub fn open_where_cut(&mut self, devices: &Devices) {
+        for (device, windows) in devices.used.iter().zip(&mut self.windows) {
+            let last = device.span.end;
+            windows
+                .iter_mut()
+                .flatten()
+                .filter(|window| window.interval.end > last)
+                .for_each(|window| window.open = true);
+        }
+    }
+
     /// Finds the steps of `trace`.
     pub fn find(trace: &Trace, devices: &Devices) -> Steps {
         let lines = steps_line::marks(trace, devices);
