@@ -27,6 +27,9 @@ const NUMBERS: [(&str, &str, f64); 11] = [
     ("gpu_tensorcore_utilization", "gpu_tensorcore_utilization_percent", 100.0),
 ];
 
+const PAIRS: &str =
+    "XProf divides the bytes of an asynchronous pair by the time of each op: here it is the time from start to end";
+
 /// The path that XProf has for one of our ops, empty where it has none; `None` for an op that it leaves out.
 fn path_of<'t>(hlo_stats: &'t [Row], op: &Row) -> Option<&'t str> {
     let same = |row: &&Row| {
@@ -145,7 +148,12 @@ fn framework_op_stats() {
                     &format!("{name}: {key}"),
                     wanted,
                     found,
-                    &[(PATH, missing), (LIBRARY, from_shapes && is_cost(key)), (KERNELS, kernels && is_cost(key))],
+                    &[
+                        (PATH, missing),
+                        (LIBRARY, from_shapes && is_cost(key)),
+                        (KERNELS, kernels && is_cost(key)),
+                        (PAIRS, key == "measured_memory_bw" && (name.contains("-start") || name.contains("-done"))),
+                    ],
                 );
             }
             // The second of XProf's tables leaves idle time out.

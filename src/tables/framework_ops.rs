@@ -51,6 +51,8 @@ struct Group {
     flops: Option<f64>,
     model_flops: Option<f64>,
     bytes: Option<f64>,
+    /// In which time that was done: the total, but of asynchronous pairs from start to end.
+    work_time: Ps,
     num_ops: u64,
     bound_by: Option<&'static str>,
     tensor_core_percent: Option<f64>,
@@ -63,10 +65,18 @@ impl Group {
         self.occurrences = self.occurrences.max(op.occurrences);
         self.total += op.total;
         self.self_time += op.self_time;
+        self.num_ops += 1;
+        // What waits for an asynchronous op repeats its cost.
+        if !op.is_left_out() {
+            self.add_cost(op);
+        }
+    }
+
+    fn add_cost(&mut self, op: &Op) {
         add(&mut self.flops, op.flops);
         add(&mut self.model_flops, op.model_flops.or(op.flops));
         add(&mut self.bytes, op.bytes);
-        self.num_ops += 1;
+        self.work_time += op.work_time();
     }
 }
 
@@ -105,6 +115,12 @@ impl<'a> FrameworkOpRows<'a> {
         }
         let tensor_cores = TensorCores::new(context);
         for (group, members) in groups.iter_mut().zip(&members) {
+            // A row of one op has that op's cost and rates, whoever else states them.
+            if let [op] = members.as_slice()
+                && op.is_left_out()
+            {
+                group.add_cost(op);
+            }
             let point = roofline.point_of_all(members);
             group.bound_by = point.map(|point| point.bound_by).filter(|&it| it != Bound::Unknown).map(Bound::label);
             let name = operation(ops.text(trace, group.text), group.has_path);
@@ -151,7 +167,7 @@ impl Rows for FrameworkOpRows<'_> {
             count => CellRef::Float(time.as_us() / count as f64),
         };
         let per_second = |amount: Option<f64>, unit: f64| {
-            CellRef::float(amount.and_then(|amount| rate(amount, group.total)).map(|rate| rate / unit))
+            CellRef::float(amount.and_then(|amount| rate(amount, group.work_time)).map(|rate| rate / unit))
         };
         match column {
             0 => CellRef::Int(row as u64 + 1),

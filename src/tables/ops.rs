@@ -177,7 +177,7 @@ fn gibi<'a>(rate: Option<f64>) -> CellRef<'a> {
 
 /// Bytes a second of one memory and direction.
 fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
-    gibi(op.memory.as_ref().and_then(|memory| rate(op.of_all(bytes(memory)), op.total)))
+    gibi(op.memory.as_ref().and_then(|memory| rate(op.of_all(bytes(memory)), op.work_time())))
 }
 
 #[cfg(test)]

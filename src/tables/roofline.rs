@@ -66,7 +66,7 @@ const FIELDS: [Field; 40] = [
     field("dma_stall_percent", "Stalled by copies", Unit::Percent, |row| row.stall()),
     field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |row| giga(row.work.flop_rate())),
     field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |row| {
-        giga(row.work.model_flops.and_then(|flops| rate(flops, row.work.time)))
+        giga(row.work.model_flops.and_then(|flops| rate(flops, row.work.work_time)))
     }),
     field("peak_flop_rate_gflops", "Peak FLOP/s", Unit::GigaflopsPerSecond, |row| {
         giga(row.point().and_then(|point| point.peak_flop_rate))
@@ -240,7 +240,7 @@ impl<'a> Row<'_, 'a> {
     }
 
     fn bandwidth(&self, bytes: Option<f64>) -> CellRef<'a> {
-        let speed = bytes.and_then(|bytes| rate(bytes, self.work.time));
+        let speed = bytes.and_then(|bytes| rate(bytes, self.work.work_time));
         CellRef::float(speed.map(|speed| speed / (1u64 << 30) as f64))
     }
 

@@ -4,7 +4,7 @@
 //! flight; what runs there is never busy time, because the chip's own line goes on beside it. An asynchronous wrapper
 //! (`async-start`) is taken for a copy: its category does not tell what it wraps.
 
-mod async_pairs;
+pub(super) mod async_pairs;
 pub(super) mod copy_space;
 mod op_part;
 
@@ -160,7 +160,7 @@ fn in_flight(
     if asynchronous.peek().is_some() {
         asynchronous.for_each(|event| add(event.name, event.args, interval(&event)));
     } else if some_wait {
-        for_each_pair(trace, device, add);
+        for_each_pair(trace, device, |_, (name, args), interval| add(name, args, interval));
     }
     for (set, intervals) in both.iter_mut().zip(flying).filter(|(_, intervals)| !intervals.is_empty()) {
         *set = set.union(&IntervalSet::union_of(intervals));

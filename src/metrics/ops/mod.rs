@@ -15,6 +15,7 @@
 mod columns;
 mod coverage;
 mod grouping;
+mod in_flight;
 mod resolve;
 mod section;
 mod tally;
@@ -35,6 +36,7 @@ pub use tree_columns::{NodeText, TreeColumns};
 
 use crate::hlo::{DataType, Modules};
 use crate::metrics::categories::OpFamily;
+pub use crate::metrics::device_time::async_pairs::PairRole;
 use crate::metrics::devices::Devices;
 use crate::trace::{ArgsId, MemoryBytes, StrId, Trace};
 use crate::units::Ps;
@@ -125,27 +127,56 @@ pub struct Op {
     pub step_self_time: Ps,
     /// Devices that it ran on: bit `n` for the used device `n`.
     pub devices: u64,
+    /// It is one op of an asynchronous pair (`copy-start` and `copy-done`): whose work is the pair's.
+    pub pair: Option<Pair>,
+}
+
+/// What one op of an asynchronous pair has to do with the work of the pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Does it start the work, or wait for it?
+    pub role: PairRole,
+    /// Pairs that were found.
+    pub count: u64,
+    /// Their time, each from the start of the op that starts it to the end of the op that waits for it.
+    pub time: Ps,
+    /// The other op of the pair states the cost too, which counts once.
+    pub repeats: bool,
 }
 
 impl Op {
-    /// FLOPs a second over the total time; absent for an op of no time.
+    /// In which time its FLOPs were done and its bytes were moved: all its occurrences, or for an op of a pair from start to
+    /// end of the pairs (where some were cut off, as long for them as for the others). Zero where no pair was found.
+    pub fn work_time(&self) -> Ps {
+        let Some(pair) = self.pair else { return self.total };
+        let all = i128::from(pair.time.0) * i128::from(self.occurrences);
+        Ps(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
+    }
+
+    /// Is its cost left out of sums? That of an op that waits is counted with the op that started the work; that of an op without its other
+    /// half was not done within the capture.
+    pub fn is_left_out(&self) -> bool {
+        self.pair.is_some_and(|pair| pair.repeats || pair.count == 0)
+    }
+
+    /// FLOPs a second over the time of the work; absent for an op of no time.
     pub fn flops_per_second(&self) -> Option<f64> {
-        rate(self.flops?, self.total)
+        rate(self.flops?, self.work_time())
     }
 
     /// FLOPs of the model's arithmetic a second.
     pub fn model_flops_per_second(&self) -> Option<f64> {
-        rate(self.model_flops.or(self.flops)?, self.total)
+        rate(self.model_flops.or(self.flops)?, self.work_time())
     }
 
-    /// Bytes a second over the total time, all memories together.
+    /// Bytes a second over the time of the work, all memories together.
     pub fn bytes_per_second(&self) -> Option<f64> {
-        rate(self.bytes?, self.total)
+        rate(self.bytes?, self.work_time())
     }
 
     /// Bytes a second to and from the device's main memory: all bytes where the profile does not split them.
     pub fn hbm_bytes_per_second(&self) -> Option<f64> {
-        rate(self.hbm_bytes()?, self.total)
+        rate(self.hbm_bytes()?, self.work_time())
     }
 
     /// Bytes of all occurrences to and from the device's main memory.
@@ -193,6 +224,7 @@ impl Ops {
     pub fn new(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules<'_>) -> Ops {
         let mut ops = resolve::resolve(trace, devices, tallies, modules);
         ops.device_time = (0..devices.used.len()).map(|device| tally::device_extent(trace, devices, device)).sum();
+        in_flight::find_pairs(trace, devices, &mut ops);
         ops.op_time = ops.rows.iter().map(|op| op.self_time).sum();
         ops
     }

@@ -210,6 +210,7 @@ impl Resolver<'_> {
             step_occurrences: 0,
             step_self_time: Ps::ZERO,
             devices: 0,
+            pair: None,
         };
         let modules = self.modules;
         if let Some((module, instruction)) = self.instruction(modules, &op, args) {

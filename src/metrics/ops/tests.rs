@@ -249,3 +249,43 @@ proptest! {
         prop_assert!(ops.op_time <= ops.device_time);
     }
 }
+
+/// 1,000 bytes from 0 to 65 us by the pair, of which the ops themselves take 1 and 5 us; and a pair whose end was cut off.
+///
+/// ```text
+/// [copy-start.3)[fusion.1       )[copy-done.3)   [copy-start.4)
+/// 0            1               51 60         65  70           71
+/// ```
+#[test]
+fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    for (name, category, expression, start, duration) in [
+        ("copy-start.3", "copy-start", "(f32[250]{0}, f32[250]{0}, u32[]) copy-start(f32[250]{0} %p)", 0, 1),
+        ("fusion.1", "loop fusion", "f32[250]{0} fusion(f32[250]{0} %p), kind=kLoop", 1, 50),
+        ("copy-done.3", "copy-done", "f32[250]{0} copy-done((f32[250]{0}, f32[250]{0}, u32[]) %copy-start.3)", 60, 5),
+        ("copy-start.4", "copy-start", "(f32[250]{0}, f32[250]{0}, u32[]) copy-start(f32[250]{0} %q)", 70, 1),
+    ] {
+        let text = b.trace_mut().strings.intern(&format!("%{name} = {expression}"));
+        let bytes = Some(if category == "loop fusion" { 500 } else { 1000 });
+        let event = b.event(line, name, start, duration).hlo_category(category);
+        event.args(|args| (args.long_name, args.bytes_accessed) = (text, bytes));
+    }
+    let trace = b.build();
+    let devices = Devices::new(&trace);
+    let tallies = Tallies::new(&trace, &devices, &[]);
+    let ops = Ops::new(&trace, &devices, &tallies, &Modules::new(&trace));
+    let op = |name: &str| *ops.rows.iter().find(|op| ops.text(&trace, op.name) == name).unwrap();
+    let (start, done) = (op("copy-start.3"), op("copy-done.3"));
+    assert_eq!((start.work_time(), done.work_time()), (Ps(65_000_000), Ps(65_000_000)));
+    assert!((start.bytes_per_second().unwrap() - 1000.0 / 65e-6).abs() < 1.0);
+    assert_eq!(start.bytes_per_second(), done.bytes_per_second());
+    assert_eq!((start.is_left_out(), done.is_left_out(), op("copy-start.4").is_left_out()), (false, true, true));
+    assert_eq!((start.total, done.total), (Ps(1_000_000), Ps(5_000_000)), "times stay those of the ops");
+    assert_eq!((op("copy-start.4").bytes, op("copy-start.4").bytes_per_second()), (Some(1000.0), None));
+    assert_eq!(op("fusion.1").work_time(), Ps(50_000_000));
+    // All together: the pair once and the fusion; the copy whose end is not there has no time in which it moved its bytes.
+    let groups = Groups::new(&trace, &ops, Grouping::Category);
+    let root = Tree::new(&trace, &ops, &groups, &|_| None).nodes.remove(0);
+    assert_eq!((root.bytes, root.work_time), (Some(1500.0), Ps(115_000_000)));
+}

@@ -40,6 +40,8 @@ pub struct Node {
     pub wasted: Ps,
     /// Of `time`: devices ran nothing.
     pub idle: Ps,
+    /// In which time the FLOPs were done and the bytes were moved: self time, but of asynchronous pairs from start to end.
+    pub work_time: Ps,
 }
 
 impl Node {
@@ -98,8 +100,7 @@ impl Tree {
             let row = next;
             next += 1;
             let parent = groups.of_row.get(row).copied().unwrap_or_default();
-            let repeats = ops.text(trace, op.category) == "copy-done";
-            builder.leaf(parent, row, op, repeats, wasted(op, efficiency));
+            builder.leaf(parent, row, op, wasted(op, efficiency));
         });
         builder.idle(ops.idle());
         builder.finish(trace, ops)
@@ -201,6 +202,7 @@ fn node(name: String, parent: Option<u32>, depth: u32) -> Node {
         known: Ps::ZERO,
         wasted: Ps::ZERO,
         idle: Ps::ZERO,
+        work_time: Ps::ZERO,
     }
 }
 
@@ -259,7 +261,7 @@ impl Builder {
         Node { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) }
     }
 
-    fn leaf(&mut self, parent: u32, row: usize, op: &Op, repeats: bool, wasted: Option<Ps>) {
+    fn leaf(&mut self, parent: u32, row: usize, op: &Op, wasted: Option<Ps>) {
         self.nodes.push(self.empty_leaf(parent, row));
         let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
         self.add(at, |node| {
@@ -269,10 +271,11 @@ impl Builder {
                     *sum = Some(sum.unwrap_or(0.0) + part);
                 }
             };
-            more(&mut node.flops, op.flops);
-            // A wait repeats the bytes of its start: they are the wait's own, and count once above it.
-            if !repeats || node.op.is_some() {
+            // A wait repeats the cost of its start: it is the wait's own, and counts once above it.
+            if !op.is_left_out() || node.op.is_some() {
+                more(&mut node.flops, op.flops);
                 more(&mut node.bytes, op.bytes);
+                node.work_time += if op.pair.is_some() { op.work_time() } else { op.self_time };
             }
         });
     }

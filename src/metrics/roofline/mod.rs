@@ -118,7 +118,7 @@ impl Roofline {
         }
         let peaks = self.peaks.as_ref()?;
         let sums = Sums::new(ops.iter().map(|op| self.without_cycles(op)), Some(peaks));
-        let work = sums.work(ops.iter().map(|op| op.total).sum());
+        let work = Work { work_time: sums.work_time, ..sums.work(ops.iter().map(|op| op.total).sum()) };
         Some(point::place(peaks, &work, None, sums.mixed_peak(), None))
     }
 
@@ -173,19 +173,25 @@ struct Sums {
     split: bool,
     ideal_seconds: f64,
     known_time: Ps,
+    work_time: Ps,
 }
 
 impl Sums {
     fn new(ops: impl Iterator<Item = Op>, peaks: Option<&Peaks>) -> Sums {
         let mut sums = Sums::default();
         for op in ops {
-            let work = Work::of(&op);
-            add(&mut sums.flops, work.flops);
-            add(&mut sums.model_flops, work.model_flops);
-            add(&mut sums.bytes, work.bytes);
             if op.flops.is_some() {
                 sums.known_time += op.self_time;
             }
+            // What waits for an asynchronous op repeats its cost.
+            if op.is_left_out() {
+                continue;
+            }
+            let work = Work::of(&op);
+            sums.work_time += work.work_time;
+            add(&mut sums.flops, work.flops);
+            add(&mut sums.model_flops, work.model_flops);
+            add(&mut sums.bytes, work.bytes);
             if op.memory.is_some() {
                 sums.split = true;
                 for (sum, bytes) in sums.levels.iter_mut().zip(work.level_bytes) {
@@ -213,7 +219,8 @@ impl Sums {
         if let Some(hbm) = level_bytes.first_mut().filter(|_| !self.split) {
             *hbm = self.bytes;
         }
-        Work { flops: self.flops, model_flops: self.model_flops, bytes: self.bytes, level_bytes, time }
+        let (flops, model_flops, bytes) = (self.flops, self.model_flops, self.bytes);
+        Work { flops, model_flops, bytes, level_bytes, time, work_time: time }
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Work {
     pub level_bytes: [Option<f64>; Level::ALL.len()],
     /// The time it took, summed over devices.
     pub time: Ps,
+    /// In which time that was done: see [`Op::work_time`].
+    pub work_time: Ps,
 }
 
 impl Work {
@@ -47,6 +49,7 @@ impl Work {
                 None,
             ],
             time: op.total,
+            work_time: op.work_time(),
         }
     }
 
@@ -67,7 +70,7 @@ impl Work {
 
     /// FLOP/s.
     pub fn flop_rate(&self) -> Option<f64> {
-        rate(self.flops?, self.time)
+        rate(self.flops?, self.work_time)
     }
 }
 
@@ -155,7 +158,7 @@ pub(super) fn place(
     for level in Level::ALL {
         let replaced = hbm_bytes_per_second.filter(|_| level == Level::Hbm);
         let peak = replaced.or(peaks.level(level).map(|bandwidth| bandwidth.bytes_per_second));
-        let moved = work.level(level).and_then(|bytes| rate(bytes, work.time));
+        let moved = work.level(level).and_then(|bytes| rate(bytes, work.work_time));
         let Some(share) = moved.zip(peak).map(|(moved, peak)| moved / peak) else { continue };
         if memory.is_none_or(|(_, most)| share > most) {
             memory = Some((level, share));

@@ -75,6 +75,7 @@ fn op(data_type: &str, family: OpFamily, flops: Option<f64>, bytes: Option<f64>,
         step_occurrences: 1,
         step_self_time: Ps::ZERO,
         devices: 1,
+        pair: None,
     }
 }
 
