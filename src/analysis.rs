@@ -86,10 +86,11 @@ impl Analysis {
         let compile = host_threads::compiling(&hosts);
         let cut = warning::cut(run.warnings.iter().chain(&trace.warnings));
         let times = DeviceTime::of_all(trace, &devices);
-        let mut steps = Steps::find(trace, &devices).related(&times);
+        let mut steps = Steps::find(trace, &devices);
         if cut.is_some() {
             steps.open_where_cut(&devices);
         }
+        let steps = steps.related(&times);
         let step_report = steps::report(trace, &devices, &times, &steps, &compile, settings.num_steps);
         let calls = launches::calls_of(trace, &devices);
         let step_breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &steps, &step_report.rows);

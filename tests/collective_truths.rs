@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::path::Path;
+
 use crossprof::table::{Cell, Table};
 use crossprof::{Query, Session, Settings, TableName, UnifiedProfile};
 
@@ -35,9 +37,9 @@ fn all_reduces_of_four_chips() {
     let ops = table(&mut session, "");
     assert_eq!(cell(&ops, 0, "bytes"), &Cell::Int(5 * 1024 * 1024 * 256 * 4));
     assert_eq!(cell(&ops, 0, "group_size"), &Cell::Int(2));
-    // Matched by the number of the run: 4 + 3 + 3 chips; two runs of the first chip have no counterpart.
-    let (wait, transfer) = (found.wait_time_us.unwrap(), found.transfer_time_us.unwrap());
-    assert!((wait - 69.53).abs() < 1e-6 && (transfer - 1_216_902.275).abs() < 1e-6, "{wait} {transfer}");
+    // The groups are {0,4},{1,5},{2,6},{3,7}, and the four chips say that they are 4 to 7: each one's partner is on the other host.
+    assert_eq!((found.wait_time_us, found.transfer_time_us, found.straggler), (None, None, None));
+    assert!(profile.not_measured.iter().any(|it| it.field == "communication.wait_time_us"));
 }
 
 #[test]
@@ -57,4 +59,43 @@ fn one_nccl_all_reduce_a_step() {
     let found = profile.communication.unwrap();
     assert_eq!((found.num_collectives, found.total_time_us), (7, 350.0));
     assert_eq!(found.kinds[0].kind, "all-reduce");
+}
+
+/// Eight CPU devices as a 4 x 2 mesh: each op waits in the groups that the program states, here written out by hand, and nowhere else.
+#[test]
+fn waits_are_those_of_the_groups_of_a_mesh() {
+    let columns: &[&[usize]] = &[&[0, 2, 4, 6], &[1, 3, 5, 7]];
+    let pairs: &[&[usize]] = &[&[0, 1], &[2, 3], &[4, 5], &[6, 7]];
+    let everyone: &[&[usize]] = &[&[0, 1, 2, 3, 4, 5, 6, 7]];
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/jax-cpu-rows/plugins/profile/2026_11_22_02_23_10/host.xplane.pb");
+    let mut session = support::xprof::open(&path);
+    let (ops, runs) = (table(&mut session, ""), table(&mut session, "run"));
+    let number = |cell: &Cell| match cell {
+        Cell::Float(value) => *value,
+        other => panic!("{other:?}"),
+    };
+    let text = |cell: &Cell| match cell {
+        Cell::Text(text) => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    // On CPUs a permute, whose pairs are two rings, lets all devices meet first.
+    for (kind, groups) in
+        [("all-reduce", everyone), ("collective-permute", everyone), ("all-to-all", columns), ("reduce-scatter", pairs)]
+    {
+        let mut durations: Vec<Vec<f64>> = vec![Vec::new(); 8];
+        for row in (0..runs.rows.len()).filter(|&row| text(cell(&runs, row, "kind")) == kind) {
+            let device: usize = text(cell(&runs, row, "device_name")).strip_prefix("CPU:").unwrap().parse().unwrap();
+            durations[device].push(number(cell(&runs, row, "duration_us")));
+        }
+        let mut waited = 0.0;
+        for (step, group) in (0..3).flat_map(|step| groups.iter().map(move |group| (step, group))) {
+            let shortest = group.iter().map(|&device| durations[device][step]).fold(f64::INFINITY, f64::min);
+            waited += group.iter().map(|&device| durations[device][step] - shortest).sum::<f64>();
+        }
+        let row = (0..ops.rows.len()).find(|&row| text(cell(&ops, row, "kind")) == kind).unwrap();
+        let found = number(cell(&ops, row, "wait_time_us"));
+        assert!(waited > 0.0 && (found - waited).abs() < 1e-6 * waited, "{kind}: {found} is not {waited}");
+        assert!(text(cell(&ops, row, "tf_op_name")).starts_with("jit(exchange)/shard_map/"), "{kind}");
+    }
 }

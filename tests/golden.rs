@@ -183,6 +183,11 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
         steps.host_roles.clear();
         (steps.host_idle_percent, steps.chip_idle_percent) = (None, None);
     }
+    // Who waits for whom needs the groups, which the HLO has.
+    if let Some(communication) = &mut report.communication {
+        (communication.wait_time_us, communication.transfer_time_us) = (None, None);
+        (communication.straggler, communication.straggler_percent) = (None, None);
+    }
     report.op_statistics = None;
     // What a collective sends, and to how many, stands in the HLO.
     for op in report.communication.iter_mut().flat_map(|it| &mut it.top_ops) {

@@ -112,7 +112,7 @@ const OF_A_PLATFORM: [Metric; 12] = [
     metric("multi_device.busy_imbalance_percent", "Imbalance of devices", ("percent", "lower"), SHARE, false, |p| {
         p.multi_device.as_ref().and_then(|it| it.busy_imbalance_percent)
     }),
-    metric("communication.hidden_percent", "Communication hidden", ("percent", "higher"), SHARE, false, |p| {
+    metric("communication.hidden_percent", "Overlapped communication", ("percent", "higher"), SHARE, false, |p| {
         p.communication.as_ref().and_then(|it| it.hidden_percent)
     }),
     metric("step_breakdown.duty_cycle_percent", "Duty cycle", ("percent", "higher"), SHARE, false, |p| {

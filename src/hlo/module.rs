@@ -15,8 +15,17 @@ pub struct Module {
     pub(super) by_name: FxHashMap<Box<str>, InstructionIndex>,
     pub(super) damaged: bool,
     pub(super) files: Vec<String>,
-    /// `(replicas, partitions)` as the module's device assignment says.
-    pub(super) devices: Option<(i64, i64)>,
+    /// What the module's device assignment says.
+    pub(super) assignment: Assignment,
+}
+
+/// Which devices a module was compiled for: `xla.DeviceAssignmentProto`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Assignment {
+    pub replicas: i64,
+    pub partitions: i64,
+    /// Ids of the devices, by replica, then partition; empty where the file does not list them all.
+    pub devices: Vec<u32>,
 }
 
 /// A list of instructions with parameters and one result.
@@ -128,6 +137,13 @@ impl Module {
 
     /// `(replicas, partitions)` that the module was compiled for, where the file says it.
     pub fn devices(&self) -> Option<(i64, i64)> {
-        self.devices
+        let Assignment { replicas, partitions, .. } = self.assignment;
+        (replicas > 0 && partitions > 0).then_some((replicas, partitions))
+    }
+
+    /// Ids of the devices that the module was compiled for, in the order in which `replica_groups` and pairs number them
+    /// (replica by replica, in each by partition). Empty where the file does not list them.
+    pub fn device_ids(&self) -> &[u32] {
+        &self.assignment.devices
     }
 }

@@ -27,14 +27,28 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
     };
     let work: Vec<Option<f64>> = breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(work_us)).collect();
-    let known: Vec<f64> = work.iter().flatten().copied().collect();
-    let slowest = work.iter().zip(devices).filter_map(|(work, device)| Some(((*work)?, device)));
-    let slowest = slowest.max_by(|a, b| a.0.total_cmp(&b.0));
-    let (Some(middle), Some((most, device))) = (median(&known), slowest) else {
-        return lacks("no step is complete. Capture several steps.");
-    };
-    if known.len() < 2 || mean.duration_us <= 0.0 {
+    let connected = numbers.context.analysis.collectives.connected();
+    let mut groups: Vec<u32> = connected.clone();
+    groups.sort_unstable();
+    groups.dedup();
+    if groups.len() == devices.len() {
+        return lacks(
+            "the devices that these ones exchange data with are not in this capture. Open the profiles of all hosts together.",
+        );
+    }
+    // Of each group of devices that wait for each other: the slowest one, and the median of all.
+    let behind = groups.into_iter().filter_map(|group| {
+        let members = || connected.iter().zip(&work).zip(devices).filter(|((of, _), _)| **of == group);
+        let known: Vec<f64> = members().filter_map(|((_, work), _)| *work).collect();
+        let slowest = members().filter_map(|((_, work), device)| Some(((*work)?, device)));
+        let (most, device) = slowest.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (known.len() > 1).then_some((most, median(&known)?, device))
+    });
+    let Some((most, middle, device)) = behind.max_by(|a, b| (a.0 - a.1).total_cmp(&(b.0 - b.1))) else {
         return lacks("fewer than two devices have complete steps. Capture several steps.");
+    };
+    if mean.duration_us <= 0.0 {
+        return lacks("no step is complete. Capture several steps.");
     }
     let late = 100.0 * (most - middle) / mean.duration_us;
     if late < NOTE_PERCENT {
@@ -44,7 +58,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
     let name = format::printable(&device.name);
     let message = format!(
-        "{name} works {} of a step outside of communication, the median device {}: the others wait {} ({}) of each step for it.",
+        "{name} works {} of a step outside of communication, the median of the devices that wait for each other {}: they wait {} ({}) of each step for it.",
         format::time_us(most),
         format::time_us(middle),
         format::time_us(most - middle),

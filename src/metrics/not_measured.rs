@@ -17,6 +17,7 @@ pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utili
     model(profile, &mut list);
     steps(profile, &mut list);
     devices(profile, trace, &mut list);
+    communication(profile, &mut list);
     flops(profile, trace, utilization, &mut list);
     host(profile, trace, &mut list);
     list.0
@@ -161,6 +162,23 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         }
         _ => {}
     }
+}
+
+/// How long devices waited for each other.
+fn communication(profile: &UnifiedProfile, list: &mut List) {
+    let Some(communication) = profile.communication.as_ref().filter(|it| it.num_collectives > 0) else { return };
+    if communication.wait_time_us.is_some() {
+        return;
+    }
+    let (reason, remedy) = if profile.metadata.num_devices < 2 {
+        ("Only one of the devices that communicate is in this capture.", "Open the profiles of all hosts together.")
+    } else {
+        (
+            "No run of a collective was found on two devices of one group: the trace does not say which devices exchange data, the others              of each group are on hosts that are not in this capture, or the devices ran it differently often.",
+            "Open the *.xplane.pb of all hosts together: it says the groups.",
+        )
+    };
+    list.add("communication.wait_time_us", reason, remedy);
 }
 
 /// MFU and HFU.

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::analysis::Context;
 use crate::format;
-use crate::metrics::collectives::Collectives;
+use crate::metrics::collectives::{CollectiveOp, Collectives};
 use crate::table::Unit;
 use crate::tables::TableName;
 use crate::units::Ps;
@@ -22,9 +22,19 @@ fn why_no_matrix(all: &Collectives) -> String {
     if all.matrix.is_some() {
         return format!("How much each device sends to each other one is not drawn for {devices} devices.");
     }
-    let is_outside = |group: &Vec<u32>| group.iter().any(|&device| device as usize >= devices);
-    let outside = all.ops.iter().filter_map(|op| op.message.groups.as_ref()).flatten().find(|group| is_outside(group));
+    let groups = all.ops.iter().filter_map(|op| Some((all.members_of(op)?, op.message.groups.as_ref()?)));
+    let outside = groups
+        .flat_map(|(members, groups)| groups.iter().map(move |group| (members, group)))
+        .find(|(members, group)| group.iter().any(|&number| members.device(number).is_none()))
+        .map(|(_, group)| group);
+    let is_known = |op: &CollectiveOp| {
+        all.members_of(op).is_some_and(|members| (0..devices as u32).any(|device| members.number(device).is_some()))
+    };
     let reason = match outside {
+        Some(_) if !all.ops.iter().any(is_known) => {
+            "the program runs on devices that are not in this capture, and the trace does not say which ones are"
+                .to_owned()
+        }
         Some(group) => {
             let members: Vec<String> = group.iter().take(8).map(u32::to_string).collect();
             let more = if group.len() > members.len() { ", ..." } else { "" };
@@ -128,28 +138,33 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
             format!("of device time: {} that no computation hides", format::time_us(sums.exposed.as_us())),
         ),
         figure(
-            "Hidden communication",
+            "Overlapped communication",
             all.hidden_percent(),
             Unit::Percent,
-            format!("of {} of communication runs beside computation", format::time_us(sums.total.as_us())),
+            format!(
+                "of {} of communication in the whole capture runs beside computation",
+                format::time_us(sums.total.as_us())
+            ),
         ),
         figure(
             "Waiting for others",
             share(sums.wait, sums.wait + sums.transfer).filter(|_| sums.compared > 0),
             Unit::Percent,
             if sums.compared > 0 {
-                "of collective time is spent until the last device arrives".to_owned()
+                "of collective time is spent until the last device of the group arrives".to_owned()
+            } else if all.devices.len() < 2 {
+                "The devices that this one communicates with are not in this capture.".to_owned()
             } else {
-                "No run could be matched between devices.".to_owned()
+                "No run was found on two devices of one group.".to_owned()
             },
         ),
         figure(
-            "Arrives last",
+            "Straggler",
             straggler.map(|(_, share)| 100.0 * share),
             Unit::Percent,
             straggler.map_or_else(
                 || "No device stands out.".to_owned(),
-                |(name, _)| format!("of the compared runs: {name}"),
+                |(name, _)| format!("of its runs others wait for {name}"),
             ),
         ),
         figure(
@@ -200,7 +215,7 @@ fn devices(context: &Context<'_>) -> Stack {
         unit: Unit::TimeUs,
         series: vec![
             series("Transferring", "communication"),
-            series("Waiting for the last device", "barrier"),
+            series("Waiting for the last of the group", "barrier"),
             series("Not compared", "group"),
         ],
         rows: rows.collect(),
@@ -287,7 +302,7 @@ mod tests {
             })
         };
         let of_two = reason(&page_on(2, "", "op")).unwrap();
-        assert!(of_two.contains("groups such as {2,3} have members that are not in this capture"), "{of_two}");
+        assert!(of_two.contains("the program runs on devices that are not in this capture"), "{of_two}");
         assert_eq!(reason(&page_of("", "op")), None);
     }
 

@@ -3,7 +3,7 @@
 
 use crate::analysis::Context;
 use crate::format;
-use crate::metrics::collectives::{CollectiveOp, Sums};
+use crate::metrics::collectives::{CollectiveOp, Collectives, Sums};
 use crate::table::{Cell, Column, Table, Unit};
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
@@ -36,10 +36,12 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
     }
 }
 
-/// Whether an op moves data from one device to another, numbered as the HLO does; true where no two are asked for.
-fn sends(op: &CollectiveOp, pair: Option<(u32, u32)>) -> bool {
+/// Whether an op moves data from one used device to another; true where no two are asked for.
+fn sends(all: &Collectives, op: &CollectiveOp, pair: Option<(u32, u32)>) -> bool {
     let Some((from, to)) = pair else { return true };
     let message = &op.message;
+    let number = |device| all.members_of(op)?.number(device);
+    let (Some(from), Some(to)) = (number(from), number(to)) else { return false };
     if !message.pairs.is_empty() {
         return message.pairs.contains(&(from, to));
     }
@@ -84,7 +86,8 @@ fn by_op(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
         column("tf_op_name", "Framework op", Unit::Text),
         column("program_id", "Program", Unit::Text),
     ]);
-    let ops = context.analysis.collectives.ops.iter().filter(|op| sends(op, pair));
+    let all = &context.analysis.collectives;
+    let ops = all.ops.iter().filter(|op| sends(all, op, pair));
     let rows = ops.map(|op| op_row(context, op));
     Table::new("collectives", columns, rows.collect())
 }
@@ -111,7 +114,7 @@ fn op_row(context: &Context<'_>, op: &CollectiveOp) -> Vec<Cell> {
         text(message.sharding.as_deref()),
         text(op.algorithm.as_deref()),
         text(op.protocol.as_deref()),
-        text(Some(trace.text(args.tf_op))),
+        text(Some(&op.framework_op)),
         text(args.program_id.map(|id| id.cast_unsigned().to_string()).as_deref()),
     ]);
     row
@@ -171,7 +174,7 @@ fn by_run(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
     ];
     let rows = all.runs.iter().filter_map(|run| {
         let op = all.ops.get(run.op as usize)?;
-        if !sends(op, pair) || pair.is_some_and(|(from, _)| from != run.device) {
+        if !sends(all, op, pair) || pair.is_some_and(|(from, _)| from != run.device) {
             return None;
         }
         let device = context.analysis.devices.used.get(run.device as usize)?;

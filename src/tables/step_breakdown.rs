@@ -19,8 +19,8 @@ const FIRST: [Column; 5] = [
 const LAST: [Column; 9] = [
     column("busy_us", "Busy", Unit::TimeUs),
     column("idle_us", "Idle", Unit::TimeUs),
-    column("communication_overlap_percent", "Communication hidden", Unit::Percent),
-    column("transfer_overlap_percent", "Copies hidden", Unit::Percent),
+    column("communication_overlap_percent", "Overlapped communication", Unit::Percent),
+    column("transfer_overlap_percent", "Overlapped copies", Unit::Percent),
     column("num_kernels", "Ops", Unit::Number),
     column("host_busy_us", "Host busy", Unit::TimeUs),
     column("partial", "Partial", Unit::Flag),

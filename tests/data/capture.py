@@ -1,4 +1,4 @@
-"""Capture the JAX CPU profiles of tests/data and of the page's examples: `python capture.py train|mesh|async|costs OUT`.
+"""Capture the JAX CPU profiles of tests/data and of the page's examples: `python capture.py train|mesh|async|costs|rows OUT`.
 
 train: one device, 6 steps of a two-layer network with step annotations and a data_loading annotation; the step is
        compiled inside the capture, so the first step is a warm-up.
@@ -6,13 +6,14 @@ mesh:  8 forced host devices, 4 steps of a sharded matrix product with an all-re
 async: ops that end after their event does: 3 steps of a network of matrix products, a loop whose ops run on other threads,
        and three runs of the loop in flight at once.
 costs: a program for each of 18 kinds of instruction, run twice; OUT.costs.json is what XLA's own cost_analysis() says.
+rows:  8 forced host devices as 4 x 2, 3 steps with collectives along one axis, along the other, and over all.
 """
 import json
 import os
 import sys
 
 MODE, OUT = sys.argv[1], sys.argv[2]
-DEVICES = {"mesh": 8, "async": 2, "costs": 4}
+DEVICES = {"mesh": 8, "async": 2, "costs": 4, "rows": 8}
 if MODE in DEVICES:
     os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES[MODE]}"
 
@@ -154,6 +155,26 @@ def costs():
                 jax.block_until_ready(jitted(*arguments))
 
 
+def rows():
+    from jax.sharding import Mesh, PartitionSpec as P
+
+    devices = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+
+    def exchange(x):
+        swapped = jax.lax.all_to_all(x, "x", 1, 0, tiled=True)
+        shifted = jax.lax.ppermute(x, "x", [(i, (i + 1) % 4) for i in range(4)])
+        part = jax.lax.psum_scatter(x, "y", scatter_dimension=0, tiled=True)
+        return jax.lax.psum(swapped.sum() + shifted.sum() + part.sum(), ("x", "y"))
+
+    step = jax.jit(jax.shard_map(exchange, mesh=devices, in_specs=P(("x", "y"), None), out_specs=P(), check_vma=False))
+    x = np.ones((512, 192), np.float32)
+    step(x).block_until_ready()
+    with jax.profiler.trace(OUT, profiler_options=OPTIONS):
+        for number in range(3):
+            with jax.profiler.StepTraceAnnotation("train", step_num=number):
+                step(x).block_until_ready()
+
+
 OPTIONS = jax.profiler.ProfileOptions()
 OPTIONS.python_tracer_level = 0
 if MODE == "mesh":
@@ -162,6 +183,8 @@ elif MODE == "async":
     asynchronous()
 elif MODE == "costs":
     costs()
+elif MODE == "rows":
+    rows()
 else:
     with jax.profiler.trace(OUT, profiler_options=OPTIONS):
         train()

@@ -18,11 +18,11 @@ use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
 
-use self::fields::{bytes, fields, int, text};
+use self::fields::{bytes, fields, int, ints, text};
 use self::instruction::Parsed;
 use super::cost::elementwise;
 use super::instruction::{ComputationIndex, InstructionIndex};
-use super::module::{Computation, Module};
+use super::module::{Assignment, Computation, Module};
 
 /// The module of an `xla.HloProto`.
 pub fn proto(message: &[u8]) -> Module {
@@ -47,7 +47,7 @@ pub fn module(message: &[u8]) -> Module {
             3 => computation(bytes(value), &damaged, &mut module, &mut parsed),
             5 => module.id = int(value),
             6 => entry.0 = Some(int(value)),
-            15 => module.devices = devices(bytes(value), &damaged),
+            15 => module.assignment = assignment(bytes(value), &damaged),
             17 => frames = Some(stack_frames::read(bytes(value), &damaged)),
             _ => {}
         }
@@ -141,17 +141,35 @@ fn find_elementwise(module: &mut Module) {
     }
 }
 
-/// `(replicas, partitions)` of an `xla.DeviceAssignmentProto`.
-fn devices(message: &[u8], damaged: &Cell<bool>) -> Option<(i64, i64)> {
-    let (mut replicas, mut partitions) = (0, 0);
+/// An `xla.DeviceAssignmentProto`: `{1: replicas, 2: partitions, 3: for each partition {1: devices by replica}}`.
+fn assignment(message: &[u8], damaged: &Cell<bool>) -> Assignment {
+    let mut read = Assignment::default();
+    let mut by_partition: Vec<Vec<i64>> = Vec::new();
     for (number, value) in fields(message, damaged) {
         match number {
-            1 => replicas = int(value),
-            2 => partitions = int(value),
+            1 => read.replicas = int(value),
+            2 => read.partitions = int(value),
+            3 => {
+                let mut devices = Vec::new();
+                fields(bytes(value), damaged)
+                    .filter(|(number, _)| *number == 1)
+                    .for_each(|(_, v)| ints(v, &mut devices));
+                by_partition.push(devices);
+            }
             _ => {}
         }
     }
-    (replicas > 0 && partitions > 0).then_some((replicas, partitions))
+    let replicas = by_partition.first().map_or(0, Vec::len);
+    let is_whole = by_partition.iter().all(|devices| devices.len() == replicas);
+    if is_whole
+        && i64::try_from(replicas) == Ok(read.replicas)
+        && i64::try_from(by_partition.len()) == Ok(read.partitions)
+    {
+        let ids = (0..replicas).flat_map(|replica| by_partition.iter().filter_map(move |of| of.get(replica)));
+        let ids: Option<Vec<u32>> = ids.map(|&id| u32::try_from(id).ok()).collect();
+        read.devices = ids.unwrap_or_default();
+    }
+    read
 }
 
 #[cfg(test)]

@@ -73,7 +73,10 @@ impl PlaneDecoder {
         let mut values = Values { source, metadata: &mut stat_metadata, strings: &mut trace.strings, losses };
         for (message, at) in parts.stats {
             match Stat::read(message.of(source), at) {
-                Ok(stat) => stats.extend(values.plane_stat(&stat)),
+                Ok(stat) => {
+                    stats.extend(values.plane_stat(&stat));
+                    stats.extend(values.core_ids(&stat).into_iter().flatten());
+                }
                 Err(bad) => values.losses.add(Loss::Corrupt, bad),
             }
         }

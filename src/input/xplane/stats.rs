@@ -253,6 +253,26 @@ impl Values<'_> {
         Some((name, value))
     }
 
+    /// The numbers that `core_details` of a TPU holds as a message: which chip and core of the whole program it is, counted over
+    /// all hosts. Numbers that are 0 are not written.
+    pub fn core_ids(&mut self, stat: &Stat<'_>) -> Option<[(StrId, StatValue); 2]> {
+        let RawValue::Bytes(message) = stat.value else { return None };
+        if self.metadata.get_mut(stat.metadata_id)?.name_bytes(self.source) != b"core_details" {
+            return None;
+        }
+        let (mut chip, mut core) = (0, 0);
+        let mut reader = Reader::new(message);
+        while let Some(field) = reader.field().ok()? {
+            match field.number {
+                5 => chip = field.value.int64()?,
+                6 => core = field.value.int64()?,
+                _ => {}
+            }
+        }
+        let mut named = |name: &str, number| (self.strings.intern(name), StatValue::Int(number));
+        Some([named("global_chip_id", chip), named("global_core_id", core)])
+    }
+
     /// Sets in `args` what `stats` say; returns what does not belong there.
     pub fn apply(&mut self, stats: &[(StatKind, Stat<'_>)], args: &mut Args) -> Own {
         let mut own = Own::default();

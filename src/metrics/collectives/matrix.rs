@@ -14,8 +14,8 @@ const MOST_DEVICES: usize = 256;
 
 impl Matrix {
     /// What each run sends: a permute to its targets, any other collective what its links carry ([`bus_factor`]), spread evenly
-    /// over the other members of the group. `None` where a run's bytes or groups are unknown, or where its members are not the
-    /// used devices by number (several hosts).
+    /// over the other members of the group. `None` where a run's bytes or groups are unknown, or where one of its members is no used
+    /// device (it ran on a host that is not in the capture).
     pub(super) fn new(all: &Collectives) -> Option<Matrix> {
         let devices = all.devices.len();
         if all.runs.is_empty() || !(2..=MOST_DEVICES).contains(&devices) {
@@ -32,17 +32,19 @@ fn add(all: &Collectives, run: &Run, bytes: &mut [Vec<f64>]) -> Option<()> {
     let message = &op.message;
     let sent = message.bytes? as f64;
     let row = bytes.get_mut(run.device as usize)?;
+    let members = all.members_of(op)?;
+    let own = members.number(run.device)?;
     if !message.pairs.is_empty() {
-        for &(_, to) in message.pairs.iter().filter(|&&(from, _)| from == run.device) {
-            *row.get_mut(to as usize)? += sent;
+        for &(_, to) in message.pairs.iter().filter(|&&(from, _)| from == own) {
+            *row.get_mut(members.device(to)? as usize)? += sent;
         }
         return Some(());
     }
-    let group = message.groups.as_ref()?.iter().find(|group| group.contains(&run.device))?;
-    let others = group.iter().filter(|&&device| device != run.device);
+    let group = message.groups.as_ref()?.iter().find(|group| group.contains(&own))?;
+    let others = group.iter().filter(|&&number| number != own);
     let each = sent * bus_factor(op.kind, u32::try_from(group.len()).ok())? / (group.len().max(2) - 1) as f64;
     for &to in others {
-        *row.get_mut(to as usize)? += each;
+        *row.get_mut(members.device(to)? as usize)? += each;
     }
     Some(())
 }

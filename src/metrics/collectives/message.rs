@@ -1,6 +1,6 @@
 //! What a collective moves and between whom: from the embedded HLO, else from the text of its expression.
 
-use crate::hlo::{self, DataType, Modules, ReplicaGroups};
+use crate::hlo::{self, DataType, Instruction, Module, ReplicaGroups};
 use crate::trace::{Args, Trace};
 
 /// What one run of a collective moves.
@@ -23,17 +23,15 @@ pub struct Message {
 }
 
 impl Message {
-    /// Of the instruction `name` with `args`, of this kind.
-    pub fn new(trace: &Trace, modules: &Modules<'_>, host: u16, kind: &str, name: &str, args: &Args) -> Message {
+    /// Of a collective of this kind with `args`; `found` is its instruction where the trace embeds it.
+    pub(super) fn new(trace: &Trace, found: Option<(&Module, &Instruction)>, kind: &str, args: &Args) -> Message {
         let expression = trace.text(args.long_name);
         let details = trace.text(args.kernel_details);
         if is_stated(details) {
             return of_details(kind, details);
         }
         let mut message = of_text(kind, expression);
-        let module = args.program_id.and_then(|program| modules.find(host, program));
-        let found = module.and_then(|module| {
-            let instruction = module.instruction(name)?;
+        let found = found.and_then(|(module, instruction)| {
             Some((hlo::expression(module, instruction), hlo::collective(module, instruction)?))
         });
         if let Some((text, found)) = found {

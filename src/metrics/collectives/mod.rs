@@ -6,8 +6,9 @@
 //! device 2               [ all-reduce  )       wait 0: it came last
 //! ```
 //!
-//! A collective ends together on all its devices, so the one that ran it for the shortest time arrived last, and what the
+//! A collective ends together on all devices of a group, so the one that ran it for the shortest time arrived last, and what the
 //! others took longer they waited. Durations of one run are compared, never starts: the clocks of devices may differ by seconds.
+//! Who is in a group: see [`Members`].
 //!
 //! Read are the ops of devices. An asynchronous collective whose start and end are ops of their own lasts from the start of
 //! the one to the end of the other, and counts once. Collectives inside other kernels (fused with arithmetic by a library) are not
@@ -16,6 +17,7 @@
 mod apart;
 mod kind;
 mod matrix;
+mod members;
 mod message;
 mod section;
 mod waits;
@@ -26,17 +28,20 @@ mod tests;
 pub use apart::{Apart, Track};
 pub use kind::bus_factor;
 pub use matrix::Matrix;
+pub use members::Members;
 pub use message::Message;
 pub use section::section;
 
 use rustc_hash::FxHashMap;
 
+use self::members::Numbering;
 use super::categories::Categorizer;
 use super::device_time::DeviceTime;
 use super::devices::Devices;
-use crate::hlo::Modules;
+use crate::hlo::{Instruction, Module, Modules};
 use crate::sort;
-use crate::trace::{ArgsId, Interval, StrId, Trace, in_blocks};
+use crate::trace::classify::Platform;
+use crate::trace::{Args, ArgsId, Interval, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// One collective instruction (or kernel) of a program.
@@ -50,6 +55,10 @@ pub struct CollectiveOp {
     pub kind: &'static str,
     /// What one run moves.
     pub message: Message,
+    /// Index into [`Collectives::members`]: which used devices do it together.
+    pub members: u32,
+    /// Path of the framework's op (`jit(f)/shard_map/psum`): the trace's, or the embedded HLO's; empty where neither says it.
+    pub framework_op: String,
     /// `RING`, `TREE`, ... where a kernel's name tells it.
     pub algorithm: Option<String>,
     /// `LL`, `SIMPLE`, ... where a kernel's name tells it.
@@ -115,12 +124,16 @@ pub struct Run {
 }
 
 /// One device's share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceSums {
     /// All its runs.
     pub sums: Sums,
-    /// Compared runs in which it arrived last.
+    /// Compared runs in which it arrived last and another device waited for it.
     pub last: u64,
+    /// In how many of its compared runs it would have, were all members of a group equal.
+    pub fair: f64,
+    /// What the others waited for it.
+    pub caused: Ps,
 }
 
 /// All communication of a run.
@@ -132,6 +145,8 @@ pub struct Collectives {
     pub runs: Vec<Run>,
     /// One entry a used device.
     pub devices: Vec<DeviceSums>,
+    /// The used devices in the groups of the ops.
+    pub members: Vec<Members>,
     /// All together.
     pub sums: Sums,
     /// Bytes between the devices, where all groups are known.
@@ -162,6 +177,7 @@ impl Collectives {
         let mut roles: FxHashMap<(StrId, ArgsId), Role> = FxHashMap::default();
         let mut index: FxHashMap<(StrId, Option<i64>, StrId), u32> = FxHashMap::default();
         let mut categories = Categorizer::new(trace);
+        let mut groups = Groups { numbering: Numbering::new(trace, devices), known: FxHashMap::default() };
         for (number, device) in (0u32..).zip(&devices.used) {
             all.device_time += device.span.length();
             let compute = times.get(number as usize).and_then(DeviceTime::compute);
@@ -195,7 +211,8 @@ impl Collectives {
                 let stated =
                     if message::is_stated(trace.text(set.kernel_details)) { set.kernel_details } else { StrId::EMPTY };
                 let op = *index.entry((name, set.program_id, stated)).or_insert_with(|| {
-                    all.ops.push(op(trace, modules, device.host, kind, name, args));
+                    let op = op(trace, modules, device.host, kind, name, args, &mut groups, &mut all.members);
+                    all.ops.push(op);
                     u32::try_from(all.ops.len() - 1).unwrap_or(u32::MAX)
                 });
                 // Only an op that is one event has a duration on the device's clock.
@@ -212,11 +229,11 @@ impl Collectives {
                 });
             });
         }
-        let lasts = waits::split(&mut all.runs);
-        for (device, last) in lasts {
-            if let Some(device) = all.devices.get_mut(device as usize) {
-                device.last += last;
-            }
+        let (ops, members) = (&all.ops, &all.members);
+        let group_of = |run: &Run| members.get(ops.get(run.op as usize)?.members as usize)?.group(run.device);
+        let orders = waits::split(&mut all.runs, devices.used.len(), group_of);
+        for (device, order) in all.devices.iter_mut().zip(orders) {
+            (device.last, device.fair, device.caused) = (order.last, order.fair, order.caused);
         }
         for run in &all.runs {
             all.sums.add(run);
@@ -233,19 +250,49 @@ impl Collectives {
         all
     }
 
-    /// The device that most often arrived last, and in which share of the compared runs; `None` where nothing was
-    /// compared, where no device stands out, or where waiting is less than 1 % of the compared time: somebody is always last.
+    /// The device that the members of its groups waited for far more often than for others, and in which share of its compared runs; of several
+    /// such the one that was waited for longest. `None` where nothing was compared, where no device stands out, or where waiting is less than
+    /// 1 % of the compared time: somebody is always last.
     pub fn straggler(&self) -> Option<(usize, f64)> {
         if 100 * i128::from(self.sums.wait.0) < i128::from((self.sums.wait + self.sums.transfer).0) {
             return None;
         }
-        let lasts: u64 = self.devices.iter().map(|device| device.last).sum();
-        let (device, most) =
-            self.devices.iter().enumerate().max_by_key(|(at, it)| (it.last, std::cmp::Reverse(*at)))?;
-        let share = most.last as f64 / lasts.max(1) as f64;
-        // Twice its fair share: with equal devices each is last as often as the others.
-        let fair = 1.0 / self.devices.len() as f64;
-        (lasts > 1 && self.devices.len() > 1 && share >= (2.0 * fair).min(0.75)).then_some((device, share))
+        let late = self.devices.iter().enumerate().filter_map(|(at, device)| {
+            let compared = device.sums.compared as f64;
+            let (share, fair) = (device.last as f64 / compared.max(1.0), device.fair / compared.max(1.0));
+            // Twice its fair share: with equal devices each is last as often as the others.
+            (device.last > 1 && share >= (2.0 * fair).min(0.75)).then_some((device.caused, at, share))
+        });
+        late.max_by_key(|&(caused, at, _)| (caused, std::cmp::Reverse(at))).map(|(_, at, share)| (at, share))
+    }
+
+    /// Which used devices wait for each other, directly or through others: a number for each that is equal for those that do. Devices of
+    /// collectives with unknown groups are taken to wait for all.
+    pub fn connected(&self) -> Vec<u32> {
+        let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
+        let mut seen = vec![false; self.members.len()];
+        for op in &self.ops {
+            let (Some(members), Some(seen)) = (self.members_of(op), seen.get_mut(op.members as usize)) else {
+                continue;
+            };
+            if std::mem::replace(seen, true) {
+                continue;
+            }
+            let mut first: FxHashMap<Option<u32>, u32> = FxHashMap::default();
+            for device in 0..of.len() as u32 {
+                let group = members.group(device);
+                let other = *first.entry(group).or_insert(device);
+                let at = |of: &[u32], device: u32| of.get(device as usize).copied().unwrap_or(device);
+                let (a, b) = (at(&of, other), at(&of, device));
+                of.iter_mut().filter(|it| **it == a.max(b)).for_each(|it| *it = a.min(b));
+            }
+        }
+        of
+    }
+
+    /// Whose groups the runs of an op are in.
+    pub fn members_of(&self, op: &CollectiveOp) -> Option<&Members> {
+        self.members.get(op.members as usize)
     }
 
     /// The part of the communication that computation hides, in percent; absent without communication.
@@ -336,16 +383,68 @@ fn pair_name(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, number)| number)
 }
 
-fn op(trace: &Trace, modules: &Modules<'_>, host: u16, kind: &'static str, name: StrId, args: ArgsId) -> CollectiveOp {
+/// The members of instructions: each distinct list of groups is numbered once.
+struct Groups {
+    numbering: Numbering,
+    known: FxHashMap<(Vec<u32>, Option<Vec<Vec<u32>>>, Vec<(u32, u32)>), u32>,
+}
+
+impl Groups {
+    /// Index into `members`.
+    fn of(&mut self, assigned: &[u32], message: &Message, members: &mut Vec<Members>) -> u32 {
+        let key = (assigned.to_vec(), message.groups.clone(), message.pairs.clone());
+        *self.known.entry(key).or_insert_with(|| {
+            members.push(self.numbering.members(assigned, message));
+            u32::try_from(members.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// The instruction that an op is, in the module that it belongs to.
+fn instruction<'m>(
+    trace: &Trace,
+    modules: &'m Modules<'_>,
+    host: u16,
+    name: &str,
+    set: &Args,
+) -> Option<(&'m Module, &'m Instruction)> {
+    let module = match set.program_id {
+        Some(program) => modules.find(host, program),
+        None if set.hlo_module.is_empty() => None,
+        None => modules.find_by_name(host, trace.text(set.hlo_module)),
+    }?;
+    Some((module, module.instruction(name)?))
+}
+
+#[expect(clippy::too_many_arguments, reason = "all of them say which instruction it is")]
+fn op(
+    trace: &Trace,
+    modules: &Modules<'_>,
+    host: u16,
+    kind: &'static str,
+    name: StrId,
+    args: ArgsId,
+    groups: &mut Groups,
+    members: &mut Vec<Members>,
+) -> CollectiveOp {
     let set = trace.args.get(args);
     let text = trace.text(name);
-    let instruction = if set.hlo_op.is_empty() { text } else { trace.text(set.hlo_op) };
+    let hlo_op = if set.hlo_op.is_empty() { text } else { trace.text(set.hlo_op) };
     let nccl = kind::nccl(text);
+    let found = instruction(trace, modules, host, hlo_op, &set);
+    let message = Message::new(trace, found, kind, &set);
+    let assigned = found.map_or(&[][..], |(module, _)| module.device_ids());
+    let (own, of_hlo) = (trace.text(set.tf_op), found.map_or("", |(_, it)| it.metadata.op_name.as_str()));
+    // As in the table of ops: on a TPU the trace's own path counts; a GPU's kernel may name the scope only, a CPU's op names none.
+    let on_tpu = groups.numbering.platform() == Some(Platform::Tpu);
+    let path = if of_hlo.is_empty() || (on_tpu && !own.is_empty()) { own } else { of_hlo };
     CollectiveOp {
         name,
         args,
         kind,
-        message: Message::new(trace, modules, host, kind, instruction, &set),
+        members: groups.of(assigned, &message, members),
+        message,
+        framework_op: path.trim_end_matches(':').to_owned(),
         algorithm: nccl.and_then(|it| it.algorithm).map(str::to_owned),
         protocol: nccl.and_then(|it| it.protocol).map(str::to_owned),
         sums: Sums::default(),

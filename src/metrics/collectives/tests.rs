@@ -1,5 +1,6 @@
 use super::*;
 use crate::metrics::devices::Devices;
+use crate::trace::LineId;
 use crate::trace::builder::TraceBuilder;
 
 fn measure(trace: &Trace) -> Collectives {
@@ -26,6 +27,13 @@ fn what_computation_hides_is_not_exposed() {
     assert_eq!(found.hidden_percent(), Some(40.0));
 }
 
+/// An all-reduce in these groups.
+fn all_reduce(b: &mut TraceBuilder, line: LineId, groups: &str, start: i64, duration: i64) {
+    let text = format!("%all-reduce.1 = f32[4]{{0}} all-reduce(f32[4]{{0}} %x), replica_groups={{{groups}}}");
+    let text = b.trace_mut().strings.intern(&text);
+    b.event(line, "all-reduce.1", start, duration).hlo_category("all-reduce").args(|args| args.long_name = text);
+}
+
 #[test]
 fn the_last_to_arrive_waits_for_nobody() {
     let mut b = TraceBuilder::new();
@@ -33,7 +41,7 @@ fn the_last_to_arrive_waits_for_nobody() {
     for (chip, shift, durations) in [(0, 0, [10, 12]), (1, 900, [4, 5]), (2, 0, [7, 9])] {
         let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
         for (n, duration) in (0..).zip(durations) {
-            b.event(line, "all-reduce.1", shift + n * 100, duration).hlo_category("all-reduce");
+            all_reduce(&mut b, line, "{0,1,2}", shift + n * 100, duration);
         }
     }
     let found = measure(&b.build());
@@ -43,18 +51,85 @@ fn the_last_to_arrive_waits_for_nobody() {
     assert_eq!(found.straggler(), Some((1, 1.0)));
 }
 
+/// Rows {0,1} and {2,3}. Row 0: 10 and 4, 12 and 5; row 1: 30 and 31, 40 and 20. Over all four, 4 would be the shortest.
+#[test]
+fn a_row_of_a_mesh_waits_for_its_row_only() {
+    let mut b = TraceBuilder::new();
+    for (chip, durations) in [(0, [10, 12]), (1, [4, 5]), (2, [30, 40]), (3, [31, 20])] {
+        let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
+        for (n, duration) in (0..).zip(durations) {
+            all_reduce(&mut b, line, "{0,1},{2,3}", n * 100, duration);
+        }
+    }
+    let found = measure(&b.build());
+    let waits: Vec<_> = found.runs.iter().map(|run| run.wait.map(us)).collect();
+    assert_eq!(waits, [6, 7, 0, 0, 0, 20, 1, 0].map(Some));
+    assert_eq!((us(found.sums.wait), us(found.sums.transfer)), (34, 118));
+    let of_devices: Vec<_> = found.devices.iter().map(|it| (it.last, it.fair, us(it.caused))).collect();
+    assert_eq!(of_devices, [(0, 1.0, 0), (2, 1.0, 13), (1, 1.0, 1), (1, 1.0, 20)]);
+    // Chip 3 kept its row waiting for longer, but only once.
+    assert_eq!(found.straggler(), Some((1, 1.0)));
+    assert_eq!(found.connected(), [0, 0, 2, 2]);
+}
+
+/// A capture of two hosts' program on the second one: the mesh has the chips in the order 4, 6, 5, 7, and core_details says which is which.
+#[test]
+fn chips_that_state_their_number_are_found_in_their_groups() {
+    let mut b = TraceBuilder::new();
+    for (chip, id, duration) in [(0, 4, 10), (1, 5, 3), (2, 6, 4), (3, 7, 9)] {
+        let plane = format!("/device:TPU:{chip}");
+        let line = b.line(&plane, "XLA Ops");
+        b.plane_stat(&plane, "global_core_id", crate::trace::StatValue::Int(id));
+        all_reduce(&mut b, line, "{0,4},{5,7},{1,6}", 0, duration);
+    }
+    let found = measure(&b.build());
+    let waits: Vec<_> = found.runs.iter().map(|run| run.wait.map(us)).collect();
+    assert_eq!(waits, [None, Some(0), None, Some(6)]);
+    assert_eq!(found.matrix, None, "0 and 1 are not in the capture");
+}
+
+/// Chip 1 has one run more: at its end, or at its start, where only the times tell which are the same.
+#[test]
+fn runs_are_matched_by_their_times_where_one_is_missing() {
+    for (first, waits) in
+        [(0, vec![Some(1), Some(2), Some(0), Some(0), None]), (-100, vec![Some(1), Some(2), None, Some(0), Some(0)])]
+    {
+        let mut b = TraceBuilder::new();
+        let lines = [0, 1].map(|chip| b.line(&format!("/device:TPU:{chip}"), "XLA Ops"));
+        for (start, duration) in [(0, 11), (100, 12)] {
+            all_reduce(&mut b, lines[0], "{0,1}", start, duration);
+        }
+        for n in 0..3 {
+            all_reduce(&mut b, lines[1], "{0,1}", first + n * 100, 10);
+        }
+        let found = measure(&b.build());
+        assert_eq!(found.runs.iter().map(|run| run.wait.map(us)).collect::<Vec<_>>(), waits, "{first}");
+    }
+}
+
 #[test]
 fn runs_that_cannot_be_matched_are_not_compared() {
     let mut b = TraceBuilder::new();
-    for (chip, runs) in [(0, 2), (1, 3)] {
+    for (chip, runs, shift) in [(0, 2, 0), (1, 3, 5000)] {
         let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
         for n in 0..runs {
-            b.event(line, "all-reduce.1", n * 100, 10).hlo_category("all-reduce");
+            all_reduce(&mut b, line, "{0,1}", shift + n * 100, 10);
         }
     }
     let found = measure(&b.build());
     assert!(found.runs.iter().all(|run| run.wait.is_none()));
     assert_eq!((found.sums.compared, found.straggler()), (0, None));
+}
+
+#[test]
+fn unknown_groups_are_not_compared() {
+    let mut b = TraceBuilder::new();
+    for chip in 0..3 {
+        let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
+        b.event(line, "all-reduce.1", 0, 10 + chip).hlo_category("all-reduce");
+    }
+    let found = measure(&b.build());
+    assert_eq!((found.sums.compared, found.matrix.is_none(), found.connected()), (0, true, vec![0, 0, 0]));
 }
 
 #[test]

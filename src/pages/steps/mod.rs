@@ -124,7 +124,7 @@ fn figures(context: &Context<'_>, mean: &Mean, device: Option<u32>) -> Vec<Figur
     figures.push(cause);
     let hidden = mean.communication_overlap_percent();
     figures.push(Figure {
-        label: "Communication hidden".to_owned(),
+        label: "Overlapped communication".to_owned(),
         value: hidden,
         unit: Unit::Percent,
         note: match hidden {
