@@ -5,7 +5,7 @@ use super::{
 };
 use crate::analysis::Context;
 use crate::format;
-use crate::metrics::collectives::{CollectiveOp, Collectives};
+use crate::metrics::collectives::Collectives;
 use crate::table::Unit;
 use crate::tables::TableName;
 use crate::units::Ps;
@@ -26,16 +26,13 @@ fn why_no_matrix(all: &Collectives) -> String {
     let outside = groups
         .flat_map(|(members, groups)| groups.iter().map(move |group| (members, group)))
         .find(|(members, group)| group.iter().any(|&number| members.device(number).is_none()))
-        .map(|(_, group)| group);
-    let is_known = |op: &CollectiveOp| {
-        all.members_of(op).is_some_and(|members| (0..devices as u32).any(|device| members.number(device).is_some()))
-    };
+        .map(|(members, group)| (group, (0..devices as u32).any(|device| members.number(device).is_some())));
     let reason = match outside {
-        Some(_) if !all.ops.iter().any(is_known) => {
+        Some((_, false)) => {
             "the program runs on devices that are not in this capture, and the trace does not say which ones are"
                 .to_owned()
         }
-        Some(group) => {
+        Some((group, true)) => {
             let members: Vec<String> = group.iter().take(8).map(u32::to_string).collect();
             let more = if group.len() > members.len() { ", ..." } else { "" };
             format!("groups such as {{{}{more}}} have members that are not in this capture", members.join(","))

@@ -59,12 +59,11 @@ pub(super) fn find_pairs(trace: &Trace, devices: &Devices, ops: &mut Ops) {
     }
 }
 
-/// The op that waits has the cost of the one that starts: it is told which part of it is in which memory, and that it repeats.
+/// The op that waits states the cost of the one that starts again.
 fn share(start: &Op, wait: &mut Op) {
     let has_cost = |op: &Op| op.bytes.is_some() || op.flops.is_some();
     let repeats = has_cost(start) && has_cost(wait);
     if let Some(pair) = wait.pair.as_mut().filter(|pair| repeats && pair.role == PairRole::Waits) {
         pair.repeats = true;
-        wait.memory = wait.memory.or(start.memory);
     }
 }

@@ -183,21 +183,21 @@ impl Sums {
             if op.flops.is_some() {
                 sums.known_time += op.self_time;
             }
-            // What waits for an asynchronous op repeats its cost.
-            if op.is_left_out() {
-                continue;
-            }
             let work = Work::of(&op);
-            sums.work_time += work.work_time;
-            add(&mut sums.flops, work.flops);
-            add(&mut sums.model_flops, work.model_flops);
-            add(&mut sums.bytes, work.bytes);
             if op.memory.is_some() {
                 sums.split = true;
                 for (sum, bytes) in sums.levels.iter_mut().zip(work.level_bytes) {
                     add(sum, bytes);
                 }
             }
+            // What waits for an asynchronous op repeats its cost, though not the part of it that each states by memory.
+            if op.is_left_out() {
+                continue;
+            }
+            sums.work_time += work.work_time;
+            add(&mut sums.flops, work.flops);
+            add(&mut sums.model_flops, work.model_flops);
+            add(&mut sums.bytes, work.bytes);
             if let (Some(flops), Some((_, peak))) =
                 (op.flops, peaks.and_then(|peaks| peaks.reached(op.data_type, op.family)))
             {
