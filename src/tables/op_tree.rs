@@ -99,9 +99,9 @@ impl Rows for OpTreeRows<'_> {
             8 => CellRef::float(self.of_peak(node)),
             9 => CellRef::Int(node.occurrences),
             10 => CellRef::float(node.flops.and_then(|flops| rate(flops, node.work_time)).map(|rate| rate * 1e-9)),
-            11 => {
-                CellRef::float(node.bytes.and_then(|bytes| rate(bytes, node.work_time)).map(|it| it / (1u64 << 30) as f64))
-            }
+            11 => CellRef::float(
+                node.bytes.and_then(|bytes| rate(bytes, node.work_time)).map(|it| it / (1u64 << 30) as f64),
+            ),
             _ => CellRef::Absent,
         }
     }
