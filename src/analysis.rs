@@ -23,8 +23,8 @@ use crate::metrics::roofline::{self, OpLabels, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::{
-    Run, Settings, compilation, framework, gaps, host_activity, io, kernels, metadata, not_measured, other_devices,
-    parameters, step_ops, throughput, transfers, utilization,
+    Run, Settings, compilation, device_clocks, framework, gaps, host_activity, io, kernels, metadata, not_measured,
+    other_devices, parameters, step_ops, throughput, transfers, utilization,
 };
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
@@ -104,6 +104,7 @@ impl Analysis {
         warnings.extend(trace.warnings.iter().cloned());
         warnings.extend(step_report.warnings);
         warnings.extend(no_device_ops(&devices));
+        warnings.extend(device_clocks::warnings(&devices));
         let ops = Ops::new(trace, &devices, &tallies, &modules);
         let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
         let launched = Launches::new(trace, &devices, &calls);

@@ -19,7 +19,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if launches.joined_ops == 0 {
         return lacks("the capture does not tie device ops to the calls that launched them.");
     }
-    let early = launches.early_max.as_us();
+    // What the placement of the chips' clocks may be wrong by is no difference of clocks.
+    let clocks = numbers.context.analysis.devices.used.iter().filter_map(|device| device.clock);
+    let uncertainty = clocks.map(|clock| clock.uncertainty.as_us()).fold(0.0, f64::max);
+    let early = launches.early_max.as_us() - uncertainty;
     if early < NOTE_US {
         return Verdict::Fine;
     }
@@ -39,6 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         )
         .passed("op_before_launch_us", early, if long { WARNING_US } else { NOTE_US })
         .evidence("joined_ops", launches.joined_ops as f64)
+        .evidence("placement_uncertainty_us", uncertainty)
         .link("kernels", "")
         .fires()
 }

@@ -12,8 +12,8 @@ use crate::sort;
 use crate::trace::classify::{Platform, is_gpu_cat};
 use crate::trace::cpu_ops::END_MARKER;
 use crate::trace::{
-    ArgsId, ByLine, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind, StrId, Trace, Union,
-    in_blocks,
+    ArgsId, ByLine, ChipClock, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind, StrId, Trace,
+    Union, in_blocks,
 };
 use crate::units::Ps;
 
@@ -49,6 +49,33 @@ pub struct Device {
     pub busy: IntervalSet,
     /// First op's start to last op's end.
     pub span: Interval,
+    /// How its clock lies against the host's; `None` where its events have the host's times.
+    pub clock: Option<ChipClock>,
+}
+
+impl Device {
+    /// The host's time at `time` of this device.
+    pub fn to_host(&self, time: Ps) -> Ps {
+        self.clock.map_or(time, |clock| clock.to_host(time))
+    }
+
+    /// This device's time at `time` of the host.
+    pub fn from_host(&self, time: Ps) -> Ps {
+        self.clock.map_or(time, |clock| clock.from_host(time))
+    }
+
+    /// The same of an interval.
+    pub fn interval_from_host(&self, interval: Interval) -> Interval {
+        Interval::new(self.from_host(interval.start), self.from_host(interval.end))
+    }
+
+    /// The same of a set of the host's times.
+    pub fn set_from_host(&self, set: &IntervalSet) -> IntervalSet {
+        if self.clock.is_none_or(|clock| clock.drift == 0) {
+            return set.clone();
+        }
+        IntervalSet::union_of(set.parts().iter().map(|part| self.interval_from_host(*part)))
+    }
 }
 
 /// All devices of a run.
@@ -157,6 +184,7 @@ fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &
         nesting: Nesting::default(),
         busy: IntervalSet::default(),
         span: Interval::new(Ps::ZERO, Ps::ZERO),
+        clock: trace.planes.get(plane).and_then(|plane| plane.clock),
     }
 }
 

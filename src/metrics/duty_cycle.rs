@@ -1,15 +1,13 @@
 //! How busy TPU chips are by XProf's definitions, for those who compare.
 //!
 //! Our own busy share is [`utilization`](super::utilization)'s. XProf's *duty cycle* differs in two ways: ops that only wait
-//! for the host are off duty, and the span includes the programs' own time before the first op (waits for other chips). Its
-//! *idle time* uses the ops' durations on the chip's clock. Ops of SparseCores are not read.
-
-use std::collections::BTreeMap;
+//! for the host are off duty, and the span includes the programs' own time before the first op (waits for other chips). XProf
+//! measures the duty cycle by event times; all times here are the chips' own. Ops of SparseCores are not read.
 
 use super::categories::Categorizer;
 use super::devices::{Device, Devices, interval};
 use crate::trace::classify::Platform;
-use crate::trace::{Interval, LineId, LineKind, Trace, Union, in_blocks};
+use crate::trace::{Interval, LineKind, Trace, Union, in_blocks};
 use crate::units::Ps;
 
 /// Categories in which XProf counts a chip as off duty.
@@ -31,7 +29,7 @@ pub struct DutyCycle {
     pub busy: Ps,
     /// First op's or program's start to last one's end.
     pub span: Ps,
-    /// Self time of the ops on the chips' own clocks.
+    /// Union of all ops.
     pub op_time: Ps,
     /// First op's start to last op's end.
     pub op_span: Ps,
@@ -56,7 +54,7 @@ impl DutyCycle {
             });
             sums.busy += on_duty.finish().length();
             sums.span += span_with_modules(trace, devices, device).length();
-            sums.op_time += op_time(trace, device);
+            sums.op_time += device.busy.length();
             sums.op_span += device.span.length();
         }
         Some(sums)
@@ -83,26 +81,6 @@ fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Inter
     modules
         .map(|event| interval(&event))
         .fold(device.span, |all, module| Interval::new(all.start.min(module.start), all.end.max(module.end)))
-}
-
-/// Self times on the chip's clock added up: what nests inside an op adds nothing to it, so these are the durations of the ops
-/// that are in no other one. Where the profiler set the host's clock anew, neighbours overlap or have no length on it, so only
-/// what lies inside an op as a whole is nested.
-fn op_time(trace: &Trace, device: &Device) -> Ps {
-    let mut time = Ps::ZERO;
-    let mut outer: BTreeMap<LineId, Interval> = BTreeMap::new();
-    in_blocks(&device.ops, |&id| {
-        let Some(op) = trace.events.get(id) else { return };
-        let own = interval(&op);
-        let last = outer.entry(op.line).or_insert(Interval::new(own.start, own.start));
-        // In the order of ops an op without length follows the one that starts where it lies, and is not inside it.
-        let inside = own.end <= last.end && (own.start > last.start || own.end > own.start);
-        if !inside {
-            time += trace.events.device_duration.get(id).map_or(op.duration, Ps);
-            *last = if own.end > last.end { own } else { *last };
-        }
-    });
-    time
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod collectives;
 pub mod compilation;
 pub mod copies;
 pub mod cpu_ops;
+pub mod device_clocks;
 pub mod device_time;
 pub mod devices;
 pub mod duty_cycle;

@@ -11,7 +11,9 @@
 //! assert_eq!(trace.events.len(), 2);
 //! ```
 
-use super::{Args, Event, EventId, Line, LineId, Plane, PlaneId, SourceFormat, StrId, Trace, classify, copies};
+use super::{
+    Args, ChipTime, Event, EventId, Line, LineId, Plane, PlaneId, SourceFormat, StrId, Trace, classify, copies,
+};
 use crate::units::Ps;
 
 /// Collects planes, lines and events; times are whole microseconds from the anchor.
@@ -36,6 +38,7 @@ pub struct EventBuilder<'a> {
     run_id: Option<i64>,
     step_num: Option<i64>,
     flow: Option<i64>,
+    chip: Option<ChipTime>,
 }
 
 impl TraceBuilder {
@@ -72,6 +75,7 @@ impl TraceBuilder {
             run_id: None,
             step_num: None,
             flow: None,
+            chip: None,
         }
     }
 
@@ -93,6 +97,7 @@ impl TraceBuilder {
         self.trace.complete_events = self.trace.events.len() as u64;
         classify::classify(&mut self.trace);
         copies::complete(&mut self.trace);
+        self.trace.settle_clocks();
         self.trace
     }
 }
@@ -163,6 +168,12 @@ impl EventBuilder<'_> {
         self
     }
 
+    /// Sets when it ran by its chip's own clock, in picoseconds.
+    pub fn chip_ps(mut self, start: i64, duration: i64) -> Self {
+        self.chip = Some(ChipTime { start: Ps(start), duration: Some(Ps(duration)) });
+        self
+    }
+
     /// Index of the event once it is stored.
     pub fn id(&self) -> EventId {
         self.trace.events.len() as EventId
@@ -173,7 +184,7 @@ impl EventBuilder<'_> {
 impl Drop for EventBuilder<'_> {
     fn drop(&mut self) {
         self.event.args = self.trace.args.intern(&self.args);
-        let Some(id) = self.trace.events.push(self.event) else { return };
+        let Some(id) = self.trace.push_event(self.event, self.chip) else { return };
         let events = &mut self.trace.events;
         for (column, value) in [
             (&mut events.correlation, self.correlation),

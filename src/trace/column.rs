@@ -102,6 +102,16 @@ impl<T: Copy> Column<T> {
         self.blocks.iter().map(Vec::as_slice)
     }
 
+    /// Slices of the values, in order, to be changed.
+    pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut [T]> {
+        self.blocks.iter_mut().map(Vec::as_mut_slice)
+    }
+
+    /// True where blocks were taken.
+    pub(crate) fn has_taken(&self) -> bool {
+        self.taken > 0
+    }
+
     /// Slices of a part of the values, in order.
     pub(crate) fn slices(&self, part: Range<usize>) -> impl Iterator<Item = &[T]> {
         let (first, last) = (part.start >> BLOCK_BITS, part.end.div_ceil(BLOCK));

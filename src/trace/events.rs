@@ -263,8 +263,6 @@ pub struct Events {
     pub run_id: SparseColumn,
     /// `step_num` of a step annotation or of events inside one.
     pub step_num: SparseColumn,
-    /// Duration in picoseconds on the device's own clock, where it differs from the duration on the host's (TPU).
-    pub device_duration: SparseColumn,
     /// Number that the same run of one collective has on all devices (TPU).
     pub all_reduce_id: SparseColumn,
     /// Picoseconds in which an op waited for a copy of its operands or results (TPU).
@@ -380,6 +378,26 @@ impl Events {
         Event { line, name, start, duration, args }
     }
 
+    /// Gives the event at `id` another start and duration; false where it is not here any more.
+    pub(crate) fn set_time(&mut self, id: EventId, start: Ps, duration: Ps) -> bool {
+        let row = self.rows.get_mut(id as usize);
+        row.map(|row| *row = Row::new(Row(*row).kind(), start, duration).0).is_some()
+    }
+
+    /// Gives events the start and duration that `change` makes of what they are, as an index into [`kinds`](Events::kinds), and of
+    /// their start and duration; `None` leaves them as they are.
+    pub(crate) fn change_times(&mut self, mut change: impl FnMut(EventId, usize, (Ps, Ps)) -> Option<(Ps, Ps)>) {
+        let mut id = 0;
+        for rows in self.rows.blocks_mut() {
+            change_block(rows, &mut id, &mut change);
+        }
+    }
+
+    /// True where rows were [taken](Events::take_full_blocks).
+    pub(crate) fn has_taken(&self) -> bool {
+        self.rows.has_taken()
+    }
+
     /// Closes an event that was opened at its start (`B`, `b`).
     pub fn set_duration(&mut self, id: EventId, duration: Ps) {
         if let Some(row) = self.rows.get_mut(id as usize) {
@@ -428,36 +446,25 @@ impl Events {
     }
 
     /// The rows that were not taken; what they are of; the sparse columns in the order of their declaration.
-    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, [SparseColumn; 8]) {
-        let Events {
-            rows,
-            kinds,
-            correlation,
-            run_id,
-            step_num,
-            device_duration,
-            all_reduce_id,
-            dma_stall,
-            message_duration,
-            flow,
-        } = self;
-        let sparse = [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration, flow];
+    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, [SparseColumn; 7]) {
+        let Events { rows, kinds, correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow } =
+            self;
+        let sparse = [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow];
         (rows.into_blocks().map(RowBlock), kinds.into_list(), sparse)
     }
 
     /// Puts in what the rows are of, and the sparse columns in the order of their declaration; `None` where these are none.
-    pub(crate) fn with_columns(self, kinds: Vec<Kind>, sparse: [SparseColumn; 8]) -> Option<Events> {
+    pub(crate) fn with_columns(self, kinds: Vec<Kind>, sparse: [SparseColumn; 7]) -> Option<Events> {
         if !sparse.iter().all(SparseColumn::is_sorted) {
             return None;
         }
-        let [correlation, run_id, step_num, device_duration, all_reduce_id, dma_stall, message_duration, flow] = sparse;
+        let [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow] = sparse;
         Some(Events {
             rows: self.rows,
             kinds: Kinds::from_list(kinds),
             correlation,
             run_id,
             step_num,
-            device_duration,
             all_reduce_id,
             dma_stall,
             message_duration,
@@ -472,11 +479,26 @@ impl Events {
             + self.correlation.memory_bytes()
             + self.run_id.memory_bytes()
             + self.step_num.memory_bytes()
-            + self.device_duration.memory_bytes()
             + self.all_reduce_id.memory_bytes()
             + self.dma_stall.memory_bytes()
             + self.message_duration.memory_bytes()
             + self.flow.memory_bytes()
+    }
+}
+
+/// A call of its own: see [`blocks`](super::blocks).
+#[inline(never)]
+fn change_block(
+    rows: &mut [RowWords],
+    id: &mut EventId,
+    change: &mut impl FnMut(EventId, usize, (Ps, Ps)) -> Option<(Ps, Ps)>,
+) {
+    for row in rows {
+        let kind = Row(*row).kind();
+        if let Some((start, duration)) = change(*id, kind as usize, Row(*row).time()) {
+            *row = Row::new(kind, start, duration).0;
+        }
+        *id = id.wrapping_add(1);
     }
 }
 

@@ -98,12 +98,12 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         kind: plane.kind,
         host: plane.host.saturating_add(host),
         stats: plane.stats.iter().map(|&(name, value)| (string(name), map_stat(value, string))).collect(),
+        clock: plane.clock.map(|clock| clock.moved(shift)),
     }));
     merged.lines.extend(other.lines.iter().map(|line| Line {
         plane: PlaneId(line.plane.0.saturating_add(plane_base)),
         name: string(line.name),
         kind: line.kind,
-        device_extent: line.device_extent,
     }));
 
     let event_base = merged.events.len() as u64;
@@ -131,7 +131,6 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         (&mut events.correlation, &other.events.correlation, stride),
         (&mut events.run_id, &other.events.run_id, 0),
         (&mut events.step_num, &other.events.step_num, 0),
-        (&mut events.device_duration, &other.events.device_duration, 0),
         (&mut events.all_reduce_id, &other.events.all_reduce_id, 0),
         (&mut events.dma_stall, &other.events.dma_stall, 0),
         (&mut events.message_duration, &other.events.message_duration, 0),

@@ -6,6 +6,7 @@
 pub mod blocks;
 pub mod builder;
 pub mod by_line;
+pub mod chip_clock;
 pub mod classify;
 pub mod column;
 pub mod copies;
@@ -19,6 +20,7 @@ pub mod strings;
 
 pub use blocks::in_blocks;
 pub use by_line::{ByLine, LineEvents};
+pub use chip_clock::{ChipClock, ChipClocks, ChipTime};
 pub use classify::{LineKind, PlaneKind};
 pub use cpu_ops::CpuOps;
 pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
@@ -26,7 +28,6 @@ pub use interval::{Interval, IntervalSet, Union};
 pub(crate) use kinds::Kind;
 pub use strings::{StrId, Strings};
 
-use crate::units::Ps;
 use crate::warning::Warning;
 
 /// Index into [`Trace::planes`].
@@ -96,6 +97,8 @@ pub struct Plane {
     pub host: u16,
     /// `(name, value)` of its stats, in file order.
     pub stats: Vec<(StrId, StatValue)>,
+    /// How its own clock, which its events are on, lies against the host's; `None` where the file gives event times only.
+    pub clock: Option<ChipClock>,
 }
 
 /// One row of a plane.
@@ -107,8 +110,6 @@ pub struct Line {
     pub name: StrId,
     /// What it is; see [`classify`].
     pub kind: LineKind,
-    /// First start to last end of its events on the device's own clock (TPU), from that clock's zero.
-    pub device_extent: Option<Interval>,
 }
 
 /// A compiled module as the file embeds it.
@@ -122,14 +123,6 @@ pub struct HloProto {
     pub host: u16,
     /// The `xla.HloProto` message; [`crate::hlo`] reads it when it is asked for.
     pub bytes: Vec<u8>,
-}
-
-impl Line {
-    /// Makes [`Line::device_extent`] hold `start` to `end` too.
-    pub fn extend(&mut self, start: Ps, end: Ps) {
-        let known = self.device_extent.unwrap_or(Interval::new(start, end));
-        self.device_extent = Some(Interval::new(known.start.min(start), known.end.max(end)));
-    }
 }
 
 /// Times of the capture itself.
@@ -172,6 +165,8 @@ pub struct Trace {
     pub cpu_ops: Option<CpuOps>,
     /// What was lost or odd while reading.
     pub warnings: Vec<Warning>,
+    /// The clocks of devices while the trace is being read.
+    pub clocks: ChipClocks,
 }
 
 impl Trace {

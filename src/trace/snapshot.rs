@@ -32,6 +32,7 @@ const HLO: u8 = 8;
 const NOTES: u8 = 9;
 const KINDS: u8 = 10;
 const END: u8 = 11;
+const UNPLACED: u8 = 12;
 
 const HEADER_BYTES: usize = 8;
 
@@ -84,6 +85,7 @@ impl Writer {
             hosts,
             cpu_ops: _,
             warnings: _,
+            clocks,
         } = trace;
         let mut parts = vec![Part::Ready(NOTES, notes)];
         let mut head = Vec::new();
@@ -101,6 +103,9 @@ impl Writer {
         let mut bytes = Vec::new();
         lines.iter().for_each(|line| fields::put_line(&mut bytes, line));
         parts.push(Part::Ready(LINES, bytes));
+        let mut bytes = Vec::new();
+        clocks.unplaced.iter().for_each(|unplaced| fields::put_unplaced(&mut bytes, unplaced));
+        parts.push(Part::Ready(UNPLACED, bytes));
         parts.push(Part::Args(args));
         let counts = events.len();
         let (rows, kinds, sparse) = events.into_columns();
@@ -177,7 +182,7 @@ pub struct Reader {
     notes: Vec<u8>,
     text: String,
     kinds: Vec<Kind>,
-    sparse: [SparseColumn; 8],
+    sparse: [SparseColumn; 7],
     frames: u64,
     /// Events and frames that the last frame speaks of.
     counts: Option<(u64, u64)>,
@@ -226,6 +231,7 @@ impl Reader {
         let mut trace = self.trace;
         trace.events = std::mem::take(&mut trace.events).with_columns(self.kinds, self.sparse).ok_or(Damaged)?;
         let counts = (trace.events.len() as u64, self.frames);
+        trace.place_rows();
         let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
         // The writer's program could not: it had handed events over before it knew their calls.
         copies::complete(&mut trace);
@@ -267,6 +273,7 @@ impl Reader {
             }
             PLANES => trace.planes = fields.all(Fields::plane)?,
             LINES => trace.lines = fields.all(Fields::line)?,
+            UNPLACED => trace.clocks.unplaced = fields.all(Fields::unplaced)?,
             ARGS => trace.args = ArgsTable::from_sets(fields.all(Fields::args)?)?,
             KINDS => {
                 let words = payload.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));

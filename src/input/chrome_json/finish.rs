@@ -40,6 +40,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     name_the_nameless(&mut store);
     kineto_kinds(&mut store.trace, &store.plane_ids);
     label_the_devices(&mut store.trace);
+    store.trace.settle_clocks();
     store.trace.format = Some(SourceFormat::ChromeJson);
     store.trace.framework = framework(&store.trace, &top_level);
     top_level_stats(&mut store, &top_level);

@@ -70,7 +70,6 @@ fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> Events {
             (&events.correlation, &mut kept.correlation),
             (&events.run_id, &mut kept.run_id),
             (&events.step_num, &mut kept.step_num),
-            (&events.device_duration, &mut kept.device_duration),
             (&events.all_reduce_id, &mut kept.all_reduce_id),
             (&events.dma_stall, &mut kept.dma_stall),
             (&events.message_duration, &mut kept.message_duration),

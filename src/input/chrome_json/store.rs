@@ -15,7 +15,7 @@ use super::memo::{Memo, Stored};
 use super::number::{self, Fault, Time};
 use super::pairs::Pairs;
 use super::text::text;
-use crate::trace::{ArgsId, Event, Line, LineId, Plane, PlaneId, StrId, Trace};
+use crate::trace::{ArgsId, ChipTime, Event, Line, LineId, Plane, PlaneId, StrId, Trace};
 use crate::units::Ps;
 
 /// A `pid`, `tid` or `id`: a number however it is written (`7`, `"7"`, `0x7`), or any other text.
@@ -171,10 +171,12 @@ impl Store {
         let duration = if duration == Ps(1) { Ps::ZERO } else { duration };
         let start = start.since_us(anchor_us).filter(|start| start.0.checked_add(duration.0).is_some());
         let Some(start) = start else { return self.losses.add(Loss::OutOfRange, offset) };
-        let events = &mut self.trace.events;
-        let Some(id) = events.push(Event { line, name, start, duration, args }) else {
+        let chip_duration = ids.device_duration.filter(|&ps| ps >= 0).map(Ps);
+        let chip = ids.device_offset.map(|start| ChipTime { start: Ps(start), duration: chip_duration });
+        let Some(id) = self.trace.push_event(Event { line, name, start, duration, args }, chip) else {
             return self.losses.add(Loss::TooMany, offset);
         };
+        let events = &mut self.trace.events;
         if let Some(value) = ids.correlation {
             events.correlation.push(id, value);
         }
@@ -187,15 +189,8 @@ impl Store {
         if let Some(value) = ids.all_reduce {
             events.all_reduce_id.push(id, value);
         }
-        if let Some(start) = ids.device_offset {
-            let end = start.saturating_add(ids.device_duration.unwrap_or(duration.0).max(0));
-            self.trace.lines.get_mut(line.index()).into_iter().for_each(|line| line.extend(Ps(start), Ps(end)));
-        }
         if let Some(value) = ids.dma_stall.filter(|&ps| ps >= 0) {
             events.dma_stall.push(id, value);
-        }
-        if let Some(value) = ids.device_duration.filter(|&ps| ps >= 0 && ps != duration.0) {
-            events.device_duration.push(id, value);
         }
     }
 

@@ -11,7 +11,7 @@ use super::metadata::{EventMetadata, Resolved};
 use super::stats::{IdColumn, Own, Stat, StatKind, TextArg, Values};
 use super::walk::{EVENT_OR_STAT, Tables, Walk};
 use crate::trace::cpu_ops::END_MARKER;
-use crate::trace::{ArgsId, Event, LineId, StrId, Strings};
+use crate::trace::{ArgsId, ChipTime, Event, LineId, StrId, Strings};
 use crate::units::Ps;
 use crate::wire::{Reader, Value};
 
@@ -157,12 +157,12 @@ impl<'a> Walk<'_, 'a> {
         event.name = shared.name;
         if self.own.is_empty() {
             event.args = shared.args;
-            let Some(index) = self.trace.events.push(event) else {
+            let Some(index) = self.trace.push_event(event, None) else {
                 self.losses.add(Loss::TooMany, offset);
                 return;
             };
-            // An event without metadata is to be counted each time.
-            if has_metadata {
+            // An event without metadata is to be counted each time, and one without a chip's time among those with.
+            if has_metadata && !self.trace.clocks.has(event.line) {
                 self.tables.known.learn(metadata_id, event.line, self.trace.events.kind(index));
             }
             return;
@@ -181,22 +181,21 @@ impl<'a> Walk<'_, 'a> {
 
     /// Appends an event with what it alone says.
     fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
-        if let Some(start) = own.device_offset {
-            let end = start.saturating_add(own.device_duration.unwrap_or(event.duration.0).max(0));
-            self.trace.lines.get_mut(event.line.index()).into_iter().for_each(|line| line.extend(Ps(start), Ps(end)));
-        }
-        // The host's clock is coarser than the device's: an op of a few nanoseconds would be wrong by half.
-        let device_duration = own.device_duration.filter(|&ps| ps >= 0 && ps != event.duration.0);
-        let Some(index) = self.trace.events.push(event) else {
+        let duration = own.device_duration.filter(|&ps| ps >= 0).map(Ps);
+        let chip = own.device_offset.map(|start| ChipTime { start: Ps(start), duration });
+        let clocks = self.trace.clocks.lines();
+        let Some(index) = self.trace.push_event(event, chip) else {
             self.losses.add(Loss::TooMany, offset);
             return;
         };
+        if self.trace.clocks.lines() != clocks {
+            self.tables.known.forget();
+        }
         let events = &mut self.trace.events;
         for (column, id) in [
             (&mut events.correlation, own.correlation),
             (&mut events.run_id, own.run),
             (&mut events.step_num, own.step),
-            (&mut events.device_duration, device_duration),
             (&mut events.all_reduce_id, own.all_reduce),
             (&mut events.dma_stall, own.dma_stall),
             (&mut events.message_duration, own.message_duration),

@@ -37,6 +37,11 @@ impl Known {
         (met_on == line.0.wrapping_add(1)).then_some(kind)
     }
 
+    /// Looks all events up again: a line turned out to have chip times, by which its events are told apart.
+    pub fn forget(&mut self) {
+        self.kinds.fill((0, 0));
+    }
+
     /// Keeps what an event turned out to be.
     pub fn learn(&mut self, metadata_id: i64, line: LineId, kind: Option<u32>) {
         let slot = usize::try_from(metadata_id).ok().and_then(|id| self.kinds.get_mut(id));

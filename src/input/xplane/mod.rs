@@ -181,6 +181,7 @@ impl XPlaneDecoder {
         environment::describe(&mut trace, &planes, &texts);
         classify::classify(&mut trace);
         copies::complete(&mut trace);
+        trace.settle_clocks();
         let mut warnings: Vec<Warning> = truncated.into_iter().collect();
         losses.append_to(&mut warnings);
         texts.append_to(&mut warnings);

@@ -104,6 +104,33 @@ fn stalls_sizes_and_annotations_are_kept() {
     assert_eq!((args.copy_bytes, trace.text(args.tf_op)), (Some(4096), "Mul:Mul"));
 }
 
+/// Events that say nothing of their own take a short way, which those of a line with chip times must not.
+#[test]
+fn chip_times_win_and_events_without_one_follow_them() {
+    const NS: i64 = 1_000;
+    let clocked = |at: i64| {
+        let chip = message().int(1, 1).int(4, 5_000_000 + at);
+        event(1, at, 60 * NS).message(4, chip).message(4, message().int(1, 2).int(4, 40 * NS))
+    };
+    // Two before the line is known to have chip times, and two behind.
+    let line = message().bytes(2, "XLA Ops").message(4, event(1, 0, 50 * NS)).message(4, event(1, 50 * NS, 50 * NS));
+    let line = (1..20).fold(line, |line, n| line.message(4, clocked(100 * n * NS)));
+    let line = line.message(4, event(1, 1_960 * NS, 30 * NS)).message(4, event(1, 1_990 * NS, 5 * NS));
+    let modules = message().bytes(2, "XLA Modules").message(4, event(2, 100 * NS, 1_860 * NS));
+    let plane = message().bytes(2, "/device:TPU:0").message(3, modules).message(3, line);
+    let plane = plane.event_metadata(1, "op").event_metadata(2, "jit_f");
+    let plane = plane.stat_metadata(1, "device_offset_ps").stat_metadata(2, "device_duration_ps");
+    let trace = read(message().message(1, plane));
+    // Events end 20 ns after their ops did on the chip.
+    let mut expected = vec![(100, 1_840), (0, 50), (50, 50)];
+    expected.extend((1..20).map(|n| (100 * n, 40)));
+    expected.extend([(1_940, 30), (1_970, 5)]);
+    let found: Vec<(i64, i64)> =
+        events(&trace).iter().map(|event| (event.start.0 / NS, event.duration.0 / NS)).collect();
+    assert_eq!(found, expected);
+    assert_eq!(trace.planes[0].clock.map(|clock| (clock.shift.0, clock.events)), Some((-5_000_000, 19)));
+}
+
 #[test]
 fn messages_between_slices_tell_their_length_and_bytes() {
     let own = event(1, 9_000_000, 0).message(4, message().int(1, 1).bytes(5, "all-reduce.273_312"));

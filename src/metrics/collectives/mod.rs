@@ -113,7 +113,7 @@ pub struct Run {
     pub device: u32,
     /// When it started.
     pub start: Ps,
-    /// How long it took, on the device's own clock where the trace tells it.
+    /// How long it took.
     pub duration: Ps,
     /// The part in which the device computes nothing.
     pub exposed: Ps,
@@ -215,14 +215,12 @@ impl Collectives {
                     all.ops.push(op);
                     u32::try_from(all.ops.len() - 1).unwrap_or(u32::MAX)
                 });
-                // Only an op that is one event has a duration on the device's clock.
-                let on_device = matches!(role, Role::Whole(_)).then(|| trace.events.device_duration.get(id)).flatten();
                 let hidden = compute.map_or(Ps::ZERO, |compute| compute.length_within(interval));
                 all.runs.push(Run {
                     op,
                     device: number,
                     start: interval.start,
-                    duration: on_device.map_or(interval.length(), Ps),
+                    duration: interval.length(),
                     exposed: interval.length() - hidden,
                     id: trace.events.all_reduce_id.get(id),
                     wait: None,

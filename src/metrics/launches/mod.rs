@@ -78,6 +78,8 @@ pub struct Launches {
 pub(super) struct Op {
     pub id: EventId,
     pub event: Event,
+    /// Its start by the host's clock.
+    start: Ps,
     number: i64,
     pub scope: Scope,
 }
@@ -94,8 +96,8 @@ impl Launches {
             let Some((slot, _)) = calls.find(trace, op.scope, op.number) else { return };
             let Some(entry) = started.get_mut(slot) else { return };
             found.joined_ops += 1;
-            if op.event.start < entry.first_start {
-                (entry.first, entry.first_start) = (op.id, op.event.start);
+            if op.start < entry.first_start {
+                (entry.first, entry.first_start) = (op.id, op.start);
             }
             entry.device_time += op.event.duration;
             entry.ops = entry.ops.saturating_add(1);
@@ -199,7 +201,7 @@ fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
     numbers.for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
         let Some(&Some(device)) = device_of_line.get(event.line.index()) else { return };
-        visit(Op { id, event, number, scope: scope_of(device) });
+        visit(Op { id, event, start: device.to_host(event.start), number, scope: scope_of(device) });
     });
 }
 

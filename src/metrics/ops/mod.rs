@@ -66,7 +66,7 @@ impl CostSource {
     }
 }
 
-/// One op. Times are those of the device's clock; sums are over all its occurrences on all devices.
+/// One op. Sums are over all its occurrences on all devices.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
     /// Number of the program.
@@ -223,7 +223,7 @@ impl Ops {
     /// The ops that `tallies` counted, with what the embedded modules say of them.
     pub fn new(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules<'_>) -> Ops {
         let mut ops = resolve::resolve(trace, devices, tallies, modules);
-        ops.device_time = (0..devices.used.len()).map(|device| tally::device_extent(trace, devices, device)).sum();
+        ops.device_time = devices.used.iter().map(|device| device.span.length()).sum();
         in_flight::find_pairs(trace, devices, &mut ops);
         ops.op_time = ops.rows.iter().map(|op| op.self_time).sum();
         ops

@@ -104,10 +104,10 @@ impl Resolver<'_> {
         if let Some(op) = self.ops.rows.get_mut(at) {
             op.occurrences += tally.count;
             op.executions += tally.count - tally.parts;
-            op.total += tally.device_total;
-            op.self_time += tally.device_self;
-            op.min = op.min.min(tally.device_min);
-            op.max = op.max.max(tally.device_max);
+            op.total += tally.total;
+            op.self_time += tally.op_self;
+            op.min = op.min.min(tally.min);
+            op.max = op.max.max(tally.max);
             op.dma_stall = op.dma_stall.map(|stall| stall + tally.dma_stall);
             op.step_occurrences += tally.step_count;
             op.step_self_time += tally.step_self;
@@ -121,7 +121,7 @@ impl Resolver<'_> {
         let category = self.categorizer.of(name, args_id);
         let text = self.category(category);
         let time = self.times.entry((at, category)).or_default();
-        *time += tally.device_self;
+        *time += tally.op_self;
         self.longest.resize(self.ops.rows.len().max(self.longest.len()), Ps::ZERO);
         let (Some(longest), Some(op)) = (self.longest.get_mut(at), self.ops.rows.get_mut(at)) else { return };
         if *time <= *longest {

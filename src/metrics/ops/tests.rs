@@ -38,14 +38,12 @@ fn nested_ops_take_their_time_out_of_their_parent_and_async_lines_do_not_count()
 fn the_chips_own_clock_counts() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
-    let outer = b.event(line, "while.1", 0, 100).id();
-    let inner = b.event(line, "fusion.2", 10, 20).id();
+    let us_ps = |us: i64| us * 1_000_000;
+    b.event(line, "while.1", 0, 100).chip_ps(us_ps(7_000), us_ps(103));
+    b.event(line, "fusion.2", 10, 20).chip_ps(us_ps(7_010), us_ps(21));
     // Squeezed: it ran before the clocks were aligned, and starts with the op after it.
-    let squeezed = b.event(line, "copy.3", 200, 0).id();
-    b.event(line, "fusion.4", 200, 40);
-    for (id, duration_us) in [(outer, 103), (inner, 21), (squeezed, 8)] {
-        b.trace_mut().events.device_duration.push(id, duration_us * 1_000_000);
-    }
+    b.event(line, "copy.3", 200, 0).chip_ps(us_ps(7_190), us_ps(8));
+    b.event(line, "fusion.4", 200, 40).chip_ps(us_ps(7_200), us_ps(40));
     let trace = b.build();
     let ops = measure(&trace);
     let times = |name| {

@@ -29,6 +29,7 @@ fn device(stats: &[(&str, StatValue)], texts: &[(&str, &str)]) -> (Trace, Device
         ops: Vec::new(),
         busy: Default::default(),
         span: crate::trace::Interval::new(Ps::ZERO, Ps::ZERO),
+        clock: None,
     });
     (trace, devices)
 }

@@ -42,8 +42,9 @@ impl Causes {
     /// Of `device`, whose host did what `host` says.
     pub fn new(trace: &Trace, events_by_line: &[LineEvents], device: &Device, host: Option<&HostTime>) -> Causes {
         let barrier = barriers(trace, events_by_line, device);
-        let compile = host.and_then(|host| host.role(HostRole::Compile)).cloned().unwrap_or_default();
-        let input = host.map(|host| host.held_by_input.clone()).unwrap_or_default();
+        let compile =
+            host.and_then(|host| host.role(HostRole::Compile)).map(|set| device.set_from_host(set)).unwrap_or_default();
+        let input = host.map(|host| device.set_from_host(&host.held_by_input)).unwrap_or_default();
         Causes {
             input: input.difference(&compile).difference(&barrier),
             compile: compile.difference(&barrier),

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use super::Mark;
 use crate::facts::host_spans;
-use crate::metrics::devices::{Devices, interval};
+use crate::metrics::devices::{Device, Devices, interval};
 use crate::metrics::host_work::{HostWork, for_each_named_on};
 use crate::trace::{Interval, IntervalSet, Trace};
 use crate::units::Ps;
@@ -79,7 +79,14 @@ pub(super) struct Compiled {
     pub begins: Ps,
 }
 
-/// The compilations of each host, in order.
+impl Compiled {
+    /// By the device's clock.
+    pub fn on_device(self, device: &Device) -> Compiled {
+        Compiled { compiling: device.interval_from_host(self.compiling), begins: device.from_host(self.begins) }
+    }
+}
+
+/// The compilations of each host, in order, by the host's clock.
 pub(super) fn compilations(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Vec<Compiled>> {
     let mut spans: BTreeMap<u16, Vec<Interval>> = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| host_spans::is(HostWork::Compile, name), &mut |host, event| {

@@ -140,8 +140,9 @@ impl Steps {
                 let mut marks = align::by_rank(&runs.marks);
                 let compiled = begin::compilations(trace, devices);
                 for (device, row) in devices.used.iter().zip(&mut marks) {
-                    let calls = compiled.get(&device.host).map_or(&[][..], Vec::as_slice);
-                    begin::with_compilation(row, calls, &device.busy);
+                    let calls = compiled.get(&device.host).into_iter().flatten();
+                    let calls: Vec<begin::Compiled> = calls.map(|call| call.on_device(device)).collect();
+                    begin::with_compilation(row, &calls, &device.busy);
                 }
                 Steps::new(StepSource::ModuleRuns, marker, &marks)
             }
@@ -230,8 +231,7 @@ fn from_annotations(
     };
     let mut marks: Vec<Vec<Option<Mark>>> = marks;
     for (device, row) in devices.used.iter().zip(&mut marks) {
-        let begins = found.by_host.get(&device.host).map_or(&[][..], Vec::as_slice);
-        begin::with_annotations(row, begins, &device.busy);
+        begin::with_annotations(row, &on_device(device, found), &device.busy);
     }
     Steps {
         names: found.numbers.iter().map(|number| Some(number.to_string())).collect(),
@@ -242,9 +242,9 @@ fn from_annotations(
 /// The annotations of its host for every device, but for the steps in which only other devices of that host begin an op: those were
 /// not this device's.
 fn own_starts(trace: &Trace, devices: &Devices, found: &annotations::Annotations) -> Vec<Vec<Option<Mark>>> {
-    let annotated = |device: &Device| found.by_host.get(&device.host).map_or(&[][..], Vec::as_slice);
+    let annotated = |device: &Device| on_device(device, found);
     let runs = |device: &Device| -> Vec<bool> {
-        let windows = windows::start_to_start(annotated(device)).into_iter();
+        let windows = windows::start_to_start(&annotated(device)).into_iter();
         windows.map(|window| window.is_some_and(|it| ops_starting_in(trace, device, it.interval) > 0)).collect()
     };
     let runs: Vec<Vec<bool>> = devices.used.iter().map(runs).collect();
@@ -253,10 +253,16 @@ fn own_starts(trace: &Trace, devices: &Devices, found: &annotations::Annotations
         of_host.into_iter().any(|(_, runs)| runs.get(step) == Some(&true))
     };
     let own = |(device, runs): (&Device, &Vec<bool>)| {
-        let marks = annotated(device).iter().zip(runs).enumerate();
+        let marks = annotated(device).into_iter().zip(runs).enumerate();
         marks.map(|(step, (mark, &runs))| mark.filter(|_| runs || !others_run(device.host, step))).collect()
     };
     devices.used.iter().zip(&runs).map(own).collect()
+}
+
+/// The annotations of a device's host, by the device's clock.
+fn on_device(device: &Device, found: &annotations::Annotations) -> Vec<Option<Mark>> {
+    let of_host = found.by_host.get(&device.host).into_iter().flatten();
+    of_host.map(|mark| mark.map(|mark| Mark { interval: device.interval_from_host(mark.interval), ..mark })).collect()
 }
 
 #[cfg(test)]

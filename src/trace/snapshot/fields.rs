@@ -1,8 +1,9 @@
 //! The small parts of an image: planes, lines, argument sets, times of the capture.
 
+use crate::trace::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::trace::classify::{LineKind, PlaneKind, Platform};
 use crate::trace::{
-    Args, Capture, Framework, Interval, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId,
+    Args, Capture, ChipClock, Framework, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId,
 };
 use crate::units::Ps;
 
@@ -20,6 +21,10 @@ const FORMATS: [Option<SourceFormat>; 3] = [None, Some(SourceFormat::XPlane), So
 const FRAMEWORKS: [Framework; 4] = [Framework::Unknown, Framework::Jax, Framework::TensorFlow, Framework::PyTorch];
 
 fn put_u32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put_u64(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
@@ -59,7 +64,7 @@ pub(super) fn put_texts(out: &mut Vec<u8>, texts: &[String]) {
 }
 
 pub(super) fn put_plane(out: &mut Vec<u8>, plane: &Plane) {
-    let Plane { name, kind, host, stats } = plane;
+    let Plane { name, kind, host, stats, clock } = plane;
     put_u32(out, name.0);
     let (word, platform, ordinal) = match *kind {
         PlaneKind::Other => (0, 0, 0),
@@ -81,18 +86,39 @@ pub(super) fn put_plane(out: &mut Vec<u8>, plane: &Plane) {
         out.push(word);
         put_i64(out, bits);
     }
+    out.push(u8::from(clock.is_some()));
+    if let Some(clock) = clock {
+        let ChipClock { shift, drift, reference, uncertainty, events, refused, off_p95, off_max } = *clock;
+        let times = [shift, reference, uncertainty, off_p95, off_max].map(|time| time.0);
+        times.iter().for_each(|time| put_i64(out, *time));
+        put_i64(out, drift);
+        [events, refused].iter().for_each(|count| put_u64(out, *count));
+    }
+}
+
+pub(super) fn put_unplaced(out: &mut Vec<u8>, unplaced: &Unplaced) {
+    let Unplaced { plane, shift, warp: Warp(knots), lines } = unplaced;
+    put_u32(out, *plane);
+    put_i64(out, *shift);
+    put_u32(out, u32::try_from(knots.len()).unwrap_or(u32::MAX));
+    for Knot { first, last, delta, ops } in knots {
+        [first, last, delta].iter().for_each(|time| put_i64(out, **time));
+        put_u64(out, *ops);
+    }
+    put_u32(out, u32::try_from(lines.len()).unwrap_or(u32::MAX));
+    for UnplacedLine { line, first, without } in lines {
+        put_u32(out, *line);
+        put_u32(out, *first);
+        put_u32(out, u32::try_from(without.len()).unwrap_or(u32::MAX));
+        without.iter().for_each(|id| put_u32(out, *id));
+    }
 }
 
 pub(super) fn put_line(out: &mut Vec<u8>, line: &Line) {
-    let Line { plane, name, kind, device_extent } = line;
+    let Line { plane, name, kind } = line;
     put_u32(out, plane.0);
     put_u32(out, name.0);
     out.push(code(&LINE_KINDS, kind));
-    out.push(u8::from(device_extent.is_some()));
-    if let Some(Interval { start, end }) = device_extent {
-        put_i64(out, start.0);
-        put_i64(out, end.0);
-    }
 }
 
 /// Texts and numbers of a set, each in the order of the declaration; numbers that are there are told by a mask.
@@ -251,16 +277,47 @@ impl Fields<'_> {
             };
             stats.push((key, value));
         }
-        Some(Plane { name, kind, host, stats })
+        let clock = match self.byte()? {
+            0 => None,
+            _ => Some(self.clock()?),
+        };
+        Some(Plane { name, kind, host, stats, clock })
+    }
+
+    fn clock(&mut self) -> Option<ChipClock> {
+        Some(ChipClock {
+            shift: Ps(self.i64()?),
+            reference: Ps(self.i64()?),
+            uncertainty: Ps(self.i64()?),
+            off_p95: Ps(self.i64()?),
+            off_max: Ps(self.i64()?),
+            drift: self.i64()?,
+            events: self.u64()?,
+            refused: self.u64()?,
+        })
+    }
+
+    pub(super) fn unplaced(&mut self) -> Option<Unplaced> {
+        let (plane, shift) = (self.u32()?, self.i64()?);
+        let mut knots = Vec::new();
+        for _ in 0..self.u32()? {
+            let (first, last, delta) = (self.i64()?, self.i64()?, self.i64()?);
+            knots.push(Knot { first, last, delta, ops: self.u64()? });
+        }
+        let mut lines = Vec::new();
+        for _ in 0..self.u32()? {
+            let (line, first, mut without) = (self.u32()?, self.u32()?, Vec::new());
+            for _ in 0..self.u32()? {
+                without.push(self.u32()?);
+            }
+            lines.push(UnplacedLine { line, first, without });
+        }
+        Some(Unplaced { plane, shift, warp: Warp(knots), lines })
     }
 
     pub(super) fn line(&mut self) -> Option<Line> {
         let (plane, name, kind) = (PlaneId(self.u32()?), self.id()?, self.code(&LINE_KINDS)?);
-        let device_extent = match self.byte()? {
-            0 => None,
-            _ => Some(Interval::new(Ps(self.i64()?), Ps(self.i64()?))),
-        };
-        Some(Line { plane, name, kind, device_extent })
+        Some(Line { plane, name, kind })
     }
 
     pub(super) fn args(&mut self) -> Option<Args> {

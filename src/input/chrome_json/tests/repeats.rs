@@ -30,14 +30,7 @@ fn said(trace: &Trace, id: EventId) -> String {
         ..args
     };
     let events = &trace.events;
-    let columns = [
-        &events.correlation,
-        &events.run_id,
-        &events.step_num,
-        &events.device_duration,
-        &events.all_reduce_id,
-        &events.dma_stall,
-    ];
+    let columns = [&events.correlation, &events.run_id, &events.step_num, &events.all_reduce_id, &events.dma_stall];
     let ids = columns.map(|column| column.get(id));
     format!("{:?} {numbers:?} {ids:?} {:?} {:?}", texts.map(|text| trace.text(text)), event.start, event.duration)
 }
@@ -64,7 +57,6 @@ fn event() -> impl Strategy<Value = [String; 2]> {
         "device_duration_ps",
         "all_reduce_unique_id",
         "dma_stall_duration_ps",
-        "device_offset_ps",
         "annotation",
         "registers per thread",
         "Collective name",

@@ -55,9 +55,9 @@ fn a_tpu_trace_has_its_known_totals() {
     }
     assert_eq!(ops, 6_013);
     let rounded = |category: &str| by_category.get(category).map(|t| (t.0, format!("{:.3}", t.1 as f64 / 1e9)));
-    assert_eq!(rounded("copy-done"), Some((2_400, "304257.919".to_owned())));
-    assert_eq!(rounded("loop fusion"), Some((1_200, "9399.928".to_owned())));
-    assert_eq!(rounded("all-reduce"), Some((12, "1460.406".to_owned())));
+    assert_eq!(rounded("copy-done"), Some((2_400, "304033.212".to_owned())));
+    assert_eq!(rounded("loop fusion"), Some((1_200, "9619.894".to_owned())));
+    assert_eq!(rounded("all-reduce"), Some((12, "1460.345".to_owned())));
     assert_eq!(rounded("broadcast"), Some((1, "4.444".to_owned())));
     let fusion = by_category.get("loop fusion").unwrap();
     assert_eq!((fusion.2, fusion.3), (1_610_612_736_000, 12_884_901_888_000));
