@@ -10,7 +10,7 @@ use crate::metrics::arguments::{self, Argument};
 use crate::metrics::collectives::{self, Collectives};
 use crate::metrics::copies::Copies;
 use crate::metrics::device_time::DeviceTime;
-use crate::metrics::devices::Devices;
+use crate::metrics::devices::{Device, Devices};
 use crate::metrics::host_ops::HostOps;
 use crate::metrics::host_threads::{self, HostTime};
 use crate::metrics::host_waits::HostWaits;
@@ -22,6 +22,7 @@ use crate::metrics::placement::Placement;
 use crate::metrics::roofline::{self, OpLabels, Roofline};
 use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
+use crate::metrics::window::{self, Limited, Window, WindowChoice};
 use crate::metrics::{
     Run, Settings, compilation, device_clocks, framework, gaps, host_activity, io, kernels, metadata, not_measured,
     other_devices, parameters, step_ops, throughput, transfers, utilization,
@@ -33,13 +34,19 @@ use crate::warning::{self, Warning};
 /// Everything measured of one run with one set of settings.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// The devices and their ops.
+    /// The part of the run that its numbers are of.
+    pub window: Window,
+    /// The devices and their ops in the window.
     pub devices: Devices,
+    /// The devices and their ops in the whole capture.
+    pub captured: Devices,
+    /// The events in the window, where its edges cut some.
+    limited: Option<Trace>,
     /// What the hosts do, and when.
     pub hosts: BTreeMap<u16, HostTime>,
     /// The calls that launch device work.
     pub calls: CallIndex,
-    /// The steps found in the trace.
+    /// The steps found in the whole trace.
     pub steps: Steps,
     /// Op statistics.
     pub ops: Ops,
@@ -70,8 +77,13 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The run's events.
+    /// The run's events; those that an edge of the window cuts have the times that are left of them.
     pub fn trace(&self) -> &'a Trace {
+        self.analysis.limited.as_ref().unwrap_or(&self.run.trace)
+    }
+
+    /// The run's events as they were captured.
+    pub fn captured_trace(&self) -> &'a Trace {
         &self.run.trace
     }
 }
@@ -79,58 +91,79 @@ impl<'a> Context<'a> {
 impl Analysis {
     /// Analyses `run`: the same for the same bytes and settings, on every machine.
     pub fn new(run: &Run, settings: &Settings) -> Analysis {
-        let trace = &run.trace;
-        let devices = Devices::new(trace);
-        let modules = Modules::new(trace);
-        let hosts = host_threads::host_times(trace, &devices);
+        let whole = &run.trace;
+        // Steps are found and judged in the whole capture, whatever is measured.
+        let captured = Devices::new(whole);
+        let modules = Modules::new(whole);
+        let hosts = host_threads::host_times(whole, &captured);
         let compile = host_threads::compiling(&hosts);
-        let cut = warning::cut(run.warnings.iter().chain(&trace.warnings));
-        let times = DeviceTime::of_all(trace, &devices);
-        let mut steps = Steps::find(trace, &devices);
+        let cut = warning::cut(run.warnings.iter().chain(&whole.warnings));
+        let times = DeviceTime::of_all(whole, &captured);
+        let mut steps = Steps::find(whole, &captured);
         if cut.is_some() {
-            steps.open_where_cut(&devices);
+            steps.open_where_cut(&captured);
         }
         let steps = steps.related(&times);
-        let step_report = steps::report(trace, &devices, &times, &steps, &compile, settings.num_steps);
-        let calls = launches::calls_of(trace, &devices);
-        let step_breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &steps, &step_report.rows);
-        let counted = step_ops::counted_windows(&step_breakdown, devices.used.len());
-        let tallies = Tallies::new(trace, &devices, &counted);
+        let calls = launches::calls_of(whole, &captured);
+        let mut warnings = run.warnings.clone();
+        warnings.extend(whole.warnings.iter().cloned());
+        let (choice, chosen) = match window::chosen_steps(&settings.window, &captured, &steps, settings.num_steps) {
+            Ok(chosen) => (&settings.window, chosen),
+            Err(warning) => {
+                warnings.push(warning);
+                (&WindowChoice::Main, None)
+            }
+        };
+        let mut step_report =
+            steps::report(whole, &captured, &times, &steps, &compile, settings.num_steps, chosen.as_deref());
+        let is_given = step_report.rows.is_empty() && step_report.timing.num_steps > 0;
+        let given = settings.num_steps.filter(|_| is_given);
+        let extents = given.map(|_| steps::extents(&captured, &steps));
+        let plain = window::plain(choice, &captured, extents.as_deref());
+        let mut step_breakdown =
+            StepBreakdown::new(whole, &captured, &times, &hosts, &calls, &steps, &step_report.rows, &plain);
+        let window = Window::new(choice, &steps, &step_breakdown, &plain, given);
+        // From here on everything is of the window, or says that it is not.
+        let Limited { trace: limited, devices } = Limited::new(whole, &captured, &window.of_device);
+        let trace = limited.as_ref().unwrap_or(whole);
+        let tallies = Tallies::new(trace, &devices);
+        step_breakdown.measure_window(whole, &devices, &tallies, &hosts, &window);
+        step_report.timing.total_time_us = window.mean_length_us();
+        step_report.timing.total_kernels = devices.used.iter().map(Device::num_ops).sum();
         let model_config = run.model.overridden_by(&settings.model);
         let all_devices = steps.relation.filter(|_| !step_report.rows.is_empty()).and_then(|it| it.steps_per_sec());
         let num_devices = devices.used.len() as u64;
         let device = settings.device.as_deref().or(run.device.as_deref());
-        let mut warnings = run.warnings.clone();
-        warnings.extend(trace.warnings.iter().cloned());
         warnings.extend(step_report.warnings);
-        warnings.extend(no_device_ops(&devices));
-        warnings.extend(device_clocks::warnings(&devices));
+        warnings.extend(no_device_ops(&captured));
+        warnings.extend(device_clocks::warnings(&captured));
         let ops = Ops::new(trace, &devices, &tallies, &modules);
         let kernels_by_shape = KernelStats::new(trace, &devices, &modules, &calls);
         let launched = Launches::new(trace, &devices, &calls);
-        let roofline = Roofline::new(trace, &devices, &ops, &step_breakdown, device);
+        let roofline = Roofline::new(trace, &devices, &ops, device);
         warnings.extend(roofline::warning(&roofline));
-        let communicated = Collectives::new(trace, &devices, &times, &modules);
+        let communicated = Collectives::new(whole, &captured, &times, &modules, &window.of_device);
         let mut profile = UnifiedProfile {
-            metadata: metadata::metadata(run, &devices, framework::framework(trace, &ops, &modules), device),
+            metadata: metadata::metadata(run, &captured, framework::framework(trace, &ops, &modules), device),
             parameter_counts: parameters::parameter_counts(&model_config),
             throughput: throughput::throughput(&step_report.timing, &model_config, num_devices, all_devices),
             model_config,
-            compute_utilization: utilization::compute_utilization(trace, &devices, step_report.occupancy),
+            window: window::section(&window, choice, &captured),
+            compute_utilization: utilization::compute_utilization(trace, &devices, &window),
             kernels: kernels::kernels(trace, &tallies),
             memory_operations: transfers::memory_operations(trace, &devices),
             multi_device: utilization::multi_device(trace, &devices, cut.is_some()),
             timeline_analysis: gaps::timeline_analysis(trace, &devices),
-            compilation: compilation::compilation(trace, &devices),
-            io_operations: io::io_operations(trace, &devices),
+            compilation: compilation::compilation(whole, &captured),
+            io_operations: io::io_operations(whole, &captured, window.of_hosts(&captured)),
             step_timing: step_report.timing,
             steps: step_report.rows,
             step_breakdown: step_breakdown::section(&step_breakdown, &devices),
             kernel_statistics: kernel_stats::section(trace, &kernels_by_shape),
             launches: launches::section(trace, &devices, &launched),
-            roofline: roofline::section(&roofline),
+            roofline: roofline::section(&roofline, window.kind),
             op_statistics: ops::section(trace, &ops, &|op| roofline.bound_label(op)),
-            step_ops: step_ops::section(trace, &devices, &tallies, &ops, &communicated, &counted),
+            step_ops: step_ops::section(trace, &devices, &tallies, &ops, &communicated, &window),
             communication: collectives::section(trace, &devices, &communicated),
             findings: Vec::new(),
             host_activity: host_activity::host_activity(trace, &devices, step_breakdown.host_threads.as_ref()),
@@ -146,9 +179,12 @@ impl Analysis {
             step_breakdown,
             kernel_stats: kernels_by_shape,
             launches: launched,
-            copies: Copies::new(trace, &devices, &steps, &calls),
+            copies: Copies::new(whole, &captured, &steps, &calls, Some(&window)),
             collectives: communicated,
+            window,
             devices,
+            captured,
+            limited,
             hosts,
             calls,
             steps,
@@ -209,7 +245,9 @@ impl Analysis {
 
     /// What the threads of the hosts spend their time on.
     pub fn host_ops(&self, trace: &Trace) -> &HostOps {
-        self.answers.host_ops.get_or_init(|| HostOps::new(trace, &self.devices))
+        self.answers
+            .host_ops
+            .get_or_init(|| HostOps::new(trace, &self.devices, |host| self.window.of_host(&self.captured, host)))
     }
 
     /// The arguments of the compiled programs; the first question reads all modules of the file.
@@ -217,9 +255,9 @@ impl Analysis {
         self.answers.arguments.get_or_init(|| arguments::arguments(&Modules::new(trace)))
     }
 
-    /// What the hosts do while the devices are idle in the counted steps.
+    /// What the hosts do while the devices are idle in the window.
     pub fn host_waits(&self, trace: &Trace) -> &HostWaits {
-        let windows = || step_ops::counted_windows(&self.step_breakdown, self.devices.used.len());
+        let windows = || self.window.of_device.iter().map(|set| set.parts().to_vec()).collect::<Vec<_>>();
         self.answers.host_waits.get_or_init(|| HostWaits::new(trace, &self.devices, &windows()))
     }
 

@@ -79,7 +79,7 @@ pub mod sort;
 pub use error::Error;
 pub use input::plan::{Candidate, Kind, Plan, plan};
 pub use input::unpack::{Unpacked, Unpacker};
-pub use metrics::Settings;
+pub use metrics::{Settings, WindowChoice};
 pub use report::{ModelConfig, UnifiedProfile};
 pub use session::{FileId, FileResult, MemberResult, RunSummary, Session};
 pub use table::{Cell, Column, Query, Sort, Table, Unit};

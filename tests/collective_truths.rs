@@ -5,16 +5,16 @@ mod support;
 use std::path::Path;
 
 use crossprof::table::{Cell, Table};
-use crossprof::{Query, Session, Settings, TableName, UnifiedProfile};
+use crossprof::{Query, Session, TableName, UnifiedProfile};
 
 fn read(path: &str) -> Option<(Session, UnifiedProfile)> {
     let mut session = support::xprof::open(&support::samples::traces()?.join(path));
-    let profile = session.report(0, &Settings::default())?;
+    let profile = session.report(0, &support::xprof::active())?;
     Some((session, profile))
 }
 
 fn table(session: &mut Session, variant: &str) -> Table {
-    session.table(0, &Settings::default(), TableName::Collectives, variant, &Query::default()).unwrap()
+    session.table(0, &support::xprof::active(), TableName::Collectives, variant, &Query::default()).unwrap()
 }
 
 fn cell<'t>(table: &'t Table, row: usize, key: &str) -> &'t Cell {

@@ -43,7 +43,7 @@ fn ops_end_where_the_raw_events_say() {
         }
         let mut ops: BTreeMap<String, (i64, i64)> = BTreeMap::new();
         for device in &analysis.devices.used {
-            for &id in &device.ops {
+            for &id in device.ops.iter() {
                 let event = trace.events.get(id).unwrap();
                 let args = trace.args_of(&event);
                 let name = trace.text(args.hlo_op);

@@ -2,14 +2,16 @@
 //!
 //! After a change of a generator: `CROSSPROF_WRITE_EXAMPLES=1 cargo test --test examples`.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
-use crossprof::UnifiedProfile;
-use support::{gpu, gunzip, gzip, load, tpu};
+use crossprof::{UnifiedProfile, WindowChoice};
+use support::{gpu, gunzip, gzip, load_window, tpu};
 
 const PS_PER_US: f64 = 1e6;
 
-/// The committed example, which must hold exactly `text`.
+/// The committed example, which must hold exactly `text`: the generators' truths are of all that the devices did.
 fn committed(name: &str, text: &str) -> UnifiedProfile {
     let path = support::samples::root().join("www/assets/examples").join(name);
     if std::env::var_os("CROSSPROF_WRITE_EXAMPLES").is_some() {
@@ -18,7 +20,7 @@ fn committed(name: &str, text: &str) -> UnifiedProfile {
     let bytes = std::fs::read(&path).expect("the example is there");
     assert!(bytes.len() < 150_000, "{name} is {} bytes: too large for a page", bytes.len());
     assert!(gunzip(&bytes) == text.as_bytes(), "{name} is not what its generator writes");
-    let (result, mut reports) = load(name, &bytes);
+    let (result, mut reports) = load_window(name, &bytes, WindowChoice::Active);
     assert_eq!((result.error, result.warnings.len()), (None, 0), "{name}");
     assert_eq!(reports.len(), 1);
     reports.remove(0)
@@ -48,7 +50,9 @@ fn tpu_training() {
     }
     let compilation = report.compilation.expect("it compiles");
     assert!(close(compilation.compilation_time_us, truth.compile as f64 / PS_PER_US), "{compilation:?}");
-    let io = report.io_operations.expect("it loads data");
+    let bytes = std::fs::read(support::samples::root().join("www/assets/examples/tpu-training.trace.json.gz")).unwrap();
+    let (_, all) = load_window("tpu-training.trace.json.gz", &bytes, WindowChoice::All);
+    let io = all.into_iter().next().and_then(|report| report.io_operations).expect("it loads data");
     assert!(close(io.io_total_time_us, truth.input as f64 / PS_PER_US), "{io:?}");
 }
 

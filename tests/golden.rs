@@ -165,6 +165,11 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     let mut report = report.clone();
     // Hardware, versions, times of day and op costs stand in the xplane only; what is read and written about them too.
     report.metadata.device_type.clear();
+    // The capture, too: the JSON lacks some of the host's events.
+    if let Some(window) = &mut report.window {
+        window.sentence.clear();
+        window.active_percent = None;
+    }
     report.metadata.environment.clear();
     report.metadata.timestamp = None;
     report.metadata.source_format = None;

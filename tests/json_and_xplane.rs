@@ -6,13 +6,13 @@
 
 mod support;
 
-use crossprof::{Settings, TableName};
+use crossprof::TableName;
 use support::samples;
 use support::xprof::{Comparison, Row, number, open, ours, text};
 
 fn ops(path: &str) -> Option<Vec<Row>> {
     let mut session = open(&samples::traces()?.join(path));
-    Some(ours(&mut session, &Settings::default(), TableName::Ops))
+    Some(ours(&mut session, &support::xprof::active(), TableName::Ops))
 }
 
 /// What makes rows of both the same op.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crossprof::pages::{Block, PageQuery};
-use crossprof::{Cell, Query, Settings, Table, TableName};
+use crossprof::{Cell, Query, Table, TableName};
 use support::{samples, xprof};
 
 /// What tells a row of XProf's from another, and its numbers.
@@ -52,7 +52,7 @@ fn numbers(row: &xprof::Row) -> Row {
 }
 
 fn table(path: &Path, name: TableName) -> Table {
-    xprof::open(path).table(0, &Settings::default(), name, "", &Query::default()).unwrap()
+    xprof::open(path).table(0, &support::xprof::active(), name, "", &Query::default()).unwrap()
 }
 
 /// XProf cuts means to whole nanoseconds.
@@ -65,7 +65,7 @@ fn every_row_of_xprofs_kernel_stats() {
     let mut compared = 0;
     for name in xprof::folders("kernel_stats") {
         let Some((mut session, expected)) = xprof::read(&name, "kernel_stats") else { return };
-        let rows = xprof::ours(&mut session, &Settings::default(), TableName::Kernels);
+        let rows = xprof::ours(&mut session, &support::xprof::active(), TableName::Kernels);
         let mut ours: BTreeMap<Key, Row> = rows.iter().map(|row| (key(row), numbers(row))).collect();
         assert_eq!(rows.len(), ours.len(), "{name}: rows that cannot be told apart");
         for theirs in xprof::rows(&expected) {
@@ -190,7 +190,9 @@ fn transfer_calls_of_tpu_hosts_tell_their_bytes() {
         ("tpu-v6e-4chip/host.trace.json.gz", (13.0, 64_424_509_952.0), (16.0, 85_899_345_920.0)),
         ("tpu-qwen3-runs/run-a.trace.json.gz", (14.0, 676_032.0), (1.0, 512.0)),
     ] {
-        let transfers = table(&folder.join(file), TableName::Transfers);
+        // What hosts call for before the first op counts too.
+        let session = &mut xprof::open(&folder.join(file));
+        let transfers = session.table(0, &xprof::all(), TableName::Transfers, "", &Query::default()).unwrap();
         let [kind, direction] = ["kind", "direction"].map(|key| column(&transfers, key));
         for (wanted, expected) in [("h2d", h2d), ("d2h", d2h)] {
             let is = |row: &&Vec<Cell>| {
@@ -234,7 +236,7 @@ fn pages_of_real_profiles_say_what_they_know() {
         for path in samples::files(&folder.join(file), &[".xplane.pb", "rank-0.json.gz"]) {
             let mut session = xprof::open(&path);
             for view in ["kernels", "transfers"] {
-                let page = session.page(0, &Settings::default(), view, &PageQuery::default()).unwrap();
+                let page = session.page(0, &support::xprof::active(), view, &PageQuery::default()).unwrap();
                 assert!(!page.blocks.is_empty(), "{file}: {view}");
                 for block in &page.blocks {
                     match block {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use crossprof::insight::examine;
-use crossprof::metrics::{Run, Settings};
+use crossprof::metrics::{Run, Settings, WindowChoice};
 use crossprof::report::UnifiedProfile;
 use crossprof::trace::builder::TraceBuilder;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0..3usize, 0..3usize, 0..300usize, 0..80usize), 1..40)
 }
 
-fn profile(ops: &[Op]) -> UnifiedProfile {
+fn run(ops: &[Op]) -> Run {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
     for step in 0..4 {
@@ -28,7 +28,11 @@ fn profile(ops: &[Op]) -> UnifiedProfile {
     for &(stream, class, start, duration) in ops {
         b.event(streams[stream], NAMES[class], start as i64, duration as i64);
     }
-    examine(&Run { trace: b.build(), ..Run::default() }, &Settings::default()).profile
+    Run { trace: b.build(), ..Run::default() }
+}
+
+fn profile(ops: &[Op], window: WindowChoice) -> UnifiedProfile {
+    examine(&run(ops), &Settings { window, ..Settings::default() }).profile
 }
 
 /// What the device does in each microsecond: the first of compute, communication and copies that is the innermost op of
@@ -47,7 +51,7 @@ fn brute_force(ops: &[Op]) -> Vec<usize> {
 proptest! {
     #[test]
     fn busy_time_is_what_a_count_finds(ops in ops()) {
-        let profile = profile(&ops);
+        let profile = profile(&ops, WindowChoice::Active);
         let cells = brute_force(&ops);
         let device = &profile.multi_device.as_ref().unwrap().device_stats[0];
         let busy = cells.iter().filter(|&&cell| cell < 3).count();
@@ -68,7 +72,7 @@ proptest! {
 
     #[test]
     fn parts_of_steps_are_what_a_count_finds(ops in ops()) {
-        let profile = profile(&ops);
+        let profile = profile(&ops, WindowChoice::Main);
         let cells = brute_force(&ops);
         for (step, cells) in profile.steps.iter().zip(cells.chunks(100)).take(3) {
             let count = |part: usize| cells.iter().filter(|&&cell| cell == part).count() as f64;
@@ -76,5 +80,57 @@ proptest! {
             prop_assert_eq!(found, [0, 1, 2, 3].map(count));
             prop_assert_eq!(step.duration_us, 100.0);
         }
+    }
+
+    /// A window of any range holds what a count finds in it: busy and idle time, the time of every op, and the ops that start in it.
+    #[test]
+    fn a_range_is_what_a_count_finds(ops in ops(), from in 0usize..350, length in 1usize..150) {
+        let to = (from + length).min(ops.iter().map(|op| op.2 + op.3).max().unwrap().max(350));
+        let profile = profile(&ops, WindowChoice::Range { from_us: from as f64, to_us: to as f64 });
+        let cells = brute_force(&ops);
+        let cells: Vec<usize> = (from..to).map(|time| cells.get(time).copied().unwrap_or(3)).collect();
+        let device = &profile.multi_device.as_ref().unwrap().device_stats[0];
+        let busy = cells.iter().filter(|&&cell| cell < 3).count() as f64;
+        prop_assert_eq!((device.actual_busy_time_us, device.total_time_us), (busy, (to - from) as f64));
+        prop_assert_eq!(profile.timeline_analysis.as_ref().unwrap().gaps.total_gap_time_us, (to - from) as f64 - busy);
+        let overlap = |op: &Op| (op.2 + op.3).min(to).saturating_sub(op.2.max(from)) as f64;
+        prop_assert_eq!(device.total_kernel_time_us, ops.iter().map(overlap).sum::<f64>());
+        let start = |time: usize| (from..to).contains(&time);
+        let covers = ops.iter().all(|op| op.2 >= from && op.2 + op.3 <= to);
+        let starting = ops.iter().filter(|op| start(op.2) || covers).count() as u64;
+        prop_assert_eq!(device.kernel_count, starting);
+        prop_assert_eq!(profile.step_timing.total_kernels, starting);
+        let counted: u64 = profile.kernels.kernels_by_category.values().map(|category| category.count).sum();
+        prop_assert_eq!(counted, starting);
+    }
+
+    /// One step chosen is that step's row; windows that touch add up; the whole capture is all of them.
+    #[test]
+    fn windows_add_up(ops in ops()) {
+        let of = |window: &str| profile(&ops, window.parse().unwrap());
+        let main = of("main");
+        for step in main.steps.iter().take(3) {
+            let name = step.name.clone().unwrap();
+            let chosen = of(&format!("steps:{name}"));
+            let usage = chosen.compute_utilization.as_ref().unwrap();
+            prop_assert_eq!((usage.kernel_time_us, usage.overhead_time_us), (step.busy_us, step.idle_us));
+            let parts = &chosen.step_breakdown.as_ref().unwrap().parts;
+            prop_assert_eq!((parts.compute_us, parts.communication_us), (step.compute_us, step.communication_us));
+            prop_assert_eq!(chosen.step_timing.avg_step_time_us, Some(step.duration_us));
+            prop_assert_eq!(chosen.step_timing.total_kernels as f64, step.num_kernels);
+            let window = chosen.window.as_ref().unwrap();
+            prop_assert_eq!((window.start_us, window.duration_us), (step.start_us, step.duration_us));
+            prop_assert_eq!(chosen.multi_device.as_ref().unwrap().device_stats[0].kernel_count as f64, step.num_kernels);
+        }
+        let [one, two, both] = ["steps:0", "steps:1-2", "steps:0-2"].map(of);
+        let self_time = |profile: &UnifiedProfile| profile.op_statistics.as_ref().map_or(0.0, |ops| ops.op_time_us);
+        let time = |profile: &UnifiedProfile| profile.multi_device.as_ref().unwrap().device_stats[0].total_kernel_time_us;
+        prop_assert_eq!(self_time(&one) + self_time(&two), self_time(&both));
+        prop_assert_eq!(time(&one) + time(&two), time(&both));
+        let count = |profile: &UnifiedProfile| profile.step_timing.total_kernels;
+        prop_assert_eq!(count(&one) + count(&two), count(&both));
+        let (all, active) = (of("all"), of("active"));
+        prop_assert_eq!(self_time(&all), self_time(&active));
+        prop_assert_eq!(count(&all), ops.len() as u64);
     }
 }

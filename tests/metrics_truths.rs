@@ -14,7 +14,7 @@ use crossprof::insight::examine;
 use crossprof::metrics::devices::Devices;
 use crossprof::metrics::statistics::median;
 use crossprof::metrics::steps::Steps;
-use crossprof::metrics::{Run, Settings};
+use crossprof::metrics::{Run, Settings, WindowChoice};
 use crossprof::report::UnifiedProfile;
 use crossprof::trace::Trace;
 
@@ -49,6 +49,11 @@ fn decode(path: &str) -> Option<Trace> {
     Some(decoder.finish().unwrap())
 }
 
+/// The generators' totals are of all that the devices did.
+fn active() -> Settings {
+    Settings { window: WindowChoice::Active, ..Settings::default() }
+}
+
 fn profile(path: &str, settings: &Settings) -> Option<UnifiedProfile> {
     let run = Run { trace: decode(path)?, ..Run::default() };
     let profile = examine(&run, settings).profile;
@@ -65,7 +70,11 @@ fn check_laws(path: &str, profile: &UnifiedProfile) {
         assert!(close(step.busy_us + step.idle_us, step.duration_us), "{path}: idle of {step:?}");
         assert!(step.busy_us >= 0.0 && step.idle_us >= 0.0, "{path}: {step:?}");
     }
-    if let (Some(utilization), Some(average)) = (&profile.compute_utilization, profile.step_timing.avg_step_time_us) {
+    let of_steps = profile
+        .compute_utilization
+        .as_ref()
+        .filter(|it| it.window.as_deref().is_some_and(|window| window.ends_with("steps")));
+    if let (Some(utilization), Some(average)) = (of_steps, profile.step_timing.avg_step_time_us) {
         assert!(close(utilization.kernel_time_us + utilization.overhead_time_us, average), "{path}");
     }
     if let Some(timeline) = &profile.timeline_analysis {
@@ -89,7 +98,7 @@ fn printed(value: f64, digits: usize) -> String {
 #[test]
 fn four_chips_of_a_tpu_v6e() {
     for path in ["tpu-v6e-4chip/host.xplane.pb", "tpu-v6e-4chip/host.trace.json.gz"] {
-        let Some(profile) = profile(path, &Settings::default()) else { return };
+        let Some(profile) = profile(path, &active()) else { return };
         let metadata = &profile.metadata;
         assert_eq!((metadata.platform.as_str(), metadata.num_devices), ("TPU", 4), "{path}");
         let named = if path.ends_with(".pb") { "TPU v6 Lite" } else { "TPU" };
@@ -138,7 +147,7 @@ fn seven_steps_of_a_synthetic_gpu() {
 
 #[test]
 fn gpus_that_are_listed_but_idle_do_not_count() {
-    let Some(profile) = profile("gfx950-te-attention/934987a2fc2f.xplane.pb", &Settings::default()) else { return };
+    let Some(profile) = profile("gfx950-te-attention/934987a2fc2f.xplane.pb", &active()) else { return };
     assert_eq!((profile.metadata.num_devices, profile.metadata.num_devices_visible), (1, Some(8)));
     assert_eq!(profile.metadata.device_type, "AMD GPU gfx950");
     assert!(profile.metadata.timestamp.unwrap().starts_with("2026-05-20T08:45:02"));
@@ -158,7 +167,7 @@ fn gpus_that_are_listed_but_idle_do_not_count() {
 
 #[test]
 fn eight_gpus_of_which_none_is_busy() {
-    let Some(profile) = profile("mi300x-8gpu-conv/tw003.xplane.pb", &Settings::default()) else { return };
+    let Some(profile) = profile("mi300x-8gpu-conv/tw003.xplane.pb", &active()) else { return };
     assert_eq!((profile.metadata.platform.as_str(), profile.metadata.num_devices), ("GPU", 8));
     assert_eq!(profile.metadata.device_type, "AMD GPU gfx942");
     assert_eq!(profile.step_timing.total_kernels, 235);
@@ -172,13 +181,13 @@ fn eight_gpus_of_which_none_is_busy() {
 /// The JSON beside that xplane is of another capture: it holds one GPU.
 #[test]
 fn one_gpu_of_a_json_trace() {
-    let Some(profile) = profile("mi300x-8gpu-conv/tw003.trace.json.gz", &Settings::default()) else { return };
+    let Some(profile) = profile("mi300x-8gpu-conv/tw003.trace.json.gz", &active()) else { return };
     assert_eq!((profile.metadata.num_devices, profile.step_timing.total_kernels), (1, 54));
 }
 
 #[test]
 fn a_steps_line_of_tensorflow() {
-    let Some(profile) = profile("pascal-tf-laptop/LAPTOP.xplane.pb", &Settings::default()) else { return };
+    let Some(profile) = profile("pascal-tf-laptop/LAPTOP.xplane.pb", &active()) else { return };
     let timing = &profile.step_timing;
     assert_eq!((timing.step_count_source.as_str(), timing.num_steps), ("steps_line", 1));
     // Its only step has no successor: it counts all the same.
@@ -190,7 +199,7 @@ fn a_steps_line_of_tensorflow() {
 fn one_step_of_a_serving_job() {
     for run in ["run-a", "run-b"] {
         let path = format!("tpu-qwen3-runs/{run}.trace.json.gz");
-        let Some(profile) = profile(&path, &Settings::default()) else { return };
+        let Some(profile) = profile(&path, &active()) else { return };
         let timing = &profile.step_timing;
         assert_eq!((profile.metadata.num_devices, timing.num_steps), (2, 1));
         assert_eq!(timing.step_marker.as_deref(), Some("runs of jit_step_fun"));
@@ -203,11 +212,11 @@ fn one_step_of_a_serving_job() {
 
 #[test]
 fn pytorch_steps() {
-    let Some(profile) = profile("kineto/rank-0.json.gz", &Settings::default()) else { return };
+    let Some(profile) = profile("kineto/rank-0.json.gz", &active()) else { return };
     let names: Vec<Option<&str>> = profile.steps.iter().map(|step| step.name.as_deref()).collect();
     assert_eq!(names, [Some("551"), Some("552")]);
     assert_eq!(profile.metadata.framework, "PyTorch");
-    let Some(profile) = self::profile("kineto/top-level-array.pt.trace.json.gz", &Settings::default()) else { return };
+    let Some(profile) = self::profile("kineto/top-level-array.pt.trace.json.gz", &active()) else { return };
     assert_eq!((profile.step_timing.num_steps, profile.step_timing.step_count_source.as_str()), (6, "step_num"));
 }
 

@@ -30,7 +30,7 @@ fn json(path: &str) -> Option<Trace> {
 
 fn found(trace: &Trace) -> (Devices, Kernels) {
     let devices = Devices::new(trace);
-    let kernels = kernels::kernels(trace, &crossprof::metrics::ops::Tallies::new(trace, &devices, &[]));
+    let kernels = kernels::kernels(trace, &crossprof::metrics::ops::Tallies::new(trace, &devices));
     let shares: f64 = kernels.kernels_by_category.values().filter_map(|it| it.percent).sum();
     assert!((shares - 100.0).abs() < 1e-6, "{shares}");
     // Per device, the self times of a line add up to the union of its ops.
@@ -81,7 +81,7 @@ fn tpu_categories_are_xlas_own() {
     let compilation = compilation::compilation(&trace, &devices).unwrap();
     assert_eq!(format!("{:.1}", compilation.compilation_time_us / 1e3), "1528.9");
     assert_eq!(compilation.num_compilation_events, 4);
-    assert_eq!(io::io_operations(&trace, &devices), None);
+    assert_eq!(io::io_operations(&trace, &devices, devices.capture.unwrap()), None);
 }
 
 #[test]

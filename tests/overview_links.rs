@@ -7,7 +7,7 @@ mod support;
 use std::path::Path;
 
 use crossprof::pages::{Block, Link, PageQuery};
-use crossprof::{Cell, Query, Session, Settings, Table, TableName};
+use crossprof::{Cell, Query, Session, Table, TableName};
 use support::{samples, xprof};
 
 /// The rows that a click on a link shows.
@@ -18,7 +18,7 @@ fn rows(session: &mut Session, link: &Link) -> Table {
         other => panic!("no table of {other}"),
     };
     let query = Query { filter: link.filter.clone(), ..Query::default() };
-    session.table(0, &Settings::default(), name, "", &query).unwrap()
+    session.table(0, &xprof::active(), name, "", &query).unwrap()
 }
 
 /// The sum of a column of whole numbers.
@@ -30,7 +30,7 @@ fn sum(table: &Table, key: &str) -> u64 {
 /// Checks the links of one profile: how many there are.
 fn links(path: &Path) -> usize {
     let mut session = xprof::open(path);
-    let Some(page) = session.page(0, &Settings::default(), "overview", &PageQuery::default()) else { return 0 };
+    let Some(page) = session.page(0, &xprof::active(), "overview", &PageQuery::default()) else { return 0 };
     let mut count = 0;
     for block in page.blocks {
         match block {
@@ -81,7 +81,7 @@ fn every_line_of_the_overview_leads_to_rows() {
 fn the_rows_are_the_ops_of_the_category() {
     let Some(folder) = samples::traces() else { return };
     let mut session = xprof::open(&folder.join("tpu-v6e-4chip/host.xplane.pb"));
-    let page = session.page(0, &Settings::default(), "overview", &PageQuery::default()).unwrap();
+    let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
     let Some(Block::Bars(bars)) = page.blocks.first() else { panic!("no bars") };
     let of = |label: &str| bars.bars.iter().find(|bar| bar.label == label).unwrap().link.clone().unwrap();
     for (category, count) in [("copy-done", 2400), ("loop fusion", 1200), ("all-reduce", 12), ("broadcast", 1)] {
@@ -94,7 +94,7 @@ fn the_rows_are_the_ops_of_the_category() {
 fn names_are_those_that_people_read() {
     let Some(folder) = samples::traces() else { return };
     let mut session = xprof::open(&folder.join("pascal-tf-laptop/LAPTOP.xplane.pb"));
-    let page = session.page(0, &Settings::default(), "overview", &PageQuery::default()).unwrap();
+    let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
     let Some(Block::Table(table)) = page.blocks.get(1) else { panic!("no table") };
     for row in &table.rows {
         assert!(!matches!(&row[0], Cell::Text(name) if name.starts_with("_Z")), "{row:?}");
@@ -102,7 +102,7 @@ fn names_are_those_that_people_read() {
     let views: Vec<&str> = table.links.iter().flatten().map(|link| link.view.as_str()).collect();
     assert!(views.contains(&"kernels"), "{views:?}");
     let mut session = xprof::open(&folder.join("kineto/h100-owlv2.json.gz"));
-    let page = session.page(0, &Settings::default(), "overview", &PageQuery::default()).unwrap();
+    let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
     let Some(Block::Table(table)) = page.blocks.get(1) else { panic!("no table") };
     let copies = table
         .rows

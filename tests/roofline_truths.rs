@@ -48,7 +48,7 @@ const TRACES: [(&str, Option<f64>); 5] = [
 fn peaks_and_ridge_points() {
     for (name, published) in TRACES {
         let Some((mut session, expected)) = read(name) else { continue };
-        let report = session.report(0, &Settings::default()).unwrap();
+        let report = session.report(0, &support::xprof::active()).unwrap();
         let roofline = report.roofline.unwrap();
         let told = |key: &str| number_of(&expected[0]["p"][key]);
         let level = |name: &str| {
@@ -141,7 +141,7 @@ const BY_TIME: [&str; 9] = [
 #[test]
 fn every_row_of_a_tpu() {
     let Some((mut session, expected)) = read("tpu-v6e-4chip") else { return };
-    let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &Settings::default()));
+    let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &support::xprof::active()));
     assert_eq!(theirs.len(), ours.len());
     let mut compared = 0;
     for (wanted, found) in theirs.iter().zip(&ours) {
@@ -197,7 +197,7 @@ fn every_row_of_gpus() {
     let mut rows = 0;
     for folder in support::xprof::folders("roofline_model").iter().filter(|name| !name.starts_with("tpu")) {
         let Some((mut session, expected)) = read(folder) else { return };
-        let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &Settings::default()));
+        let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &support::xprof::active()));
         let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
         let mut comparison = Comparison::new(format!("roofline_model of {folder}"));
         // The program, which comes first, is compared by its peaks above.
@@ -248,7 +248,7 @@ fn compute_efficiency_of_gpus() {
     {
         let Some((mut session, expected)) = read(name) else { return };
         let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
-        let ours = ours(&mut session, &Settings::default());
+        let ours = ours(&mut session, &support::xprof::active());
         let mut compared = 0;
         for wanted in theirs(&expected[0]).iter().skip(1).filter(|row| row["compute_efficiency"].as_f64() > Some(0.0)) {
             let same = |row: &&Row| row["operation"] == wanted["operation"] && row["hlo_module_id"].as_str().is_some();
@@ -278,7 +278,7 @@ fn compute_efficiency_of_gpus() {
 #[test]
 fn a_chosen_device_replaces_the_profiles() {
     let Some((mut session, _)) = read("mi300x-elementwise") else { return };
-    let settings = Settings { device: Some("h100-sxm".to_owned()), ..Settings::default() };
+    let settings = Settings { device: Some("h100-sxm".to_owned()), ..support::xprof::active() };
     let roofline = session.report(0, &settings).unwrap().roofline.unwrap();
     assert_eq!((roofline.peak_source.as_str(), roofline.device_key.as_deref()), ("chosen", Some("h100-sxm")));
     assert_eq!(roofline.peak_tflops["bf16"], 989.5);
@@ -299,7 +299,7 @@ fn mfu_of_the_steps_of_a_tpu() {
     assert_close(roofline.mfu_percent.unwrap(), expected, 2e-3, "MFU");
     assert_eq!(roofline.mfu_percent, roofline.hfu_percent);
     // A count that the trace contradicts leaves no step: the span is the window, and the all-reduces count.
-    let settings = Settings { num_steps: Some(50), ..Settings::default() };
+    let settings = Settings { num_steps: Some(50), ..support::xprof::active() };
     let roofline = session.report(0, &settings).unwrap().roofline.unwrap();
     assert_eq!(roofline.window.as_deref(), Some("active_span"));
     let all = 1_610_612_736_000.0 + 16_106_127_360.0;

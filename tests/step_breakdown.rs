@@ -10,7 +10,7 @@ use crossprof::input::chrome_json::ChromeJsonDecoder;
 use crossprof::input::xplane::XPlaneDecoder;
 use crossprof::metrics::host_threads::HostRole;
 use crossprof::metrics::step_breakdown::{Mean, Part, StepBreakdown, StepRow};
-use crossprof::metrics::{Run, Settings};
+use crossprof::metrics::{Run, Settings, WindowChoice};
 use crossprof::trace::Trace;
 use crossprof::units::Ps;
 use serde_json::Value;
@@ -41,8 +41,12 @@ fn trace(path: &str) -> Option<Trace> {
 }
 
 fn analysis(path: &str) -> Option<Analysis> {
+    analysis_of(path, WindowChoice::Main)
+}
+
+fn analysis_of(path: &str, window: WindowChoice) -> Option<Analysis> {
     let run = Run { trace: trace(path)?, ..Run::default() };
-    Some(Analysis::new(&run, &Settings::default()))
+    Some(Analysis::new(&run, &Settings { window, ..Settings::default() }))
 }
 
 /// Parts that occur, in microseconds.
@@ -93,10 +97,11 @@ fn the_synthetic_steps_have_their_stated_parts() {
     assert_eq!((mean.part_us(Part::Compute), mean.part_us(Part::HostToDevice)), (240.0, 50.0));
     assert_eq!((mean.communication_overlap_percent(), found.concurrency), (Some(0.0), Some(1.0)));
     // The host annotates 900 of 1000 us and launches 8 x 5 of them.
-    let threads = found.host_threads.as_ref().unwrap();
+    let all = analysis_of("synth-gpu-7steps/vm.xplane.pb", WindowChoice::All).unwrap();
+    let threads = all.step_breakdown.host_threads.as_ref().unwrap();
     let role = |wanted: HostRole| threads.roles.iter().find(|(role, _)| *role == wanted).map(|(_, time)| time.as_us());
     assert_eq!((role(HostRole::Launch), role(HostRole::Python)), (Some(7.0 * 40.0), Some(7.0 * 860.0)));
-    assert_eq!((threads.busy.as_us(), threads.idle.as_us(), threads.capture.as_us()), (6300.0, 600.0, 6900.0));
+    assert_eq!((threads.busy.as_us(), threads.idle.as_us(), threads.window.as_us()), (6300.0, 600.0, 6900.0));
 }
 
 /// The text of XProf's `property` of the first overview table that has it.
@@ -151,9 +156,8 @@ fn total_ms(breakdown: &StepBreakdown, device: u32, part: Part) -> f64 {
 
 #[test]
 fn the_duty_cycle_of_a_tpu_is_xprofs() {
-    let (Some(analysis), Some(overview)) = (analysis("tpu-v6e-4chip/host.xplane.pb"), overview("tpu-v6e-4chip")) else {
-        return;
-    };
+    let analysis = analysis_of("tpu-v6e-4chip/host.xplane.pb", WindowChoice::Active);
+    let (Some(analysis), Some(overview)) = (analysis, overview("tpu-v6e-4chip")) else { return };
     let found = &analysis.step_breakdown;
     check(found);
     let duty = found.duty_cycle.unwrap();
@@ -190,8 +194,9 @@ fn steps_of_a_tpu_that_offloads_are_copies_to_and_from_the_host() {
 fn waits_for_other_chips_are_barriers() {
     let Some(trace) = trace("tpu-v6e-4chip/host.xplane.pb") else { return };
     let run = Run { trace, ..Run::default() };
-    // A count that the trace contradicts makes each device's active span the window.
-    let analysis = Analysis::new(&run, &Settings { num_steps: Some(1), ..Settings::default() });
+    // With a count that the trace contradicts, no step is measured but the window.
+    let settings = Settings { num_steps: Some(1), window: WindowChoice::Active, ..Settings::default() };
+    let analysis = Analysis::new(&run, &settings);
     let found = &analysis.step_breakdown;
     check(found);
     assert!(!found.has_steps);
@@ -253,7 +258,7 @@ fn the_events_of_a_step_add_up_to_its_parts() {
         let analysis = Analysis::new(&run, &Settings::default());
         let breakdown = &analysis.step_breakdown;
         let events =
-            breakdown.events(&run.trace, &analysis.devices, &analysis.hosts, &analysis.calls, &|_| true, usize::MAX);
+            breakdown.events(&run.trace, &analysis.captured, &analysis.hosts, &analysis.calls, &|_| true, usize::MAX);
         assert!(events.is_sorted_by_key(|event| event.start), "{path}");
         for (row, at) in breakdown.rows.iter().zip(0u32..) {
             for part in Part::ALL {
@@ -269,7 +274,7 @@ fn the_events_of_a_step_add_up_to_its_parts() {
         // Some of the steps, and no more than asked.
         let first = breakdown.events(
             &run.trace,
-            &analysis.devices,
+            &analysis.captured,
             &analysis.hosts,
             &analysis.calls,
             &|row| row.step.is_none_or(|step| step == 0),

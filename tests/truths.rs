@@ -5,15 +5,19 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use crossprof::UnifiedProfile;
 use crossprof::report::{DeviceStats, MultiDevice, Transfer};
-use support::{load, samples};
+use crossprof::{UnifiedProfile, WindowChoice};
+use support::{load_window, samples};
 
-/// The report of one real profile; `None` where the profiles are absent.
+/// The report of one real profile, of all that its devices did; `None` where the profiles are absent.
 fn report(path: &str) -> Option<UnifiedProfile> {
+    report_of(path, WindowChoice::Active)
+}
+
+fn report_of(path: &str, window: WindowChoice) -> Option<UnifiedProfile> {
     let file = samples::traces()?.join(path);
     let bytes = std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let (result, mut reports) = load(path, &bytes);
+    let (result, mut reports) = load_window(path, &bytes, window);
     assert_eq!(result.error, None, "{path}");
     assert_eq!(reports.len(), 1, "{path}");
     Some(reports.remove(0))
@@ -126,7 +130,8 @@ fn seven_steps_of_known_parts() {
     assert_eq!(timing.step_count_source, "step_num");
     assert_eq!(timing.avg_step_time_us, Some(1000.0));
     assert_eq!(timing.kernels_per_step, Some(8.0));
-    let busy = report.compute_utilization.as_ref().expect("a device is used");
+    let main = report_of("synth-gpu-7steps/vm.xplane.pb", WindowChoice::Main).expect("it is there");
+    let busy = main.compute_utilization.as_ref().expect("a device is used");
     assert_eq!((busy.kernel_time_us, busy.overhead_time_us, busy.compute_util_percent), (390.0, 610.0, 39.0));
     for step in report.steps.iter().filter(|step| step.counted) {
         // Kernels 240, one all-reduce 50, copies 100.

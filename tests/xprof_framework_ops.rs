@@ -9,7 +9,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crossprof::{Settings, TableName};
+use crossprof::TableName;
 use support::xprof::{Comparison, Row, close, folders, number, ours, output, read, rows, text};
 
 /// `(XProf's column, ours, how many of ours one of theirs is)`.
@@ -102,8 +102,8 @@ fn framework_op_stats() {
     for folder in folders("framework_op_stats") {
         let Some((mut session, expected)) = read(&folder, "framework_op_stats") else { continue };
         let is_tpu = folder.starts_with("tpu");
-        let ops = ours(&mut session, &Settings::default(), TableName::Ops);
-        let ours = ours(&mut session, &Settings::default(), TableName::FrameworkOps);
+        let ops = ours(&mut session, &support::xprof::active(), TableName::Ops);
+        let ours = ours(&mut session, &support::xprof::active(), TableName::FrameworkOps);
         let on_device = |table: usize| {
             let rows = rows(&expected[table]).into_iter();
             rows.filter(|row| text(row, "host_or_device") == "Device" && text(row, "operation") != "IDLE")
@@ -208,7 +208,7 @@ const PEAK: &str =
 fn the_rows_are_all_of_the_time() {
     for folder in folders("framework_op_stats") {
         let Some((mut session, _)) = read(&folder, "framework_op_stats") else { continue };
-        let ours = ours(&mut session, &Settings::default(), TableName::FrameworkOps);
+        let ours = ours(&mut session, &support::xprof::active(), TableName::FrameworkOps);
         let total: f64 = ours.iter().map(|row| number(row, "busy_self_time_percent")).sum();
         assert!(close(total, 100.0), "{folder}: {total}");
     }

@@ -5,7 +5,7 @@
 
 mod support;
 
-use crossprof::{Settings, TableName};
+use crossprof::TableName;
 use support::samples;
 use support::xprof::{Comparison, folders, number, open, ours, read, rows, text};
 
@@ -17,7 +17,7 @@ fn calls_that_launch_kernels() {
     let mut compared = 0;
     for folder in folders("framework_op_stats") {
         let Some((mut session, expected)) = read(&folder, "framework_op_stats") else { continue };
-        let host_ops = ours(&mut session, &Settings::default(), TableName::HostOps);
+        let host_ops = ours(&mut session, &support::xprof::all(), TableName::HostOps);
         let theirs = rows(&expected[0]).into_iter().find(|row| text(row, "operation") == "XlaModule");
         let Some(theirs) = theirs.filter(|row| text(row, "host_or_device") == "Host") else { continue };
         let calls = host_ops.iter().filter(|row| {
@@ -69,7 +69,7 @@ const OF_THE_JSON: [(&str, f64, f64, f64); 10] = [
 fn sums_over_the_events_of_a_thread() {
     let Some(traces) = samples::traces() else { return };
     let mut session = open(&traces.join("pascal-tf-laptop/LAPTOP.trace.json.gz"));
-    let host_ops = ours(&mut session, &Settings::default(), TableName::HostOps);
+    let host_ops = ours(&mut session, &support::xprof::all(), TableName::HostOps);
     let mut comparison = Comparison::new("host ops of pascal-tf-laptop");
     for (row, (name, occurrences, total, self_time)) in host_ops.iter().zip(OF_THE_JSON) {
         comparison.rows += 1;

@@ -8,7 +8,7 @@
 mod support;
 
 use crossprof::report::{Roofline, StepBreakdown};
-use crossprof::{Session, Settings, TableName, UnifiedProfile};
+use crossprof::{Session, TableName, UnifiedProfile};
 use serde_json::Value;
 use support::xprof::{ABSENT, Comparison, Row, close, folders, number, number_of, ours, output, read, rows, text};
 
@@ -44,7 +44,7 @@ fn rounded(value: f64, decimals: usize) -> f64 {
 fn overview_page() {
     for folder in folders("overview_page") {
         let Some((mut session, page)) = read(&folder, "overview_page") else { continue };
-        let profile = session.report(0, &Settings::default()).unwrap();
+        let profile = session.report(0, &support::xprof::active()).unwrap();
         let mut comparison = Comparison::new(format!("overview_page of {folder}"));
         environment(&page, &profile, &mut comparison);
         utilization(&page, &profile, &mut comparison);
@@ -186,8 +186,8 @@ fn precision(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison
 
 /// The ten ops at the top: those of framework_op_stats without idle.
 fn top_ops(folder: &str, page: &Value, session: &mut Session, comparison: &mut Comparison) {
-    let ours = ours(session, &Settings::default(), TableName::FrameworkOps);
-    let kernels = support::xprof::ours(session, &Settings::default(), TableName::Kernels);
+    let ours = ours(session, &support::xprof::active(), TableName::FrameworkOps);
+    let kernels = support::xprof::ours(session, &support::xprof::active(), TableName::Kernels);
     let statistics = output(folder, "framework_op_stats").map(|tables| rows(&tables[1])).unwrap_or_default();
     let is_tpu = folder.starts_with("tpu");
     let mut cumulative = 0.0;

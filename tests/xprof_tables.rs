@@ -7,12 +7,12 @@
 
 mod support;
 
-use crossprof::{Settings, TableName};
+use crossprof::TableName;
 use serde_json::Value;
 use support::xprof::{Comparison, Row, close, folders, number, number_of, read, rows, text};
 
 fn ours(session: &mut crossprof::Session, name: TableName) -> Vec<Row> {
-    support::xprof::ours(session, &Settings::default(), name)
+    support::xprof::ours(session, &support::xprof::active(), name)
 }
 
 /// `(XProf's column, ours)` of the numbers of hlo_stats.
@@ -118,7 +118,7 @@ const UNSPLIT: &str = "XProf's op_profile leaves out bytes that the profile does
 fn op_profile() {
     for folder in folders("op_profile") {
         let Some((mut session, expected)) = read(&folder, "op_profile") else { continue };
-        let found = session.report(0, &Settings::default()).unwrap().op_statistics.unwrap();
+        let found = session.report(0, &support::xprof::active()).unwrap().op_statistics.unwrap();
         let mut comparison = Comparison::new(format!("op_profile of {folder}"));
         let whole_us = number_of(&expected["byProgram"]["metrics"]["rawTime"]) * 1e-6;
         comparison.number("the whole with idle time", whole_us, found.device_time_us, &[]);

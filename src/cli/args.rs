@@ -115,6 +115,10 @@ pub struct Model {
     /// Model configuration: a Hugging Face config.json or a crossprof.json
     #[arg(long, alias = "model_config", value_name = "FILE")]
     pub model_config: Option<PathBuf>,
+    /// What is measured: main (the counted steps, else the active span), all, active, steps:FIRST-LAST, or FROM-TO in
+    /// microseconds from the start of the capture
+    #[arg(long, value_name = "WINDOW", default_value_t, hide_default_value = true)]
+    pub window: crossprof::WindowChoice,
 }
 
 /// `crossprof analyze`.
@@ -313,8 +317,13 @@ mod tests {
 
     #[test]
     fn wrong_calls_are_refused() {
-        for line in ["crossprof", "crossprof analyze", "crossprof table nope t.json", "crossprof t.json --num-steps 0"]
-        {
+        for line in [
+            "crossprof",
+            "crossprof analyze",
+            "crossprof table nope t.json",
+            "crossprof t.json --num-steps 0",
+            "crossprof t.json --window 7",
+        ] {
             assert!(parse(line).is_err(), "{line}");
         }
     }

@@ -51,7 +51,8 @@ struct Input {
 
 /// What the user gives beside the profile.
 pub fn settings(model: &Model) -> Result<Settings, String> {
-    let mut settings = Settings { num_steps: model.num_steps, device: model.device.clone(), ..Settings::default() };
+    let (device, window) = (model.device.clone(), model.window.clone());
+    let mut settings = Settings { num_steps: model.num_steps, device, window, ..Settings::default() };
     if let Some(path) = &model.model_config {
         let sidecar = model_config(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
         settings.model = sidecar.model;

@@ -55,9 +55,9 @@ const CHECKS: [Check; 12] = [
     ),
     (
         "window",
-        "Times are per",
+        "Time basis",
         |profile| profile.compute_utilization.as_ref()?.window.clone(),
-        "A step and an active span are not the same length of time.",
+        "Numbers of steps, of an active span and of a whole capture are of different things.",
     ),
 ];
 

@@ -103,7 +103,7 @@ const OF_A_PLATFORM: [Metric; 12] = [
     }),
     metric(
         "multi_device.avg_utilization_percent",
-        "Devices busy, whole capture",
+        "Devices busy, mean over devices",
         ("percent", "higher"),
         SHARE,
         false,

@@ -51,6 +51,8 @@ pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
 pub fn window(profile: &UnifiedProfile) -> &str {
     let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
     let known = if profile.step_timing.avg_step_time_us.is_some() { "steps" } else { "active_span" };
+    // A step that the user counts is a step.
+    let told = told.map(|window| if window == "given_steps" { "steps" } else { window });
     told.filter(|window| !window.is_empty()).unwrap_or(known)
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn profile() -> UnifiedProfile {
             ..Metadata::default()
         },
         model_config: ModelConfig::default(),
+        window: None,
         parameter_counts: None,
         step_timing: StepTiming {
             num_steps: 2,

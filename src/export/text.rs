@@ -96,6 +96,10 @@ pub fn title(profile: &UnifiedProfile) -> String {
 /// The headline figures: label and value. What was not measured says so or is left out.
 pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
     let mut lines = vec![("Read from", origin(profile))];
+    if let Some(window) = &profile.window {
+        let caution = window.caution.iter().map(|caution| format!("{caution} ")).collect::<String>();
+        lines.push(("Measured", format!("{caution}{}", window.sentence)));
+    }
     // Without a device op there are no steps on devices: what is known comes first, and no row of dashes.
     let has_devices = profile.metadata.num_devices > 0 || profile.host_activity.is_none();
     if has_devices || profile.step_timing.avg_step_time_us.is_some() {
@@ -108,10 +112,9 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
         lines.push(("Steps", steps(profile)));
     }
     if let Some(busy) = &profile.compute_utilization {
-        let per = if busy.window.as_deref() == Some("active_span") {
-            "per device, over its active span"
-        } else {
-            "per step and device"
+        let per = match busy.window.as_deref() {
+            Some("steps" | "given_steps") | None => "per step and device",
+            Some(_) => "per device",
         };
         lines.push((
             "Device busy",
@@ -132,7 +135,7 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
         lines.push((
             "Idle gaps",
             format!(
-                "{} of the active span, {} gaps, longest {}",
+                "{} of the time, {} gaps, longest {}",
                 percent(gaps.gap_time_percent),
                 format::count(gaps.total_gaps),
                 optional_time_us(gaps.max_gap_us)
@@ -143,7 +146,7 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
         lines.push(("Compilation", share(compilation.compilation_time_us, compilation.compilation_percent)));
     }
     if let Some(io) = profile.io_operations.as_ref().filter(|found| found.io_event_count > 0) {
-        lines.push(("Input", share(io.io_total_time_us, io.io_percent)));
+        lines.push(("Input", format!("{}, {} of the time", time_us(io.io_total_time_us), percent(io.io_percent))));
     }
     if let Some(memory) = profile.memory_operations.as_ref().filter(|memory| !memory.transfers.is_empty()) {
         let directions = memory.transfers.iter().map(|transfer| {

@@ -93,7 +93,7 @@ mod tests {
             let mut bytes = vec![0x0a, module_name.len() as u8 + 2, 0x0a, module_name.len() as u8];
             bytes.extend_from_slice(module_name.as_bytes());
             let name = trace.strings.intern(name);
-            trace.hlo.push(HloProto { program_id, name, host, bytes });
+            trace.hlo.push(HloProto { program_id, name, host, bytes: bytes.into() });
         }
         trace
     }

@@ -38,7 +38,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Devices wait {} of {} ({}) while the host is in the input pipeline, which runs for {} of the capture.{}",
+        "Devices wait {} of {} ({}) while the host is in the input pipeline, which runs for {} of the time.{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),

@@ -27,9 +27,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (spans, calls) = callbacks(numbers);
     let mut best = 0.0_f64;
     for device in devices {
-        let length = device.span.length().0;
+        let length = device.window.length().0;
         if length > 0 {
-            best = best.max(100.0 * spans.length_within(device.span).0 as f64 / length as f64);
+            best = best.max(100.0 * spans.intersection(&device.window).length().0 as f64 / length as f64);
         }
     }
     if best < WARNING_PERCENT {
@@ -37,7 +37,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let message = format!(
         "Callbacks from the compiled program into Python (jax.debug.print, jax.debug.callback, pure_callback, io_callback) run \
-         for {} of the devices' active time, in {} calls.",
+         for {} of the time, in {} calls.",
         format::percent(best),
         format::count(calls)
     );

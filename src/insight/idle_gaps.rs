@@ -9,12 +9,10 @@ use crate::report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "idle_gaps", title: "Long gaps between device ops", check };
 
-/// Idle share of the active span that is worth a look (JAX guide, overview page: device idle time should be below 10 %).
+/// Idle share of the window that is worth a look (JAX guide, overview page: device idle time should be below 10 %).
 const NOTE_PERCENT: f64 = 10.0;
 /// From here it is a loss (the complement of the JAX guide's 80 % busy).
 const WARNING_PERCENT: f64 = 20.0;
-/// The steps themselves are busy from here on, so that the gaps lie outside of them (JAX guide).
-const BUSY_STEPS_PERCENT: f64 = 80.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let gaps = numbers.profile.timeline_analysis.as_ref();
@@ -26,11 +24,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if idle < NOTE_PERCENT {
         return Verdict::Fine;
     }
-    let outside = window.steps && window.busy_percent >= BUSY_STEPS_PERCENT;
-    let lost = idle >= WARNING_PERCENT && !outside;
+    let lost = idle >= WARNING_PERCENT;
     let severity = if lost { FindingSeverity::Warning } else { FindingSeverity::Note };
     let mut message = format!(
-        "From their first op to their last, the devices are idle for {} of the time, in {} gaps.",
+        "Of {}, the devices are idle for {}. The window holds {} gaps.",
+        window.words(),
         format::percent(idle),
         format::count(gaps.total_gaps)
     );
@@ -44,24 +42,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             name(&gap.device_name)
         ));
     }
-    if outside {
-        message.push_str(&format!(
-            " The steps are {} busy: most of the idle time is before, after or between them.",
-            format::percent(window.busy_percent)
-        ));
-    }
-    let draft = Draft::new(
-        severity,
-        Confidence::High,
-        &format!("Gaps take {} of the time", format::percent(idle)),
-        message,
-    )
-    .remedy(
-        "Look at the host's threads during the longest gaps. Usual reasons: block_until_ready or np.asarray in the \
+    Draft::new(severity, Confidence::High, &format!("Gaps take {} of the time", format::percent(idle)), message)
+        .remedy(
+            "Look at the host's threads during the longest gaps. Usual reasons: block_until_ready or np.asarray in the \
              loop, a batch that is not yet there, compilation, checkpoints and evaluation between the steps.",
-    )
-    .passed("gap_time_percent", idle, if lost { WARNING_PERCENT } else { NOTE_PERCENT })
-    .evidence("longest_gap_us", gaps.max_gap_us.unwrap_or(0.0));
-    let draft = if outside { draft } else { draft.at_stake(idle) };
-    draft.link("steps", "").fires()
+        )
+        .passed("gap_time_percent", idle, if lost { WARNING_PERCENT } else { NOTE_PERCENT })
+        .evidence("longest_gap_us", gaps.max_gap_us.unwrap_or(0.0))
+        .at_stake(idle)
+        .link("steps", "")
+        .fires()
 }

@@ -42,7 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         })
         .collect();
     let message = format!(
-        "Copies between host and device that nothing hides take {} of {} ({}). In the whole capture: {}.",
+        "Copies between host and device that nothing hides take {} of {} ({}). All copies in the window: {}.",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),

@@ -38,7 +38,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::time_us(window.us(busy)),
         format::percent(busy)
     );
-    if !window.steps {
+    if !numbers.context.analysis.step_breakdown.has_steps {
         message.push_str(" Steps are unknown, so time between the calls counts too.");
     }
     let causes = numbers.idle_causes();

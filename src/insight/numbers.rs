@@ -1,7 +1,6 @@
 //! The numbers that several rules rest on, each made in one place so that two rules never disagree.
 //!
-//! Shares are of the *window*: the counted steps, or where steps are unknown the active span of each device, summed over
-//! the used devices.
+//! Shares are of the *window* ([`crate::metrics::window`]), summed over the used devices.
 
 use std::cell::OnceCell;
 
@@ -10,6 +9,7 @@ use crate::analysis::Context;
 use crate::metrics::categories::{OpFamily, family_of};
 use crate::metrics::host_threads::HostRole;
 use crate::metrics::step_breakdown::Part;
+use crate::metrics::window::WindowKind;
 use crate::report::UnifiedProfile;
 use crate::trace::classify::Platform;
 use crate::trace::{StatValue, Trace};
@@ -31,9 +31,11 @@ pub(super) struct Numbers<'a> {
 /// What shares are of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
-    /// The counted steps; else the active span.
+    /// It is one of steps.
     pub steps: bool,
-    /// Length a step (or of the span) and device.
+    /// What it is.
+    pub kind: WindowKind,
+    /// Its length per step and device; where it is none of steps, per device.
     pub length_us: f64,
     /// Share of it in which a device runs at least one op.
     pub busy_percent: f64,
@@ -53,10 +55,11 @@ impl Window {
     /// For sentences: `each 33.1 ms step`, `the 4.2 ms from its first to its last op`.
     pub fn words(self) -> String {
         let time = crate::format::time_us(self.length_us);
-        if self.steps {
-            format!("each {time} step")
-        } else {
-            format!("the {time} from a device's first op to its last")
+        match self.kind {
+            WindowKind::Steps | WindowKind::GivenSteps => format!("each {time} step"),
+            WindowKind::ActiveSpan => format!("the {time} from a device's first op to its last"),
+            WindowKind::Capture => format!("the {time} captured"),
+            WindowKind::Range => format!("the chosen {time}"),
         }
     }
 }
@@ -110,8 +113,10 @@ impl<'a> Numbers<'a> {
         let busy = self.profile.compute_utilization.as_ref()?;
         let length_us = busy.kernel_time_us + busy.overhead_time_us;
         let fewest = self.context.analysis.devices.used.iter().map(|device| device.ops.len()).min()?;
+        let kind = self.context.analysis.window.kind;
         (length_us > 0.0 && fewest >= FEWEST_OPS).then_some(Window {
-            steps: busy.window.as_deref() == Some("steps"),
+            steps: matches!(kind, WindowKind::Steps | WindowKind::GivenSteps),
+            kind,
             length_us,
             busy_percent: busy.compute_util_percent,
         })
@@ -123,8 +128,7 @@ impl<'a> Numbers<'a> {
         if all > Ps::ZERO { 100.0 * time.0 as f64 / all.0 as f64 } else { 0.0 }
     }
 
-    /// Bytes that the ops move over what the main memory could in the devices' active spans, and FLOPs over what the
-    /// arithmetic units could; percent. `None` where a peak or every cost is unknown.
+    /// Bytes that the ops move over what the main memory could in the window, and FLOPs over what the arithmetic units could; percent. `None` where a peak or every cost is unknown.
     pub fn utilization(&self) -> Option<(f64, f64)> {
         let roofline = &self.context.analysis.roofline;
         Some((100.0 * roofline.hbm_share()?, 100.0 * roofline.program_point()?.compute_efficiency?))
@@ -283,13 +287,13 @@ impl<'a> Numbers<'a> {
         self.profile.kernels.kernels_by_category.keys().any(|name| is_communication(name))
     }
 
-    /// Share of the active spans that is idle in gaps shorter than 100 microseconds: the device waits for the next launch.
-    /// `None` where nothing ran.
+    /// Share of the window that is idle in gaps between ops that are shorter than 100 microseconds: the device waits for the next
+    /// launch. `None` where nothing ran.
     pub fn short_gap_percent(&self) -> Option<f64> {
         *self.short_gaps.get_or_init(|| {
-            let (mut span, mut short) = (Ps::ZERO, Ps::ZERO);
+            let (mut window, mut short) = (Ps::ZERO, Ps::ZERO);
             for device in &self.context.analysis.devices.used {
-                span += device.span.length();
+                window += device.window.length();
                 for pair in device.busy.parts().windows(2) {
                     let [before, after] = pair else { continue };
                     let gap = after.start - before.end;
@@ -298,7 +302,7 @@ impl<'a> Numbers<'a> {
                     }
                 }
             }
-            (span > Ps::ZERO).then(|| 100.0 * short.0 as f64 / span.0 as f64)
+            (window > Ps::ZERO).then(|| 100.0 * short.0 as f64 / window.0 as f64)
         })
     }
 }

@@ -26,9 +26,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if window.idle_percent() < IDLE_PERCENT {
         return Verdict::Fine;
     }
-    let spans = numbers.context.analysis.devices.used.iter().map(|device| device.span);
-    let active = spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)));
-    let Some(active) = active.filter(|span| span.length() > Ps::ZERO) else { return lacks("no device op ran.") };
+    let Some(active) = numbers.context.analysis.window.hull().filter(|span| span.length() > Ps::ZERO) else {
+        return lacks("no device op ran.");
+    };
     let frames = python_frames(numbers, active);
     let rate = frames as f64 / (active.length().as_us() / 1e3);
     if rate < FRAMES_PER_MS {

@@ -37,11 +37,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Union of everything on the SparseCores of a chip, over the chip's active span, for the chips that have any.
+/// Union of everything on the SparseCores of a chip, over the chip's window, for the chips that have any.
 fn busy_percent(numbers: &Numbers<'_>) -> f64 {
     let (mut busy, mut span) = (Ps::ZERO, Ps::ZERO);
     for device in &numbers.context.analysis.devices.used {
-        let events = numbers.trace.lines.iter().zip(&numbers.context.analysis.devices.events_by_line);
+        let events = numbers.trace.lines.iter().zip(numbers.context.analysis.devices.events_by_line.iter());
         let mine = events.filter(|(line, _)| {
             numbers.trace.plane_of(line).is_some_and(|plane| {
                 plane.host == device.host && plane.kind == PlaneKind::SparseCore { ordinal: device.ordinal }
@@ -50,8 +50,8 @@ fn busy_percent(numbers: &Numbers<'_>) -> f64 {
         let times = mine.flat_map(|(_, events)| events.iter()).filter_map(|id| numbers.trace.events.time(id));
         let union = IntervalSet::union_of(times.map(|(start, length)| Interval::new(start, start + length)));
         if !union.is_empty() {
-            busy += union.length_within(device.span);
-            span += device.span.length();
+            busy += union.intersection(&device.window).length();
+            span += device.window.length();
         }
     }
     if span > Ps::ZERO { 100.0 * busy.0 as f64 / span.0 as f64 } else { 0.0 }

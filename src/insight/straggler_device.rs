@@ -6,6 +6,7 @@ use super::{Rule, Verdict};
 use crate::format;
 use crate::metrics::statistics::median;
 use crate::metrics::step_breakdown::{Mean, Part};
+use crate::metrics::window::WindowKind;
 use crate::report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -23,7 +24,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let breakdown = &numbers.context.analysis.step_breakdown;
-    let (true, Some(mean)) = (breakdown.has_steps, breakdown.mean.as_ref()) else {
+    let (WindowKind::Steps, Some(mean)) = (breakdown.window, breakdown.mean.as_ref()) else {
         return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
     };
     let work: Vec<Option<f64>> = breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(work_us)).collect();

@@ -18,12 +18,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if warm_up == 0 {
         return Verdict::Fine;
     }
+    let window = numbers.profile.window.as_ref();
     let counted_anyway = steps.iter().any(|step| step.warm_up && step.counted);
+    let are_outside = window.is_some_and(|window| window.kind == "steps");
     let severity = if counted_anyway { FindingSeverity::Warning } else { FindingSeverity::Note };
-    let what = if counted_anyway {
-        "No other complete step is there, so the step time is one of warm-up, not of the steady state."
-    } else {
-        "They are left out of the step time and of all shares of steps; totals of ops and devices include them."
+    let what = match (counted_anyway, are_outside) {
+        (true, _) if window.is_some_and(|window| window.chosen.is_some()) => "The chosen window holds some of them.",
+        (true, _) => "No other complete step is there, so the step time is one of warm-up, not of the steady state.",
+        (false, true) => "They are no part of the window, and so of no number but those of the whole capture.",
+        (false, false) => "They are left out of the step time; the other numbers of the chosen window include them.",
     };
     let compiling = steps.iter().filter(|step| step.compiles).count() as u64;
     let slow = warm_up as u64 - compiling.min(warm_up as u64);

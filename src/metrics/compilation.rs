@@ -24,7 +24,7 @@ pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     Some(Compilation {
         compilation_time_us: time.as_us(),
         num_xla_modules: num_modules(trace, devices),
-        num_compilation_events: spans.outermost,
+        num_compilation_events: spans.outermost.len() as u64,
         compilation_percent: share_of_capture(time, devices),
     })
 }
@@ -46,7 +46,7 @@ fn is_driver_call(name: &str) -> bool {
 }
 
 /// `100 * time / capture`, 0 for an empty capture.
-pub(super) fn share_of_capture(time: crate::units::Ps, devices: &Devices) -> f64 {
+fn share_of_capture(time: crate::units::Ps, devices: &Devices) -> f64 {
     let capture = devices.capture.map_or(0, |capture| capture.length().0);
     if capture > 0 { (100.0 * time.0 as f64 / capture as f64).clamp(0.0, 100.0) } else { 0.0 }
 }
@@ -58,7 +58,7 @@ fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut modules = BTreeSet::new();
     for device in &devices.used {
         if device.platform == Platform::Tpu {
-            let lines = trace.lines.iter().zip(&devices.events_by_line);
+            let lines = trace.lines.iter().zip(devices.events_by_line.iter());
             let lines = lines
                 .filter(|(line, _)| line.plane.index() == device.plane && line.kind == LineKind::Modules)
                 .flat_map(|(_, events)| events.iter());

@@ -5,6 +5,7 @@
 //! framework ops) and host events are never ops. A device is *used* where at least one op ran on it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -41,16 +42,21 @@ pub struct Device {
     pub plane: usize,
     /// Index of its host in [`Trace::hosts`].
     pub host: u16,
-    /// Its ops by ascending start, longest first, then file order: a nested op follows its parent.
-    pub ops: Vec<EventId>,
+    /// Its ops by ascending start, longest first, then file order: a nested op follows its parent. Of a device that is
+    /// [limited](super::window::Limited), those of which a part lies in its window.
+    pub ops: Arc<Vec<EventId>>,
+    /// How many of them start before the window: they count where they start.
+    pub begun_before: u64,
     /// What of them runs in what.
     pub nesting: Nesting,
-    /// Union of the ops.
+    /// Union of the ops, inside the window.
     pub busy: IntervalSet,
-    /// First op's start to last op's end.
+    /// First op's start to last op's end, of the whole capture.
     pub span: Interval,
     /// How its clock lies against the host's; `None` where its events have the host's times.
     pub clock: Option<ChipClock>,
+    /// The time that is measured: what shares are of. All of `span` until it is limited.
+    pub window: IntervalSet,
 }
 
 impl Device {
@@ -76,6 +82,27 @@ impl Device {
         }
         IntervalSet::union_of(set.parts().iter().map(|part| self.interval_from_host(*part)))
     }
+
+    /// Ops that start in the window.
+    pub fn num_ops(&self) -> u64 {
+        (self.ops.len() as u64).saturating_sub(self.begun_before)
+    }
+
+    /// True where the window holds all that the device did.
+    pub fn is_whole(&self) -> bool {
+        holds(&self.window, self.span)
+    }
+
+    /// Does what starts at `time` count? Where the window holds all that the device did, programs count that start before the first
+    /// op.
+    pub fn counts(&self, time: Ps) -> bool {
+        self.is_whole() || self.window.contains(time)
+    }
+
+    /// The part of the window in which no op runs.
+    pub fn idle(&self) -> Ps {
+        self.window.length() - self.busy.length()
+    }
 }
 
 /// All devices of a run.
@@ -90,9 +117,9 @@ pub struct Devices {
     /// First start to last end of all events, host included; `None` for an empty trace.
     pub capture: Option<Interval>,
     /// Events of every line in order; see [`ByLine`].
-    pub events_by_line: Vec<LineEvents>,
+    pub events_by_line: Arc<Vec<LineEvents>>,
     /// Names of the events on lines of hosts, each once.
-    pub host_names: Vec<StrId>,
+    pub host_names: Arc<Vec<StrId>>,
 }
 
 impl Devices {
@@ -112,6 +139,7 @@ impl Devices {
             finish(trace, device);
         }
         sort::sort_by(&mut used, |a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
+        let (events_by_line, host_names) = (Arc::new(events_by_line), Arc::new(host_names));
         Devices { platform, used, num_visible: visible, capture, events_by_line, host_names }
     }
 }
@@ -130,7 +158,7 @@ fn accelerator_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> 
                 });
             }
         }
-        devices.push(Device { ops, ..device(trace, platform, ordinal, index, trace.text(plane.name)) });
+        devices.push(Device { ops: Arc::new(ops), ..device(trace, platform, ordinal, index, trace.text(plane.name)) });
     }
     devices
 }
@@ -155,7 +183,7 @@ fn cpu_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> {
                 let number = u32::try_from(ordinal).unwrap_or(0);
                 device(trace, Platform::Cpu, number, line.plane.index(), &name)
             });
-            device.ops.push(id);
+            Arc::make_mut(&mut device.ops).push(id);
         });
     }
     devices.into_values().collect()
@@ -180,11 +208,13 @@ fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &
         ordinal,
         plane,
         host,
-        ops: Vec::new(),
+        ops: Arc::default(),
+        begun_before: 0,
         nesting: Nesting::default(),
         busy: IntervalSet::default(),
         span: Interval::new(Ps::ZERO, Ps::ZERO),
         clock: trace.planes.get(plane).and_then(|plane| plane.clock),
+        window: IntervalSet::default(),
     }
 }
 
@@ -198,7 +228,7 @@ fn finish(trace: &Trace, device: &mut Device) {
     });
     if !is_sorted {
         // The ops are one sorted run a stream: a stable sort merges runs instead of sorting anew.
-        device.ops.sort_by_key(|&id| key(id));
+        Arc::make_mut(&mut device.ops).sort_by_key(|&id| key(id));
     }
     let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
     let mut busy = Union::default();
@@ -211,6 +241,12 @@ fn finish(trace: &Trace, device: &mut Device) {
     device.busy = busy.finish();
     device.nesting = nesting(trace, device);
     device.span = Interval::new(start, end);
+    device.window = IntervalSet::union_of([device.span]);
+}
+
+/// True where `window` is one piece that `span` lies in.
+pub(super) fn holds(window: &IntervalSet, span: Interval) -> bool {
+    matches!(window.parts(), [only] if only.start <= span.start && only.end >= span.end)
 }
 
 fn nesting(trace: &Trace, device: &Device) -> Nesting {

@@ -27,11 +27,11 @@ const OFF_DUTY: [&str; 8] = [
 pub struct DutyCycle {
     /// Union of the ops that are not off duty.
     pub busy: Ps,
-    /// First op's or program's start to last one's end.
+    /// The window; of an active span with the programs that widen it.
     pub span: Ps,
     /// Union of all ops.
     pub op_time: Ps,
-    /// First op's start to last op's end.
+    /// The window.
     pub op_span: Ps,
 }
 
@@ -53,9 +53,9 @@ impl DutyCycle {
                 }
             });
             sums.busy += on_duty.finish().length();
-            sums.span += span_with_modules(trace, devices, device).length();
+            sums.span += span(trace, devices, device);
             sums.op_time += device.busy.length();
-            sums.op_span += device.span.length();
+            sums.op_span += device.window.length();
         }
         Some(sums)
     }
@@ -72,8 +72,14 @@ impl DutyCycle {
     }
 }
 
+/// The window; where that is the device's active span or more, XProf's own: what it holds of first program to last.
+fn span(trace: &Trace, devices: &Devices, device: &Device) -> Ps {
+    let window = device.window.length();
+    if device.is_whole() { span_with_modules(trace, devices, device).length().max(window) } else { window }
+}
+
 fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Interval {
-    let lines = trace.lines.iter().zip(&devices.events_by_line);
+    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
     let modules = lines
         .filter(|(line, _)| line.kind == LineKind::Modules && line.plane.index() == device.plane)
         .flat_map(|(_, events)| events.iter())

@@ -1,4 +1,4 @@
-//! Idle gaps of each device: where no op runs, inside its active span.
+//! Idle gaps of each device: where no op runs, inside its window.
 //!
 //! ```text
 //! ops      [--a--)  [---b---)         [--c--)
@@ -25,13 +25,13 @@ struct Sums {
     longest: Ps,
     /// Under 10, 100 and 1000 us, and the rest.
     buckets: [u64; 4],
-    /// Active span in which the gaps lie.
-    span: Ps,
+    /// Window in which the gaps lie.
+    window: Ps,
 }
 
 impl Sums {
     fn of(device: &Device) -> Sums {
-        let mut sums = Sums { span: device.span.length(), ..Sums::default() };
+        let mut sums = Sums { window: device.window.length(), ..Sums::default() };
         for_each_gap(device, |gap| {
             let length = gap.length();
             sums.count += 1;
@@ -49,7 +49,7 @@ impl Sums {
         self.count += other.count;
         self.total += other.total;
         self.longest = self.longest.max(other.longest);
-        self.span += other.span;
+        self.window += other.window;
         for (sum, count) in self.buckets.iter_mut().zip(other.buckets) {
             *sum += count;
         }
@@ -62,7 +62,7 @@ impl Sums {
             total_gap_time_us: self.total.as_us(),
             avg_gap_us: (self.count > 0).then(|| self.total.as_us() / self.count as f64),
             max_gap_us: (self.count > 0).then(|| self.longest.as_us()),
-            gap_time_percent: percent(self.total, self.span),
+            gap_time_percent: percent(self.total, self.window),
             gaps_under_10us,
             gaps_10_100us,
             gaps_100_1000us,
@@ -105,18 +105,24 @@ pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAna
     Some(TimelineAnalysis { gaps: sums.report(), longest_gaps })
 }
 
-/// The gaps of a device in order, its active span's edges included (ops without length can lie there).
+/// The gaps of a device in order, those at the edges of its window included.
 fn for_each_gap(device: &Device, mut found: impl FnMut(Interval)) {
-    let mut end = device.span.start;
-    let mut next = |part: &Interval| {
-        let gap = Interval::new(end, part.start);
-        end = part.end;
-        if gap.end > gap.start {
-            found(gap);
-        }
-    };
-    in_blocks(device.busy.parts(), &mut next);
-    next(&Interval::new(device.span.end, device.span.end));
+    let mut busy = device.busy.parts();
+    for window in device.window.parts() {
+        let mut end = window.start;
+        let mut next = |part: &Interval| {
+            let gap = Interval::new(end, part.start);
+            end = part.end;
+            if gap.end > gap.start {
+                found(gap);
+            }
+        };
+        // Busy parts are cut at the window's edges.
+        let (inside, later) = busy.split_at(busy.partition_point(|part| part.start < window.end));
+        in_blocks(inside, &mut next);
+        next(&Interval::new(window.end, window.end));
+        busy = later;
+    }
 }
 
 /// The longest gaps with the index of their device: longest first, of equals the earliest, then the first device.

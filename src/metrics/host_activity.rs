@@ -36,7 +36,7 @@ pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThre
     if devices.platform.is_some() || devices.host_names.is_empty() {
         return None;
     }
-    let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host);
+    let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host, &|_| None);
     let ops = HostOps::of_tallies(trace, devices, &tallies);
     let busy = threads.map_or(Ps::ZERO, |threads| threads.busy);
     let (num_threads, listed) = threads_of(trace, devices, &tallies);
@@ -75,7 +75,7 @@ fn threads_of(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> (u64, Vec<
     }
     let capture = devices.capture.map_or(Ps::ZERO, |capture| capture.length());
     let mut rows: Vec<(Ps, HostThread)> = Vec::new();
-    for ((index, line), events) in trace.lines.iter().enumerate().zip(&devices.events_by_line) {
+    for ((index, line), events) in trace.lines.iter().enumerate().zip(devices.events_by_line.iter()) {
         if line.kind != LineKind::Host || events.is_empty() {
             continue;
         }
@@ -164,7 +164,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     }
     // End of the latest span of each program on the line that is walked.
     let mut ends: Vec<Option<Ps>> = vec![None; found.len()];
-    let lines = trace.lines.iter().zip(&devices.events_by_line);
+    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
     for (_, events) in lines.filter(|(line, _)| line.kind == LineKind::Host) {
         ends.fill(None);
         events.for_each_time(&trace.events, |kind, interval| {
@@ -217,7 +217,7 @@ mod tests {
 
     fn activity_of(trace: &Trace) -> Option<HostActivity> {
         let devices = Devices::new(trace);
-        let threads = host_threads(&host_times(trace, &devices), &devices);
+        let threads = host_threads(&host_times(trace, &devices), |_| devices.capture.unwrap());
         host_activity(trace, &devices, threads.as_ref())
     }
 

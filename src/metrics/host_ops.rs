@@ -16,7 +16,7 @@ use super::devices::Devices;
 use super::host_threads::{HostRole, roles_of_kinds};
 use super::self_time::for_each_self_kind;
 use crate::sort;
-use crate::trace::{LineKind, StrId, Trace};
+use crate::trace::{Interval, LineKind, StrId, Trace};
 use crate::units::Ps;
 
 /// The events of one name whose threads do the same.
@@ -64,9 +64,11 @@ pub struct HostOps {
 }
 
 impl HostOps {
-    /// Of all hosts and the whole capture. Linear in the number of host events.
-    pub fn new(trace: &Trace, devices: &Devices) -> HostOps {
-        HostOps::of_tallies(trace, devices, &tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host))
+    /// Of all hosts, each in its window: what of an event lies in it, and its occurrence where it starts in it. Linear in the number of
+    /// host events.
+    pub fn new(trace: &Trace, devices: &Devices, window: impl Fn(u16) -> Interval) -> HostOps {
+        let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host, &|host| Some(window(host)));
+        HostOps::of_tallies(trace, devices, &tallies)
     }
 
     /// The same from the tallies of the hosts' lines, by kind.
@@ -80,22 +82,35 @@ impl HostOps {
     }
 }
 
-/// The events on lines of which `wanted` holds, by [kind](crate::trace::Events::kinds). Linear in their number.
-pub(super) fn tallies_of_kinds(trace: &Trace, devices: &Devices, wanted: &dyn Fn(LineKind) -> bool) -> Vec<Tally> {
+/// The events on lines of which `wanted` holds, by [kind](crate::trace::Events::kinds): what of them lies in the window of their host,
+/// all where it has none. Linear in their number.
+pub(super) fn tallies_of_kinds(
+    trace: &Trace,
+    devices: &Devices,
+    wanted: &dyn Fn(LineKind) -> bool,
+    window: &dyn Fn(u16) -> Option<Interval>,
+) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); trace.events.kinds().len()];
-    for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+    let everything = Interval::new(Ps(i64::MIN), Ps::MAX);
+    for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
         if !wanted(line.kind) {
             continue;
         }
+        let window = window(trace.plane_of(line).map_or(0, |plane| plane.host)).unwrap_or(everything);
+        // What the capture ends with starts at its end.
+        let to_the_end = devices.capture.is_some_and(|capture| capture.end == window.end);
+        let is_before_end = |start| start < window.end || to_the_end;
+        let starts_inside = |interval: Interval| interval.start >= window.start && is_before_end(interval.start);
         trace.for_each_on_thread(events, |kind, interval| {
-            let (total, longest) = (interval.length(), interval.length());
-            if let Some(tally) = tallies.get_mut(kind) {
-                tally.add(&Tally { occurrences: 1, total, longest, self_time: Ps::ZERO });
+            let total = interval.clip(window).map_or(Ps::ZERO, Interval::length);
+            let occurrences = u64::from(starts_inside(interval));
+            if let Some(tally) = tallies.get_mut(kind).filter(|_| occurrences > 0 || total > Ps::ZERO) {
+                tally.add(&Tally { occurrences, total, longest: total, self_time: Ps::ZERO });
             }
         });
         for_each_self_kind(trace, events, |kind, interval| {
-            if let Some(tally) = tallies.get_mut(kind) {
-                tally.self_time += interval.length();
+            if let (Some(tally), Some(inside)) = (tallies.get_mut(kind), interval.clip(window)) {
+                tally.self_time += inside.length();
             }
         });
     }
@@ -109,7 +124,7 @@ fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
     let mut threads = Vec::new();
     let roles = roles_of_kinds(trace, devices);
     for ((kind, role), tally) in trace.events.kinds().iter().zip(roles).zip(tallies) {
-        let Some(role) = role.filter(|_| tally.occurrences > 0) else { continue };
+        let Some(role) = role.filter(|_| tally.occurrences > 0 || tally.total > Ps::ZERO) else { continue };
         let at = *index.entry((kind.name, role)).or_insert_with(|| {
             found.rows.push(HostOp { name: kind.name, role, threads: 0, tally: Tally::default() });
             found.rows.len() - 1
@@ -136,7 +151,8 @@ mod tests {
     use crate::trace::builder::TraceBuilder;
 
     fn rows(trace: &Trace) -> Vec<(&str, &str, u64, u64, f64, f64)> {
-        let ops = HostOps::new(trace, &Devices::new(trace));
+        let devices = Devices::new(trace);
+        let ops = HostOps::new(trace, &devices, |_| devices.capture.unwrap());
         assert_eq!(ops.rows.iter().map(|row| row.tally.self_time).sum::<Ps>(), ops.self_time);
         let row = |row: &HostOp| {
             let (total, own) = (row.tally.total.as_us(), row.tally.self_time.as_us());

@@ -143,14 +143,14 @@ pub struct HostThreads {
     pub idle: Ps,
     /// Time in which a thread does anything but wait.
     pub busy: Ps,
-    /// The capture, summed over hosts.
-    pub capture: Ps,
+    /// The window, summed over hosts.
+    pub window: Ps,
 }
 
 impl HostThreads {
-    /// A time's share of the capture; absent for an empty one.
+    /// A time's share of the window; absent for an empty one.
     pub fn percent(&self, time: Ps) -> Option<f64> {
-        (self.capture > Ps::ZERO).then(|| (100.0 * time.0 as f64 / self.capture.0 as f64).clamp(0.0, 100.0))
+        (self.window > Ps::ZERO).then(|| (100.0 * time.0 as f64 / self.window.0 as f64).clamp(0.0, 100.0))
     }
 }
 
@@ -159,7 +159,7 @@ impl HostThreads {
 pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     let works = Works::new(trace, devices);
     let mut hosts: BTreeMap<u16, Vec<Thread>> = BTreeMap::new();
-    for ((line, events), work) in trace.lines.iter().zip(&devices.events_by_line).zip(&works.lines) {
+    for ((line, events), work) in trace.lines.iter().zip(devices.events_by_line.iter()).zip(&works.lines) {
         let Some(work) = work.filter(|_| !events.is_empty()) else { continue };
         let host = trace.plane_of(line).map_or(0, |plane| plane.host);
         let thread = Thread::new(trace, events, work, &works.roles);
@@ -170,17 +170,20 @@ pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     hosts.into_iter().map(|(host, threads)| (host, together(threads))).collect()
 }
 
-/// The sums of [`host_times`]; `None` without a host thread.
-pub fn host_threads(times: &BTreeMap<u16, HostTime>, devices: &Devices) -> Option<HostThreads> {
-    let capture = devices.capture.filter(|_| !times.is_empty())?.length();
+/// The sums of [`host_times`] in each host's window; `None` without a host thread.
+pub fn host_threads(times: &BTreeMap<u16, HostTime>, window: impl Fn(u16) -> Interval) -> Option<HostThreads> {
+    if times.is_empty() {
+        return None;
+    }
     let mut sums = HostThreads::default();
     let mut roles = [Ps::ZERO; HostRole::COUNT];
-    for time in times.values() {
-        sums.capture += capture;
-        sums.busy += time.busy.length();
-        sums.idle += capture - time.any.length();
+    for (&host, time) in times {
+        let window = window(host);
+        sums.window += window.length();
+        sums.busy += time.busy.length_within(window);
+        sums.idle += window.length() - time.any.length_within(window);
         for (sum, set) in roles.iter_mut().zip(&time.roles) {
-            *sum += set.length();
+            *sum += set.length_within(window);
         }
     }
     sums.roles = HostRole::ALL.into_iter().zip(roles).filter(|(_, time)| *time > Ps::ZERO).collect();
@@ -347,7 +350,7 @@ mod tests {
 
     fn roles(trace: &Trace) -> Vec<(HostRole, f64)> {
         let devices = Devices::new(trace);
-        let threads = host_threads(&host_times(trace, &devices), &devices).unwrap();
+        let threads = host_threads(&host_times(trace, &devices), |_| devices.capture.unwrap()).unwrap();
         threads.roles.into_iter().map(|(role, time)| (role, time.as_us())).collect()
     }
 
@@ -377,8 +380,8 @@ mod tests {
         );
         let devices = Devices::new(&trace);
         let times = host_times(&trace, &devices);
-        let threads = host_threads(&times, &devices).unwrap();
-        assert_eq!((threads.capture, threads.idle, threads.busy), (Ps(100_000_000), Ps(10_000_000), Ps(80_000_000)));
+        let threads = host_threads(&times, |_| devices.capture.unwrap()).unwrap();
+        assert_eq!((threads.window, threads.idle, threads.busy), (Ps(100_000_000), Ps(10_000_000), Ps(80_000_000)));
     }
 
     #[test]

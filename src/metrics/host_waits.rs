@@ -1,6 +1,6 @@
 //! What the host does while the devices run nothing: in which range or function of the user the threads that feed them are.
 //!
-//! Reads the idle time of each device in the counted steps (of its active span where steps are unknown) and the named ranges and the
+//! Reads the idle time of each device in its window and the named ranges and the
 //! user's own functions on the Python threads of its host. Of nested ones the innermost counts. The annotations that mark
 //! the steps are ranges as well, so that time between steps and time in them are told apart.
 //!
@@ -64,7 +64,7 @@ impl HostWaits {
 fn ranges_of(trace: &Trace, devices: &Devices, host: u16) -> BTreeMap<StrId, IntervalSet> {
     let mut wanted: Vec<Option<bool>> = vec![None; trace.strings.len()];
     let mut sets: BTreeMap<StrId, Union> = BTreeMap::new();
-    for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+    for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
         let of_host = line.kind == LineKind::Host && trace.plane_of(line).is_some_and(|plane| plane.host == host);
         if !of_host || HostRole::of_thread(trace.text(line.name)) != HostRole::Python {
             continue;

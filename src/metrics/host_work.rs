@@ -16,6 +16,7 @@ use crate::facts::host_spans;
 use crate::metrics::devices::{Devices, interval};
 use crate::sort;
 use crate::trace::{Event, Interval, IntervalSet, LineKind, Trace};
+use crate::units::Ps;
 
 pub use crate::facts::host_spans::HostWork;
 
@@ -24,8 +25,8 @@ pub use crate::facts::host_spans::HostWork;
 pub struct HostSpans {
     /// When any host thread does it.
     pub union: IntervalSet,
-    /// Spans that are not inside another one.
-    pub outermost: u64,
+    /// Starts of the spans that are not inside another one.
+    pub outermost: Vec<Ps>,
 }
 
 /// The spans of `work` on the host lines of `trace`.
@@ -39,7 +40,7 @@ pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans
         latest = latest.max(Some(span.end));
         outer
     });
-    HostSpans { outermost: outermost.count() as u64, union: IntervalSet::union_of(spans) }
+    HostSpans { outermost: outermost.map(|span| span.start).collect(), union: IntervalSet::union_of(spans) }
 }
 
 /// Visits the events of host threads whose name is wanted. Linear in the number of events, and free where none has such a
@@ -62,7 +63,7 @@ pub fn for_each_named_on(
             (*slot, any) = (true, true);
         }
     }
-    let lines = trace.lines.iter().zip(&devices.events_by_line);
+    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
     for (line, events) in lines.filter(|(line, _)| any && line.kind == LineKind::Host) {
         let host = trace.plane_of(line).map_or(0, |plane| plane.host);
         events.for_each(&trace.events, |_, event| {
@@ -93,6 +94,6 @@ mod tests {
         b.event(device, "backend_compile", 400, 50);
         let trace = b.build();
         let spans = host_spans(&trace, &Devices::new(&trace), HostWork::Compile);
-        assert_eq!((spans.outermost, spans.union.length()), (2, Ps(150_000_000)));
+        assert_eq!((spans.outermost.len(), spans.union.length()), (2, Ps(150_000_000)));
     }
 }

@@ -5,20 +5,22 @@
 //! pipelines count: they nest in nothing else that counts twice, because the result is a union.
 //! Copies to the device are not input; see [`transfers`](super::transfers).
 
-use super::compilation::share_of_capture;
 use super::devices::Devices;
 use super::host_work::{HostWork, host_spans};
 use crate::report::IoOperations;
-use crate::trace::Trace;
+use crate::trace::{Interval, Trace};
 
-/// The input section; `None` without a span: a pipeline that leaves no mark may still have run.
-pub fn io_operations(trace: &Trace, devices: &Devices) -> Option<IoOperations> {
+/// The input section, of the `window` of all hosts; `None` without a span in the capture: a pipeline that leaves no mark may still
+/// have run.
+pub fn io_operations(trace: &Trace, devices: &Devices, window: Interval) -> Option<IoOperations> {
     let spans = host_spans(trace, devices, HostWork::Input);
-    let time = spans.union.length();
-    (spans.outermost > 0).then(|| IoOperations {
-        io_event_count: spans.outermost,
+    let time = spans.union.length_within(window);
+    let share = 100.0 * time.0 as f64 / window.length().0.max(1) as f64;
+    (!spans.outermost.is_empty()).then(|| IoOperations {
+        io_event_count: spans.outermost.iter().filter(|&&start| start >= window.start && start <= window.end).count()
+            as u64,
         io_total_time_us: time.as_us(),
-        io_percent: share_of_capture(time, devices),
+        io_percent: share.clamp(0.0, 100.0),
     })
 }
 
@@ -38,7 +40,8 @@ mod tests {
         b.event(worker, "Iterator::Prefetch::Map", 60, 20);
         b.event(python, "$dataloader.py:701 __next__", 500, 50);
         let trace = b.build();
-        let found = io_operations(&trace, &Devices::new(&trace)).unwrap();
+        let devices = Devices::new(&trace);
+        let found = io_operations(&trace, &devices, devices.capture.unwrap()).unwrap();
         assert_eq!((found.io_event_count, found.io_total_time_us, found.io_percent), (3, 200.0, 20.0));
     }
 
@@ -48,6 +51,7 @@ mod tests {
         let python = b.line("/host:CPU", "python");
         b.event(python, "train", 0, 1000);
         let trace = b.build();
-        assert_eq!(io_operations(&trace, &Devices::new(&trace)), None);
+        let devices = Devices::new(&trace);
+        assert_eq!(io_operations(&trace, &devices, devices.capture.unwrap()), None);
     }
 }

@@ -42,6 +42,9 @@ pub mod steps;
 pub mod throughput;
 pub mod transfers;
 pub mod utilization;
+pub mod window;
+
+pub use window::WindowChoice;
 
 use crate::report::{ModelConfig, SourceFile};
 use crate::trace::Trace;
@@ -58,6 +61,9 @@ pub struct Settings {
     pub device: Option<String>,
     /// Dimensions of the model; each given field overrides the sidecar file's.
     pub model: ModelConfig,
+    /// The part of the run that its numbers are of.
+    #[serde(default)]
+    pub window: WindowChoice,
 }
 
 /// One run, decoded: the events of all its hosts and where they came from.

@@ -70,6 +70,9 @@ fn steps(profile: &UnifiedProfile, list: &mut List) {
         let told = profile.warnings.iter().find(|warning| warning.code == "steps_unknown");
         let reason = told.map_or("No steps found.", |warning| warning.message.as_str());
         list.add("step_timing.avg_step_time_us", reason, STEP_REMEDY);
+    } else if !timed && profile.window.as_ref().is_some_and(|window| window.chosen.is_some()) {
+        let reason = "No whole step lies in the chosen window.";
+        list.add("step_timing.avg_step_time_us", reason, "Choose a window that holds one.");
     } else if !timed {
         let reason = "No step of the capture is complete, so none can be timed.";
         list.add("step_timing.avg_step_time_us", reason, "Capture several steps more.");
@@ -253,6 +256,7 @@ mod tests {
                 ..Metadata::default()
             },
             model_config: Default::default(),
+            window: None,
             parameter_counts: None,
             step_timing: StepTiming::default(),
             throughput: Throughput::default(),

@@ -32,7 +32,8 @@ pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
         if lines.is_empty() {
             continue;
         }
-        let tallies = tallies.get_or_insert_with(|| tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other));
+        let tallies =
+            tallies.get_or_insert_with(|| tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None));
         let kinds = trace.events.kinds().iter().zip(tallies.iter());
         let mut events = by_name(kinds.filter(|(kind, tally)| tally.occurrences > 0 && of_plane(kind.line.index())));
         sort::sort_by(&mut events, |a, b| {

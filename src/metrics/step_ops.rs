@@ -1,7 +1,7 @@
-//! What runs in a step: ops, their classes and kernels, as means over counted steps and devices.
+//! What runs in a step: ops, their classes and kernels, as means over the steps of the window and devices.
 //!
-//! An op belongs to the counted step in which it starts. Warm-up and cut steps are left out, so that two captures of different
-//! length can be compared. Where steps are unknown the active span of each device takes the place of a step.
+//! By default warm-up and cut steps are no part of the window, so that two captures of different length can be compared. Where the
+//! window is none of steps, each device's window takes the place of a step.
 
 use rustc_hash::FxHashMap;
 
@@ -10,12 +10,12 @@ use super::collectives::Collectives;
 use super::devices::Devices;
 use super::kernel_stats::demangle::demangle;
 use super::ops::{Op, Ops, Tallies, Text};
-use super::step_breakdown::StepBreakdown;
+use super::window::Window;
 use crate::hlo;
 use crate::report::{StepFamily, StepKernel, StepOp, StepOps};
 use crate::sort;
 use crate::trace::classify::Platform;
-use crate::trace::{Interval, StrId, Trace};
+use crate::trace::{StrId, Trace};
 use crate::units::Ps;
 
 /// Ops that the section lists: with more, two profiles would no longer fit a report that can be sent around.
@@ -24,45 +24,35 @@ const MOST_OPS: usize = 300;
 /// Kernels that the section lists.
 const MOST_KERNELS: usize = 200;
 
-/// The windows of the counted steps of each used device, in time.
-pub fn counted_windows(breakdown: &StepBreakdown, num_devices: usize) -> Vec<Vec<Interval>> {
-    let mut windows = vec![Vec::new(); num_devices];
-    for row in breakdown.rows.iter().filter(|row| row.counted) {
-        if let Some(windows) = windows.get_mut(row.device as usize) {
-            windows.push(Interval::new(row.start, row.start + row.duration));
-        }
-    }
-    windows
-}
-
-/// The section; `None` where no op ran in a counted step.
+/// The section; `None` where no op ran in the window.
 pub fn section(
     trace: &Trace,
     devices: &Devices,
     tallies: &Tallies,
     ops: &Ops,
     collectives: &Collectives,
-    windows: &[Vec<Interval>],
+    window: &Window,
 ) -> Option<StepOps> {
-    let device_steps = windows.iter().map(Vec::len).sum::<usize>() as u64;
-    let mut rows: Vec<(usize, &Op)> = ops.rows.iter().enumerate().filter(|(_, op)| op.step_occurrences > 0).collect();
+    let device_steps = window.device_steps;
+    let mut rows: Vec<(usize, &Op)> = ops.rows.iter().enumerate().collect();
     if rows.is_empty() || device_steps == 0 {
         return None;
     }
     let mean = Mean(device_steps as f64);
-    let exposed = exposed(ops, collectives, windows);
+    let exposed = exposed(ops, collectives);
     let text = |text: Text| Some(ops.text(trace, text)).filter(|text| !text.is_empty());
     let mut families = [(Ps::ZERO, 0u64); OpFamily::ALL.len()];
     for (_, op) in &rows {
         if let Some((time, count)) = families.get_mut(op.family as usize) {
-            *time += op.step_self_time;
-            *count += op.step_occurrences;
+            *time += op.self_time;
+            *count += op.occurrences;
         }
     }
     let mut by_family: Vec<StepFamily> = OpFamily::ALL
         .into_iter()
         .filter_map(|family| {
-            let &(time, count) = families.get(family as usize).filter(|(_, count)| *count > 0)?;
+            let &(time, count) =
+                families.get(family as usize).filter(|(time, count)| *count > 0 || *time > Ps::ZERO)?;
             let (self_time_us, occurrences) = (mean.time_us(time), mean.count(count));
             Some(StepFamily { family: family.label().to_owned(), self_time_us, occurrences })
         })
@@ -70,19 +60,19 @@ pub fn section(
     sort::sort_by(&mut by_family, |a, b| {
         b.self_time_us.total_cmp(&a.self_time_us).then_with(|| a.family.cmp(&b.family))
     });
-    let op_time: Ps = rows.iter().map(|(_, op)| op.step_self_time).sum();
+    let op_time = ops.op_time;
     let num_ops = rows.len() as u64;
-    // Rows stand by their time in the whole capture, which orders equals.
-    sort::first_by(&mut rows, MOST_OPS, |a, b| b.1.step_self_time.cmp(&a.1.step_self_time).then(a.0.cmp(&b.0)));
+    // Rows stand by their time.
+    rows.truncate(MOST_OPS);
     let top = rows.into_iter().map(|(row, op)| StepOp {
         name: ops.text(trace, op.name).to_owned(),
         family: op.family.label().to_owned(),
         module: text(op.module).map(|module| module.split('(').next().unwrap_or(module).to_owned()),
         framework_op: text(op.framework_path).map(|path| path.trim_end_matches(':').to_owned()),
         fingerprint: text(op.expression).map(hlo::fingerprint),
-        self_time_us: mean.time_us(op.step_self_time),
+        self_time_us: mean.time_us(op.self_time),
         exposed_time_us: exposed.get(&(row as u32)).map(|&time| mean.time_us(time)),
-        occurrences: mean.count(op.step_occurrences),
+        occurrences: mean.count(op.occurrences),
     });
     Some(StepOps {
         device_steps,
@@ -108,19 +98,16 @@ impl Mean {
     }
 }
 
-/// Exposed time of the collectives that start in a counted step, by the row of their op.
-fn exposed(ops: &Ops, collectives: &Collectives, windows: &[Vec<Interval>]) -> FxHashMap<u32, Ps> {
+/// Exposed time of the collectives, by the row of their op.
+fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<u32, Ps> {
     let mut exposed = FxHashMap::default();
     if collectives.runs.is_empty() {
         return exposed;
     }
     let rows: FxHashMap<_, u32> = ops.entries.iter().copied().collect();
     for run in &collectives.runs {
-        let Some(windows) = windows.get(run.device as usize) else { continue };
-        let next = windows.partition_point(|window| window.start <= run.start);
-        let counted = next.checked_sub(1).and_then(|at| windows.get(at)).is_some_and(|window| run.start < window.end);
         let row = collectives.ops.get(run.op as usize).and_then(|op| rows.get(&(op.name, op.args)));
-        if let (true, Some(&row)) = (counted, row) {
+        if let Some(&row) = row {
             *exposed.entry(row).or_insert(Ps::ZERO) += run.exposed;
         }
     }
@@ -132,15 +119,15 @@ fn kernels(trace: &Trace, tallies: &Tallies, mean: Mean) -> Vec<StepKernel> {
     let mut categories = Categorizer::new(trace);
     let mut index: FxHashMap<StrId, usize> = FxHashMap::default();
     let mut sums: Vec<(StrId, OpFamily, Ps, u64)> = Vec::new();
-    for &((name, args), ref tally) in tallies.entries.iter().filter(|(_, tally)| tally.step_count > 0) {
+    for &((name, args), ref tally) in &tallies.entries {
         let at = *index.entry(name).or_insert_with(|| {
             let category = categories.of(name, args);
             sums.push((name, categories.family(category), Ps::ZERO, 0));
             sums.len() - 1
         });
         if let Some((_, _, time, count)) = sums.get_mut(at) {
-            *time += tally.step_self;
-            *count += tally.step_count;
+            *time += tally.op_self;
+            *count += tally.count;
         }
     }
     sort::sort_by(&mut sums, |a, b| b.2.cmp(&a.2).then_with(|| trace.text(a.0).cmp(trace.text(b.0))));

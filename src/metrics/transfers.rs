@@ -20,6 +20,11 @@ struct SizedCopy {
     bytes: Option<u64>,
 }
 
+/// Bytes that a part of a copy moves.
+pub(super) fn part_of(bytes: u64, part: Ps, whole: Ps) -> u64 {
+    if whole > Ps::ZERO { (u128::from(bytes) * part.0.max(0) as u128 / whole.0 as u128) as u64 } else { bytes }
+}
+
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
@@ -45,11 +50,14 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
             });
             let Some(SizedCopy { direction, bytes }) = copy else { return };
             let Some(sum) = sums.get_mut(direction as usize) else { return };
-            sum.count += 1;
+            let counted = u64::from(!trace.events.began_before(id));
+            sum.count += counted;
             sum.time += event.duration;
             if let Some(bytes) = bytes {
+                let bytes =
+                    trace.events.whole(id).map_or(bytes, |whole| part_of(bytes, event.duration, whole.length()));
                 sum.bytes = sum.bytes.saturating_add(bytes);
-                sum.sized_count += 1;
+                sum.sized_count += counted;
                 sum.sized_time += event.duration;
             }
         });
@@ -71,10 +79,10 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
 }
 
 fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
-    let sized = sum.sized_count > 0;
+    let sized = sum.sized_count > 0 || sum.bytes > 0;
     // Bytes a nanosecond are gigabytes a second.
     let bandwidth = (sized && sum.sized_time > Ps::ZERO).then(|| sum.bytes as f64 / (sum.sized_time.0 as f64 / 1e3));
-    (sum.count > 0).then(|| Transfer {
+    (sum.count > 0 || sum.time > Ps::ZERO).then(|| Transfer {
         direction: direction.label().to_owned(),
         count: sum.count,
         total_time_us: sum.time.as_us(),

@@ -4,30 +4,26 @@ use crate::metrics::devices::{Device, Devices};
 use crate::metrics::gaps::{device_gaps, percent};
 use crate::metrics::metadata::device_model;
 use crate::metrics::statistics::{mean, range, stddev};
-use crate::metrics::steps::Occupancy;
+use crate::metrics::window::Window;
 use crate::report::{ComputeUtilization, DeviceStats, MultiDevice};
 use crate::trace::{Interval, Trace, in_blocks};
 use crate::units::Ps;
 
-/// `compute_utilization`: over counted steps where they are known, else over the devices' active spans. `None` where no
-/// device was used.
-pub fn compute_utilization(trace: &Trace, devices: &Devices, steps: Option<Occupancy>) -> Option<ComputeUtilization> {
-    let spans = || {
-        let busy: Vec<f64> = devices.used.iter().map(|device| device.busy.length().as_us()).collect();
-        let idle = |device: &Device| (device.span.length() - device.busy.length()).as_us();
-        let idle: Vec<f64> = devices.used.iter().map(idle).collect();
-        Some(Occupancy { busy_us: mean(&busy)?, idle_us: mean(&idle)? })
-    };
-    let window = if steps.is_some() { "steps" } else { "active_span" };
-    let Occupancy { busy_us, idle_us } = steps.or_else(spans)?;
-    let total = busy_us + idle_us;
+/// `compute_utilization`: of the window of `devices`, for each step and device where it is one of steps, else for each device. `None`
+/// where no device was used.
+pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) -> Option<ComputeUtilization> {
+    if devices.used.is_empty() {
+        return None;
+    }
     let op_time: Ps = devices.used.iter().map(|device| op_time(trace, device)).sum();
     let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
+    let idle: Ps = devices.used.iter().map(Device::idle).sum();
+    let mean = |sum: Ps| sum.as_us() / window.device_steps.max(1) as f64;
     Some(ComputeUtilization {
-        compute_util_percent: if total > 0.0 { 100.0 * busy_us / total } else { 0.0 },
-        kernel_time_us: busy_us,
-        overhead_time_us: idle_us,
-        window: Some(window.to_owned()),
+        compute_util_percent: percent(busy, busy + idle),
+        kernel_time_us: mean(busy),
+        overhead_time_us: mean(idle),
+        window: Some(window.kind.label().to_owned()),
         avg_concurrent_kernels: ratio(op_time, busy),
     })
 }
@@ -36,14 +32,21 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, steps: Option<Occup
 pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
     let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { stats.iter().map(value).collect() };
+    if stats.is_empty() {
+        return None;
+    }
     let utilization = column(|device| device.utilization_percent);
     let busy: Vec<f64> = if is_cut { shared_busy(devices) } else { column(|device| device.actual_busy_time_us) };
+    let (all_busy, all): (Ps, Ps) = (
+        devices.used.iter().map(|device| device.busy.length()).sum(),
+        devices.used.iter().map(|device| device.window.length()).sum(),
+    );
     let starts = || devices.used.iter().map(|device| device.span.start);
     let skew = starts().max().zip(starts().min()).filter(|_| stats.len() > 1);
     let most = busy.iter().copied().max_by(f64::total_cmp).filter(|&most| most > 0.0 && stats.len() > 1);
     Some(MultiDevice {
         num_devices: stats.len() as u64,
-        avg_utilization_percent: Some(mean(&utilization)?),
+        avg_utilization_percent: Some(percent(all_busy, all)),
         utilization_stddev: stddev(&utilization),
         utilization_range: range(&utilization),
         kernel_count_stddev: stddev(&column(|device| device.kernel_count as f64)),
@@ -70,11 +73,11 @@ fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
     DeviceStats {
         device_name: device.name.clone(),
         device_id: u64::from(device.ordinal),
-        kernel_count: device.ops.len() as u64,
+        kernel_count: device.num_ops(),
         total_kernel_time_us: op_time.as_us(),
         actual_busy_time_us: busy.as_us(),
-        total_time_us: device.span.length().as_us(),
-        utilization_percent: percent(busy, device.span.length()),
+        total_time_us: device.window.length().as_us(),
+        utilization_percent: percent(busy, device.window.length()),
         parallelism: ratio(op_time, busy),
         device_type: trace.planes.get(device.plane).and_then(|plane| device_model(trace, plane)),
         host: host.cloned(),
@@ -125,7 +128,8 @@ mod tests {
         assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
         assert_eq!((first.utilization_percent, first.kernel_count), (75.0, 3));
         assert_eq!(first.parallelism, Some(40.0 / 30.0));
-        assert_eq!(multi.avg_utilization_percent, Some(87.5));
+        // Busy 50 of 60: each device weighs as much as its window is long.
+        assert_eq!(multi.avg_utilization_percent, Some(100.0 * 50.0 / 60.0));
         assert_eq!(multi.utilization_range, Some(25.0));
         assert_eq!(multi.start_skew_us, Some(10.0));
         // Mean busy time 25 of the busiest 30.
@@ -135,10 +139,11 @@ mod tests {
     #[test]
     fn without_steps_the_window_is_the_active_span() {
         let trace = two_gpus();
-        let utilization = compute_utilization(&trace, &Devices::new(&trace), None).unwrap();
+        let window = Window { device_steps: 2, ..Window::default() };
+        let utilization = compute_utilization(&trace, &Devices::new(&trace), &window).unwrap();
         assert_eq!((utilization.kernel_time_us, utilization.overhead_time_us), (25.0, 5.0));
         assert_eq!(utilization.window.as_deref(), Some("active_span"));
         assert_eq!(utilization.avg_concurrent_kernels, Some(60.0 / 50.0));
-        assert_eq!(compute_utilization(&Trace::default(), &Devices::new(&Trace::default()), None), None);
+        assert_eq!(compute_utilization(&Trace::default(), &Devices::new(&Trace::default()), &window), None);
     }
 }

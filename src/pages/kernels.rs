@@ -66,7 +66,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences, word: 
             per_step,
             Unit::Number,
             if per_step.is_some() {
-                "mean over devices and counted steps, copies included".to_owned()
+                "mean over devices and the steps of the window, copies included".to_owned()
             } else {
                 "No steps found: see the Steps page.".to_owned()
             },

@@ -173,7 +173,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
         ),
         figure(
             "Idle",
-            percent(ops.idle(), ops.device_time),
+            percent(ops.idle, ops.device_time),
             Unit::Percent,
             "of the time from each device's first op to its last".to_owned(),
         ),

@@ -115,15 +115,8 @@ fn figures(roofline: &Roofline, counted: f64) -> Vec<Figure> {
         Ok(_) => format!("{text}{known}"),
         Err(missing) => missing.to_owned(),
     };
-    let window = if found.of_steps { "the counted steps" } else { "the devices' active time" };
     let mut figures = vec![
-        figure(
-            "MFU",
-            found.mfu.ok(),
-            Unit::Percent,
-            share_note(found.mfu, &format!("of peak, over {window}")),
-            "mfu_percent",
-        ),
+        figure("MFU", found.mfu.ok(), Unit::Percent, share_note(found.mfu, "of peak"), "mfu_percent"),
         figure(
             "HFU",
             found.hfu.ok(),

@@ -12,6 +12,7 @@ mod sections;
 mod step_breakdown;
 mod step_ops;
 pub mod v1;
+mod window;
 
 pub use names::distinct as distinct_names;
 pub use v1::*;

@@ -19,6 +19,7 @@ pub use super::roofline::*;
 pub use super::sections::*;
 pub use super::step_breakdown::*;
 pub use super::step_ops::*;
+pub use super::window::*;
 
 /// `metadata.schema_version` of profiles written by this version.
 pub const SCHEMA_VERSION: &str = "1.1.0";
@@ -60,6 +61,9 @@ pub struct UnifiedProfile {
     /// Time spent in the input pipeline on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_operations: Option<IoOperations>,
+    /// The part of the run that its numbers are of. Absent where no device was used. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<MainWindow>,
     /// Every step of the capture. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,

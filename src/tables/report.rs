@@ -88,7 +88,7 @@ fn devices(profile: &UnifiedProfile) -> Table {
             column("device_type", "Type", Unit::Text),
             column("kernel_count", "Ops", Unit::Count),
             column("actual_busy_time_us", "Busy", Unit::TimeUs),
-            column("total_time_us", "Active span", Unit::TimeUs),
+            column("total_time_us", "Window", Unit::TimeUs),
             column("utilization_percent", "Busy share", Unit::Percent),
             column("parallelism", "Concurrency", Unit::Number),
             column("total_kernel_time_us", "Sum of op times", Unit::TimeUs),

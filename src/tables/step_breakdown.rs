@@ -111,7 +111,7 @@ impl<'a> StepBreakdownRows<'a> {
         let is_step = row.step.is_some();
         let overlap = &row.overlap;
         match key {
-            "kind" => CellRef::Text(if is_step { "step" } else { "active span" }),
+            "kind" => CellRef::Text(if is_step { "step" } else { "window" }),
             "step" => CellRef::int(row.step.map(u64::from)),
             "device_name" => self.device_name(row.device),
             "start_us" => CellRef::Float((row.start - self.origin).as_us()),

@@ -35,7 +35,7 @@ pub struct StepEventRows<'a> {
 impl<'a> StepEventRows<'a> {
     /// Of the steps of `variant`, `3-5`; of all for any other text.
     pub fn new(context: &Context<'a>, variant: &str) -> StepEventRows<'a> {
-        let (trace, analysis) = (context.trace(), context.analysis);
+        let (trace, analysis) = (context.captured_trace(), context.analysis);
         let range = variant.split_once('-').and_then(|(first, last)| {
             let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
             Some(first..=last)
@@ -44,8 +44,8 @@ impl<'a> StepEventRows<'a> {
             (Some(range), Some(step)) => range.contains(&step),
             _ => true,
         };
-        let Analysis { step_breakdown, devices, hosts, calls, .. } = analysis;
-        let events = step_breakdown.events(trace, devices, hosts, calls, &|row| chosen(row.step), MOST_EVENTS);
+        let Analysis { step_breakdown, captured, hosts, calls, .. } = analysis;
+        let events = step_breakdown.events(trace, captured, hosts, calls, &|row| chosen(row.step), MOST_EVENTS);
         let origin = analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
         StepEventRows { context: *context, trace, events, origin }
     }

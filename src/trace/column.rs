@@ -1,15 +1,18 @@
 //! Columns of event data that grow in blocks: no reallocation doubles the memory of a large trace.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 const BLOCK_BITS: usize = 15;
 const BLOCK: usize = 1 << BLOCK_BITS;
 
-/// An append-only column of `Copy` values.
+/// An append-only column of `Copy` values. A copy costs next to nothing: full blocks are shared until one side changes a value.
 #[derive(Clone, Debug)]
 pub struct Column<T> {
-    /// All full but the last; those that were [taken](Column::take_full) are empty.
-    blocks: Vec<Vec<T>>,
+    /// The full blocks; those that were [taken](Column::take_full) are empty.
+    full: Vec<Arc<Vec<T>>>,
+    /// What follows them, until the next value finds it full.
+    last: Vec<T>,
     len: usize,
     /// Blocks that were taken.
     taken: usize,
@@ -17,7 +20,7 @@ pub struct Column<T> {
 
 impl<T> Default for Column<T> {
     fn default() -> Self {
-        Column { blocks: Vec::new(), len: 0, taken: 0 }
+        Column { full: Vec::new(), last: Vec::new(), len: 0, taken: 0 }
     }
 }
 
@@ -35,33 +38,49 @@ impl<T: Copy> Column<T> {
     /// Appends a value. What makes room does not see it, so that it can stay in registers.
     #[inline]
     pub fn push(&mut self, value: T) {
-        if self.blocks.last().is_none_or(|block| block.len() >= BLOCK) {
+        if self.last.len() >= BLOCK {
             self.add_block();
         }
-        if let Some(block) = self.blocks.last_mut() {
-            block.push(value);
-            self.len += 1;
-        }
+        self.last.push(value);
+        self.len += 1;
     }
 
+    /// The first block starts small: most traces in a folder are tiny. Those after it are full of values soon.
     #[cold]
     #[inline(never)]
     fn add_block(&mut self) {
-        // The first block starts small: most traces in a folder are tiny.
-        self.blocks.push(if self.blocks.is_empty() { Vec::new() } else { Vec::with_capacity(BLOCK) });
+        self.full.push(Arc::new(std::mem::replace(&mut self.last, Vec::with_capacity(BLOCK))));
+    }
+
+    fn num_blocks(&self) -> usize {
+        self.full.len() + usize::from(!self.last.is_empty())
+    }
+
+    /// Empty past the end.
+    #[inline(always)]
+    fn block(&self, at: usize) -> &[T] {
+        match self.full.get(at) {
+            Some(block) => block,
+            None if at == self.full.len() => &self.last,
+            None => &[],
+        }
     }
 
     /// The value at `index`, or `None` past the end. Inlined also where the compiler is to save space: it is the inside of
     /// most long loops.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<T> {
-        self.blocks.get(index >> BLOCK_BITS)?.get(index & (BLOCK - 1)).copied()
+        self.block(index >> BLOCK_BITS).get(index & (BLOCK - 1)).copied()
     }
 
-    /// The value at `index`, to be changed.
+    /// The value at `index`, to be changed: its block is no longer shared then.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        self.blocks.get_mut(index >> BLOCK_BITS)?.get_mut(index & (BLOCK - 1))
+        let (block, place) = (index >> BLOCK_BITS, index & (BLOCK - 1));
+        if block == self.full.len() {
+            return self.last.get_mut(place);
+        }
+        Arc::make_mut(self.full.get_mut(block)?).get_mut(place)
     }
 
     /// Appends values.
@@ -73,7 +92,10 @@ impl<T: Copy> Column<T> {
     pub(crate) fn append(&mut self, block: Vec<T>) {
         if self.len.is_multiple_of(BLOCK) && block.len() <= BLOCK {
             self.len += block.len();
-            self.blocks.push(block);
+            let before = std::mem::replace(&mut self.last, block);
+            if !before.is_empty() {
+                self.full.push(Arc::new(before));
+            }
         } else {
             self.extend(block.into_iter());
         }
@@ -81,10 +103,10 @@ impl<T: Copy> Column<T> {
 
     /// Takes the blocks that will not grow any more; they still count in [`len`](Column::len).
     pub(crate) fn take_full(&mut self) -> impl Iterator<Item = Vec<T>> {
-        let full = self.blocks.len().saturating_sub(1);
-        let taken = self.blocks.get_mut(self.taken..full).unwrap_or_default();
-        self.taken = self.taken.max(full);
-        taken.iter_mut().map(std::mem::take)
+        let full = self.full.len();
+        let taken = self.full.get_mut(self.taken..).unwrap_or_default();
+        self.taken = full;
+        taken.iter_mut().map(|block| Arc::unwrap_or_clone(std::mem::take(block)))
     }
 
     /// True where no block was taken.
@@ -94,17 +116,18 @@ impl<T: Copy> Column<T> {
 
     /// All values in order.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        self.blocks.iter().flatten().copied()
+        self.blocks().flatten().copied()
     }
 
     /// Slices of the values, in order.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &[T]> {
-        self.blocks.iter().map(Vec::as_slice)
+        (0..self.num_blocks()).map(|at| self.block(at))
     }
 
     /// Slices of the values, in order, to be changed.
     pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut [T]> {
-        self.blocks.iter_mut().map(Vec::as_mut_slice)
+        let last = std::iter::once(self.last.as_mut_slice());
+        self.full.iter_mut().map(|block| Arc::make_mut(block).as_mut_slice()).chain(last)
     }
 
     /// True where blocks were taken.
@@ -115,9 +138,8 @@ impl<T: Copy> Column<T> {
     /// Slices of a part of the values, in order.
     pub(crate) fn slices(&self, part: Range<usize>) -> impl Iterator<Item = &[T]> {
         let (first, last) = (part.start >> BLOCK_BITS, part.end.div_ceil(BLOCK));
-        let blocks = self.blocks.get(first..last.min(self.blocks.len())).unwrap_or_default();
-        blocks.iter().enumerate().map(move |(at, block)| {
-            let start = (first + at) << BLOCK_BITS;
+        (first..last.min(self.num_blocks())).map(move |at| {
+            let (start, block) = (at << BLOCK_BITS, self.block(at));
             let from = part.start.saturating_sub(start).min(block.len());
             let to = part.end.saturating_sub(start).min(block.len());
             block.get(from..to).unwrap_or_default()
@@ -126,12 +148,13 @@ impl<T: Copy> Column<T> {
 
     /// The values in order, in the blocks that hold them, but those of blocks that were taken.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
-        self.blocks.into_iter().skip(self.taken)
+        let last = Some(self.last).filter(|last| !last.is_empty());
+        self.full.into_iter().skip(self.taken).map(Arc::unwrap_or_clone).chain(last)
     }
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
-        self.blocks.iter().map(|b| b.capacity() * size_of::<T>()).sum()
+        (self.full.iter().map(|block| block.capacity()).sum::<usize>() + self.last.capacity()) * size_of::<T>()
     }
 }
 
@@ -163,15 +186,17 @@ impl SparseColumn {
     /// The value of `event`. Its block is searched for by halves, and so is its place in there, unless all events from the
     /// block's first one on have a value: since they ascend, the place can be no further than their distance.
     pub fn get(&self, event: u32) -> Option<i64> {
-        let after = self.events.blocks.partition_point(|block| block.first().is_some_and(|&first| first <= event));
-        let block = after.checked_sub(1)?;
-        let events = self.events.blocks.get(block)?;
+        let after = self.events.full.partition_point(|block| block.first().is_some_and(|&first| first <= event));
+        // The last block is where full ones end.
+        let is_last = self.events.last.first().is_some_and(|&first| first <= event);
+        let block = if is_last { self.events.full.len() } else { after.checked_sub(1)? };
+        let events = self.events.block(block);
         let furthest = (event - events.first()?) as usize;
         let at = match events.get(furthest) {
             Some(found) if *found == event => furthest,
             _ => events.get(..furthest.min(events.len()))?.binary_search(&event).ok()?,
         };
-        self.values.blocks.get(block)?.get(at).copied()
+        self.values.block(block).get(at).copied()
     }
 
     /// Events and their values in ascending order, in the blocks that hold them.
@@ -233,6 +258,11 @@ mod tests {
         }
         *column.get_mut(70_000).unwrap() = 7;
         assert_eq!(column.get(70_000), Some(7));
+        let before = column.clone();
+        *column.get_mut(40_000).unwrap() = 8;
+        *column.get_mut(99_000).unwrap() = 9;
+        assert_eq!([40_000, 99_000].map(|at| before.get(at)), [Some(40_000), Some(99_000)]);
+        assert_eq!([40_000, 99_000].map(|at| column.get(at)), [Some(8), Some(9)]);
         let mut copy = Column::default();
         let mut rest = column.clone();
         rest.take_full().for_each(|block| copy.append(block));

@@ -2,8 +2,10 @@
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::blocks::{by_block, in_blocks};
 use super::column::{Column, SparseColumn};
@@ -100,16 +102,21 @@ impl ArgsId {
     }
 }
 
-/// Distinct argument sets, each stored once.
+/// Distinct argument sets, each stored once. Copies share them until one of them grows.
 #[derive(Clone, Debug)]
 pub struct ArgsTable {
+    kept: Arc<KeptArgs>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct KeptArgs {
     sets: Vec<Args>,
     index: HashTable<u32>,
 }
 
 impl Default for ArgsTable {
     fn default() -> Self {
-        let mut table = ArgsTable { sets: Vec::new(), index: HashTable::new() };
+        let mut table = ArgsTable { kept: Arc::default() };
         table.intern(&Args::default());
         table
     }
@@ -119,48 +126,51 @@ impl ArgsTable {
     /// The handle of `args`, stored on first sight.
     pub fn intern(&mut self, args: &Args) -> ArgsId {
         let hash = FxBuildHasher.hash_one(args);
-        let sets = &self.sets;
-        if let Some(&id) = self.index.find(hash, |&id| sets.get(id as usize) == Some(args)) {
+        let sets = &self.kept.sets;
+        if let Some(&id) = self.kept.index.find(hash, |&id| sets.get(id as usize) == Some(args)) {
             return ArgsId(id);
         }
-        let Ok(id) = u32::try_from(self.sets.len()) else { return ArgsId::NONE };
-        self.sets.push(*args);
-        let sets = &self.sets;
+        let Ok(id) = u32::try_from(sets.len()) else { return ArgsId::NONE };
+        let kept = Arc::make_mut(&mut self.kept);
+        kept.sets.push(*args);
+        let sets = &kept.sets;
         // The same hash as above: that of a set, not of an `Option` of one.
-        self.index.insert_unique(hash, id, |&id| sets.get(id as usize).map_or(0, |set| FxBuildHasher.hash_one(set)));
+        kept.index.insert_unique(hash, id, |&id| sets.get(id as usize).map_or(0, |set| FxBuildHasher.hash_one(set)));
         ArgsId(id)
     }
 
     /// The set of a handle; the empty one for a handle of another table that is out of range.
     pub fn get(&self, id: ArgsId) -> Args {
-        self.sets.get(id.index()).copied().unwrap_or_default()
+        self.kept.sets.get(id.index()).copied().unwrap_or_default()
     }
 
     /// The set with a dense index, to go through all of them.
     pub fn set(&self, index: usize) -> Option<&Args> {
-        self.sets.get(index)
+        self.kept.sets.get(index)
     }
 
     /// A table of these sets, in their order; `None` where they are not those of a table.
     pub(crate) fn from_sets(sets: Vec<Args>) -> Option<ArgsTable> {
-        let mut table = ArgsTable { sets: Vec::with_capacity(sets.len()), index: HashTable::with_capacity(sets.len()) };
+        let count = sets.len();
+        let kept = KeptArgs { sets: Vec::with_capacity(count), index: HashTable::with_capacity(count) };
+        let mut table = ArgsTable { kept: Arc::new(kept) };
         let are_distinct = (0u32..).zip(&sets).all(|(id, set)| table.intern(set) == ArgsId(id));
         (are_distinct && sets.first() == Some(&Args::default())).then_some(table)
     }
 
     /// Number of distinct sets, the empty one included.
     pub fn len(&self) -> usize {
-        self.sets.len()
+        self.kept.sets.len()
     }
 
     /// True where only the empty set is stored.
     pub fn is_empty(&self) -> bool {
-        self.sets.len() == 1
+        self.kept.sets.len() == 1
     }
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
-        self.sets.capacity() * size_of::<Args>() + self.index.capacity() * 5
+        self.kept.sets.capacity() * size_of::<Args>() + self.kept.index.capacity() * 5
     }
 }
 
@@ -271,6 +281,8 @@ pub struct Events {
     pub message_duration: SparseColumn,
     /// Number that the event of an op and the marker of its end share (XLA's CPU backend).
     pub flow: SparseColumn,
+    /// Events of which only a part is left, and when they were as a whole: see [`cut`](Events::cut).
+    cut: BTreeMap<EventId, Interval>,
 }
 
 impl Events {
@@ -410,12 +422,12 @@ impl Events {
     /// [`kinds`](Events::kinds), and when.
     pub(crate) fn change_kinds(&mut self, mut change: impl FnMut(usize, Kind, Interval) -> Option<Kind>) {
         for index in 0..self.rows.len() {
-            let Some(row) = self.rows.get_mut(index) else { return };
-            let old = Row(*row);
+            let Some(old) = self.rows.get(index).map(Row) else { return };
             let (start, duration) = old.time();
-            if let Some(kind) = change(old.kind() as usize, self.kinds.get(old.kind()), old.interval()) {
-                *row = Row::new(self.kinds.intern(kind), start, duration).0;
-            }
+            let changed = change(old.kind() as usize, self.kinds.get(old.kind()), old.interval());
+            let Some(kind) = changed else { continue };
+            let row = Row::new(self.kinds.intern(kind), start, duration).0;
+            self.rows.get_mut(index).into_iter().for_each(|slot| *slot = row);
         }
     }
 
@@ -434,6 +446,33 @@ impl Events {
         self.rows.is_whole()
     }
 
+    /// Leaves of an event the part `inside`. Where a part of it was left already, this one becomes an event behind all others.
+    /// Returns the index of the part.
+    pub(crate) fn cut(&mut self, id: EventId, inside: Interval) -> Option<EventId> {
+        let (kind, now) = self.kind_and_time(id)?;
+        let (part, whole) = match self.cut.get(&id) {
+            Some(&whole) => (self.push_of_kind(kind as u32, inside.start, inside.length())?, whole),
+            None => {
+                *self.rows.get_mut(id as usize)? = Row::new(kind as u32, inside.start, inside.length()).0;
+                (id, now)
+            }
+        };
+        self.cut.insert(part, whole);
+        Some(part)
+    }
+
+    /// When an event of which only a part is left was as a whole; `None` for all others.
+    #[inline]
+    pub fn whole(&self, id: EventId) -> Option<Interval> {
+        if self.cut.is_empty() { None } else { self.cut.get(&id).copied() }
+    }
+
+    /// True for the part of an event that started before it: the event counts where it started.
+    #[inline]
+    pub fn began_before(&self, id: EventId) -> bool {
+        self.whole(id).is_some_and(|whole| self.time(id).is_some_and(|(start, _)| start > whole.start))
+    }
+
     /// Takes the rows that will not grow in number any more. The events still count, but can no longer be looked at: whoever
     /// decodes does not.
     pub(crate) fn take_full_blocks(&mut self) -> impl Iterator<Item = RowBlock> {
@@ -447,8 +486,18 @@ impl Events {
 
     /// The rows that were not taken; what they are of; the sparse columns in the order of their declaration.
     pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, [SparseColumn; 7]) {
-        let Events { rows, kinds, correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow } =
-            self;
+        let Events {
+            rows,
+            kinds,
+            correlation,
+            run_id,
+            step_num,
+            all_reduce_id,
+            dma_stall,
+            message_duration,
+            flow,
+            cut: _,
+        } = self;
         let sparse = [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow];
         (rows.into_blocks().map(RowBlock), kinds.into_list(), sparse)
     }
@@ -469,6 +518,7 @@ impl Events {
             dma_stall,
             message_duration,
             flow,
+            cut: BTreeMap::new(),
         })
     }
 

@@ -99,6 +99,13 @@ impl IntervalSet {
         Some(Interval::new(self.parts().first()?.start, self.parts().last()?.end))
     }
 
+    /// Does it cover the instant `time`?
+    pub fn contains(&self, time: Ps) -> bool {
+        let parts = self.parts();
+        let after = parts.partition_point(|part| part.start <= time);
+        after.checked_sub(1).and_then(|at| parts.get(at)).is_some_and(|part| part.end > time)
+    }
+
     /// Covered time inside `window`.
     pub fn length_within(&self, window: Interval) -> Ps {
         let mut length = Ps::ZERO;

@@ -28,6 +28,8 @@ pub use interval::{Interval, IntervalSet, Union};
 pub(crate) use kinds::Kind;
 pub use strings::{StrId, Strings};
 
+use std::sync::Arc;
+
 use crate::warning::Warning;
 
 /// Index into [`Trace::planes`].
@@ -122,7 +124,7 @@ pub struct HloProto {
     /// Index of the host whose file it stands in.
     pub host: u16,
     /// The `xla.HloProto` message; [`crate::hlo`] reads it when it is asked for.
-    pub bytes: Vec<u8>,
+    pub bytes: Arc<[u8]>,
 }
 
 /// Times of the capture itself.

@@ -162,7 +162,7 @@ impl Iterator for Writer {
                 out.extend(hlo.program_id.to_le_bytes());
                 out.extend(hlo.name.0.to_le_bytes());
                 out.extend(u32::from(hlo.host).to_le_bytes());
-                out.extend(&hlo.bytes);
+                out.extend(&*hlo.bytes);
                 (HLO, 0)
             }
         };
@@ -293,7 +293,7 @@ impl Reader {
                 let program_id = fields.i64()?;
                 let name = StrId(fields.u32()?);
                 let host = u16::try_from(fields.u32()?).ok()?;
-                trace.hlo.push(HloProto { program_id, name, host, bytes: fields.0.to_vec() });
+                trace.hlo.push(HloProto { program_id, name, host, bytes: fields.0.into() });
             }
             END => self.counts = Some((fields.u64()?, fields.u64()?)),
             _ => return None,

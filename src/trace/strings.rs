@@ -1,6 +1,7 @@
 //! Distinct strings of a trace, each stored once.
 
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -29,18 +30,23 @@ impl StrId {
     }
 }
 
-/// An append-only string table: one text buffer, one offset a string, one hash index.
-#[derive(Clone, Debug)]
+/// An append-only string table: one text buffer, one offset a string, one hash index. Copies share it until one of them grows.
+#[derive(Clone, Debug, Default)]
 pub struct Strings {
+    kept: Arc<Kept>,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
     text: String,
     /// End of each string in `text`; a string starts where the previous one ends.
     ends: Vec<usize>,
     index: HashTable<u32>,
 }
 
-impl Default for Strings {
+impl Default for Kept {
     fn default() -> Self {
-        Strings { text: String::new(), ends: vec![0], index: HashTable::new() }
+        Kept { text: String::new(), ends: vec![0], index: HashTable::new() }
     }
 }
 
@@ -51,16 +57,18 @@ impl Strings {
             return StrId::EMPTY;
         }
         let hash = hash(text);
-        let found = self.index.find(hash, |&id| slice(&self.text, &self.ends, id) == text).copied();
+        let kept = &*self.kept;
+        let found = kept.index.find(hash, |&id| slice(&kept.text, &kept.ends, id) == text).copied();
         if let Some(id) = found {
             return StrId(id);
         }
         // 2^32 distinct strings would need more memory than a tab has; the empty string stands for the rest.
-        let Ok(id) = u32::try_from(self.ends.len()) else { return StrId::EMPTY };
-        self.text.push_str(text);
-        self.ends.push(self.text.len());
-        let (all, ends) = (&self.text, &self.ends);
-        self.index.insert_unique(hash, id, |&id| self::hash(slice(all, ends, id)));
+        let Ok(id) = u32::try_from(kept.ends.len()) else { return StrId::EMPTY };
+        let kept = Arc::make_mut(&mut self.kept);
+        kept.text.push_str(text);
+        kept.ends.push(kept.text.len());
+        let (all, ends) = (&kept.text, &kept.ends);
+        kept.index.insert_unique(hash, id, |&id| self::hash(slice(all, ends, id)));
         StrId(id)
     }
 
@@ -69,37 +77,38 @@ impl Strings {
         if text.is_empty() {
             return Some(StrId::EMPTY);
         }
-        self.index.find(hash(text), |&id| slice(&self.text, &self.ends, id) == text).map(|&id| StrId(id))
+        self.kept.index.find(hash(text), |&id| slice(&self.kept.text, &self.kept.ends, id) == text).map(|&id| StrId(id))
     }
 
     /// The text of a handle; empty for a handle of another table that is out of range.
     pub fn get(&self, id: StrId) -> &str {
-        slice(&self.text, &self.ends, id.0)
+        slice(&self.kept.text, &self.kept.ends, id.0)
     }
 
     /// All strings one after another, and where each of them ends.
     pub(crate) fn parts(&self) -> (&str, &[usize]) {
-        (&self.text, &self.ends)
+        (&self.kept.text, &self.kept.ends)
     }
 
     /// All strings in the order in which they were stored, from the empty one on.
     pub fn iter(&self) -> impl Iterator<Item = &str> + '_ {
-        (0u32..).take(self.ends.len()).map(|id| slice(&self.text, &self.ends, id))
+        (0u32..).take(self.kept.ends.len()).map(|id| slice(&self.kept.text, &self.kept.ends, id))
     }
 
     /// Number of distinct strings, the empty one included.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.kept.ends.len()
     }
 
     /// True where only the empty string is stored.
     pub fn is_empty(&self) -> bool {
-        self.ends.len() == 1
+        self.kept.ends.len() == 1
     }
 
     /// The texts one after another, and where each ends.
     pub(crate) fn into_parts(self) -> (String, Vec<usize>) {
-        (self.text, self.ends)
+        let Kept { text, ends, .. } = Arc::unwrap_or_clone(self.kept);
+        (text, ends)
     }
 
     /// The reverse of [`Strings::into_parts`]; `None` where these are not the parts of a table.
@@ -114,12 +123,12 @@ impl Strings {
             let of = |&id: &u32| hash(slice(&text, &ends, id));
             index.insert_unique(of(&id), id, of);
         }
-        Some(Strings { text, ends, index })
+        Some(Strings { kept: Arc::new(Kept { text, ends, index }) })
     }
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
-        self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.capacity() * 5
+        self.kept.text.capacity() + self.kept.ends.capacity() * size_of::<usize>() + self.kept.index.capacity() * 5
     }
 }
 

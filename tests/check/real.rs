@@ -19,7 +19,7 @@ fn four_chips_are_as_busy_as_was_measured_elsewhere() {
     // Chip 0 is busy in 85.2 % of its span, the others in 87.1 %.
     expect(
         &traces,
-        &["tpu-v6e-4chip"],
+        &["tpu-v6e-4chip", "--window", "active"],
         &[
             ("metadata.num_devices == 4", 0),
             ("multi_device.device_stats[*].utilization_percent >= 85.1", 0),
@@ -37,7 +37,7 @@ fn a_trace_made_by_hand_holds_its_numbers() {
     // 7 steps of 1000 us; each copies 1 MiB to the device and 1 MiB back.
     expect(
         &traces,
-        &["synth-gpu-7steps"],
+        &["synth-gpu-7steps", "--window", "all"],
         &[
             ("step_timing.num_steps == 7", 0),
             ("step_timing.median_step_time_us == 1 ms", 0),

@@ -8,7 +8,7 @@ pub mod samples;
 pub mod tpu;
 pub mod xprof;
 
-use crossprof::{FileResult, Session, Settings, UnifiedProfile};
+use crossprof::{FileResult, Session, Settings, UnifiedProfile, WindowChoice};
 
 /// One file pushed in chunks of `chunk` bytes: what it gave, and its runs' reports.
 pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<UnifiedProfile>) {
@@ -19,6 +19,16 @@ pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<
     }
     let result = session.finish(file);
     (result, reports(&mut session))
+}
+
+/// One file pushed at once, and its runs' reports of another window than the main one.
+pub fn load_window(path: &str, bytes: &[u8], window: WindowChoice) -> (FileResult, Vec<UnifiedProfile>) {
+    let mut session = Session::new();
+    let file = session.begin(path, Some(bytes.len() as u64));
+    session.push(file, bytes);
+    let result = session.finish(file);
+    let settings = Settings { window, ..Settings::default() };
+    (result, session.runs().iter().filter_map(|run| session.report(run.index, &settings)).collect())
 }
 
 /// One file pushed at once.

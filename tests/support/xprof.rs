@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crossprof::input::xplane::XPlaneDecoder;
 use crossprof::table::Cell;
 use crossprof::trace::Trace;
-use crossprof::{Query, Session, Settings, TableName};
+use crossprof::{Query, Session, Settings, TableName, WindowChoice};
 use serde_json::Value;
 
 use super::samples;
@@ -26,6 +26,16 @@ pub fn folders(tool: &str) -> Vec<String> {
     let outputs = samples::files(&traces, &[&format!("xprof/{tool}.json")]);
     let folder = |path: &PathBuf| Some(path.parent()?.parent()?.file_name()?.to_string_lossy().into_owned());
     outputs.iter().filter_map(folder).collect()
+}
+
+/// XProf measures all that the devices did.
+pub fn active() -> Settings {
+    Settings { window: WindowChoice::Active, ..Settings::default() }
+}
+
+/// Of hosts it measures the whole capture.
+pub fn all() -> Settings {
+    Settings { window: WindowChoice::All, ..Settings::default() }
 }
 
 /// What XProf's `tool` printed for a folder's profile; says so and gives `None` where it is absent.

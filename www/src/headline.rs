@@ -100,7 +100,10 @@ fn busy(profile: &Profile) -> Headline {
     let card = Headline::new("Device busy", FIELDS[1], View::Devices);
     let Some(usage) = &profile.compute_utilization else { return card.missing(profile) };
     let share = usage.compute_util_percent;
-    let window = if usage.window.as_deref() == Some("active_span") { "of the active span" } else { "of each step" };
+    let window = match usage.window.as_deref() {
+        Some("steps" | "given_steps") | None => "of each step",
+        Some(_) => "of each device",
+    };
     let mut detail = format!("{} {window}", format::time_us(usage.kernel_time_us));
     // A device that waits for copies or others is busy, but not at work: it is judged by the rest.
     let waits = waiting_share(&profile.kernels);

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crossprof::report::{
-    Compilation, ComputeUtilization, KernelCategory, Metadata, ModelConfig, MultiDevice, NotMeasured, ParameterCounts,
-    SourceFile, Step, StepTiming, Throughput,
+    Compilation, ComputeUtilization, KernelCategory, MainWindow, Metadata, ModelConfig, MultiDevice, NotMeasured,
+    ParameterCounts, SourceFile, Step, StepTiming, Throughput,
 };
 use crossprof::warning::Warning;
 use serde::Deserialize;
@@ -35,6 +35,9 @@ pub struct Profile {
     /// Time spent compiling.
     #[serde(default)]
     pub compilation: Option<Compilation>,
+    /// What the numbers are of.
+    #[serde(default)]
+    pub window: Option<MainWindow>,
     /// Every step.
     #[serde(default)]
     pub steps: Vec<Step>,
@@ -47,6 +50,13 @@ pub struct Profile {
     /// The files.
     #[serde(default)]
     pub provenance: Vec<SourceFile>,
+}
+
+impl Profile {
+    /// True where it was made from events, which can be measured anew; a report that was read cannot.
+    pub fn is_from_events(&self) -> bool {
+        self.metadata.source_format.as_deref().is_some_and(|format| format != "unified_profile")
+    }
 }
 
 /// Kernel time by category.

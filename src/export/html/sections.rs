@@ -32,7 +32,7 @@ pub fn device_table(devices: &MultiDevice, most: usize) -> String {
     let mut table = Table::new(&[
         ("Device", Align::Name),
         ("Busy", Align::Right),
-        ("Of its active span", Align::Right),
+        ("Busy share", Align::Right),
         ("", Align::Left),
         ("Ops", Align::Right),
         ("Longest gap", Align::Right),

@@ -214,6 +214,6 @@ impl EventMetadata {
                 _ => {}
             }
         }
-        Some(HloProto { program_id, name, host: 0, bytes: proto?.to_vec() })
+        Some(HloProto { program_id, name, host: 0, bytes: proto?.into() })
     }
 }

@@ -11,12 +11,13 @@
 
 use rustc_hash::FxHashMap;
 
+use super::inside::Inside;
 use super::kind;
 use crate::metrics::categories::{Categorizer, OpClass};
 use crate::metrics::device_time::DeviceTime;
-use crate::metrics::devices::Devices;
+use crate::metrics::devices::{Devices, holds};
 use crate::sort;
-use crate::trace::{ArgsId, EventId, Interval, LineKind, StrId, Trace};
+use crate::trace::{ArgsId, EventId, Interval, IntervalSet, LineKind, StrId, Trace};
 use crate::units::Ps;
 
 /// Where communication was seen that is measured apart.
@@ -64,10 +65,10 @@ const MESSAGES: [(&str, &str); 2] = [
 ];
 
 /// Everything that is measured apart, by descending time.
-pub(super) fn apart(trace: &Trace, devices: &Devices, times: &[DeviceTime]) -> Vec<Apart> {
+pub(super) fn apart(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[IntervalSet]) -> Vec<Apart> {
     let mut found = Found { rows: Vec::new(), index: FxHashMap::default() };
-    in_flight(trace, devices, times, &mut found);
-    messages(trace, devices, &mut found);
+    in_flight(trace, devices, times, windows, &mut found);
+    messages(trace, devices, windows, &mut found);
     sort::sort_by(&mut found.rows, |a, b| {
         let key = |it: &Apart| (it.track, std::cmp::Reverse(it.total));
         key(a).cmp(&key(b)).then_with(|| trace.text(a.name).cmp(trace.text(b.name))).then_with(|| a.kind.cmp(b.kind))
@@ -88,18 +89,19 @@ impl Found {
             self.rows.push(one);
             return;
         };
-        row.count += 1;
+        row.count += one.count;
         row.total += one.total;
         row.exposed = row.exposed.zip(one.exposed).map(|(a, b)| a + b);
         row.bytes = row.bytes.zip(one.bytes).and_then(|(a, b)| a.checked_add(b));
     }
 }
 
-fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], found: &mut Found) {
+fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[IntervalSet], found: &mut Found) {
     let mut categories = Categorizer::new(trace);
     let mut kinds: FxHashMap<(StrId, ArgsId), Option<&'static str>> = FxHashMap::default();
-    for (device, time) in devices.used.iter().zip(times) {
-        let lines = trace.lines.iter().zip(&devices.events_by_line);
+    for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
+        let inside = Inside::new(device, windows.get(index).unwrap_or(&device.window), Some(time));
+        let lines = trace.lines.iter().zip(devices.events_by_line.iter());
         let lines = lines.filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane);
         for event in lines.flat_map(|(_, events)| events.iter()).filter_map(|id| trace.events.get(id)) {
             let kind = *kinds.entry((event.name, event.args)).or_insert_with(|| {
@@ -109,30 +111,38 @@ fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], found: &mut
                 names.into_iter().filter(|_| communicates).find_map(kind::of_instruction)
             });
             let Some(kind) = kind else { continue };
-            let interval = Interval::new(event.start, event.end());
-            let hidden = time.compute().map_or(Ps::ZERO, |compute| compute.length_within(interval));
+            let Some(part) = inside.part(Interval::new(event.start, event.end())) else { continue };
             found.add(Apart {
                 name: event.name,
                 kind,
                 track: Track::Async,
-                count: 1,
-                total: interval.length(),
-                exposed: Some(interval.length() - hidden),
+                count: u64::from(part.counts),
+                total: part.time,
+                exposed: Some(part.exposed),
                 bytes: None,
             });
         }
     }
 }
 
-fn messages(trace: &Trace, devices: &Devices, found: &mut Found) {
+fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &mut Found) {
     let kinds: Vec<(StrId, &'static str)> =
         MESSAGES.iter().filter_map(|&(name, kind)| Some((trace.strings.find(name)?, kind))).collect();
     if kinds.is_empty() {
         return;
     }
-    let lines = trace.lines.iter().zip(&devices.events_by_line).filter(|(line, _)| line.kind == LineKind::Host);
+    let spans = windows.iter().zip(&devices.used).map(|(window, device)| {
+        // What holds all that the device did holds all messages.
+        if holds(window, device.span) { devices.capture } else { window.span() }
+    });
+    let hull = spans.flatten().reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)));
+    let ends_inside = |id| {
+        let end = trace.events.get(id).map(|event| event.end());
+        hull.or(devices.capture).zip(end).is_some_and(|(hull, end)| end >= hull.start && end <= hull.end)
+    };
+    let lines = trace.lines.iter().zip(devices.events_by_line.iter()).filter(|(line, _)| line.kind == LineKind::Host);
     for id in lines.flat_map(|(_, events)| events.iter()) {
-        if let Some(one) = message(trace, &kinds, id) {
+        if let Some(one) = message(trace, &kinds, id).filter(|_| ends_inside(id)) {
             found.add(one);
         }
     }

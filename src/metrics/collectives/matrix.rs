@@ -30,7 +30,9 @@ impl Matrix {
 fn add(all: &Collectives, run: &Run, bytes: &mut [Vec<f64>]) -> Option<()> {
     let op = all.ops.get(run.op as usize)?;
     let message = &op.message;
-    let sent = message.bytes? as f64;
+    // Of a run that an edge of the window cuts, the part that is left.
+    let runs = f64::from(u8::from(run.counts)) + run.parts as f64 / 1e9;
+    let sent = message.bytes? as f64 * runs;
     let row = bytes.get_mut(run.device as usize)?;
     let members = all.members_of(op)?;
     let own = members.number(run.device)?;

@@ -15,6 +15,7 @@
 //! told apart.
 
 mod apart;
+mod inside;
 mod kind;
 mod matrix;
 mod members;
@@ -32,6 +33,8 @@ pub use members::Members;
 pub use message::Message;
 pub use section::section;
 
+use inside::Inside;
+
 use rustc_hash::FxHashMap;
 
 use self::members::Numbering;
@@ -41,7 +44,7 @@ use super::devices::Devices;
 use crate::hlo::{Instruction, Module, Modules};
 use crate::sort;
 use crate::trace::classify::Platform;
-use crate::trace::{Args, ArgsId, Interval, StrId, Trace, in_blocks};
+use crate::trace::{Args, ArgsId, Interval, IntervalSet, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// One collective instruction (or kernel) of a program.
@@ -70,8 +73,10 @@ pub struct CollectiveOp {
 /// Sums over runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Runs: one a device and execution.
+    /// Runs that start in the window: one for each device and execution.
     pub occurrences: u64,
+    /// What runs that an edge of the window cuts lack to whole ones, in billionths.
+    pub parts: i64,
     /// Summed durations.
     pub total: Ps,
     /// Shortest.
@@ -91,7 +96,8 @@ pub struct Sums {
 impl Sums {
     /// Adds a run.
     pub fn add(&mut self, run: &Run) {
-        self.occurrences += 1;
+        self.occurrences += u64::from(run.counts);
+        self.parts = self.parts.saturating_add(run.parts);
         self.total += run.duration;
         self.min = Some(self.min.map_or(run.duration, |min| min.min(run.duration)));
         self.max = self.max.max(run.duration);
@@ -117,6 +123,10 @@ pub struct Run {
     pub duration: Ps,
     /// The part in which the device computes nothing.
     pub exposed: Ps,
+    /// It starts in the window; else it is the rest of one that started before.
+    pub counts: bool,
+    /// What it lacks to a whole run, in billionths: 0 for one that no edge of the window cuts.
+    pub parts: i64,
     /// Number that this run has on all devices, where the trace tells it.
     pub id: Option<i64>,
     /// Time until the last device arrived; `None` where the same run was not found on another device.
@@ -170,8 +180,14 @@ enum Role {
 }
 
 impl Collectives {
-    /// The communication of `trace`. `times` has one entry a used device.
-    pub fn new(trace: &Trace, devices: &Devices, times: &[DeviceTime], modules: &Modules<'_>) -> Collectives {
+    /// The communication of `trace`. `times` has one entry a used device, and so has `windows`: what of a run lies in it.
+    pub fn new(
+        trace: &Trace,
+        devices: &Devices,
+        times: &[DeviceTime],
+        modules: &Modules<'_>,
+        windows: &[IntervalSet],
+    ) -> Collectives {
         let mut all =
             Collectives { devices: vec![DeviceSums::default(); devices.used.len()], ..Collectives::default() };
         let mut roles: FxHashMap<(StrId, ArgsId), Role> = FxHashMap::default();
@@ -179,8 +195,9 @@ impl Collectives {
         let mut categories = Categorizer::new(trace);
         let mut groups = Groups { numbering: Numbering::new(trace, devices), known: FxHashMap::default() };
         for (number, device) in (0u32..).zip(&devices.used) {
-            all.device_time += device.span.length();
-            let compute = times.get(number as usize).and_then(DeviceTime::compute);
+            let window = windows.get(number as usize).unwrap_or(&device.window);
+            all.device_time += window.length();
+            let inside = Inside::new(device, window, times.get(number as usize));
             let mut started: FxHashMap<&str, (StrId, ArgsId, Ps, Option<i64>)> = FxHashMap::default();
             in_blocks(&device.ops, |&id| {
                 let Some(event) = trace.events.get(id) else { return };
@@ -206,6 +223,7 @@ impl Collectives {
                     }
                     Role::Whole(kind) => (event.name, event.args, kind, Interval::new(event.start, event.end())),
                 };
+                let Some(part) = inside.part(interval) else { return };
                 let set = trace.args.get(args);
                 // One kernel of PyTorch's may run for messages of several sizes: each is an op.
                 let stated =
@@ -215,13 +233,14 @@ impl Collectives {
                     all.ops.push(op);
                     u32::try_from(all.ops.len() - 1).unwrap_or(u32::MAX)
                 });
-                let hidden = compute.map_or(Ps::ZERO, |compute| compute.length_within(interval));
                 all.runs.push(Run {
                     op,
                     device: number,
                     start: interval.start,
-                    duration: interval.length(),
-                    exposed: interval.length() - hidden,
+                    duration: part.time,
+                    exposed: part.exposed,
+                    counts: part.counts,
+                    parts: part.missing,
                     id: trace.events.all_reduce_id.get(id),
                     wait: None,
                 });
@@ -243,7 +262,7 @@ impl Collectives {
             }
         }
         all.matrix = Matrix::new(&all);
-        all.apart = apart::apart(trace, devices, times);
+        all.apart = apart::apart(trace, devices, times, windows);
         all.order(trace);
         all
     }
@@ -341,7 +360,8 @@ impl Collectives {
 impl CollectiveOp {
     /// Bytes of one run over the mean time of a run, in 1e9 bytes a second.
     pub fn algorithm_gb_per_sec(&self) -> Option<f64> {
-        let seconds = self.sums.total.0 as f64 * 1e-12 / self.sums.occurrences.max(1) as f64;
+        let runs = self.sums.occurrences as f64 + self.sums.parts as f64 / 1e9;
+        let seconds = if runs > 0.0 { self.sums.total.0 as f64 * 1e-12 / runs } else { 0.0 };
         let bytes = self.message.bytes?;
         (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
     }

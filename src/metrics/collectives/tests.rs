@@ -5,7 +5,7 @@ use crate::trace::builder::TraceBuilder;
 
 fn measure(trace: &Trace) -> Collectives {
     let devices = Devices::new(trace);
-    Collectives::new(trace, &devices, &DeviceTime::of_all(trace, &devices), &Modules::new(trace))
+    Collectives::new(trace, &devices, &DeviceTime::of_all(trace, &devices), &Modules::new(trace), &[])
 }
 
 fn us(time: Ps) -> i64 {

@@ -25,7 +25,8 @@ pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) ->
     let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
     let mut groups: Vec<Lists> = Vec::new();
     for (at, run) in (0u32..).zip(runs.iter()) {
-        let Some(group) = group_of(run) else { continue };
+        // How long a run that an edge of the window cuts waited is not known.
+        let Some(group) = group_of(run).filter(|_| run.parts == 0) else { continue };
         let place = *index.entry((run.op, group)).or_insert_with(|| {
             groups.push(Lists::new());
             groups.len() - 1

@@ -66,6 +66,7 @@ fn one(trace: &Trace, sites: &CallSites, found: Found) -> One {
         bytes: told.bytes,
         wait: None,
         site: site.or(told.op),
+        counts: true,
     }
 }
 

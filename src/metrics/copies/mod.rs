@@ -17,9 +17,11 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::metrics::devices::Devices;
+use crate::metrics::devices::{Devices, holds};
 use crate::metrics::launches::CallIndex;
 use crate::metrics::steps::Steps;
+use crate::metrics::transfers;
+use crate::metrics::window::Window;
 use crate::sort;
 use crate::trace::classify::Platform;
 use crate::trace::copies::Direction;
@@ -131,17 +133,44 @@ struct One {
     bytes: Option<u64>,
     wait: Option<Ps>,
     site: Option<StrId>,
+    /// It starts in the window; else it is the rest of one that started before.
+    counts: bool,
+}
+
+impl One {
+    /// What of it lies in the window; calls of a host in what is measured of hosts.
+    fn inside(self, devices: &Devices, window: &Window) -> Option<One> {
+        let set = match self.device.and_then(|device| Some((devices.used.get(device)?, window.of_device.get(device)?)))
+        {
+            Some((device, set)) if holds(set, device.span) => return Some(self),
+            Some((_, set)) => set.clone(),
+            None => IntervalSet::union_of(window.hull()),
+        };
+        let (counts, time) = (set.contains(self.interval.start), set.length_within(self.interval));
+        if !counts && time == Ps::ZERO {
+            return None;
+        }
+        let inside = set.clip(self.interval).span().unwrap_or(self.interval);
+        let wait = self.wait.map(|wait| set.length_within(Interval::new(self.interval.end - wait, self.interval.end)));
+        let bytes = self.bytes.map(|bytes| transfers::part_of(bytes, time, self.interval.length()));
+        Some(One { interval: inside, bytes, wait, counts, ..self })
+    }
 }
 
 impl Copies {
-    /// Measures `trace`. `calls` are its launch calls.
-    pub fn new(trace: &Trace, devices: &Devices, steps: &Steps, calls: &CallIndex) -> Copies {
+    /// Measures `trace`. `calls` are its launch calls. Rows are of the `window`, of all where there is none; steps are all of the capture.
+    pub fn new(trace: &Trace, devices: &Devices, steps: &Steps, calls: &CallIndex, window: Option<&Window>) -> Copies {
         let all = match devices.platform {
             Some(Platform::Gpu) => gpu::copies(trace, devices, calls),
             Some(Platform::Tpu) => tpu::copies(trace, devices),
             _ => Vec::new(),
         };
-        Copies { platform: devices.platform, steps: per_step::by_step(&all, steps), rows: rows(trace, &all) }
+        let steps = per_step::by_step(&all, steps);
+        let inside = match window {
+            Some(window) => all.into_iter().filter_map(|one| one.inside(devices, window)).collect(),
+            None => all,
+        };
+        Copies { platform: devices.platform, steps, rows: rows(trace, &inside) }
     }
 
     /// Transfers that take time of a device.
@@ -185,12 +214,12 @@ fn row(trace: &Trace, list: &[&One]) -> Option<CopyRow> {
     let waits = || list.iter().filter_map(|one| one.wait);
     Some(CopyRow {
         class,
-        count: list.len() as u64,
+        count: list.iter().filter(|one| one.counts).count() as u64,
         time: lengths().sum(),
         min: lengths().min().unwrap_or_default(),
         max: lengths().max().unwrap_or_default(),
         bytes: (!sized.is_empty()).then_some(bytes),
-        sized_count: sized.len() as u64,
+        sized_count: sized.iter().filter(|one| one.counts).count() as u64,
         sized_time: devices.iter().map(busy).sum(),
         wait: waits().next().map(|_| waits().sum()),
         call_site: main_site(trace, list),

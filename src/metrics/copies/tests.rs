@@ -6,7 +6,7 @@ fn measure(b: TraceBuilder) -> Copies {
     let trace = b.build();
     let devices = Devices::new(&trace);
     let steps = Steps::find(&trace, &devices);
-    Copies::new(&trace, &devices, &steps, &calls_of(&trace, &devices))
+    Copies::new(&trace, &devices, &steps, &calls_of(&trace, &devices), None)
 }
 
 #[test]

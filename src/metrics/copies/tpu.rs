@@ -46,6 +46,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
                 bytes,
                 wait: (kind == CopyKind::Offload).then_some(last.duration),
                 site: Some(op).filter(|op| !op.is_empty()),
+                counts: true,
             }
         };
         // Copies under way, by the instruction that began them.
@@ -175,6 +176,7 @@ fn host_calls(trace: &Trace, classes: &mut Classes) -> Vec<One> {
             bytes,
             wait: None,
             site: None,
+            counts: true,
         });
     });
     calls

@@ -36,7 +36,7 @@ impl Timeline {
         }
         bytes.push(length as u8);
         bytes.extend_from_slice(SCAN);
-        b.trace_mut().hlo.push(HloProto { program_id: PROGRAM, name, host: 0, bytes });
+        b.trace_mut().hlo.push(HloProto { program_id: PROGRAM, name, host: 0, bytes: bytes.into() });
         Timeline { b, threads, next: 1 }
     }
 
@@ -186,7 +186,8 @@ fn the_thread_is_free_after_the_event() {
     t.b.event(t.threads[0], "Await", 0, 50);
     t.marker(dot, 1, 60);
     let trace = t.complete();
-    let ops = crate::metrics::host_ops::HostOps::new(&trace, &Devices::new(&trace));
+    let devices = Devices::new(&trace);
+    let ops = crate::metrics::host_ops::HostOps::new(&trace, &devices, |_| devices.capture.unwrap());
     let wait = ops.rows.iter().find(|row| trace.text(row.name) == "Await").unwrap();
     assert_eq!(wait.tally.self_time, Ps(48_000_000));
 }

@@ -16,7 +16,6 @@ use crate::metrics::self_time::for_each_self_interval;
 use crate::metrics::step_breakdown::Part;
 use crate::trace::classify::Platform;
 use crate::trace::{Interval, IntervalSet, LineKind, Trace};
-use crate::units::Ps;
 
 /// The parts that are work, in the order in which they hide each other.
 const WORK: [Part; 8] = [
@@ -40,8 +39,6 @@ pub struct DeviceTime {
     pub communication: IntervalSet,
     /// When a copy, fill or change of layout is in flight, hidden or not.
     pub transfer: IntervalSet,
-    /// Time in which each stream is busy, summed over streams.
-    pub stream_time: Ps,
 }
 
 /// Intervals of one line by part, in order.
@@ -67,13 +64,11 @@ impl DeviceTime {
     fn new(trace: &Trace, devices: &Devices, device: &Device, parts: &mut OpParts) -> DeviceTime {
         let mut lines: Vec<Option<Box<LineWork>>> = Vec::new();
         lines.resize_with(trace.lines.len(), || None);
-        let mut stream_time = Ps::ZERO;
         for_each_self_interval(trace, device, |op, interval| {
             let Some(event) = device.ops.get(op).and_then(|&id| trace.events.get(id)) else { return };
             let Some(line) = lines.get_mut(event.line.index()) else { return };
             let part = parts.of(event.name, event.args);
             let Some(list) = line.get_or_insert_with(Box::default).get_mut(part as usize) else { return };
-            stream_time += interval.length();
             // Joined at once where they touch: back-to-back ops are the rule, and this halves what is kept of them.
             match list.last_mut().filter(|last| last.end == interval.start) {
                 Some(last) => last.end = interval.end,
@@ -88,7 +83,7 @@ impl DeviceTime {
             }
         }
         let [communication, transfer] = in_flight(trace, devices, device, parts, &work);
-        DeviceTime { exposed: exposed(work), communication, transfer, stream_time }
+        DeviceTime { exposed: exposed(work), communication, transfer }
     }
 
     /// When the device does work of this part and of no earlier one; empty for idle causes.
@@ -151,7 +146,7 @@ fn in_flight(
         Part::Communication => flying[0].push(interval),
         _ => flying[1].push(interval),
     };
-    let lines = trace.lines.iter().zip(&devices.events_by_line);
+    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
     let mut asynchronous = lines
         .filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane)
         .flat_map(|(_, events)| events.iter())

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::trace::builder::TraceBuilder;
+use crate::units::Ps;
 
 fn time_of(trace: &Trace) -> DeviceTime {
     DeviceTime::of_all(trace, &Devices::new(trace)).remove(0)
@@ -43,7 +44,6 @@ fn earlier_parts_hide_later_ones() {
     ];
     assert_eq!(expected.map(|(part, _)| (part, us(time.exposed(part)))), expected);
     assert_eq!((time.communication.length(), time.transfer.length()), (Ps(30_000_000), Ps(50_000_000)));
-    assert_eq!(time.stream_time, Ps(120_000_000));
 }
 
 #[test]

@@ -58,12 +58,13 @@ impl Occurrences {
     const NONE: Occurrences =
         Occurrences { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO, short: 0, delay: Ps::ZERO, delayed: 0 };
 
-    fn add(&mut self, duration: Ps) {
-        self.count += 1;
+    /// Adds an occurrence, or with `counts` false the rest of one that counts elsewhere.
+    fn add(&mut self, duration: Ps, counts: bool) {
+        self.count += u64::from(counts);
         self.total += duration;
         self.min = self.min.min(duration);
         self.max = self.max.max(duration);
-        self.short += u64::from(duration < SHORT_KERNEL);
+        self.short += u64::from(counts && duration < SHORT_KERNEL);
     }
 
     fn merge(&mut self, other: &Occurrences) {
@@ -271,8 +272,9 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
                 u32::try_from(tallies.len() - 1).unwrap_or(u32::MAX)
             });
             let Some(tally) = tallies.get_mut(at as usize) else { return };
-            tally.occurrences.add(event.duration);
-            if !tally.is_copy {
+            let counts = !trace.events.began_before(id);
+            tally.occurrences.add(event.duration, counts);
+            if counts && !tally.is_copy {
                 histogram.add(event.duration);
             }
         });

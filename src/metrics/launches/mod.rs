@@ -185,10 +185,10 @@ fn count_ops(trace: &Trace, devices: &Devices) -> u64 {
         for_each_op(trace, devices, |_| runs += 1);
         return runs;
     }
-    devices.used.iter().map(|device| device.ops.len() as u64).sum()
+    devices.used.iter().map(Device::num_ops).sum()
 }
 
-/// Ops that carry a number, device by device: stream ops with a correlation id, module runs with a run id.
+/// Ops that start in the window and carry a number, device by device: stream ops with a correlation id, module runs with a run id.
 fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
     let tpu = devices.platform == Some(Platform::Tpu);
     let wanted = if tpu { LineKind::Modules } else { LineKind::DeviceOps };
@@ -201,6 +201,9 @@ fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
     numbers.for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
         let Some(&Some(device)) = device_of_line.get(event.line.index()) else { return };
+        if !device.counts(event.start) || trace.events.began_before(id) {
+            return;
+        }
         visit(Op { id, event, start: device.to_host(event.start), number, scope: scope_of(device) });
     });
 }

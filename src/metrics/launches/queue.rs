@@ -50,7 +50,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     if devices.platform != Some(Platform::Gpu) {
         return Vec::new();
     }
-    let lines = || trace.lines.iter().zip(&devices.events_by_line).enumerate();
+    let lines = || trace.lines.iter().zip(devices.events_by_line.iter()).enumerate();
     let mut correlations = vec![Vec::new(); trace.lines.len()];
     trace.events.correlation.for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
@@ -67,7 +67,8 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
             in_blocks(ops, |&(id, number)| {
                 let start = trace.events.time(id).map(|(start, _)| start);
                 let call = calls.find(trace, scope_of(device), number);
-                if let (Some(start), Some((_, call))) = (start, call) {
+                let counts = start.is_some_and(|start| device.counts(start)) && !trace.events.began_before(id);
+                if let (true, Some(start), Some((_, call))) = (counts, start, call) {
                     // An op that starts before its call by the clocks never waited.
                     made.push(call.start);
                     starts.push(start.max(call.start));

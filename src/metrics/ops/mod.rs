@@ -37,7 +37,7 @@ pub use tree_columns::{NodeText, TreeColumns};
 use crate::hlo::{DataType, Modules};
 use crate::metrics::categories::OpFamily;
 pub use crate::metrics::device_time::async_pairs::PairRole;
-use crate::metrics::devices::Devices;
+use crate::metrics::devices::{Device, Devices};
 use crate::trace::{ArgsId, MemoryBytes, StrId, Trace};
 use crate::units::Ps;
 
@@ -93,7 +93,7 @@ pub struct Op {
     pub sharding: Text,
     /// An argument set of its events.
     pub args: ArgsId,
-    /// How often it ran (on GPUs: kernels).
+    /// How often it started in the window (on GPUs: kernels).
     pub occurrences: u64,
     /// How often the instruction was executed: less than `occurrences` where a library call launches several kernels.
     pub executions: u64,
@@ -121,10 +121,8 @@ pub struct Op {
     pub data_type: Option<DataType>,
     /// It was computed again to save memory; `None` where neither name nor path tells.
     pub rematerialized: Option<bool>,
-    /// Occurrences that start in a counted step.
-    pub step_occurrences: u64,
-    /// Their self time.
-    pub step_self_time: Ps,
+    /// What occurrences cut by an edge of the window lack to whole ones, in billionths; see [`Tally::missing`].
+    pub missing: i64,
     /// Devices that it ran on: bit `n` for the used device `n`.
     pub devices: u64,
     /// It is one op of an asynchronous pair (`copy-start` and `copy-done`): whose work is the pair's.
@@ -193,9 +191,20 @@ impl Op {
         (bytes > 0.0).then(|| flops / bytes)
     }
 
+    /// Occurrences for which the op's cost counts: those that an edge of the window cuts count as the part that is left.
+    fn occurrences_of_cost(&self) -> f64 {
+        self.occurrences as f64 + self.missing as f64 / 1e9
+    }
+
+    /// Executions for which it does.
+    fn executions_of_cost(&self) -> f64 {
+        let kernels = if self.executions > 0 { self.occurrences as f64 / self.executions as f64 } else { 1.0 };
+        self.executions as f64 + self.missing as f64 / 1e9 / kernels
+    }
+
     /// What one occurrence has, for all of them.
     pub fn of_all(&self, one: i64) -> f64 {
-        one as f64 * self.occurrences as f64
+        one as f64 * self.occurrences_of_cost()
     }
 }
 
@@ -213,25 +222,23 @@ pub struct Ops {
     pub entries: Vec<((StrId, ArgsId), u32)>,
     /// Texts of the rows that are not the trace's own.
     pub texts: Texts,
-    /// First start to last end of each used device's ops, added up.
+    /// The windows of the used devices, added up.
     pub device_time: Ps,
     /// Self time of all ops.
     pub op_time: Ps,
+    /// Time of the windows in which devices ran nothing.
+    pub idle: Ps,
 }
 
 impl Ops {
     /// The ops that `tallies` counted, with what the embedded modules say of them.
     pub fn new(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules<'_>) -> Ops {
         let mut ops = resolve::resolve(trace, devices, tallies, modules);
-        ops.device_time = devices.used.iter().map(|device| device.span.length()).sum();
+        ops.device_time = devices.used.iter().map(|device| device.window.length()).sum();
         in_flight::find_pairs(trace, devices, &mut ops);
         ops.op_time = ops.rows.iter().map(|op| op.self_time).sum();
+        ops.idle = devices.used.iter().map(Device::idle).sum();
         ops
-    }
-
-    /// Time in which devices ran nothing: `device_time` less all self time.
-    pub fn idle(&self) -> Ps {
-        Ps((self.device_time.0 - self.op_time.0).max(0))
     }
 
     /// Text of a row.

@@ -98,7 +98,9 @@ impl Resolver<'_> {
             }
         };
         if self.platform == Some(Platform::Gpu) && !args.hlo_op.is_empty() {
-            *self.kernels.entry((at, name)).or_default() += tally.count;
+            if tally.count > 0 {
+                *self.kernels.entry((at, name)).or_default() += tally.count;
+            }
             self.lead(at, name, args_id, tally);
         }
         if let Some(op) = self.ops.rows.get_mut(at) {
@@ -109,8 +111,7 @@ impl Resolver<'_> {
             op.min = op.min.min(tally.min);
             op.max = op.max.max(tally.max);
             op.dma_stall = op.dma_stall.map(|stall| stall + tally.dma_stall);
-            op.step_occurrences += tally.step_count;
-            op.step_self_time += tally.step_self;
+            op.missing = op.missing.saturating_add(tally.missing);
             op.devices |= tally.devices;
         }
         at
@@ -207,8 +208,7 @@ impl Resolver<'_> {
             cost_source: None,
             data_type: None,
             rematerialized: None,
-            step_occurrences: 0,
-            step_self_time: Ps::ZERO,
+            missing: 0,
             devices: 0,
             pair: None,
         };
@@ -312,7 +312,7 @@ fn is_counted(args: &Args) -> bool {
 /// The cost of all occurrences from that of one: the profile's own where it tells one.
 fn cost(trace: &Trace, op: &mut Op, is_custom_call: bool) {
     let args = trace.args.get(op.args);
-    let count = op.executions as f64;
+    let count = op.executions_of_cost();
     let told = args.flops.or(args.model_flops);
     if is_custom_call && !is_counted(&args) {
         op.memory = None;

@@ -35,8 +35,8 @@ pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'stat
         num_ops: ops.rows.len() as u64,
         device_time_us: ops.device_time.as_us(),
         op_time_us: ops.op_time.as_us(),
-        idle_time_us: ops.idle().as_us(),
-        idle_percent: share(ops.idle(), ops.device_time),
+        idle_time_us: ops.idle.as_us(),
+        idle_percent: share(ops.idle, ops.device_time),
         known_cost_percent: share(known, ops.op_time),
         top_ops: top.collect(),
     })

@@ -5,13 +5,13 @@ use rustc_hash::FxHashMap;
 use crate::metrics::devices::Devices;
 use crate::metrics::self_time::self_times;
 use crate::trace::classify::Platform;
-use crate::trace::{ArgsId, Interval, StrId, Trace, in_blocks};
+use crate::trace::{ArgsId, Event, Interval, StrId, Trace, in_blocks};
 use crate::units::Ps;
 
 /// Occurrences of one name with one argument set, over all devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// How often it ran.
+    /// How often it started.
     pub count: u64,
     /// Those that go on with an execution that an earlier one began.
     pub parts: u64,
@@ -31,10 +31,9 @@ pub struct Tally {
     pub max: Ps,
     /// Time in which it waited for a copy of its operands or results, where the trace tells it.
     pub dma_stall: Ps,
-    /// Occurrences that start in a counted step.
-    pub step_count: u64,
-    /// Their self time as ops count it.
-    pub step_self: Ps,
+    /// What the occurrences that an edge of the window cuts lack to whole ones, in billionths: the cost of a part is that part of
+    /// the op's. An op that started before the window adds its part, one that goes on behind it takes off what lies there.
+    pub missing: i64,
     /// Devices that it ran on: bit `n` for the used device `n`, the last bit for all from 63 on.
     pub devices: u64,
 }
@@ -52,8 +51,7 @@ impl Tally {
         min: Ps::MAX,
         max: Ps::ZERO,
         dma_stall: Ps::ZERO,
-        step_count: 0,
-        step_self: Ps::ZERO,
+        missing: 0,
         devices: 0,
     };
 
@@ -69,8 +67,7 @@ impl Tally {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.dma_stall += other.dma_stall;
-        self.step_count += other.step_count;
-        self.step_self += other.step_self;
+        self.missing = self.missing.saturating_add(other.missing);
         self.devices |= other.devices;
     }
 }
@@ -83,9 +80,8 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Walks the ops of all used devices of `trace`. Linear in their number. `counted` has the windows of the counted steps of
-    /// each used device, in time.
-    pub fn new(trace: &Trace, devices: &Devices, counted: &[Vec<Interval>]) -> Tallies {
+    /// Walks the ops of all used devices of `trace`. Linear in their number.
+    pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
         let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
         let mut tallies = Tallies::default();
         let stalls = !trace.events.dma_stall.is_empty();
@@ -94,13 +90,11 @@ impl Tallies {
         let nests = devices.platform != Some(Platform::Gpu);
         for (number, device) in devices.used.iter().enumerate() {
             let times = self_times(trace, device);
-            let mut windows = counted.get(number).map_or(&[][..], Vec::as_slice).iter().peekable();
             let bit = 1u64 << number.min(63);
             let mut all_times = times.iter();
             in_blocks(&device.ops, |&id| {
                 let (Some(event), Some(&self_time)) = (trace.events.get(id), all_times.next()) else { return };
-                while windows.next_if(|window| window.end <= event.start).is_some() {}
-                let in_step = windows.peek().is_some_and(|window| window.start <= event.start);
+                let (count, missing) = trace.events.whole(id).map_or((1, 0), |whole| part_of(&event, whole));
                 let key = (event.name, event.args);
                 let at = *index.entry(key).or_insert_with(|| {
                     tallies.entries.push((key, Tally::NONE));
@@ -109,8 +103,8 @@ impl Tallies {
                 let op_self = if nests { self_time } else { event.duration };
                 if let Some((_, tally)) = tallies.entries.get_mut(at) {
                     tally.add(&Tally {
-                        count: 1,
-                        parts: u64::from(parts.is_some_and(|parts| parts.get(id).is_some())),
+                        count,
+                        parts: u64::from(count > 0 && parts.is_some_and(|parts| parts.get(id).is_some())),
                         self_time,
                         min_self: self_time,
                         max_self: self_time,
@@ -119,8 +113,7 @@ impl Tallies {
                         min: event.duration,
                         max: event.duration,
                         dma_stall: Ps(if stalls { trace.events.dma_stall.get(id).unwrap_or(0) } else { 0 }),
-                        step_count: u64::from(in_step),
-                        step_self: if in_step { op_self } else { Ps::ZERO },
+                        missing,
                         devices: bit,
                     });
                 }
@@ -128,4 +121,11 @@ impl Tallies {
         }
         tallies
     }
+}
+
+/// How often an op counts that an edge of the window cuts, and what it lacks then to that: see [`Tally::missing`].
+fn part_of(left: &Event, whole: Interval) -> (u64, i64) {
+    let count = i64::from(left.start == whole.start);
+    let part = (1e9 * left.duration.0 as f64 / whole.length().0.max(1) as f64) as i64;
+    (count as u64, part - count * 1_000_000_000)
 }

@@ -7,7 +7,7 @@ use crate::trace::{IntervalSet, LineId};
 
 fn measure(trace: &Trace) -> Ops {
     let devices = Devices::new(trace);
-    Ops::new(trace, &devices, &Tallies::new(trace, &devices, &[]), &Modules::new(trace))
+    Ops::new(trace, &devices, &Tallies::new(trace, &devices), &Modules::new(trace))
 }
 
 fn us(time: Ps) -> i64 {
@@ -31,7 +31,7 @@ fn nested_ops_take_their_time_out_of_their_parent_and_async_lines_do_not_count()
     let ops = measure(&trace);
     let selfs = ["while.1", "call.2", "fusion.3"].map(|name| us(row(&trace, &ops, name).self_time));
     assert_eq!((selfs, ops.rows.len()), ([50, 20, 30], 3));
-    assert_eq!((us(ops.op_time), us(ops.device_time), us(ops.idle())), (100, 100, 0));
+    assert_eq!((us(ops.op_time), us(ops.device_time), us(ops.idle)), (100, 100, 0));
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
     }
     let trace = b.build();
     let devices = Devices::new(&trace);
-    let tallies = Tallies::new(&trace, &devices, &[]);
+    let tallies = Tallies::new(&trace, &devices);
     let ops = Ops::new(&trace, &devices, &tallies, &Modules::new(&trace));
     let op = |name: &str| *ops.rows.iter().find(|op| ops.text(&trace, op.name) == name).unwrap();
     let (start, done) = (op("copy-start.3"), op("copy-done.3"));

@@ -102,7 +102,7 @@ impl Tree {
             let parent = groups.of_row.get(row).copied().unwrap_or_default();
             builder.leaf(parent, row, op, wasted(op, efficiency));
         });
-        builder.idle(ops.idle());
+        builder.idle(ops.idle);
         builder.finish(trace, ops)
     }
 
@@ -131,7 +131,7 @@ impl Tree {
             builder.nodes.push(leaf);
         }
         if passing.is_none() {
-            builder.idle(ops.idle());
+            builder.idle(ops.idle);
         }
         builder.finish(trace, ops)
     }

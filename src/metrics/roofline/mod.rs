@@ -27,7 +27,6 @@ use crate::metrics::categories::OpFamily;
 use crate::metrics::devices::Devices;
 use crate::metrics::ops::{CostSource, Op, Ops, Text, rate};
 use crate::metrics::statistics::mean;
-use crate::metrics::step_breakdown::StepBreakdown;
 use crate::trace::classify::{PlaneKind, Platform};
 use crate::trace::{StatValue, Trace};
 use crate::units::Ps;
@@ -37,7 +36,7 @@ use crate::units::Ps;
 pub struct Roofline {
     /// The peaks of one device; absent where the device is unknown.
     pub peaks: Option<Peaks>,
-    /// All ops together, over the devices' active spans.
+    /// All ops together, over the window of the devices.
     pub program: Work,
     /// FLOP/s that the mix of data types of the program's FLOPs can reach on one device.
     pub program_peak: Option<f64>,
@@ -56,15 +55,8 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// The ops of a run against the peaks of its devices or of the `chosen` one (a key of [`crate::facts::devices`]). `breakdown`
-    /// tells the steps that count.
-    pub fn new(
-        trace: &Trace,
-        devices: &Devices,
-        ops: &Ops,
-        breakdown: &StepBreakdown,
-        chosen: Option<&str>,
-    ) -> Roofline {
+    /// The ops of a run against the peaks of its devices or of the `chosen` one (a key of [`crate::facts::devices`]).
+    pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, chosen: Option<&str>) -> Roofline {
         let peaks = peaks(trace, devices, chosen);
         let mut roofline = Roofline { gpu: devices.platform == Some(Platform::Gpu), ..Roofline::default() };
         if roofline.gpu {
@@ -75,7 +67,7 @@ impl Roofline {
         let leaves = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category)));
         let sums = Sums::new(leaves.map(|op| roofline.without_cycles(op)), peaks.as_ref());
         let leaf = |op: &Op| (!holds_others(ops.text(trace, op.category))).then(|| roofline.without_cycles(op));
-        let utilization = Utilization::new(trace, devices, ops, breakdown, peaks.as_ref(), &leaf);
+        let utilization = Utilization::new(ops, peaks.as_ref(), &leaf);
         let share = |part: Ps| (ops.op_time > Ps::ZERO).then(|| 100.0 * part.0 as f64 / ops.op_time.0 as f64);
         let is_unknown_call = |op: &&Op| op.cost_source.is_none() && ops.text(trace, op.category) == "custom-call";
         let unknown_calls: Ps = ops.rows.iter().filter(is_unknown_call).map(|op| op.self_time).sum();

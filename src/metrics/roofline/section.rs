@@ -4,11 +4,12 @@ use super::{Level, Peaks, Roofline};
 use crate::facts::arithmetic::Arithmetic;
 use crate::format;
 use crate::metrics::ops::rate;
+use crate::metrics::window::WindowKind;
 use crate::report;
 use crate::warning::Warning;
 
-/// `roofline` of the unified profile; absent where the peaks are unknown.
-pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
+/// `roofline` of the unified profile; absent where the peaks are unknown. `window` is what its numbers are of.
+pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofline> {
     let peaks = roofline.peaks.as_ref()?;
     let kinds = Arithmetic::ALL.into_iter();
     let known = &roofline.utilization;
@@ -23,8 +24,7 @@ pub fn section(roofline: &Roofline) -> Option<report::Roofline> {
         program: program(roofline),
         known_flops_time_percent: roofline.known_time_percent,
         unknown_custom_call_time_percent: roofline.unknown_custom_call_percent,
-        window: (known.mfu.is_ok() || known.hfu.is_ok())
-            .then(|| if known.of_steps { "steps" } else { "active_span" }.to_owned()),
+        window: (known.mfu.is_ok() || known.hfu.is_ok()).then(|| window.label().to_owned()),
         mfu_percent: known.mfu.ok(),
         hfu_percent: known.hfu.ok(),
         matrix_unit_utilization_percent: roofline.counters[0],

@@ -26,10 +26,12 @@ fn device(stats: &[(&str, StatValue)], texts: &[(&str, &str)]) -> (Trace, Device
         ordinal: 0,
         plane: 0,
         host: 0,
-        ops: Vec::new(),
+        ops: Default::default(),
+        begun_before: 0,
         busy: Default::default(),
         span: crate::trace::Interval::new(Ps::ZERO, Ps::ZERO),
         clock: None,
+        window: Default::default(),
     });
     (trace, devices)
 }
@@ -73,8 +75,7 @@ fn op(data_type: &str, family: OpFamily, flops: Option<f64>, bytes: Option<f64>,
         data_type: DataType::from_name(data_type),
         dma_stall: None,
         rematerialized: None,
-        step_occurrences: 1,
-        step_self_time: Ps::ZERO,
+        missing: 0,
         devices: 1,
         pair: None,
     }
@@ -241,7 +242,7 @@ fn mfu_is_time_at_peak_of_time_at_hand() {
     // Two devices of 500 us each.
     let measure = |rows: &[Op], time: i64, peaks: Option<&Peaks>| {
         let ops = Ops { rows: rows.to_vec(), device_time: Ps(time), ..Ops::default() };
-        Utilization::new(&trace, &devices, &ops, &StepBreakdown::default(), peaks, &|op| Some(*op))
+        Utilization::new(&ops, peaks, &|op| Some(*op))
     };
     let time = 1_000_000_000;
     let found = measure(&[bf16, fp8, again, unknown], time, Some(&peaks));

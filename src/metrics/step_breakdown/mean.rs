@@ -27,6 +27,22 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// One of so many equal parts: of a window in which there are as many steps as the user says.
+    pub(super) fn of_each(&self, count: u64) -> Mean {
+        let each = |value: f64| value / count.max(1) as f64;
+        Mean {
+            num_steps: count,
+            duration_us: each(self.duration_us),
+            parts_us: self.parts_us.map(each),
+            communication_us: each(self.communication_us),
+            hidden_communication_us: each(self.hidden_communication_us),
+            transfer_us: each(self.transfer_us),
+            hidden_transfer_us: each(self.hidden_transfer_us),
+            num_ops: each(self.num_ops),
+            host_busy_us: self.host_busy_us.map(each),
+        }
+    }
+
     /// The time in which the device does anything.
     pub fn busy_us(&self) -> f64 {
         Part::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.part_us(part)).sum()

@@ -25,17 +25,19 @@ use super::devices::Devices;
 use super::duty_cycle::DutyCycle;
 use super::host_threads::{HostThreads, HostTime, host_threads};
 use super::launches::CallIndex;
+use super::ops::Tallies;
 use super::overlap::Overlap;
 use super::steps::Steps;
+use super::window::{PlainWindow, Window, WindowKind};
 use crate::report::Step;
 use crate::trace::Trace;
 use crate::trace::classify::Platform;
 use crate::units::Ps;
 
-/// One step on one device; where steps are unknown, the active span of a device.
+/// One step on one device; where steps are unknown, the window of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepRow {
-    /// Which step, from 0; absent for an active span.
+    /// Which step, from 0; absent for a window that is no step.
     pub step: Option<u32>,
     /// Index into [`Devices::used`].
     pub device: u32,
@@ -66,10 +68,12 @@ pub struct StepRow {
 /// The parts of every step on every device, and what else is said of steps.
 #[derive(Clone, Debug, Default)]
 pub struct StepBreakdown {
-    /// By step, then by device. Without steps one row a device: its active span.
+    /// Every step of the capture, by step, then by device. Without steps one row for each device: its window.
     pub rows: Vec<StepRow>,
     /// True where the rows are steps.
     pub has_steps: bool,
+    /// What the means are of.
+    pub window: WindowKind,
     /// Means over the counted rows of each device, as in [`Devices::used`]; absent for a device without one.
     pub mean_of_device: Vec<Option<Mean>>,
     /// Mean over counted steps and their devices; absent where nothing ran.
@@ -88,7 +92,8 @@ pub struct StepBreakdown {
 
 impl StepBreakdown {
     /// Measures the steps that `judged` reports (empty where the windows of `steps` are not to be used), from what the devices do
-    /// (`times`, as in [`Devices::used`]), what the hosts do and what they launched when (`calls`).
+    /// (`times`, as in [`Devices::used`]), what the hosts do and what they launched when (`calls`). Means are over the counted ones;
+    /// where none counts, they are of the `plain` window.
     pub fn new(
         trace: &Trace,
         devices: &Devices,
@@ -97,41 +102,71 @@ impl StepBreakdown {
         calls: &CallIndex,
         steps: &Steps,
         judged: &[Step],
+        plain: &PlainWindow,
     ) -> StepBreakdown {
         let has_steps = !judged.is_empty() && judged.len() == steps.len();
-        let mut rows: Vec<StepRow> = Vec::new();
+        let any_counted = judged.iter().any(|step| step.counted);
+        let (mut rows, mut whole): (Vec<StepRow>, Vec<StepRow>) = Default::default();
         for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
-            let windows = if has_steps {
-                rows::of_steps(steps.windows.get(index).map_or(&[], Vec::as_slice), judged)
-            } else {
-                vec![rows::active_span(device)]
-            };
             let source = rows::Source { trace, devices, device, time, host: hosts.get(&device.host) };
-            rows.extend(source.measure(calls, u32::try_from(index).unwrap_or(u32::MAX), windows));
+            let index_of_device = u32::try_from(index).unwrap_or(u32::MAX);
+            let measure = |rows| source.measure(calls, index_of_device, rows);
+            if has_steps {
+                let windows = steps.windows.get(index).map_or(&[][..], Vec::as_slice);
+                rows.extend(measure(rows::of_steps(windows, judged)));
+            }
+            if let Some(&window) = plain.of_device.get(index).filter(|_| !has_steps || !any_counted) {
+                whole.extend(measure(vec![rows::of_window(window)]));
+            }
+        }
+        if !has_steps {
+            rows.append(&mut whole);
         }
         rows::leave_out_open(&mut rows);
+        let in_means = if whole.is_empty() { &mut rows } else { &mut whole };
         let mut mean_of_device = vec![None; devices.used.len()];
-        for of_device in rows.chunk_by(|a, b| a.device == b.device) {
+        for of_device in in_means.chunk_by(|a, b| a.device == b.device) {
             let device = of_device.first().and_then(|row| mean_of_device.get_mut(row.device as usize));
             if let Some(mean) = device {
                 *mean = mean::of_rows(of_device, &|row| row.counted);
             }
         }
         // Rows of one device are in order; a stable sort merges those of all devices.
+        in_means.sort_by_key(|row| row.step);
+        let mean = mean::of_rows(in_means, &|row| row.counted);
         rows.sort_by_key(|row| row.step);
-        let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
-        let stream_time: Ps = times.iter().map(|time| time.stream_time).sum();
         StepBreakdown {
-            mean: mean::of_rows(&rows, &|row| row.counted),
+            mean,
             mean_of_device,
             has_steps,
-            concurrency: (busy > Ps::ZERO).then(|| stream_time.0 as f64 / busy.0 as f64),
             knows_launches: !calls.is_empty(),
             is_tpu: devices.platform == Some(Platform::Tpu),
-            duty_cycle: DutyCycle::new(trace, devices),
-            host_threads: host_threads(hosts, devices),
             rows,
+            ..StepBreakdown::default()
         }
+    }
+
+    /// Adds what is of the window and of no step: `devices` and their `tallies` are limited to it.
+    pub fn measure_window(
+        &mut self,
+        trace: &Trace,
+        devices: &Devices,
+        tallies: &Tallies,
+        hosts: &BTreeMap<u16, HostTime>,
+        window: &Window,
+    ) {
+        self.window =
+            if self.has_steps && self.rows.iter().any(|row| row.counted) { WindowKind::Steps } else { window.kind };
+        if let (WindowKind::GivenSteps, Some(count)) = (self.window, window.num_steps) {
+            let means = self.mean_of_device.iter_mut().chain(std::iter::once(&mut self.mean));
+            means.flatten().for_each(|mean| *mean = mean.of_each(count));
+        }
+        let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
+        // Self times of one stream add up to its busy time.
+        let stream_time: Ps = tallies.entries.iter().map(|(_, tally)| tally.self_time).sum();
+        self.concurrency = (busy > Ps::ZERO).then(|| stream_time.0 as f64 / busy.0 as f64);
+        self.duty_cycle = DutyCycle::new(trace, devices);
+        self.host_threads = host_threads(hosts, |host| window.of_host(devices, host));
     }
 
     /// False for a part that this run cannot have or that its trace cannot tell: its time is 0 and means nothing.

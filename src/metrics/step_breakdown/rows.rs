@@ -33,15 +33,9 @@ pub(super) fn of_steps(windows: &[Option<Window>], judged: &[Step]) -> Vec<StepR
         .collect()
 }
 
-/// The one row of a device whose steps are unknown.
-pub(super) fn active_span(device: &Device) -> StepRow {
-    StepRow {
-        start: device.span.start,
-        duration: device.span.length(),
-        whole: true,
-        counted: true,
-        ..StepRow::default()
-    }
+/// The one row of a device whose steps are unknown, or do not count.
+pub(super) fn of_window(window: Interval) -> StepRow {
+    StepRow { start: window.start, duration: window.length(), whole: true, counted: true, ..StepRow::default() }
 }
 
 /// The idle times of a device, with what tells their causes.

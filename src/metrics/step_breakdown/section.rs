@@ -3,6 +3,7 @@
 use super::{Mean, Part, StepBreakdown, StepRow};
 use crate::metrics::devices::{Device, Devices};
 use crate::metrics::host_threads::{HostRole, HostThreads};
+use crate::metrics::window::WindowKind;
 use crate::report::{self, HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
 use crate::units::Ps;
 
@@ -15,8 +16,8 @@ pub fn section(breakdown: &StepBreakdown, devices: &Devices) -> Option<report::S
     let duty = breakdown.duty_cycle.as_ref();
     let threads = breakdown.host_threads.as_ref();
     Some(report::StepBreakdown {
-        window: if breakdown.has_steps { "steps" } else { "active_span" }.to_owned(),
-        num_steps: breakdown.has_steps.then_some(mean.num_steps),
+        window: breakdown.window.label().to_owned(),
+        num_steps: matches!(breakdown.window, WindowKind::Steps | WindowKind::GivenSteps).then_some(mean.num_steps),
         duration_us: mean.duration_us,
         parts: parts(breakdown, mean),
         communication_overlap_percent: mean.communication_overlap_percent(),

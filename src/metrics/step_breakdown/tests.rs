@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::metrics::host_threads::host_times;
 use crate::metrics::launches::calls_of;
-use crate::metrics::steps;
+use crate::metrics::{WindowChoice, steps, window};
 use crate::trace::builder::TraceBuilder;
 use crate::trace::{Interval, IntervalSet};
 
@@ -14,9 +14,14 @@ fn breakdown(trace: &Trace) -> StepBreakdown {
     let hosts = host_times(trace, &devices);
     let found = Steps::find(trace, &devices);
     let times = DeviceTime::of_all(trace, &devices);
-    let report = steps::report(trace, &devices, &times, &found, &IntervalSet::default(), None);
+    let report = steps::report(trace, &devices, &times, &found, &IntervalSet::default(), None, None);
     let calls = calls_of(trace, &devices);
-    StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &found, &report.rows)
+    let plain = window::plain(&Default::default(), &devices, None);
+    let mut breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &found, &report.rows, &plain);
+    let all = window::plain(&WindowChoice::All, &devices, None);
+    let window = Window::new(&WindowChoice::All, &found, &breakdown, &all, None);
+    breakdown.measure_window(trace, &devices, &Tallies::new(trace, &devices), &hosts, &window);
+    breakdown
 }
 
 /// The parts that occur in a row.
@@ -248,8 +253,8 @@ proptest! {
             prop_assert!((total - mean.duration_us).abs() <= 1e-9 * mean.duration_us.max(1.0));
         }
         if let Some(threads) = &found.host_threads {
-            prop_assert!(threads.roles.iter().all(|(_, time)| *time <= threads.capture));
-            prop_assert!(threads.idle + threads.busy <= threads.capture);
+            prop_assert!(threads.roles.iter().all(|(_, time)| *time <= threads.window));
+            prop_assert!(threads.idle + threads.busy <= threads.window);
         }
     }
 

@@ -36,7 +36,7 @@ mod together;
 mod windows;
 
 pub(crate) use measure::ops_starting_in;
-pub use report::{Occupancy, StepReport, report};
+pub use report::{StepReport, extents, report};
 pub use together::{Relation, Together};
 pub use windows::Window;
 

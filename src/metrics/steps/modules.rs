@@ -128,7 +128,7 @@ impl Runs {
 fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     let mut by_module = ByModule::new();
     for (index, device) in devices.used.iter().enumerate() {
-        for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+        for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
             if line.kind != LineKind::Modules || line.plane.index() != device.plane {
                 continue;
             }

@@ -11,16 +11,6 @@ use crate::trace::{Interval, IntervalSet, Trace};
 use crate::units::Ps;
 use crate::warning::Warning;
 
-/// How long a device is busy and idle in a step: means over devices and counted steps, in microseconds. Their sum is the
-/// mean step time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Occupancy {
-    /// At least one op runs.
-    pub busy_us: f64,
-    /// The rest of the step.
-    pub idle_us: f64,
-}
-
 /// Everything that is said of the steps.
 #[derive(Clone, Debug, Default)]
 pub struct StepReport {
@@ -28,14 +18,12 @@ pub struct StepReport {
     pub timing: StepTiming,
     /// `steps`: empty where no device op tells what happened in them, or where the user's count says they are wrong.
     pub rows: Vec<Step>,
-    /// `None` where steps are unknown or no device was used.
-    pub occupancy: Option<Occupancy>,
     /// What the reader should know about the steps.
     pub warnings: Vec<Warning>,
 }
 
 /// Reports on `steps`, with the user's own count `num_steps` where given; `times` is what the devices do, `compile` when the
-/// host compiled.
+/// host compiled. Where the user chose which steps count, `chosen` says it of each.
 pub fn report(
     trace: &Trace,
     devices: &Devices,
@@ -43,10 +31,12 @@ pub fn report(
     steps: &Steps,
     compile: &IntervalSet,
     num_steps: Option<u64>,
+    chosen: Option<&[bool]>,
 ) -> StepReport {
+    let found = || found(trace, devices, times, steps, compile, chosen);
     match num_steps {
         Some(0) => {
-            let mut report = found(trace, devices, times, steps, compile);
+            let mut report = found();
             report.warnings.push(Warning::caution(
                 "num_steps_ignored",
                 "The given number of steps is 0, which no capture has; it was ignored.",
@@ -55,7 +45,7 @@ pub fn report(
         }
         Some(count) if count != steps.len() as u64 => overridden(trace, devices, steps, count),
         given => {
-            let mut report = found(trace, devices, times, steps, compile);
+            let mut report = found();
             if given.is_some() {
                 report.timing.step_count_source = StepSource::User.label().to_owned();
             }
@@ -64,11 +54,21 @@ pub fn report(
     }
 }
 
-fn found(trace: &Trace, devices: &Devices, times: &[DeviceTime], steps: &Steps, compile: &IntervalSet) -> StepReport {
+fn found(
+    trace: &Trace,
+    devices: &Devices,
+    times: &[DeviceTime],
+    steps: &Steps,
+    compile: &IntervalSet,
+    chosen: Option<&[bool]>,
+) -> StepReport {
     let measured = measure(trace, devices, times, steps, compile);
     let apart = steps.relation.is_some_and(|relation| relation.together == Together::OneAfterAnother);
     let seen: Vec<flags::Seen> = measured.iter().map(|step| step.seen(apart)).collect();
-    let flags = flags::judge(&seen);
+    let mut flags = flags::judge(&seen);
+    for (flags, &chosen) in flags.iter_mut().zip(chosen.unwrap_or_default()) {
+        flags.counted = chosen;
+    }
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
     let rows: Vec<Step> = measured
         .iter()
@@ -98,7 +98,6 @@ fn found(trace: &Trace, devices: &Devices, times: &[DeviceTime], steps: &Steps, 
     let summary = statistics::summarize(&durations);
     let has_ops = !devices.used.is_empty();
     let mean = |value| statistics::mean(&of_counted(value)).filter(|_| has_ops);
-    let occupancy = mean(|row| row.busy_us).zip(mean(|row| row.idle_us));
     let timing = StepTiming {
         num_steps: rows.len() as u64,
         total_time_us: mean_length_us(&extents(devices, steps)),
@@ -118,7 +117,6 @@ fn found(trace: &Trace, devices: &Devices, times: &[DeviceTime], steps: &Steps, 
     };
     StepReport {
         timing,
-        occupancy: occupancy.map(|(busy_us, idle_us)| Occupancy { busy_us, idle_us }),
         rows: if has_ops { rows } else { Vec::new() },
         warnings: if has_ops { remarks(steps, devices) } else { Vec::new() },
     }
@@ -197,8 +195,6 @@ fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> St
     let with_ops: Vec<_> =
         devices.used.iter().zip(&extents).filter_map(|(device, extent)| Some((device, (*extent)?))).collect();
     let per_step = |sum: f64| sum / with_ops.len() as f64 / divisor;
-    let busy: Ps = with_ops.iter().map(|(device, extent)| device.busy.length_within(*extent)).sum();
-    let idle: Ps = with_ops.iter().map(|(device, extent)| extent.length() - device.busy.length_within(*extent)).sum();
     let ops: u64 = with_ops.iter().map(|(device, extent)| ops_starting_in(trace, device, *extent)).sum();
     let any = !with_ops.is_empty();
     let timing = StepTiming {
@@ -217,16 +213,11 @@ fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> St
     let message = format!(
         "The number of steps, {count}, was given by the user. {found}; the step time is the total time divided by {count}."
     );
-    StepReport {
-        timing,
-        rows: Vec::new(),
-        occupancy: any.then(|| Occupancy { busy_us: per_step(busy.as_us()), idle_us: per_step(idle.as_us()) }),
-        warnings: vec![Warning::note("num_steps_overridden", message)],
-    }
+    StepReport { timing, rows: Vec::new(), warnings: vec![Warning::note("num_steps_overridden", message)] }
 }
 
 /// First step's start to last step's end of every device; its active span where no step was found.
-fn extents(devices: &Devices, steps: &Steps) -> Vec<Option<Interval>> {
+pub fn extents(devices: &Devices, steps: &Steps) -> Vec<Option<Interval>> {
     if steps.is_empty() {
         return devices.used.iter().map(|device| Some(device.span)).collect();
     }

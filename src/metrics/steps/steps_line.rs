@@ -9,7 +9,7 @@ use crate::trace::{LineKind, Trace};
 pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
     let of_plane = |plane: usize| {
         let mut marks = Vec::new();
-        for (line, events) in trace.lines.iter().zip(&devices.events_by_line) {
+        for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
             if line.kind != LineKind::Steps || line.plane.index() != plane {
                 continue;
             }

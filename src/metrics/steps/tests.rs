@@ -8,7 +8,8 @@ use crate::units::Ps;
 fn report_of(trace: &Trace, num_steps: Option<u64>) -> (Steps, StepReport) {
     let devices = Devices::new(trace);
     let steps = Steps::find(trace, &devices);
-    let report = report(trace, &devices, &DeviceTime::of_all(trace, &devices), &steps, &Default::default(), num_steps);
+    let report =
+        report(trace, &devices, &DeviceTime::of_all(trace, &devices), &steps, &Default::default(), num_steps, None);
     (steps, report)
 }
 
@@ -56,7 +57,6 @@ fn annotations_give_the_steps_and_launches_their_time_on_the_device() {
     assert_eq!((timing.num_steps, timing.num_steps_counted), (3, Some(2)));
     assert_eq!((timing.avg_step_time_us, timing.kernels_per_step), (Some(100.0), Some(2.0)));
     assert_eq!((timing.total_kernels, timing.total_time_us), (6, 290.0));
-    assert_eq!(report.occupancy, Some(Occupancy { busy_us: 30.0, idle_us: 70.0 }));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn compilation_marks_warm_up() {
     let steps = Steps::find(&trace, &devices);
     let compile = crate::trace::IntervalSet::union_of([Interval::new(Ps(10_000_000), Ps(45_000_000))]);
     let times = DeviceTime::of_all(&trace, &devices);
-    let report = report(&trace, &devices, &times, &steps, &compile, None);
+    let report = report(&trace, &devices, &times, &steps, &compile, None, None);
     let flags: Vec<_> = report.rows.iter().map(|row| (row.warm_up, row.counted)).collect();
     assert_eq!(flags, [(true, false), (false, true), (false, false)]);
 }
@@ -221,7 +221,6 @@ fn the_users_count_wins() {
     let (_, other) = report_of(&trace, Some(2));
     assert_eq!((other.timing.num_steps, other.timing.avg_step_time_us), (2, Some(145.0)));
     assert_eq!((other.timing.kernels_per_step, other.rows.len()), (Some(3.0), 0));
-    assert_eq!(other.occupancy, Some(Occupancy { busy_us: 45.0, idle_us: 100.0 }));
     let warning = &other.warnings[0];
     assert!(warning.code == "num_steps_overridden" && warning.message.contains("3 (train annotations)"), "{warning:?}");
     // Zero is no count.
@@ -237,7 +236,7 @@ fn unknown_steps_stay_unknown() {
     let trace = b.build();
     let (_, report) = report_of(&trace, None);
     assert_eq!(report.timing.step_count_source, "unknown");
-    assert_eq!((report.timing.num_steps, report.timing.avg_step_time_us, report.occupancy), (0, None, None));
+    assert_eq!((report.timing.num_steps, report.timing.avg_step_time_us), (0, None));
     assert_eq!(report.timing.total_time_us, 40.0);
     assert_eq!(report.warnings[0].code, "steps_unknown");
     let (_, given) = report_of(&trace, Some(4));
@@ -253,7 +252,7 @@ fn annotations_without_any_device_op_still_give_step_times() {
     }
     let (_, report) = report_of(&b.build(), None);
     assert_eq!((report.timing.avg_step_time_us, report.timing.num_steps), (Some(100.0), 4));
-    assert_eq!((report.rows.len(), report.occupancy, report.timing.kernels_per_step), (0, None, None));
+    assert_eq!((report.rows.len(), report.timing.kernels_per_step), (0, None));
 }
 
 #[test]
@@ -301,7 +300,7 @@ fn compilation_belongs_to_the_step_that_compiles() {
     let steps = Steps::find(&trace, &devices);
     let times = DeviceTime::of_all(&trace, &devices);
     let compile = crate::trace::IntervalSet::union_of([Interval::new(Ps(22_000_000), Ps(42_000_000))]);
-    let report = report(&trace, &devices, &times, &steps, &compile, None);
+    let report = report(&trace, &devices, &times, &steps, &compile, None, None);
     assert_eq!(durations(&report), [20.0, 40.0, 8.0]);
     let flags: Vec<_> = report.rows.iter().map(|row| (row.compiles, row.warm_up, row.counted)).collect();
     assert_eq!(flags, [(false, false, true), (true, true, false), (false, false, false)]);
@@ -345,7 +344,7 @@ fn steps_of_devices_that_run_one_after_another_are_told_apart() {
     assert_eq!((relation.together, relation.start_skew), (Together::OneAfterAnother, Some(Ps(1_015_000_000))));
     // Three runs of 10 and three of 20 in 90 us.
     assert_eq!((relation.ended, relation.running), (6, Ps(90_000_000)));
-    let report = report(&trace, &devices, &times, &steps, &Default::default(), None);
+    let report = report(&trace, &devices, &times, &steps, &Default::default(), None, None);
     assert_eq!(durations(&report), [10.0, 10.0, 10.0, 9.0, 20.0, 20.0, 20.0, 9.0]);
     assert_eq!(report.timing.num_steps_counted, Some(6));
     assert_eq!(report.timing.devices_in_step.as_deref(), Some("one_after_another"));
@@ -465,7 +464,7 @@ fn an_annotation_is_no_step_of_a_device_that_runs_nothing_in_it() {
     let times = DeviceTime::of_all(&trace, &devices);
     let steps = Steps::find(&trace, &devices).related(&times);
     assert_eq!(steps.relation.map(|relation| relation.together), Some(Together::OneAfterAnother));
-    let report = report(&trace, &devices, &times, &steps, &Default::default(), None);
+    let report = report(&trace, &devices, &times, &steps, &Default::default(), None, None);
     assert_eq!(durations(&report), [100.0, 100.0, 90.0, 100.0, 100.0, 90.0]);
     assert!(report.rows.iter().all(|row| row.num_kernels == 1.0 && row.busy_us == 50.0));
     assert_eq!(report.timing.num_steps_counted, Some(4));

@@ -46,7 +46,7 @@ pub(super) fn by_device(context: &Context<'_>) -> Stack {
         let filter = format!("device_name=\"{}\"", device.name);
         Some(Row { label: device.name.clone(), filter, parts: mean.as_ref()?.parts_us })
     });
-    let title = if analysis.step_breakdown.has_steps { "Mean step by device" } else { "Active span by device" };
+    let title = if analysis.step_breakdown.has_steps { "Mean step by device" } else { "Window by device" };
     stack(title.to_owned(), rows.collect())
 }
 

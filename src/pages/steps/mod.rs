@@ -9,6 +9,7 @@ use crate::format;
 use crate::metrics::host_threads::HostThreads;
 use crate::metrics::step_breakdown::{Mean, Part, StepBreakdown};
 use crate::metrics::steps::Together;
+use crate::metrics::window::WindowKind;
 use crate::table::{Cell, Column, Filter, Table, Unit};
 use crate::tables::TableName;
 
@@ -59,7 +60,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
             query,
         )));
     }
-    let title = if breakdown.has_steps { "Steps by device" } else { "Active span by device" };
+    let title = if breakdown.has_steps { "All steps by device" } else { "Window by device" };
     blocks.push(Block::Table(table_block(context, TableName::StepBreakdown, "", title, query)));
     Page { blocks }
 }
@@ -87,7 +88,7 @@ fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
             format!("Events of {} to {}", chart::step_name(context, *first), chart::step_name(context, *last)),
         ),
         _ if context.analysis.step_breakdown.has_steps => return None,
-        _ => (String::new(), "Events of the active spans".to_owned()),
+        _ => (String::new(), "Events of the window".to_owned()),
     };
     Some(table_block(context, TableName::StepEvents, &variant, &title, query))
 }
@@ -104,7 +105,7 @@ pub(super) fn nothing_ran() -> Block {
 
 fn unknown_steps() -> Block {
     Block::Empty {
-        reason: "No steps found: the parts below are those of the whole active span.".to_owned(),
+        reason: "No steps found: the parts below are those of the whole window.".to_owned(),
         remedy: Some(
             "for i in range(10):\n    with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):\n        state = train_step(state, batch)"
                 .to_owned(),
@@ -129,7 +130,7 @@ fn figures(context: &Context<'_>, mean: &Mean, device: Option<u32>) -> Vec<Figur
         unit: Unit::Percent,
         note: match hidden {
             Some(_) => format!("of {} in flight runs beside computation", format::time_us(mean.communication_us)),
-            None if breakdown.has_steps => "No communication ran in the counted steps.".to_owned(),
+            None if breakdown.has_steps => "No communication ran in the window.".to_owned(),
             None => "No communication ran.".to_owned(),
         },
         status: None,
@@ -144,16 +145,23 @@ fn figures(context: &Context<'_>, mean: &Mean, device: Option<u32>) -> Vec<Figur
 fn length(context: &Context<'_>, mean: &Mean) -> Figure {
     let breakdown = &context.analysis.step_breakdown;
     let steps = context.analysis.steps.len() as u64;
-    let (label, note) = if breakdown.has_steps {
-        let noun = if steps == 1 { "step" } else { "steps" };
-        let devices = match context.analysis.steps.relation.map(|relation| relation.together) {
-            Some(Together::Independent) => "; the devices run them independently",
-            Some(Together::OneAfterAnother) => " of one device each, one device after another",
-            _ => "",
-        };
-        ("Mean step", format!("over {} of {} {noun}{devices}", format::count(mean.num_steps), format::count(steps)))
-    } else {
-        ("Active span", "from the first op's start to the last op's end; steps are unknown".to_owned())
+    let count = format::count(mean.num_steps);
+    let (label, note) = match breakdown.window {
+        WindowKind::Steps => {
+            let noun = if steps == 1 { "step" } else { "steps" };
+            let devices = match context.analysis.steps.relation.map(|relation| relation.together) {
+                Some(Together::Independent) => "; the devices run them independently",
+                Some(Together::OneAfterAnother) => " of one device each, one device after another",
+                _ => "",
+            };
+            ("Mean step", format!("over {count} of {} {noun}{devices}", format::count(steps)))
+        }
+        WindowKind::GivenSteps => ("Mean step", format!("over {count} steps, as you said")),
+        WindowKind::Capture => ("Whole capture", "steps are unknown".to_owned()),
+        WindowKind::Range => ("Time range", "no whole step lies in it".to_owned()),
+        WindowKind::ActiveSpan => {
+            ("Active span", "from the first op's start to the last op's end; steps are unknown".to_owned())
+        }
     };
     Figure {
         label: label.to_owned(),
@@ -227,7 +235,7 @@ fn duty_cycle(breakdown: &StepBreakdown) -> Option<Figure> {
         label: "Duty cycle".to_owned(),
         value: duty.percent(),
         unit: Unit::Percent,
-        note: "of the whole capture, as XProf defines it".to_owned(),
+        note: "as XProf defines it: waiting for the host is off duty".to_owned(),
         status: None,
         metric: Some("step_breakdown.duty_cycle_percent".to_owned()),
         link: None,
@@ -255,7 +263,7 @@ pub(super) fn host_roles(threads: &HostThreads) -> Bars {
         note: share(threads.idle),
         link: None,
     });
-    Bars { title: "What host threads do, share of the capture".to_owned(), unit: Unit::TimeUs, bars }
+    Bars { title: "Host threads: share of the time by activity".to_owned(), unit: Unit::TimeUs, bars }
 }
 
 /// Where the events of a part are.

@@ -79,7 +79,7 @@ fn the_events_of_a_part_are_told() {
     };
     assert_eq!(cells(found, "time_us"), [Cell::Float(40.0), Cell::Float(60.0)]);
     assert_eq!(cells(found, "hlo_op_name"), [Cell::Text("fusion.1".into()), Cell::Text("fusion.1".into())]);
-    assert_eq!(table(&page, "Steps by device").unwrap().lacking, ["part"]);
+    assert_eq!(table(&page, "All steps by device").unwrap().lacking, ["part"]);
     let idle = filtered(steps(5), "mean", "step=\"1\" part=other_idle");
     assert_eq!(cells(table(&idle, "Events of step 1").unwrap(), "time_us"), [Cell::Float(60.0), Cell::Float(40.0)]);
     let several = filtered(steps(5), "mean", "step>=1 step<=3");

@@ -23,7 +23,7 @@ fn trace() -> Trace {
     trace.hosts = vec!["a".into(), String::new()];
     trace.capture = Capture { anchor_ns: -7, start_unix_ns: Some(1), stop_unix_ns: None };
     let name = trace.strings.intern("jit_f(1)");
-    trace.hlo.push(HloProto { program_id: i64::MAX, name, host: 1, bytes: vec![1, 2, 3] });
+    trace.hlo.push(HloProto { program_id: i64::MAX, name, host: 1, bytes: vec![1, 2, 3].into() });
     builder.build()
 }
 

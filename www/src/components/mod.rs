@@ -15,3 +15,4 @@ pub mod step_chart;
 pub mod tip;
 pub mod top;
 pub mod warnings;
+pub mod window;

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 
 use super::live::{live, says};
 use super::tip::Name;
+use super::window::Window;
 use crate::client;
 use crate::protocol::{format_name, total_bytes};
 use crate::state::{Run, State};
@@ -70,6 +71,7 @@ pub fn RunHeader(
             <span class="spring"></span>
             <button class="plain" title="Close this run and free its memory" on:click=move |_| client::close(state, &closing)>"Close run"</button>
             <ul class="facts">{live(facts)}</ul>
+            <Window run=run.clone() />
         </header>
     }
 }

@@ -194,5 +194,5 @@ fn devices(report: &UnifiedProfile) -> Bars {
         note: String::new(),
         link: Some(Link { view: "devices".to_owned(), filter: format!("device_name=\"{}\"", device.device_name) }),
     });
-    Bars { title: "Busy share of the active span".to_owned(), unit: Unit::Percent, bars: bars.collect() }
+    Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars: bars.collect() }
 }

@@ -1,0 +1,172 @@
+//! One window: in every profile that is there, under every choice, all sections say the same of the same quantity.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use crossprof::pages::{Block, PageQuery};
+use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile, WindowChoice};
+use support::samples;
+
+/// Choices that every run can follow, and some that depend on it.
+fn choices(main: &UnifiedProfile) -> Vec<WindowChoice> {
+    let mut all: Vec<WindowChoice> = ["main", "all", "active"].iter().map(|text| text.parse().unwrap()).collect();
+    let name = |at: usize| main.steps.get(at).map(|step| step.name.clone().unwrap_or_else(|| at.to_string()));
+    if let (Some(first), Some(last)) = (name(1), name(2)) {
+        all.push(WindowChoice::Steps { first: first.clone(), last: first.clone() });
+        all.push(WindowChoice::Steps { first, last });
+    }
+    if let Some(window) = &main.window {
+        // Edges in the middle of ops.
+        let length = window.end_us - window.start_us;
+        let (from_us, to_us) = (window.start_us + 0.31 * length, window.start_us + 0.57 * length);
+        if to_us > from_us {
+            all.push(WindowChoice::Range { from_us, to_us });
+        }
+    }
+    all
+}
+
+fn close(what: &str, a: f64, b: f64) {
+    let tolerance = 1e-9 * a.abs().max(b.abs()) + 1e-6;
+    assert!((a - b).abs() <= tolerance, "{what}: {a} is not {b}");
+}
+
+/// Holds the sections of one profile against each other.
+fn agree(what: &str, profile: &UnifiedProfile) {
+    let (Some(window), Some(usage), Some(devices)) =
+        (&profile.window, &profile.compute_utilization, &profile.multi_device)
+    else {
+        return;
+    };
+    let stats = &devices.device_stats;
+    let sum = |value: fn(&crossprof::report::DeviceStats) -> f64| stats.iter().map(value).sum::<f64>();
+    let (busy, whole) = (sum(|it| it.actual_busy_time_us), sum(|it| it.total_time_us));
+    close(&format!("{what}: window"), whole / stats.len() as f64, window.duration_us);
+    close(&format!("{what}: total time"), profile.step_timing.total_time_us, window.duration_us);
+    let share = usage.kernel_time_us / (usage.kernel_time_us + usage.overhead_time_us).max(1e-9);
+    close(&format!("{what}: busy share"), 100.0 * share, usage.compute_util_percent);
+    close(&format!("{what}: devices"), devices.avg_utilization_percent.unwrap(), usage.compute_util_percent);
+    let gaps = &profile.timeline_analysis.as_ref().unwrap().gaps;
+    close(&format!("{what}: busy and gaps"), busy + gaps.total_gap_time_us, whole);
+    close(&format!("{what}: gap share"), gaps.gap_time_percent, 100.0 - usage.compute_util_percent);
+    let ops: u64 = stats.iter().map(|it| it.kernel_count).sum();
+    assert_eq!(profile.step_timing.total_kernels, ops, "{what}: ops");
+    let counted: u64 = profile.kernels.kernels_by_category.values().map(|it| it.count).sum();
+    assert_eq!(counted, ops, "{what}: ops by category");
+    if let Some(breakdown) = &profile.step_breakdown {
+        let parts = &breakdown.parts;
+        let all = [
+            Some(parts.compute_us),
+            Some(parts.communication_us),
+            Some(parts.h2d_us),
+            Some(parts.d2h_us),
+            Some(parts.p2p_us),
+            Some(parts.d2d_us),
+            parts.infeed_outfeed_us,
+            Some(parts.data_movement_us),
+            parts.barrier_us,
+            parts.compile_us,
+            parts.input_bound_us,
+            parts.host_bound_us,
+            parts.kernel_wait_us,
+            Some(parts.other_idle_us),
+        ];
+        close(&format!("{what}: parts"), all.iter().flatten().sum(), breakdown.duration_us);
+    }
+    if let (Some(ops), Some(step_ops)) = (&profile.op_statistics, &profile.step_ops) {
+        let device_steps = step_ops.device_steps as f64;
+        close(&format!("{what}: ops of a step"), step_ops.op_time_us * device_steps, ops.op_time_us);
+        let families: f64 = step_ops.families.iter().map(|it| it.self_time_us).sum();
+        close(&format!("{what}: families"), families, step_ops.op_time_us);
+    }
+}
+
+/// The op tree's root is the self time of all ops and the idle time; the devices' table and page show the report's numbers.
+fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile: &UnifiedProfile) {
+    let table = |session: &mut Session, name| session.table(0, settings, name, "", &Query::default()).unwrap();
+    let number = |cell: &Cell| match cell {
+        Cell::Float(value) => *value,
+        Cell::Int(value) => *value as f64,
+        _ => 0.0,
+    };
+    let column = |table: &crossprof::Table, key: &str| {
+        table.columns.iter().position(|column| column.key == key).unwrap_or_else(|| panic!("{key}"))
+    };
+    let tree = table(session, TableName::OpTree);
+    let Some(ops) = profile.op_statistics.as_ref().filter(|_| !tree.rows.is_empty()) else { return };
+    let time = column(&tree, "total_self_time_us");
+    close(&format!("{what}: tree"), number(&tree.rows[0][time]), ops.op_time_us + ops.idle_time_us);
+    let rows = table(session, TableName::Ops);
+    let time = column(&rows, "total_self_time_us");
+    close(&format!("{what}: rows"), rows.rows.iter().map(|row| number(&row[time])).sum(), ops.op_time_us);
+    let devices = table(session, TableName::Devices);
+    let at = column(&devices, "actual_busy_time_us");
+    let busy: f64 = profile.multi_device.as_ref().unwrap().device_stats.iter().map(|it| it.actual_busy_time_us).sum();
+    close(&format!("{what}: devices"), devices.rows.iter().map(|row| number(&row[at])).sum(), busy);
+}
+
+fn check(session: &mut Session, name: &str, with_tables: bool) {
+    let Some(main) = session.report(0, &Settings::default()) else { return };
+    for window in choices(&main) {
+        let what = format!("{name}, {window}");
+        let settings = Settings { window: window.clone(), ..Settings::default() };
+        let profile = session.report(0, &settings).unwrap();
+        if window != WindowChoice::Main && profile.window.is_some() {
+            assert_eq!(profile.window.as_ref().unwrap().chosen, Some(window.to_string()), "{what}");
+        }
+        agree(&what, &profile);
+        if with_tables {
+            tables_agree(&what, session, &settings, &profile);
+        }
+        if let WindowChoice::Steps { first, last } = &window
+            && first == last
+        {
+            let step = &main.steps[1];
+            let usage = profile.compute_utilization.as_ref().unwrap();
+            close(&format!("{what}: busy"), usage.kernel_time_us, step.busy_us);
+            close(&format!("{what}: idle"), usage.overhead_time_us, step.idle_us);
+            close(&format!("{what}: step"), profile.step_timing.avg_step_time_us.unwrap(), step.duration_us);
+        }
+    }
+}
+
+#[test]
+fn sections_agree_in_every_window_of_our_own_profiles() {
+    for path in samples::own() {
+        let mut session = support::xprof::open(&path);
+        check(&mut session, &path.file_name().unwrap().to_string_lossy(), true);
+    }
+}
+
+#[test]
+fn sections_agree_in_every_window_of_real_profiles() {
+    let Some(traces) = samples::traces() else { return };
+    for path in samples::files(&traces, &[".xplane.pb"]) {
+        if std::fs::metadata(&path).unwrap().len() < 20 << 20 {
+            // Broken ones too, as far as they are read.
+            let mut session = Session::new();
+            let bytes = std::fs::read(&path).unwrap();
+            let file = session.begin(&path.to_string_lossy(), Some(bytes.len() as u64));
+            session.push(file, &bytes);
+            session.finish(file);
+            session.runs();
+            let name = path.strip_prefix(&traces).unwrap().to_string_lossy().into_owned();
+            check(&mut session, &name, false);
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_not_there_is_not_used_and_said() {
+    let path = samples::own().into_iter().find(|path| path.to_string_lossy().contains("tpu")).unwrap();
+    let mut session = support::xprof::open(&path);
+    let main = session.report(0, &Settings::default()).unwrap();
+    let settings = Settings { window: "steps:999999-1000000".parse().unwrap(), ..Settings::default() };
+    let profile = session.report(0, &settings).unwrap();
+    assert!(profile.warnings.iter().any(|warning| warning.code == "window_ignored"), "{:?}", profile.warnings);
+    assert_eq!(profile.compute_utilization, main.compute_utilization);
+    let _ = session.page(0, &settings, "overview", &PageQuery::default()).map(|page| {
+        assert!(page.blocks.iter().any(|block| matches!(block, Block::Table(_))));
+    });
+}

@@ -1,0 +1,54 @@
+//! What the numbers of a run are of, and the field that chooses it: above every view.
+
+use crossprof::metrics::{Settings, WindowChoice};
+use leptos::prelude::*;
+
+use super::live::{live, shown};
+use super::tip::Term;
+use crate::client;
+use crate::state::Run;
+
+/// Choices with a name, and what they are called.
+const NAMED: [(&str, &str); 3] = [("main", "main window"), ("active", "active span"), ("all", "whole capture")];
+
+/// The sentence and the field.
+#[component]
+pub fn Window(
+    /// The run.
+    run: Run,
+) -> impl IntoView {
+    let (settings, report) = (run.settings, run.report);
+    let wrong = RwSignal::new(false);
+    let sentences = move || {
+        let window = report.get().profile.window.clone()?;
+        let caution = window.caution.map(|text| view! { <strong>{text}</strong>" " });
+        Some(view! { {caution}<Term field="window.sentence" text="Window" />": "{window.sentence} })
+    };
+    let chosen = move || settings.with(|settings| settings.window.to_string());
+    let choose = move |event: web_sys::Event| {
+        let text = event_target_value(&event);
+        let text = text.trim();
+        let choice = if text.is_empty() { Ok(WindowChoice::Main) } else { text.parse() };
+        wrong.set(choice.is_err());
+        if let Ok(window) = choice {
+            client::analyse(&run, Settings { window, ..settings.get_untracked() });
+        }
+    };
+    let options = NAMED.map(|(value, label)| view! { <option value=value>{label}</option> }).collect_view();
+    // Nothing can be measured anew of a profile that was read from a report.
+    let is_measured = move || report.with(|report| report.profile.window.is_some() && report.profile.is_from_events());
+    view! {
+        <p class="window">
+            <span>{live(sentences)}</span>
+            {shown(is_measured, move || view! {
+                <label class="field" class:wrong=move || wrong.get()>"Measure "
+                    <input type="text" list="windows" autocomplete="off" name="window" prop:value=chosen
+                        title="main, active, all, steps:3-98, or 1500-2500 in microseconds from the start of the capture"
+                        aria-invalid=move || wrong.get().to_string() on:change=choose.clone() />
+                </label>
+            })}
+            <datalist id="windows">{options}</datalist>
+            {shown(move || wrong.get(), || view! { <span class="hint" role="alert">"main, active, all, steps:3-98, or a range such as 1500-2500 in microseconds."</span> })}
+        </p>
+    }
+}
