@@ -7,7 +7,7 @@
 
 mod support;
 
-use crossprof::{Query, Session, Settings, TableName};
+use crossprof::{Query, Session, Settings, TableName, WindowChoice};
 use support::xprof::{Row, number, ours};
 
 /// What a file holds: direction, the report's category, the part of a step, count, summed microseconds, and microseconds of a device
@@ -27,9 +27,12 @@ const TRUTHS: [(&str, &[Truth]); 3] = [
     ("gfx950-te-attention", &[("memset", "memset", "data_movement", 20, 166.482, f64::NAN)]),
 ];
 
-/// A number of steps that no trace confirms makes the active span of each device the window: every copy counts.
+/// Parts of steps are means over them.
+const STEPS: u64 = 977;
+
+/// The active span of each device, in which every copy counts; a number of steps that no trace confirms makes it their window.
 fn whole_capture() -> Settings {
-    Settings { num_steps: Some(977), ..Settings::default() }
+    Settings { num_steps: Some(STEPS), window: WindowChoice::Active, ..Settings::default() }
 }
 
 fn close(found: f64, wanted: f64) -> bool {
@@ -79,7 +82,7 @@ fn every_place_says_what_the_call_says() {
                 filtered(&mut session, TableName::StepEvents, &format!("part={part} hlo_op_name:amd_rocclr")).len();
             assert_eq!((named + unnamed) as u64, count, "{name}: table step-events {part}");
             if exposed.is_finite() {
-                let found = parts[format!("{part}_us")].as_f64().unwrap();
+                let found = parts[format!("{part}_us")].as_f64().unwrap() * STEPS as f64;
                 assert!(close(found, exposed), "{name}: step_breakdown.parts.{part}_us {found}");
             }
         }
