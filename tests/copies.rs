@@ -27,12 +27,9 @@ const TRUTHS: [(&str, &[Truth]); 3] = [
     ("gfx950-te-attention", &[("memset", "memset", "data_movement", 20, 166.482, f64::NAN)]),
 ];
 
-/// Parts of steps are means over them.
-const STEPS: u64 = 977;
-
-/// The active span of each device, in which every copy counts; a number of steps that no trace confirms makes it their window.
+/// The active span of each device, in which every copy counts; a number of steps that no trace confirms leaves its parts undivided.
 fn whole_capture() -> Settings {
-    Settings { num_steps: Some(STEPS), window: WindowChoice::Active, ..Settings::default() }
+    Settings { window: WindowChoice::Active, num_steps: Some(977), ..Settings::default() }
 }
 
 fn close(found: f64, wanted: f64) -> bool {
@@ -82,7 +79,7 @@ fn every_place_says_what_the_call_says() {
                 filtered(&mut session, TableName::StepEvents, &format!("part={part} hlo_op_name:amd_rocclr")).len();
             assert_eq!((named + unnamed) as u64, count, "{name}: table step-events {part}");
             if exposed.is_finite() {
-                let found = parts[format!("{part}_us")].as_f64().unwrap() * STEPS as f64;
+                let found = parts[format!("{part}_us")].as_f64().unwrap();
                 assert!(close(found, exposed), "{name}: step_breakdown.parts.{part}_us {found}");
             }
         }
