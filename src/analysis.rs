@@ -2,7 +2,7 @@
 //!
 //! Tables and pages are made from this; so are findings, which cite its numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use crate::hlo::Modules;
@@ -24,8 +24,8 @@ use crate::metrics::step_breakdown::{self, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::window::{self, Limited, Window, WindowChoice};
 use crate::metrics::{
-    Run, Settings, compilation, device_clocks, framework, gaps, host_activity, io, kernels, metadata, not_measured,
-    other_devices, parameters, step_ops, throughput, transfers, utilization,
+    Run, Settings, compilation, device_clocks, framework, freezing, gaps, host_activity, io, kernels, metadata,
+    not_measured, other_devices, parameters, step_ops, throughput, transfers, utilization,
 };
 use crate::report::UnifiedProfile;
 use crate::trace::Trace;
@@ -143,9 +143,15 @@ impl Analysis {
         let roofline = Roofline::new(trace, &devices, &ops, device);
         warnings.extend(roofline::warning(&roofline));
         let communicated = Collectives::new(whole, &captured, &times, &modules, &window.of_device);
+        let ran: BTreeSet<i64> = ops.rows.iter().filter_map(|op| op.program_id).collect();
+        let layer_freezing = freezing::layer_freezing(&modules, &ran);
         let mut profile = UnifiedProfile {
             metadata: metadata::metadata(run, &captured, framework::framework(trace, &ops, &modules), device),
-            parameter_counts: parameters::parameter_counts(&model_config),
+            parameter_counts: parameters::with_program(
+                parameters::parameter_counts(&model_config),
+                layer_freezing.as_ref(),
+            ),
+            layer_freezing,
             throughput: throughput::throughput(&step_report.timing, &model_config, num_devices, all_devices),
             model_config,
             window: window::section(&window, choice, &captured),
@@ -170,7 +176,7 @@ impl Analysis {
             other_devices: other_devices::other_devices(trace, &devices),
             warnings,
             not_measured: Vec::new(),
-            provenance: run.files.clone(),
+            provenance: run.files.iter().chain(&settings.model_files).cloned().collect(),
         };
         profile.not_measured = not_measured::not_measured(&profile, trace, &roofline.utilization);
         Analysis {

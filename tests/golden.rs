@@ -183,6 +183,8 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     // The JSON lacks launch shapes, the HLO with its costs, and the device's peaks.
     report.kernel_statistics = None;
     report.roofline = None;
+    // Which parameters a program trains stands in its HLO.
+    (report.layer_freezing, report.parameter_counts) = (None, None);
     // The JSON leaves out some host events, gives those of no time a picosecond, and rounds where the chip's clock begins.
     if let Some(steps) = &mut report.step_breakdown {
         steps.host_roles.clear();

@@ -46,7 +46,7 @@ pub use verdict::{judge, margin_percent};
 
 use serde_json::Value;
 
-use crate::report::{Metadata, UnifiedProfile, distinct_names};
+use crate::report::{Metadata, Naming, UnifiedProfile, distinct_names};
 
 /// A profile as a rule sees it: the document that would be written.
 pub struct Document {
@@ -68,7 +68,7 @@ impl Document {
     /// Those of several profiles and their files, with names that tell them apart.
     pub fn of_all<'a>(profiles: impl Iterator<Item = (&'a UnifiedProfile, &'a str)>) -> Vec<Document> {
         let mut all: Vec<Document> = profiles.map(|(profile, file)| Document::of(profile, file)).collect();
-        let names: Vec<_> = all.iter().map(|it| (it.run.run_name.as_str(), it.metadata.other_name())).collect();
+        let names: Vec<_> = all.iter().map(|it| Naming { name: &it.run.run_name, ..it.metadata.naming() }).collect();
         let names = distinct_names(&names);
         for (document, name) in all.iter_mut().zip(names) {
             document.run.run_name = name;

@@ -59,7 +59,7 @@ fn shaped(profiles: &[UnifiedProfile], format: OutputFormat) -> Result<String, S
     Ok(match (format, profiles) {
         (OutputFormat::Json, [only]) => export::json::profile(only),
         (OutputFormat::Json, several) => export::json::profiles(several),
-        (OutputFormat::Text, _) => joined(export::text::report),
+        (OutputFormat::Text, several) => export::text::reports(several),
         (OutputFormat::Markdown, _) => joined(export::markdown::report),
         (OutputFormat::Html, [only]) => export::html::report(only),
         (OutputFormat::Html, several) => {
@@ -113,7 +113,7 @@ impl Reports {
 /// Loads the inputs and analyses every run.
 pub fn reports(inputs: &Inputs) -> Result<Reports, String> {
     let settings = load::settings(&inputs.model)?;
-    let Loaded { session, failed } = load::load(inputs.paths());
+    let Loaded { session, failed } = load::load(inputs.paths(), inputs.model.checkpoint_dir.is_none());
     let mut session = ManuallyDrop::new(session);
     let runs = session.runs();
     let profiles = runs.iter().filter_map(|run| session.report(run.index, &settings)).collect();

@@ -82,8 +82,8 @@ pub struct Inputs {
     /// Profiles, folders or archives of them
     #[arg(value_name = "FILE|DIR", required_unless_present = "trace_file")]
     pub files: Vec<PathBuf>,
-    /// The same as FILE
-    #[arg(long, alias = "trace_file", value_name = "FILE", hide_short_help = true)]
+    /// Another way to give FILE or DIR; so is --logdir
+    #[arg(long, aliases = ["trace_file", "logdir"], value_name = "FILE|DIR", hide_short_help = true)]
     pub trace_file: Vec<PathBuf>,
     /// What the trace cannot know.
     #[command(flatten)]
@@ -119,6 +119,10 @@ pub struct Model {
     /// microseconds from the start of the capture
     #[arg(long, value_name = "WINDOW", default_value_t, hide_default_value = true)]
     pub window: crossprof::WindowChoice,
+    /// Folder of the checkpoint, whose config.json or crossprof.json describes the model; without it, those beside a profile or
+    /// in the folders above it are taken
+    #[arg(long, alias = "checkpoint_dir", value_name = "DIR")]
+    pub checkpoint_dir: Option<PathBuf>,
 }
 
 /// `crossprof analyze`.

@@ -124,14 +124,15 @@ fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
 fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> u8 {
     let mut status = READ;
     let json: Option<(&PathBuf, OutputFormat)> = command.output_json.as_ref().map(|path| (path, OutputFormat::Json));
-    let others = command.output.iter().filter_map(|path| Some((path, OutputFormat::of_name(path).ok()?)));
+    let page = command.html.iter().map(|path| (path, OutputFormat::Html));
+    let others = command.output.iter().filter_map(|path| Some((path, OutputFormat::of_name(path).ok()?))).chain(page);
     for (path, format) in others.chain(json) {
         if let Err(error) = std::fs::write(path, shaped(comparison, subjects, format)) {
             complain(&format!("{}: cannot be written: {error}", path.display()));
             status = FAILED;
         }
     }
-    print_result(&shaped(comparison, subjects, command.format));
+    print_result(&shaped(&comparison.focused(command.focus.into()), subjects, command.format));
     status
 }
 

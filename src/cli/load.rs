@@ -5,6 +5,7 @@
 //!                                           <------------- empty buffers -------------
 //! ```
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -17,9 +18,12 @@ use crossprof::input::unpack::{Unpacked, Unpacker};
 use crossprof::input::xplane::{Outline, Outliner};
 use crossprof::{ModelConfig, Session, Settings, Warning, session};
 
+use crossprof::report::SourceFile;
+
 use super::args::Model;
 use super::complain;
 use super::progress::Progress;
+use super::sidecars;
 
 /// Read from disk at once.
 const READ_BYTES: usize = 1 << 20;
@@ -57,10 +61,47 @@ pub fn settings(model: &Model) -> Result<Settings, String> {
         let sidecar = model_config(path).map_err(|reason| format!("{}: {reason}", path.display()))?;
         settings.model = sidecar.model;
         settings.device = settings.device.or(sidecar.device);
+        settings.model_files.push(source_file(path));
+    }
+    if let Some(folder) = &model.checkpoint_dir {
+        let (found, files) = checkpoint(folder)?;
+        settings.model = found.model.overridden_by(&settings.model);
+        settings.device = settings.device.or(found.device);
+        settings.model_files.splice(0..0, files);
     }
     let flags = ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..ModelConfig::default() };
     settings.model = settings.model.overridden_by(&flags);
     Ok(settings)
+}
+
+/// What the configurations in the folder of a checkpoint say.
+fn checkpoint(folder: &Path) -> Result<(Sidecar, Vec<SourceFile>), String> {
+    if !folder.is_dir() {
+        return Err(format!("--checkpoint-dir {}: there is no such folder.", folder.display()));
+    }
+    let (mut checkpoint, mut files) = (Sidecar::default(), Vec::new());
+    for path in sidecars::NAMES.iter().map(|name| folder.join(name)).filter(|path| path.is_file()) {
+        let found = model_config(&path).map_err(|reason| format!("{}: {reason}", path.display()))?;
+        checkpoint.model = checkpoint.model.overridden_by(&found.model);
+        checkpoint.device = found.device.or(checkpoint.device);
+        files.push(source_file(&path));
+    }
+    if files.is_empty() {
+        complain(&format!(
+            "--checkpoint-dir {}: this folder holds no config.json or crossprof.json, so the model is unknown.",
+            folder.display()
+        ));
+    }
+    Ok((checkpoint, files))
+}
+
+fn source_file(path: &Path) -> SourceFile {
+    SourceFile {
+        path: path.to_string_lossy().replace('\\', "/"),
+        size_bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+        format: "model_config".to_owned(),
+        num_events: None,
+    }
 }
 
 fn model_config(path: &Path) -> Result<Sidecar, String> {
@@ -73,8 +114,8 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
     }
 }
 
-/// Reads everything under `paths`.
-pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Loaded {
+/// Reads everything under `paths`. `search`: model configurations above the profiles are read too.
+pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool) -> Loaded {
     let mut loaded = Loaded { session: Session::new(), failed: false };
     let mut inputs = Vec::new();
     for path in paths {
@@ -104,8 +145,57 @@ pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Loaded {
             loaded.failed = true;
         }
     }
+    if search {
+        add_sidecars(&mut inputs);
+    }
     read_planned(&mut loaded, &inputs);
     loaded
+}
+
+/// Adds the model configurations that lie above the profiles. What does not describe a model is not one of them.
+fn add_sidecars(inputs: &mut Vec<Input>) {
+    let mut looked_into: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    let is_profile =
+        |input: &&Input| matches!(input.kind, Kind::XPlane | Kind::TraceJson | Kind::UnifiedProfile | Kind::Archive);
+    // A document says what it knows of its model: only what lies beside it completes that.
+    let levels = |input: &Input| if input.kind == Kind::UnifiedProfile { 1 } else { usize::MAX };
+    let profiles: Vec<(PathBuf, usize)> =
+        inputs.iter().filter(is_profile).map(|input| (input.path.clone(), levels(input))).collect();
+    for (profile, levels) in profiles {
+        for folder in sidecars::folders_above(&profile).into_iter().take(levels) {
+            let is_found = match looked_into.get(&folder) {
+                Some(is_found) => *is_found,
+                None => {
+                    let is_found = add_sidecars_of(&folder, inputs);
+                    looked_into.insert(folder, is_found);
+                    is_found
+                }
+            };
+            if is_found {
+                break;
+            }
+        }
+    }
+}
+
+/// Adds those of one folder; whether it has one.
+fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
+    let mut is_found = false;
+    for path in sidecars::NAMES.iter().map(|name| folder.join(name)).filter(|path| path.is_file()) {
+        if let Some(known) = inputs.iter().find(|input| input.path == path) {
+            is_found |= known.kind == Kind::ModelConfig;
+            continue;
+        }
+        // Nobody named it: what it is wrong with is not asked.
+        if let Ok(input) = look_at(path, false)
+            && input.kind == Kind::ModelConfig
+            && model_config(&input.path).is_ok()
+        {
+            is_found = true;
+            inputs.push(input);
+        }
+    }
+    is_found
 }
 
 /// The files under `path` in the order of their names; `path` itself where it is a file.

@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod load;
 mod progress;
+mod sidecars;
 mod table;
 
 use std::ffi::OsString;

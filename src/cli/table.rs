@@ -26,7 +26,8 @@ pub fn run(command: &Table) -> u8 {
     let several = reports.profiles.len() > 1;
     let query =
         Query { filter: command.filter.clone(), sort: command.sort.as_deref().map(Sort::parse), top: command.top };
-    for (index, profile) in reports.profiles.iter().enumerate() {
+    let titles = text::titles(&reports.profiles);
+    for (index, title) in titles.iter().enumerate() {
         let run = u32::try_from(index).unwrap_or(u32::MAX);
         let Some(table) = reports.session.table(run, &reports.settings, command.table, &command.by, &query) else {
             continue;
@@ -38,7 +39,7 @@ pub fn run(command: &Table) -> u8 {
         // Several runs follow each other: named and apart for people, apart for CSV, a line each for JSON.
         let before = if index > 0 { "\n" } else { "" };
         print_result(&match command.format {
-            TableFormat::Text if several => format!("{before}{}\n{}", text::title(profile), text::table_text(&table)),
+            TableFormat::Text if several => format!("{before}{title}\n{}", text::table_text(&table)),
             TableFormat::Text => text::table_text(&table),
             TableFormat::Csv => format!("{}{}", if index > 0 { "\r\n" } else { "" }, csv::to_csv(&table)),
             TableFormat::Json => json::table(&table),

@@ -11,7 +11,7 @@ pub const WORKLOAD: [&str; 4] = ["batch_size", "seq_length", "model_dimensions",
 /// One check: its name, its name for people, what a run has, and what follows from a difference.
 type Check = (&'static str, &'static str, fn(&UnifiedProfile) -> Option<String>, &'static str);
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 14] = [
     ("step_count", "Steps", |profile| steps(profile).map(format::count), "Means over fewer steps are less sure."),
     (
         "device_count",
@@ -32,7 +32,24 @@ const CHECKS: [Check; 12] = [
         |profile| profile.model_config.seq_length.map(format::count),
         "A sample does another amount of work, and attention grows with its square.",
     ),
-    ("model_dimensions", "Model dimensions", |profile| dimensions(&profile.model_config), "It is another model."),
+    (
+        "model_dimensions",
+        "Model dimensions",
+        |profile| in_words(&dimensions(&profile.model_config)),
+        "It is another model.",
+    ),
+    (
+        "model_name",
+        "Pretrained model",
+        |profile| profile.model_config.pretrained_model.clone(),
+        "It may be another model, or other weights of the same one.",
+    ),
+    (
+        "parameters",
+        "Parameters",
+        |profile| in_words(&parameters(profile)),
+        "It is another model, or another part of it is trained: frozen parameters need no gradients.",
+    ),
     ("data_type", "Data type", data_type, "Arithmetic of another width has another peak and another result."),
     (
         "warm_up",
@@ -68,11 +85,16 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
     let checks = CHECKS.iter().filter(|(name, ..)| !(across && *name == "device_type"));
     checks
         .map(|(check, title, value, note)| {
-            let values: Vec<Option<String>> = subjects.iter().map(|subject| value(&subject.profile)).collect();
-            let status = match check {
-                &"model_dimensions" => dimensions_status(subjects),
-                _ => status(&values),
+            let mut values: Vec<Option<String>> = subjects.iter().map(|subject| value(&subject.profile)).collect();
+            let parts: Option<Vec<Named>> = match *check {
+                "model_dimensions" => Some(subjects.iter().map(|it| dimensions(&it.profile.model_config)).collect()),
+                "parameters" => Some(subjects.iter().map(|it| parameters(&it.profile)).collect()),
+                _ => None,
             };
+            let status = parts.as_ref().map_or_else(|| status(&values), |parts| status_of_parts(parts));
+            if let Some(parts) = parts.filter(|_| status == "differs") {
+                values = differing(&parts);
+            }
             let note = match status {
                 "differs" => (*note).to_owned(),
                 "unknown" => format!("Not told by {}.", missing(subjects, &values)),
@@ -86,8 +108,13 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
                 note,
             }
         })
+        // What no run names is no question either.
+        .filter(|check| !OPTIONAL.contains(&check.check.as_str()) || check.values.iter().any(Option::is_some))
         .collect()
 }
+
+/// Checks that are made where a run tells what they compare.
+const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
 
 fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     let without = |(subject, value): (&Subject, &Option<String>)| value.is_none().then(|| subject.name.clone());
@@ -106,35 +133,72 @@ fn status(values: &[Option<String>]) -> &'static str {
     }
 }
 
-/// Each dimension on its own; those that no run tells do not matter as long as width and depth are known.
-fn dimensions_status(subjects: &[Subject]) -> &'static str {
+/// Parts of a value: the name for people, whether it has to be known, and the value as text.
+type Named = Vec<(&'static str, bool, Option<String>)>;
+
+/// Each part on its own; those that no run tells do not matter unless they have to be known.
+fn status_of_parts(runs: &[Named]) -> &'static str {
     let mut unknown = false;
-    for (at, (name, _)) in named_dimensions(&ModelConfig::default()).iter().enumerate() {
-        let of = |subject: &Subject| named_dimensions(&subject.profile.model_config).get(at).and_then(|it| it.1);
-        let values: Vec<Option<String>> = subjects.iter().map(|it| of(it).map(|value| value.to_string())).collect();
+    for (at, (_, needed, _)) in runs.first().into_iter().flatten().enumerate() {
+        let values = values_of_part(runs, at);
         match status(&values) {
             "differs" => return "differs",
-            "unknown" => unknown |= matches!(*name, "width" | "layers") || values.iter().any(Option::is_some),
+            "unknown" => unknown |= *needed || values.iter().any(Option::is_some),
             _ => {}
         }
     }
     if unknown { "unknown" } else { "same" }
 }
 
-fn named_dimensions(model: &ModelConfig) -> [(&'static str, Option<u64>); 6] {
-    [
-        ("width", model.model_dims),
-        ("layers", model.num_layers),
-        ("heads", model.num_heads),
-        ("key-value heads", model.num_kv_heads),
-        ("feed-forward", model.ffn_hidden_dims),
-        ("vocabulary", model.vocab_size),
+fn values_of_part(runs: &[Named], at: usize) -> Vec<Option<String>> {
+    runs.iter().map(|parts| parts.get(at).and_then(|part| part.2.clone())).collect()
+}
+
+/// Of each run only the parts that differ.
+fn differing(runs: &[Named]) -> Vec<Option<String>> {
+    let differs = |at: &usize| status(&values_of_part(runs, *at)) == "differs";
+    let parts: Vec<usize> = (0..runs.first().map_or(0, Vec::len)).filter(differs).collect();
+    let of_run = |run: &Named| in_words(&parts.iter().filter_map(|&at| run.get(at).cloned()).collect());
+    runs.iter().map(of_run).collect()
+}
+
+/// All fields of the model's configuration but those that have checks of their own.
+fn dimensions(model: &ModelConfig) -> Named {
+    let count = |value: Option<u64>| value.map(|value| value.to_string());
+    let flag = |value: Option<bool>| value.map(|value| if value { "yes" } else { "no" }.to_owned());
+    vec![
+        ("width", true, count(model.model_dims)),
+        ("layers", true, count(model.num_layers)),
+        ("heads", false, count(model.num_heads)),
+        ("key-value heads", false, count(model.num_kv_heads)),
+        ("head dimension", false, count(model.head_dim)),
+        ("feed-forward", false, count(model.ffn_hidden_dims)),
+        ("gated feed-forward", false, flag(model.gated_ffn)),
+        ("vocabulary", false, count(model.vocab_size)),
+        ("tied embeddings", false, flag(model.tied_embeddings)),
+        ("experts", false, count(model.num_experts)),
+        ("experts per token", false, count(model.num_experts_per_token)),
+        ("attention bias", false, flag(model.attention_bias)),
+        ("norms per layer", false, count(model.norms_per_layer)),
+        ("items", false, count(model.num_items)),
+        ("clusters", false, count(model.num_clusters)),
+        ("item embedding", false, count(model.item_embedding_dim)),
     ]
 }
 
-fn dimensions(model: &ModelConfig) -> Option<String> {
-    let known = |(name, value): (&str, Option<u64>)| value.map(|value| format!("{name} {value}"));
-    let known: Vec<String> = named_dimensions(model).into_iter().filter_map(known).collect();
+fn parameters(profile: &UnifiedProfile) -> Named {
+    let counts = profile.parameter_counts.as_ref();
+    let count = |value: Option<u64>| value.map(format::count);
+    vec![
+        ("total", true, count(counts.map(|it| it.total_params))),
+        ("trainable", false, count(counts.and_then(|it| it.trainable_params))),
+        ("frozen", false, count(counts.and_then(|it| it.frozen_params))),
+    ]
+}
+
+fn in_words(parts: &Named) -> Option<String> {
+    let known = |(name, _, value): &(&str, bool, Option<String>)| value.as_ref().map(|value| format!("{name} {value}"));
+    let known: Vec<String> = parts.iter().filter_map(known).collect();
     (!known.is_empty()).then(|| known.join(", "))
 }
 
@@ -186,4 +250,77 @@ fn source_format(profile: &UnifiedProfile) -> Option<&str> {
 /// What differs between two steps of the table is a title a check can be found by.
 pub fn title<'c>(checks: &'c [FairnessCheck], name: &str) -> &'c str {
     checks.iter().find(|it| it.check == name).map_or("", |it| &it.title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(model: ModelConfig, counts: Option<(u64, u64, u64)>) -> Subject {
+        let mut profile = crate::export::example::profile();
+        profile.model_config = model;
+        profile.parameter_counts = counts.map(|(total, trainable, frozen)| crate::report::ParameterCounts {
+            total_params: total,
+            trainable_params: Some(trainable),
+            frozen_params: Some(frozen),
+            has_frozen_layers: frozen > 0,
+            ..Default::default()
+        });
+        Subject::new(profile)
+    }
+
+    fn check(subjects: &[Subject], name: &str) -> Option<(String, Vec<Option<String>>)> {
+        fairness(subjects).into_iter().find(|it| it.check == name).map(|it| (it.status, it.values))
+    }
+
+    fn said(status: &str, values: [&str; 2]) -> Option<(String, Vec<Option<String>>)> {
+        Some((status.to_owned(), values.map(|it| Some(it.to_owned())).to_vec()))
+    }
+
+    #[test]
+    fn every_field_of_the_model_is_compared_and_a_difference_shows_what_differs() {
+        let model = ModelConfig {
+            model_dims: Some(2048),
+            num_layers: Some(18),
+            num_items: Some(3261),
+            pretrained_model: Some("google/gemma-2b".to_owned()),
+            ..ModelConfig::default()
+        };
+        let one = subject(model.clone(), Some((100, 60, 40)));
+        let both = [one.clone(), one.clone()];
+        assert_eq!(check(&both, "model_dimensions").unwrap().0, "same");
+        assert_eq!(check(&both, "parameters"), said("same", ["total 100, trainable 60, frozen 40"; 2]));
+        let other = ModelConfig { num_items: Some(99), pretrained_model: Some("gpt2".to_owned()), ..model };
+        let both = [one, subject(other, Some((100, 100, 0)))];
+        assert_eq!(check(&both, "model_dimensions"), said("differs", ["items 3261", "items 99"]));
+        assert_eq!(check(&both, "model_name"), said("differs", ["google/gemma-2b", "gpt2"]));
+        assert_eq!(check(&both, "parameters"), said("differs", ["trainable 60, frozen 40", "trainable 100, frozen 0"]));
+        // What no run tells is not asked.
+        let unknown = [subject(ModelConfig::default(), None), subject(ModelConfig::default(), None)];
+        assert_eq!((check(&unknown, "parameters"), check(&unknown, "model_name")), (None, None));
+    }
+
+    /// Each field that a configuration can have is one of a check: a new one has to be compared too.
+    #[test]
+    fn no_field_of_the_model_is_left_out() {
+        for field in crate::input::model_config::SIDECAR_FIELDS {
+            let with = |value: serde_json::Value| {
+                let value: ModelConfig = serde_json::from_value(serde_json::json!({ *field: value })).unwrap();
+                let mut subject = subject(value, None);
+                subject.profile.parameter_counts =
+                    crate::metrics::parameters::parameter_counts(&subject.profile.model_config);
+                subject
+            };
+            // The count of one part needs that of another.
+            if matches!(*field, "trainable_params" | "frozen_params") {
+                continue;
+            }
+            let pair = match *field {
+                "pretrained_model" => [with("a".into()), with("b".into())],
+                "gated_ffn" | "tied_embeddings" | "attention_bias" => [with(true.into()), with(false.into())],
+                _ => [with(2.into()), with(3.into())],
+            };
+            assert!(fairness(&pair).iter().any(|check| check.status == "differs"), "{field}");
+        }
+    }
 }

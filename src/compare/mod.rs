@@ -17,6 +17,7 @@ mod causes;
 mod collectives;
 mod document;
 mod fairness;
+mod focus;
 mod matching;
 pub mod noise;
 mod scaling;
@@ -31,8 +32,9 @@ mod tests;
 
 pub use causes::{per_step, signed};
 pub use document::*;
+pub use focus::Focus;
 
-use crate::report::{UnifiedProfile, distinct_names};
+use crate::report::{Naming, UnifiedProfile, distinct_names};
 use crate::units::Ps;
 
 /// The most runs of one comparison; a trend may have more.
@@ -186,7 +188,7 @@ const MOST_CHANGES: usize = 100;
 
 /// The subjects with names that tell them apart.
 fn named(subjects: &[Subject]) -> Vec<Subject> {
-    let names: Vec<_> = subjects.iter().map(|it| (it.name.as_str(), it.profile.metadata.other_name())).collect();
+    let names: Vec<_> = subjects.iter().map(|it| Naming { name: &it.name, ..it.profile.metadata.naming() }).collect();
     let named = distinct_names(&names).into_iter().zip(subjects);
     named.map(|(name, subject)| Subject { name, ..subject.clone() }).collect()
 }

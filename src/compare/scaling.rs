@@ -14,7 +14,7 @@ use super::noise::{is_beyond_noise, of_steps};
 use super::{Scaling, ScalingPoint, ScalingSeries, Subject};
 use super::{matching, steps};
 use crate::format;
-use crate::report::{StepBreakdown, UnifiedProfile};
+use crate::report::{StepBreakdown, UnifiedProfile, methods_of_paths};
 use crate::sort;
 
 /// A share below this is not worth a place in a sentence.
@@ -85,13 +85,21 @@ impl Series<'_> {
     }
 }
 
-/// The programs that were measured on several device counts, by platform and experiment. Where the name of the experiment
-/// is another for each device count (`exp_1chip`, `exp_4chips`), by platform only.
+/// The programs that were measured on several device counts, by platform and experiment, or by the method that paths name beside
+/// the number of devices (`4gpu/lcam_trace`). Where the name of the experiment is another for each device count (`exp_1chip`,
+/// `exp_4chips`), by platform only.
 fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
     let runs: Vec<Run<'_>> = subjects.iter().zip(0..).filter_map(|(subject, index)| run(subject, index)).collect();
-    let experiment = |run: &Run<'_>| run.profile.metadata.experiment_name.clone();
+    let paths: Vec<&str> = subjects.iter().map(|subject| subject.profile.metadata.trace_file.as_str()).collect();
+    let methods = methods_of_paths(&paths);
+    let method = |run: &Run<'_>| {
+        let methods = methods.as_ref()?;
+        methods.get(run.index as usize).filter(|method| !method.is_empty()).cloned()
+    };
+    let experiment = |run: &Run<'_>| run.profile.metadata.experiment_name.clone().or_else(|| method(run));
     let mut series = group(&runs, &|run| (platform(run), experiment(run)));
-    if series.is_empty() {
+    // Paths that name devices and methods leave nothing open: one method on few devices and another on many do not scale.
+    if series.is_empty() && methods.is_none() {
         series = group(&runs, &|run| (platform(run), None));
     }
     series

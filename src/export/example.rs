@@ -33,6 +33,7 @@ pub(crate) fn profile() -> UnifiedProfile {
         model_config: ModelConfig::default(),
         window: None,
         parameter_counts: None,
+        layer_freezing: None,
         step_timing: StepTiming {
             num_steps: 2,
             total_time_us: 240.0,

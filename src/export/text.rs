@@ -3,7 +3,7 @@
 use super::markdown::display;
 use super::{findings, host};
 use crate::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
-use crate::report::UnifiedProfile;
+use crate::report::{LayerFreezing, UnifiedProfile, distinct_names};
 use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::{TableName, of_report};
 use crate::warning::{Severity, Warning};
@@ -18,7 +18,17 @@ const DEVICES: usize = 8;
 
 /// The report of one run.
 pub fn report(profile: &UnifiedProfile) -> String {
-    let mut text = format!("{}\n", title(profile));
+    report_called(profile, &title(profile))
+}
+
+/// The reports of several runs, each under a name that tells it from the others.
+pub fn reports(profiles: &[UnifiedProfile]) -> String {
+    let reports = profiles.iter().zip(titles(profiles)).map(|(profile, title)| report_called(profile, &title));
+    reports.collect::<Vec<_>>().join("\n")
+}
+
+fn report_called(profile: &UnifiedProfile, title: &str) -> String {
+    let mut text = format!("{title}\n");
     for (label, value) in headlines(profile) {
         text.push_str(&format!("  {label:<13}{}\n", printable(&value)));
     }
@@ -74,8 +84,21 @@ pub fn table_text(table: &Table) -> String {
 
 /// Name, device and origin of a run in one line.
 pub fn title(profile: &UnifiedProfile) -> String {
+    title_called(profile, &profile.metadata.full_name())
+}
+
+/// The same of several runs, by names that tell them apart.
+pub fn titles(profiles: &[UnifiedProfile]) -> Vec<String> {
+    if let [only] = profiles {
+        return vec![title(only)];
+    }
+    let naming: Vec<_> = profiles.iter().map(|profile| profile.metadata.naming()).collect();
+    profiles.iter().zip(distinct_names(&naming)).map(|(profile, name)| title_called(profile, &name)).collect()
+}
+
+fn title_called(profile: &UnifiedProfile, name: &str) -> String {
     let metadata = &profile.metadata;
-    let mut parts = vec![printable(&shorten(&metadata.full_name(), 80))];
+    let mut parts = vec![printable(&shorten(name, 80))];
     if metadata.num_devices > 0 || metadata.device_type != "Unknown" {
         parts.push(printable(&shorten(&metadata.device_type, 40)));
     }
@@ -158,6 +181,10 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
     if let Some(parameters) = &profile.parameter_counts {
         lines.push(("Parameters", format::count(parameters.total_params)));
     }
+    if let Some(freezing) = profile.layer_freezing.as_ref().filter(|freezing| freezing.frozen_arrays > 0) {
+        lines.push(("Frozen", frozen(freezing)));
+    }
+    lines.extend(model(profile).map(|line| ("Model", line)));
     lines
 }
 
@@ -256,6 +283,43 @@ fn throughput(profile: &UnifiedProfile) -> String {
         parts.push("samples/s and tokens/s need --batch-size and --seq-length".to_owned());
     }
     parts.join(", ")
+}
+
+/// What a training step leaves as it is.
+fn frozen(freezing: &LayerFreezing) -> String {
+    let arrays = freezing.frozen_arrays.saturating_add(freezing.trained_arrays);
+    let params =
+        freezing.frozen_params.map_or(String::new(), |count| format!(" ({} parameters)", format::count(count)));
+    let names: Vec<String> = freezing.frozen.iter().take(3).map(|name| shorten(name, 40)).collect();
+    let more = freezing.frozen.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "{} of {} arrays of parameters{params}: {}{more}; confidence {}",
+        format::count(freezing.frozen_arrays),
+        format::count(arrays),
+        names.join(", "),
+        freezing.confidence
+    )
+}
+
+/// The model as files beside the profile describe it, and which files: nobody may have named them.
+fn model(profile: &UnifiedProfile) -> Option<String> {
+    let files: Vec<String> = profile
+        .provenance
+        .iter()
+        .filter(|file| file.format == "model_config")
+        .map(|file| shorten(&file.path, 60))
+        .collect();
+    let model = &profile.model_config;
+    let known = [
+        ("width", model.model_dims),
+        ("layers", model.num_layers),
+        ("batch", model.batch_size),
+        ("sequence", model.seq_length),
+    ];
+    let known = known.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", format::count(value?))));
+    let known: Vec<String> = known.collect();
+    (!files.is_empty()).then(|| format!("{} (from {})", known.join(", "), files.join(", ")).trim_start().to_owned())
 }
 
 fn share(us: f64, share: f64) -> String {

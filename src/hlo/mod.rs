@@ -10,6 +10,7 @@
 //! A module is read when it is first asked for. Buffer assignments, schedules and the values of large constants are not read:
 //! nothing here needs them.
 
+mod arguments;
 mod attributes;
 mod backend_config;
 mod category;
@@ -26,6 +27,7 @@ mod read;
 mod replica_groups;
 mod shape;
 
+pub use arguments::{Argument, Outcome, arguments, has_gradients};
 pub use attributes::{
     Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, MeshAxes, ReplicaGroups, SliceDimension,
     WindowDimension,

@@ -17,6 +17,8 @@ pub struct Module {
     pub(super) files: Vec<String>,
     /// What the module's device assignment says.
     pub(super) assignment: Assignment,
+    /// `(output, argument)` that share a buffer.
+    pub(super) aliases: Vec<(i64, i64)>,
 }
 
 /// Which devices a module was compiled for: `xla.DeviceAssignmentProto`.
@@ -133,6 +135,16 @@ impl Module {
             let root = self.root(fused).and_then(|root| root.metadata.source());
             root.or_else(|| self.instructions_of(fused).iter().rev().find_map(|inner| inner.metadata.source()))
         })
+    }
+
+    /// May an output (of a result that is a tuple: its element) have the buffer of an argument?
+    pub fn is_aliased(&self, output: usize, argument: i64) -> bool {
+        self.aliases.iter().any(|&(of, with)| usize::try_from(of) == Ok(output) && with == argument)
+    }
+
+    /// Outputs that may have the buffer of an argument.
+    pub fn outputs_with_buffer_of(&self, argument: i64) -> impl Iterator<Item = usize> {
+        self.aliases.iter().filter(move |it| it.1 == argument).filter_map(|it| usize::try_from(it.0).ok())
     }
 
     /// `(replicas, partitions)` that the module was compiled for, where the file says it.

@@ -63,6 +63,12 @@ impl<'t> Modules<'t> {
         self.parsed.iter().filter_map(OnceLock::get)
     }
 
+    /// Those of the programs that are wanted, in file order. The others are not read.
+    pub fn of_programs(&self, wanted: impl Fn(i64) -> bool) -> impl Iterator<Item = &Module> {
+        let found = self.protos.iter().enumerate().filter(move |(_, (proto, _))| wanted(proto.program_id));
+        found.filter_map(|(index, _)| self.get(index))
+    }
+
     /// The first of the modules that fit, where all that fit have one name.
     fn only(&self, fits: impl Fn(&HloProto, &str) -> bool) -> Option<usize> {
         let mut found = self.protos.iter().enumerate().filter(|(_, (proto, name))| fits(proto, name));

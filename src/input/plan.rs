@@ -287,7 +287,12 @@ fn kind_of(files: &[Candidate<'_>], file: usize) -> Option<Kind> {
 }
 
 fn is_below(path: &str, folder: &str) -> bool {
-    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    // `..` holds every relative path that does not go up further.
+    let ups = |path: &str| path.split('/').take_while(|part| *part == "..").count();
+    let only_ups = !folder.is_empty() && folder.split('/').all(|part| part == "..");
+    folder.is_empty()
+        || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+        || (only_ups && !path.starts_with('/') && ups(path) <= ups(folder))
 }
 
 fn folder(path: &str) -> &str {

@@ -12,11 +12,13 @@
 //! All are read into the present schema; what was converted, corrected or left out stands in the profile's warnings.
 //! A document that says 1.1.0 is taken as it is: what this program exports, it imports unchanged.
 //!
+//! A document may have comments, and parts that are left out, as documentation prints them ([`lenient`]).
 //! A document can hold several runs: a list of profiles of any of these shapes, or the results of a benchmark
 //! ([`benchmark`]).
 
 pub mod benchmark;
 mod legacy;
+pub(super) mod lenient;
 mod section;
 mod utilization;
 mod version;
@@ -57,20 +59,16 @@ pub struct NamedProfile {
 /// [`Error::Malformed`] where it is damaged JSON, a 1.1.0 document whose fields have wrong types, or holds no run;
 /// [`Error::Unsupported`] where its major version is not 1. In a list, such a profile is a warning unless all are.
 pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
-    let (document, repaired) = parse(text)?;
-    let note = (repaired > 0).then(|| {
-        let message = format!("{repaired} values are NaN or infinite; they were read as absent.");
-        Warning::note("profile_not_a_number", message).with_count(repaired)
-    });
+    let Parsed { document, notes } = parse(text)?;
     let mut profiles = match document {
         Value::Array(documents) => read_list(documents, path)?,
         Value::Object(methods) if benchmark::is_results(&methods) => benchmark::read(&methods, path)?,
         document => {
-            let profile = read_one(document, note, path)?;
+            let profile = read_one(document, notes, path)?;
             return Ok(Profiles { runs: vec![NamedProfile { name: None, profile }], warnings: vec![] });
         }
     };
-    profiles.warnings.extend(note.map(|note| note.with_file(path)));
+    profiles.warnings.extend(notes.into_iter().map(|note| note.with_file(path)));
     Ok(profiles)
 }
 
@@ -79,7 +77,7 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
     let mut profiles = Profiles::default();
     let mut first_error = None;
     for (index, document) in documents.into_iter().enumerate() {
-        match read_one(document, None, path) {
+        match read_one(document, Vec::new(), path) {
             Ok(profile) => {
                 let name = profile.metadata.run_name.clone();
                 profiles.runs.push(NamedProfile { name, profile });
@@ -99,15 +97,13 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
 }
 
 /// Reads one profile.
-fn read_one(document: Value, note: Option<Warning>, path: &str) -> Result<UnifiedProfile, Error> {
+fn read_one(document: Value, about: Vec<Warning>, path: &str) -> Result<UnifiedProfile, Error> {
     if !document.is_object() {
         return Err(malformed("it is no JSON object".to_owned()));
     }
     let version = Version::of(&document)?;
     let mut notes = Notes::new(path);
-    if let Some(note) = note {
-        notes.push(note);
-    }
+    about.into_iter().for_each(|note| notes.push(note));
     let mut profile = if version.is_current() {
         if version.is_newer() {
             notes.push(Warning::note(
@@ -123,19 +119,45 @@ fn read_one(document: Value, note: Option<Warning>, path: &str) -> Result<Unifie
     Ok(profile)
 }
 
-/// Parses the document. Python's `json` writes `NaN` and `Infinity`, which are no JSON: they become `null`, and their
-/// number is given.
-fn parse(text: &[u8]) -> Result<(Value, u64), Error> {
+/// A document, and what in its text was no JSON.
+struct Parsed {
+    document: Value,
+    notes: Vec<Warning>,
+}
+
+/// Parses the document. Python's `json` writes `NaN` and `Infinity`, which are no JSON: they become `null`. What documents
+/// print has comments and omissions ([`lenient`]).
+fn parse(text: &[u8]) -> Result<Parsed, Error> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let first = match serde_json::from_slice(text) {
-        Ok(document) => return Ok((document, 0)),
+        Ok(document) => return Ok(Parsed { document, notes: Vec::new() }),
         Err(error) => error,
     };
     let (repaired, count) = version::without_nan(text);
-    match serde_json::from_slice(&repaired) {
-        Ok(document) if count > 0 => Ok((document, count)),
-        _ => Err(malformed(format!("its JSON is damaged ({first})"))),
+    if count > 0
+        && let Ok(document) = serde_json::from_slice(&repaired)
+    {
+        return Ok(Parsed { document, notes: not_numbers(count).into_iter().collect() });
     }
+    let Some(found) = lenient::read(text) else { return Err(malformed(format!("its JSON is damaged ({first})"))) };
+    let mut notes: Vec<Warning> = not_numbers(found.not_numbers).into_iter().collect();
+    if found.unclear > 0 {
+        let message = format!(
+            "{} values are left out (...) or name several possibilities; they were read as absent.",
+            found.unclear
+        );
+        notes.push(Warning::note("profile_left_out", message).with_count(found.unclear));
+    }
+    if found.comments > 0 {
+        let message = format!("{} comments, which are no JSON, were passed over.", found.comments);
+        notes.push(Warning::note("profile_comments", message).with_count(found.comments));
+    }
+    Ok(Parsed { document: found.value, notes })
+}
+
+fn not_numbers(count: u64) -> Option<Warning> {
+    let message = format!("{count} values are NaN or infinite; they were read as absent.");
+    (count > 0).then(|| Warning::note("profile_not_a_number", message).with_count(count))
 }
 
 fn malformed(reason: String) -> Error {

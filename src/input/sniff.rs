@@ -13,7 +13,7 @@
 //! | fields of an XSpace with a printable plane name | xplane |
 //! | fields of a pprof `Profile` | device memory profile |
 //!
-//! A byte order mark and space in front of JSON are skipped. Everything else is named, so that the message can say what
+//! A byte order mark, space and comments in front of JSON are skipped. Everything else is named, so that the message can say what
 //! to do.
 
 mod json;

@@ -81,10 +81,9 @@ pub fn device_gaps(device: &Device) -> Gaps {
     Sums::of(device).report()
 }
 
-/// The gaps of all used devices; `None` where there can be none: every device ran one op, which fills its window.
+/// The gaps of all used devices; `None` where none ran two ops, for a gap lies between two.
 pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAnalysis> {
-    // One op that fills its window has nothing before or behind it.
-    if devices.used.iter().all(|device| device.ops.len() < 2 && device.busy.length() == device.window.length()) {
+    if devices.used.iter().all(|device| device.ops.len() < 2) {
         return None;
     }
     let mut sums = Sums::default();

@@ -14,6 +14,7 @@ pub mod device_time;
 pub mod devices;
 pub mod duty_cycle;
 pub mod framework;
+pub mod freezing;
 pub mod gaps;
 pub mod histogram;
 pub mod host_activity;
@@ -64,6 +65,9 @@ pub struct Settings {
     /// The part of the run that its numbers are of.
     #[serde(default)]
     pub window: WindowChoice,
+    /// Files that `model` was read from: the report names them.
+    #[serde(default)]
+    pub model_files: Vec<SourceFile>,
 }
 
 /// One run, decoded: the events of all its hosts and where they came from.

@@ -275,6 +275,7 @@ mod tests {
             roofline: None,
             kernel_statistics: None,
             launches: None,
+            layer_freezing: None,
             warnings: Vec::new(),
             not_measured: Vec::new(),
             communication: None,

@@ -5,7 +5,7 @@
 //! item tables are added where given. Nothing is guessed: without one of the dimensions there is no count.
 
 use crate::facts::model_presets::{self, ModelPreset};
-use crate::report::{ModelConfig, ParameterCounts};
+use crate::report::{LayerFreezing, ModelConfig, ParameterCounts};
 
 /// A public model: the name for people and its dimensions.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +62,33 @@ pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
         active_params: if given.is_some() { None } else { computed.and_then(|count| count.active) },
         source: Some(if given.is_some() { "given" } else { "computed" }.to_owned()),
     })
+}
+
+/// The section with what the compiled training step says: all counts where nothing else tells them, and which part is trained
+/// where both agree on the total. A program holds only the parameters that it uses, so another total stays.
+pub fn with_program(counts: Option<ParameterCounts>, program: Option<&LayerFreezing>) -> Option<ParameterCounts> {
+    let Some(program) = program else { return counts };
+    let has_frozen_layers = program.frozen_arrays > 0;
+    let parts = program.trained_params.zip(program.frozen_params);
+    let known = parts.and_then(|(trained, frozen)| Some((trained, frozen, trained.checked_add(frozen)?)));
+    match (counts, known) {
+        (None, Some((trained, frozen, total))) => Some(ParameterCounts {
+            total_params: total,
+            trainable_params: Some(trained),
+            frozen_params: Some(frozen),
+            has_frozen_layers,
+            active_params: None,
+            source: Some("program".to_owned()),
+        }),
+        (Some(mut counts), known) if counts.trainable_params.is_none() && counts.frozen_params.is_none() => {
+            counts.has_frozen_layers = has_frozen_layers;
+            if let Some((trained, frozen, _)) = known.filter(|known| known.2 == counts.total_params) {
+                (counts.trainable_params, counts.frozen_params) = (Some(trained), Some(frozen));
+            }
+            Some(counts)
+        }
+        (counts, _) => counts,
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 //! docs and addresses. The web page only draws the blocks.
 
 mod block;
+pub mod checklist;
 mod communication;
 pub mod compare;
 mod filter;
@@ -61,6 +62,7 @@ impl PageQuery {
 /// The page with this name in addresses; `None` where there is none.
 pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page> {
     Some(match view {
+        "checklist" => checklist::page(&context.analysis.profile, query),
         "communication" => communication::page(context, query),
         "findings" => findings::page(context, query),
         "ops" => ops::page(context, query),

@@ -5,8 +5,10 @@ mod findings;
 mod host_activity;
 mod kernel_statistics;
 mod launches;
+mod layer_freezing;
 mod names;
 mod op_statistics;
+mod paths;
 mod roofline;
 mod sections;
 mod step_breakdown;
@@ -14,5 +16,6 @@ mod step_ops;
 pub mod v1;
 mod window;
 
-pub use names::distinct as distinct_names;
+pub use names::{Naming, distinct as distinct_names};
+pub use paths::methods as methods_of_paths;
 pub use v1::*;

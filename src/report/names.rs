@@ -1,6 +1,6 @@
 //! What a run is called where people read it: one rule for the page, the command line and reports.
 
-use super::Metadata;
+use super::{Metadata, paths};
 
 impl Metadata {
     /// The name of the run: its own, unless that is the time of day by which JAX names the folder of a run
@@ -46,14 +46,54 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\'])
 }
 
-/// Names that tell runs apart, of each run's name and its other one ([`Metadata::other_name`]): names that are equal get the other
-/// one behind them, where that tells them apart, else a number.
-pub fn distinct(runs: &[(&str, Option<&str>)]) -> Vec<String> {
+/// What a run can be named by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Naming<'a> {
+    /// [`Metadata::name`], or what someone calls it.
+    pub name: &'a str,
+    /// [`Metadata::other_name`].
+    pub other: Option<&'a str>,
+    /// The file it was read from.
+    pub path: &'a str,
+}
+
+impl Metadata {
+    /// What the run can be named by.
+    pub fn naming(&self) -> Naming<'_> {
+        Naming { name: self.name(), other: self.other_name(), path: &self.trace_file }
+    }
+}
+
+impl Naming<'_> {
+    /// The name is one of its path, and not one that someone chose.
+    fn is_of_path(&self) -> bool {
+        paths::parts(self.path).contains(&self.name)
+    }
+}
+
+/// Names that tell runs apart, whatever their order. Where runs have equal names from their paths, all names from paths are made of
+/// what differs in these ([`paths::differing`]: `4gpu lcam`). Names that are still equal get the other one behind them, where that
+/// tells them apart, else a number.
+pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
+    let of_path: Vec<bool> = runs.iter().map(Naming::is_of_path).collect();
+    let named: Vec<Naming<'_>> = runs.iter().zip(&of_path).filter(|it| *it.1).map(|it| *it.0).collect();
+    let namesakes = |a: &Naming<'_>, b: &Naming<'_>| a.name == b.name && paths::parts(a.path) != paths::parts(b.path);
+    let are_equal = named.iter().enumerate().any(|(at, a)| named.iter().skip(at + 1).any(|b| namesakes(a, b)));
+    let all: Vec<&str> = named.iter().map(|run| run.path).collect();
+    let mut differing = if are_equal { paths::differing(&all) } else { Vec::new() }.into_iter();
+    let runs: Vec<(String, Option<&str>)> = runs
+        .iter()
+        .zip(of_path)
+        .map(|(run, of_path)| {
+            let differing = if of_path { differing.next() } else { None };
+            (differing.filter(|name| !name.is_empty()).unwrap_or_else(|| run.name.to_owned()), run.other)
+        })
+        .collect();
     let mut names: Vec<String> = Vec::new();
-    for (at, &(name, other)) in runs.iter().enumerate() {
-        let namesakes = || runs.iter().enumerate().filter(|(index, run)| *index != at && run.0 == name);
-        let tells = namesakes().next().is_some() && namesakes().all(|(_, run)| run.1 != other);
-        let first = other.filter(|_| tells).map_or_else(|| name.to_owned(), |other| both(name, other));
+    for (at, (name, other)) in runs.iter().enumerate() {
+        let namesakes = || runs.iter().enumerate().filter(|(index, run)| *index != at && run.0 == *name);
+        let tells = namesakes().next().is_some() && namesakes().all(|(_, run)| run.1 != *other);
+        let first = other.filter(|_| tells).map_or_else(|| name.clone(), |other| both(name, other));
         let numbered = |number: usize| if number == 1 { first.clone() } else { format!("{first} ({number})") };
         let is_free = |name: &String| !names.contains(name);
         names.push((1..).map(numbered).find(is_free).unwrap_or_default());
@@ -100,11 +140,44 @@ mod tests {
 
     #[test]
     fn runs_of_one_name_are_told_apart() {
+        let distinct = |runs: &[(&str, Option<&str>)]| {
+            let runs: Vec<_> = runs.iter().map(|&(name, other)| Naming { name, other, path: "" }).collect();
+            super::distinct(&runs)
+        };
         let runs = [("a", Some("1")), ("b", Some("1")), ("a", Some("2")), ("c", None), ("c", None), ("c (2)", None)];
         assert_eq!(distinct(&runs), ["a (1)", "b", "a (2)", "c", "c (2)", "c (2) (2)"]);
         // The same run twice.
         assert_eq!(distinct(&[("a", Some("1")), ("a", Some("1"))]), ["a", "a (2)"]);
         assert_eq!(distinct(&[("a", None), ("a", Some("1"))]), ["a", "a (1)"]);
         assert!(distinct(&[]).is_empty());
+    }
+
+    /// The folders of a benchmark that profiles two methods on one, four and eight GPUs.
+    #[test]
+    fn runs_of_one_folder_name_are_called_by_what_differs_in_their_paths() {
+        let time = "2024_12_01_14_30_25";
+        let runs: Vec<Metadata> = ["1gpu_20241201_143022", "4gpu_20241201_144500", "8gpu_20241201_150000"]
+            .iter()
+            .flat_map(|gpus| ["lcam_trace", "tad_trace"].map(|method| format!("tensorboard_logs/{gpus}/{method}")))
+            .map(|folder| of(time, &format!("{folder}/plugins/profile/{time}/host.xplane.pb")))
+            .collect();
+        let names = |runs: &[Metadata]| distinct(&runs.iter().map(Metadata::naming).collect::<Vec<_>>());
+        let expected = ["1gpu lcam", "1gpu tad", "4gpu lcam", "4gpu tad", "8gpu lcam", "8gpu tad"];
+        assert_eq!(names(&runs), expected);
+        let mut turned = runs.clone();
+        turned.reverse();
+        let mut found = names(&turned);
+        found.reverse();
+        assert_eq!(found, expected);
+        // Two of them have names that differ; a name that someone chose stays.
+        assert_eq!(names(&runs[..2]), ["lcam_trace", "tad_trace"]);
+        let mut chosen = runs.clone();
+        chosen[0].run_name = Some("mine".to_owned());
+        assert_eq!(names(&chosen)[..3], ["mine", "1gpu tad", "4gpu lcam"]);
+        // The same folder twice is told apart by the time.
+        let again = [runs[0].clone(), of("2024_12_01_14_30_59", &runs[0].trace_file), runs[2].clone()];
+        assert_eq!(names(&again)[..2], ["1gpu (2024_12_01_14_30_25)", "1gpu (2024_12_01_14_30_59)"]);
+        // Plain files.
+        assert_eq!(names(&[of("trace", "a/trace.json.gz"), of("trace", "b/trace.json.gz")]), ["a", "b"]);
     }
 }

@@ -14,6 +14,7 @@ pub use super::findings::*;
 pub use super::host_activity::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
+pub use super::layer_freezing::*;
 pub use super::op_statistics::*;
 pub use super::roofline::*;
 pub use super::sections::*;
@@ -37,6 +38,9 @@ pub struct UnifiedProfile {
     /// Parameters of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter_counts: Option<ParameterCounts>,
+    /// Which parameters the training step trains. Absent where no compiled program says so. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer_freezing: Option<LayerFreezing>,
     /// How long a step takes.
     pub step_timing: StepTiming,
     /// Work done per second.
@@ -292,7 +296,8 @@ pub struct ParameterCounts {
     /// Parameters that one token passes through (fewer than all with mixture of experts). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_params: Option<u64>,
-    /// `given` by hand or `computed` from the model configuration. Added in 1.1.0.
+    /// `given` by hand, `computed` from the model configuration, or `program`: the arguments of the compiled training step. Added
+    /// in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }

@@ -49,10 +49,10 @@ impl Session {
                 (Notes { name, model, device, files, warnings, trace_warnings, imported: None }, trace)
             }
             LoadedRun::Imported(imported) => {
-                let Imported { name, file, profile, sidecar, warnings } = *imported;
+                let Imported { name, file, profile, sidecar, sidecar_files: files, warnings } = *imported;
                 let imported = Some((file, Box::new(profile)));
                 let Sidecar { model, device } = sidecar;
-                (Notes { name, model, device, warnings, imported, ..Notes::default() }, Trace::default())
+                (Notes { name, model, device, files, warnings, imported, ..Notes::default() }, Trace::default())
             }
         };
         // Only a map with keys that are not strings could fail here, and there is none.
@@ -76,6 +76,7 @@ impl Session {
                 file,
                 profile: *profile,
                 sidecar: Sidecar { model, device },
+                sidecar_files: files,
                 warnings,
             })),
             None => LoadedRun::Traced(Box::new(Traced::new(Run { name, trace, model, device, files, warnings }))),

@@ -65,6 +65,8 @@ pub(super) struct Imported {
     pub(super) file: String,
     pub(super) profile: UnifiedProfile,
     pub(super) sidecar: Sidecar,
+    /// The files that `sidecar` was read from.
+    pub(super) sidecar_files: Vec<SourceFile>,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -110,10 +112,14 @@ impl LoadedRun {
         }
     }
 
-    /// `None` for an unknown page and for an imported result, which holds no events.
+    /// `None` for an unknown page, and for those that an imported result has no events for.
     pub(super) fn page(&mut self, settings: &Settings, view: &str, asked: &PageQuery) -> Option<Page> {
         match self {
             LoadedRun::Traced(traced) => pages::page(&traced.analyse(settings), view, asked),
+            // Made of the document alone.
+            LoadedRun::Imported(run) if view == "checklist" => {
+                Some(pages::checklist::page(&run.report(settings), asked))
+            }
             LoadedRun::Imported(_) => None,
         }
     }
@@ -124,7 +130,8 @@ impl Imported {
     /// gives is worked in, and then what follows from it is computed again.
     fn report(&self, settings: &Settings) -> UnifiedProfile {
         let mut profile = self.profile.clone();
-        let model = profile.model_config.overridden_by(&self.sidecar.model).overridden_by(&settings.model);
+        // What a document says of its own run, a file that lies beside it does not know better.
+        let model = self.sidecar.model.overridden_by(&profile.model_config).overridden_by(&settings.model);
         let timing = &mut profile.step_timing;
         let steps = settings.num_steps.filter(|&steps| steps > 0 && steps != timing.num_steps);
         if let Some(steps) = steps {
@@ -156,6 +163,7 @@ impl Imported {
             profile.parameter_counts =
                 metrics::parameters::parameter_counts(&model).or(profile.parameter_counts.take());
             profile.model_config = model;
+            profile.provenance.extend(self.sidecar_files.iter().chain(&settings.model_files).cloned());
         }
         if let Some(device) = settings.device.as_deref().or(self.sidecar.device.as_deref()) {
             metrics::metadata::name_device(&mut profile.metadata, device);
@@ -208,7 +216,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
             }
             Content::Profiles(profiles) => {
                 let (file, warnings) = (member.path.clone(), std::mem::take(&mut run.warnings));
-                let sidecar = sidecars(members, planned).0;
+                let sidecar = sidecars(members, planned);
                 return imported_runs(profiles, &planned.name, &file, &sidecar, &warnings);
             }
             _ => {}
@@ -233,17 +241,25 @@ fn imported_runs(
     profiles: Vec<NamedProfile>,
     file_name: &str,
     file: &str,
-    sidecar: &Sidecar,
+    (sidecar, sidecar_files): &(Sidecar, Vec<SourceFile>),
     warnings: &[Warning],
 ) -> Vec<LoadedRun> {
     let several = profiles.len() > 1;
-    let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, profile })| {
+    let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile })| {
         let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
+        let name = name.unwrap_or_else(of_file);
+        // A document without a name is called by its file, and without a trace that is what was read.
+        let metadata = &mut profile.metadata;
+        metadata.run_name.get_or_insert_with(|| name.clone());
+        if metadata.trace_file.is_empty() {
+            metadata.trace_file = file.to_owned();
+        }
         LoadedRun::Imported(Box::new(Imported {
-            name: name.unwrap_or_else(of_file),
+            name,
             file: file.to_owned(),
             profile,
             sidecar: sidecar.clone(),
+            sidecar_files: sidecar_files.clone(),
             warnings: warnings.to_vec(),
         }))
     });

@@ -115,6 +115,8 @@ fn a_document_of_several_results_is_several_runs() {
     let unnamed = crate::export::json::profile(&first);
     add(&mut session, "both.json", format!("[{exported},{unnamed}]").as_bytes());
     assert_eq!(names(&mut session), ["h", "h", "both 2"]);
+    // What has no name is called by its file.
+    first.metadata.run_name = Some("both 2".to_owned());
     assert_eq!(session.report(2, &Settings::default()), Some(first));
     // Each goes to the other worker by itself.
     let mut images = 0;

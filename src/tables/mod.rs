@@ -4,6 +4,7 @@
 //! JSON and XProf's own export can be joined. docs/metrics.md defines each column.
 
 mod arguments;
+pub mod checklist;
 mod collectives;
 mod findings;
 mod framework_ops;
@@ -75,13 +76,15 @@ pub enum TableName {
     Gaps,
     /// What to do, with the numbers it rests on.
     Findings,
+    /// The questions of the profiling guide and their answers.
+    Checklist,
     /// What was lost or odd.
     Warnings,
 }
 
 impl TableName {
     /// All of them, in the order of the pages.
-    pub const ALL: [TableName; 24] = [
+    pub const ALL: [TableName; 25] = [
         TableName::Steps,
         TableName::StepBreakdown,
         TableName::StepEvents,
@@ -105,6 +108,7 @@ impl TableName {
         TableName::Devices,
         TableName::Gaps,
         TableName::Findings,
+        TableName::Checklist,
         TableName::Warnings,
     ];
 
@@ -134,6 +138,7 @@ impl TableName {
             TableName::Devices => "devices",
             TableName::Gaps => "gaps",
             TableName::Findings => "findings",
+            TableName::Checklist => "checklist",
             TableName::Warnings => "warnings",
         }
     }

@@ -19,6 +19,7 @@ pub fn table(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
         TableName::OtherDevices => super::host_activity::other_devices(profile),
         TableName::OtherDeviceEvents => super::host_activity::other_device_events(profile),
         TableName::Findings => super::findings::table(profile),
+        TableName::Checklist => super::checklist::table(profile),
         _ => return None,
     })
 }

@@ -39,16 +39,21 @@ pub struct Headline {
     pub view: View,
 }
 
-/// The cards, in the order in which they are read.
+/// The cards, in the order in which they are read. An earlier result shows what it holds: a card that nothing can fill any more
+/// says nothing.
 pub fn headlines(profile: &Profile) -> Vec<Headline> {
-    vec![
+    let mut cards = vec![
         step_time(profile),
         busy(profile),
         overhead(profile),
         mean_kernel(profile),
         compilation(profile),
         throughput(profile),
-    ]
+    ];
+    if profile.metadata.source_format.as_deref() == Some("unified_profile") {
+        cards.retain(|card| card.value.is_some() || card.needs_model);
+    }
+    cards
 }
 
 impl Headline {
@@ -219,6 +224,15 @@ mod tests {
         assert_eq!(cards[2].value.as_deref(), Some("75.0 %"));
         assert_eq!(cards[5].value.as_deref(), Some("30.2 steps/s"));
         assert!(cards[5].needs_model);
+    }
+
+    #[test]
+    fn an_earlier_result_shows_what_it_holds() {
+        let mut profile = profile();
+        let titles = |profile: &Profile| headlines(profile).iter().map(|card| card.title).collect::<Vec<_>>();
+        assert_eq!(titles(&profile).len(), 6);
+        profile.metadata.source_format = Some("unified_profile".to_owned());
+        assert_eq!(titles(&profile), ["Step time", "Throughput"]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub enum View {
     Overview,
     /// What to do, most important first.
     Findings,
+    /// The questions of the profiling guide and their answers.
+    Checklist,
     /// Where the time of each step goes.
     Steps,
     /// Every op with its time and cost.
@@ -40,7 +42,7 @@ pub enum View {
 
 impl View {
     /// The views of a run, in the order of the rail and of the keys `1` to `9`.
-    pub const OF_A_RUN: [View; 11] = [
+    pub const OF_A_RUN: [View; 12] = [
         View::Overview,
         View::Findings,
         View::Steps,
@@ -50,6 +52,7 @@ impl View {
         View::Communication,
         View::Transfers,
         View::Devices,
+        View::Checklist,
         View::Model,
         View::Export,
     ];
@@ -60,6 +63,7 @@ impl View {
             View::Start => "start",
             View::Overview => "overview",
             View::Findings => "findings",
+            View::Checklist => "checklist",
             View::Steps => "steps",
             View::Ops => "ops",
             View::Kernels => "kernels",
@@ -79,6 +83,7 @@ impl View {
             View::Start => "Open",
             View::Overview => "Overview",
             View::Findings => "Findings",
+            View::Checklist => "Checklist",
             View::Steps => "Steps",
             View::Ops => "Ops",
             View::Kernels => "Kernels",

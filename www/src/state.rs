@@ -127,7 +127,7 @@ fn names(runs: RwSignal<Vec<Run>>) -> Vec<(u32, String)> {
     let (numbers, reports): (Vec<u32>, Vec<Arc<Report>>) =
         runs.with(|runs| runs.iter().map(|run| (run.id, run.report.get())).unzip());
     let all = reports.iter().map(|report| &report.profile.metadata);
-    let names: Vec<_> = all.map(|it| (it.name(), it.other_name())).collect();
+    let names: Vec<_> = all.map(|it| it.naming()).collect();
     numbers.into_iter().zip(distinct_names(&names)).collect()
 }
 

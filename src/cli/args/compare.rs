@@ -11,6 +11,7 @@ Examples:
   crossprof compare main.xplane.pb new.xplane.pb
   crossprof compare main.json new.json --output report.html --output summary.md
   crossprof compare --gpu gpu.json --tpu tpu.json --output report.html --power 700,250 --price 2.5,1.2
+  crossprof compare main new --focus timing --html
   crossprof compare one two four eight --scaling strong
   crossprof compare checkpoints --format markdown
 
@@ -46,6 +47,13 @@ pub struct Compare {
     /// How the work grows with the devices, instead of what the batch sizes tell
     #[arg(long, value_enum, value_name = "KIND")]
     pub scaling: Option<Scaling>,
+    /// What to print: everything, or what is about rates, kernels or times. Files of --output hold everything
+    #[arg(long, value_enum, default_value_t = Focus::All)]
+    pub focus: Focus,
+    /// Also write the comparison as a web page to this file
+    #[arg(long, value_name = "OUT", num_args = 0..=1, default_missing_value = "comparison_report.html",
+        value_parser = page_name)]
+    pub html: Option<PathBuf>,
     /// Also write a report to this file: as its name says .html, .md or .json. May be given several times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
@@ -67,6 +75,40 @@ pub enum Scaling {
     Strong,
     /// It grows in proportion
     Weak,
+}
+
+/// What of a comparison is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Focus {
+    /// Rates and step times
+    Throughput,
+    /// Ops and kernels, and how busy the devices are
+    Kernels,
+    /// Step times, their parts and what explains them
+    Timing,
+    /// Everything
+    All,
+}
+
+/// What of a comparison is printed, for the library.
+impl From<Focus> for crossprof::compare::Focus {
+    fn from(focus: Focus) -> crossprof::compare::Focus {
+        match focus {
+            Focus::Throughput => crossprof::compare::Focus::Throughput,
+            Focus::Kernels => crossprof::compare::Focus::Kernels,
+            Focus::Timing => crossprof::compare::Focus::Timing,
+            Focus::All => crossprof::compare::Focus::All,
+        }
+    }
+}
+
+/// The name after `--html` may be left out: a profile that follows must not be taken for it, and overwritten.
+fn page_name(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match OutputFormat::of_name(&path) {
+        Ok(OutputFormat::Html) => Ok(path),
+        _ => Err("the name must end in .html; give --html last where it has no name".to_owned()),
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -160,6 +160,29 @@ fn programs_and_platforms_scale_apart() {
     assert!(scaling(&[subjects[1].clone(), tpu], None).is_none());
 }
 
+/// Two methods on one, four and eight GPUs, as a benchmark logs them: the traces do not name experiments, their folders do.
+#[test]
+fn methods_that_paths_name_scale_apart() {
+    let traced = |devices: u64, method: &str, time_us: f64| {
+        let file = format!("logs/{devices}gpu_20241201_14302{devices}/{method}_trace/plugins/profile/t/h.xplane.pb");
+        subject(&file, devices, time_us)
+    };
+    let mut subjects: Vec<Subject> = [(1, 680.0, 1000.0), (4, 255.0, 400.0), (8, 170.0, 300.0)]
+        .iter()
+        .flat_map(|&(n, lcam, tad)| [traced(n, "tad", tad), traced(n, "lcam", lcam)])
+        .collect();
+    let both = scaling(&subjects, Some(false)).unwrap();
+    let found: Vec<_> = both.series.iter().map(|it| (it.name.as_str(), it.reference)).collect();
+    assert_eq!(found, [("lcam", 1), ("tad", 0)]);
+    // One device is what it is measured against, not how efficient one method is against the other.
+    let on_one = both.points.iter().filter(|point| point.devices == 1);
+    assert!(on_one.clone().count() == 2 && on_one.clone().all(|point| point.efficiency_percent == 100.0));
+    assert!(close(both.points[1].efficiency_percent, 100.0 * 680.0 / 255.0 / 4.0));
+    assert!(close(both.points[4].efficiency_percent, 100.0 * 1000.0 / 400.0 / 4.0));
+    // One method on one device and the other on four do not scale.
+    assert!(scaling(&[subjects.remove(0), subjects.remove(2)], Some(false)).is_none());
+}
+
 #[test]
 fn nothing_scales_without_times_or_different_counts() {
     assert_eq!(scaling(&[], None), None);

@@ -70,15 +70,10 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>, computation: Computatio
             _ => {}
         }
     }
-    // Written in every instruction, but meant by few.
-    if instruction.opcode != "parameter" {
-        own.parameter_number = None;
-    }
+    // Written in every instruction, but meant by few; the number 0 is not written.
+    own.parameter_number = (instruction.opcode == "parameter").then(|| own.parameter_number.unwrap_or(0));
     if own != Attributes::NONE {
         instruction.attributes = Some(Box::new(own));
-    } else if instruction.opcode == "parameter" {
-        // The number 0 is not written.
-        instruction.attributes = Some(Box::new(Attributes { parameter_number: Some(0), ..Attributes::NONE }));
     }
     Parsed { instruction, operand_ids, called_ids }
 }

@@ -47,6 +47,7 @@ pub fn module(message: &[u8]) -> Module {
             3 => computation(bytes(value), &damaged, &mut module, &mut parsed),
             5 => module.id = int(value),
             6 => entry.0 = Some(int(value)),
+            8 => aliases(bytes(value), &damaged, &mut module.aliases),
             15 => module.assignment = assignment(bytes(value), &damaged),
             17 => frames = Some(stack_frames::read(bytes(value), &damaged)),
             _ => {}
@@ -137,6 +138,24 @@ fn find_elementwise(module: &mut Module) {
         let all = inside.iter().all(|inner| inner.is("parameter") || elementwise::within(known, inner));
         if let Some(computation) = module.computations.get_mut(index) {
             computation.elementwise = all;
+        }
+    }
+}
+
+/// `(output, argument)` of the entries of an `xla.HloInputOutputAliasProto`. Elements of arguments that are tuples are left out.
+fn aliases(message: &[u8], damaged: &Cell<bool>, out: &mut Vec<(i64, i64)>) {
+    for (_, entry) in fields(message, damaged).filter(|(number, _)| *number == 1) {
+        let (mut output, mut argument, mut part) = (Vec::new(), 0, Vec::new());
+        for (number, value) in fields(bytes(entry), damaged) {
+            match number {
+                1 => ints(value, &mut output),
+                2 => argument = int(value),
+                3 => ints(value, &mut part),
+                _ => {}
+            }
+        }
+        if output.len() <= 1 && part.is_empty() {
+            out.push((output.first().copied().unwrap_or(0), argument));
         }
     }
 }

@@ -6,9 +6,13 @@
 //!  "unitary_grad_tad": {"execution_time": 52.1, "success": true}}
 //! ```
 //!
-//! Read are the time (seconds, taken as one step), and from the name of the trace's folder the number and kind of devices
-//! and the time of the capture. The trace itself is another file. A method that failed has a time that means nothing: it is
-//! no run, and a warning says so.
+//! Methods stand at the top (`profile_4gpu_results.json`) or below the number of devices
+//! (`hybrid_profiler_results_<time>.json`: `results -> 4gpu -> method`), beside `gpu_count`, `total_params` and `timestamp`.
+//!
+//! Read are the time (seconds, taken as one step), the parameters, the number and kind of devices (`gpu_count`, else the key
+//! above the method, else the name of the trace's folder) and the time of the capture. The trace itself is another file. A
+//! method that failed has a time that means nothing: it is no run, and a warning says so. All values that are no method are
+//! named in one note.
 
 use serde_json::{Map, Value, json};
 
@@ -24,9 +28,62 @@ pub const METHOD_KEYS: [&str; 2] = ["execution_time", "tensorboard_trace"];
 /// Longest name or message that is kept of a file, in characters.
 const MOST_TEXT: usize = 120;
 
-/// True where a value of the document is a method.
+/// Objects below each other in which methods are looked for: results, number of devices.
+const DEEPEST: u32 = 3;
+
+/// True where a value of the document is a method, or holds one.
 pub(super) fn is_results(document: &Map<String, Value>) -> bool {
-    document.values().any(|method| METHOD_KEYS.iter().any(|key| method.get(key).is_some()))
+    holds_method(document, DEEPEST)
+}
+
+fn holds_method(document: &Map<String, Value>, depth: u32) -> bool {
+    let below = |value: &Value| depth > 0 && value.as_object().is_some_and(|object| holds_method(object, depth - 1));
+    document.values().any(|value| is_method(value) || below(value))
+}
+
+fn is_method(value: &Value) -> bool {
+    METHOD_KEYS.iter().any(|key| value.get(key).is_some())
+}
+
+/// What the objects around a method say of it.
+#[derive(Clone, Debug, Default)]
+struct Around {
+    devices: Option<u64>,
+    platform: Option<&'static str>,
+    timestamp: Option<String>,
+    total_params: Option<u64>,
+}
+
+impl Around {
+    /// With what an object says itself; `key` is its name (`4gpu`).
+    fn inside(&self, key: &str, object: &Map<String, Value>) -> Around {
+        let told = told_by_folder(key).unwrap_or_default();
+        let count = |key: &str| object.get(key).and_then(Value::as_u64).filter(|&count| count > 0);
+        let gpus = count("gpu_count");
+        Around {
+            devices: gpus.or(told.devices).or(self.devices),
+            platform: gpus.map(|_| "GPU").or(told.platform).or(self.platform),
+            timestamp: object.get("timestamp").and_then(Value::as_str).and_then(time_of).or(self.timestamp.clone()),
+            total_params: count("total_params").or(self.total_params),
+        }
+    }
+}
+
+/// A time as the results write it: `20241201_143022`, or ISO 8601.
+fn time_of(text: &str) -> Option<String> {
+    let (date, time) = text.split_once(['_', 'T', ' '])?;
+    let is_iso = date.len() == 10 && time.len() >= 8 && text.len() <= 40;
+    timestamp(date, time).or_else(|| is_iso.then(|| format!("{date}T{time}")))
+}
+
+/// What is found in the objects.
+#[derive(Default)]
+struct Found {
+    profiles: Profiles,
+    /// Why methods are no runs.
+    failed: Vec<String>,
+    /// Names of values that are no methods.
+    others: Vec<String>,
 }
 
 /// The methods that ran.
@@ -35,36 +92,55 @@ pub(super) fn is_results(document: &Map<String, Value>) -> bool {
 ///
 /// [`Error::Malformed`] where there is none: its reason names what is wrong with the first.
 pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles, Error> {
-    let mut profiles = Profiles::default();
-    for (method, fields) in document {
-        let name = shortened(method);
-        match seconds(fields) {
-            Ok(seconds) => profiles.runs.push(run(&name, seconds, fields)),
-            Err(reason) => {
-                // The numbers of the other methods are not affected.
-                let warning =
-                    Warning::note("benchmark_not_read", format!("{name} {reason}: it is not shown as a run."));
-                profiles.warnings.push(warning.with_file(path));
-            }
-        }
-    }
-    match profiles.warnings.first() {
-        Some(first) if profiles.runs.is_empty() => Err(Error::Malformed {
+    let mut found = Found::default();
+    look(document, &Around::default().inside("", document), DEEPEST, &mut found);
+    let Found { mut profiles, failed, others } = found;
+    if profiles.runs.is_empty() {
+        let first = failed.first().cloned().unwrap_or_default();
+        return Err(Error::Malformed {
             what: "a benchmark's results".to_owned(),
-            reason: format!(
-                "none of its {} entries is a method that succeeded and has a time (the first: {})",
-                document.len(),
-                first.message.trim_end_matches(": it is not shown as a run.")
-            ),
+            reason: format!("none of its methods succeeded and has a time (the first: {first})"),
             remedy: "Run the benchmark again, or drop the traces that it wrote.".to_owned(),
-        }),
-        _ => Ok(profiles),
+        });
+    }
+    // The numbers of the other methods are not affected.
+    let note = |message: String| Warning::note("benchmark_not_read", message).with_file(path);
+    profiles.warnings.extend(failed.into_iter().map(|reason| note(format!("{reason}: it is not shown as a run."))));
+    if !others.is_empty() {
+        let names: Vec<&str> = others.iter().take(MOST_NAMES).map(String::as_str).collect();
+        let more = others.len().saturating_sub(MOST_NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!("Values that are no method with a time were not read: {}{more}.", names.join(", "));
+        profiles.warnings.push(note(message).with_count(others.len() as u64));
+    }
+    Ok(profiles)
+}
+
+/// Values that are named where they were not read.
+const MOST_NAMES: usize = 12;
+
+fn look(document: &Map<String, Value>, around: &Around, depth: u32, found: &mut Found) {
+    for (key, value) in document {
+        let name = shortened(key);
+        if is_method(value) {
+            match seconds(value) {
+                Ok(seconds) => found.profiles.runs.push(run(&name, seconds, value, around)),
+                Err(reason) => found.failed.push(format!("{name} {reason}")),
+            }
+        } else if let Some(object) = value.as_object().filter(|object| depth > 0 && holds_method(object, depth - 1)) {
+            look(object, &around.inside(key, object), depth - 1, found);
+        } else if !READ_KEYS.contains(&key.as_str()) && !found.others.contains(&name) {
+            found.others.push(name);
+        }
     }
 }
 
+/// Values beside the methods that are read.
+const READ_KEYS: [&str; 3] = ["gpu_count", "timestamp", "total_params"];
+
 /// How long a method took, or why that is unknown, as the rest of a sentence.
 fn seconds(fields: &Value) -> Result<f64, String> {
-    let Some(fields) = fields.as_object() else { return Err("is no method with a time".to_owned()) };
+    let Some(fields) = fields.as_object() else { return Err("has no time".to_owned()) };
     match fields.get("success") {
         None | Some(Value::Null | Value::Bool(true)) => {}
         Some(Value::Bool(false)) => {
@@ -83,9 +159,15 @@ fn seconds(fields: &Value) -> Result<f64, String> {
 }
 
 /// One method as a run: a 1.0.0 document with what is known, converted as any other.
-fn run(method: &str, seconds: f64, fields: &Value) -> NamedProfile {
+fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProfile {
     let trace = fields.get("tensorboard_trace").and_then(Value::as_str).unwrap_or_default();
-    let told = told_by_path(trace);
+    let of_path = told_by_path(trace);
+    let told = Told {
+        devices: around.devices.or(of_path.devices),
+        platform: around.platform.or(of_path.platform),
+        // The time of this trace, rather than that of the whole benchmark.
+        timestamp: of_path.timestamp.or_else(|| around.timestamp.clone()),
+    };
     let time_us = seconds * 1e6;
     let document = json!({
         "metadata": {
@@ -96,6 +178,7 @@ fn run(method: &str, seconds: f64, fields: &Value) -> NamedProfile {
             "device_type": told.platform,
             "num_devices": told.devices,
         },
+        "parameter_counts": {"total_params": around.total_params},
         "step_timing": {"num_steps": 1, "avg_step_time_us": time_us, "total_time_us": time_us, "step_count_source": "benchmark"},
     });
     let mut profile: UnifiedProfile = legacy::convert(&document, &mut Notes::new(""));
@@ -210,6 +293,65 @@ mod tests {
         assert_eq!((warning.code.as_str(), warning.file.as_deref()), ("benchmark_not_read", Some("results.json")));
     }
 
+    /// The file that one number of GPUs gives: methods beside ten other values.
+    fn of_four_gpus() -> Value {
+        let mut document = documented();
+        let others = json!({
+            "gpu_count": 4, "n_qubit": 8, "timestamp": "20241201_143022", "isolation_verified": true,
+            "initial_gpu_memory": {"GPU_0": {"total_gb": 40.0, "used_gb": 1.5}}, "step_timing": {"system_creation": 0.5},
+            "memory_profiles": {}, "total_params": 1234, "gpu_participation_verified": true,
+            "detailed_gpu_metrics": {"GPU_0": {"power_watts": 300.0}}, "final_gpu_memory": {}
+        });
+        document.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        document
+    }
+
+    #[test]
+    fn what_stands_beside_the_methods_is_one_note() {
+        let profiles = read(&of_four_gpus()).unwrap();
+        assert_eq!(profiles.runs.len(), 2);
+        let counts = profiles.runs[0].profile.parameter_counts.as_ref().unwrap();
+        assert_eq!(counts.total_params, 1234);
+        let [note] = profiles.warnings.as_slice() else { panic!("{:?}", profiles.warnings) };
+        assert_eq!(note.count, Some(8));
+        assert!(note.message.starts_with("Values that are no method with a time were not read: "), "{}", note.message);
+    }
+
+    #[test]
+    fn hybrid_results_are_methods_by_number_of_devices() {
+        let of = |devices: u64, lcam: f64, tad: f64| {
+            json!({"gpu_count": devices, "unitary_grad_lcam": {"execution_time": lcam, "success": true},
+                "unitary_grad_tad": {"execution_time": tad, "success": true}})
+        };
+        let document = json!({"timestamp": "2024-12-01T14:30:22.5", "n_qubit": 8,
+            "results": {"1gpu": of(1, 40.0, 60.0), "4gpu": of(4, 12.0, 20.0), "8gpu": {"success": false, "error": "x"}}});
+        let profiles = read(&document).unwrap();
+        let runs: Vec<_> = profiles
+            .runs
+            .iter()
+            .map(|run| {
+                let metadata = &run.profile.metadata;
+                (run.name.as_deref().unwrap(), metadata.num_devices, metadata.experiment_name.as_deref().unwrap())
+            })
+            .collect();
+        let (lcam, tad) = ("unitary_grad_lcam", "unitary_grad_tad");
+        assert_eq!(
+            runs,
+            [
+                ("unitary_grad_lcam, 1 GPU", 1, lcam),
+                ("unitary_grad_tad, 1 GPU", 1, tad),
+                ("unitary_grad_lcam, 4 GPUs", 4, lcam),
+                ("unitary_grad_tad, 4 GPUs", 4, tad),
+            ]
+        );
+        assert_eq!(profiles.runs[0].profile.metadata.timestamp.as_deref(), Some("2024-12-01T14:30:22.5"));
+        assert_eq!(profiles.warnings.len(), 1, "{:?}", profiles.warnings);
+        assert!(profiles.warnings[0].message.ends_with(": n_qubit, 8gpu."), "{:?}", profiles.warnings);
+        // The key alone tells it too.
+        let document = json!({"results": {"2gpu": {"a": {"execution_time": 1.0}}}});
+        assert_eq!(read(&document).unwrap().runs[0].name.as_deref(), Some("a, 2 GPUs"));
+    }
+
     #[test]
     fn without_a_trace_the_devices_are_unknown() {
         let profiles =
@@ -234,14 +376,14 @@ mod tests {
             // As the only method it is an error, beside another a warning.
             let error = read(&document).unwrap_err();
             let expected = format!(
-                "This is a benchmark's results, but it cannot be read: none of its 1 entries is a method that succeeded and has \
-                 a time (the first: {said}). Run the benchmark again, or drop the traces that it wrote."
+                "This is a benchmark's results, but it cannot be read: none of its methods succeeded and has a time (the \
+                 first: {said}). Run the benchmark again, or drop the traces that it wrote."
             );
             assert_eq!(error, expected);
             let profiles = read(&json!({"a": fields, "b": {"execution_time": 1.0}, "c": 5})).unwrap();
             assert_eq!((profiles.runs.len(), profiles.warnings.len()), (1, 2));
             assert!(profiles.warnings[0].message.starts_with(said));
-            assert_eq!(profiles.warnings[1].message, "c is no method with a time: it is not shown as a run.");
+            assert_eq!(profiles.warnings[1].message, "Values that are no method with a time were not read: c.");
         }
         let cut = &documented().to_string()[..60];
         let error = read_profiles(cut.as_bytes(), "p").unwrap_err().to_string();

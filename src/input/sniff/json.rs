@@ -6,10 +6,11 @@ use memchr::memmem;
 use super::{Format, not_a_profile};
 use crate::input::model_config::{DEVICE_FIELD, SIDECAR_FIELDS};
 use crate::input::profile_json::benchmark::METHOD_KEYS;
+use crate::input::profile_json::lenient::after_comments;
 
 /// The text from its first bracket on, without byte order mark and space; `None` where it is not JSON.
 pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let text = after_comments(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
     matches!(text.first(), Some(b'{' | b'[')).then_some(text)
 }
 
@@ -37,7 +38,9 @@ pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     if !complete {
         return None;
     }
-    if keys_at(text, 2).iter().any(|key| METHOD_KEYS.iter().any(|of_method| of_method.as_bytes() == *key)) {
+    // Methods stand at the top of a file of results, or below the number of devices: results -> 4gpu -> method.
+    let is_of_method = |key: &&[u8]| METHOD_KEYS.iter().any(|of_method| of_method.as_bytes() == *key);
+    if (2..=4).any(|level| keys_at(text, level).iter().any(is_of_method)) {
         return Some(Format::UnifiedProfile);
     }
     let has_field = keys.iter().any(|key| SIDECAR_FIELDS.iter().any(|field| field.as_bytes() == *key));

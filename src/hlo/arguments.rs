@@ -1,0 +1,224 @@
+//! What a program does to its arguments: whether each comes back changed, unchanged or not at all.
+//!
+//! ```text
+//! p = parameter(0)   g = ...   new = fusion(p, g)   ROOT tuple(new, ...)     p comes back updated: an output is computed from it
+//! p = parameter(0)                    c = copy(p)   ROOT tuple(c, ...)       p comes back unchanged
+//! p = parameter(0)   loss = dot(p, x)               ROOT tuple(loss)         p does not come back
+//! ```
+//!
+//! An output can be the new value of an argument where it has its type and shape and the instruction that makes it reads the
+//! argument itself, or where the module lets both share a buffer (`input_output_alias`). Several such outputs are given to
+//! the arguments in their order, to the arguments with the fewest first: a fusion that computes a parameter and its moments
+//! reads all three. Copies, bitcasts, tuples, and values that a loop hands through are looked through.
+
+use super::{ArrayShape, Instruction, Module};
+
+/// Instructions that are looked through for one value, those inside calls included.
+const MOST_STEPS: u32 = 1000;
+
+/// What becomes of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// An output is its new value.
+    Updated,
+    /// It is an output itself.
+    Unchanged,
+    /// No output is it or its new value.
+    NotReturned,
+}
+
+/// An argument of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument<'m> {
+    /// The framework's name (`params['block']['w']`), empty where unknown.
+    pub name: &'m str,
+    /// Type and shape; with several partitions, of one partition's part.
+    pub shape: &'m ArrayShape,
+    /// Which partition has which part, as HLO text; empty where unknown.
+    pub sharding: &'m str,
+    /// What becomes of it.
+    pub outcome: Outcome,
+}
+
+/// The arguments of a program that are arrays, in their order.
+pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
+    let Some(entry) = module.entry() else { return Vec::new() };
+    let mut parameters: Vec<(&Instruction, i64, &ArrayShape)> = module
+        .instructions_of(entry)
+        .iter()
+        .filter(|instruction| instruction.is("parameter"))
+        .filter_map(|it| Some((it, it.attributes().parameter_number?, it.shape.array()?)))
+        .collect();
+    parameters.sort_by_key(|parameter| parameter.1);
+    let Some(root) = module.root(entry) else { return Vec::new() };
+    let outputs: Vec<Output<'_>> = if root.is("tuple") {
+        module.operands(root).map(|operand| output(module, operand)).collect()
+    } else {
+        vec![output(module, root)]
+    };
+    let partitions = module.devices().map_or(1, |devices| u64::try_from(devices.1).unwrap_or(1).max(1));
+    // Which outputs are each argument itself, and which are made of it.
+    let mut outcomes = vec![Outcome::NotReturned; parameters.len()];
+    let mut read_by: Vec<Vec<usize>> = vec![Vec::new(); parameters.len()];
+    let mut taken = vec![false; outputs.len()];
+    let place = |value: &Instruction| {
+        let number = value.attributes().parameter_number.filter(|_| value.is("parameter"))?;
+        parameters.binary_search_by_key(&number, |parameter| parameter.1).ok()
+    };
+    for (index, output) in outputs.iter().enumerate() {
+        if let Some(outcome) = place(output.origin).and_then(|at| outcomes.get_mut(at)) {
+            *outcome = Outcome::Unchanged;
+            if let Some(taken) = taken.get_mut(index) {
+                *taken = true;
+            }
+            continue;
+        }
+        for at in output.reads.iter().filter_map(|read| place(read)) {
+            let is_like = parameters.get(at).is_some_and(|parameter| is_like(output.shape, parameter.2, partitions));
+            if let Some(outputs) = read_by.get_mut(at).filter(|outputs| is_like && outputs.last() != Some(&index)) {
+                outputs.push(index);
+            }
+        }
+    }
+    // Only a shared buffer says so: JAX gives the buffer of an argument that nobody needs any more to any output of its type.
+    let mut candidates: Vec<(usize, bool, Vec<usize>)> = Vec::new();
+    for (at, mut found) in read_by.into_iter().enumerate() {
+        let (Some((_, number, shape)), Some(Outcome::NotReturned)) = (parameters.get(at), outcomes.get(at)) else {
+            continue;
+        };
+        let by_buffer = found.is_empty();
+        if by_buffer {
+            let shared = module.outputs_with_buffer_of(*number);
+            found = shared
+                .filter(|&index| outputs.get(index).is_some_and(|it| is_like(it.shape, shape, partitions)))
+                .collect();
+        }
+        if !found.is_empty() {
+            candidates.push((at, by_buffer, found));
+        }
+    }
+    candidates.sort_by_key(|(at, by_buffer, found)| (*by_buffer, found.len(), *at));
+    for (at, _, found) in candidates {
+        let free = found.into_iter().find(|&output| taken.get(output) == Some(&false));
+        if let Some((output, outcome)) = free.and_then(|free| taken.get_mut(free)).zip(outcomes.get_mut(at)) {
+            (*output, *outcome) = (true, Outcome::Updated);
+        }
+    }
+    let all = parameters.into_iter().zip(outcomes);
+    all.map(|((parameter, _, shape), outcome)| Argument {
+        name: &parameter.metadata.op_name,
+        shape,
+        sharding: &parameter.attributes().sharding,
+        outcome,
+    })
+    .collect()
+}
+
+/// Does the module compute gradients, by the paths that JAX gives their instructions?
+pub fn has_gradients(module: &Module) -> bool {
+    module.instructions().iter().any(|instruction| instruction.metadata.op_name.contains("transpose(jvp"))
+}
+
+/// Same type and shape; of several partitions also where one has a larger part of a dimension than the other.
+fn is_like(a: &ArrayShape, b: &ArrayShape, partitions: u64) -> bool {
+    let fits = |(&a, &b): (&u64, &u64)| {
+        let (small, large) = (a.min(b), a.max(b));
+        a == b || (small > 0 && large % small == 0 && partitions.is_multiple_of(large / small))
+    };
+    a.data_type == b.data_type
+        && a.dimensions.len() == b.dimensions.len()
+        && a.dimensions.iter().zip(&b.dimensions).all(fits)
+}
+
+/// One output.
+struct Output<'m> {
+    /// What makes it.
+    origin: &'m Instruction,
+    shape: &'m ArrayShape,
+    /// Where the operands of that come from.
+    reads: Vec<&'m Instruction>,
+}
+
+fn output<'m>(module: &'m Module, result: &'m Instruction) -> Output<'m> {
+    static NO_SHAPE: ArrayShape =
+        ArrayShape { data_type: super::DataType::PRED, dimensions: Vec::new(), dynamic: Vec::new(), layout: None };
+    let origin_of = |value: &'m Instruction| origin(module, value, &mut { MOST_STEPS });
+    let origin = origin_of(result);
+    // An element of what a loop or a fusion with several results makes.
+    let maker = if origin.is("get-tuple-element") { module.operand(origin, 0).unwrap_or(origin) } else { origin };
+    let reads: Vec<&Instruction> = if maker.is("while") {
+        let start = module.operand(maker, 0).filter(|start| start.is("tuple"));
+        let own = start.and_then(|start| module.operand(start, tuple_index(origin)?));
+        own.map(origin_of).into_iter().collect()
+    } else {
+        module.operands(maker).map(origin_of).collect()
+    };
+    Output { origin, shape: result.shape.array().unwrap_or(&NO_SHAPE), reads }
+}
+
+fn tuple_index(element: &Instruction) -> Option<usize> {
+    usize::try_from(element.attributes().tuple_index).ok()
+}
+
+/// The instruction that makes a value, past those that hand it on, as long as there are steps left.
+fn origin<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> &'m Instruction {
+    let mut value = value;
+    while let Some(left) = steps.checked_sub(1) {
+        *steps = left;
+        let next = match value.opcode.as_str() {
+            "copy" | "bitcast" | "copy-start" | "copy-done" | "reshape" | "optimization-barrier" | "convert" => {
+                module.operand(value, 0)
+            }
+            "get-tuple-element" => element(module, value, steps),
+            "fusion" | "call" => {
+                let result = module.called(value, 0).and_then(|computation| module.root(computation));
+                result.and_then(|result| handed_on(module, value, result, steps))
+            }
+            _ => None,
+        };
+        match next {
+            Some(next) => value = next,
+            None => break,
+        }
+    }
+    value
+}
+
+/// The operand that a call hands on as its result, or as an element of it.
+fn handed_on<'m>(
+    module: &'m Module,
+    call: &'m Instruction,
+    result: &'m Instruction,
+    steps: &mut u32,
+) -> Option<&'m Instruction> {
+    let inner = origin(module, result, steps);
+    let number = inner.attributes().parameter_number.filter(|_| inner.is("parameter"))?;
+    module.operand(call, usize::try_from(number).ok()?)
+}
+
+/// What an element of a tuple is, where that is known without running what makes the tuple.
+fn element<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> Option<&'m Instruction> {
+    let (tuple, index) = (module.operand(value, 0)?, tuple_index(value)?);
+    let of_root = |call: &'m Instruction| {
+        let root = module.called(call, 0).and_then(|computation| module.root(computation))?;
+        if root.is("tuple") { module.operand(root, index) } else { None }
+    };
+    match tuple.opcode.as_str() {
+        "tuple" => module.operand(tuple, index),
+        "copy-start" | "optimization-barrier" => {
+            let inner = module.operand(tuple, 0)?;
+            if inner.is("tuple") { module.operand(inner, index) } else { Some(inner) }
+        }
+        "fusion" | "call" => handed_on(module, tuple, of_root(tuple)?, steps),
+        // A loop hands an element through where its body does.
+        "while" => {
+            let inner = origin(module, of_root(tuple)?, steps);
+            let is_same = inner.is("get-tuple-element")
+                && tuple_index(inner) == Some(index)
+                && module.operand(inner, 0).is_some_and(|parameter| parameter.is("parameter"));
+            let start = module.operand(tuple, 0).filter(|start| is_same && start.is("tuple"))?;
+            module.operand(start, index)
+        }
+        _ => None,
+    }
+}

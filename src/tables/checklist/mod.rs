@@ -1,0 +1,243 @@
+//! The checklist of the JAX profiling guide, answered from a profile: its questions in its order, each with its number, the
+//! guide's judgement, and where to look. An earlier result has the same answers, as far as it holds the numbers.
+//!
+//! | number | good | bad |
+//! |---|---|---|
+//! | device utilisation | above 80 % | below 50 % |
+//! | device idle time | below 10 % | above 20 % (the guide's line for host overhead) |
+//! | host overhead | below 10 % | above 20 % |
+//! | mean duration of a kernel | above 1 ms | below 0.1 ms |
+//! | one op's share of the op time | up to 50 % | above 50 % |
+//! | ops of more than 50 ms in a step | none | |
+//! | memory bandwidth | above 60 % | below 40 % |
+//! | occupancy | above 50 % | |
+//! | compilation | below 2 s | above 10 s |
+//!
+//! Between good and bad, and where the guide names no bad, is a warning. Questions for which the guide names no number are judged
+//! by the finding about them, where it was checked.
+
+mod devices;
+mod kernels;
+mod time;
+
+use crate::report::{FindingSeverity, UnifiedProfile};
+use crate::table::{Cell, Column, Table, Unit};
+
+/// One question and its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Name for programs: `device_utilization`.
+    pub id: &'static str,
+    /// The question.
+    pub question: &'static str,
+    /// The number; absent where it was not measured.
+    pub value: Option<f64>,
+    /// Of `value`.
+    pub unit: Unit,
+    /// `good`, `warning` or `bad`; absent where nothing was measured, or nothing says what is good.
+    pub judgement: Option<&'static str>,
+    /// The answer in a sentence, or why there is none.
+    pub answer: String,
+    /// What to do where it is not good, or how to capture what is missing; empty where there is nothing to do.
+    pub remedy: String,
+    /// Path of the number in the profile, where it is one of its fields.
+    pub metric: Option<&'static str>,
+    /// The view that shows it.
+    pub view: &'static str,
+    /// The filter there.
+    pub filter: String,
+}
+
+/// What a question is.
+struct Question {
+    id: &'static str,
+    question: &'static str,
+    unit: Unit,
+    metric: Option<&'static str>,
+    view: &'static str,
+    filter: &'static str,
+}
+
+const fn question(
+    id: &'static str,
+    question: &'static str,
+    unit: Unit,
+    metric: Option<&'static str>,
+    (view, filter): (&'static str, &'static str),
+) -> Question {
+    Question { id, question, unit, metric, view, filter }
+}
+
+impl Question {
+    fn answer(&self, value: f64, judgement: Option<&'static str>, answer: String, remedy: &str) -> Answer {
+        let remedy = if matches!(judgement, Some("warning" | "bad")) { remedy } else { "" };
+        Answer { value: Some(value), judgement, answer, remedy: remedy.to_owned(), ..self.absent(String::new(), "") }
+    }
+
+    fn absent(&self, why: String, how: &str) -> Answer {
+        Answer {
+            id: self.id,
+            question: self.question,
+            value: None,
+            unit: self.unit,
+            judgement: None,
+            answer: why,
+            remedy: how.to_owned(),
+            metric: self.metric,
+            view: self.view,
+            filter: self.filter.to_owned(),
+        }
+    }
+
+    /// Why the profile lacks the number, as it says itself, else `why`.
+    fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Answer {
+        let section = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
+        let is_it = |field: &str| self.metric.is_some_and(|path| field == path || field == section(path));
+        match profile.not_measured.iter().find(|missing| is_it(&missing.field)) {
+            Some(missing) => self.absent(missing.reason.clone(), missing.remedy.as_deref().unwrap_or(how)),
+            None => self.absent(why.to_owned(), how),
+        }
+    }
+}
+
+/// Good on one side of a limit, bad on the other side of another.
+fn judge(value: f64, good: f64, bad: f64) -> Option<&'static str> {
+    let (is_good, is_bad) = if good >= bad { (value > good, value < bad) } else { (value < good, value > bad) };
+    Some(match (is_good, is_bad) {
+        (true, _) => "good",
+        (_, true) => "bad",
+        _ => "warning",
+    })
+}
+
+/// What the rule about it says: good where it was checked and does not fire.
+fn judged_by_rule(profile: &UnifiedProfile, id: &str) -> Option<&'static str> {
+    // Results of other tools hold no findings: nothing was checked.
+    if profile.findings.is_empty() {
+        return None;
+    }
+    match profile.findings.iter().find(|finding| finding.id == id).map(|finding| finding.severity) {
+        Some(FindingSeverity::Critical) => Some("bad"),
+        Some(FindingSeverity::Warning | FindingSeverity::Note) => Some("warning"),
+        Some(FindingSeverity::NotChecked) => None,
+        None => Some("good"),
+    }
+}
+
+const CAPTURE: &str = "Capture an xplane with jax.profiler.trace and open the *.xplane.pb: it holds the most.";
+
+const CAPTURE_STEPS: &str =
+    "Wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`, or give the number of steps.";
+
+/// All questions with their answers, in the order of the guide.
+pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {
+    vec![
+        time::step_time(profile),
+        time::host_overhead(profile),
+        time::device_idle(profile),
+        time::kernel_launch(profile),
+        time::input(profile),
+        time::device_utilization(profile),
+        kernels::kernel_duration(profile),
+        kernels::small_kernels(profile),
+        devices::transfers(profile),
+        kernels::top_ops(profile),
+        kernels::dominant_op(profile),
+        kernels::long_ops(profile),
+        devices::cpu_fallback(profile),
+        devices::peak_memory(profile),
+        devices::memory_bandwidth(profile),
+        kernels::occupancy(profile),
+        devices::communication(profile),
+        devices::balance(profile),
+        devices::compilation(profile),
+    ]
+}
+
+/// The table: every question, also of an imported profile.
+pub(super) fn table(profile: &UnifiedProfile) -> Table {
+    let column = |key, title, unit| Column { key, title, unit };
+    let text = |text: &str| if text.is_empty() { Cell::Absent } else { Cell::Text(text.to_owned()) };
+    let rows = answers(profile).into_iter().map(|it| {
+        vec![
+            Cell::Text(it.id.to_owned()),
+            Cell::Text(it.question.to_owned()),
+            Cell::Text(it.judgement.unwrap_or(if it.value.is_some() { "no limit" } else { "not measured" }).to_owned()),
+            Cell::Text(it.answer),
+            text(&it.remedy),
+            it.value.map_or(Cell::Absent, Cell::Float),
+            text(it.metric.unwrap_or_default()),
+            Cell::Text(it.view.to_owned()),
+        ]
+    });
+    let columns = vec![
+        column("id", "Check", Unit::Text),
+        column("question", "Question", Unit::Text),
+        column("judgement", "Judgement", Unit::Text),
+        column("answer", "Answer", Unit::Text),
+        column("remedy", "What to do", Unit::Text),
+        column("value", "Value", Unit::Number),
+        column("metric", "Metric", Unit::Text),
+        column("view", "View", Unit::Text),
+    ];
+    Table::new("checklist", columns, rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_question_has_an_answer_or_a_reason() {
+        for profile in [crate::export::example::profile(), UnifiedProfile::default()] {
+            let all = answers(&profile);
+            assert_eq!(all.len(), 19);
+            for answer in &all {
+                assert!(answer.answer.ends_with('.'), "{answer:?}");
+                assert!(answer.question.ends_with('?'), "{answer:?}");
+                assert!(answer.value.is_some() || answer.judgement.is_none(), "{answer:?}");
+                assert!(
+                    !matches!(answer.judgement, Some("warning" | "bad")) || !answer.remedy.is_empty(),
+                    "{answer:?}"
+                );
+            }
+        }
+        assert!(answers(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
+    }
+
+    /// The guide's table of key performance indicators: at, below and above each of its limits.
+    #[test]
+    fn the_limits_are_those_of_the_guide() {
+        for (value, good, bad, expected) in [
+            (80.1, 80.0, 50.0, "good"),
+            (80.0, 80.0, 50.0, "warning"),
+            (50.0, 80.0, 50.0, "warning"),
+            (49.9, 80.0, 50.0, "bad"),
+            (9.9, 10.0, 20.0, "good"),
+            (10.0, 10.0, 20.0, "warning"),
+            (20.1, 10.0, 20.0, "bad"),
+        ] {
+            assert_eq!(judge(value, good, bad), Some(expected), "{value}");
+        }
+        let with = |busy: f64, compiled: f64, kernel_us: f64| {
+            let mut profile = crate::export::example::profile();
+            profile.compute_utilization.as_mut().unwrap().compute_util_percent = busy;
+            profile.compilation = Some(crate::report::Compilation {
+                compilation_time_us: compiled,
+                num_compilation_events: 1,
+                ..Default::default()
+            });
+            profile.kernel_statistics = Some(crate::report::KernelStatistics {
+                count: 10,
+                total_time_us: 10.0 * kernel_us,
+                avg_time_us: kernel_us,
+                ..Default::default()
+            });
+            let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap().judgement.unwrap();
+            ["device_utilization", "device_idle", "compilation", "kernel_duration"].map(of)
+        };
+        assert_eq!(with(95.0, 1e6, 1001.0), ["good"; 4]);
+        assert_eq!(with(80.0, 5e6, 500.0), ["warning"; 4]);
+        assert_eq!(with(40.0, 1.1e7, 99.0), ["bad"; 4]);
+    }
+}
