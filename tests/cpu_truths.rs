@@ -8,11 +8,16 @@ use std::collections::BTreeMap;
 use crossprof::analysis::Analysis;
 use crossprof::hlo::{self, Conventions, CostSource, Instruction, Modules};
 use crossprof::input::xplane::XPlaneDecoder;
-use crossprof::metrics::{Run, Settings, cpu_ops};
+use crossprof::metrics::{Run, Settings, WindowChoice, cpu_ops};
 use serde_json::Value;
 
 fn data() -> std::path::PathBuf {
     support::samples::root().join("tests/data")
+}
+
+/// Over all that the devices did.
+fn whole() -> Settings {
+    Settings { window: WindowChoice::Active, ..Settings::default() }
 }
 
 fn json(name: &str) -> Value {
@@ -33,7 +38,7 @@ fn run(path: &str) -> Run {
 fn ops_end_where_the_raw_events_say() {
     for (path, truth) in json("cpu_ends.json").as_object().unwrap() {
         let run = run(path);
-        let analysis = Analysis::new(&run, &Settings::default());
+        let analysis = Analysis::new(&run, &whole());
         let trace = &run.trace;
         for device in &analysis.devices.used {
             let expected = &truth["devices"][device.ordinal.to_string()];
@@ -65,7 +70,7 @@ fn ops_end_where_the_raw_events_say() {
 #[test]
 fn rates_of_ops_that_end_later_are_possible() {
     let run = run("../../www/assets/examples/jax-cpu-train.xplane.pb");
-    let analysis = Analysis::new(&run, &Settings::default());
+    let analysis = Analysis::new(&run, &whole());
     let wanted = ["dot", "dot.1"];
     let trace = &run.trace;
     let mut rates = 0;
@@ -135,7 +140,7 @@ fn calls_of_lapack_cost_what_their_shapes_say() {
 #[test]
 fn an_execution_is_one_however_many_events_it_takes() {
     let run = run("jax-cpu-costs/host.xplane.pb.gz");
-    let analysis = Analysis::new(&run, &Settings::default());
+    let analysis = Analysis::new(&run, &whole());
     let modules = Modules::new(&run.trace);
     let truth = json("jax-cpu-costs/costs.json");
     let (mut rows, mut split) = (0, 0);

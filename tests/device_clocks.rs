@@ -21,7 +21,7 @@ use crossprof::metrics::devices::Devices;
 use crossprof::metrics::steps::Steps;
 use crossprof::trace::{ChipClock, PlaneKind, Trace};
 use crossprof::units::Ps;
-use crossprof::{Settings, TableName, UnifiedProfile};
+use crossprof::{Settings, TableName, UnifiedProfile, WindowChoice};
 use support::samples;
 use support::xprof::{Row, number, open, ours, text, trace};
 
@@ -34,8 +34,13 @@ fn json(path: &str) -> Option<Trace> {
     Some(decoder.finish().unwrap())
 }
 
+/// Over all that the devices did, as the sums of the script are.
+fn whole() -> Settings {
+    Settings { window: WindowChoice::Active, ..Settings::default() }
+}
+
 fn report(path: &str) -> Option<UnifiedProfile> {
-    open(&samples::traces()?.join(path)).report(0, &Settings::default())
+    open(&samples::traces()?.join(path)).report(0, &whole())
 }
 
 /// Lengths of the closed steps of each device, in milliseconds.
@@ -80,7 +85,7 @@ fn an_op_has_one_total_wherever_it_stands() {
         let truth_us = 77_642_772.818_75;
         let mut session = open(&samples::traces().unwrap().join(file));
         let mut table = |name, key: &str, column: &str| -> f64 {
-            let rows: Vec<Row> = ours(&mut session, &Settings::default(), name);
+            let rows: Vec<Row> = ours(&mut session, &whole(), name);
             let of_op = rows.iter().filter(|row| text(row, key) == "copy-done.2");
             of_op.map(|row| number(row, column)).sum()
         };

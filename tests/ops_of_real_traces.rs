@@ -165,7 +165,8 @@ fn pallas_kernels_without_an_estimate_have_no_cost() {
     {
         let Some(trace) = json(&format!("tpu-qwen3-runs/{run}.trace.json.gz")) else { return };
         let run = crossprof::metrics::Run { trace, ..Default::default() };
-        let settings = crossprof::Settings { device: Some("tpu-v7x".to_owned()), ..Default::default() };
+        let window = crossprof::WindowChoice::Active;
+        let settings = crossprof::Settings { device: Some("tpu-v7x".to_owned()), window, ..Default::default() };
         let profile = crossprof::insight::examine(&run, &settings).profile;
         let close =
             |found: Option<f64>, wanted: f64| assert!((found.unwrap() - wanted).abs() < 1e-6, "{found:?} {wanted}");

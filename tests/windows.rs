@@ -47,7 +47,8 @@ fn agree(what: &str, profile: &UnifiedProfile) {
     let share = usage.kernel_time_us / (usage.kernel_time_us + usage.overhead_time_us).max(1e-9);
     close(&format!("{what}: busy share"), 100.0 * share, usage.compute_util_percent);
     close(&format!("{what}: devices"), devices.avg_utilization_percent.unwrap(), usage.compute_util_percent);
-    let gaps = &profile.timeline_analysis.as_ref().unwrap().gaps;
+    // Without the section there is no gap.
+    let gaps = profile.timeline_analysis.as_ref().map(|timeline| timeline.gaps.clone()).unwrap_or_default();
     close(&format!("{what}: busy and gaps"), busy + gaps.total_gap_time_us, whole);
     close(&format!("{what}: gap share"), gaps.gap_time_percent, 100.0 - usage.compute_util_percent);
     let ops: u64 = stats.iter().map(|it| it.kernel_count).sum();

@@ -81,9 +81,10 @@ pub fn device_gaps(device: &Device) -> Gaps {
     Sums::of(device).report()
 }
 
-/// The gaps of all used devices; `None` where none ran two ops, for a gap lies between two.
+/// The gaps of all used devices; `None` where there can be none: every device ran one op, which fills its window.
 pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAnalysis> {
-    if devices.used.iter().all(|device| device.ops.len() < 2) {
+    // One op that fills its window has nothing before or behind it.
+    if devices.used.iter().all(|device| device.ops.len() < 2 && device.busy.length() == device.window.length()) {
         return None;
     }
     let mut sums = Sums::default();

@@ -56,9 +56,10 @@ pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
     })
 }
 
-/// Busy time of each device from the latest first op to the earliest last op.
+/// Busy time of each device over the time that the windows of all have in common, holes apart: where a cut ended some devices early, what the
+/// others did later is no imbalance.
 fn shared_busy(devices: &Devices) -> Vec<f64> {
-    let spans = || devices.used.iter().map(|device| device.span);
+    let spans = || devices.used.iter().filter_map(|device| device.window.span());
     let (Some(start), Some(end)) = (spans().map(|span| span.start).max(), spans().map(|span| span.end).min()) else {
         return Vec::new();
     };

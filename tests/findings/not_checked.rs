@@ -97,9 +97,9 @@ fn a_cut_capture_is_not_judged_by_what_it_lacks() {
         }
     }
     for id in ["low_device_utilization", "tensor_core_idle", "idle_gaps", "step_time_variation"] {
-        lacks(two_chips(5, Some("gzip_truncated")), id, "events are missing");
+        lacks(two_chips(8, Some("gzip_truncated")), id, "events are missing");
         // Everything up to a moment is there, and so are the steps up to it.
-        assert!(!matches!(says(two_chips(5, Some("json_truncated")), id), Verdict::NotChecked(_)), "{id}");
+        assert!(!matches!(says(two_chips(8, Some("json_truncated")), id), Verdict::NotChecked(_)), "{id}");
     }
     // What is there counts: collectives are still seen.
     assert!(!matches!(says(two_chips(5, Some("json_cut_off")), "dominant_op"), Verdict::NotChecked(_)));
