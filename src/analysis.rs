@@ -20,7 +20,7 @@ use crate::metrics::ops::tree::{Tree, Wasted};
 use crate::metrics::ops::{self, Columns, Coverage, Grouping, Groups, Op, Ops, Tallies, TreeColumns};
 use crate::metrics::placement::Placement;
 use crate::metrics::roofline::{self, OpLabels, Roofline};
-use crate::metrics::step_breakdown::{self, StepBreakdown};
+use crate::metrics::step_breakdown::{self, Measured, StepBreakdown};
 use crate::metrics::steps::{self, Steps};
 use crate::metrics::window::{self, Limited, Window, WindowChoice};
 use crate::metrics::{
@@ -110,7 +110,7 @@ impl Analysis {
         let (choice, chosen) = match window::chosen_steps(&settings.window, &captured, &steps, settings.num_steps) {
             Ok(chosen) => (&settings.window, chosen),
             Err(warning) => {
-                warnings.push(warning);
+                warnings.push(*warning);
                 (&WindowChoice::Main, None)
             }
         };
@@ -120,8 +120,8 @@ impl Analysis {
         let given = settings.num_steps.filter(|_| is_given);
         let extents = given.map(|_| steps::extents(&captured, &steps));
         let plain = window::plain(choice, &captured, extents.as_deref());
-        let mut step_breakdown =
-            StepBreakdown::new(whole, &captured, &times, &hosts, &calls, &steps, &step_report.rows, &plain);
+        let measured = Measured { steps: &steps, judged: &step_report.rows, plain: &plain };
+        let mut step_breakdown = StepBreakdown::new(whole, &captured, &times, &hosts, &calls, measured);
         let window = Window::new(choice, &steps, &step_breakdown, &plain, given);
         // From here on everything is of the window, or says that it is not.
         let Limited { trace: limited, devices } = Limited::new(whole, &captured, &window.of_device);

@@ -401,10 +401,13 @@ fn pair_name(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, number)| number)
 }
 
+/// The assigned devices, the groups and the pairs of an instruction.
+type GroupsKey = (Vec<u32>, Option<Vec<Vec<u32>>>, Vec<(u32, u32)>);
+
 /// The members of instructions: each distinct list of groups is numbered once.
 struct Groups {
     numbering: Numbering,
-    known: FxHashMap<(Vec<u32>, Option<Vec<Vec<u32>>>, Vec<(u32, u32)>), u32>,
+    known: FxHashMap<GroupsKey, u32>,
 }
 
 impl Groups {

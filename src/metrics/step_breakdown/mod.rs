@@ -90,19 +90,27 @@ pub struct StepBreakdown {
     pub host_threads: Option<HostThreads>,
 }
 
+/// What a [`StepBreakdown`] is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// The steps that were found.
+    pub steps: &'a Steps,
+    /// What the report says of each; empty where their windows are not to be used.
+    pub judged: &'a [Step],
+    /// What is measured where no step counts.
+    pub plain: &'a PlainWindow,
+}
+
 impl StepBreakdown {
-    /// Measures the steps that `judged` reports (empty where the windows of `steps` are not to be used), from what the devices do
-    /// (`times`, as in [`Devices::used`]), what the hosts do and what they launched when (`calls`). Means are over the counted ones;
-    /// where none counts, they are of the `plain` window.
+    /// Measures the steps from what the devices do (`times`, as in [`Devices::used`]), what the hosts do and what they launched when
+    /// (`calls`). Means are over the counted ones; where none counts, they are of the plain window.
     pub fn new(
         trace: &Trace,
         devices: &Devices,
         times: &[DeviceTime],
         hosts: &BTreeMap<u16, HostTime>,
         calls: &CallIndex,
-        steps: &Steps,
-        judged: &[Step],
-        plain: &PlainWindow,
+        Measured { steps, judged, plain }: Measured<'_>,
     ) -> StepBreakdown {
         let has_steps = !judged.is_empty() && judged.len() == steps.len();
         let any_counted = judged.iter().any(|step| step.counted);

@@ -17,7 +17,14 @@ fn breakdown(trace: &Trace) -> StepBreakdown {
     let report = steps::report(trace, &devices, &times, &found, &IntervalSet::default(), None, None);
     let calls = calls_of(trace, &devices);
     let plain = window::plain(&Default::default(), &devices, None);
-    let mut breakdown = StepBreakdown::new(trace, &devices, &times, &hosts, &calls, &found, &report.rows, &plain);
+    let mut breakdown = StepBreakdown::new(
+        trace,
+        &devices,
+        &times,
+        &hosts,
+        &calls,
+        Measured { steps: &found, judged: &report.rows, plain: &plain },
+    );
     let all = window::plain(&WindowChoice::All, &devices, None);
     let window = Window::new(&WindowChoice::All, &found, &breakdown, &all, None);
     breakdown.measure_window(trace, &devices, &Tallies::new(trace, &devices), &hosts, &window);

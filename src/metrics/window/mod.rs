@@ -86,7 +86,7 @@ pub fn chosen_steps(
     devices: &Devices,
     steps: &Steps,
     given: Option<u64>,
-) -> Result<Option<Vec<bool>>, Warning> {
+) -> Result<Option<Vec<bool>>, Box<Warning>> {
     match choice {
         WindowChoice::Steps { .. } if given.is_some_and(|given| given > 0 && given != steps.len() as u64) => {
             Err(ignored("With a number of steps given by hand it is not known where one begins."))
@@ -117,9 +117,9 @@ pub fn chosen_steps(
     }
 }
 
-fn ignored(reason: &str) -> Warning {
+fn ignored(reason: &str) -> Box<Warning> {
     let message = format!("The chosen window was not used. {reason} Numbers are of the main window.");
-    Warning::caution("window_ignored", &message)
+    Box::new(Warning::caution("window_ignored", &message))
 }
 
 /// The step of this name, else of this index.

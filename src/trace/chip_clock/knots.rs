@@ -84,11 +84,12 @@ impl Knots {
 
     #[inline]
     fn push(&mut self, at: i64, delta: i64, ops: u64) {
-        if let Some(last) = self.list.last_mut() {
-            if at >= last.last && delta.abs_diff(last.delta) <= self.tolerance {
-                (last.last, last.ops) = (at, last.ops + ops);
-                return;
-            }
+        if let Some(last) = self.list.last_mut()
+            && at >= last.last
+            && delta.abs_diff(last.delta) <= self.tolerance
+        {
+            (last.last, last.ops) = (at, last.ops + ops);
+            return;
         }
         self.list.push(Knot { first: at, last: at, delta, ops });
         if self.list.len() >= MOST {
