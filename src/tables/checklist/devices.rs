@@ -1,6 +1,6 @@
 //! Questions about the devices: copies, memory, communication, balance, and what it takes to compile for them.
 
-use super::time::share_of_step;
+use super::time::{of_what, share_of_step};
 use super::{Answer, CAPTURE, judge, judged_by_rule, question};
 use crate::format::{self, percent, time_us};
 use crate::report::UnifiedProfile;
@@ -27,7 +27,7 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
     asked.answer(
         share,
         judged_by_rule(profile, "large_memory_transfers"),
-        format!("Copies that no op hides take {} of a step{copies}.", percent(share)),
+        format!("Copies that no op hides take {} {}{copies}.", percent(share), of_what(profile)),
         "jax.device_put once and ahead of the step, no NumPy conversions inside the loop.",
     )
 }
@@ -103,14 +103,16 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
         Some("step_breakdown.parts.communication_us"),
         ("communication", ""),
     );
-    if profile.metadata.num_devices == 1 {
-        return asked.absent("One device has nobody to communicate with.".to_owned(), "");
+    let share = share_of_step(profile, |parts| Some(parts.communication_us));
+    // The one device of a capture may be one rank of many, whose captures lie elsewhere.
+    if profile.metadata.num_devices == 1 && share.is_none_or(|share| share <= 0.0) {
+        return asked.absent("One device ran, and it did not communicate.".to_owned(), "");
     }
-    match share_of_step(profile, |parts| Some(parts.communication_us)) {
+    match share {
         Some(share) => asked.answer(
             share,
             judged_by_rule(profile, "unhidden_collectives"),
-            format!("Exposed communication takes {} of a step.", percent(share)),
+            format!("Exposed communication takes {} {}.", percent(share), of_what(profile)),
             "Shard so that less has to be exchanged, and let the latency-hiding scheduler overlap it with computation.",
         ),
         None => asked.not_measured(profile, "This profile does not say what a step consists of.", CAPTURE),

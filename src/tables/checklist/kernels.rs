@@ -1,6 +1,6 @@
 //! Questions about kernels and ops.
 
-use super::{Answer, CAPTURE, CAPTURE_STEPS, judge, judged_by_rule, question};
+use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_by_rule, judged_where_checked, question};
 use crate::format::{self, percent, time_us};
 use crate::report::UnifiedProfile;
 use crate::table::Unit;
@@ -30,7 +30,7 @@ pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
     let mean = time / count as f64;
     asked.answer(
         mean,
-        judge(mean, 1000.0, 100.0),
+        judged_where_checked(profile, "short_mean_kernel", mean, (1000.0, 100.0)),
         format!("A kernel takes {} on average over {} kernels.", time_us(mean), format::count(count)),
         "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch or a larger \
          jax.jit.",
@@ -63,10 +63,14 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     )
 }
 
-/// Ops by self time, most first: name, share of the op time in percent, self time, how often.
+/// Ops by self time, most first: name, share of the self time of all ops in percent, self time.
 fn ops(profile: &UnifiedProfile) -> Vec<(&str, Option<f64>, f64)> {
     match &profile.op_statistics {
-        Some(ops) => ops.top_ops.iter().map(|op| (op.name.as_str(), op.self_time_percent, op.self_time_us)).collect(),
+        Some(ops) => {
+            // `self_time_percent` is of the window, idle time included.
+            let share = |time: f64| (ops.op_time_us > 0.0).then(|| 100.0 * time / ops.op_time_us);
+            ops.top_ops.iter().map(|op| (op.name.as_str(), share(op.self_time_us), op.self_time_us)).collect()
+        }
         None => {
             let all = profile.kernels.kernels_by_category.values().map(|it| it.time_us).sum::<f64>();
             let share = |time: f64| (all > 0.0).then(|| 100.0 * time / all);
@@ -104,7 +108,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
 pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "dominant_op",
-        "Does one op take more than half of the time?",
+        "Does one op take more than half of the op time?",
         Unit::Percent,
         Some("op_statistics.top_ops"),
         ("ops", ""),
@@ -116,7 +120,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     asked.answer(
         share,
         Some(judgement),
-        format!("The op with the most self time, {}, takes {} of it.", named(name), percent(share)),
+        format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
         "Profile that op alone; consider another algorithm or a library's kernel for it.",
     )
 }
@@ -129,8 +133,10 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         Some("op_statistics.top_ops"),
         ("ops", ""),
     );
-    let timing = &profile.step_timing;
-    let runs = timing.num_steps.saturating_mul(profile.metadata.num_devices.max(1));
+    // The ops are those of the window, which is of the counted steps alone unless another was chosen.
+    let in_window = profile.window.as_ref().and_then(|window| window.num_steps);
+    let steps = in_window.unwrap_or(profile.step_timing.num_steps);
+    let runs = steps.saturating_mul(profile.metadata.num_devices.max(1));
     let ops = ops(profile);
     let Some(first) = ops.first() else { return asked.not_measured(profile, NO_OPS, CAPTURE) };
     if runs == 0 {

@@ -124,6 +124,17 @@ fn judged_by_rule(profile: &UnifiedProfile, id: &str) -> Option<&'static str> {
     }
 }
 
+/// As [`judge`], unless the rule about the number could not be checked, as where too few ops ran: nothing says then what is good.
+fn judged_where_checked(
+    profile: &UnifiedProfile,
+    id: &str,
+    value: f64,
+    (good, bad): (f64, f64),
+) -> Option<&'static str> {
+    let unchecked = |it: &crate::report::Finding| it.id == id && it.severity == FindingSeverity::NotChecked;
+    if profile.findings.iter().any(unchecked) { None } else { judge(value, good, bad) }
+}
+
 const CAPTURE: &str = "Capture an xplane with jax.profiler.trace and open the *.xplane.pb: it holds the most.";
 
 const CAPTURE_STEPS: &str =
@@ -162,7 +173,9 @@ pub(super) fn table(profile: &UnifiedProfile) -> Table {
         vec![
             Cell::Text(it.id.to_owned()),
             Cell::Text(it.question.to_owned()),
-            Cell::Text(it.judgement.unwrap_or(if it.value.is_some() { "no limit" } else { "not measured" }).to_owned()),
+            Cell::Text(
+                it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" }).to_owned(),
+            ),
             Cell::Text(it.answer),
             text(&it.remedy),
             it.value.map_or(Cell::Absent, Cell::Float),
@@ -203,6 +216,69 @@ mod tests {
             }
         }
         assert!(answers(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
+    }
+
+    /// A capture of 7 steps, 6 of them counted: `matmul` takes 600 µs of the 1,000 µs of all ops of those 6, on 2 devices that were
+    /// busy for half of the time.
+    #[test]
+    fn ops_are_of_the_counted_steps_and_of_the_time_of_all_ops() {
+        let mut profile = crate::export::example::profile();
+        profile.metadata.num_devices = 2;
+        profile.step_timing.num_steps = 7;
+        profile.window = Some(crate::report::MainWindow { num_steps: Some(6), ..Default::default() });
+        let op = |name: &str, time: f64| crate::report::TopOp {
+            name: name.to_owned(),
+            self_time_us: time,
+            self_time_percent: Some(time / 20.0),
+            ..Default::default()
+        };
+        profile.op_statistics = Some(crate::report::OpStatistics {
+            device_time_us: 2000.0,
+            op_time_us: 1000.0,
+            top_ops: vec![op("matmul", 600.0), op("add", 400.0)],
+            ..Default::default()
+        });
+        let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap();
+        let dominant = of("dominant_op");
+        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("bad")), "{}", dominant.answer);
+        assert_eq!(of("top_ops").answer, "By self time matmul 60.0 %, add 40.0 %: 100 % of all op time.");
+        assert_eq!(of("long_ops").answer, "None: the longest is matmul with 50.0 µs a step and device.");
+    }
+
+    #[test]
+    fn nothing_is_good_where_too_little_ran_to_tell() {
+        let mut profile = crate::export::example::profile();
+        profile.compute_utilization.as_mut().unwrap().compute_util_percent = 100.0;
+        let judgement = |profile: &UnifiedProfile| {
+            answers(profile).into_iter().find(|it| it.id == "device_utilization").unwrap().judgement
+        };
+        assert_eq!(judgement(&profile), Some("good"));
+        profile.findings.push(crate::report::Finding {
+            id: "low_device_utilization".to_owned(),
+            severity: FindingSeverity::NotChecked,
+            confidence: crate::report::Confidence::High,
+            title: String::new(),
+            message: String::new(),
+            remedy: String::new(),
+            evidence: Vec::new(),
+            time_at_stake_percent: None,
+            view: None,
+            filter: None,
+        });
+        assert_eq!(judgement(&profile), None);
+    }
+
+    #[test]
+    fn a_rank_by_itself_may_communicate_with_others() {
+        let mut profile = crate::export::example::profile();
+        profile.metadata.num_devices = 1;
+        for (time, expected) in [(0.0, None), (50.0, Some(5.0))] {
+            let parts = crate::report::StepParts { communication_us: time, ..Default::default() };
+            profile.step_breakdown =
+                Some(crate::report::StepBreakdown { duration_us: 1000.0, parts, ..Default::default() });
+            let answer = answers(&profile).into_iter().find(|it| it.id == "communication").unwrap();
+            assert_eq!(answer.value, expected, "{}", answer.answer);
+        }
     }
 
     /// The guide's table of key performance indicators: at, below and above each of its limits.

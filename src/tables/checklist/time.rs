@@ -1,6 +1,6 @@
 //! Questions about a step: how long it is and what devices wait for.
 
-use super::{Answer, CAPTURE, CAPTURE_STEPS, judge, question};
+use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_where_checked, question};
 use crate::format::{self, percent, time_us};
 use crate::report::UnifiedProfile;
 use crate::table::Unit;
@@ -32,6 +32,11 @@ pub(super) fn share_of_step(
     Some(100.0 * part(&steps.parts)? / steps.duration_us)
 }
 
+/// What such a share is of: of a step, or of the window where no steps were found.
+pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
+    if profile.step_timing.avg_step_time_us.is_some() { "of a step" } else { "of the time" }
+}
+
 pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "host_overhead",
@@ -43,8 +48,8 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
     match share_of_step(profile, |parts| parts.host_bound_us) {
         Some(share) => asked.answer(
             share,
-            judge(share, 10.0, 20.0),
-            format!("Devices wait {} of a step for the host to launch their next op.", percent(share)),
+            judged_where_checked(profile, "host_overhead", share, (10.0, 20.0)),
+            format!("Devices wait {} {} for the host to launch their next op.", percent(share), of_what(profile)),
             "Let the host run ahead: no block_until_ready, float(x) or np.asarray(x) of a result in every step, and one \
              jax.jit around the whole step.",
         ),
@@ -85,7 +90,7 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
         largest.map_or(String::new(), |(_, cause)| format!("; most of what has a known cause is waiting for {cause}"));
     asked.answer(
         idle,
-        judge(idle, 10.0, 20.0),
+        judged_where_checked(profile, "low_device_utilization", idle, (10.0, 20.0)),
         format!("Devices are idle {} of the time{cause}.", percent(idle)),
         "Look at what the idle time of a step consists of, and at the longest gaps.",
     )
@@ -104,8 +109,12 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
     match share_of_step(profile, |parts| parts.kernel_wait_us) {
         Some(share) => asked.answer(
             share,
-            judge(share, 10.0, 20.0),
-            format!("Devices are idle {} of a step between the launch of a kernel and its start.", percent(share)),
+            judged_where_checked(profile, "host_overhead", share, (10.0, 20.0)),
+            format!(
+                "Devices are idle {} {} between the launch of a kernel and its start.",
+                percent(share),
+                of_what(profile)
+            ),
             "Launch fewer, larger kernels: one jax.jit around more of the step.",
         ),
         None => asked.not_measured(
@@ -127,8 +136,8 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
     match share_of_step(profile, |parts| parts.input_bound_us) {
         Some(share) => asked.answer(
             share,
-            judge(share, 10.0, 20.0),
-            format!("Devices wait {} of a step for the input pipeline.", percent(share)),
+            judged_where_checked(profile, "data_loading", share, (10.0, 20.0)),
+            format!("Devices wait {} {} for the input pipeline.", percent(share), of_what(profile)),
             "Prefetch batches to the device in another thread, and read them in parallel.",
         ),
         None => asked.not_measured(
@@ -151,7 +160,7 @@ pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
     let value = busy.compute_util_percent;
     asked.answer(
         value,
-        judge(value, 80.0, 50.0),
+        judged_where_checked(profile, "low_device_utilization", value, (80.0, 50.0)),
         format!("Devices are busy {} of the time.", percent(value)),
         "See what they wait for: the questions about host, launches and input.",
     )
