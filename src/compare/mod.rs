@@ -140,7 +140,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         };
         let begin = if both_timed { " begin is unknown" } else { " are unknown" };
         comparison.warnings.push(format!(
-            "{unknown} {} or of {}{begin}: what is of a step in one is of the whole capture in the other, so neither parts nor ops of a step are compared. {remedy}",
+            "{unknown} {} or of {}{begin}: one run is measured per step, the other over its whole window, so neither parts nor ops of a step are compared. {remedy}",
             subject.name, base.name
         ));
         comparison.step_time.push(step_time);

@@ -1,6 +1,6 @@
 //! Matrix products run in 32-bit floating point on a device that is much faster in 16-bit.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
@@ -18,16 +18,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     match numbers.has_bf16_units() {
         Some(true) => {}
         Some(false) => return Verdict::Irrelevant,
-        None => return lacks("the file does not say which device it was. Open the xplane of the same run."),
+        None => return numbers.lacks_in_json("the file does not say which device it was."),
     }
     let products = products(numbers);
     if products.is_empty() {
         return Verdict::Irrelevant;
     }
     if products.iter().all(|(data_type, _, _)| data_type.is_none()) {
-        return lacks(
-            "the file does not tell in which type the products were computed. Open the xplane of the same run.",
-        );
+        return numbers.lacks_in_json("the file does not tell in which type the products were computed.");
     }
     let single = || products.iter().filter(|(data_type, _, _)| *data_type == Some("f32"));
     let time: Ps = single().map(|(_, time, _)| *time).sum();

@@ -1,6 +1,6 @@
 //! The tokens or samples a second that follow from what the user says of a batch need more arithmetic than the devices have.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::facts::arithmetic::Arithmetic;
@@ -28,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let peaks = numbers.context.analysis.roofline.peaks.as_ref();
     let rates = peaks.map(|peaks| Arithmetic::ALL.into_iter().filter_map(|kind| peaks.rates.get(kind)));
     let Some(fastest) = rates.and_then(|rates| rates.reduce(f64::max)) else {
-        return lacks("the device's peak is not known. Open the xplane of the same run, or choose the device.");
+        return numbers.lacks_in_json("the device's peak is not known. Choose the device.");
     };
     let devices = numbers.profile.metadata.num_devices;
     let peak = fastest * devices as f64;

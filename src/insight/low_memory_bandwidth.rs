@@ -1,6 +1,6 @@
 //! Ops that are bound by memory do not reach its bandwidth.
 
-use super::draft::{Draft, equals, lacks};
+use super::draft::{Draft, equals};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
@@ -25,13 +25,11 @@ const SHORTEST_US: f64 = 10.0;
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let peaks = numbers.context.analysis.roofline.peaks.as_ref();
     let Some((peaks, memory)) = peaks.and_then(|peaks| Some((peaks, peaks.level(Level::Hbm)?.bytes_per_second))) else {
-        return lacks(
-            "the device's peak bandwidth is not known. Open the xplane of the same run, or choose the device.",
-        );
+        return numbers.lacks_in_json("the device's peak bandwidth is not known. Choose the device.");
     };
     let ops = &numbers.context.analysis.ops;
     if ops.rows.iter().all(|op| op.bytes.is_none()) {
-        return lacks("the file does not tell how many bytes the ops move. Open the xplane of the same run.");
+        return numbers.lacks_in_json("the file does not tell how many bytes the ops move.");
     }
     // What a product moves depends on how the library tiles it, which its bytes do not tell. Of the others, an op below its ridge point cannot be held up by arithmetic.
     let below_ridge = |op: &Op| {

@@ -1,6 +1,6 @@
 //! Devices are at the limit of their memory.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use crate::format;
@@ -16,7 +16,7 @@ const FLOPS_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some((bandwidth, flops)) = numbers.utilization() else {
-        return lacks("the device's peaks or the ops' costs are not known. Open the xplane of the same run.");
+        return numbers.lacks_in_json("the device's peaks or the ops' costs are not known.");
     };
     if bandwidth <= BANDWIDTH_PERCENT || flops >= FLOPS_PERCENT {
         return Verdict::Fine;

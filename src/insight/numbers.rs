@@ -4,7 +4,8 @@
 
 use std::cell::OnceCell;
 
-use super::draft::equals;
+use super::Verdict;
+use super::draft::{equals, lacks};
 use crate::analysis::Context;
 use crate::metrics::categories::{OpFamily, family_of};
 use crate::metrics::host_threads::HostRole;
@@ -12,7 +13,7 @@ use crate::metrics::step_breakdown::Part;
 use crate::metrics::window::WindowKind;
 use crate::report::UnifiedProfile;
 use crate::trace::classify::Platform;
-use crate::trace::{StatValue, Trace};
+use crate::trace::{Framework, SourceFormat, StatValue, Trace};
 use crate::units::Ps;
 
 /// What rules are given.
@@ -96,6 +97,14 @@ impl<'a> Numbers<'a> {
             platform: context.analysis.devices.platform,
             short_gaps: OnceCell::new(),
         }
+    }
+
+    /// A rule that lacks what another file of the run may hold: XLA's trace JSON is an export of the xplane, which holds more. Of any
+    /// other file there is no better one.
+    pub(super) fn lacks_in_json(&self, sentence: &str) -> Verdict {
+        let is_export =
+            self.trace.format == Some(SourceFormat::ChromeJson) && self.trace.framework != Framework::PyTorch;
+        if is_export { lacks(&format!("{sentence} Open the xplane of the same run.")) } else { lacks(sentence) }
     }
 
     /// True on GPUs.

@@ -20,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no device op ran. Capture while the jitted function runs.");
     }
     if ops.rows.iter().all(|op| op.rematerialized.is_none()) {
-        return lacks("neither names nor paths of the ops are in the file. Open the xplane of the same run.");
+        return numbers.lacks_in_json("neither names nor paths of the ops are in the file.");
     }
     let again = ops.rows.iter().filter(|op| op.rematerialized == Some(true));
     let (count, time) = again.fold((0_u64, Ps::ZERO), |(count, time), op| (count + 1, time + op.self_time));

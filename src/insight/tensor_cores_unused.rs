@@ -26,7 +26,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     match numbers.has_tensor_cores() {
         Some(true) => {}
         Some(false) => return Verdict::Irrelevant,
-        None => return lacks("the file does not say which GPU it was. Open the xplane of the same run."),
+        None => return numbers.lacks_in_json("the file does not say which GPU it was."),
     }
     let stats = &numbers.context.analysis.kernel_stats;
     let Some(all) = &stats.all else { return lacks("no kernel ran.") };

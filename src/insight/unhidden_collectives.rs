@@ -5,6 +5,7 @@ use super::numbers::{Numbers, is_communication};
 use super::{Rule, Verdict};
 use crate::format;
 use crate::report::{Confidence, FindingSeverity};
+use crate::trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "unhidden_collectives", title: "Communication is not overlapped", check };
@@ -47,7 +48,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             _ => " None of the communication in flight is hidden.".to_owned(),
         }
     );
-    let remedy = if numbers.is_gpu() {
+    let remedy = if numbers.trace.framework == Framework::PyTorch {
+        "Let communication run beside computation: asynchronous collectives on a stream of their own that are awaited late, \
+         and larger buckets (bucket_cap_mb of DistributedDataParallel). Then look at the sharding: less is sent where the \
+         batch or the weights are split in another way."
+    } else if numbers.is_gpu() {
         "Let XLA schedule communication beside computation: XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true, and \
          larger combined collectives (--xla_gpu_all_reduce_combine_threshold_bytes, --xla_gpu_all_gather_combine_threshold_bytes). \
          Then look at the sharding: less is sent where the batch or the weights are split along another axis."
