@@ -9,7 +9,7 @@ use std::path::Path;
 const LIMIT_BYTES: usize = 400_000;
 /// The analyst's: all metrics, rules, tables and pages. It is fetched after the page can be used, while the user looks for a
 /// file, so its size delays nobody.
-const ANALYST_LIMIT_BYTES: usize = 640_000;
+const ANALYST_LIMIT_BYTES: usize = 1_000_000;
 
 struct Size {
     name: String,
