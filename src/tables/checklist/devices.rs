@@ -1,7 +1,7 @@
 //! Questions about the devices: copies, memory, communication, balance, and what it takes to compile for them.
 
 use super::time::{of_what, share_of_step};
-use super::{Answer, CAPTURE, judge, judged_by_rule, question};
+use super::{Answer, CAPTURE, judge, judged_by_rules, question, worst};
 use crate::format::{self, percent, time_us};
 use crate::report::UnifiedProfile;
 use crate::table::Unit;
@@ -17,6 +17,8 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
     let Some(share) = share_of_step(profile, |parts| Some(parts.h2d_us + parts.d2h_us)) else {
         return asked.not_measured(profile, "This profile does not say what a step consists of.", CAPTURE);
     };
+    let wait = profile.findings.iter().find(|finding| finding.id == "async_copy_wait");
+    let waited = wait.and_then(|finding| finding.time_at_stake_percent).unwrap_or(0.0);
     let memory = profile.memory_operations.as_ref();
     let copies = memory.map_or(String::new(), |memory| {
         let sized = |it: &&crate::report::Transfer| matches!(it.direction.as_str(), "H2D" | "D2H" | "h2d" | "d2h");
@@ -26,7 +28,11 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
     });
     asked.answer(
         share,
-        judged_by_rule(profile, "large_memory_transfers"),
+        worst(&[
+            judged_by_rules(profile, &["large_memory_transfers"]),
+            // Of copies within a device it says as much: then the host's are the smaller part of what it names.
+            judged_by_rules(profile, &["async_copy_wait"]).filter(|_| share >= 0.5 * waited),
+        ]),
         format!("Copies that no op hides take {} {}{copies}.", percent(share), of_what(profile)),
         "jax.device_put once and ahead of the step, no NumPy conversions inside the loop.",
     )
@@ -111,7 +117,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
     match share {
         Some(share) => asked.answer(
             share,
-            judged_by_rule(profile, "unhidden_collectives"),
+            judged_by_rules(profile, &["unhidden_collectives", "gradient_synchronization"]),
             format!("Exposed communication takes {} {}.", percent(share), of_what(profile)),
             "Shard so that less has to be exchanged, and let the latency-hiding scheduler overlap it with computation.",
         ),
@@ -133,7 +139,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
     match profile.multi_device.as_ref().and_then(|devices| devices.busy_imbalance_percent) {
         Some(share) => asked.answer(
             share,
-            judged_by_rule(profile, "straggler_device"),
+            judged_by_rules(profile, &["straggler_device"]),
             format!("Perfect balance would take {} off the busiest device.", percent(share)),
             "Give the devices equal shards, and check the slowest one for heat, clocks and other work.",
         ),
@@ -152,7 +158,8 @@ pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
     match &profile.compilation {
         Some(found) => asked.answer(
             found.compilation_time_us,
-            judge(found.compilation_time_us, 2e6, 1e7),
+            // Short programs compiled anew cost little beside the guide's limits and much beside their steps.
+            worst(&[judge(found.compilation_time_us, 2e6, 1e7), judged_by_rules(profile, &["recompilation"])]),
             match found.num_compilation_events {
                 0 => "Nothing was compiled in the capture.".to_owned(),
                 _ => format!("Compiling took {} of the capture.", time_us(found.compilation_time_us)),

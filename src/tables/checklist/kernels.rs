@@ -1,6 +1,6 @@
 //! Questions about kernels and ops.
 
-use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_by_rule, judged_where_checked, question};
+use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_by_rules, judged_where_checked, question};
 use crate::format::{self, percent, time_us};
 use crate::report::UnifiedProfile;
 use crate::table::Unit;
@@ -40,24 +40,24 @@ pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
 pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "small_kernels",
-        "Are there many kernels shorter than 0.1 ms?",
+        "Are there many small kernels?",
         Unit::Percent,
         Some("kernel_statistics.short_count"),
-        ("kernels", "avg_duration_us<100"),
+        ("kernels", "avg_duration_us<10"),
     );
     let Some(all) = profile.kernel_statistics.as_ref().filter(|all| all.count > 0) else {
         return asked.not_measured(profile, "This profile does not list single kernels.", CAPTURE);
     };
     let share = 100.0 * all.short_count as f64 / all.count as f64;
     let answer = format!(
-        "{} of {} kernels ({}) are shorter than 0.1 ms.",
+        "{} of {} kernels ({}) are shorter than 10 µs.",
         format::count(all.short_count),
         format::count(all.count),
         percent(share)
     );
     asked.answer(
         share,
-        judged_by_rule(profile, "many_small_kernels"),
+        judged_by_rules(profile, &["many_small_kernels"]),
         answer,
         "Let XLA fuse them: jax.jit over larger functions, fewer branches, no Python loop over small arrays.",
     )
@@ -125,6 +125,24 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     )
 }
 
+/// Steps times the devices that ran them, which the times of [`ops`] are of; else why there are none, and what to do.
+fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, &'static str)> {
+    let timing = &profile.step_timing;
+    if timing.num_steps == 0 {
+        return Err(("No step markers found, so the time of an op in a step is unknown.", CAPTURE_STEPS));
+    }
+    match (&profile.window, &profile.step_ops) {
+        (Some(window), _) if window.num_steps.is_none() => {
+            Err(("The window is none of steps, so the time of an op in a step is unknown.", "Choose the main window."))
+        }
+        (Some(_), Some(ops)) if ops.device_steps > 0 => Ok(ops.device_steps),
+        _ => {
+            let steps = timing.num_steps_counted.unwrap_or(timing.num_steps).max(1);
+            Ok(steps.saturating_mul(profile.metadata.num_devices.max(1)))
+        }
+    }
+}
+
 pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "long_ops",
@@ -133,16 +151,12 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         Some("op_statistics.top_ops"),
         ("ops", ""),
     );
-    // The ops are those of the window, which is of the counted steps alone unless another was chosen.
-    let in_window = profile.window.as_ref().and_then(|window| window.num_steps);
-    let steps = in_window.unwrap_or(profile.step_timing.num_steps);
-    let runs = steps.saturating_mul(profile.metadata.num_devices.max(1));
     let ops = ops(profile);
     let Some(first) = ops.first() else { return asked.not_measured(profile, NO_OPS, CAPTURE) };
-    if runs == 0 {
-        return asked
-            .absent("No step markers found, so the time of an op in a step is unknown.".to_owned(), CAPTURE_STEPS);
-    }
+    let runs = match device_steps(profile) {
+        Ok(runs) => runs,
+        Err((why, how)) => return asked.absent(why.to_owned(), how),
+    };
     let per_step = |op: &(&str, Option<f64>, f64)| op.2 / runs as f64;
     let long: Vec<String> = ops
         .iter()

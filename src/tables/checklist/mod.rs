@@ -110,18 +110,28 @@ fn judge(value: f64, good: f64, bad: f64) -> Option<&'static str> {
     })
 }
 
-/// What the rule about it says: good where it was checked and does not fire.
-fn judged_by_rule(profile: &UnifiedProfile, id: &str) -> Option<&'static str> {
+/// The worst of several judgements; those that are absent do not count.
+fn worst(judgements: &[Option<&'static str>]) -> Option<&'static str> {
+    ["bad", "warning", "good"].into_iter().find(|&judgement| judgements.contains(&Some(judgement)))
+}
+
+/// What the rules about it say, of several the worst: good where it was checked and none fires. The more specific rule about the same
+/// replaces the general one among the findings, so that both are asked.
+fn judged_by_rules(profile: &UnifiedProfile, ids: &[&str]) -> Option<&'static str> {
     // Results of other tools hold no findings: nothing was checked.
     if profile.findings.is_empty() {
         return None;
     }
-    match profile.findings.iter().find(|finding| finding.id == id).map(|finding| finding.severity) {
+    let judged = |id: &&str| match profile.findings.iter().find(|finding| finding.id == *id).map(|it| it.severity) {
         Some(FindingSeverity::Critical) => Some("bad"),
         Some(FindingSeverity::Warning | FindingSeverity::Note) => Some("warning"),
         Some(FindingSeverity::NotChecked) => None,
         None => Some("good"),
-    }
+    };
+    let first = ids.first().and_then(judged);
+    // What the general rule could not check, a specific one that does not fire says nothing of.
+    let fired = ids.iter().skip(1).map(judged).filter(|it| *it != Some("good"));
+    worst(&std::iter::once(first).chain(fired).collect::<Vec<_>>())
 }
 
 /// As [`judge`], unless the rule about the number could not be checked, as where too few ops ran: nothing says then what is good.
@@ -315,5 +325,71 @@ mod tests {
         assert_eq!(with(95.0, 1e6, 1001.0), ["good"; 4]);
         assert_eq!(with(80.0, 5e6, 500.0), ["warning"; 4]);
         assert_eq!(with(40.0, 1.1e7, 99.0), ["bad"; 4]);
+    }
+
+    fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {
+        answers(profile).into_iter().find(|it| it.id == id).unwrap()
+    }
+
+    fn fired(id: &str, severity: FindingSeverity, stake: f64) -> crate::report::Finding {
+        crate::report::Finding {
+            id: id.to_owned(),
+            severity,
+            confidence: crate::report::Confidence::High,
+            title: String::new(),
+            message: String::new(),
+            remedy: String::new(),
+            evidence: Vec::new(),
+            time_at_stake_percent: Some(stake),
+            view: None,
+            filter: None,
+        }
+    }
+
+    /// Half of the device time is idle: an op of 60 us in 100 us of ops has 30 % of the device time and 60 % of the op time. Of 4 steps
+    /// 2 count, on one of two devices.
+    #[test]
+    fn shares_are_of_op_time_and_times_of_counted_steps() {
+        let mut profile = crate::export::example::profile();
+        let op = |name: &str, time: f64| crate::report::TopOp {
+            name: name.to_owned(),
+            self_time_us: time,
+            self_time_percent: Some(time / 2e6),
+            ..Default::default()
+        };
+        profile.op_statistics = Some(crate::report::OpStatistics {
+            device_time_us: 200e6,
+            op_time_us: 100e6,
+            top_ops: vec![op("a", 60e6), op("b", 40e6)],
+            ..Default::default()
+        });
+        (profile.step_timing.num_steps, profile.step_timing.num_steps_counted) = (4, Some(2));
+        profile.metadata.num_devices = 2;
+        let window = crate::report::MainWindow { num_steps: Some(2), ..Default::default() };
+        profile.window = Some(window);
+        profile.step_ops = Some(crate::report::StepOps { device_steps: 2, ..Default::default() });
+        let dominant = answer_of(&profile, "dominant_op");
+        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("bad")));
+        assert_eq!(answer_of(&profile, "top_ops").value, Some(100.0));
+        assert!(answer_of(&profile, "long_ops").answer.starts_with("a 30.0 s, b 20.0 s"));
+        profile.window.as_mut().unwrap().num_steps = None;
+        assert_eq!(answer_of(&profile, "long_ops").value, None);
+    }
+
+    #[test]
+    fn a_finding_about_the_same_speaks_where_it_replaced_the_general_one() {
+        let with = |finding, id| {
+            let mut profile = UnifiedProfile { findings: vec![finding], ..crate::export::example::profile() };
+            profile.metadata.num_devices = 2;
+            profile.step_breakdown =
+                Some(crate::report::StepBreakdown { duration_us: 100.0, num_steps: Some(2), ..Default::default() });
+            answer_of(&profile, id).judgement
+        };
+        let warning = FindingSeverity::Warning;
+        let communication = |finding| with(finding, "communication");
+        assert_eq!(communication(fired("gradient_synchronization", warning, 27.0)), Some("warning"));
+        assert_eq!(communication(fired("dominant_op", warning, 27.0)), Some("good"));
+        assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::NotChecked, 0.0)), None);
+        assert_eq!(worst(&[None, Some("good"), Some("bad"), Some("warning")]), Some("bad"));
     }
 }
