@@ -228,14 +228,31 @@ fn steps(profile: &UnifiedProfile) -> String {
     let mut text = format::count(timing.num_steps);
     if let Some(counted) = timing.num_steps_counted {
         let number = |flag: fn(&crate::report::Step) -> bool| profile.steps.iter().filter(|step| flag(step)).count();
-        let compiling = number(|step| step.compiles);
-        let compiling = if compiling > 0 { format!(", {compiling} of them compiling") } else { String::new() };
-        text += &format!(
-            ", {} counted ({} partial, {} warm-up{compiling})",
-            format::count(counted),
-            number(|step| step.partial),
-            number(|step| step.warm_up)
-        );
+        text += &format!(", {} counted", format::count(counted));
+        // Where no step is whole and warm, others count.
+        for (found, word) in
+            [(number(|it| it.counted && it.partial), "partial"), (number(|it| it.counted && it.warm_up), "warm-up")]
+        {
+            if found > 0 {
+                text += &format!(", {found} of them {word}");
+            }
+        }
+        // Each step once: what is cut off may also be warm-up.
+        let warm_up = number(|it| !it.counted && !it.partial && it.warm_up);
+        let compiling = number(|it| !it.counted && !it.partial && it.warm_up && it.compiles);
+        let mut left_out = Vec::new();
+        if let partial @ 1.. = number(|it| !it.counted && it.partial) {
+            left_out.push(format!("{partial} partial"));
+        }
+        if warm_up > 0 {
+            left_out.push(format!("{warm_up} warm-up"));
+        }
+        if compiling > 0 {
+            left_out.push(format!("{compiling} of them compiling"));
+        }
+        if !left_out.is_empty() {
+            text += &format!(" (left out: {})", left_out.join(", "));
+        }
     }
     match timing.devices_in_step.as_deref() {
         Some("independent") => text += ", each device for itself",

@@ -32,7 +32,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         if numbers.is_gpu() { ("An op", Confidence::High) } else { ("A program", Confidence::Medium) };
     let message = format!(
         "{what} starts {} before the call that launched it, which cannot be: the device's clock is early by at least that. Launch \
-         delays and the causes of idle time that are shorter cannot be believed.",
+         delays and the causes of idle time that are shorter are unreliable.",
         format::time_us(early)
     );
     Draft::new(severity, confidence, "The clocks of host and device disagree", message)

@@ -34,11 +34,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     if let Some(gap) = timeline.longest_gaps.first() {
         let name = |name: &str| format::printable(&format::shorten(name, 60));
+        // A gap at an edge of the window has an op on one side, or none.
+        let place = match (gap.after.as_str(), gap.before.as_str()) {
+            ("", "") => "is".to_owned(),
+            ("", before) => format!("comes before {}", name(before)),
+            (after, "") => format!("comes after {}", name(after)),
+            (after, before) => format!("lies between {} and {}", name(after), name(before)),
+        };
         message.push_str(&format!(
-            " The longest, {}, lies between {} and {} on {}.",
+            " The longest, {}, {place} on {}.",
             format::time_us(gap.duration_us),
-            name(&gap.after),
-            name(&gap.before),
             name(&gap.device_name)
         ));
     }

@@ -31,7 +31,9 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) ->
 /// `multi_device`; `None` where no device was used. In a capture that `is_cut` devices are compared over the time that all of them have.
 pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
-    let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { stats.iter().map(value).collect() };
+    // A device on which no counted step ran was not measured: it is no idle one.
+    let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
+    let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { measured().map(value).collect() };
     if stats.is_empty() {
         return None;
     }
@@ -43,7 +45,7 @@ pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
     );
     let starts = || devices.used.iter().map(|device| device.span.start);
     let skew = starts().max().zip(starts().min()).filter(|_| stats.len() > 1);
-    let most = busy.iter().copied().max_by(f64::total_cmp).filter(|&most| most > 0.0 && stats.len() > 1);
+    let most = busy.iter().copied().max_by(f64::total_cmp).filter(|&most| most > 0.0 && busy.len() > 1);
     Some(MultiDevice {
         num_devices: stats.len() as u64,
         avg_utilization_percent: Some(percent(all_busy, all)),
@@ -64,7 +66,8 @@ fn shared_busy(devices: &Devices) -> Vec<f64> {
         return Vec::new();
     };
     let shared = Interval::new(start, end.max(start));
-    devices.used.iter().map(|device| device.busy.length_within(shared).as_us()).collect()
+    let measured = devices.used.iter().filter(|device| device.window.length() > Ps::ZERO);
+    measured.map(|device| device.busy.length_within(shared).as_us()).collect()
 }
 
 fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
@@ -135,6 +138,21 @@ mod tests {
         assert_eq!(multi.start_skew_us, Some(10.0));
         // Mean busy time 25 of the busiest 30.
         assert_eq!(multi.busy_imbalance_percent, Some(100.0 * (1.0 - 25.0 / 30.0)));
+    }
+
+    /// A step that only GPU:0 ran leaves nothing to compare it with.
+    #[test]
+    fn a_device_without_a_window_is_not_compared() {
+        let trace = two_gpus();
+        let mut devices = Devices::new(&trace);
+        let other = devices.used.get_mut(1).unwrap();
+        (other.window, other.busy) = Default::default();
+        for is_cut in [false, true] {
+            let multi = multi_device(&trace, &devices, is_cut).unwrap();
+            assert_eq!((multi.num_devices, multi.avg_utilization_percent), (2, Some(75.0)));
+            assert_eq!((multi.utilization_stddev, multi.utilization_range), (None, None));
+            assert_eq!((multi.kernel_count_stddev, multi.busy_imbalance_percent), (None, None));
+        }
     }
 
     #[test]

@@ -139,7 +139,7 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
             all.hidden_percent(),
             Unit::Percent,
             format!(
-                "of {} of communication in the whole capture runs beside computation",
+                "of {} of communication in the window runs beside computation",
                 format::time_us(sums.total.as_us())
             ),
         ),

@@ -284,7 +284,7 @@ fn collectives(comparison: &Comparison) -> Grid {
         }));
         row
     });
-    Grid { title: "Collectives, whole captures".to_owned(), rows: rows.collect(), columns }
+    Grid { title: "Collectives, in each run's window".to_owned(), rows: rows.collect(), columns }
 }
 
 fn matching(comparison: &Comparison) -> Grid {

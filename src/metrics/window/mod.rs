@@ -227,9 +227,23 @@ impl Window {
         self.hull().or(devices.capture).unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO))
     }
 
-    /// Its length on a device: the mean.
+    /// Its length on a device: the mean over those that it covers, since a counted step may run on some devices only.
     pub fn mean_length_us(&self) -> f64 {
-        let lengths: Vec<f64> = self.of_device.iter().map(|set| set.length().as_us()).collect();
-        super::statistics::mean(&lengths).unwrap_or(0.0)
+        let lengths = self.of_device.iter().map(IntervalSet::length).filter(|&length| length > Ps::ZERO);
+        super::statistics::mean(&lengths.map(Ps::as_us).collect::<Vec<f64>>()).unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of two devices ran the counted step, of 10 us.
+    #[test]
+    fn a_device_without_a_step_does_not_shorten_the_window() {
+        let step = IntervalSet::union_of([Interval::new(Ps(5_000_000), Ps(15_000_000))]);
+        let window = Window { of_device: vec![step, IntervalSet::default()], ..Window::default() };
+        assert_eq!(window.mean_length_us(), 10.0);
+        assert_eq!(Window::default().mean_length_us(), 0.0);
     }
 }

@@ -137,7 +137,8 @@ fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, &'static
         }
         (Some(_), Some(ops)) if ops.device_steps > 0 => Ok(ops.device_steps),
         _ => {
-            let steps = timing.num_steps_counted.unwrap_or(timing.num_steps).max(1);
+            let in_window = profile.window.as_ref().and_then(|window| window.num_steps);
+            let steps = in_window.or(timing.num_steps_counted).unwrap_or(timing.num_steps).max(1);
             Ok(steps.saturating_mul(profile.metadata.num_devices.max(1)))
         }
     }
