@@ -158,6 +158,20 @@ fn sections_agree_in_every_window_of_real_profiles() {
     }
 }
 
+/// Parts are shares of a step in every window of no steps too: the capture is 6.9 ms long, its counted steps 1 ms each.
+#[test]
+fn a_share_of_a_step_is_a_time_of_a_step() {
+    let Some(traces) = samples::traces() else { return };
+    let mut session = support::xprof::open(&traces.join("synth-gpu-7steps/vm.xplane.pb"));
+    for window in [WindowChoice::Main, WindowChoice::All, WindowChoice::Active] {
+        let settings = Settings { window, ..Settings::default() };
+        let profile = session.report(0, &settings).unwrap();
+        let waiting = profile.findings.iter().find(|finding| finding.id == "host_overhead").unwrap();
+        let said = "Devices wait 575 µs of each 1.00 ms step for the host (57.5 %)";
+        assert!(waiting.message.starts_with(said), "{}", waiting.message);
+    }
+}
+
 #[test]
 fn a_window_that_is_not_there_is_not_used_and_said() {
     let path = samples::own().into_iter().find(|path| path.to_string_lossy().contains("tpu")).unwrap();

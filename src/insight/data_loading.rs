@@ -17,7 +17,7 @@ const WARNING_PERCENT: f64 = 10.0;
 const CRITICAL_PERCENT: f64 = 40.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let Some(window) = numbers.window() else {
+    let Some(window) = numbers.window_of_parts() else {
         return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
     };
     if window.idle_percent() < WARNING_PERCENT {

@@ -27,7 +27,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.communicates() {
         return Verdict::Irrelevant;
     }
-    let (Some(window), Some(exposed)) = (numbers.window(), numbers.exposed_communication_percent()) else {
+    let (Some(window), Some(exposed)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {
         return lacks("too few device ops ran to tell what hides the communication. Capture several steps.");
     };
     let reductions = numbers.category_percent(&is_reduction);

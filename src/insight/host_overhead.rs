@@ -18,7 +18,7 @@ const BAD_PERCENT: f64 = 20.0;
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let Some(window) = numbers.window() else {
+    let Some(window) = numbers.window_of_parts() else {
         return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
     };
     if window.idle_percent() < WARNING_PERCENT {

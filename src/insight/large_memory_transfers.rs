@@ -22,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let (Some(window), Some(to), Some(from)) =
-        (numbers.window(), numbers.part_percent(Part::HostToDevice), numbers.part_percent(Part::DeviceToHost))
+        (numbers.window_of_parts(), numbers.part_percent(Part::HostToDevice), numbers.part_percent(Part::DeviceToHost))
     else {
         return lacks("too few device ops ran to tell what the devices spend their time on. Capture several steps.");
     };

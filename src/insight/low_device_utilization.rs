@@ -43,16 +43,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let causes = numbers.idle_causes();
     if !causes.is_empty() {
-        message.push_str(&format!(" Idle by cause: {causes}."));
+        let parts = numbers.window_of_parts().filter(|parts| parts.kind != window.kind);
+        let of_what = parts.map_or(String::new(), |parts| format!(" in {}", parts.words()));
+        message.push_str(&format!(" Idle by cause{of_what}: {causes}."));
     }
     message.push_str(&numbers.host_meanwhile());
     let longest = numbers.profile.timeline_analysis.as_ref().and_then(|it| it.longest_gaps.first());
     if let Some(gap) = longest {
-        message.push_str(&format!(
-            " The longest gap, {}, ends with {}.",
-            format::time_us(gap.duration_us),
-            format::printable(&format::shorten(&gap.before, 60))
-        ));
+        let end = match gap.before.as_str() {
+            "" => "the window".to_owned(),
+            op => format::printable(&format::shorten(op, 60)),
+        };
+        message.push_str(&format!(" The longest gap, {}, ends with {end}.", format::time_us(gap.duration_us)));
     }
     let confidence = if window.steps { Confidence::High } else { Confidence::Medium };
     Draft::new(severity, confidence, &format!("Devices are idle for {} of the time", format::percent(idle)), message)

@@ -131,6 +131,24 @@ impl<'a> Numbers<'a> {
         })
     }
 
+    /// The window that the parts of the breakdown are shares of: the counted steps also where the user chose a window of no steps.
+    /// `None` as for [`Numbers::window`].
+    pub fn window_of_parts(&self) -> Option<Window> {
+        let window = self.window()?;
+        let breakdown = &self.context.analysis.step_breakdown;
+        let Some(mean) =
+            breakdown.mean.as_ref().filter(|mean| breakdown.window != window.kind && mean.duration_us > 0.0)
+        else {
+            return Some(window);
+        };
+        Some(Window {
+            steps: matches!(breakdown.window, WindowKind::Steps | WindowKind::GivenSteps),
+            kind: breakdown.window,
+            length_us: mean.duration_us,
+            busy_percent: 100.0 * mean.busy_us() / mean.duration_us,
+        })
+    }
+
     /// A time as a share of the self time of all device ops.
     pub fn op_percent(&self, time: Ps) -> f64 {
         let all = self.context.analysis.ops.op_time;

@@ -21,7 +21,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.communicates() {
         return Verdict::Irrelevant;
     }
-    let (Some(window), Some(share)) = (numbers.window(), numbers.exposed_communication_percent()) else {
+    let (Some(window), Some(share)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {
         return lacks("too few device ops ran to tell what hides the communication. Capture several steps.");
     };
     if share < NOTE_PERCENT {
