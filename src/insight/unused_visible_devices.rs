@@ -6,6 +6,7 @@ use super::{Rule, Verdict};
 use crate::format;
 use crate::metrics::devices::Devices;
 use crate::report::{Confidence, FindingSeverity};
+use crate::trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devices are not used", check };
@@ -31,11 +32,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         &format!("{} of {} {}s are not used", format::count(unused), format::count(*num_visible), platform.label()),
         message,
     )
-    .remedy(
-        "If they are this program's, split the batch over them: mesh = jax.make_mesh((jax.device_count(),), (\"data\",)) and \
-         jax.device_put(batch, NamedSharding(mesh, P(\"data\"))). If they are not, hide them (CUDA_VISIBLE_DEVICES, \
+    .remedy(&format!(
+        "If they are this program's, split the batch over them: {}. If they are not, hide them (CUDA_VISIBLE_DEVICES, \
          HIP_VISIBLE_DEVICES) so that nobody counts on them.",
-    )
+        match numbers.trace.framework {
+            Framework::TensorFlow => "tf.distribute.MirroredStrategy()",
+            Framework::PyTorch => "torchrun with a process per device, and DistributedDataParallel",
+            Framework::Jax | Framework::Unknown =>
+                "mesh = jax.make_mesh((jax.device_count(),), (\"data\",)) and jax.device_put(batch, NamedSharding(mesh, \
+                 P(\"data\")))",
+        }
+    ))
     .passed("unused_devices", unused as f64, 1.0)
     .evidence("visible_devices", *num_visible as f64)
     .link("devices", "")

@@ -3,7 +3,7 @@
 use crossprof::insight::Verdict;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
 use crossprof::trace::builder::TraceBuilder;
-use crossprof::trace::{StatValue, Trace};
+use crossprof::trace::{Framework, StatValue, Trace};
 
 use super::runs::{finding, fine, gpu_steps, host_bound, kernel, op, says, tpu_op, tpu_steps};
 
@@ -270,6 +270,9 @@ fn unused_visible_devices() {
     };
     assert_eq!(finding(trace(2), "unused_visible_devices").severity, Warning);
     fine(trace(1), "unused_visible_devices");
+    let remedy = |framework| finding(Trace { framework, ..trace(2) }, "unused_visible_devices").remedy;
+    assert!(remedy(Framework::Jax).contains("jax.make_mesh"));
+    assert!(!remedy(Framework::TensorFlow).contains("jax") && !remedy(Framework::PyTorch).contains("jax"));
 }
 
 /// Two devices that gather from each other; the second works `more` longer, for which the first waits.
