@@ -4,7 +4,7 @@ use super::{CollectiveChange, Subject};
 use crate::report::CommunicationKind;
 use crate::sort;
 
-/// Kinds of communication of all runs, most time first. Counts are of whole captures.
+/// Kinds of communication of all runs, most time first. Counts are of each run's window.
 pub fn collectives(subjects: &[Subject]) -> Vec<CollectiveChange> {
     let mut kinds: Vec<CollectiveChange> = Vec::new();
     for (run, subject) in subjects.iter().enumerate() {

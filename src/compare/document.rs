@@ -211,14 +211,14 @@ pub struct Change {
     pub slowdown: Option<f64>,
 }
 
-/// One kind of communication, whole captures.
+/// One kind of communication, in each run's window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CollectiveChange {
     /// `all-reduce`, `all-to-all`, ...
     pub kind: String,
-    /// Runs of it in each capture; 0 where a run has communication measured and none of this kind.
+    /// Runs of it in each run's window; 0 where a run has communication measured and none of this kind.
     pub counts: Vec<u64>,
-    /// Summed durations, all devices and the whole capture.
+    /// Summed durations in the window, all devices.
     pub total_time_us: Vec<f64>,
     /// Of it, not hidden by computation.
     pub exposed_time_us: Vec<f64>,

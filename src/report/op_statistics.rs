@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct OpStatistics {
     /// Distinct ops.
     pub num_ops: u64,
-    /// First start to last end of the ops of each used device, added up.
+    /// Windows of the used devices, added up.
     pub device_time_us: f64,
     /// Self time of all ops.
     pub op_time_us: f64,
-    /// `device_time_us - op_time_us`.
+    /// What the union of the ops leaves of the windows; ops that overlap make `op_time_us` exceed what they fill.
     pub idle_time_us: f64,
     /// `100 * idle_time_us / device_time_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
