@@ -74,7 +74,7 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
 /// A whole table, aligned.
 pub fn table_text(table: &Table) -> String {
     if table.rows.is_empty() {
-        return format!("No {} in this run.\n", table.name);
+        return format!("No {} in what was measured of this run.\n", table.name);
     }
     if table.name == "findings" {
         return findings::list(table, WIDTH);

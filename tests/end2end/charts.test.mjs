@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, until } from "./harness.mjs";
-import { analyze, load, number, open, trace, view } from "./page.mjs";
+import { analyze, load, measure, number, open, trace, view } from "./page.mjs";
 
 /** Presses a button of a chart; the bytes of what downloads, and its name. */
 async function save(page, chart, what) {
@@ -37,6 +37,8 @@ for (const [what, name, views] of [
     if (!path) return;
     await open(page, site);
     await load(page, path);
+    // The collectives of the TPU run outside its steps.
+    await measure(page, "all");
     let seen = 0;
     for (const which of views) {
       await view(page, which);

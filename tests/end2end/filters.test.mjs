@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, until } from "./harness.mjs";
-import { load, open, scratch, trace, view } from "./page.mjs";
+import { load, measure, open, scratch, trace, view } from "./page.mjs";
 
 const rowsOf = (page, at = 0) => page.locator(".table-box").nth(at).locator("tbody tr:not(.pad)");
 const counted = (page, at = 0) => page.locator(".table-box .table-head .quiet").nth(at).innerText();
@@ -21,6 +21,8 @@ test("a click on an op filters every view that knows ops, and the others say tha
   if (!path) return;
   await open(page, site);
   await load(page, path);
+  // The collectives run outside the steps.
+  await measure(page, "all");
   await view(page, "ops");
   await rowsOf(page).nth(2).waitFor();
   const names = await column(page, "Op");

@@ -90,6 +90,17 @@ export async function view(page, name) {
   await page.locator('.blocks[aria-busy="true"]').waitFor({ state: "detached" });
 }
 
+/** Chooses what the numbers of the run are of, and waits until they are. */
+export async function measure(page, window) {
+  const sentence = page.locator(".run-header .window > span").first();
+  await sentence.waitFor();
+  const before = await sentence.innerText();
+  const field = page.locator('input[name="window"]');
+  await field.fill(window);
+  await field.press("Enter");
+  await until(`numbers are of ${window}`, async () => (await sentence.innerText()) !== before);
+}
+
 /** True where the page itself does not scroll sideways. */
 export function fits(page) {
   return page.evaluate(() => {

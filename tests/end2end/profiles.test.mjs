@@ -24,7 +24,8 @@ async function compare(page, profile) {
     throughput: profile.throughput.tokens_per_sec ?? profile.throughput.samples_per_sec ?? profile.throughput.steps_per_sec ?? null,
   };
   for (const [card, value] of Object.entries(expected)) assert.equal(await figure(page, card), value, card);
-  const rows = page.locator(".table-box table tbody tr:not(.pad)");
+  const top = page.locator(".table-box", { has: page.locator("h2", { hasText: "Top kernels" }) });
+  const rows = top.locator("table tbody tr:not(.pad)");
   await until("all rows of the top kernels", async () => (await rows.count()) === profile.kernels.top_kernels.length);
   const missing = await page.locator(".missing-list li").count();
   assert.equal(missing, (profile.not_measured ?? []).length, "what was not measured");
