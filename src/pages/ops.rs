@@ -171,12 +171,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
                 None => "self time of all ops on all devices".to_owned(),
             },
         ),
-        figure(
-            "Idle",
-            percent(ops.idle, ops.device_time),
-            Unit::Percent,
-            "of the time from each device's first op to its last".to_owned(),
-        ),
+        figure("Idle", percent(ops.idle, ops.device_time), Unit::Percent, "of the window, all devices".to_owned()),
         figure("Ops", Some(sums.count as f64), Unit::Count, format!("{} runs", format::count(coverage.occurrences))),
         figure("Cost known", percent(known, whole).filter(|_| known > Ps::ZERO), Unit::Percent, cost_note),
     ]

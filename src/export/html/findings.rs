@@ -42,6 +42,6 @@ fn item(page: &mut String, finding: &Finding) {
 }
 
 fn evidence(evidence: &Evidence) -> String {
-    let limit = evidence.threshold.map(|limit| format!(" (limit {})", format::full(limit)));
-    format!("{}: {}{}", escape(&evidence.name), format::full(evidence.value), limit.unwrap_or_default())
+    let limit = evidence.threshold.map(|limit| format!(" (limit {})", format::number(limit)));
+    format!("{}: {}{}", escape(&evidence.name), format::number(evidence.value), limit.unwrap_or_default())
 }

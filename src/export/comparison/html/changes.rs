@@ -126,7 +126,7 @@ pub fn collectives(page: &mut String, comparison: &Comparison) {
     }
     page.push_str(
         "<section id=\"collectives\">\n<h2>Communication</h2>\n\
-         <p class=\"note\">Of each whole capture, all devices: how often, and how long; below it what computation did not hide.</p>\n",
+         <p class=\"note\">Of what was measured of each run, all devices: how often, and how long; below it what computation did not hide.</p>\n",
     );
     let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
     let mut columns = vec![("Kind", Align::Name)];
