@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn functions_of_libraries_are_not_the_users() {
         assert!(is_users("$train.py:12 train_step"));
-        assert!(is_users("/home/someone/work/train.py(12): train_step"));
+        assert!(is_users("/home/someone/code/train.py(12): train_step"));
         for frame in [
             "$api.py:3105 block_until_ready",
             "$threading.py:637 wait",

@@ -12,7 +12,7 @@
 //! All are read into the present schema; what was converted, corrected or left out stands in the profile's warnings.
 //! A document that says 1.1.0 is taken as it is: what this program exports, it imports unchanged.
 //!
-//! A document may have comments, and parts that are left out, as documentation prints them ([`lenient`]).
+//! A document may have comments, and parts that are left out, as documentation prints them (`lenient`).
 //! A document can hold several runs: a list of profiles of any of these shapes, or the results of a benchmark
 //! ([`benchmark`]).
 

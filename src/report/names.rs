@@ -72,7 +72,7 @@ impl Naming<'_> {
 }
 
 /// Names that tell runs apart, whatever their order. Where runs have equal names from their paths, all names from paths are made of
-/// what differs in these ([`paths::differing`]: `4gpu lcam`). Names that are still equal get the other one behind them, where that
+/// what differs in these (`paths::differing`: `4gpu lcam`). Names that are still equal get the other one behind them, where that
 /// tells them apart, else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     let of_path: Vec<bool> = runs.iter().map(Naming::is_of_path).collect();

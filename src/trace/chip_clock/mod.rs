@@ -10,9 +10,9 @@
 //! row     [a  )[b  )[c  )[d  )[e  )[f  )     the chip's times, moved as one onto the host's clock
 //! ```
 //!
-//! So rows hold chip times while a file is decoded ([`Trace::push_event`]), and at its end all of a plane are moved by one shift
-//! ([`Trace::settle_clocks`]): that of the straight line which fits the event times best ([`fit`]). Events of the plane that carry no chip
-//! time (programs, marks) are mapped through the ops around them ([`knots`]). How far the event times lie from the
+//! So rows hold chip times while a file is decoded (`Trace::push_event`), and at its end all of a plane are moved by one shift
+//! (`Trace::settle_clocks`): that of the straight line which fits the event times best (`fit`). Events of the plane that carry no chip
+//! time (programs, marks) are mapped through the ops around them (`knots`). How far the event times lie from the
 //! line is kept in [`ChipClock`], for those who compare a device with the host.
 
 mod fit;
