@@ -30,7 +30,7 @@ struct Place {
     run: usize,
     /// The op, as its number in the program.
     op: usize,
-    /// The how-manieth of the op's events in the run.
+    /// Place of the event among the op's events in the run, from 0.
     nth: usize,
 }
 
