@@ -39,50 +39,24 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-// What every stage uses.
-pub mod error;
-pub mod facts;
-pub mod format;
-pub mod json;
-pub mod units;
-pub mod warning;
-pub mod wire;
+pub use base::{error, format, json, sort, units, warning};
+pub use metrics::analysis;
+pub use view::{export, pages, table, tables};
+pub use {compare, facts, hlo, input, insight, metrics, report, trace};
 
-// Bytes in: unpacked and decoded ...
-pub mod input;
-// ... into events in columns, ...
-pub mod trace;
-// ... and the compiled modules that they ran, ...
-pub mod hlo;
-// ... from which the numbers are computed ...
-pub mod metrics;
-// ... put together ...
-pub mod analysis;
-// ... and judged: what to do about them; ...
-pub mod insight;
-// ... that one document holds ...
-pub mod report;
-// ... and that is compared with others; ...
-pub mod compare;
-// ... and tables, pages and other shapes show.
-pub mod export;
-pub mod pages;
-pub mod table;
-pub mod tables;
-// ... and that a job can hold to limits.
+// That a job can hold to limits.
 pub mod budget;
 
 // All of it behind one door.
 pub mod session;
-pub mod sort;
 
-pub use error::Error;
+pub use base::error::Error;
+pub use base::units::Ps;
+pub use base::warning::{Severity, Warning};
 pub use input::plan::{Candidate, Kind, Plan, plan};
 pub use input::unpack::{Unpacked, Unpacker};
 pub use metrics::{Settings, WindowChoice};
 pub use report::{ModelConfig, UnifiedProfile};
 pub use session::{FileId, FileResult, MemberResult, RunSummary, Session};
-pub use table::{Cell, Column, Query, Sort, Table, Unit};
-pub use tables::TableName;
-pub use units::Ps;
-pub use warning::{Severity, Warning};
+pub use view::table::{Cell, Column, Query, Sort, Table, Unit};
+pub use view::tables::TableName;

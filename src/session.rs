@@ -24,14 +24,14 @@ pub use intake::{FileResult, MemberResult};
 pub use peek::peek;
 pub use runs::RunSummary;
 
-use crate::input::plan::Kind;
-use crate::input::unpack::{Unpacked, Unpacker};
-use crate::input::xplane::Outline;
-use crate::metrics::Settings;
-use crate::pages::{Page, PageQuery};
-use crate::report::UnifiedProfile;
-use crate::table::{Query, Table};
-use crate::tables::TableName;
+use input::plan::Kind;
+use input::unpack::{Unpacked, Unpacker};
+use input::xplane::Outline;
+use metrics::Settings;
+use report::UnifiedProfile;
+use view::pages::{Page, PageQuery};
+use view::table::{Query, Table};
+use view::tables::TableName;
 
 use intake::{Content, Intake, Member};
 use runs::LoadedRun;
@@ -68,7 +68,7 @@ impl Session {
         id
     }
 
-    /// Says what an [`Outliner`](crate::input::xplane::Outliner) found in a file of which nothing was given yet, one plane
+    /// Says what an [`Outliner`](input::xplane::Outliner) found in a file of which nothing was given yet, one plane
     /// after the other: these are then decoded while they arrive, and never held as a whole.
     pub fn foresee(&mut self, file: FileId, outline: Outline) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
@@ -138,7 +138,7 @@ impl Session {
         self.runs.get_mut(run as usize).map(|run| run.report(settings))
     }
 
-    /// A table of a run; see [`crate::tables::rows`] for `variant`. The analysis behind it is made once for the same
+    /// A table of a run; see [`view::tables::rows`] for `variant`. The analysis behind it is made once for the same
     /// settings.
     pub fn table(
         &mut self,

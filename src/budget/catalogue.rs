@@ -47,7 +47,7 @@ impl Catalogue {
     /// That of the unified profile.
     pub fn of_profile() -> Catalogue {
         // A schema that is no JSON would know no path; a test looks.
-        let schema = serde_json::from_str(crate::export::json::schema()).unwrap_or_default();
+        let schema = serde_json::from_str(view::export::json::schema()).unwrap_or_default();
         Catalogue { root: node(&schema, &schema, 0) }
     }
 

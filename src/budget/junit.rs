@@ -3,9 +3,9 @@
 //! There is no schema that all readers agree on; this is the part that they share (`testsuites`, `testsuite`, `testcase`,
 //! `failure`, `skipped`, `properties`, `system-out`). A limit takes no time, and some readers show "NaN" where none is told: it is 0.
 
-use super::report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
+use super::check_report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
 use super::text::run_text;
-use crate::export::markup::escape;
+use view::export::markup::escape;
 
 /// The whole result.
 pub fn to_junit(report: &CheckReport) -> String {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::path::{Part, Path};
 use super::suggest;
-use crate::sort;
+use base::sort;
 
 /// Fields that tell the entries of a list apart, the best first: `[*]` is told by the first that every entry has and no two share.
 const IDENTITIES: [&str; 14] = [
@@ -54,7 +54,7 @@ pub struct Found<'a> {
     pub lacks: Vec<Lack>,
 }
 
-/// Follows `path` through `profile`, the document of [`crate::export::json::profile`].
+/// Follows `path` through `profile`, the document of [`view::export::json::profile`].
 pub fn find<'a>(profile: &'a Value, path: &Path) -> Found<'a> {
     let mut found = Found { hits: vec![Hit { path: Path::default(), value: profile }], lacks: Vec::new() };
     for part in &path.parts {

@@ -1,8 +1,8 @@
 //! The result of a check as Markdown (GitHub's dialect), for a pull request or the summary of a job.
 
-use super::report::{CheckReport, LimitReport, RunReport, Status};
+use super::check_report::{CheckReport, LimitReport, RunReport, Status};
 use super::text::{self, Row};
-use crate::export::markdown::escape;
+use view::export::markdown::escape;
 
 /// The whole result: a heading that says how it went, a table a run, a sentence on each limit that fails.
 pub fn to_markdown(report: &CheckReport) -> String {

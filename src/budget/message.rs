@@ -6,7 +6,7 @@ use super::path::Path;
 use super::rule::{Relation, Subject};
 use super::unit;
 use super::verdict::Measured;
-use crate::format;
+use base::format;
 
 /// The number, its bound, and by how much it is on which side.
 pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> String {

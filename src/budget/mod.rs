@@ -15,6 +15,7 @@
 //! judged is the profile's JSON document, as every other program would see it.
 
 mod catalogue;
+mod check_report;
 mod cursor;
 #[cfg(feature = "cli")]
 pub mod file;
@@ -24,7 +25,6 @@ mod lookup;
 mod markdown;
 mod message;
 mod path;
-mod report;
 mod rule;
 mod suggest;
 mod text;
@@ -32,12 +32,12 @@ mod unit;
 mod verdict;
 
 pub use catalogue::Catalogue;
+pub use check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, VERSION};
 pub use cursor::RuleError;
 pub use junit::to_junit;
 pub use limit::{Limit, Line};
 pub use markdown::to_markdown;
 pub use path::{Part, Path};
-pub use report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, VERSION};
 pub use rule::{Bound, Relation, Rule, Subject, Term};
 pub use suggest::words as similar_words;
 pub use text::to_text;
@@ -46,7 +46,7 @@ pub use verdict::{judge, margin_percent};
 
 use serde_json::Value;
 
-use crate::report::{Metadata, Naming, UnifiedProfile, distinct_names};
+use report::{Metadata, Naming, UnifiedProfile, distinct_names};
 
 /// A profile as a rule sees it: the document that would be written.
 pub struct Document {

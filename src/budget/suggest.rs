@@ -1,7 +1,7 @@
 //! What may have been meant by a name that does not exist.
 
 use super::path::{Part, Path};
-use crate::sort;
+use base::sort;
 
 /// Suggestions at most.
 const COUNT: usize = 3;

@@ -1,9 +1,9 @@
 //! The result of a check for a terminal: a table of the limits of each run, then a sentence on each that fails.
 
-use super::report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, counts};
+use super::check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, counts};
 use super::unit;
-use crate::export::columns::aligned;
-use crate::format::{self, DASH, printable, shorten};
+use base::format::{self, DASH, printable, shorten};
+use view::export::columns::aligned;
 
 /// Characters of a limit's title in the table; the sentences below have it whole.
 const TITLE: usize = 64;

@@ -3,7 +3,7 @@
 //! Both are a dimension, a power of ten and a factor over the dimension's base (seconds, bytes, ...). An amount becomes the
 //! field's unit by moving the decimal point of its digits, so that `0.07 ms` is exactly the 70 of a `_us` field.
 
-use crate::format;
+use base::format;
 
 /// What a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::check_report::{LimitReport, Status};
 use super::limit::Limit;
 use super::lookup::{self, Found, Hit};
 use super::message;
 use super::path::{Part, Path};
-use super::report::{LimitReport, Status};
 use super::rule::{Relation, Subject};
-use crate::sort;
+use base::sort;
 
 /// One number against its bound.
 #[derive(Clone, Debug)]

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::runs::{Imported, LoadedRun, Traced};
 use super::{FileId, Session};
-use crate::input::model_config::Sidecar;
-use crate::json;
-use crate::metrics::Run;
-use crate::report::{ModelConfig, SourceFile, UnifiedProfile};
-use crate::trace::Trace;
-use crate::trace::events::RowBlock;
-use crate::trace::snapshot::{Damaged, Reader, Writer};
-use crate::warning::Warning;
+use base::json;
+use base::warning::Warning;
+use input::model_config::Sidecar;
+use metrics::Run;
+use report::{ModelConfig, SourceFile, UnifiedProfile};
+use trace::Trace;
+use trace::events::RowBlock;
+use trace::snapshot::{Damaged, Reader, Writer};
 
 /// What a run is beside its events.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -88,8 +88,8 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Settings;
-    use crate::trace::snapshot::Piece;
+    use metrics::Settings;
+    use trace::snapshot::Piece;
 
     fn take(reader: &mut Reader, piece: Piece) {
         match piece {
@@ -108,7 +108,7 @@ mod tests {
         session.runs();
         let text = |session: &mut Session| {
             let report = session.report(0, &Settings::default());
-            report.map(|report| crate::export::json::profile(&report)).unwrap_or_default()
+            report.map(|report| view::export::json::profile(&report)).unwrap_or_default()
         };
         let before = text(&mut session);
         let mut other = Session::new();

@@ -1,15 +1,15 @@
 //! One file while it is read: its unpacked members go to a decoder each, and what they gave is collected.
 
-use crate::error::Error;
-use crate::input::decoder::{Decoded, Decoder};
-use crate::input::model_config::Sidecar;
-use crate::input::plan::{self, Kind};
-use crate::input::profile_json::NamedProfile;
-use crate::input::unpack::Unpacked;
-use crate::input::xplane::Outline;
-use crate::trace::events::RowBlock;
-use crate::trace::{SourceFormat, Trace};
-use crate::warning::Warning;
+use base::error::Error;
+use base::warning::Warning;
+use input::decoder::{Decoded, Decoder};
+use input::model_config::Sidecar;
+use input::plan::{self, Kind};
+use input::profile_json::NamedProfile;
+use input::unpack::Unpacked;
+use input::xplane::Outline;
+use trace::events::RowBlock;
+use trace::{SourceFormat, Trace};
 
 /// What a finished file gave.
 #[derive(Clone, Debug, Default, PartialEq)]

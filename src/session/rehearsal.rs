@@ -5,9 +5,9 @@
 
 use super::Session;
 use super::runs::{LoadedRun, Traced};
-use crate::metrics::Run;
-use crate::trace::Trace;
-use crate::trace::builder::TraceBuilder;
+use metrics::Run;
+use trace::Trace;
+use trace::builder::TraceBuilder;
 
 impl Session {
     /// A session with a run of three steps on one GPU.
@@ -58,7 +58,7 @@ fn three_steps() -> Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Settings;
+    use metrics::Settings;
 
     #[test]
     fn the_made_up_run_has_something_for_every_analysis() {

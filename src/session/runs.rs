@@ -1,18 +1,17 @@
 //! From finished files to runs: the plan decides what belongs together, hosts are merged, reports are made.
 
 use super::intake::{Content, Member};
-use crate::analysis::{Analysis, Context};
-use crate::input::model_config::Sidecar;
-use crate::input::plan::{self, Candidate, Kind, Plan, PlannedRun};
-use crate::input::profile_json::NamedProfile;
-use crate::insight;
-use crate::metrics::{self, Run, Settings};
-use crate::pages::{self, Page, PageQuery};
-use crate::report::{SourceFile, UnifiedProfile};
-use crate::table::{self, Query, Table};
-use crate::tables::{self, TableName};
-use crate::trace::merge::merge;
-use crate::warning::Warning;
+use base::warning::Warning;
+use input::model_config::Sidecar;
+use input::plan::{self, Candidate, Kind, Plan, PlannedRun};
+use input::profile_json::NamedProfile;
+use metrics::analysis::{Analysis, Context};
+use metrics::{Run, Settings};
+use report::{SourceFile, UnifiedProfile};
+use trace::merge::merge;
+use view::pages::{self, Page, PageQuery};
+use view::table::{self, Query, Table};
+use view::tables::{self, TableName};
 
 /// A run, before its report is made.
 #[derive(Clone, Debug, PartialEq, Eq)]

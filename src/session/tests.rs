@@ -1,6 +1,6 @@
 use super::*;
-use crate::input::unpack::Unpacker;
-use crate::report::ModelConfig;
+use input::unpack::Unpacker;
+use report::ModelConfig;
 
 fn json(op: &str) -> Vec<u8> {
     format!(
@@ -95,7 +95,7 @@ fn an_imported_result_is_a_run_and_takes_settings() {
     add(&mut session, "h.trace.json", &json("op"));
     session.runs();
     let first = session.report(0, &Settings::default()).unwrap();
-    add(&mut session, "result.json", crate::export::json::profile(&first).as_bytes());
+    add(&mut session, "result.json", view::export::json::profile(&first).as_bytes());
     assert_eq!(names(&mut session), ["h", "result"]);
     assert_eq!(session.report(1, &Settings::default()).as_ref(), Some(&first));
     let model = ModelConfig { batch_size: Some(2), ..ModelConfig::default() };
@@ -110,9 +110,9 @@ fn a_document_of_several_results_is_several_runs() {
     add(&mut session, "h.trace.json", &json("op"));
     session.runs();
     let mut first = session.report(0, &Settings::default()).unwrap();
-    let exported = crate::export::json::profile(&first);
+    let exported = view::export::json::profile(&first);
     first.metadata.run_name = None;
-    let unnamed = crate::export::json::profile(&first);
+    let unnamed = view::export::json::profile(&first);
     add(&mut session, "both.json", format!("[{exported},{unnamed}]").as_bytes());
     assert_eq!(names(&mut session), ["h", "h", "both 2"]);
     // What has no name is called by its file.

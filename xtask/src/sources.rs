@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// What the page is built from.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo/config.toml",
@@ -16,6 +16,7 @@ const SOURCES: [&str; 12] = [
     "index.html",
     "docs/metrics.md",
     "docs/schema",
+    "crates",
     "src",
     "www/Cargo.toml",
     "www/src",

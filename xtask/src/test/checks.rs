@@ -83,8 +83,10 @@ fn native() -> Result {
 }
 
 fn doc() -> Result {
-    process::run(&mut cargo(&["test", "--locked", "--doc", "--package", "crossprof"]))?;
-    let mut links = cargo(&["doc", "--locked", "--no-deps", "--package", "crossprof"]);
+    let library = ["--workspace", "--exclude", "www", "--exclude", "xtask"];
+    process::run(cargo(&["test", "--locked", "--doc"]).args(library))?;
+    let mut links = cargo(&["doc", "--locked", "--no-deps"]);
+    links.args(library);
     process::run(links.env("RUSTDOCFLAGS", "-D warnings"))
 }
 

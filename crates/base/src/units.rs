@@ -1,0 +1,78 @@
+//! Time as integer picoseconds.
+//!
+//! One [`Ps`] counts from the run's anchor ([`trace::Capture`]): `i64` picoseconds span 106 days, while absolute
+//! Unix time in picoseconds would overflow. Conversions to the report's microseconds happen once, at the end.
+
+use std::ops::{Add, AddAssign, Sub};
+
+/// A duration, or a time since the run's anchor, in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ps(pub i64);
+
+impl Ps {
+    /// No time at all.
+    pub const ZERO: Ps = Ps(0);
+    /// The latest time that can be represented.
+    pub const MAX: Ps = Ps(i64::MAX);
+
+    /// Whole nanoseconds, or `None` where they do not fit.
+    pub fn from_ns(ns: i64) -> Option<Ps> {
+        ns.checked_mul(1_000).map(Ps)
+    }
+
+    /// Whole microseconds, or `None` where they do not fit.
+    pub fn from_us(us: i64) -> Option<Ps> {
+        us.checked_mul(1_000_000).map(Ps)
+    }
+
+    /// The value in microseconds, the unit of the report.
+    pub fn as_us(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// The value in seconds.
+    pub fn as_s(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+}
+
+/// Saturates: hostile times never wrap around.
+impl Add for Ps {
+    type Output = Ps;
+    fn add(self, other: Ps) -> Ps {
+        Ps(self.0.saturating_add(other.0))
+    }
+}
+
+/// Saturates: hostile times never wrap around.
+impl Sub for Ps {
+    type Output = Ps;
+    fn sub(self, other: Ps) -> Ps {
+        Ps(self.0.saturating_sub(other.0))
+    }
+}
+
+impl AddAssign for Ps {
+    fn add_assign(&mut self, other: Ps) {
+        *self = *self + other;
+    }
+}
+
+impl std::iter::Sum for Ps {
+    fn sum<I: Iterator<Item = Ps>>(items: I) -> Ps {
+        items.fold(Ps::ZERO, Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversions_are_exact_and_checked() {
+        assert_eq!(Ps::from_us(3), Some(Ps(3_000_000)));
+        assert_eq!(Ps::from_ns(i64::MAX), None);
+        assert_eq!(Ps(1).as_us(), 1e-6);
+        assert_eq!(Ps::MAX + Ps(1), Ps::MAX);
+    }
+}

@@ -1,0 +1,325 @@
+//! Whether runs did the same work under the same conditions. What a run does not tell is unknown, and unknown is never the same.
+
+use super::{FairnessCheck, Subject};
+use base::format;
+use base::warning::Severity;
+use report::{ModelConfig, UnifiedProfile};
+
+/// Work that a step does: where one of these differs, times of a step do not mean the same.
+pub const WORKLOAD: [&str; 4] = ["batch_size", "seq_length", "model_dimensions", "data_type"];
+
+/// One check: its name, its name for people, what a run has, and what follows from a difference.
+type Check = (&'static str, &'static str, fn(&UnifiedProfile) -> Option<String>, &'static str);
+
+const CHECKS: [Check; 14] = [
+    ("step_count", "Steps", |profile| steps(profile).map(format::count), "Means over fewer steps are less sure."),
+    (
+        "device_count",
+        "Devices",
+        |profile| Some(profile.metadata.num_devices).filter(|&count| count > 0).map(format::count),
+        "Totals are not those of one device; compare what is per device.",
+    ),
+    ("device_type", "Device model", device_type, "The hardware differs, not only the program."),
+    (
+        "batch_size",
+        "Batch size",
+        |profile| profile.model_config.batch_size.map(format::count),
+        "A step does another amount of work; compare samples or tokens a second.",
+    ),
+    (
+        "seq_length",
+        "Sequence length",
+        |profile| profile.model_config.seq_length.map(format::count),
+        "A sample does another amount of work, and attention grows with its square.",
+    ),
+    (
+        "model_dimensions",
+        "Model dimensions",
+        |profile| in_words(&dimensions(&profile.model_config)),
+        "It is another model.",
+    ),
+    (
+        "model_name",
+        "Pretrained model",
+        |profile| profile.model_config.pretrained_model.clone(),
+        "It may be another model, or other weights of the same one.",
+    ),
+    (
+        "parameters",
+        "Parameters",
+        |profile| in_words(&parameters(profile)),
+        "It is another model, or another part of it is trained: frozen parameters need no gradients.",
+    ),
+    ("data_type", "Data type", data_type, "Arithmetic of another width has another peak and another result."),
+    (
+        "warm_up",
+        "Warm-up steps in the capture",
+        warm_up,
+        "They are left out of the means, but neighbours may suffer from them.",
+    ),
+    ("capture_faults", "Faults of the capture", capture_faults, "What was lost is missing in the numbers."),
+    (
+        "framework",
+        "Framework",
+        |profile| known(&profile.metadata.framework).map(str::to_owned),
+        "Another framework compiles another program.",
+    ),
+    (
+        "source_format",
+        "Read from",
+        |profile| source_format(profile).map(str::to_owned),
+        "A trace JSON is a lossy export of an xplane: it holds fewer events and no costs.",
+    ),
+    (
+        "window",
+        "Time basis",
+        |profile| profile.compute_utilization.as_ref()?.window.clone(),
+        "Numbers of steps, of an active span and of a whole capture are of different things.",
+    ),
+];
+
+/// All checks, in a fixed order.
+pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
+    let across = subjects.iter().any(|it| it.profile.metadata.platform != subjects[0].profile.metadata.platform);
+    // The hardware is what runs on different platforms are compared for.
+    let checks = CHECKS.iter().filter(|(name, ..)| !(across && *name == "device_type"));
+    checks
+        .map(|(check, title, value, note)| {
+            let mut values: Vec<Option<String>> = subjects.iter().map(|subject| value(&subject.profile)).collect();
+            let parts: Option<Vec<Named>> = match *check {
+                "model_dimensions" => Some(subjects.iter().map(|it| dimensions(&it.profile.model_config)).collect()),
+                "parameters" => Some(subjects.iter().map(|it| parameters(&it.profile)).collect()),
+                _ => None,
+            };
+            let status = parts.as_ref().map_or_else(|| status(&values), |parts| status_of_parts(parts));
+            if let Some(parts) = parts.filter(|_| status == "differs") {
+                values = differing(&parts);
+            }
+            let note = match status {
+                "differs" => (*note).to_owned(),
+                "unknown" => format!("Not told by {}.", missing(subjects, &values)),
+                _ => String::new(),
+            };
+            FairnessCheck {
+                check: (*check).to_owned(),
+                title: (*title).to_owned(),
+                status: status.to_owned(),
+                values,
+                note,
+            }
+        })
+        // What no run names is no question either.
+        .filter(|check| !OPTIONAL.contains(&check.check.as_str()) || check.values.iter().any(Option::is_some))
+        .collect()
+}
+
+/// Checks that are made where a run tells what they compare.
+const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
+
+fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
+    let without = |(subject, value): (&Subject, &Option<String>)| value.is_none().then(|| subject.name.clone());
+    let names: Vec<String> = subjects.iter().zip(values).filter_map(without).collect();
+    if names.is_empty() { "every run for every dimension".to_owned() } else { names.join(", ") }
+}
+
+/// Two different values differ, whatever a third run has.
+fn status(values: &[Option<String>]) -> &'static str {
+    let mut known = values.iter().flatten();
+    let first = known.next();
+    match (known.any(|value| Some(value) != first), values.iter().any(Option::is_none)) {
+        (true, _) => "differs",
+        (false, true) => "unknown",
+        (false, false) => "same",
+    }
+}
+
+/// Parts of a value: the name for people, whether it has to be known, and the value as text.
+type Named = Vec<(&'static str, bool, Option<String>)>;
+
+/// Each part on its own; those that no run tells do not matter unless they have to be known.
+fn status_of_parts(runs: &[Named]) -> &'static str {
+    let mut unknown = false;
+    for (at, (_, needed, _)) in runs.first().into_iter().flatten().enumerate() {
+        let values = values_of_part(runs, at);
+        match status(&values) {
+            "differs" => return "differs",
+            "unknown" => unknown |= *needed || values.iter().any(Option::is_some),
+            _ => {}
+        }
+    }
+    if unknown { "unknown" } else { "same" }
+}
+
+fn values_of_part(runs: &[Named], at: usize) -> Vec<Option<String>> {
+    runs.iter().map(|parts| parts.get(at).and_then(|part| part.2.clone())).collect()
+}
+
+/// Of each run only the parts that differ.
+fn differing(runs: &[Named]) -> Vec<Option<String>> {
+    let differs = |at: &usize| status(&values_of_part(runs, *at)) == "differs";
+    let parts: Vec<usize> = (0..runs.first().map_or(0, Vec::len)).filter(differs).collect();
+    let of_run = |run: &Named| in_words(&parts.iter().filter_map(|&at| run.get(at).cloned()).collect());
+    runs.iter().map(of_run).collect()
+}
+
+/// All fields of the model's configuration but those that have checks of their own.
+fn dimensions(model: &ModelConfig) -> Named {
+    let count = |value: Option<u64>| value.map(|value| value.to_string());
+    let flag = |value: Option<bool>| value.map(|value| if value { "yes" } else { "no" }.to_owned());
+    vec![
+        ("width", true, count(model.model_dims)),
+        ("layers", true, count(model.num_layers)),
+        ("heads", false, count(model.num_heads)),
+        ("key-value heads", false, count(model.num_kv_heads)),
+        ("head dimension", false, count(model.head_dim)),
+        ("feed-forward", false, count(model.ffn_hidden_dims)),
+        ("gated feed-forward", false, flag(model.gated_ffn)),
+        ("vocabulary", false, count(model.vocab_size)),
+        ("tied embeddings", false, flag(model.tied_embeddings)),
+        ("experts", false, count(model.num_experts)),
+        ("experts per token", false, count(model.num_experts_per_token)),
+        ("attention bias", false, flag(model.attention_bias)),
+        ("norms per layer", false, count(model.norms_per_layer)),
+        ("items", false, count(model.num_items)),
+        ("clusters", false, count(model.num_clusters)),
+        ("item embedding", false, count(model.item_embedding_dim)),
+    ]
+}
+
+fn parameters(profile: &UnifiedProfile) -> Named {
+    let counts = profile.parameter_counts.as_ref();
+    let count = |value: Option<u64>| value.map(format::count);
+    vec![
+        ("total", true, count(counts.map(|it| it.total_params))),
+        ("trainable", false, count(counts.and_then(|it| it.trainable_params))),
+        ("frozen", false, count(counts.and_then(|it| it.frozen_params))),
+    ]
+}
+
+fn in_words(parts: &Named) -> Option<String> {
+    let known = |(name, _, value): &(&str, bool, Option<String>)| value.as_ref().map(|value| format!("{name} {value}"));
+    let known: Vec<String> = parts.iter().filter_map(known).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+fn known(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty() && *text != "Unknown")
+}
+
+fn steps(profile: &UnifiedProfile) -> Option<u64> {
+    let timing = &profile.step_timing;
+    timing.num_steps_counted.or(Some(timing.num_steps)).filter(|&steps| steps > 0)
+}
+
+fn device_type(profile: &UnifiedProfile) -> Option<String> {
+    // A JSON names no device: then the type is the platform.
+    let metadata = &profile.metadata;
+    known(&metadata.device_type).filter(|it| **it != metadata.platform).map(str::to_owned)
+}
+
+/// The type that most time of the kernels is spent on.
+fn data_type(profile: &UnifiedProfile) -> Option<String> {
+    let types = &profile.kernel_statistics.as_ref()?.data_types;
+    let known = types.iter().filter(|it| it.data_type != "unknown");
+    let most = known.reduce(|a, b| if b.time_us > a.time_us { b } else { a })?;
+    // Of too little known time nothing follows.
+    (most.percent >= 5.0).then(|| most.data_type.clone())
+}
+
+fn warm_up(profile: &UnifiedProfile) -> Option<String> {
+    if profile.steps.is_empty() {
+        return None;
+    }
+    let count = profile.steps.iter().filter(|step| step.warm_up).count();
+    Some(if count == 0 { "none".to_owned() } else { format::count(count as u64) })
+}
+
+/// Codes of what was lost or cut; a profile of an older version keeps no warnings.
+fn capture_faults(profile: &UnifiedProfile) -> Option<String> {
+    profile.metadata.schema_version.as_ref()?;
+    let mut codes: Vec<&str> =
+        profile.warnings.iter().filter(|it| it.severity != Severity::Note).map(|it| it.code.as_str()).collect();
+    codes.dedup();
+    Some(if codes.is_empty() { "none".to_owned() } else { codes.join(", ") })
+}
+
+fn source_format(profile: &UnifiedProfile) -> Option<&str> {
+    profile.metadata.source_format.as_deref().filter(|format| *format != "unified_profile")
+}
+
+/// What differs between two steps of the table is a title a check can be found by.
+pub fn title<'c>(checks: &'c [FairnessCheck], name: &str) -> &'c str {
+    checks.iter().find(|it| it.check == name).map_or("", |it| &it.title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(model: ModelConfig, counts: Option<(u64, u64, u64)>) -> Subject {
+        let mut profile = report::example::profile();
+        profile.model_config = model;
+        profile.parameter_counts = counts.map(|(total, trainable, frozen)| report::ParameterCounts {
+            total_params: total,
+            trainable_params: Some(trainable),
+            frozen_params: Some(frozen),
+            has_frozen_layers: frozen > 0,
+            ..Default::default()
+        });
+        Subject::new(profile)
+    }
+
+    fn check(subjects: &[Subject], name: &str) -> Option<(String, Vec<Option<String>>)> {
+        fairness(subjects).into_iter().find(|it| it.check == name).map(|it| (it.status, it.values))
+    }
+
+    fn said(status: &str, values: [&str; 2]) -> Option<(String, Vec<Option<String>>)> {
+        Some((status.to_owned(), values.map(|it| Some(it.to_owned())).to_vec()))
+    }
+
+    #[test]
+    fn every_field_of_the_model_is_compared_and_a_difference_shows_what_differs() {
+        let model = ModelConfig {
+            model_dims: Some(2048),
+            num_layers: Some(18),
+            num_items: Some(3261),
+            pretrained_model: Some("google/gemma-2b".to_owned()),
+            ..ModelConfig::default()
+        };
+        let one = subject(model.clone(), Some((100, 60, 40)));
+        let both = [one.clone(), one.clone()];
+        assert_eq!(check(&both, "model_dimensions").unwrap().0, "same");
+        assert_eq!(check(&both, "parameters"), said("same", ["total 100, trainable 60, frozen 40"; 2]));
+        let other = ModelConfig { num_items: Some(99), pretrained_model: Some("gpt2".to_owned()), ..model };
+        let both = [one, subject(other, Some((100, 100, 0)))];
+        assert_eq!(check(&both, "model_dimensions"), said("differs", ["items 3261", "items 99"]));
+        assert_eq!(check(&both, "model_name"), said("differs", ["google/gemma-2b", "gpt2"]));
+        assert_eq!(check(&both, "parameters"), said("differs", ["trainable 60, frozen 40", "trainable 100, frozen 0"]));
+        // What no run tells is not asked.
+        let unknown = [subject(ModelConfig::default(), None), subject(ModelConfig::default(), None)];
+        assert_eq!((check(&unknown, "parameters"), check(&unknown, "model_name")), (None, None));
+    }
+
+    /// Each field that a configuration can have is one of a check: a new one has to be compared too.
+    #[test]
+    fn no_field_of_the_model_is_left_out() {
+        for field in input::model_config::SIDECAR_FIELDS {
+            let with = |value: serde_json::Value| {
+                let value: ModelConfig = serde_json::from_value(serde_json::json!({ *field: value })).unwrap();
+                let mut subject = subject(value, None);
+                subject.profile.parameter_counts = metrics::parameters::parameter_counts(&subject.profile.model_config);
+                subject
+            };
+            // The count of one part needs that of another.
+            if matches!(*field, "trainable_params" | "frozen_params") {
+                continue;
+            }
+            let pair = match *field {
+                "pretrained_model" => [with("a".into()), with("b".into())],
+                "gated_ffn" | "tied_embeddings" | "attention_bias" => [with(true.into()), with(false.into())],
+                _ => [with(2.into()), with(3.into())],
+            };
+            assert!(fairness(&pair).iter().any(|check| check.status == "differs"), "{field}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A part of a comparison: what one question is about. The runs, the answer and whether it is fair always stay.
+//!
+//! | focus | numbers | lists |
+//! |---|---|---|
+//! | throughput | rates, step times, work per joule and dollar | scaling, trend |
+//! | kernels | how busy the devices are, kernels, tensor cores, idle gaps | classes, ops, kernels, communication |
+//! | timing | step times and their parts, how busy the devices are, compilation, input | parts, causes, scaling, trend |
+
+use super::{ComparedMetric, Comparison};
+
+/// What a reader asks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Focus {
+    /// How much work per second.
+    Throughput,
+    /// What runs on the devices.
+    Kernels,
+    /// How long a step takes and why.
+    Timing,
+    /// Everything.
+    All,
+}
+
+impl Focus {
+    /// Sections of the unified profile whose numbers are shown; `None` for all.
+    fn sections(self) -> Option<&'static [&'static str]> {
+        match self {
+            Focus::Throughput => Some(&["throughput", "step_timing", "efficiency"]),
+            Focus::Kernels => Some(&[
+                "compute_utilization",
+                "kernel_statistics",
+                "kernels",
+                "multi_device",
+                "roofline",
+                "timeline_analysis",
+                "communication",
+                "step_timing.kernels_per_step",
+            ]),
+            Focus::Timing => Some(&[
+                "step_timing",
+                "step_breakdown",
+                "compute_utilization",
+                "timeline_analysis",
+                "compilation",
+                "io_operations",
+            ]),
+            Focus::All => None,
+        }
+    }
+}
+
+impl Comparison {
+    /// The part of it that `focus` is about.
+    pub fn focused(&self, focus: Focus) -> Comparison {
+        let mut part = self.clone();
+        let Some(sections) = focus.sections() else { return part };
+        let is_shown = |metric: &ComparedMetric| {
+            sections.iter().any(|section| {
+                metric.metric.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+        };
+        part.metrics.retain(is_shown);
+        part.platform_metrics.retain(is_shown);
+        if focus != Focus::Kernels {
+            part.categories.clear();
+            part.ops.clear();
+            part.kernels.clear();
+            part.collectives.clear();
+            part.matching.clear();
+        }
+        if focus != Focus::Timing {
+            part.waterfall.clear();
+            part.causes.clear();
+        }
+        if focus == Focus::Kernels {
+            part.scaling = None;
+            part.trend = None;
+        }
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Options, Subject, compare};
+    use super::*;
+
+    /// The run of the examples, and it again with steps of twice the time.
+    fn comparison() -> Comparison {
+        let profile = report::example::profile();
+        let mut slower = profile.clone();
+        slower.step_timing.avg_step_time_us = profile.step_timing.avg_step_time_us.map(|time| 2.0 * time);
+        compare(&[Subject::new(profile), Subject::new(slower)], &Options::default())
+    }
+
+    #[test]
+    fn each_focus_keeps_what_it_is_about() {
+        let whole = comparison();
+        assert_eq!(whole.focused(Focus::All), whole);
+        let paths = |focus| {
+            let part = whole.focused(focus);
+            assert_eq!((&part.summary, &part.fairness, &part.runs), (&whole.summary, &whole.fairness, &whole.runs));
+            part.metrics.iter().map(|metric| metric.metric.clone()).collect::<Vec<_>>()
+        };
+        let has = |paths: &[String], path: &str| paths.iter().any(|it| it == path);
+        let (rates, kernels, times) = (paths(Focus::Throughput), paths(Focus::Kernels), paths(Focus::Timing));
+        for (path, shown) in [
+            ("step_timing.avg_step_time_us", [true, false, true]),
+            ("throughput.steps_per_sec", [true, false, false]),
+            ("compute_utilization.compute_util_percent", [false, true, true]),
+            ("step_timing.kernels_per_step", [true, true, true]),
+        ] {
+            assert_eq!([&rates, &kernels, &times].map(|paths| has(paths, path)), shown, "{path}");
+        }
+        assert!(whole.focused(Focus::Timing).ops.is_empty() && whole.focused(Focus::Kernels).causes.is_empty());
+    }
+}

@@ -1,0 +1,212 @@
+//! Runs beside each other: which is faster, by how much beyond the noise, why, and whether the comparison is fair.
+//!
+//! ```text
+//! profiles --fairness--> conditions        same, differs, unknown
+//!          --scored----> metrics           ratio, winner, what spoils it
+//!          --noise-----> step times        Welch's interval over the steps
+//!          --waterfall-> parts of a step   deltas that add up exactly
+//!          --matching--> ops, kernels      new, gone, slower, faster, more often
+//!          --causes----> what explains it, largest first --summary--> sentences
+//!          --scaling, trend                where device counts or an order in time call for it
+//! ```
+//!
+//! Only unified profiles are read, never events: a loaded run, an exported profile and a report that is dropped back give
+//! the same comparison. docs/comparing.md explains the method and its limits.
+
+mod causes;
+mod collectives;
+mod document;
+mod fairness;
+mod focus;
+mod matching;
+pub mod noise;
+mod scaling;
+mod scored;
+mod steps;
+mod summary;
+mod trend;
+mod waterfall;
+
+#[cfg(test)]
+mod tests;
+
+pub use causes::{per_step, signed};
+pub use document::*;
+pub use focus::Focus;
+
+use base::units::Ps;
+use report::{Naming, UnifiedProfile, distinct_names};
+
+/// The most runs of one comparison; a trend may have more.
+pub const MOST_RUNS: usize = 16;
+
+/// One run of a comparison.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Its name; made unique by [`compare`].
+    pub name: String,
+    /// What was measured of it.
+    pub profile: UnifiedProfile,
+    /// Power of one device in watts, where the user gives it.
+    pub watts_per_device: Option<f64>,
+    /// Price of one device in dollars an hour, where the user gives it.
+    pub dollars_per_device_hour: Option<f64>,
+}
+
+impl Options {
+    /// What the runs of a report were compared by; the first run of others is the baseline.
+    pub fn of(subjects: &[Subject]) -> Options {
+        let is_baseline = |it: &Subject| it.profile.metadata.comparison_baseline == Some(true);
+        let scaling = subjects.iter().find_map(|it| it.profile.metadata.comparison_scaling.as_deref());
+        Options {
+            baseline: subjects.iter().position(is_baseline).unwrap_or(0),
+            weak_scaling: scaling.map(|scaling| scaling == "weak"),
+        }
+    }
+}
+
+impl Subject {
+    /// A run by the name that it has itself, with the power and the price that a report has kept.
+    pub fn new(profile: UnifiedProfile) -> Subject {
+        let metadata = &profile.metadata;
+        let (watts_per_device, dollars_per_device_hour) = (metadata.watts_per_device, metadata.dollars_per_device_hour);
+        Subject { name: metadata.name().to_owned(), profile, watts_per_device, dollars_per_device_hour }
+    }
+}
+
+/// What the user decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Index of the run that the others are compared with.
+    pub baseline: usize,
+    /// The work stays the same on more devices (`false`), or grows with them (`true`); told from the batch size where absent.
+    pub weak_scaling: Option<bool>,
+}
+
+/// Compares runs. The same profiles give the same document; fewer than two give one without changes.
+pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
+    let subjects = &named(subjects);
+    let Some(last) = subjects.len().checked_sub(1) else { return Comparison::default() };
+    let baseline = options.baseline.min(last);
+    let Some(base) = subjects.get(baseline) else { return Comparison::default() };
+    let across = subjects.iter().any(|it| it.profile.metadata.platform != base.profile.metadata.platform);
+    let scaling = scaling::scaling(subjects, options.weak_scaling);
+    let trend = trend::trend(subjects);
+    let kind = match (across, &scaling, &trend) {
+        (true, ..) => "across_platforms",
+        (_, Some(_), _) => "scaling",
+        (_, _, Some(trend)) if trend.ordered_by == "training_step" => "trend",
+        _ => "same_platform",
+    };
+    let fairness = fairness::fairness(subjects);
+    let (metrics, platform_metrics) = scored::metrics(subjects, baseline, &fairness);
+    let mut comparison = Comparison {
+        comparison_version: COMPARISON_VERSION.to_owned(),
+        kind: kind.to_owned(),
+        runs: subjects.iter().map(run).collect(),
+        baseline: baseline as u32,
+        fairness,
+        metrics,
+        platform_metrics,
+        collectives: collectives::collectives(subjects),
+        scaling,
+        trend,
+        ..Comparison::default()
+    };
+    for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
+        add_run(&mut comparison, index, subject, base, across);
+    }
+    // Of a series the whole is the answer; single runs follow.
+    let mut sentences: Vec<String> =
+        comparison.scaling.iter().flat_map(|it| scaling::sentences(it, subjects)).collect();
+    if comparison.kind == "trend" {
+        sentences.extend(comparison.trend.iter().flat_map(|it| trend::sentences(it, subjects)));
+    }
+    sentences.extend(summary::summary(&comparison));
+    comparison.summary = sentences;
+    comparison
+}
+
+/// What is of one run against the baseline.
+fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, across: bool) {
+    let step_time = noise::step_time_change(index, subject, base);
+    if steps::window(&subject.profile) != steps::window(&base.profile) {
+        let both_timed = step_time.step_time_us.is_some() && step_time.baseline_us.is_some();
+        let unknown = if both_timed { "Where the steps of" } else { "The steps of" };
+        let remedy = if both_timed {
+            "Steps that the program annotates (jax.profiler.StepTraceAnnotation) can be compared by their parts."
+        } else {
+            "Give the number of steps."
+        };
+        let begin = if both_timed { " begin is unknown" } else { " are unknown" };
+        comparison.warnings.push(format!(
+            "{unknown} {} or of {}{begin}: one run is measured per step, the other over its whole window, so neither parts nor ops of a step are compared. {remedy}",
+            subject.name, base.name
+        ));
+        comparison.step_time.push(step_time);
+        return;
+    }
+    let parts = waterfall::waterfall(index, subject, base);
+    let mut ops = Vec::new();
+    match (steps::ops(&subject.profile), steps::ops(&base.profile)) {
+        (Some(ours), Some(theirs)) => {
+            let matched = matching::ops(index, &ours, &theirs, across);
+            ops = matched.0;
+            comparison.matching.push(matched.1);
+            if !across {
+                comparison.kernels.extend(matching::kernels(index, &ours, &theirs));
+            }
+        }
+        (ours, _) => {
+            let lacks = if ours.is_none() { &subject.name } else { &base.name };
+            comparison.warnings.push(format!(
+                "{lacks} lists no ops of a step, so ops cannot be compared: analyse its trace again to get them."
+            ));
+        }
+    }
+    let classes = matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
+    comparison.causes.extend(causes::causes(&causes::Evidence {
+        change: &step_time,
+        subject,
+        baseline: base,
+        baseline_run: comparison.baseline as usize,
+        parts: &parts,
+        ops: &ops,
+        classes: &classes,
+        collectives: &comparison.collectives,
+    }));
+    comparison.categories.extend(classes);
+    ops.retain(|op| op.change != "same" || op.delta_us_per_step != 0.0);
+    ops.truncate(MOST_CHANGES);
+    comparison.ops.extend(ops);
+    comparison.waterfall.extend(parts);
+    comparison.step_time.push(step_time);
+}
+
+/// Ops of one run that are listed.
+const MOST_CHANGES: usize = 100;
+
+/// The subjects with names that tell them apart.
+fn named(subjects: &[Subject]) -> Vec<Subject> {
+    let names: Vec<_> = subjects.iter().map(|it| Naming { name: &it.name, ..it.profile.metadata.naming() }).collect();
+    let named = distinct_names(&names).into_iter().zip(subjects);
+    named.map(|(name, subject)| Subject { name, ..subject.clone() }).collect()
+}
+
+fn run(subject: &Subject) -> ComparedRun {
+    let metadata = &subject.profile.metadata;
+    ComparedRun {
+        name: subject.name.clone(),
+        platform: metadata.platform.clone(),
+        device_type: metadata.device_type.clone(),
+        devices: metadata.num_devices,
+        file: metadata.trace_file.clone(),
+        watts_per_device: subject.watts_per_device,
+        dollars_per_device_hour: subject.dollars_per_device_hour,
+    }
+}
+
+/// A time to whole picoseconds, so that differences of parts add up.
+fn us_to_ps(us: f64) -> Ps {
+    Ps((us * 1e6).round() as i64)
+}

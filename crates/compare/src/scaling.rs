@@ -1,0 +1,361 @@
+//! How much faster more devices are, and what the rest of them is lost to.
+//!
+//! ```text
+//! runs --platform, experiment--> series --fewest devices--> reference
+//!      speed-up   = step time of the reference / step time * growth of the work
+//!      efficiency = speed-up / growth of the devices
+//! ```
+//!
+//! Runs without a step time or a device count are left out, and so are those of a program with one device count only.
+
+use std::cmp::Ordering;
+
+use super::noise::{is_beyond_noise, of_steps};
+use super::{Scaling, ScalingPoint, ScalingSeries, Subject};
+use super::{matching, steps};
+use base::format;
+use base::sort;
+use report::{StepBreakdown, UnifiedProfile, methods_of_paths};
+
+/// A share below this is not worth a place in a sentence.
+const LEAST_PERCENT: f64 = 1.0;
+
+/// The scaling of runs that differ in their device count on one platform; `None` where none do.
+///
+/// `weak`: whether the work grows with the devices, as the user says; else the batch sizes tell.
+pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
+    let series = series(subjects);
+    let (mode, mode_source) = mode(&series, weak);
+    // Nothing says that it is the same work, and the programs say that it is not.
+    if mode_source == "assumed" && series.iter().any(Series::has_strangers) {
+        return None;
+    }
+    let mut scaling = Scaling { mode: mode.to_owned(), mode_source: mode_source.to_owned(), ..Scaling::default() };
+    let several = series.len() > 1;
+    for series in &series {
+        let reference = series.runs.first()?;
+        let mut points: Vec<ScalingPoint> = series.runs.iter().map(|run| point(run, reference, mode)).collect();
+        let serial_fraction = if mode == "strong" { serial_fraction(reference, &points) } else { None };
+        for point in &mut points {
+            point.series = several.then(|| series.name.clone());
+            point.amdahl_speedup =
+                serial_fraction.map(|serial| 1.0 / (serial + (1.0 - serial) / point.ideal_speedup.max(1.0)));
+        }
+        if scaling.points.is_empty() {
+            (scaling.reference, scaling.serial_fraction) = (reference.index, serial_fraction);
+        }
+        if several {
+            let name = series.name.clone();
+            scaling.series.push(ScalingSeries { name, reference: reference.index, serial_fraction });
+        }
+        scaling.points.extend(points);
+    }
+    (!scaling.points.is_empty()).then_some(scaling)
+}
+
+/// What is read of a run.
+#[derive(Clone)]
+struct Run<'a> {
+    index: u32,
+    name: &'a str,
+    devices: u64,
+    step_time_us: f64,
+    batch: Option<u64>,
+    profile: &'a UnifiedProfile,
+}
+
+/// Runs of one program on one platform: fewest devices first, of equal device counts the fastest first.
+struct Series<'a> {
+    name: String,
+    runs: Vec<Run<'a>>,
+}
+
+impl Series<'_> {
+    /// Whether a run lists its ops and none of them is one of the reference's: then it is another program.
+    fn has_strangers(&self) -> bool {
+        let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
+        let is_stranger = |run: &Run<'_>| {
+            steps::ops(run.profile).is_some_and(|own| matching::ops(0, &own, &known, false).1.is_of_strangers())
+        };
+        self.runs.iter().any(is_stranger)
+    }
+
+    fn scales(&self) -> bool {
+        self.runs.first().zip(self.runs.last()).is_some_and(|(first, last)| first.devices < last.devices)
+    }
+}
+
+/// The programs that were measured on several device counts, by platform and experiment, or by the method that paths name beside
+/// the number of devices (`4gpu/lcam_trace`). Where the name of the experiment is another for each device count (`exp_1chip`,
+/// `exp_4chips`), by platform only.
+fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
+    let runs: Vec<Run<'_>> = subjects.iter().zip(0..).filter_map(|(subject, index)| run(subject, index)).collect();
+    let paths: Vec<&str> = subjects.iter().map(|subject| subject.profile.metadata.trace_file.as_str()).collect();
+    let methods = methods_of_paths(&paths);
+    let method = |run: &Run<'_>| {
+        let methods = methods.as_ref()?;
+        methods.get(run.index as usize).filter(|method| !method.is_empty()).cloned()
+    };
+    let experiment = |run: &Run<'_>| run.profile.metadata.experiment_name.clone().or_else(|| method(run));
+    let mut series = group(&runs, &|run| (platform(run), experiment(run)));
+    // Paths that name devices and methods leave nothing open: one method on few devices and another on many do not scale.
+    if series.is_empty() && methods.is_none() {
+        series = group(&runs, &|run| (platform(run), None));
+    }
+    series
+}
+
+fn run(subject: &Subject, index: u32) -> Option<Run<'_>> {
+    let profile = &subject.profile;
+    Some(Run {
+        index,
+        name: &subject.name,
+        devices: Some(profile.metadata.num_devices).filter(|&devices| devices > 0)?,
+        step_time_us: profile.step_timing.avg_step_time_us.filter(|time| *time > 0.0 && time.is_finite())?,
+        batch: profile.model_config.batch_size.filter(|&batch| batch > 0),
+        profile,
+    })
+}
+
+fn platform(run: &Run<'_>) -> String {
+    run.profile.metadata.platform.clone()
+}
+
+type Key = (String, Option<String>);
+
+fn group<'a>(runs: &[Run<'a>], key: &dyn Fn(&Run<'_>) -> Key) -> Vec<Series<'a>> {
+    let keys = sort::set(runs.iter().map(key));
+    let several_platforms = keys.iter().any(|(platform, _)| keys.iter().any(|(other, _)| other != platform));
+    let series = keys.iter().map(|of_series| {
+        let mut runs: Vec<Run<'a>> = runs.iter().filter(|run| key(run) == *of_series).cloned().collect();
+        sort::sort_by(&mut runs, by_devices);
+        let (platform, experiment) = of_series;
+        let name = match experiment {
+            Some(experiment) if several_platforms => format!("{experiment} ({platform})"),
+            Some(experiment) => experiment.clone(),
+            None => platform.clone(),
+        };
+        Series { name, runs }
+    });
+    series.filter(Series::scales).collect()
+}
+
+/// Any order that does not depend on that in which the runs were given.
+fn by_devices(a: &Run<'_>, b: &Run<'_>) -> Ordering {
+    let times = || a.step_time_us.total_cmp(&b.step_time_us);
+    a.devices.cmp(&b.devices).then_with(times).then_with(|| a.name.cmp(b.name))
+}
+
+/// What grows with the devices, and how that is known.
+///
+/// | batch sizes of each program | scaling |
+/// |---|---|
+/// | the same | strong: the same work on more devices |
+/// | in proportion to the devices | weak: each device has the same work |
+/// | known and neither | mixed: speed-ups are those of samples a second |
+/// | unknown | strong, assumed |
+fn mode(series: &[Series<'_>], weak: Option<bool>) -> (&'static str, &'static str) {
+    if let Some(weak) = weak {
+        return (if weak { "weak" } else { "strong" }, "given");
+    }
+    let runs = || series.iter().flat_map(|series| series.runs.iter().zip(series.runs.first().into_iter().cycle()));
+    if runs().any(|(run, _)| run.batch.is_none()) {
+        return ("strong", "assumed");
+    }
+    let wide = |value: u64| u128::from(value);
+    let proportional = |(run, reference): (&Run<'_>, &Run<'_>)| {
+        let (batch, of_reference) = (run.batch.unwrap_or_default(), reference.batch.unwrap_or_default());
+        wide(batch) * wide(reference.devices) == wide(of_reference) * wide(run.devices)
+    };
+    if runs().all(|(run, reference)| run.batch == reference.batch) {
+        ("strong", "batch_size")
+    } else if runs().all(proportional) {
+        ("weak", "batch_size")
+    } else {
+        ("mixed", "batch_size")
+    }
+}
+
+/// How many times the work of the reference a step does.
+fn work(run: &Run<'_>, reference: &Run<'_>, mode: &str) -> f64 {
+    let batches = run.batch.zip(reference.batch).map(|(batch, of_reference)| batch as f64 / of_reference as f64);
+    match mode {
+        "strong" => 1.0,
+        "mixed" => batches.unwrap_or(1.0),
+        // As the user says; the batch sizes are more exact where they grow too.
+        _ => batches.filter(|growth| *growth != 1.0).unwrap_or(run.devices as f64 / reference.devices as f64),
+    }
+}
+
+/// One run against the reference. What is lost adds up: of a device's step,
+///
+/// ```text
+/// 1 - efficiency = sum over parts of (part - work / devices * part of the reference) / step
+/// ```
+///
+/// where `work` and `devices` are the growths. Communication and idle time are two of the parts; what remains is computation
+/// that does not shrink with the devices, transfers, and so on.
+fn point(run: &Run<'_>, reference: &Run<'_>, mode: &str) -> ScalingPoint {
+    let devices = run.devices as f64 / reference.devices as f64;
+    let work = work(run, reference, mode);
+    let speedup = reference.step_time_us / run.step_time_us * work;
+    let efficiency_percent = 100.0 * speedup / devices;
+    let breakdown = |run: &Run<'_>| run.profile.step_breakdown.clone().filter(|steps| steps.duration_us > 0.0);
+    let (ours, theirs) = (breakdown(run), breakdown(reference));
+    let lost = |part: fn(&StepBreakdown) -> f64| {
+        let (ours, theirs) = (ours.as_ref()?, theirs.as_ref()?);
+        let share = part(theirs) / theirs.duration_us * reference.step_time_us * work / devices;
+        Some(100.0 * (part(ours) / ours.duration_us - share / run.step_time_us))
+    };
+    let share = |part: fn(&StepBreakdown) -> f64| ours.as_ref().map(|steps| 100.0 * part(steps) / steps.duration_us);
+    let busy = run.profile.compute_utilization.as_ref().map(|section| 100.0 - section.compute_util_percent);
+    let (lost_to_communication, lost_to_idle) = (lost(communication), lost(idle));
+    let rest = |(communication, idle): (f64, f64)| 100.0 - efficiency_percent - communication - idle;
+    ScalingPoint {
+        run: run.index,
+        series: None,
+        devices: run.devices,
+        step_time_us: run.step_time_us,
+        speedup,
+        efficiency_percent,
+        ideal_speedup: devices,
+        amdahl_speedup: None,
+        exposed_communication_percent: share(communication),
+        idle_percent: share(idle).or(busy),
+        imbalance_percent: run.profile.multi_device.as_ref().and_then(|section| section.busy_imbalance_percent),
+        lost_to_communication_percent: lost_to_communication,
+        lost_to_idle_percent: lost_to_idle,
+        lost_to_rest_percent: lost_to_communication.zip(lost_to_idle).map(rest),
+    }
+}
+
+fn communication(steps: &StepBreakdown) -> f64 {
+    steps.parts.communication_us
+}
+
+fn idle(steps: &StepBreakdown) -> f64 {
+    let parts = &steps.parts;
+    let causes = [parts.barrier_us, parts.compile_us, parts.input_bound_us, parts.host_bound_us, parts.kernel_wait_us];
+    causes.into_iter().flatten().sum::<f64>() + parts.other_idle_us
+}
+
+/// Amdahl's serial fraction `s`: of the reference's step, the share that more devices do not make shorter.
+///
+/// ```text
+/// 1 / speedup = s + (1 - s) / n        n: growth of the devices
+/// y = s x   with  y = 1 / speedup - 1 / n,  x = 1 - 1 / n
+/// s = sum(x y) / sum(x x)              least squares; the reference itself has x = 0
+/// ```
+///
+/// A speed-up beyond the ideal one gives 0. `None` where more devices are slower on the whole, which Amdahl's law does not
+/// know, and where nothing but the reference was measured.
+fn serial_fraction(reference: &Run<'_>, points: &[ScalingPoint]) -> Option<f64> {
+    let (mut xy, mut xx) = (0.0, 0.0);
+    for point in points.iter().filter(|point| point.devices > reference.devices) {
+        let (y, x) = (1.0 / point.speedup - 1.0 / point.ideal_speedup, 1.0 - 1.0 / point.ideal_speedup);
+        (xy, xx) = (xy + x * y, xx + x * x);
+    }
+    (xx > 0.0).then(|| (xy / xx).max(0.0)).filter(|serial| *serial <= 1.0)
+}
+
+/// The scaling in words: of each program, what the most devices reach and what the law allows.
+pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let only =
+        [ScalingSeries { name: String::new(), reference: scaling.reference, serial_fraction: scaling.serial_fraction }];
+    let series = if scaling.series.is_empty() { &only[..] } else { &scaling.series };
+    for series in series {
+        let of_series = |point: &&ScalingPoint| point.series.as_ref().is_none_or(|name| *name == series.name);
+        let points: Vec<&ScalingPoint> = scaling.points.iter().filter(of_series).collect();
+        // Of runs on equally many devices, the fastest.
+        let most = points.iter().map(|point| point.devices).max();
+        let Some(last) = points.iter().find(|point| Some(point.devices) == most) else { continue };
+        let Some(reference) = points.iter().find(|point| point.run == series.reference) else { continue };
+        let name = if series.name.is_empty() { String::new() } else { format!("{}: ", series.name) };
+        sentences.push(format!("{name}{}", reached(&scaling.mode, last, reference)));
+        if scaling.mode == "strong" {
+            let turn = turning_point(&points, last, subjects).map(|text| format!("{name}{text}"));
+            sentences.extend(turn.or_else(|| limit(&name, series.serial_fraction, last, reference)));
+        }
+    }
+    if scaling.mode_source == "assumed" {
+        let unknown = |point: &&ScalingPoint| {
+            let subject = subjects.get(point.run as usize);
+            subject.is_some_and(|subject| subject.profile.model_config.batch_size.is_none())
+        };
+        let runs = scaling.points.iter().filter(unknown).count();
+        sentences.push(format!(
+            "Strong scaling was assumed (the same work on more devices): the batch size of {runs} of {} runs is unknown, so give it or \
+             say which scaling it is.",
+            scaling.points.len()
+        ));
+    }
+    sentences
+}
+
+fn reached(mode: &str, last: &ScalingPoint, reference: &ScalingPoint) -> String {
+    let of_reference = reference.devices;
+    let ratio = reference.step_time_us / last.step_time_us;
+    let what = match mode {
+        "strong" if ratio >= 1.0 => format!("a step is {ratio:.2}x faster than on {of_reference}"),
+        "strong" => format!("a step is {:.2}x slower than on {of_reference}", 1.0 / ratio),
+        _ => format!(
+            "a step does {:.2}x the work in {:.2}x the time that it takes on {of_reference}",
+            last.speedup / ratio,
+            1.0 / ratio
+        ),
+    };
+    let shares = [(last.exposed_communication_percent, "exposed communication"), (last.idle_percent, "idle time")];
+    let shares = shares.into_iter().filter_map(|(percent, what)| {
+        percent
+            .filter(|percent| *percent >= LEAST_PERCENT)
+            .map(|percent| format!("{percent:.0} % of the step is {what}"))
+    });
+    let imbalance = last.imbalance_percent.filter(|percent| *percent >= LEAST_PERCENT);
+    let imbalance =
+        imbalance.map(|percent| format!("perfect balance would take {percent:.0} % off the busiest device"));
+    let lost: Vec<String> = shares.chain(imbalance).collect();
+    let lost = if lost.is_empty() { String::new() } else { format!("; {}", lost.join(", ")) };
+    format!("On {} {what}: {:.0} % parallel efficiency{lost}.", devices(last.devices), last.efficiency_percent)
+}
+
+/// Where fewer devices than the most are faster than these, beyond the noise of the steps: Amdahl's law has no such place.
+fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subject]) -> Option<String> {
+    let sample = |point: &ScalingPoint| of_steps(&subjects.get(point.run as usize)?.profile);
+    let faster = |a: &&ScalingPoint, b: &&ScalingPoint| a.step_time_us.total_cmp(&b.step_time_us);
+    let best = points.iter().copied().min_by(faster)?;
+    let is_slower = best.devices < last.devices && is_beyond_noise(&sample(best)?, &sample(last)?);
+    is_slower.then(|| {
+        format!(
+            "More than {} make a step longer: {} on {}, {} on {}.",
+            devices(best.devices),
+            format::time_us(best.step_time_us),
+            best.devices,
+            format::time_us(last.step_time_us),
+            last.devices
+        )
+    })
+}
+
+fn devices(count: u64) -> String {
+    if count == 1 { "1 device".to_owned() } else { format!("{} devices", format::count(count)) }
+}
+
+fn limit(name: &str, serial: Option<f64>, last: &ScalingPoint, reference: &ScalingPoint) -> Option<String> {
+    match serial {
+        Some(serial) if serial >= 0.001 => Some(format!(
+            "{name}Amdahl's law fits these times with {} of the step on {} that more devices do not make shorter: \
+             at most {:.1}x faster, however many there are.",
+            format::percent(100.0 * serial),
+            devices(reference.devices),
+            1.0 / serial
+        )),
+        None if last.speedup < 1.0 => {
+            Some(format!("{name}More devices make a step longer, which Amdahl's law does not describe."))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! The numbers of the runs beside each other: which is better, how many times, and what spoils the comparison.
+
+use super::fairness::WORKLOAD;
+use super::noise::{self, LEAST_RELATIVE_DIFFERENCE};
+use super::{ComparedMetric, FairnessCheck, Subject};
+use report::UnifiedProfile;
+
+/// What the values of a metric depend on besides the program's speed.
+const TIME: &[&str] =
+    &["batch_size", "seq_length", "model_dimensions", "data_type", "device_count", "capture_faults", "window"];
+const SAMPLES: &[&str] = &["seq_length", "model_dimensions", "data_type", "device_count", "capture_faults"];
+const TOKENS: &[&str] = &["seq_length", "model_dimensions", "data_type", "device_count", "capture_faults"];
+const SAMPLES_PER_DEVICE: &[&str] = &["seq_length", "model_dimensions", "data_type", "capture_faults"];
+const SHARE: &[&str] = &["capture_faults", "window"];
+const WORK: &[&str] = &["model_dimensions", "capture_faults"];
+
+/// Shares that differ by less, in percentage points, do not differ for people.
+pub const LEAST_POINTS: f64 = 0.1;
+
+/// How a metric is compared.
+struct Metric {
+    path: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    direction: &'static str,
+    depends_on: &'static [&'static str],
+    /// Its noise is that of the step time.
+    follows_step_time: bool,
+    value: fn(&UnifiedProfile) -> Option<f64>,
+}
+
+const fn metric(
+    path: &'static str,
+    title: &'static str,
+    (unit, direction): (&'static str, &'static str),
+    depends_on: &'static [&'static str],
+    follows_step_time: bool,
+    value: fn(&UnifiedProfile) -> Option<f64>,
+) -> Metric {
+    Metric { path, title, unit, direction, depends_on, follows_step_time, value }
+}
+
+/// Numbers that mean the same on every platform.
+const COMMON: [Metric; 13] = [
+    metric("step_timing.avg_step_time_us", "Step time", ("us", "lower"), TIME, true, |p| {
+        p.step_timing.avg_step_time_us
+    }),
+    metric("step_timing.median_step_time_us", "Median step", ("us", "lower"), TIME, true, |p| {
+        p.step_timing.median_step_time_us
+    }),
+    metric("step_timing.p95_step_time_us", "95th percentile", ("us", "lower"), TIME, true, |p| {
+        p.step_timing.p95_step_time_us
+    }),
+    metric("throughput.steps_per_sec", "Steps a second", ("1/s", "higher"), TIME, true, |p| p.throughput.steps_per_sec),
+    metric("throughput.samples_per_sec", "Samples a second", ("1/s", "higher"), SAMPLES, true, |p| {
+        p.throughput.samples_per_sec
+    }),
+    metric("throughput.tokens_per_sec", "Tokens a second", ("1/s", "higher"), TOKENS, true, |p| {
+        p.throughput.tokens_per_sec
+    }),
+    metric(
+        "throughput.samples_per_sec_per_device",
+        "Samples a second and device",
+        ("1/s", "higher"),
+        SAMPLES_PER_DEVICE,
+        true,
+        |p| p.throughput.samples_per_sec_per_device,
+    ),
+    metric(
+        "throughput.tokens_per_sec_per_device",
+        "Tokens a second and device",
+        ("1/s", "higher"),
+        SAMPLES_PER_DEVICE,
+        true,
+        |p| p.throughput.tokens_per_sec_per_device,
+    ),
+    metric("compute_utilization.compute_util_percent", "Device busy", ("percent", "higher"), SHARE, false, |p| {
+        p.compute_utilization.as_ref().map(|it| it.compute_util_percent)
+    }),
+    metric("compute_utilization.overhead_time_us", "Idle time of a step", ("us", "lower"), TIME, false, |p| {
+        p.compute_utilization.as_ref().map(|it| it.overhead_time_us)
+    }),
+    metric(
+        "step_breakdown.parts.communication_us",
+        "Exposed communication of a step",
+        ("us", "lower"),
+        TIME,
+        false,
+        |p| p.step_breakdown.as_ref().map(|it| it.parts.communication_us),
+    ),
+    metric("step_timing.kernels_per_step", "Kernels a step", ("count", "lower"), WORK, false, |p| {
+        p.step_timing.kernels_per_step
+    }),
+    metric("roofline.mfu_percent", "Model FLOPs utilisation", ("percent", "higher"), SHARE, false, |p| {
+        p.roofline.as_ref().and_then(|it| it.mfu_percent)
+    }),
+];
+
+/// Numbers that one platform has, or that its hardware decides: scored only among runs of one platform.
+const OF_A_PLATFORM: [Metric; 12] = [
+    metric("timeline_analysis.gap_time_percent", "Idle gaps", ("percent", "lower"), SHARE, false, |p| {
+        p.timeline_analysis.as_ref().map(|it| it.gaps.gap_time_percent)
+    }),
+    metric(
+        "multi_device.avg_utilization_percent",
+        "Devices busy, mean over devices",
+        ("percent", "higher"),
+        SHARE,
+        false,
+        |p| p.multi_device.as_ref().and_then(|it| it.avg_utilization_percent),
+    ),
+    metric("multi_device.busy_imbalance_percent", "Imbalance of devices", ("percent", "lower"), SHARE, false, |p| {
+        p.multi_device.as_ref().and_then(|it| it.busy_imbalance_percent)
+    }),
+    metric("communication.hidden_percent", "Overlapped communication", ("percent", "higher"), SHARE, false, |p| {
+        p.communication.as_ref().and_then(|it| it.hidden_percent)
+    }),
+    metric("step_breakdown.duty_cycle_percent", "Duty cycle", ("percent", "higher"), SHARE, false, |p| {
+        p.step_breakdown.as_ref().and_then(|it| it.duty_cycle_percent)
+    }),
+    metric(
+        "kernel_statistics.tensor_core_percent",
+        "Matrix time on tensor cores",
+        ("percent", "higher"),
+        SHARE,
+        false,
+        |p| p.kernel_statistics.as_ref().and_then(|it| it.tensor_core_percent),
+    ),
+    metric("kernel_statistics.occupancy_percent", "Theoretical occupancy", ("percent", "higher"), SHARE, false, |p| {
+        p.kernel_statistics.as_ref().and_then(|it| it.occupancy_percent)
+    }),
+    metric("compilation.compilation_time_us", "Compilation in the capture", ("us", "lower"), SHARE, false, |p| {
+        p.compilation.as_ref().map(|it| it.compilation_time_us)
+    }),
+    metric("io_operations.io_percent", "Input pipeline", ("percent", "neither"), SHARE, false, |p| {
+        p.io_operations.as_ref().map(|it| it.io_percent)
+    }),
+    metric("parameter_counts.total_params", "Parameters", ("count", "neither"), WORK, false, |p| {
+        p.parameter_counts.as_ref().map(|it| it.total_params as f64)
+    }),
+    metric("parameter_counts.trainable_params", "Trainable parameters", ("count", "neither"), WORK, false, |p| {
+        p.parameter_counts.as_ref().and_then(|it| it.trainable_params).map(|count| count as f64)
+    }),
+    metric("parameter_counts.frozen_params", "Frozen parameters", ("count", "neither"), WORK, false, |p| {
+        p.parameter_counts.as_ref().and_then(|it| it.frozen_params).map(|count| count as f64)
+    }),
+];
+
+/// The scored numbers, and those that are only shown. A number that no run has is in neither.
+pub fn metrics(
+    subjects: &[Subject],
+    baseline: usize,
+    fairness: &[FairnessCheck],
+) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
+    let across = subjects.iter().any(|it| it.profile.metadata.platform != subjects[0].profile.metadata.platform);
+    let compared = |metrics: &[Metric], scored: bool| -> Vec<ComparedMetric> {
+        let one = |metric: &Metric| {
+            let values: Vec<Option<f64>> = subjects.iter().map(|it| (metric.value)(&it.profile)).collect();
+            let it = compare(metric, values, subjects, baseline, fairness);
+            if scored {
+                return it;
+            }
+            ComparedMetric { winner: None, comparable: false, verdicts: vec![None; subjects.len()], ..it }
+        };
+        metrics.iter().map(one).filter(|it| it.values.iter().any(Option::is_some)).collect()
+    };
+    let mut common = compared(&COMMON, true);
+    common.extend(efficiency(subjects, baseline, fairness));
+    let others = compared(&OF_A_PLATFORM, !across);
+    if across {
+        return (common, others);
+    }
+    common.extend(others);
+    (common, Vec::new())
+}
+
+/// Work per energy and per money, where the user gives power or price: of tokens where all runs have them, else of samples, else of
+/// steps.
+fn efficiency(subjects: &[Subject], baseline: usize, fairness: &[FairnessCheck]) -> Vec<ComparedMetric> {
+    const TOKENS_JOULE: [&str; 3] =
+        ["efficiency.tokens_per_joule", "efficiency.samples_per_joule", "efficiency.steps_per_joule"];
+    const TOKENS_DOLLAR: [&str; 3] =
+        ["efficiency.tokens_per_dollar", "efficiency.samples_per_dollar", "efficiency.steps_per_dollar"];
+    let rates: [fn(&UnifiedProfile) -> Option<f64>; 3] =
+        [|p| p.throughput.tokens_per_sec, |p| p.throughput.samples_per_sec, |p| p.throughput.steps_per_sec];
+    let of_all = rates.iter().position(|rate| subjects.iter().all(|it| rate(&it.profile).is_some()));
+    let at = of_all.unwrap_or(2);
+    let rate = rates[at];
+    let work = ["Tokens", "Samples", "Steps"][at];
+    let depends_on = [TOKENS, SAMPLES, TIME][at];
+    let devices = |subject: &Subject| subject.profile.metadata.num_devices.max(1) as f64;
+    let mut all = Vec::new();
+    for (path, title, unit, cost) in [
+        (
+            TOKENS_JOULE[at],
+            format!("{work} a joule"),
+            "1/J",
+            (|it: &Subject| it.watts_per_device) as fn(&Subject) -> Option<f64>,
+        ),
+        (TOKENS_DOLLAR[at], format!("{work} a dollar"), "1/$", |it: &Subject| {
+            it.dollars_per_device_hour.map(|it| it / 3600.0)
+        }),
+    ] {
+        if subjects.iter().all(|it| cost(it).is_none()) {
+            continue;
+        }
+        let value = |it: &Subject| Some(rate(&it.profile)? / (cost(it).filter(|cost| *cost > 0.0)? * devices(it)));
+        let values = subjects.iter().map(value).collect();
+        let metric = metric(path, "", (unit, "higher"), depends_on, true, |_| None);
+        all.push(ComparedMetric { title, ..compare(&metric, values, subjects, baseline, fairness) });
+    }
+    all
+}
+
+fn compare(
+    metric: &Metric,
+    values: Vec<Option<f64>>,
+    subjects: &[Subject],
+    baseline: usize,
+    fairness: &[FairnessCheck],
+) -> ComparedMetric {
+    let base = values.get(baseline).copied().flatten();
+    let with = |status: &str| -> Vec<String> {
+        let of = |name: &&&str| fairness.iter().any(|it| it.check == **name && it.status == status);
+        metric.depends_on.iter().filter(of).map(|name| (*name).to_owned()).collect()
+    };
+    let (spoiled_by, unknown) = (with("differs"), with("unknown"));
+    // What is of a step in one run and of a capture in the other is not the same number either.
+    let same_work = !spoiled_by.iter().any(|it| it == "window" || WORKLOAD.contains(&it.as_str()));
+    let comparable = same_work && values.iter().all(Option::is_some);
+    let ratio = |value: &Option<f64>| {
+        // Nothing on both sides is the same, though no ratio of it exists.
+        if metric.direction != "neither" && value.is_some() && *value == base {
+            return Some(1.0);
+        }
+        let (value, base) = (value.filter(|it| *it > 0.0)?, base.filter(|it| *it > 0.0)?);
+        match metric.direction {
+            "higher" => Some(value / base),
+            "lower" => Some(base / value),
+            _ => None,
+        }
+    };
+    ComparedMetric {
+        metric: metric.path.to_owned(),
+        title: metric.title.to_owned(),
+        unit: metric.unit.to_owned(),
+        direction: metric.direction.to_owned(),
+        ratios: values.iter().map(ratio).collect(),
+        differences: values.iter().map(|value| Some((*value)? - base?)).collect(),
+        verdicts: (0..values.len())
+            .map(|run| verdict(metric, &values, subjects, [run, baseline]).filter(|_| same_work).map(str::to_owned))
+            .collect(),
+        winner: if comparable { winner(metric, &values, subjects) } else { None },
+        values,
+        comparable,
+        spoiled_by,
+        unknown,
+    }
+}
+
+/// Whether one value is better than the other, whatever the noise.
+fn is_better(metric: &Metric, a: f64, b: f64) -> bool {
+    match metric.direction {
+        "higher" => a > b,
+        "lower" => a < b,
+        _ => false,
+    }
+}
+
+/// Whether the values of two runs differ by more than the noise: by the test of the step times where the number follows them, else
+/// by more than a small share of it.
+fn is_clear(metric: &Metric, values: [f64; 2], runs: [&Subject; 2]) -> bool {
+    let [ours, theirs] = values;
+    if let (true, Some(a), Some(b)) =
+        (metric.follows_step_time, noise::of_steps(&runs[0].profile), noise::of_steps(&runs[1].profile))
+    {
+        return noise::is_beyond_noise(&per_value(metric, &a, ours), &per_value(metric, &b, theirs));
+    }
+    let least = LEAST_RELATIVE_DIFFERENCE * ours.abs().min(theirs.abs());
+    // Twice as much of next to nothing is next to nothing.
+    let least = if metric.unit == "percent" { least.max(LEAST_POINTS) } else { least };
+    (ours - theirs).abs() > least
+}
+
+/// Step times as the time (or energy, or money) of one unit of a rate: two runs with equal steps and other batches, or another power,
+/// differ in their rates.
+fn per_value(metric: &Metric, steps: &noise::Sample, value: f64) -> noise::Sample {
+    if metric.direction != "higher" || value <= 0.0 {
+        return *steps;
+    }
+    let mean_us = 1.0 / value;
+    noise::Sample { mean_us, stddev_us: steps.stddev_us / steps.mean_us * mean_us, ..*steps }
+}
+
+/// What the number of the first run says against that of the second, the baseline.
+fn verdict(
+    metric: &Metric,
+    values: &[Option<f64>],
+    subjects: &[Subject],
+    [run, baseline]: [usize; 2],
+) -> Option<&'static str> {
+    let value = |run: usize| values.get(run).copied().flatten();
+    let (ours, theirs) = (value(run)?, value(baseline)?);
+    if run == baseline || metric.direction == "neither" {
+        return None;
+    }
+    if ours == theirs {
+        return Some("equal");
+    }
+    if !is_clear(metric, [ours, theirs], [subjects.get(run)?, subjects.get(baseline)?]) {
+        return Some("within_noise");
+    }
+    Some(if is_better(metric, ours, theirs) { "better" } else { "worse" })
+}
+
+/// The best run, where it is better than every other one by more than the noise.
+fn winner(metric: &Metric, values: &[Option<f64>], subjects: &[Subject]) -> Option<u32> {
+    let mut best: Option<(usize, f64)> = None;
+    for (run, value) in values.iter().enumerate() {
+        let value = (*value)?;
+        if best.is_none_or(|(_, best)| is_better(metric, value, best)) {
+            best = Some((run, value));
+        }
+    }
+    let (run, value) = best.filter(|_| metric.direction != "neither")?;
+    let beats = |other: usize| {
+        let (Some(theirs), Some(a), Some(b)) =
+            (values.get(other).copied().flatten(), subjects.get(run), subjects.get(other))
+        else {
+            return false;
+        };
+        other == run || is_better(metric, value, theirs) && is_clear(metric, [value, theirs], [a, b])
+    };
+    (0..values.len()).all(beats).then_some(run as u32)
+}

@@ -1,0 +1,62 @@
+//! What a profile says of the ops of a step; profiles of earlier versions through their kernels of the whole capture.
+
+use std::borrow::Cow;
+
+use report::{StepKernel, StepOp, StepOps, UnifiedProfile};
+
+/// The ops of a step. A profile without that section has its top kernels spread evenly over steps and devices; `None` where its
+/// steps are unknown or it lists no kernel.
+pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
+    if let Some(ops) = &profile.step_ops {
+        return Some(Cow::Borrowed(ops));
+    }
+    let device_steps = device_steps(profile)?;
+    let kernels = &profile.kernels.top_kernels;
+    let per_step = |total: f64| total / device_steps as f64;
+    let of_all: f64 = profile.kernels.kernels_by_category.values().map(|it| it.time_us).sum();
+    let listed: f64 = kernels.iter().map(|it| it.total_us).sum();
+    (!kernels.is_empty()).then(|| {
+        let op = |kernel: &report::Kernel| StepOp {
+            name: kernel.name.clone(),
+            family: kernel.category.clone(),
+            framework_op: kernel.framework_op.clone(),
+            self_time_us: per_step(kernel.total_us),
+            occurrences: per_step(kernel.count as f64),
+            ..StepOp::default()
+        };
+        Cow::Owned(StepOps {
+            device_steps,
+            op_time_us: per_step(of_all.max(listed)),
+            // More than are listed: what the list leaves out is told as time.
+            num_ops: kernels.len() as u64 + u64::from(of_all > listed),
+            ops: kernels.iter().map(op).collect(),
+            kernels: Vec::<StepKernel>::new(),
+            ..StepOps::default()
+        })
+    })
+}
+
+/// Class, time and count, per step and device.
+pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
+    if let Some(ops) = &profile.step_ops {
+        return ops.families.iter().map(|it| (it.family.clone(), it.self_time_us, it.occurrences)).collect();
+    }
+    let Some(device_steps) = device_steps(profile) else { return Vec::new() };
+    let per_step = |total: f64| total / device_steps as f64;
+    let categories = profile.kernels.kernels_by_category.iter();
+    categories.map(|(name, it)| (name.clone(), per_step(it.time_us), per_step(it.count as f64))).collect()
+}
+
+/// What its times are of: steps, or active spans where steps are unknown.
+pub fn window(profile: &UnifiedProfile) -> &str {
+    let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
+    let known = if profile.step_timing.avg_step_time_us.is_some() { "steps" } else { "active_span" };
+    // A step that the user counts is a step.
+    let told = told.map(|window| if window == "given_steps" { "steps" } else { window });
+    told.filter(|window| !window.is_empty()).unwrap_or(known)
+}
+
+fn device_steps(profile: &UnifiedProfile) -> Option<u64> {
+    let product = profile.step_timing.num_steps.checked_mul(profile.metadata.num_devices.max(1))?;
+    Some(product).filter(|&product| product > 0)
+}

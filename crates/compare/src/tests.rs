@@ -1,0 +1,248 @@
+//! What every comparison must hold, for profiles made up at random.
+
+use proptest::prelude::*;
+
+use super::*;
+use report::{
+    ComputeUtilization, Metadata, StepBreakdown, StepFamily, StepOp, StepOps, StepParts, StepTiming, Throughput,
+};
+
+fn subject(name: &str, platform: &str, step_us: f64, stddev: f64, steps: u64, parts: [f64; 3]) -> Subject {
+    let [compute_us, communication_us, host_bound_us] = parts;
+    let profile = UnifiedProfile {
+        metadata: Metadata {
+            platform: platform.to_owned(),
+            device_type: format!("{platform} x"),
+            framework: "JAX".to_owned(),
+            num_devices: 2,
+            schema_version: Some("1.1.0".to_owned()),
+            ..Metadata::default()
+        },
+        step_timing: StepTiming {
+            num_steps: steps,
+            avg_step_time_us: Some(step_us),
+            num_steps_counted: Some(steps),
+            stddev_step_time_us: (steps > 1).then_some(stddev),
+            ..StepTiming::default()
+        },
+        throughput: Throughput { steps_per_sec: Some(1e6 / step_us), ..Throughput::default() },
+        compute_utilization: Some(ComputeUtilization {
+            compute_util_percent: 100.0 * (compute_us + communication_us) / step_us,
+            kernel_time_us: compute_us + communication_us,
+            overhead_time_us: step_us - compute_us - communication_us,
+            ..ComputeUtilization::default()
+        }),
+        step_breakdown: Some(StepBreakdown {
+            duration_us: compute_us + communication_us + host_bound_us,
+            parts: StepParts {
+                compute_us,
+                communication_us,
+                host_bound_us: Some(host_bound_us),
+                ..StepParts::default()
+            },
+            ..StepBreakdown::default()
+        }),
+        step_ops: Some(StepOps {
+            device_steps: 2 * steps,
+            op_time_us: compute_us,
+            num_ops: 1,
+            families: vec![StepFamily { family: "matmul".to_owned(), self_time_us: compute_us, occurrences: 1.0 }],
+            ops: vec![StepOp {
+                name: "dot.1".to_owned(),
+                family: "matmul".to_owned(),
+                fingerprint: Some("1".to_owned()),
+                self_time_us: compute_us,
+                occurrences: 1.0,
+                ..StepOp::default()
+            }],
+            kernels: Vec::new(),
+        }),
+        ..UnifiedProfile::default()
+    };
+    Subject { name: name.to_owned(), profile, watts_per_device: None, dollars_per_device_hour: None }
+}
+
+fn metric<'c>(comparison: &'c Comparison, path: &str) -> &'c ComparedMetric {
+    comparison.metrics.iter().find(|it| it.metric == path).unwrap()
+}
+
+#[test]
+fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
+    let gpu = subject("g", "GPU", 100_000.0, 0.0, 1, [100_000.0, 0.0, 0.0]);
+    let tpu = subject("t", "TPU", 200_000.0, 0.0, 1, [200_000.0, 0.0, 0.0]);
+    let found = compare(&[gpu.clone(), tpu.clone()], &Options { baseline: 1, ..Options::default() });
+    let speed = metric(&found, "throughput.steps_per_sec");
+    assert_eq!((speed.ratios[0], speed.winner), (Some(2.0), Some(0)));
+    assert_eq!(metric(&found, "step_timing.avg_step_time_us").ratios[0], Some(2.0));
+    assert!(found.summary[0].starts_with("g (GPU x) is 2.00x faster than t (TPU x)"), "{:?}", found.summary);
+    let found = compare(&[gpu, tpu], &Options::default());
+    assert!(found.summary[0].starts_with("t (TPU x) is 2.00x slower than g (GPU x)"), "{:?}", found.summary);
+    assert_eq!(found.kind, "across_platforms");
+}
+
+#[test]
+fn a_number_of_unequal_work_has_no_winner() {
+    let mut a = subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]);
+    let mut b = subject("b", "TPU", 50.0, 0.0, 5, [50.0, 0.0, 0.0]);
+    (a.profile.model_config.batch_size, b.profile.model_config.batch_size) = (Some(16), Some(8));
+    let found = compare(&[a, b], &Options::default());
+    let step = metric(&found, "step_timing.avg_step_time_us");
+    assert_eq!((step.winner, step.comparable, step.ratios[1]), (None, false, Some(2.0)));
+    assert!(step.spoiled_by.contains(&"batch_size".to_owned()));
+    assert!(found.summary[0].contains("do not do the same work: batch size differs"), "{}", found.summary[0]);
+}
+
+#[test]
+fn unknown_is_never_the_same() {
+    let a = subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]);
+    let found = compare(&[a.clone(), a], &Options::default());
+    for check in ["batch_size", "seq_length", "model_dimensions", "data_type", "warm_up"] {
+        assert_eq!(found.fairness.iter().find(|it| it.check == check).unwrap().status, "unknown", "{check}");
+    }
+    assert_eq!(found.runs[1].name, "a (2)");
+}
+
+#[test]
+fn power_and_price_give_efficiency() {
+    let mut a = subject("a", "GPU", 1000.0, 0.0, 5, [1000.0, 0.0, 0.0]);
+    let mut b = subject("b", "GPU", 500.0, 0.0, 5, [500.0, 0.0, 0.0]);
+    (a.watts_per_device, b.watts_per_device) = (Some(100.0), Some(400.0));
+    let found = compare(&[a, b], &Options::default());
+    // 1000 steps a second on 2 devices of 100 W: 5 a joule; 2000 on 800 W: 2.5.
+    let joule = metric(&found, "efficiency.steps_per_joule");
+    assert_eq!((joule.values.clone(), joule.winner), (vec![Some(5.0), Some(2.5)], Some(0)));
+}
+
+#[test]
+fn verdicts_are_of_each_run_and_say_what_is_noise() {
+    let a = subject("a", "TPU", 1000.0, 5.0, 20, [1000.0, 0.0, 0.0]);
+    let b = subject("b", "TPU", 1001.0, 5.0, 20, [1001.0, 0.0, 0.0]);
+    let c = subject("c", "TPU", 2000.0, 5.0, 20, [1000.0, 1000.0, 0.0]);
+    let found = compare(&[a.clone(), b, c, a], &Options::default());
+    let verdicts =
+        |path: &str| metric(&found, path).verdicts.iter().map(|it| it.clone().unwrap_or_default()).collect::<Vec<_>>();
+    assert_eq!(verdicts("step_timing.avg_step_time_us"), ["", "within_noise", "worse", "equal"]);
+    assert_eq!(verdicts("throughput.steps_per_sec"), ["", "within_noise", "worse", "equal"]);
+    // Nothing against nothing is the same; something against nothing has no ratio, and is worse all the same.
+    let communication = metric(&found, "step_breakdown.parts.communication_us");
+    assert_eq!(communication.ratios, [Some(1.0), Some(1.0), None, Some(1.0)]);
+    assert_eq!(verdicts("step_breakdown.parts.communication_us"), ["", "equal", "worse", "equal"]);
+}
+
+#[test]
+fn equal_steps_at_half_the_price_are_twice_the_work_a_dollar() {
+    let mut a = subject("a", "GPU", 1000.0, 5.0, 20, [1000.0, 0.0, 0.0]);
+    let mut b = a.clone();
+    (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(4.0), Some(2.0));
+    let found = compare(&[a, b], &Options::default());
+    let dollar = metric(&found, "efficiency.steps_per_dollar");
+    assert_eq!((dollar.ratios[1], dollar.winner, dollar.verdicts[1].as_deref()), (Some(2.0), Some(1), Some("better")));
+    assert_eq!(metric(&found, "step_timing.avg_step_time_us").winner, None);
+}
+
+fn op(name: &str, family: &str, time_us: f64) -> StepOp {
+    StepOp { name: name.into(), family: family.into(), self_time_us: time_us, occurrences: 1.0, ..StepOp::default() }
+}
+
+/// A step whose ops are `listed`, and which has `small_us` of reductions beside them.
+fn with_ops(mut subject: Subject, listed: Vec<StepOp>, small_us: f64) -> Subject {
+    let of = |family: &str| listed.iter().filter(|op| op.family == family).map(|op| op.self_time_us).sum::<f64>();
+    let family = |family: &str, time_us: f64, occurrences| StepFamily {
+        family: family.into(),
+        self_time_us: time_us,
+        occurrences,
+    };
+    let families = vec![family("matmul", of("matmul"), 1.0), family("reduction", small_us, 64.0)];
+    let op_time_us = of("matmul") + small_us;
+    let num_ops = listed.len() as u64 + 64;
+    subject.profile.step_ops =
+        Some(StepOps { device_steps: 1, op_time_us, num_ops, families, ops: listed, kernels: Vec::new() });
+    subject
+}
+
+#[test]
+fn what_is_too_small_to_be_listed_is_a_cause_by_its_class() {
+    let a = with_ops(subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 60.0)], 40.0);
+    let b = with_ops(subject("b", "TPU", 130.0, 0.0, 5, [130.0, 0.0, 0.0]), vec![op("dot", "matmul", 61.0)], 69.0);
+    let found = compare(&[a, b], &Options::default());
+    let causes: Vec<(&str, &str, f64)> =
+        found.causes.iter().map(|it| (it.kind.as_str(), it.name.as_str(), it.delta_us_per_step)).collect();
+    assert_eq!(causes, [("class", "reduction", 29.0), ("op", "dot", 1.0)]);
+    assert!(found.summary[1].starts_with("Small reduction ops"), "{:?}", found.summary);
+}
+
+#[test]
+fn programs_without_a_common_op_do_not_scale() {
+    let mut a = subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]);
+    a.profile.metadata.num_devices = 1;
+    let b = subject("b", "TPU", 50.0, 0.0, 5, [50.0, 0.0, 0.0]);
+    let of = |ours: &str, theirs: &str| {
+        let pair = [
+            with_ops(a.clone(), vec![op(ours, "matmul", 60.0)], 0.0),
+            with_ops(b.clone(), vec![op(theirs, "matmul", 30.0)], 0.0),
+        ];
+        compare(&pair, &Options::default())
+    };
+    assert_eq!(of("dot", "dot").kind, "scaling");
+    let strangers = of("dot", "gemm");
+    assert_eq!((strangers.kind.as_str(), &strangers.scaling), ("same_platform", &None));
+    assert!(strangers.summary[0].contains("no op in common"), "{:?}", strangers.summary);
+}
+
+prop_compose! {
+    fn any_subject()(
+        platform in prop::sample::select(vec!["TPU", "GPU"]),
+        compute in 0.001f64..1e7,
+        communication in 0.0f64..1e6,
+        idle in 0.0f64..1e6,
+        stddev in 0.0f64..1e5,
+        steps in 1u64..50,
+    ) -> Subject {
+        subject("run", platform, compute + communication + idle, stddev, steps, [compute, communication, idle])
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_run_against_itself_differs_in_nothing(a in any_subject()) {
+        let found = compare(&[a.clone(), a], &Options::default());
+        prop_assert_eq!(&found.step_time[0].verdict, "equal");
+        prop_assert!(found.metrics.iter().all(|it| it.winner.is_none()));
+        prop_assert!(found.metrics.iter().flat_map(|it| it.ratios.iter().flatten()).all(|ratio| *ratio == 1.0));
+        prop_assert!(found.waterfall.iter().all(|it| it.delta_us_per_step == 0.0));
+        prop_assert!(found.causes.is_empty());
+        prop_assert!(found.metrics.iter().flat_map(|it| it.verdicts.iter().flatten()).all(|verdict| verdict == "equal"));
+        prop_assert!(found.fairness.iter().all(|it| it.status != "differs"));
+    }
+
+    #[test]
+    fn the_waterfall_adds_up(a in any_subject(), b in any_subject()) {
+        let found = compare(&[a, b], &Options::default());
+        let ps = |us: f64| (us * 1e6).round() as i64;
+        let sum: i64 = found.waterfall.iter().map(|it| ps(it.delta_us_per_step)).sum();
+        prop_assert_eq!(sum, ps(found.step_time[0].delta_us.unwrap()));
+    }
+
+    #[test]
+    fn a_swap_inverts_ratios_and_keeps_winners(a in any_subject(), b in any_subject()) {
+        let straight = compare(&[a.clone(), b.clone()], &Options::default());
+        let swapped = compare(&[b, a], &Options::default());
+        for (one, other) in straight.metrics.iter().zip(&swapped.metrics) {
+            prop_assert_eq!(&one.metric, &other.metric);
+            prop_assert_eq!(one.winner.map(|winner| 1 - winner), other.winner);
+            let inverse = |verdict: &str| match verdict {
+                "better" => "worse".to_owned(),
+                "worse" => "better".to_owned(),
+                verdict => verdict.to_owned(),
+            };
+            prop_assert_eq!(one.verdicts[1].as_deref().map(inverse), other.verdicts[1].clone());
+            if let (Some(ratio), Some(inverse)) = (one.ratios[1], other.ratios[1]) {
+                prop_assert!((ratio * inverse - 1.0).abs() < 1e-12);
+            }
+        }
+        for (one, other) in straight.waterfall.iter().zip(&swapped.waterfall) {
+            prop_assert_eq!(&one.part, &other.part);
+            prop_assert_eq!(one.delta_us_per_step, -other.delta_us_per_step);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Fused attention of cuDNN and Transformer Engine: the matrix multiplications in it, from shapes.
+//!
+//! ```text
+//! forward    S = Q K^T                O = softmax(S) V           2 * pairs * (d_qk + d_v)
+//! backward   S = Q K^T again, dQ, dK  dV, dP                     2 * pairs * (3 d_qk + 2 d_v)
+//! ```
+//!
+//! `pairs` are the pairs of a query and a key in all batches and heads: the whole square, or where the configuration says
+//! that a query sees no later key, half of it. Sequences that are shorter at run time than their arrays are not known here.
+
+use serde_json::Value;
+
+use super::library::result;
+use super::moves;
+use super::work::Work;
+use crate::backend_config::{int, ints, member, parse};
+use crate::{ArrayShape, Instruction, Module, Shape};
+
+/// Sizes of one attention.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sizes {
+    /// Batches times query heads.
+    batches: f64,
+    queries: f64,
+    keys: f64,
+    /// Elements of a query and a key.
+    width: f64,
+    /// Elements of a value.
+    value_width: f64,
+}
+
+impl Sizes {
+    fn flops(self, causal: bool, backward: bool) -> f64 {
+        let pairs = self.batches * self.queries * self.keys * if causal { 0.5 } else { 1.0 };
+        let widths = if backward { 3.0 * self.width + 2.0 * self.value_width } else { self.width + self.value_width };
+        2.0 * pairs * widths
+    }
+}
+
+fn work(module: &Module, instruction: &Instruction, flops: f64) -> Work {
+    let Some(first) = module.operand(instruction, 0) else { return Work::UNKNOWN };
+    let scratch = scratch_bytes(&instruction.shape);
+    let bytes = moves::default(module, instruction);
+    Work { from_shapes: true, written: bytes.written - scratch, ..bytes }.product(flops, &first.shape)
+}
+
+/// The last of several results is scratch memory where it is a row of bytes.
+fn scratch_bytes(shape: &Shape) -> f64 {
+    let last = shape.tuple().last().and_then(Shape::array);
+    let bytes = last.filter(|array| array.data_type.name() == "u8" && array.dimensions.len() == 1);
+    bytes.map_or(0.0, ArrayShape::bytes)
+}
+
+/// cuDNN's: the configuration names the pairs' array, `[batch, heads, queries, keys]`, and the mask.
+pub(super) fn cudnn(module: &Module, instruction: &Instruction, target: &str) -> Work {
+    let Some(config) = parse(&instruction.attributes().backend_config) else { return Work::UNKNOWN };
+    let Some(sizes) = cudnn_sizes(module, instruction, &config) else { return Work::UNKNOWN };
+    let mask = member(&config, "mask_type").and_then(Value::as_str).unwrap_or("NO_MASK");
+    let number = |name| member(&config, name).and_then(int).unwrap_or(0);
+    // Which pairs a window or a row of several segments leaves is not known here.
+    if number("sliding_window_length") > 0 || number("max_seg_per_batch") > 1 {
+        return Work::UNKNOWN;
+    }
+    work(module, instruction, sizes.flops(mask.contains("CAUSAL"), target.contains("Backward")))
+}
+
+/// Both the forward and the backward call take queries, keys and values first; their last dimension is the width.
+fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Option<Sizes> {
+    let width = |n| Some(*module.operand(instruction, n)?.shape.array()?.dimensions.last()? as f64);
+    let pairs = ints(member(config, "intermediate_tensor_shape")?.get("dimensions"))?;
+    let &[batch, heads, queries, keys] = pairs.as_slice() else { return None };
+    let (batches, queries, keys) = (batch as f64 * heads as f64, queries as f64, keys as f64);
+    let sizes = Sizes { batches, queries, keys, width: width(0)?, value_width: width(2)? };
+    let elements = module.operand(instruction, 0)?.shape.elements();
+    (elements == sizes.batches * sizes.queries * sizes.width).then_some(sizes)
+}
+
+/// Transformer Engine's: arrays of `[batch, sequence, (3 or 2 packed,) heads, width]`; packed ones leave the others empty.
+///
+/// ```text
+/// packed      [b, s, 3, h, d]   empty             empty
+/// keys packed [b, s, h, d]      [b, t, 2, g, d]   empty
+/// apart       [b, s, h, d]      [b, t, g, d]      [b, t, g, e]
+/// ```
+pub(super) fn transformer_engine(module: &Module, instruction: &Instruction, target: &str) -> Work {
+    let backward = match target {
+        "te_fused_attn_forward_ffi" => false,
+        "te_fused_attn_backward_ffi" => true,
+        _ => return Work::UNKNOWN,
+    };
+    let operand = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
+    let (Some(q), Some(k), Some(v)) = (operand(0), operand(1), operand(2)) else { return Work::UNKNOWN };
+    let Some(sizes) = packed(&q.dimensions, &k.dimensions, &v.dimensions) else { return Work::UNKNOWN };
+    // The result, and its gradient, have the heads and rows of the queries.
+    let Some(result) = result(instruction) else { return Work::UNKNOWN };
+    if !backward && result.elements() != sizes.batches * sizes.queries * sizes.value_width {
+        return Work::UNKNOWN;
+    }
+    match transformer_engine_mask(&instruction.attributes().backend_config) {
+        Some(causal) => work(module, instruction, sizes.flops(causal, backward)),
+        None => Work::UNKNOWN,
+    }
+}
+
+fn packed(q: &[u64], k: &[u64], v: &[u64]) -> Option<Sizes> {
+    let (batch, queries, heads, width, keys, value_width) = match (q, k, v) {
+        (&[b, s, 3, h, d], k, v) if empty(k) && empty(v) => (b, s, h, d, s, d),
+        (&[b, s, h, d], &[_, t, 2, _, _], v) if empty(v) => (b, s, h, d, t, d),
+        (&[b, s, h, d], &[_, t, _, _], &[_, _, _, e]) => (b, s, h, d, t, e),
+        _ => return None,
+    };
+    Some(Sizes {
+        batches: batch as f64 * heads as f64,
+        queries: queries as f64,
+        keys: keys as f64,
+        width: width as f64,
+        value_width: value_width as f64,
+    })
+}
+
+fn empty(dimensions: &[u64]) -> bool {
+    dimensions.contains(&0)
+}
+
+/// Whether no query sees a later key, from the call's attributes: `mask_type = 2 : i64`, or a member of that name in JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal, 4 and 5 the causal ones aligned to the last
+/// query, which is the same share for as many keys as queries. `None` where the attributes do not say it, or say that queries
+/// see a window or one of several segments only.
+fn transformer_engine_mask(config: &str) -> Option<bool> {
+    let number = |name: &str| -> Option<i64> {
+        let rest = config.split_once(name)?.1.trim_start_matches(['"', ' ', '=', ':', '\\']);
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+        rest.get(..end)?.parse().ok()
+    };
+    let mask = number("mask_type")?;
+    let window = number("window_size_left").unwrap_or(-1);
+    let segments = number("max_segments_per_seq").unwrap_or(1);
+    match (mask, window, segments) {
+        (0 | 1, -1, 0 | 1) => Some(false),
+        (2..=5, -1, 0 | 1) => Some(true),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_arrays_give_the_same_sizes() {
+        let apart = packed(&[2, 64, 8, 32], &[2, 128, 2, 32], &[2, 128, 2, 32]).unwrap();
+        assert_eq!((apart.batches, apart.queries, apart.keys), (16.0, 64.0, 128.0));
+        assert_eq!(packed(&[2, 64, 8, 32], &[2, 128, 2, 2, 32], &[0]), Some(apart));
+        let own = packed(&[2, 64, 3, 8, 32], &[0], &[0]).unwrap();
+        assert_eq!((own.queries, own.keys), (64.0, 64.0));
+        // 4 b h s t d, two and a half times as much backward, and half of it under a causal mask.
+        assert_eq!(own.flops(false, false), 4.0 * 16.0 * 64.0 * 64.0 * 32.0);
+        assert_eq!(own.flops(true, true), 2.5 * 0.5 * own.flops(false, false));
+        assert_eq!(packed(&[64, 32], &[0], &[0]), None);
+    }
+
+    #[test]
+    fn the_mask_is_read_from_attributes() {
+        assert_eq!(transformer_engine_mask("{attn_mask_type = 2 : i64, window_size_left = -1 : i64}"), Some(true));
+        assert_eq!(transformer_engine_mask("{attn_mask_type = 0 : i64}"), Some(false));
+        assert_eq!(transformer_engine_mask("{attn_mask_type = 2 : i64, window_size_left = 128 : i64}"), None);
+        assert_eq!(transformer_engine_mask("{}"), None);
+    }
+}

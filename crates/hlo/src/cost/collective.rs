@@ -1,0 +1,60 @@
+//! Collectives: what they add up, and the device memory that they read and write.
+
+use super::analysis::{Analysis, other};
+use super::work::Work;
+use super::{elementwise, moves};
+use crate::collective::collective;
+use crate::{Collective, Instruction};
+
+/// Is it a collective, or the start of an asynchronous one?
+pub(super) fn is(opcode: &str) -> bool {
+    let kind = opcode.strip_suffix("-start").unwrap_or(opcode);
+    matches!(kind, "all-reduce" | "all-gather" | "reduce-scatter" | "all-to-all" | "collective-permute")
+}
+
+/// Work of a collective on one device.
+pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
+    let Some(found) = collective(analysis.module, instruction) else { return Work::UNKNOWN };
+    let gpu = analysis.conventions.is_gpu();
+    let (operand, result) = (found.operand_bytes as f64, found.result_bytes as f64);
+    let bytes = match found.kind {
+        _ if !gpu => moves::default(analysis.module, instruction),
+        "all-gather" | "reduce-scatter" => ring(&found),
+        _ => Work::moves(operand, result),
+    };
+    let reduces = matches!(found.kind, "all-reduce" | "reduce-scatter");
+    let counted = found.kind == "all-reduce" || gpu;
+    let array = instruction.shape.first_array().filter(|_| reduces && counted);
+    let Some(array) = array else { return bytes };
+    // Two operands are assumed for each addition, however many devices take part.
+    let cycles = if gpu { cycles(analysis, instruction) } else { 1.0 };
+    let flops = cycles * instruction.shape.elements();
+    Work { flops, arithmetic: other(array, flops), ..bytes }
+}
+
+/// Cycles of the operation that combines two elements.
+fn cycles(analysis: &Analysis, instruction: &Instruction) -> f64 {
+    let module = analysis.module;
+    let root = module.called(instruction, 0).and_then(|computation| module.root(computation));
+    root.map_or(3.0, elementwise::cycles)
+}
+
+/// Bytes of an all-gather or reduce-scatter among n devices around a ring, in shards: in each of n - 1 steps a shard is
+/// read to be sent and one that arrives is written, or added to one that is read; the own shard is read and written, and
+/// the n shards of the larger side are written or read once.
+///
+/// ```text
+/// n = 4:  (n - 1) sent + (n - 1) received + 1 own + n = 3 n - 1 = 11 shards
+/// ```
+fn ring(found: &Collective) -> Work {
+    let shard = found.operand_bytes.min(found.result_bytes) as f64;
+    let whole = found.operand_bytes.max(found.result_bytes) as f64;
+    let devices = found.group_size.map(f64::from).filter(|&size| size > 0.0);
+    let devices = devices.unwrap_or(if shard > 0.0 { (whole / shard).round() } else { 1.0 });
+    let steps = (devices - 1.0).max(0.0) * shard;
+    if found.kind == "all-gather" {
+        Work::moves(shard + steps, whole + steps)
+    } else {
+        Work::moves(whole + steps, shard + steps)
+    }
+}

@@ -1,0 +1,29 @@
+//! Instructions that run other computations.
+
+use super::analysis::Analysis;
+use super::moves;
+use super::work::Work;
+use crate::Instruction;
+use crate::backend_config::trip_count;
+
+/// Work of a call, while, conditional or asynchronous computation.
+pub(super) fn work(analysis: &mut Analysis, instruction: &Instruction) -> Work {
+    match instruction.opcode.as_str() {
+        // The dearest of each number: which branch runs is not known.
+        "conditional" => {
+            let branches = 0..instruction.called.len();
+            branches.map(|n| analysis.called(instruction, n)).reduce(Work::or).unwrap_or(Work::UNKNOWN)
+        }
+        "while" => {
+            let once = analysis.called(instruction, 0).plus(analysis.called(instruction, 1));
+            // XLA counts one iteration, always.
+            let trips = trip_count(&instruction.attributes().backend_config);
+            match trips.filter(|_| analysis.conventions.corrects()) {
+                Some(trips) => once.times(trips as f64),
+                None => once,
+            }
+        }
+        "async-start" if instruction.called.is_empty() => moves::default(analysis.module, instruction),
+        _ => analysis.called(instruction, 0),
+    }
+}

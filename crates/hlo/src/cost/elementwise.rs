@@ -1,0 +1,160 @@
+//! Elementwise operations.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::work::{Arithmetic, Work};
+use super::{Conventions, moves};
+use crate::{Computation, DataType, Instruction, Module};
+
+/// Opcodes whose result element depends on one element of each operand.
+const ELEMENTWISE: &[&str] = &[
+    "abs",
+    "add",
+    "and",
+    "atan2",
+    "bitcast-convert",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "compare",
+    "complex",
+    "constant",
+    "convert",
+    "copy",
+    "cosine",
+    "count-leading-zeros",
+    "divide",
+    "erf",
+    "exponential",
+    "exponential-minus-one",
+    "floor",
+    "imag",
+    "is-finite",
+    "log",
+    "log-plus-one",
+    "logistic",
+    "map",
+    "maximum",
+    "minimum",
+    "multiply",
+    "negate",
+    "not",
+    "or",
+    "popcnt",
+    "power",
+    "real",
+    "reduce-precision",
+    "remainder",
+    "rng",
+    "round-nearest-afz",
+    "round-nearest-even",
+    "rsqrt",
+    "select",
+    "shift-left",
+    "shift-right-arithmetic",
+    "shift-right-logical",
+    "sign",
+    "sine",
+    "sqrt",
+    "stochastic-convert",
+    "subtract",
+    "tan",
+    "tanh",
+    "xor",
+];
+
+/// Those whose results count as transcendental functions.
+const TRANSCENDENTAL: &[&str] = &[
+    "atan2",
+    "cbrt",
+    "cosine",
+    "erf",
+    "exponential",
+    "exponential-minus-one",
+    "log",
+    "log-plus-one",
+    "logistic",
+    "power",
+    "rsqrt",
+    "sine",
+    "sqrt",
+    "tan",
+    "tanh",
+];
+
+/// Cycles of what the table does not list.
+const DEFAULT_CYCLES: f64 = 3.0;
+
+static CYCLES: LazyLock<FxHashMap<(&'static str, DataType), f64>> = LazyLock::new(|| {
+    let rows = include_str!("cycles.csv").lines().filter(|line| !line.starts_with('#')).skip(1);
+    let row = |line: &'static str| {
+        let mut cells = line.split(',');
+        let (opcode, data_type, cycles) = (cells.next()?, cells.next()?, cells.next()?);
+        Some(((opcode, DataType::from_name(data_type)?), cycles.parse().ok()?))
+    };
+    rows.filter_map(row).collect()
+});
+
+/// Does each element of the result depend on the same element of the operands only? Of a fusion, if that holds for all
+/// inside it.
+pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
+    within(module.computations(), instruction)
+}
+
+/// As [`is_elementwise`], where only these computations are known yet.
+pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
+    if !instruction.is("fusion") {
+        return ELEMENTWISE.contains(&instruction.opcode.as_str());
+    }
+    let called = instruction.called.first().and_then(|&index| computations.get(index as usize));
+    called.is_some_and(|computation| computation.elementwise)
+}
+
+/// Is it elementwise and counted as arithmetic? Copies and constants are not.
+pub(super) fn counts(instruction: &Instruction) -> bool {
+    let opcode = instruction.opcode.as_str();
+    ELEMENTWISE.contains(&opcode) && !matches!(opcode, "copy" | "constant" | "map" | "rng")
+}
+
+/// Work of an elementwise instruction.
+pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conventions) -> Work {
+    let bytes = moves::default(module, instruction);
+    let elements = instruction.shape.elements();
+    let transcendental = TRANSCENDENTAL.contains(&instruction.opcode.as_str());
+    let transcendentals = if transcendental { elements } else { 0.0 };
+    let flops = match conventions.is_gpu() {
+        true => cycles(instruction) * elements,
+        false if transcendental => 0.0,
+        false => elements,
+    };
+    // Conversions are no arithmetic in the type that they make, and comparisons are done in their operands' type.
+    let typed = match instruction.opcode.as_str() {
+        "convert" | "bitcast-convert" | "reduce-precision" => None,
+        "compare" | "is-finite" => module.operand(instruction, 0).and_then(|operand| operand.shape.array()),
+        _ => instruction.shape.array(),
+    };
+    let other = typed.map(|array| (array.data_type, flops.max(transcendentals)));
+    Work { flops, transcendentals, arithmetic: Arithmetic { product: None, other }, ..bytes }
+}
+
+/// Cycles an element, by the type of the result.
+pub(super) fn cycles(instruction: &Instruction) -> f64 {
+    let array = instruction.shape.first_array();
+    let listed = array.and_then(|array| CYCLES.get(&(instruction.opcode.as_str(), array.data_type)));
+    listed.copied().unwrap_or(DEFAULT_CYCLES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_table_is_read() {
+        let rows = include_str!("cycles.csv").lines().filter(|line| !line.starts_with('#')).count() - 1;
+        assert_eq!(CYCLES.len(), rows);
+        assert!(CYCLES.keys().all(|(opcode, _)| ELEMENTWISE.contains(opcode)));
+        assert_eq!(CYCLES.get(&("tanh", DataType::F32)), Some(&190.0));
+    }
+}

@@ -1,0 +1,244 @@
+//! Fusions: many instructions in one kernel. What is inside lies in registers; only parameters and results are memory.
+//!
+//! On GPUs each element inside is computed as often as it is needed. How often that is, its *utilization*, is found from the
+//! result backwards. Elementwise users need the same elements as their own users do, so what they need adds up only at the
+//! next instruction that is not elementwise, or the result: the *elementwise roots*.
+//!
+//! ```text
+//! e = exp(p)            e needed by s as is, and by t transposed: computed twice
+//! t = transpose(e)      p needed for both, but read once: a read beyond the whole comes from the cache
+//! s = add(e, t)         root: needed once
+//! ```
+
+use std::rc::Rc;
+
+use super::analysis::Analysis;
+use super::elementwise::is_elementwise;
+use super::moves;
+use super::work::Work;
+use crate::{Computation, ComputationIndex, Instruction, Module};
+
+/// Constants of more elements are read from memory: on GPUs, and elsewhere.
+const IMMEDIATE_ELEMENTS_GPU: f64 = 8.0;
+const IMMEDIATE_ELEMENTS: f64 = 1.0;
+
+/// Entries in all sets of roots together: beyond, everything is taken to be needed once. Real fusions stay far below.
+const MAX_ROOTS: usize = 1 << 20;
+
+/// How deep fusions in fusions are looked into where only bytes are asked for.
+const DEPTH: u32 = 3;
+
+/// Work of a fusion.
+pub(super) fn work(analysis: &mut Analysis, fusion: &Instruction) -> Work {
+    let module = analysis.module;
+    let (Some(&index), Some(computation)) = (fusion.called.first(), module.called(fusion, 0)) else {
+        return Work::UNKNOWN;
+    };
+    let inside = module.instructions_of(computation);
+    if fusion.attributes().fusion_kind == "kCustom"
+        && let Some(only) = inside.iter().find(|inner| inner.is("gather") || inner.is("scatter"))
+    {
+        return analysis.instruction(only);
+    }
+    let written = written(module, fusion, computation);
+    if !analysis.conventions.is_gpu() {
+        let read = inside.iter().map(|inner| read_by_users(module, computation, inner, DEPTH)).sum();
+        return Work { read, written, ..analysis.called(fusion, 0) };
+    }
+    Work { written, ..fused(analysis, index, computation).0 }
+}
+
+/// Work of a fused computation but for its results, and how often each instruction in it is needed. Done once.
+fn fused(analysis: &mut Analysis, index: ComputationIndex, computation: &Computation) -> (Work, Rc<[f64]>) {
+    if let Some((work, needed)) = analysis.fused.get(&index) {
+        return (*work, Rc::clone(needed));
+    }
+    let module = analysis.module;
+    // Found again below itself, a computation is unknown.
+    analysis.fused.insert(index, (Work::UNKNOWN, Rc::new([])));
+    let inside = module.instructions_of(computation);
+    let works: Vec<Work> = inside.iter().map(|inner| analysis.instruction(inner)).collect();
+    let needed: Rc<[f64]> = utilizations(analysis, computation).into();
+    let mut sum = Work::default();
+    for ((inner, own), &times) in inside.iter().zip(works).zip(needed.iter()) {
+        // What is inside moves no bytes but those of parameters and large constants.
+        let read = read(module, inner, times, &needed, computation);
+        sum = sum.plus(Work { read, written: 0.0, ..own.times(times) });
+    }
+    analysis.fused.insert(index, (sum, Rc::clone(&needed)));
+    (sum, needed)
+}
+
+/// Bytes that a parameter or a large constant is read with.
+fn read(module: &Module, inner: &Instruction, needed: f64, all: &[f64], computation: &Computation) -> f64 {
+    match inner.opcode.as_str() {
+        "constant" if inner.shape.elements() > IMMEDIATE_ELEMENTS_GPU => inner.shape.bytes() * needed.min(1.0),
+        "parameter" if inner.shape.array().is_some() => (inner.shape.bytes() * needed.min(1.0)).floor(),
+        // The elements of a tuple are read where they are taken out.
+        "parameter" => {
+            let inside = module.instructions_of(computation).iter().zip(all);
+            let taken = inside.filter(|(user, _)| {
+                user.is("get-tuple-element") && module.operand(user, 0).is_some_and(|from| from.name == inner.name)
+            });
+            taken.map(|(user, &needed)| (user.shape.bytes() * needed.min(1.0)).floor()).sum()
+        }
+        _ => 0.0,
+    }
+}
+
+/// Bytes of the results. A result that is an update of a parameter is written in place.
+fn written(module: &Module, fusion: &Instruction, computation: &Computation) -> f64 {
+    let Some(root) = module.root(computation) else { return fusion.shape.bytes() };
+    if fusion.shape.array().is_some() {
+        return update_bytes(module, root).unwrap_or(fusion.shape.bytes());
+    }
+    let parts = fusion.shape.tuple().iter().enumerate();
+    let element = |n| if root.is("tuple") { module.operand(root, n) } else { None };
+    parts.map(|(n, part)| element(n).and_then(|e| update_bytes(module, e)).unwrap_or(part.bytes())).sum()
+}
+
+/// Bytes of what a dynamic-update-slice writes.
+fn update_bytes(module: &Module, instruction: &Instruction) -> Option<f64> {
+    let update = module.operand(instruction, 1).filter(|_| instruction.is("dynamic-update-slice"))?;
+    Some(update.shape.bytes())
+}
+
+/// How often each instruction of a fusion is needed, in their order.
+fn utilizations(analysis: &mut Analysis, computation: &Computation) -> Vec<f64> {
+    let module = analysis.module;
+    let inside = module.instructions_of(computation);
+    let base = computation.instructions.start;
+    let local = |index: u32| index.checked_sub(base).map(|i| i as usize).filter(|&i| i < inside.len());
+    let mut needed = vec![0.0f64; inside.len()];
+    let mut as_root = vec![0.0f64; inside.len()];
+    // Ascending indices of each instruction's elementwise roots.
+    let mut roots: Vec<Vec<usize>> = vec![Vec::new(); inside.len()];
+    let Some(root) = computation.root.and_then(local) else { return vec![1.0; inside.len()] };
+    if let (Some(own), Some(times)) = (roots.get_mut(root), as_root.get_mut(root)) {
+        own.push(root);
+        *times = 1.0;
+    }
+    let mut entries = 0;
+    for (i, instruction) in inside.iter().enumerate().rev() {
+        let own = roots.get_mut(i).map(std::mem::take).unwrap_or_default();
+        let times: f64 = own.iter().filter_map(|&root| as_root.get(root)).sum();
+        if let Some(slot) = needed.get_mut(i) {
+            *slot = times;
+        }
+        let passes_on =
+            is_elementwise(module, instruction) || matches!(instruction.opcode.as_str(), "tuple" | "get-tuple-element");
+        let nested = if passes_on { Vec::new() } else { of_nested(analysis, instruction) };
+        for (n, &operand) in instruction.operands.iter().enumerate() {
+            let Some(operand) = local(operand).filter(|&operand| operand < i) else { continue };
+            let Some(roots) = roots.get_mut(operand) else { continue };
+            entries += own.len() + 1;
+            if passes_on {
+                merge(roots, &own);
+                continue;
+            }
+            merge(roots, &[operand]);
+            let elements = inside.get(operand).map_or(0.0, |operand| operand.shape.elements());
+            let share = match nested.get(n) {
+                Some(&share) => share,
+                None if in_place(module, computation, instruction) && n == 0 => 0.0,
+                None => moves::utilization(module, instruction, n),
+            };
+            if let Some(slot) = as_root.get_mut(operand).filter(|_| elements > 0.0) {
+                *slot += whole(times * share, elements);
+            }
+        }
+        if entries > MAX_ROOTS {
+            return vec![1.0; inside.len()];
+        }
+    }
+    needed
+}
+
+/// Parts of an element are not computed: a share of `elements` is rounded up to whole ones. What lies above a whole number by
+/// less than a rounding error is that number.
+fn whole(share: f64, elements: f64) -> f64 {
+    (share * elements * (1.0 - 1e-9)).ceil() / elements
+}
+
+/// How much a fusion inside a fusion needs of each operand; nothing for other instructions.
+fn of_nested(analysis: &mut Analysis, instruction: &Instruction) -> Vec<f64> {
+    let module = analysis.module;
+    let (Some(&index), Some(computation)) = (instruction.called.first(), module.called(instruction, 0)) else {
+        return Vec::new();
+    };
+    if !instruction.is("fusion") {
+        return Vec::new();
+    }
+    let needed = fused(analysis, index, computation).1;
+    let mut of = vec![1.0; instruction.operands.len()];
+    for (inner, &needed) in module.instructions_of(computation).iter().zip(needed.iter()) {
+        let number = inner.attributes().parameter_number.and_then(|number| usize::try_from(number).ok());
+        if let Some(slot) = number.and_then(|number| of.get_mut(number)) {
+            *slot = needed;
+        }
+    }
+    of
+}
+
+/// Is it an update of a parameter that is a result of the fusion, and so done in place?
+fn in_place(module: &Module, computation: &Computation, instruction: &Instruction) -> bool {
+    let root = module.root(computation).filter(|_| instruction.is("dynamic-update-slice"));
+    root.is_some_and(|root| {
+        root.name == instruction.name
+            || (root.is("tuple") && module.operands(root).any(|element| element.name == instruction.name))
+    })
+}
+
+/// Adds the entries of `from` to `into`; both ascend.
+fn merge(into: &mut Vec<usize>, from: &[usize]) {
+    if into.is_empty() {
+        into.extend_from_slice(from);
+        return;
+    }
+    for &entry in from {
+        if let Err(at) = into.binary_search(&entry) {
+            into.insert(at, entry);
+        }
+    }
+}
+
+/// Bytes that a parameter or constant is read with by the general conventions: slices read their part, broadcasts, reshapes
+/// and nested fusions read for themselves, and all other users share one read.
+fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction, depth: u32) -> f64 {
+    if inner.is("constant") {
+        return if inner.shape.elements() > IMMEDIATE_ELEMENTS { inner.shape.bytes() } else { 0.0 };
+    }
+    if !inner.is("parameter") || depth == 0 {
+        return 0.0;
+    }
+    let whole = inner.shape.bytes();
+    let (mut size, mut shared) = (0.0, false);
+    let inside = module.instructions_of(computation);
+    for user in inside.iter().filter(|user| module.operands(user).any(|operand| operand.name == inner.name)) {
+        let first = module.operand(user, 0).is_some_and(|operand| operand.name == inner.name);
+        match user.opcode.as_str() {
+            "slice" => size += user.shape.bytes(),
+            "dynamic-slice" if first => size += user.shape.bytes(),
+            // It lies where the result does.
+            "dynamic-update-slice" if first => {}
+            "broadcast" | "reshape" => size += whole,
+            "fusion" => {
+                let Some(nested) = module.called(user, 0) else { continue };
+                let numbers = user.operands.iter().enumerate();
+                let ours = numbers.filter(|&(_, &index)| module.at(index).is_some_and(|o| o.name == inner.name));
+                for (number, _) in ours {
+                    let mut parameters = module.instructions_of(nested).iter();
+                    let number = i64::try_from(number).ok();
+                    let parameter = parameters.find(|p| p.is("parameter") && p.attributes().parameter_number == number);
+                    size += parameter.map_or(0.0, |p| read_by_users(module, nested, p, depth - 1));
+                }
+            }
+            _ if !shared => {
+                shared = true;
+                size += whole;
+            }
+            _ => {}
+        }
+    }
+    size
+}

@@ -1,0 +1,155 @@
+//! Custom calls of libraries: what they compute follows from their shapes and configuration.
+//!
+//! XLA itself looks into cuBLASLt's matrix multiplications and cuDNN's convolutions; the others it counts as nothing, and
+//! what is found here is marked as coming from shapes.
+
+use super::analysis::{Analysis, cholesky, dot_flops, other, triangular_solve};
+use super::work::Work;
+use super::{attention, convolution, lapack, moves};
+use crate::backend_config::{dot, int, member, parse};
+use crate::{ArrayShape, Instruction, Module, Shape};
+
+/// Work of a custom call, unknown where the target is not known here.
+pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
+    let module = analysis.module;
+    let target = instruction.custom_call_target().unwrap_or_default();
+    match target {
+        "__cublas$lt$matmul" | "__cublas$lt$matmul$f8" | "__cublas$lt$matmul$mx" => matmul(module, instruction, false),
+        "__cublas$gemm" => matmul(module, instruction, true),
+        "__op$block_scaled_dot" => scaled_dot(module, instruction),
+        "__gpu$TopK" => Work { from_shapes: true, ..moves::default(module, instruction) },
+        "__cusolver$cholesky" => Work { from_shapes: true, ..cholesky(module, instruction) },
+        "__cublas$triangularSolve" => Work { from_shapes: true, ..triangular_solve(module, instruction) },
+        "cusolver_potrf_ffi" | "hipsolver_potrf_ffi" => factor(module, instruction, Factorization::Cholesky),
+        "cusolver_getrf_ffi" | "hipsolver_getrf_ffi" => factor(module, instruction, Factorization::Lu),
+        "cusolver_geqrf_ffi" | "hipsolver_geqrf_ffi" => factor(module, instruction, Factorization::Qr),
+        _ if target.starts_with("__cudnn$conv") => convolve(module, instruction, target),
+        _ if target.starts_with("__cudnn$fmha") => attention::cudnn(module, instruction, target),
+        _ if target.starts_with("te_fused_attn_") => attention::transformer_engine(module, instruction, target),
+        _ if target.starts_with("lapack_") || target.starts_with("blas_") => lapack::work(module, instruction, target),
+        _ => estimate(&instruction.attributes().backend_config),
+    }
+}
+
+/// What the author of a kernel says that it costs: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in the configuration,
+/// as Pallas writes it. Unknown where it says nothing.
+fn estimate(config: &str) -> Work {
+    let config = parse(config);
+    let found = config.as_ref().and_then(|config| member(config, "cost_estimate"));
+    let number = |name| Some(int(found?.get(name)?)?.max(0) as f64);
+    let (Some(flops), Some(bytes)) = (number("flops"), number("bytes_accessed")) else { return Work::UNKNOWN };
+    let transcendentals = number("transcendentals").unwrap_or(0.0);
+    // It does not part reads from writes.
+    Work { flops, transcendentals, ..Work::moves(bytes, 0.0) }
+}
+
+/// The result proper: the rest of a tuple is scratch memory and auxiliary values.
+pub(super) fn result(instruction: &Instruction) -> Option<&ArrayShape> {
+    instruction.shape.tuple().first().unwrap_or(&instruction.shape).array()
+}
+
+/// Operands read, the result proper written: counting scratch memory would reward using it.
+pub(super) fn without_scratch(module: &Module, instruction: &Instruction, result: &ArrayShape) -> Work {
+    Work { written: result.bytes(), ..moves::default(module, instruction) }
+}
+
+/// `2 m n k`. Scaling, bias and activation are left out: they are few.
+fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work {
+    let config = parse(&instruction.attributes().backend_config);
+    let numbers = config.and_then(|config| dot(&config, "dot_dimension_numbers"));
+    let lhs = module.operand(instruction, 0).map(|operand| &operand.shape);
+    let (Some(numbers), Some(result), Some(Shape::Array(array))) = (numbers, result(instruction), lhs) else {
+        return Work::UNKNOWN;
+    };
+    if numbers.lhs_contracting.iter().any(|&dimension| array.dimension(dimension).is_none()) {
+        return Work::UNKNOWN;
+    }
+    let flops = dot_flops(array, result.elements(), &numbers);
+    let shape = Shape::Array(array.clone());
+    Work { from_shapes, ..without_scratch(module, instruction, result) }.product(flops, &shape)
+}
+
+/// `[b, m, k]` times `[b, n, k]`, both in blocks that share a scale; the scales are the other operands.
+fn scaled_dot(module: &Module, instruction: &Instruction) -> Work {
+    let operand = |n| module.operand(instruction, n).map(|operand| &operand.shape);
+    let (Some(lhs), Some(rhs), Some(result)) = (operand(0), operand(1), result(instruction)) else {
+        return Work::UNKNOWN;
+    };
+    let width = |shape: &Shape| shape.array().and_then(|array| array.dimensions.last().copied());
+    match (width(lhs), width(rhs)) {
+        (Some(k), Some(other)) if k == other => {
+            let flops = 2.0 * result.elements() * k as f64;
+            Work { from_shapes: true, ..without_scratch(module, instruction, result) }.product(flops, lhs)
+        }
+        _ => Work::UNKNOWN,
+    }
+}
+
+/// A factorization of matrices.
+#[derive(Clone, Copy)]
+pub(super) enum Factorization {
+    Cholesky,
+    Lu,
+    Qr,
+}
+
+/// The classical counts, with multiplications and additions apart, for matrices whose larger side is m and smaller n:
+/// Cholesky n^3 / 3, LU m n^2 - n^3 / 3, QR twice that.
+pub(super) fn factor(module: &Module, instruction: &Instruction, kind: Factorization) -> Work {
+    let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
+    let (Some(array), Some(result)) = (operand, result(instruction)) else { return Work::UNKNOWN };
+    let &[.., rows, columns] = array.dimensions.as_slice() else { return Work::UNKNOWN };
+    let (m, n) = (rows.max(columns) as f64, rows.min(columns) as f64);
+    let batches = if m * n > 0.0 { array.elements() / (m * n) } else { 0.0 };
+    let one = match kind {
+        Factorization::Cholesky => n * n * n / 3.0,
+        Factorization::Lu => m * n * n - n * n * n / 3.0,
+        Factorization::Qr => 2.0 * (m * n * n - n * n * n / 3.0),
+    };
+    let flops = batches * one;
+    Work { from_shapes: true, flops, arithmetic: other(array, flops), ..without_scratch(module, instruction, result) }
+}
+
+/// A convolution, or the gradient of one, which takes as many operations as the forward one between the same arrays.
+///
+/// ```text
+///                   operand 0   operand 1   result
+/// forward           input       kernel      output
+/// backward input    output'     kernel      input'
+/// backward filter   input       output'     kernel'
+/// ```
+fn convolve(module: &Module, instruction: &Instruction, target: &str) -> Work {
+    let operand = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
+    let (Some(first), Some(second), Some(result)) = (operand(0), operand(1), result(instruction)) else {
+        return Work::UNKNOWN;
+    };
+    let flops = match target {
+        "__cudnn$convBackwardInput" => convolution::flops(instruction, result, second, first),
+        "__cudnn$convBackwardFilter" => convolution::flops(instruction, first, result, second),
+        _ => convolution::flops(instruction, first, second, result),
+    };
+    let Some(flops) = flops else { return Work::UNKNOWN };
+    without_scratch(module, instruction, result).product(flops, &Shape::Array(first.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What JAX 0.10 lowers `pallas_call(..., cost_estimate=pl.CostEstimate(flops=1234, bytes_accessed=5678, transcendentals=9))` to,
+    /// but for the kernel itself.
+    #[test]
+    fn the_estimate_of_a_pallas_kernel_is_its_cost() {
+        let config = r#"{"custom_call_config": {"body": "TUzvUg==", "cost_estimate": {
+            "bytes_accessed":5678, "flops":1234, "remote_bytes_transferred":0, "transcendentals":9},
+            "serialization_format": 1, "needs_layout_passes": true}}"#;
+        let work = estimate(config);
+        assert!(work.known && !work.from_shapes);
+        assert_eq!((work.flops, work.transcendentals, work.read + work.written), (1234.0, 9.0, 5678.0));
+        for unknown in
+            ["", "TUzvUg==", r#"{"custom_call_config": {"body": "TUzvUg=="}}"#, r#"{"cost_estimate": {"flops": 1}}"#]
+        {
+            assert!(!estimate(unknown).known, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Work: what an analysis adds up.
+
+use crate::{DataType, Shape};
+
+/// Operations and bytes of an instruction or a computation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub(super) flops: f64,
+    pub(super) transcendentals: f64,
+    pub(super) read: f64,
+    pub(super) written: f64,
+    /// Whether all of it could be counted.
+    pub(super) known: bool,
+    /// Whether part of it was told from a library call's shapes.
+    pub(super) from_shapes: bool,
+    pub(super) arithmetic: Arithmetic,
+}
+
+impl Default for Work {
+    fn default() -> Work {
+        Work {
+            flops: 0.0,
+            transcendentals: 0.0,
+            read: 0.0,
+            written: 0.0,
+            known: true,
+            from_shapes: false,
+            arithmetic: Arithmetic::default(),
+        }
+    }
+}
+
+impl Work {
+    /// What is not known.
+    pub(super) const UNKNOWN: Work = Work {
+        flops: 0.0,
+        transcendentals: 0.0,
+        read: 0.0,
+        written: 0.0,
+        known: false,
+        from_shapes: false,
+        arithmetic: Arithmetic { product: None, other: None },
+    };
+
+    /// Bytes only.
+    pub(super) fn moves(read: f64, written: f64) -> Work {
+        Work { read, written, ..Work::default() }
+    }
+
+    /// This work and another.
+    pub(super) fn plus(self, other: Work) -> Work {
+        Work {
+            flops: self.flops + other.flops,
+            transcendentals: self.transcendentals + other.transcendentals,
+            read: self.read + other.read,
+            written: self.written + other.written,
+            known: self.known && other.known,
+            from_shapes: self.from_shapes || other.from_shapes,
+            arithmetic: self.arithmetic.or(other.arithmetic),
+        }
+    }
+
+    /// This work `times` over.
+    pub(super) fn times(self, times: f64) -> Work {
+        Work {
+            flops: self.flops * times,
+            transcendentals: self.transcendentals * times,
+            read: self.read * times,
+            written: self.written * times,
+            arithmetic: self.arithmetic.times(times),
+            ..self
+        }
+    }
+
+    /// The larger of each number: one of two branches runs.
+    pub(super) fn or(self, other: Work) -> Work {
+        Work {
+            flops: self.flops.max(other.flops),
+            transcendentals: self.transcendentals.max(other.transcendentals),
+            read: self.read.max(other.read),
+            written: self.written.max(other.written),
+            known: self.known && other.known,
+            from_shapes: self.from_shapes || other.from_shapes,
+            arithmetic: self.arithmetic.or(other.arithmetic),
+        }
+    }
+
+    /// Sums of products, which decide the type of the whole.
+    pub(super) fn product(mut self, flops: f64, operand: &Shape) -> Work {
+        self.flops = flops;
+        self.arithmetic.product = operand.first_array().map(|array| (array.data_type, flops));
+        self
+    }
+}
+
+/// The types in which work is done, each with its operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arithmetic {
+    /// The largest matrix multiplication or convolution.
+    pub(super) product: Option<(DataType, f64)>,
+    /// The largest of all else.
+    pub(super) other: Option<(DataType, f64)>,
+}
+
+impl Arithmetic {
+    /// The type of products where there are any, else of all else.
+    pub(super) fn data_type(self) -> Option<DataType> {
+        self.product.or(self.other).map(|(data_type, _)| data_type)
+    }
+
+    /// The larger of both, of equal ones the wider type.
+    pub(super) fn or(self, other: Arithmetic) -> Arithmetic {
+        Arithmetic { product: larger(self.product, other.product), other: larger(self.other, other.other) }
+    }
+
+    fn times(self, times: f64) -> Arithmetic {
+        let scale = |(data_type, flops)| (data_type, flops * times);
+        Arithmetic { product: self.product.map(scale), other: self.other.map(scale) }
+    }
+}
+
+fn larger(a: Option<(DataType, f64)>, b: Option<(DataType, f64)>) -> Option<(DataType, f64)> {
+    match (a, b) {
+        (Some(a), Some(b)) => {
+            let wider = b.1 > a.1 || (b.1 == a.1 && b.0.bits() > a.0.bits());
+            Some(if wider { b } else { a })
+        }
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,125 @@
+//! The modules that a trace embeds, each read when it is first asked for.
+
+use std::sync::OnceLock;
+
+use super::module::Module;
+use super::read;
+use trace::{HloProto, Trace};
+
+/// The modules of a trace.
+#[derive(Debug)]
+pub struct Modules<'t> {
+    protos: Vec<(&'t HloProto, &'t str)>,
+    parsed: Vec<OnceLock<Module>>,
+}
+
+impl<'t> Modules<'t> {
+    /// The modules of `trace`. Nothing is read yet.
+    pub fn new(trace: &'t Trace) -> Modules<'t> {
+        let protos: Vec<_> = trace.hlo.iter().map(|proto| (proto, trace.text(proto.name))).collect();
+        let parsed = protos.iter().map(|_| OnceLock::new()).collect();
+        Modules { protos, parsed }
+    }
+
+    /// Does the trace embed no module?
+    pub fn is_empty(&self) -> bool {
+        self.protos.is_empty()
+    }
+
+    /// The module of a program of a host. A host that embeds none is answered from another host, if all hosts that
+    /// embed this program agree on its name: programs are numbered by each process.
+    pub fn find(&self, host: u16, program_id: i64) -> Option<&Module> {
+        let own = self.protos.iter().position(|(proto, _)| proto.host == host && proto.program_id == program_id);
+        own.or_else(|| {
+            let has_own = self.protos.iter().any(|(proto, _)| proto.host == host);
+            if has_own { None } else { self.only(|proto, _| proto.program_id == program_id) }
+        })
+        .and_then(|index| self.get(index))
+    }
+
+    /// The module of a host by its name, for traces whose kernels name the module only: `jit_f`, or
+    /// `jit_f(12190760917235803885)`. `None` where several programs have this name, since their instructions differ.
+    pub fn find_by_name(&self, host: u16, name: &str) -> Option<&Module> {
+        let exact = self.protos.iter().position(|(proto, full)| proto.host == host && *full == name);
+        let bare = || {
+            let mut found = self.protos.iter().enumerate();
+            let mut matching = found.by_ref().filter(|(_, (proto, full))| proto.host == host && base(full) == name);
+            let first = matching.next()?.0;
+            matching.next().is_none().then_some(first)
+        };
+        exact.or_else(bare).and_then(|index| self.get(index))
+    }
+
+    /// `(host, program id, name with the program's number, module)` of all, in file order. Reads all of them.
+    pub fn all(&self) -> impl Iterator<Item = (u16, i64, &'t str, &Module)> {
+        self.protos
+            .iter()
+            .enumerate()
+            .filter_map(|(index, &(proto, name))| Some((proto.host, proto.program_id, name, self.get(index)?)))
+    }
+
+    /// Those that something asked for so far, in file order.
+    pub fn read(&self) -> impl Iterator<Item = &Module> {
+        self.parsed.iter().filter_map(OnceLock::get)
+    }
+
+    /// Those of the programs that are wanted, in file order. The others are not read.
+    pub fn of_programs(&self, wanted: impl Fn(i64) -> bool) -> impl Iterator<Item = &Module> {
+        let found = self.protos.iter().enumerate().filter(move |(_, (proto, _))| wanted(proto.program_id));
+        found.filter_map(|(index, _)| self.get(index))
+    }
+
+    /// The first of the modules that fit, where all that fit have one name.
+    fn only(&self, fits: impl Fn(&HloProto, &str) -> bool) -> Option<usize> {
+        let mut found = self.protos.iter().enumerate().filter(|(_, (proto, name))| fits(proto, name));
+        let (first, (_, name)) = found.next()?;
+        found.all(|(_, (_, other))| other == name).then_some(first)
+    }
+
+    fn get(&self, index: usize) -> Option<&Module> {
+        let (proto, _) = self.protos.get(index)?;
+        Some(self.parsed.get(index)?.get_or_init(|| read::proto(&proto.bytes)))
+    }
+}
+
+/// The name without the program's number.
+fn base(name: &str) -> &str {
+    name.split_once('(').map_or(name, |(base, _)| base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(modules: &[(u16, i64, &str)]) -> Trace {
+        let mut trace = Trace::default();
+        for &(host, program_id, name) in modules {
+            let module_name = base(name);
+            // HloProto { hlo_module = 1 { name = 1 } }
+            let mut bytes = vec![0x0a, module_name.len() as u8 + 2, 0x0a, module_name.len() as u8];
+            bytes.extend_from_slice(module_name.as_bytes());
+            let name = trace.strings.intern(name);
+            trace.hlo.push(HloProto { program_id, name, host, bytes: bytes.into() });
+        }
+        trace
+    }
+
+    #[test]
+    fn a_program_is_found_on_its_own_host() {
+        let trace = trace(&[(0, 7, "jit_f(7)"), (0, 8, "jit_g(8)"), (1, 7, "jit_h(7)")]);
+        let modules = Modules::new(&trace);
+        let name = |host, program| modules.find(host, program).map(Module::name);
+        assert_eq!((name(0, 7), name(1, 7), name(1, 8)), (Some("jit_f"), Some("jit_h"), None));
+        assert_eq!((name(2, 8), name(2, 7)), (Some("jit_g"), None), "two programs have the number 7");
+        assert_eq!(modules.all().count(), 3);
+    }
+
+    #[test]
+    fn a_name_that_two_programs_have_says_nothing() {
+        let trace = trace(&[(0, 7, "jit_f(7)"), (0, 8, "jit_f(8)"), (0, 9, "jit_g(9)")]);
+        let modules = Modules::new(&trace);
+        let name = |name| modules.find_by_name(0, name).map(Module::name);
+        assert_eq!((name("jit_f"), name("jit_f(8)"), name("jit_g")), (None, Some("jit_f"), Some("jit_g")));
+        assert_eq!(modules.find_by_name(1, "jit_g").map(Module::name), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! `xla.HloInstructionProto`.
+
+use std::cell::Cell;
+
+use super::attributes;
+use super::fields::{bytes, fields, int, ints, text};
+use super::{literal, mesh, shape, sharding};
+use crate::attributes::{Attributes, ReplicaGroups, SliceDimension};
+use crate::instruction::{ComputationIndex, Instruction, Metadata};
+
+/// An instruction whose operands are still ids.
+pub(super) struct Parsed {
+    pub(super) instruction: Instruction,
+    pub(super) operand_ids: Vec<i64>,
+    pub(super) called_ids: Vec<i64>,
+}
+
+/// Reads one instruction of computation number `computation`.
+pub(super) fn read(message: &[u8], damaged: &Cell<bool>, computation: ComputationIndex) -> Parsed {
+    let mut instruction = Instruction { computation, ..Instruction::default() };
+    let (mut operand_ids, mut called_ids) = (Vec::new(), Vec::new());
+    let mut own = Attributes::NONE;
+    for (number, value) in fields(message, damaged) {
+        match number {
+            1 => instruction.name = text(value),
+            2 => instruction.opcode = text(value),
+            3 => instruction.shape = shape::shape(bytes(value), damaged),
+            7 => instruction.metadata = metadata(bytes(value), damaged),
+            8 => own.literal = literal::scalar(bytes(value), damaged).unwrap_or_default(),
+            9 => own.parameter_number = Some(int(value)),
+            11 => own.fusion_kind = text(value),
+            13 => own.tuple_index = int(value),
+            14 => ints(value, &mut own.dimensions),
+            15 => own.window = attributes::window(bytes(value), damaged),
+            16 => own.convolution = Some(Box::new(attributes::convolution(bytes(value), damaged))),
+            17 => own.slices.push(slice(bytes(value), damaged)),
+            20 => ints(value, &mut own.dynamic_slice_sizes),
+            21 => own.padding = attributes::padding(bytes(value), damaged),
+            26 => own.channel_id = int(value),
+            28 => own.custom_call_target = text(value),
+            30 => own.dot = Some(Box::new(attributes::dot(bytes(value), damaged))),
+            31 => own.fft_type = int(value),
+            32 => ints(value, &mut own.fft_length),
+            33 | 48 => own.gather = Some(Box::new(attributes::gather(bytes(value), damaged))),
+            34 => ints(value, &mut own.gather_slice_sizes),
+            35 => instruction.id = int(value),
+            36 => ints(value, &mut operand_ids),
+            38 => ints(value, &mut called_ids),
+            40 => own.sharding = sharding::text(bytes(value), damaged),
+            43 => own.backend_config = std::str::from_utf8(bytes(value)).unwrap_or_default().to_owned(),
+            45 if own.channel_id <= 0 => own.channel_id = int(value),
+            47 => own.is_host_transfer = int(value) != 0,
+            49 => attributes::replica_group(bytes(value), damaged, &mut own.replica_groups),
+            50 => own.feature_group_count = int(value),
+            51 => attributes::precision(bytes(value), damaged, &mut own),
+            52 => own.source_target_pairs.push(attributes::pair(bytes(value), damaged)),
+            57 => own.operand_layouts.push(shape::shape(bytes(value), damaged)),
+            58 => own.batch_group_count = int(value),
+            63 => own.comparison_direction = text(value),
+            68 => own.frontend_attributes = attributes::frontend(bytes(value), damaged),
+            71 => own.use_global_device_ids = int(value) != 0,
+            74 => own.aliasing.push(attributes::aliasing(bytes(value), damaged)),
+            77 => own.api_version = int(value),
+            79 => own.async_thread = text(value),
+            81 => own.k = int(value),
+            87 => attributes::device_list(bytes(value), damaged, &mut own.replica_groups),
+            92 => own.replica_groups = Some(attributes::iota(bytes(value), damaged)),
+            93 => own.replica_groups = Some(ReplicaGroups::Mesh(Box::new(mesh::axes(bytes(value), damaged)))),
+            90 => attributes::ragged_dot(bytes(value), damaged, &mut own),
+            _ => {}
+        }
+    }
+    // Written in every instruction, but meant by few; the number 0 is not written.
+    own.parameter_number = (instruction.opcode == "parameter").then(|| own.parameter_number.unwrap_or(0));
+    if own != Attributes::NONE {
+        instruction.attributes = Some(Box::new(own));
+    }
+    Parsed { instruction, operand_ids, called_ids }
+}
+
+fn metadata(message: &[u8], damaged: &Cell<bool>) -> Metadata {
+    let mut metadata = Metadata::default();
+    for (number, value) in fields(message, damaged) {
+        match number {
+            1 => metadata.op_type = text(value),
+            2 => metadata.op_name = text(value),
+            3 => metadata.source_file = text(value),
+            4 => metadata.source_line = int(value),
+            12 => metadata.deduplicated_name = text(value),
+            15 => metadata.stack_frame = int(value),
+            _ => {}
+        }
+    }
+    metadata
+}
+
+fn slice(message: &[u8], damaged: &Cell<bool>) -> SliceDimension {
+    let mut slice = SliceDimension::default();
+    for (number, value) in fields(message, damaged) {
+        match number {
+            1 => slice.start = int(value),
+            2 => slice.limit = int(value),
+            3 => slice.stride = int(value),
+            _ => {}
+        }
+    }
+    slice
+}

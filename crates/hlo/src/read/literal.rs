@@ -1,0 +1,57 @@
+//! `xla.LiteralProto`: the value of a constant of one element, which names limits and steps of loops. Larger constants are
+//! data and not kept.
+
+use std::cell::Cell;
+
+use super::fields::{bytes, fields, ints};
+use super::shape;
+use base::wire::Value;
+
+/// The value of a literal with one element, as HLO text; `None` for all others.
+pub(super) fn scalar(message: &[u8], damaged: &Cell<bool>) -> Option<String> {
+    let mut value_text = None;
+    let mut scalar = false;
+    for (number, value) in fields(message, damaged) {
+        match number {
+            1 => {
+                let shape = shape::shape(bytes(value), damaged);
+                let array = shape.array()?;
+                scalar = array.elements() == 1.0;
+                if array.data_type.name() == "pred" {
+                    value_text = Some("false".to_owned());
+                }
+            }
+            2 if scalar => value_text = Some(if first(value)? != 0 { "true" } else { "false" }.to_owned()),
+            // Packed numbers of at most ten bytes: one of them.
+            4..=7 if scalar => value_text = Some(first(value)?.to_string()),
+            3 if scalar => value_text = Some(bytes(value).first()?.to_string()),
+            15 if scalar => value_text = Some((*bytes(value).first()? as i8).to_string()),
+            8 if scalar => value_text = float32(value),
+            9 if scalar => value_text = float64(value),
+            _ => {}
+        }
+    }
+    value_text.filter(|_| scalar)
+}
+
+fn first(value: Value<'_>) -> Option<i64> {
+    let mut numbers = Vec::new();
+    ints(value, &mut numbers);
+    numbers.first().copied()
+}
+
+fn float32(value: Value<'_>) -> Option<String> {
+    let bits = match value {
+        Value::Fixed32(bits) => bits,
+        value => u32::from_le_bytes(*value.bytes()?.first_chunk()?),
+    };
+    Some(f32::from_bits(bits).to_string())
+}
+
+fn float64(value: Value<'_>) -> Option<String> {
+    let bits = match value {
+        Value::Fixed64(bits) => bits,
+        value => u64::from_le_bytes(*value.bytes()?.first_chunk()?),
+    };
+    Some(f64::from_bits(bits).to_string())
+}

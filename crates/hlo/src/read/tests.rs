@@ -1,0 +1,121 @@
+//! Damage: whatever the bytes, reading ends and every public question about the module is answered.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Asks everything of every instruction.
+fn ask(module: &Module) {
+    for instruction in module.instructions() {
+        let _ = crate::expression(module, instruction);
+        let _ = crate::category(module, instruction);
+        let _ = crate::cost(module, instruction);
+        let _ = crate::collective(module, instruction);
+        let _ = crate::fused(module, instruction);
+        let _ = crate::is_rematerialized(module, instruction);
+    }
+}
+
+/// A field of a message: number, wire type 2.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let tag = u32::from(number) << 3 | 2;
+    push(&mut out, u64::from(tag));
+    push(&mut out, content.len() as u64);
+    out.extend_from_slice(content);
+    out
+}
+
+fn number(number: u8, value: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    push(&mut out, u64::from(number) << 3);
+    push(&mut out, value);
+    out
+}
+
+fn push(out: &mut Vec<u8>, mut value: u64) {
+    while value > 127 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn instruction(name: &str, opcode: &str, id: u64, operands: &[u64], called: &[u64]) -> Vec<u8> {
+    let mut out = [field(1, name.as_bytes()), field(2, opcode.as_bytes()), number(35, id)].concat();
+    out.extend(field(3, &[0x10, 11, 0x1a, 1, 4, 0x2a, 3, 0x0a, 1, 0]));
+    operands.iter().for_each(|&id| out.extend(number(36, id)));
+    called.iter().for_each(|&id| out.extend(number(38, id)));
+    field(2, &out)
+}
+
+#[test]
+fn a_computation_that_calls_itself_ends() {
+    for opcode in ["call", "fusion", "while", "conditional", "map", "reduce", "async-start", "sort"] {
+        let body = [
+            field(1, b"loop"),
+            instruction("x", "parameter", 1, &[], &[]),
+            instruction("again", opcode, 2, &[1, 2], &[7]),
+            number(5, 7),
+            number(6, 2),
+        ];
+        let bytes = field(3, &body.concat());
+        let module = module(&[bytes, number(6, 7)].concat());
+        assert_eq!(module.instructions().len(), 2);
+        ask(&module);
+    }
+}
+
+#[test]
+fn ids_that_carry_their_computation_are_found_without_it() {
+    let high = 9u64 << 32;
+    let body = [
+        field(1, b"main"),
+        instruction("x", "parameter", high | 1, &[], &[]),
+        instruction("y", "negate", high | 2, &[1], &[]),
+        number(5, 9),
+        number(6, 2),
+    ];
+    let module = module(&[field(3, &body.concat()), number(6, 9), field(1, b"jit_f")].concat());
+    let root = module.entry().and_then(|entry| module.root(entry)).map(|root| root.name.as_str());
+    assert_eq!((module.name(), root, module.damaged()), ("jit_f", Some("y"), false));
+    assert_eq!(module.instruction("%y").map(|y| y.operands.clone()), Some(vec![0]));
+}
+
+/// Every opcode that the analyses know, with operands and computations that do not fit it.
+#[test]
+fn instructions_without_what_they_need_are_answered() {
+    let opcodes = "add dot ragged-dot convolution fusion reduce reduce-window select-and-scatter scatter gather sort fft while \
+        conditional call map all-reduce all-reduce-start all-gather all-gather-start reduce-scatter all-to-all \
+        collective-permute collective-permute-start async-start async-done async-update custom-call cholesky \
+        triangular-solve slice dynamic-slice dynamic-update-slice pad broadcast concatenate tuple get-tuple-element \
+        rng rng-bit-generator batch-norm-training infeed outfeed send recv topk constant iota transpose nonsense";
+    let mut body = field(1, b"main");
+    for (id, opcode) in (1u64..).zip(opcodes.split_whitespace()) {
+        body.extend(instruction(opcode, opcode, id, &[], &[]));
+        body.extend(instruction(&format!("{opcode}.1"), opcode, id + 1000, &[id], &[77]));
+        body.extend(instruction(&format!("{opcode}.2"), opcode, id + 2000, &[id, id + 1000, 9999], &[9, 9]));
+    }
+    body.extend(number(5, 9));
+    let module = module(&[field(3, &body), number(6, 9)].concat());
+    assert!(module.instructions().len() > 100);
+    ask(&module);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        ask(&proto(&bytes));
+        ask(&module(&bytes));
+        ask(&module(&field(3, &field(2, &bytes))));
+    }
+
+    #[test]
+    fn any_change_of_a_real_module_is_read(at in 0usize..4000, with: u8, cut in 0usize..8000) {
+        let mut bytes = include_bytes!("../../../../tests/data/hlo/jit_scan.pb").to_vec();
+        bytes.truncate(cut.max(1));
+        let at = at % bytes.len();
+        bytes[at] = with;
+        ask(&module(&bytes));
+    }
+}

@@ -1,0 +1,450 @@
+//! Zip as a stream: each entry from its local header on. The directory at the end, which a stream has not seen yet, is
+//! not needed and not read.
+//!
+//! ```text
+//!  | PK34 header, name, extra | content | (PK78 sizes) | PK34 ... | content | PK12 directory ... | PK56 end |
+//! ```
+//!
+//! Read: stored and deflated entries, sizes before or behind the content, 64-bit sizes. Named and passed over: encrypted
+//! entries and other methods. Not readable as a stream: stored content without a size in front of it.
+
+use super::{ArchiveItem, Gather, little_endian};
+use crate::gzip::over_limit;
+use crate::inflate::{InflateLimit, Inflater, Outcome};
+use base::warning::Warning;
+
+const LOCAL_HEADER: [u8; 4] = *b"PK\x03\x04";
+const DIRECTORY: [u8; 4] = *b"PK\x01\x02";
+const DIRECTORY_END: [u8; 4] = *b"PK\x05\x06";
+const DIRECTORY_END_64: [u8; 4] = *b"PK\x06\x06";
+const DESCRIPTOR: [u8; 4] = *b"PK\x07\x08";
+
+const HEADER_BYTES: usize = 30;
+const FLAG_ENCRYPTED: u64 = 1;
+const FLAG_SIZES_BEHIND: u64 = 8;
+const METHOD_STORED: u64 = 0;
+const METHOD_DEFLATE: u64 = 8;
+
+/// True where `head` starts a zip archive (also an empty or a split one).
+pub fn looks_like_zip(head: &[u8]) -> bool {
+    [LOCAL_HEADER, DIRECTORY_END, DESCRIPTOR].iter().any(|signature| head.starts_with(signature))
+}
+
+/// What the reader expects next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A signature.
+    Signature,
+    /// A signature somewhere: what is between is skipped.
+    Search,
+    /// The fixed part of a local header.
+    Header,
+    /// Name and extra field.
+    Names { name: usize, extra: usize },
+    /// Content that is handed on as it is.
+    Stored { left: u64 },
+    /// Content that is inflated; with its length where it is known.
+    Deflated { left: Option<u64> },
+    /// Sizes behind the content.
+    Descriptor,
+    /// Content that cannot be read, or its remains.
+    Skip { left: u64 },
+    /// The directory began, or the limit was reached.
+    Done,
+}
+
+/// The entry that is being read.
+#[derive(Debug, Default)]
+struct Entry {
+    name: String,
+    /// Checksum and sizes of its header; `None` where they stand behind the content.
+    expected: Option<(u32, u64)>,
+    crc: flate2::Crc,
+    /// Bytes handed on.
+    given_bytes: u64,
+    /// Bytes of it in the archive.
+    stored_bytes: u64,
+    /// Where its content starts.
+    offset: u64,
+    /// It has a field for 64-bit sizes.
+    wide: bool,
+}
+
+/// Reads a zip archive that is pushed in chunks.
+#[derive(Debug)]
+pub struct ZipReader {
+    path: String,
+    state: State,
+    gather: Gather,
+    inflater: Inflater,
+    entry: Entry,
+    /// Flags, method, checksum, stored size, size: what the fixed header says.
+    header: [u64; 5],
+    pushed_bytes: u64,
+}
+
+impl ZipReader {
+    /// For an archive of this name, which only warnings use.
+    pub fn new(path: &str) -> ZipReader {
+        ZipReader {
+            path: path.to_owned(),
+            state: State::Signature,
+            gather: Gather::default(),
+            inflater: Inflater::new(),
+            entry: Entry::default(),
+            header: [0; 5],
+            pushed_bytes: 0,
+        }
+    }
+
+    /// Reads the next bytes of the archive.
+    pub fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+        self.pushed_bytes += chunk.len() as u64;
+        while !chunk.is_empty() && self.state != State::Done {
+            self.step(&mut chunk, limit, sink);
+        }
+    }
+
+    /// Ends the archive.
+    pub fn finish(mut self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+        match self.state {
+            State::Done => return,
+            State::Stored { .. } | State::Deflated { .. } => {
+                let entry = &mut self.entry;
+                self.inflater.flush(&mut |block| {
+                    entry.given_bytes += block.len() as u64;
+                    sink(ArchiveItem::Data(block));
+                });
+                let message = format!(
+                    "The archive is cut in the middle of its entry \"{}\", {} bytes of which were read; the rest, and \
+                     entries behind it, are lost.",
+                    self.entry.name, self.entry.given_bytes
+                );
+                sink(ArchiveItem::Warning(self.damage("archive_truncated", message, self.pushed_bytes)));
+                sink(ArchiveItem::End);
+                return;
+            }
+            State::Descriptor => self.end_entry(None, sink),
+            _ => {}
+        }
+        let message = "The archive is cut: its directory is missing, and entries may be lost.".to_owned();
+        sink(ArchiveItem::Warning(self.damage("archive_truncated", message, self.pushed_bytes)));
+    }
+
+    fn step(&mut self, chunk: &mut &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+        match self.state {
+            State::Signature => self.signature(chunk, sink),
+            State::Search => self.search(chunk),
+            State::Header => {
+                if self.gather.fill(chunk, HEADER_BYTES) {
+                    self.fixed_header();
+                }
+            }
+            State::Names { name, extra } => {
+                if self.gather.fill(chunk, name + extra) {
+                    self.names(name, self.offset(chunk), sink);
+                }
+            }
+            State::Stored { left } => {
+                let content = take(chunk, left);
+                self.entry.crc.update(content);
+                self.entry.given_bytes += content.len() as u64;
+                self.entry.stored_bytes += content.len() as u64;
+                sink(ArchiveItem::Data(content));
+                let left = left - content.len() as u64;
+                self.state = State::Stored { left };
+                if left == 0 {
+                    let expected = self.entry.expected;
+                    self.end_entry(expected, sink);
+                }
+            }
+            State::Deflated { left } => self.deflated(chunk, left, limit, sink),
+            State::Descriptor => self.descriptor(chunk, sink),
+            State::Skip { left } => {
+                let skipped = take(chunk, left).len() as u64;
+                self.state = match left - skipped {
+                    0 => State::Signature,
+                    left => State::Skip { left },
+                };
+            }
+            State::Done => *chunk = &[],
+        }
+    }
+
+    /// Position in the archive, given what is left of the chunk.
+    fn offset(&self, rest: &[u8]) -> u64 {
+        self.pushed_bytes - rest.len() as u64
+    }
+
+    fn signature(&mut self, chunk: &mut &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+        if !self.gather.fill(chunk, 4) {
+            return;
+        }
+        match <[u8; 4]>::try_from(self.gather.bytes.as_slice()) {
+            Ok(LOCAL_HEADER) => self.state = State::Header,
+            Ok(DIRECTORY | DIRECTORY_END | DIRECTORY_END_64) => self.state = State::Done,
+            // The mark of a split archive that is in one piece after all.
+            Ok(DESCRIPTOR) if self.offset(chunk) == 4 => self.gather.bytes.clear(),
+            _ => {
+                let at = self.offset(chunk) - 4;
+                let message = format!(
+                    "The archive has no entry at byte {at} where one should start; the next one was looked for."
+                );
+                sink(ArchiveItem::Warning(self.damage("archive_corrupt", message, at)));
+                self.state = State::Search;
+            }
+        }
+    }
+
+    /// Drops bytes until those gathered are a signature.
+    fn search(&mut self, chunk: &mut &[u8]) {
+        while self.gather.fill(chunk, 4) {
+            match <[u8; 4]>::try_from(self.gather.bytes.as_slice()) {
+                Ok(LOCAL_HEADER) => {
+                    self.state = State::Header;
+                    return;
+                }
+                Ok(DIRECTORY | DIRECTORY_END) => {
+                    self.state = State::Done;
+                    return;
+                }
+                _ => {
+                    // Everything before the next P cannot start one.
+                    let next = self.gather.bytes.iter().skip(1).position(|byte| *byte == b'P').map_or(4, |at| at + 1);
+                    self.gather.bytes.drain(..next);
+                    if self.gather.bytes.is_empty() {
+                        let skip = memchr::memchr(b'P', chunk).unwrap_or(chunk.len());
+                        *chunk = chunk.get(skip..).unwrap_or_default();
+                    }
+                }
+            }
+        }
+    }
+
+    fn fixed_header(&mut self) {
+        let fields = &self.gather;
+        self.header = [
+            fields.little_endian::<2>(6),
+            fields.little_endian::<2>(8),
+            fields.little_endian::<4>(14),
+            fields.little_endian::<4>(18),
+            fields.little_endian::<4>(22),
+        ];
+        let (name, extra) = (fields.little_endian::<2>(26), fields.little_endian::<2>(28));
+        self.state = State::Names { name: name as usize, extra: extra as usize };
+        self.gather.bytes.clear();
+    }
+
+    /// The whole header is here: decides how the content is read.
+    fn names(&mut self, name_bytes: usize, header_end: u64, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+        let (name, extra) = self.gather.bytes.split_at(name_bytes.min(self.gather.bytes.len()));
+        let name = String::from_utf8_lossy(name).into_owned();
+        let [flags, method, crc, mut stored, mut size] = self.header;
+        let wide = zip64_sizes(extra, size == WIDE, stored == WIDE);
+        self.gather.bytes.clear();
+        self.inflater.reset();
+        if size == WIDE {
+            size = wide.and_then(|wide| wide.0).unwrap_or(size);
+        }
+        if stored == WIDE {
+            stored = wide.and_then(|wide| wide.1).unwrap_or(stored);
+        }
+        let sizes_behind = flags & FLAG_SIZES_BEHIND != 0;
+        self.entry = Entry {
+            name,
+            expected: (!sizes_behind).then_some((crc as u32, size)),
+            offset: header_end,
+            wide: wide.is_some(),
+            ..Entry::default()
+        };
+        let unreadable = if flags & FLAG_ENCRYPTED != 0 {
+            Some(("archive_encrypted", "is encrypted".to_owned()))
+        } else if method == METHOD_STORED && sizes_behind && stored == 0 && !self.entry.name.ends_with('/') {
+            Some(("archive_unsupported", "is stored without its size in front of it".to_owned()))
+        } else if method != METHOD_STORED && method != METHOD_DEFLATE {
+            Some(("archive_unsupported", format!("is compressed by {}", method_name(method))))
+        } else {
+            None
+        };
+        if let Some((code, why)) = unreadable {
+            let message = format!("The entry \"{}\" {why} and was not read.", self.entry.name);
+            let warning = self.damage(code, message, header_end);
+            let remedy =
+                "Unpack the archive and open the files, or pack it again without encryption, with plain deflate.";
+            sink(ArchiveItem::Warning(warning.with_remedy(remedy)));
+            self.state = match stored {
+                0 => State::Search,
+                left => State::Skip { left },
+            };
+            return;
+        }
+        // Folders, and the twins that macOS adds beside each file.
+        if self.entry.name.ends_with('/') || self.entry.name.starts_with("__MACOSX/") {
+            self.state = match (stored, sizes_behind) {
+                (0, true) => State::Search,
+                (0, false) => State::Signature,
+                (left, _) => State::Skip { left },
+            };
+            return;
+        }
+        sink(ArchiveItem::Begin { name: &self.entry.name, size: (!sizes_behind).then_some(size) });
+        if method == METHOD_DEFLATE {
+            self.state = State::Deflated { left: (!sizes_behind).then_some(stored) };
+        } else if stored == 0 {
+            let expected = self.entry.expected;
+            self.end_entry(expected, sink);
+        } else {
+            self.state = State::Stored { left: stored };
+        }
+    }
+
+    fn deflated(
+        &mut self,
+        chunk: &mut &[u8],
+        left: Option<u64>,
+        limit: &InflateLimit,
+        sink: &mut dyn FnMut(ArchiveItem<'_>),
+    ) {
+        let available = take(&mut &**chunk, left.unwrap_or(u64::MAX));
+        let given = &mut self.entry.given_bytes;
+        let (used, outcome) = self.inflater.run(available, limit, &mut |block| {
+            *given += block.len() as u64;
+            sink(ArchiveItem::Data(block));
+        });
+        *chunk = chunk.get(used..).unwrap_or_default();
+        self.entry.stored_bytes += used as u64;
+        let left = left.map(|left| left.saturating_sub(used as u64));
+        let at = self.offset(chunk);
+        match outcome {
+            Outcome::NeedsInput if left != Some(0) => self.state = State::Deflated { left },
+            Outcome::Ended if left.is_none() => {
+                self.gather.bytes.clear();
+                self.state = State::Descriptor;
+            }
+            Outcome::Ended => {
+                let expected = self.entry.expected;
+                self.end_entry(expected, sink);
+                self.pass_over(left.filter(|left| *left > 0));
+            }
+            Outcome::OverLimit => {
+                let path = format!("{}/{}", self.path, self.entry.name);
+                sink(ArchiveItem::Warning(over_limit(&path, self.entry.stored_bytes, self.entry.given_bytes)));
+                sink(ArchiveItem::End);
+                self.state = State::Done;
+            }
+            // Its bytes are used up and the stream has no end, or the stream is broken.
+            Outcome::NeedsInput | Outcome::Corrupt => {
+                let entry = &mut self.entry;
+                self.inflater.flush(&mut |block| {
+                    entry.given_bytes += block.len() as u64;
+                    sink(ArchiveItem::Data(block));
+                });
+                let message = format!(
+                    "The entry \"{}\" is damaged at byte {at} of the archive. The {} bytes of content before it were read; \
+                     the rest of the entry is lost.",
+                    self.entry.name, self.entry.given_bytes
+                );
+                sink(ArchiveItem::Warning(self.damage("archive_corrupt", message, at)));
+                sink(ArchiveItem::End);
+                self.state = State::Search;
+                self.pass_over(left);
+            }
+        }
+    }
+
+    /// Skips what is left of an entry whose length is known.
+    fn pass_over(&mut self, left: Option<u64>) {
+        match left {
+            Some(0) => self.state = State::Signature,
+            Some(left) => self.state = State::Skip { left },
+            None => {}
+        }
+        self.gather.bytes.clear();
+    }
+
+    /// Checksum and sizes behind the content. Their signature is optional and the sizes have 4 or 8 bytes; which, only
+    /// comparing tells.
+    fn descriptor(&mut self, chunk: &mut &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+        if !self.gather.fill(chunk, 4) {
+            return;
+        }
+        let start = if self.gather.bytes.starts_with(&DESCRIPTOR) { 4 } else { 0 };
+        if !self.gather.fill(chunk, start + 12) {
+            return;
+        }
+        let crc = self.gather.little_endian::<4>(start) as u32;
+        let stored = self.gather.little_endian::<4>(start + 4);
+        let size = self.gather.little_endian::<4>(start + 8);
+        let narrow = stored == self.entry.stored_bytes & 0xffff_ffff && size == self.entry.given_bytes & 0xffff_ffff;
+        // Of an empty entry, the low half of a wide size reads like a narrow one.
+        if narrow && !(self.entry.wide && size == 0) {
+            self.end_entry(Some((crc, size)), sink);
+        } else if self.gather.fill(chunk, start + 20) {
+            let size = self.gather.little_endian::<8>(start + 12);
+            self.end_entry(Some((crc, size)), sink);
+        }
+    }
+
+    /// Compares what was read with checksum and size, and goes to the next entry.
+    fn end_entry(&mut self, expected: Option<(u32, u64)>, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
+        let crc = if self.inflater.inflated_bytes() > 0 { self.inflater.crc() } else { self.entry.crc.sum() };
+        if let Some((expected_crc, size)) = expected
+            && (expected_crc != crc || size & 0xffff_ffff != self.entry.given_bytes & 0xffff_ffff)
+        {
+            let message = format!(
+                "The checksum of the entry \"{}\" is wrong: some of its {} bytes are not what was packed. All of them \
+                 were read.",
+                self.entry.name, self.entry.given_bytes
+            );
+            sink(ArchiveItem::Warning(self.damage("archive_checksum", message, self.entry.offset)));
+        }
+        sink(ArchiveItem::End);
+        self.gather.bytes.clear();
+        self.state = State::Signature;
+    }
+
+    fn damage(&self, code: &str, message: String, offset: u64) -> Warning {
+        Warning::damage(code, message)
+            .with_remedy("Copy or download the archive again.")
+            .with_file(&self.path)
+            .with_offset(offset)
+    }
+}
+
+/// A 32-bit size that says: see the extra field.
+const WIDE: u64 = 0xffff_ffff;
+
+/// Size and stored size of the 64-bit extra field, where there is one: it holds only those that are asked for.
+fn zip64_sizes(mut extra: &[u8], size: bool, stored: bool) -> Option<(Option<u64>, Option<u64>)> {
+    while let [id0, id1, len0, len1, rest @ ..] = extra {
+        let length = usize::from(u16::from_le_bytes([*len0, *len1])).min(rest.len());
+        let (field, next) = rest.split_at(length);
+        if u16::from_le_bytes([*id0, *id1]) == 1 {
+            let mut numbers = field.chunks_exact(8).map(little_endian);
+            return Some((size.then(|| numbers.next()).flatten(), stored.then(|| numbers.next()).flatten()));
+        }
+        extra = next;
+    }
+    None
+}
+
+/// Splits at most `most` bytes off the front.
+fn take<'a>(chunk: &mut &'a [u8], most: u64) -> &'a [u8] {
+    let length = usize::try_from(most).unwrap_or(usize::MAX).min(chunk.len());
+    let (taken, rest) = chunk.split_at(length);
+    *chunk = rest;
+    taken
+}
+
+/// Name of a compression method.
+fn method_name(method: u64) -> String {
+    match method {
+        9 => "Deflate64".to_owned(),
+        12 => "bzip2".to_owned(),
+        14 => "LZMA".to_owned(),
+        93 => "Zstandard".to_owned(),
+        95 => "xz".to_owned(),
+        99 => "AES encryption".to_owned(),
+        other => format!("method {other}"),
+    }
+}

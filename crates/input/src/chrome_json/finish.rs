@@ -1,0 +1,288 @@
+//! What can be said only when the whole file was seen: kinds of planes, the writer, and what was lost.
+
+use super::metadata::TopLevel;
+use super::modules;
+use super::outliers;
+use super::scanner::{Scanner, State};
+use super::store::{Id, Store};
+use base::error::Error;
+use base::warning::Warning;
+use trace::classify::{self, Platform, is_gpu_cat};
+use trace::copies;
+use trace::{EventId, Framework, LineKind, Plane, PlaneKind, SourceFormat, StatValue, StrId, Trace};
+
+/// Numbers of complete events at which XLA's writer stops (the older and the newer limit).
+const WRITER_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
+/// Names that TensorFlow's runtime gives its host events and JAX never does.
+const TENSORFLOW_EVENTS: [&str; 3] = ["ExecutorState::Process", "EagerKernelExecute", "TFE_Py_ExecuteCancelable"];
+/// Categories that Kineto gives to what ran on the host, in its newer and older spellings.
+const KINETO_HOST_CATS: [&str; 8] = [
+    "cpu_op",
+    "user_annotation",
+    "cuda_runtime",
+    "cuda_driver",
+    "hip_runtime",
+    "python_function",
+    "Operator",
+    "Runtime",
+];
+
+/// Makes the trace of a file: `done` bytes of `length` were read in whole tokens.
+pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Result<Trace, Error> {
+    if let Some(error) = not_a_trace(&scanner, length) {
+        return Err(error);
+    }
+    let Scanner { state, mut store, top_level, is_array, has_list, .. } = scanner;
+    store.settle_anchor();
+    let Store { pairs, losses, .. } = &mut store;
+    pairs.count_open(losses);
+    label_the_nameless(&mut store.trace);
+    name_the_nameless(&mut store);
+    kineto_kinds(&mut store.trace, &store.plane_ids);
+    label_the_devices(&mut store.trace);
+    store.trace.settle_clocks();
+    store.trace.format = Some(SourceFormat::ChromeJson);
+    store.trace.framework = framework(&store.trace, &top_level);
+    top_level_stats(&mut store, &top_level);
+
+    let mut warnings: Vec<Warning> = Vec::new();
+    if let Some((kept, removed)) = outliers::without_outliers(&store.trace.events) {
+        store.trace.events = kept;
+        warnings.push(far_off(removed));
+    }
+    warnings.extend(cut_off(state, [is_array, has_list], store.trace.events.len(), done, length));
+    warnings.extend(store.losses.warnings());
+    let mut trace = store.trace;
+    if trace.framework == Framework::PyTorch {
+        set_unix_time(&mut trace, &top_level);
+    } else if WRITER_LIMITS.contains(&trace.complete_events) {
+        warnings.push(truncated_by_writer(trace.complete_events));
+    }
+    if trace.events.is_empty() {
+        let message = "The event list holds no event with a duration: there is nothing to measure.";
+        warnings.push(Warning::caution("no_events", message));
+    }
+    trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(path)));
+    classify::classify(&mut trace);
+    modules::name_programs(&mut trace);
+    copies::complete(&mut trace);
+    Ok(trace)
+}
+
+fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
+    if length == 0 {
+        return Some(Error::Empty);
+    }
+    let remedy = "Drop a trace.json or trace.json.gz as the JAX profiler writes it, or the xplane.pb beside it.";
+    if scanner.state == State::Start {
+        return Some(Error::not_a_profile("text without any content", remedy));
+    }
+    let is_trace = scanner.has_list && (!scanner.is_array || scanner.store.events_seen > 0);
+    if is_trace {
+        return None;
+    }
+    if scanner.is_array {
+        return Some(Error::not_a_profile("a JSON array without trace events", remedy));
+    }
+    let keys = scanner.keys.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ");
+    let what = match (scanner.state == State::Done, keys.is_empty()) {
+        (true, true) => "an empty JSON object".to_owned(),
+        (true, false) => format!("a JSON object without \"traceEvents\" (it has {keys})"),
+        (false, true) => "a JSON object that is cut off before its first key".to_owned(),
+        (false, false) => {
+            format!("a JSON object that is cut off or malformed before any \"traceEvents\" (it has {keys})")
+        }
+    };
+    Some(Error::not_a_profile(what, remedy))
+}
+
+/// The label of a process (`process_labels`), where it has one.
+fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
+    match trace.plane_stat(plane, "labels")? {
+        StatValue::Text(label) if !label.is_empty() => Some(label),
+        _ => None,
+    }
+}
+
+/// Gives the processes for which `wanted` holds their labels as names.
+fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
+    let found: Vec<Option<StrId>> =
+        trace.planes.iter().map(|plane| label(trace, plane).filter(|_| wanted(trace, plane))).collect();
+    for (plane, label) in trace.planes.iter_mut().zip(found) {
+        plane.name = label.unwrap_or(plane.name);
+    }
+}
+
+/// A process without a name is called by its label.
+fn label_the_nameless(trace: &mut Trace) {
+    label_the(trace, |_, plane| plane.name.is_empty());
+}
+
+/// Kineto calls every process by the program's name (`python3`) and says in the label which device it is: `GPU 0`.
+fn label_the_devices(trace: &mut Trace) {
+    let is_device = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { .. });
+    label_the(trace, |trace, plane| {
+        is_device(plane) && classify::plane_kind(trace.text(plane.name)) == PlaneKind::Other
+    });
+}
+
+/// Processes and threads without a name are called by their ids.
+fn name_the_nameless(store: &mut Store) {
+    let Trace { strings, planes, lines, .. } = &mut store.trace;
+    let mut label = |kind: &str, id: Id| {
+        let text = match id {
+            Id::Missing => format!("unnamed {kind}"),
+            Id::Number(number) => format!("{kind} {number}"),
+            Id::Text(text) => return text,
+            Id::Async => "async events".to_owned(),
+        };
+        strings.intern(&text)
+    };
+    for (plane, &id) in planes.iter_mut().zip(&store.plane_ids).filter(|(plane, _)| plane.name.is_empty()) {
+        plane.name = label("process", id);
+    }
+    for (line, &id) in lines.iter_mut().zip(&store.line_ids).filter(|(line, _)| line.name.is_empty()) {
+        line.name = label("thread", id);
+    }
+}
+
+/// Kineto tells what ran where by category, not by the names of processes: a process with GPU work is a device (its
+/// number stands in `device` or is the process id), one with host work is a host. A plane whose name says what it is
+/// (`/device:GPU:0`) is left to that name.
+fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Side {
+        Neither,
+        Host,
+        Gpu,
+    }
+    let sides: Vec<Side> = (0..trace.args.len())
+        .map(|index| match trace.args.set(index).map_or("", |args| trace.strings.get(args.cat)) {
+            "" => Side::Neither,
+            cat if is_gpu_cat(cat) => Side::Gpu,
+            cat if KINETO_HOST_CATS.contains(&cat) => Side::Host,
+            _ => Side::Neither,
+        })
+        .collect();
+    if sides.iter().all(|side| *side == Side::Neither) {
+        return;
+    }
+    for event in (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)) {
+        let side = sides.get(event.args.index()).copied().unwrap_or(Side::Neither);
+        let Some(line) = trace.lines.get_mut(event.line.index()) else { continue };
+        let plane = line.plane.index();
+        let Some(found) = trace.planes.get_mut(plane) else { continue };
+        if side == Side::Neither || classify::plane_kind(trace.strings.get(found.name)) != PlaneKind::Other {
+            continue;
+        }
+        if side == Side::Host {
+            if found.kind == PlaneKind::Other {
+                found.kind = PlaneKind::Host;
+            }
+            continue;
+        }
+        line.kind = LineKind::DeviceOps;
+        if !matches!(found.kind, PlaneKind::Device { .. }) {
+            let given = trace.args.get(event.args).device_ordinal;
+            let by_process = match plane_ids.get(plane) {
+                Some(&Id::Number(pid)) => Some(pid),
+                _ => None,
+            };
+            let ordinal = given.or(by_process).and_then(|ordinal| u32::try_from(ordinal).ok()).unwrap_or(0);
+            found.kind = PlaneKind::Device { platform: Platform::Gpu, ordinal };
+        }
+    }
+}
+
+fn framework(trace: &Trace, top_level: &TopLevel) -> Framework {
+    let has = |text: &str| trace.strings.find(text).is_some();
+    if top_level.is_kineto || has("PyTorch Profiler") || has("cpu_op") {
+        return Framework::PyTorch;
+    }
+    let is_xla = top_level.is_xla
+        || trace.planes.iter().any(|plane| classify::plane_kind(trace.strings.get(plane.name)) != PlaneKind::Other);
+    match is_xla {
+        true if TENSORFLOW_EVENTS.into_iter().any(has) => Framework::TensorFlow,
+        true => Framework::Jax,
+        false => Framework::Unknown,
+    }
+}
+
+/// Gives the planes what the keys beside the event list say of them.
+fn top_level_stats(store: &mut Store, top_level: &TopLevel) {
+    for index in 0..store.trace.planes.len() {
+        let Some(kind) = store.trace.planes.get(index).map(|plane| plane.kind) else { continue };
+        let device = match kind {
+            PlaneKind::Device { ordinal, .. } => {
+                top_level.devices.iter().find(|device| device.ordinal == i64::from(ordinal))
+            }
+            _ => None,
+        };
+        if let Some(name) = device.and_then(|device| device.name.as_ref()) {
+            let name = store.trace.strings.intern(name);
+            store.set_stat(index, "gpu_device_name", StatValue::Text(name));
+        }
+        let host_stats = if kind == PlaneKind::Host { top_level.stats.as_slice() } else { &[] };
+        for &(stat, value) in device.map_or(host_stats, |device| device.stats.as_slice()) {
+            store.set_stat(index, stat, StatValue::Int(value));
+        }
+    }
+}
+
+/// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event tells when the
+/// capture started.
+fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
+    let starts = (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)).map(|event| event.start.0);
+    let base_ns = top_level.base_time_ns.unwrap_or(0);
+    let Some(first) = starts.min() else { return };
+    let unix_ns = trace.capture.anchor_ns.checked_add(base_ns).and_then(|ns| ns.checked_add(first.div_euclid(1_000)));
+    // Without a base, times since boot are possible: a Unix time lies after 2001.
+    trace.capture.start_unix_ns = unix_ns.filter(|&ns| ns > 1_000_000_000_000_000_000);
+}
+
+fn cut_off(state: State, [is_array, has_list]: [bool; 2], events: usize, done: u64, length: u64) -> Option<Warning> {
+    match state {
+        State::Done => None,
+        // The end stands in text that could not be read, which has its own warning.
+        State::Lost { previous: b'}' | b']' } => None,
+        // The format allows a list without its bracket: writers append to it until they stop.
+        State::Events if is_array && done == length => Some(
+            Warning::note("json_unterminated", "The event list has no closing bracket; every event in it was read.")
+                .with_offset(length),
+        ),
+        State::Object if has_list && done == length => Some(
+            Warning::note("json_unterminated", "The file has no closing brace; the event list in it is whole.").with_offset(length),
+        ),
+        _ => Some(
+            Warning::damage(
+                "json_cut_off",
+                format!(
+                    "The JSON text ends after {length} bytes in the middle of the trace: the {events} event(s) before byte {done} \
+                     were kept, what followed is lost."
+                ),
+            )
+            .with_remedy("Copy the file again from where it was captured; if it is cut there too, the capture was interrupted.")
+            .with_offset(done),
+        ),
+    }
+}
+
+fn truncated_by_writer(count: u64) -> Warning {
+    Warning::caution(
+        "json_truncated",
+        format!(
+            "The file holds exactly {count} events, the limit of the program that wrote it: it kept the earliest ones and \
+             dropped the rest of the capture."
+        ),
+    )
+    .with_remedy("Read the xplane.pb of the same run, which has no such limit.")
+    .with_count(count)
+}
+
+fn far_off(count: u64) -> Warning {
+    Warning::caution(
+        "time_far_off",
+        format!("{count} event(s) lie more than an hour from all others and would stretch the capture: left out."),
+    )
+    .with_count(count)
+}

@@ -1,0 +1,208 @@
+//! Remembers how events looked, because profiles repeat themselves: one op runs in every step with the same name and
+//! the same arguments, down to a few ids.
+//!
+//! ```text
+//! first    {"context_id":"$$1","correlation_id":"1001","hlo_op":"fusion.7",...}
+//! template {"context_id":"$$1","correlation_id":"####","hlo_op":"fusion.7",...}     # = any number, captured or skipped
+//! next     {"context_id":"$$1","correlation_id":"1437","hlo_op":"fusion.7",...}     equal outside the holes: same set
+//! ```
+//!
+//! An event that fits the template of the last event of its name and thread needs no tokens, no hashing and no table: its
+//! bytes are compared. What the template calls equal, the parser would have read to the same values; so the memo
+//! changes the time a load takes and nothing else. It is a cache of bounded size in which each event has two possible slots.
+
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
+
+use super::args::{Field, Ids, Key, is_number_byte};
+use super::bytes::equal;
+use super::lexer::{Kind, Span};
+use trace::{ArgsId, StrId};
+
+const SLOTS: usize = 4096;
+/// Events with more text than this are not remembered: the memo stays under 16 MiB.
+const MAX_TEXT: usize = 4096;
+/// Digits of a captured id: what surely fits 64 bits.
+const MAX_DIGITS: usize = 18;
+
+/// What a remembered event was stored as.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stored {
+    pub name: StrId,
+    pub args: ArgsId,
+    /// Step number that the name itself tells.
+    pub step_num: Option<i64>,
+}
+
+/// A number of the arguments that may differ.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    key: Key,
+    /// Place of its digits in the slot's arguments.
+    start: u32,
+    end: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    /// Name, category and arguments as in the file, one after the other.
+    text: Vec<u8>,
+    name_len: usize,
+    cat_len: usize,
+    holes: Vec<Hole>,
+    stored: Stored,
+    used: bool,
+    /// Its neighbour was written later.
+    is_older: bool,
+}
+
+impl Slot {
+    fn name(&self) -> &[u8] {
+        self.text.get(..self.name_len).unwrap_or_default()
+    }
+
+    fn cat(&self) -> &[u8] {
+        self.text.get(self.name_len..self.name_len + self.cat_len).unwrap_or_default()
+    }
+
+    fn args(&self) -> &[u8] {
+        self.text.get(self.name_len + self.cat_len..).unwrap_or_default()
+    }
+}
+
+/// The cache.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memo {
+    /// Empty until the first event.
+    slots: Vec<Slot>,
+}
+
+impl Memo {
+    /// The slot whose event has this name, and whose arguments are those at `at` up to the holes; with the ids in the
+    /// holes and the position after the arguments.
+    #[inline]
+    pub fn find(&self, name: Span, tid: Span, buf: &[u8], at: usize) -> Option<(usize, Ids, usize)> {
+        let (index, slot) = self.slot(name, tid, buf)?;
+        let args = slot.args();
+        let mut ids = Ids::default();
+        let (mut seen, mut pos) = (0, at);
+        for hole in &slot.holes {
+            pos = same(args.get(seen..hole.start as usize)?, buf, pos)?;
+            pos = fill(hole.key, buf, pos, &mut ids)?;
+            seen = hole.end as usize;
+        }
+        let rest = args.get(seen..).filter(|rest| !rest.is_empty())?;
+        Some((index, ids, same(rest, buf, pos)?))
+    }
+
+    /// The slot whose event has this name and no arguments.
+    #[inline]
+    pub fn find_without_args(&self, name: Span, tid: Span, buf: &[u8]) -> Option<usize> {
+        let (index, slot) = self.slot(name, tid, buf)?;
+        slot.args().is_empty().then_some(index)
+    }
+
+    /// What the slot's event was stored as, if its category was `cat` too.
+    #[inline]
+    pub fn stored(&self, index: usize, cat: &[u8]) -> Option<Stored> {
+        self.slots.get(index).filter(|slot| equal(slot.cat(), cat)).map(|slot| slot.stored)
+    }
+
+    /// Remembers an event in place of an older one.
+    pub fn remember(&mut self, [name, tid, cat, args]: [Span; 4], fields: &[Field], buf: &[u8], stored: Stored) {
+        let parts = [name, cat, args].map(|span| span.bytes(buf));
+        let is_text = matches!(name.kind, Kind::Text | Kind::Escaped) && !matches!(cat.kind, Kind::Nested);
+        if !is_text || parts.iter().map(|part| part.len()).sum::<usize>() > MAX_TEXT {
+            return;
+        }
+        if self.slots.is_empty() {
+            self.slots.resize(SLOTS, Slot::default());
+        }
+        let first = place(name, tid, buf);
+        let same_name = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.used && slot.name() == parts[0]);
+        // An older event of the same name makes room first, then an unused slot; else the two neighbours take turns.
+        let neighbours = [first, first ^ 1];
+        let unused = |index: &usize| self.slots.get(*index).is_some_and(|slot| !slot.used);
+        let turn = neighbours.iter().position(|index| self.slots.get(*index).is_some_and(|slot| slot.is_older));
+        let index = neighbours.into_iter().find(same_name).or_else(|| neighbours.into_iter().find(unused));
+        let index = index.unwrap_or(neighbours[turn.unwrap_or(0)]);
+        if let Some(other) = self.slots.get_mut(index ^ 1) {
+            other.is_older = true;
+        }
+        let Some(slot) = self.slots.get_mut(index) else { return };
+        slot.is_older = false;
+        slot.text.clear();
+        parts.iter().for_each(|part| slot.text.extend_from_slice(part));
+        (slot.name_len, slot.cat_len) = (name.bytes(buf).len(), cat.bytes(buf).len());
+        slot.holes.clear();
+        slot.holes.extend(fields.iter().filter_map(|field| hole(field, args.start, buf)));
+        slot.stored = stored;
+        slot.used = true;
+    }
+
+    #[inline]
+    fn slot(&self, name: Span, tid: Span, buf: &[u8]) -> Option<(usize, &Slot)> {
+        if self.slots.is_empty() || !matches!(name.kind, Kind::Text | Kind::Escaped) {
+            return None;
+        }
+        let (first, name) = (place(name, tid, buf), name.bytes(buf));
+        [first, first ^ 1].into_iter().find_map(|index| {
+            let slot = self.slots.get(index)?;
+            (slot.used && equal(slot.name(), name)).then_some((index, slot))
+        })
+    }
+}
+
+/// Threads are told apart because lines repeat each other's names with other arguments (an op and its kernel).
+#[inline]
+fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
+    let tid = tid.bytes(buf).iter().fold(0u64, |hash, &byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    (FxBuildHasher.hash_one((name.bytes(buf), tid)) as usize) % SLOTS
+}
+
+fn hole(field: &Field, args_start: usize, buf: &[u8]) -> Option<Hole> {
+    let digits = field.value.bytes(buf);
+    let fits = match field.key {
+        Key::Correlation
+        | Key::RunId
+        | Key::StepNum
+        | Key::DeviceOffset
+        | Key::DeviceDuration
+        | Key::AllReduce
+        | Key::DmaStall => (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit),
+        Key::OtherNumber => true,
+        _ => false,
+    };
+    let place = |at: usize| u32::try_from(at.checked_sub(args_start)?).ok();
+    fits.then_some(Hole { key: field.key, start: place(field.value.start)?, end: place(field.value.end)? })
+}
+
+/// Reads the number at `pos` into the hole of `key`.
+#[inline]
+fn fill(key: Key, buf: &[u8], start: usize, ids: &mut Ids) -> Option<usize> {
+    let mut pos = start;
+    if key == Key::OtherNumber {
+        while buf.get(pos).is_some_and(|&byte| is_number_byte(byte)) {
+            pos += 1;
+        }
+        return (pos > start).then_some(pos);
+    }
+    let mut id = 0i64;
+    while let Some(digit) = buf.get(pos).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
+        id = id.wrapping_mul(10).wrapping_add(i64::from(digit));
+        pos += 1;
+    }
+    if !(1..=MAX_DIGITS).contains(&(pos - start)) {
+        return None;
+    }
+    ids.set(key, Some(id));
+    Some(pos)
+}
+
+/// The position after `expected` where `buf` goes on with it.
+#[inline]
+fn same(expected: &[u8], buf: &[u8], pos: usize) -> Option<usize> {
+    let end = pos + expected.len();
+    equal(buf.get(pos..end)?, expected).then_some(end)
+}

@@ -1,0 +1,132 @@
+//! What a file says about itself: `M` events (names of processes and threads) and Kineto's keys beside the event list.
+//!
+//! Used: `process_name`, `thread_name`, `process_labels`, `process_sort_index` (the latter two become stats `labels` and
+//! `sort_index` of the plane). Not used: `thread_sort_index` (lines keep the file's order; the page orders them by kind).
+//! Of repeated names the last one counts.
+
+use serde_json::Value;
+
+use super::args::{Field, Key};
+use super::event::RawEvent;
+use super::number;
+use super::store::Store;
+use trace::{StatValue, StrId};
+
+/// What the keys beside the event list tell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TopLevel {
+    /// Kineto was the writer.
+    pub is_kineto: bool,
+    /// XLA's writer (JAX, TensorFlow) was at work: `metadata` has `highres-ticks`.
+    pub is_xla: bool,
+    /// Kineto's `baseTimeNanoseconds`: the Unix time from which the file's times count.
+    pub base_time_ns: Option<i64>,
+    /// Kineto's `deviceProperties`.
+    pub devices: Vec<DeviceProperties>,
+    /// Stats of the run, such as its rank.
+    pub stats: Vec<(&'static str, i64)>,
+}
+
+/// One device as Kineto describes it.
+#[derive(Clone, Debug)]
+pub(super) struct DeviceProperties {
+    pub ordinal: i64,
+    pub name: Option<String>,
+    /// Under the names that an xplane gives them.
+    pub stats: Vec<(&'static str, i64)>,
+}
+
+/// True for the keys of the top level that [`TopLevel::read`] understands.
+pub(super) fn is_known_key(key: &[u8]) -> bool {
+    [&b"schemaVersion"[..], b"metadata", b"deviceProperties", b"baseTimeNanoseconds", b"distributedInfo"].contains(&key)
+}
+
+impl TopLevel {
+    /// Takes the value of a known key; a value of another shape is passed over.
+    pub fn read(&mut self, key: &[u8], json: &[u8]) {
+        let Ok(value) = serde_json::from_slice::<Value>(json) else { return };
+        match key {
+            b"schemaVersion" => self.is_kineto = true,
+            b"metadata" => self.is_xla |= value.get("highres-ticks").is_some(),
+            b"baseTimeNanoseconds" => {
+                self.is_kineto = true;
+                self.base_time_ns = value.as_i64();
+            }
+            b"deviceProperties" => {
+                let devices = value.as_array().map(Vec::as_slice).unwrap_or_default();
+                self.devices = devices.iter().filter_map(device_properties).collect();
+            }
+            b"distributedInfo" => self.stats = integers(&value, &[("rank", "rank"), ("world_size", "world_size")]),
+            _ => {}
+        }
+    }
+}
+
+fn device_properties(value: &Value) -> Option<DeviceProperties> {
+    let stats = [
+        ("totalGlobalMem", "memory_size"),
+        ("computeMajor", "compute_cap_major"),
+        ("computeMinor", "compute_cap_minor"),
+        ("numSms", "core_count"),
+    ];
+    Some(DeviceProperties {
+        ordinal: value.get("id")?.as_i64()?,
+        name: value.get("name").and_then(Value::as_str).map(str::to_owned),
+        stats: integers(value, &stats),
+    })
+}
+
+fn integers(value: &Value, keys: &[(&str, &'static str)]) -> Vec<(&'static str, i64)> {
+    keys.iter().filter_map(|&(key, stat)| Some((stat, value.get(key)?.as_i64()?))).collect()
+}
+
+impl Store {
+    /// Takes an `M` event.
+    pub fn metadata(&mut self, event: &RawEvent, buf: &[u8]) {
+        if event.repeats.is_some() {
+            self.reparse_args(event, buf);
+        }
+        let wanted = match event.name.bytes(buf) {
+            b"process_name" | b"thread_name" => Key::Name,
+            b"process_labels" => Key::Labels,
+            b"process_sort_index" => Key::SortIndex,
+            _ => return,
+        };
+        let Some(&Field { value, .. }) = self.fields.iter().rfind(|field| field.key == wanted) else { return };
+        let pid = self.id(event.pid, buf);
+        let plane = self.plane(pid);
+        match wanted {
+            Key::Name => {
+                let name = self.intern(value, buf);
+                if name.is_empty() {
+                    return;
+                }
+                if event.name.bytes(buf) == b"thread_name" {
+                    let tid = self.id(event.tid, buf);
+                    let line = self.line(pid, tid);
+                    self.trace.lines.get_mut(line.index()).into_iter().for_each(|line| line.name = name);
+                } else {
+                    self.trace.planes.get_mut(plane.index()).into_iter().for_each(|plane| plane.name = name);
+                }
+            }
+            Key::Labels => {
+                let labels = self.intern(value, buf);
+                self.set_stat(plane.index(), "labels", StatValue::Text(labels));
+            }
+            _ => {
+                let Some(index) = number::id(value.bytes(buf)) else { return };
+                self.set_stat(plane.index(), "sort_index", StatValue::Int(index));
+            }
+        }
+    }
+
+    /// Sets a stat of a plane, in place of an earlier value.
+    pub fn set_stat(&mut self, plane: usize, name: &str, value: StatValue) {
+        let name: StrId = self.trace.strings.intern(name);
+        let Some(plane) = self.trace.planes.get_mut(plane) else { return };
+        match plane.stats.iter_mut().find(|(key, _)| *key == name) {
+            Some(stat) => stat.1 = value,
+            None => plane.stats.push((name, value)),
+        }
+    }
+}

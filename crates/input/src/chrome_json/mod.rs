@@ -1,0 +1,132 @@
+//! Chrome trace JSON, as JAX (`*.trace.json.gz`, `perfetto_trace.json.gz`), TensorFlow, PyTorch Kineto and others write
+//! it: pushed in chunks of any size, decoded into a [`Trace`].
+//!
+//! ```text
+//!  chunks --> mod (joins what chunks cut) --> scanner (shape) --> event + args (places) --> store (columns)
+//!                                               lexer               memo (seen before?)     text, number, clock, pairs
+//! ```
+//!
+//! Only the unfinished tail of a chunk is copied; memory depends on the events and their distinct strings, never on the
+//! size of the text. Read: durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, names of processes
+//! and threads, and what Kineto says of devices and clock. Ignored: events without a duration (instants, flows,
+//! counters), all other arguments and keys. The JSON of an xplane is a lossy export: the xplane is the better input.
+
+mod args;
+mod bytes;
+mod clock;
+mod event;
+mod finish;
+mod kineto;
+mod lexer;
+mod losses;
+mod memo;
+mod metadata;
+mod modules;
+mod number;
+mod outliers;
+mod pairs;
+mod scanner;
+mod store;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use base::error::Error;
+use scanner::Scanner;
+use trace::Trace;
+
+/// Bytes added to an unfinished tail before it is looked at again, at least; and it doubles, so that an event that arrives
+/// byte by byte is not scanned once for every byte.
+const STEP: usize = 256;
+
+/// Decodes one file.
+///
+/// ```
+/// use crossprof::input::chrome_json::ChromeJsonDecoder;
+///
+/// let mut decoder = ChromeJsonDecoder::new("host.trace.json");
+/// decoder.push(br#"{"traceEvents":[{"ph":"X","pid":1,"tid":2,"ts":1.5,"du"#)?;
+/// decoder.push(br#"r":2.5,"name":"fusion.1"}]}"#)?;
+/// let trace = decoder.finish()?;
+/// assert_eq!(trace.events.get(0).map(|event| event.duration.0), Some(2_500_000));
+/// # Ok::<(), crossprof::error::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ChromeJsonDecoder {
+    path: String,
+    scanner: Scanner,
+    /// What the chunks so far left unfinished.
+    tail: Vec<u8>,
+    /// Length of `tail` from which it is worth another look.
+    look_at: usize,
+    /// Bytes of the text before `tail`.
+    done: u64,
+}
+
+impl ChromeJsonDecoder {
+    /// A decoder of the file `path`, which is named in the warnings.
+    pub fn new(path: &str) -> ChromeJsonDecoder {
+        ChromeJsonDecoder { path: path.to_owned(), scanner: Scanner::default(), tail: Vec::new(), look_at: 0, done: 0 }
+    }
+
+    /// Takes the next bytes of the unpacked text.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAProfile`] where the text is no JSON object or array at all.
+    pub fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        let mut rest = chunk;
+        while !self.tail.is_empty() && !rest.is_empty() {
+            let wanted = self.look_at.saturating_sub(self.tail.len()).clamp(1, rest.len());
+            let (more, after) = rest.split_at(wanted);
+            self.tail.extend_from_slice(more);
+            rest = after;
+            if self.tail.len() < self.look_at {
+                return Ok(());
+            }
+            self.scan_tail()?;
+            // What is left came with this chunk: go on there, without copying.
+            let fresh = chunk.len() - rest.len();
+            if self.tail.len() <= fresh {
+                rest = chunk.get(fresh - self.tail.len()..).unwrap_or_default();
+                self.tail.clear();
+            }
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let used = self.scanner.scan(rest, self.done)?;
+        self.done += used as u64;
+        self.tail.extend_from_slice(rest.get(used..).unwrap_or_default());
+        self.look_at = look_at(self.tail.len());
+        Ok(())
+    }
+
+    /// Number of durations read so far.
+    pub fn events(&self) -> u64 {
+        self.scanner.store.trace.events.len() as u64
+    }
+
+    /// The trace, with what was lost as its warnings.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAProfile`] where the text holds no event list, [`Error::Empty`] where there is no text.
+    pub fn finish(mut self) -> Result<Trace, Error> {
+        self.scan_tail()?;
+        let length = self.done + self.tail.len() as u64;
+        finish::finish(self.scanner, &self.path, self.done, length)
+    }
+
+    fn scan_tail(&mut self) -> Result<(), Error> {
+        let used = self.scanner.scan(&self.tail, self.done)?;
+        self.done += used as u64;
+        self.tail.drain(..used);
+        self.look_at = look_at(self.tail.len());
+        Ok(())
+    }
+}
+
+fn look_at(unfinished: usize) -> usize {
+    unfinished.saturating_mul(2).saturating_add(STEP)
+}

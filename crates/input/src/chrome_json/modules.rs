@@ -1,0 +1,128 @@
+//! The program of each op of a TPU. The JSON leaves it out of the op's arguments, but runs of programs stand on a line of the
+//! same device: an op belongs to the run in which its middle lies.
+//!
+//! ```text
+//! XLA Modules   [jit_f(7)          )  [jit_g(9)   )
+//! XLA Ops       [fusion.1)[dot.2   )  [fusion.1  )         jit_f, jit_f, jit_g
+//! ```
+
+use rustc_hash::FxHashMap;
+
+use trace::classify::Platform;
+use trace::{ArgsId, EventId, Kind, LineKind, PlaneKind, StrId, Trace};
+
+/// A run of a program on one device.
+#[derive(Clone, Copy)]
+struct ModuleRun {
+    start: i64,
+    end: i64,
+    /// Name of its event: `jit_f(7)`.
+    name: StrId,
+}
+
+/// Gives the ops of TPUs that name no program the one that ran. Linear in the number of events; nothing is done where no op
+/// lacks its program or no run is recorded.
+pub(super) fn name_programs(trace: &mut Trace) {
+    let planes: Vec<bool> = trace.planes.iter().map(|plane| is_tpu(plane.kind)).collect();
+    let line_plane = |line: usize| trace.lines.get(line).map(|line| line.plane.index());
+    let plane_of = |kind: &Kind, wanted: &[LineKind]| {
+        let line = trace.lines.get(kind.line.index()).filter(|line| wanted.contains(&line.kind))?;
+        let plane = line_plane(kind.line.index()).unwrap_or(usize::MAX);
+        (planes.get(plane) == Some(&true)).then_some((plane, line.kind))
+    };
+    let lacks = |args: ArgsId| {
+        trace.args.set(args.index()).is_some_and(|args| args.hlo_module.is_empty() && args.program_id.is_none())
+    };
+    let kinds = trace.events.kinds();
+    let module_plane: Vec<Option<usize>> =
+        kinds.iter().map(|kind| plane_of(kind, &[LineKind::Modules]).map(|(plane, _)| plane)).collect();
+    let op_plane: Vec<Option<usize>> = kinds
+        .iter()
+        .map(|kind| plane_of(kind, &[LineKind::DeviceOps, LineKind::AsyncOps]).filter(|_| lacks(kind.args)))
+        .map(|found| found.map(|(plane, _)| plane))
+        .collect();
+    if module_plane.iter().all(Option::is_none) || op_plane.iter().all(Option::is_none) {
+        return;
+    }
+    let mut runs: Vec<Vec<ModuleRun>> = vec![Vec::new(); planes.len()];
+    let events = trace.events.len() as EventId;
+    trace.events.for_each_time(0..events, |_, kind, interval| {
+        let Some(Some(plane)) = module_plane.get(kind) else { return };
+        let name = trace.events.kinds().get(kind).map(|kind| kind.name).unwrap_or_default();
+        let run = ModuleRun { start: interval.start.0, end: interval.end.0, name };
+        runs.get_mut(*plane).into_iter().for_each(|runs| runs.push(run));
+    });
+    for runs in &mut runs {
+        runs.sort_by_key(|run| (run.start, run.end));
+    }
+    let mut named: FxHashMap<(ArgsId, StrId), ArgsId> = FxHashMap::default();
+    let Trace { events, args, strings, .. } = trace;
+    events.change_kinds(|index, kind, interval| {
+        let runs = runs.get((*op_plane.get(index)?)?)?;
+        let middle = interval.start.0 + (interval.end.0 - interval.start.0) / 2;
+        let after = runs.partition_point(|run| run.start <= middle);
+        let run = runs.get(after.checked_sub(1)?).filter(|run| middle <= run.end)?;
+        let with_program = *named.entry((kind.args, run.name)).or_insert_with(|| {
+            let (module, program) = program(strings.get(run.name));
+            let module = strings.intern(&module);
+            let own = args.get(kind.args);
+            args.intern(&trace::Args { hlo_module: module, program_id: program, ..own })
+        });
+        Some(Kind { args: with_program, ..kind })
+    });
+}
+
+fn is_tpu(kind: PlaneKind) -> bool {
+    matches!(kind, PlaneKind::Device { platform: Platform::Tpu, .. })
+}
+
+/// Module and program of `jit_f(12190760917235803885)`.
+fn program(name: &str) -> (String, Option<i64>) {
+    let numbered = name.strip_suffix(')').and_then(|name| name.rsplit_once('('));
+    let found = numbered.and_then(|(module, number)| Some((module, number.parse::<u64>().ok()?.cast_signed())));
+    match found {
+        Some((module, number)) if !module.is_empty() => (module.to_owned(), Some(number)),
+        _ => (name.to_owned(), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    /// As above, with an op before all runs, one between them and one that sticks out of its run by the clock's rounding; and a
+    /// second device, whose runs are its own.
+    #[test]
+    fn an_op_belongs_to_the_run_around_it() {
+        let mut b = TraceBuilder::new();
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        let other_ops = b.line("/device:TPU:1", "XLA Ops");
+        let host = b.line("/host:CPU", "python");
+        b.event(modules, "jit_g(18446744073709551615)", 200, 50);
+        b.event(modules, "jit_f(7)", 100, 50);
+        b.event(modules, "plain", 300, 50);
+        for (name, start, length) in [("early", 0, 10), ("a", 100, 20), ("b", 120, 31), ("between", 160, 10)] {
+            b.event(ops, name, start, length);
+        }
+        b.event(ops, "a", 210, 10);
+        b.event(ops, "c", 340, 10);
+        b.event(ops, "named", 100, 20).hlo_module("jit_own");
+        b.event(other_ops, "a", 110, 10);
+        b.event(host, "a", 110, 10);
+        let mut trace = b.build();
+        name_programs(&mut trace);
+        let found: Vec<(&str, Option<i64>)> = (3..trace.events.len() as EventId)
+            .map(|id| trace.args_of(&trace.events.get(id).unwrap()))
+            .map(|args| (trace.text(args.hlo_module), args.program_id))
+            .collect();
+        let none = ("", None);
+        let f = ("jit_f", Some(7));
+        let expected = [none, f, f, none, ("jit_g", Some(-1)), ("plain", None), ("jit_own", None), none, none];
+        assert_eq!(found, expected);
+        let names: Vec<&str> =
+            (0..trace.events.len() as EventId).map(|id| trace.text(trace.events.get(id).unwrap().name)).collect();
+        assert_eq!(names.get(3..6), Some(&["early", "a", "b"][..]), "only the arguments change");
+    }
+}

@@ -1,0 +1,120 @@
+//! One absurd timestamp or duration must not stretch the capture: a handful of events that lie far from all others are
+//! left out.
+//!
+//! Far is judged only where the events cover more than an hour, which no profile does:
+//!
+//! ```text
+//! starts    |                                                 |||| ||||| |||||
+//!           1 event  <---- gap over an hour and over ----->   the others
+//!                          10 times the others' span
+//! ```
+//!
+//! At most one event in a thousand (or a single one) is taken for absurd, so a file with two halves keeps both.
+
+use base::units::Ps;
+use trace::{Event, EventId, Events};
+
+const HOUR: i64 = 3_600_000_000_000_000;
+/// Cuts after which the rest is kept as it is.
+const MAX_CUTS: usize = 8;
+
+/// The events without the absurd ones, and how many those were; `None` where all are plausible.
+pub(super) fn without_outliers(events: &Events) -> Option<(Events, u64)> {
+    let all = || (0..events.len() as EventId).filter_map(|id| events.get(id));
+    let first = all().map(|event| event.start.0).min()?;
+    let last = all().map(|event| event.end().0).max()?;
+    if last.checked_sub(first).is_some_and(|span| span <= HOUR) {
+        return None;
+    }
+    let allowed = (events.len() / 1000).max(1);
+    let (first, last) = plausible_starts(all().map(|event| event.start.0).collect(), allowed);
+    let longest = last.saturating_sub(first).saturating_mul(100).max(HOUR);
+    let in_time = |event: &Event| (first..=last).contains(&event.start.0);
+    let lasting = all().filter(|event| in_time(event) && event.duration > Ps(longest)).count();
+    // Many long events are what the file is about; a few are a broken clock.
+    let longest = if lasting <= allowed && lasting < events.len() { longest } else { i64::MAX };
+    let keep = |event: &Event| in_time(event) && event.duration <= Ps(longest);
+    let removed = all().filter(|event| !keep(event)).count() as u64;
+    (removed > 0).then(|| (filtered(events, keep), removed))
+}
+
+/// First and last start after cutting off what lies behind the largest gap, as long as it is little and far.
+fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
+    starts.sort_unstable();
+    let mut kept = starts.as_slice();
+    let mut left = allowed;
+    let span = |part: &[i64]| match (part.first(), part.last()) {
+        (Some(first), Some(last)) => last.saturating_sub(*first),
+        _ => 0,
+    };
+    for _ in 0..MAX_CUTS {
+        let gaps = kept.windows(2).map(span).enumerate();
+        let Some((at, gap)) = gaps.max_by_key(|&(at, gap)| (gap, std::cmp::Reverse(at))) else { break };
+        let (before, after) = kept.split_at(at + 1);
+        let (few, many) = if before.len() < after.len() { (before, after) } else { (after, before) };
+        let is_far = gap > HOUR && gap / 10 > span(many);
+        if !is_far || few.len() > left || few.len() == many.len() {
+            break;
+        }
+        left -= few.len();
+        kept = many;
+    }
+    (kept.first().copied().unwrap_or(i64::MIN), kept.last().copied().unwrap_or(i64::MAX))
+}
+
+fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> Events {
+    let mut kept = Events::default();
+    for id in 0..events.len() as EventId {
+        let Some(new) = events.get(id).filter(&keep).and_then(|event| kept.push(event)) else { continue };
+        for (from, to) in [
+            (&events.correlation, &mut kept.correlation),
+            (&events.run_id, &mut kept.run_id),
+            (&events.step_num, &mut kept.step_num),
+            (&events.all_reduce_id, &mut kept.all_reduce_id),
+            (&events.dma_stall, &mut kept.dma_stall),
+            (&events.message_duration, &mut kept.message_duration),
+            (&events.flow, &mut kept.flow),
+        ] {
+            if let Some(value) = from.get(id) {
+                to.push(new, value);
+            }
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Events of `(start, duration)` in seconds.
+    fn kept(seconds: &[(i64, i64)]) -> Option<(usize, u64)> {
+        let mut events = Events::default();
+        for (run, &(start, duration)) in (0..).zip(seconds) {
+            let unit = 1_000_000_000_000;
+            let id = events.push(Event {
+                line: Default::default(),
+                name: Default::default(),
+                start: Ps(start.saturating_mul(unit)),
+                duration: Ps(duration.saturating_mul(unit)),
+                args: Default::default(),
+            });
+            events.run_id.push(id.unwrap(), run);
+        }
+        let (events, removed) = without_outliers(&events)?;
+        assert_eq!(events.run_id.len(), events.len());
+        Some((events.len(), removed))
+    }
+
+    #[test]
+    fn a_single_far_event_is_left_out_and_a_second_half_is_not() {
+        assert_eq!(kept(&[(0, 1), (5, 1), (98, 1)]), None);
+        assert_eq!(kept(&[(0, 1), (5, 1), (98, 1), (5_000_000, 1)]), Some((3, 1)));
+        assert_eq!(kept(&[(-5_000_000, 1), (5, 1), (98, 1)]), Some((2, 1)));
+        assert_eq!(kept(&[(0, 1), (5, 1), (98, 1), (2, 5_000_000)]), Some((3, 1)));
+        assert_eq!(kept(&[(0, 1), (5, 1), (5_000_000, 1), (5_000_001, 1)]), None);
+        assert_eq!(kept(&[(0, 1), (5_000_000, 1)]), None);
+        assert_eq!(kept(&[(0, 5_000_000)]), None);
+        assert_eq!(kept(&[]), None);
+    }
+}

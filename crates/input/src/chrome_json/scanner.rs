@@ -1,0 +1,265 @@
+//! The shape of the file: an object with an event list among other keys, or the list alone.
+//!
+//! ```text
+//!            { "otherData": {...}, "traceEvents": [ {event}, {event}, ... {} ], "traceName": "..." } anything
+//! state  Start Object    Skip       Object       Events                       Object                 Done
+//! ```
+//!
+//! The scanner works on whole tokens inside the slice it is given and says how much of it is done with; the caller
+//! offers the rest again with more bytes behind it. Every decision depends on the bytes of the file alone, never on
+//! where a slice ended, so any chunking gives the same trace.
+//!
+//! Where an event is malformed, reading goes on at the next place that looks like the start of one (`,{"ph"`). Events
+//! over [`MAX_EVENT`] are skipped without being held.
+
+use super::event;
+use super::lexer::{Skipper, Stop, colon, skip_space, string, value};
+use super::losses::Loss;
+use super::metadata::{TopLevel, is_known_key};
+use super::store::Store;
+use base::error::Error;
+
+/// Longest event, or key of the top level, that is held: 16 MiB.
+pub(super) const MAX_EVENT: usize = 16 << 20;
+/// Longest value of the top level that is read: longer ones are skipped.
+const MAX_METADATA: usize = 256 << 10;
+/// How far the first key of an event may be from its `{` for reading to go on there.
+const LOOK_AHEAD: usize = 64;
+
+/// Where the scanner is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// Before the first byte that counts.
+    #[default]
+    Start,
+    /// Between the keys of the top level.
+    Object,
+    /// Between events.
+    Events,
+    /// Inside a value of no interest, and whether it stands in the event list.
+    Skip { in_events: bool },
+    /// After malformed text: looking for an event. The last byte that was no space.
+    Lost { previous: u8 },
+    /// After the end: the rest does not count.
+    Done,
+}
+
+/// Reads slices of a file into a [`Store`].
+#[derive(Debug, Default)]
+pub(super) struct Scanner {
+    pub state: State,
+    pub store: Store,
+    pub top_level: TopLevel,
+    /// The file is the list alone.
+    pub is_array: bool,
+    /// An event list was found.
+    pub has_list: bool,
+    /// Keys of the top level seen so far, the first few: what the file is if it is no trace.
+    pub keys: Vec<String>,
+    skipper: Skipper,
+}
+
+/// What one step did.
+enum Step {
+    /// Went on to this position.
+    To(usize),
+    /// The slice ends inside a token: more bytes are needed from this position.
+    More(usize),
+}
+
+impl Scanner {
+    /// Reads what is complete in `buf`, which starts at byte `base` of the text, and returns how many bytes are done with.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAProfile`] where the text is no JSON object or array.
+    pub fn scan(&mut self, buf: &[u8], base: u64) -> Result<usize, Error> {
+        let mut pos = 0;
+        loop {
+            let step = match self.state {
+                State::Start => self.start(buf, pos, base)?,
+                State::Object => self.object(buf, pos, base),
+                State::Events => self.events(buf, pos, base),
+                State::Skip { in_events } => match self.skipper.skip(buf, pos) {
+                    None => Step::More(buf.len()),
+                    Some(end) => {
+                        self.state = if in_events { State::Events } else { State::Object };
+                        Step::To(end)
+                    }
+                },
+                State::Lost { previous } => self.lost(buf, pos, previous),
+                State::Done => return Ok(buf.len()),
+            };
+            match step {
+                Step::To(next) => pos = next,
+                Step::More(next) => return Ok(next),
+            }
+        }
+    }
+
+    fn start(&mut self, buf: &[u8], pos: usize, base: u64) -> Result<Step, Error> {
+        const BOM: &[u8] = b"\xef\xbb\xbf";
+        let is_first = base == 0 && pos == 0;
+        if is_first && buf.len() < BOM.len() && BOM.starts_with(buf) {
+            return Ok(Step::More(0));
+        }
+        let pos = skip_space(buf, if is_first && buf.starts_with(BOM) { BOM.len() } else { pos });
+        match buf.get(pos) {
+            None => return Ok(Step::More(pos)),
+            Some(b'{') => self.state = State::Object,
+            Some(b'[') => {
+                self.is_array = true;
+                self.has_list = true;
+                self.state = State::Events;
+            }
+            Some(_) => return Err(not_json()),
+        }
+        Ok(Step::To(pos + 1))
+    }
+
+    fn object(&mut self, buf: &[u8], pos: usize, base: u64) -> Step {
+        let pos = skip_space(buf, pos);
+        match buf.get(pos) {
+            None => return Step::More(pos),
+            Some(b',') => return Step::To(pos + 1),
+            Some(b'}') => {
+                self.state = State::Done;
+                return Step::To(pos + 1);
+            }
+            Some(b'"') => {}
+            Some(_) => return self.lose(pos, pos, base),
+        }
+        let window = window(buf, pos, MAX_EVENT);
+        match self.entry(window, pos) {
+            Ok(next) => Step::To(next),
+            Err(Stop::Incomplete) if window.len() - pos < MAX_EVENT => Step::More(pos),
+            Err(Stop::Incomplete) => self.lose(pos, pos + 1, base),
+            Err(Stop::Bad(at)) => self.lose(pos, at, base),
+        }
+    }
+
+    /// Reads a key of the top level, at `pos`, and what is of interest of its value.
+    fn entry(&mut self, buf: &[u8], pos: usize) -> Result<usize, Stop> {
+        let (key_end, _) = string(buf, pos + 1)?;
+        let key = buf.get(pos + 1..key_end).unwrap_or_default();
+        let at = colon(buf, key_end + 1)?;
+        let is_list = key == b"traceEvents" && buf.get(at) == Some(&b'[');
+        let known = if is_list || !is_known_key(key) {
+            None
+        } else {
+            let small = window(buf, at, MAX_METADATA);
+            match value(small, at) {
+                Ok((_, next)) => Some(next),
+                Err(Stop::Incomplete) if small.len() - at < MAX_METADATA => return Err(Stop::Incomplete),
+                Err(_) => None,
+            }
+        };
+        if self.keys.len() < 8 {
+            let shown = key.get(..40).unwrap_or(key);
+            self.keys.push(String::from_utf8_lossy(shown).into_owned());
+        }
+        if is_list {
+            self.has_list = true;
+            self.state = State::Events;
+            return Ok(at + 1);
+        }
+        if let Some(next) = known {
+            self.top_level.read(key, buf.get(at..next).unwrap_or_default());
+            return Ok(next);
+        }
+        self.skipper = Skipper::default();
+        self.state = State::Skip { in_events: false };
+        Ok(at)
+    }
+
+    fn events(&mut self, buf: &[u8], mut pos: usize, base: u64) -> Step {
+        loop {
+            pos = skip_space(buf, pos);
+            match buf.get(pos) {
+                None => return Step::More(pos),
+                Some(b',') => pos += 1,
+                Some(b'{') => {
+                    let window = window(buf, pos, MAX_EVENT);
+                    let offset = base + pos as u64;
+                    match event::parse(window, pos, &self.store.memo, &mut self.store.fields) {
+                        Ok((event, next)) => {
+                            self.store.event(&event, window, offset);
+                            pos = next;
+                        }
+                        Err(Stop::Bad(at)) => return self.lose(pos, at, base),
+                        Err(Stop::Incomplete) if window.len() - pos < MAX_EVENT => return Step::More(pos),
+                        Err(Stop::Incomplete) => {
+                            self.store.losses.add(Loss::TooLarge, offset);
+                            self.skipper = Skipper::default();
+                            self.state = State::Skip { in_events: true };
+                            return Step::To(pos);
+                        }
+                    }
+                }
+                Some(b']') => {
+                    self.state = if self.is_array { State::Done } else { State::Object };
+                    return Step::To(pos + 1);
+                }
+                Some(_) => return self.lose(pos, pos, base),
+            }
+        }
+    }
+
+    /// Counts malformed text that begins at `start`, and looks for an event from `resume` on.
+    fn lose(&mut self, start: usize, resume: usize, base: u64) -> Step {
+        self.store.losses.add(Loss::Unreadable, base + start as u64);
+        self.state = State::Lost { previous: 0 };
+        Step::To(resume)
+    }
+
+    /// Looks for the start of an event: `{` after a comma or bracket, and behind it a key that events have.
+    fn lost(&mut self, buf: &[u8], mut pos: usize, mut previous: u8) -> Step {
+        while let Some(&byte) = buf.get(pos) {
+            if byte == b'{' && matches!(previous, b',' | b'[') {
+                match starts_event(window(buf, pos, LOOK_AHEAD), pos + 1) {
+                    Ok(true) => {
+                        self.has_list = true;
+                        self.state = State::Events;
+                        return Step::To(pos);
+                    }
+                    Ok(false) => {}
+                    Err(_) if buf.len() - pos < LOOK_AHEAD => {
+                        self.state = State::Lost { previous };
+                        return Step::More(pos);
+                    }
+                    Err(_) => {}
+                }
+            }
+            if !byte.is_ascii_whitespace() {
+                previous = byte;
+            }
+            pos += 1;
+        }
+        self.state = State::Lost { previous };
+        Step::More(pos)
+    }
+}
+
+/// `buf` cut off at most `limit` bytes after `pos`.
+fn window(buf: &[u8], pos: usize, limit: usize) -> &[u8] {
+    buf.get(..pos.saturating_add(limit)).unwrap_or(buf)
+}
+
+fn starts_event(buf: &[u8], pos: usize) -> Result<bool, Stop> {
+    let pos = skip_space(buf, pos);
+    match buf.get(pos) {
+        None => return Err(Stop::Incomplete),
+        Some(b'"') => {}
+        Some(_) => return Ok(false),
+    }
+    let (end, _) = string(buf, pos + 1)?;
+    let key = buf.get(pos + 1..end).unwrap_or_default();
+    Ok([&b"ph"[..], b"name", b"cat", b"pid", b"tid", b"ts", b"dur", b"id", b"args", b"s"].contains(&key))
+}
+
+fn not_json() -> Error {
+    Error::not_a_profile(
+        "text that is neither a JSON object nor a JSON array",
+        "Drop a trace.json or trace.json.gz as the JAX profiler writes it, or the xplane.pb beside it.",
+    )
+}

@@ -1,0 +1,254 @@
+//! Puts events into the trace: finds their line, interns their text, sets their times against the anchor.
+//!
+//! A Chrome trace's process is a plane and its thread a line; both come into being with the first event or metadata that
+//! mentions them, and their names may follow at any time.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::args::{self, Field, Ids};
+use super::clock::{self, VOTERS};
+use super::event::RawEvent;
+use super::lexer::{Kind, Span};
+use super::losses::{Loss, Losses};
+use super::memo::{Memo, Stored};
+use super::number::{self, Fault, Time};
+use super::pairs::Pairs;
+use super::text::text;
+use base::units::Ps;
+use trace::{ArgsId, ChipTime, Event, Line, LineId, Plane, PlaneId, StrId, Trace};
+
+/// A `pid`, `tid` or `id`: a number however it is written (`7`, `"7"`, `0x7`), or any other text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Id {
+    #[default]
+    Missing,
+    Number(i64),
+    Text(StrId),
+    /// In place of a thread: the line of a process's asynchronous events.
+    Async,
+}
+
+/// An event that is complete but for its place on the trace's clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timed {
+    pub line: LineId,
+    pub name: StrId,
+    pub args: ArgsId,
+    pub ids: Ids,
+    pub start: Time,
+    pub duration: Ps,
+    /// Where it stands in the unpacked text.
+    pub offset: u64,
+}
+
+/// The trace under construction.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    pub trace: Trace,
+    pub losses: Losses,
+    pub memo: Memo,
+    /// Arguments of the event that was parsed last.
+    pub fields: Vec<Field>,
+    pub pairs: Pairs,
+    /// Objects with a phase: what tells an event list from any other array.
+    pub events_seen: u64,
+    pub plane_ids: Vec<Id>,
+    pub line_ids: Vec<Id>,
+    planes: HashMap<Id, PlaneId, FxBuildHasher>,
+    lines: HashMap<(Id, Id), LineId, FxBuildHasher>,
+    /// Microseconds of the anchor; `None` while events still wait for it.
+    anchor_us: Option<i64>,
+    waiting: Vec<Timed>,
+    scratch: String,
+}
+
+impl Store {
+    /// Takes one event of the list.
+    ///
+    /// Durations are kept: complete events (`X`), thread pairs (`B`/`E`), asynchronous pairs (`b`/`e`). Instants, flows,
+    /// counters, samples, objects and async marks (`i I s t f C P O N D n R c`) have none, so no number here can use them:
+    /// they are passed over.
+    pub fn event(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
+        self.events_seen += u64::from(event.phase != 0);
+        match event.phase {
+            b'X' => self.complete(event, buf, offset),
+            b'B' | b'b' => self.begin(event, buf, offset),
+            b'E' | b'e' => self.end(event, buf, offset),
+            b'M' => self.metadata(event, buf),
+            b'i' | b'I' | b's' | b't' | b'f' | b'C' | b'P' | b'O' | b'N' | b'D' | b'n' | b'R' | b'c' => {}
+            // JAX ends its list with an empty object.
+            0 if !event.has_keys => {}
+            0 => self.losses.add(Loss::Unreadable, offset),
+            _ => self.losses.add(Loss::UnknownPhase, offset),
+        }
+    }
+
+    fn complete(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
+        self.trace.complete_events += 1;
+        let Some(start) = self.time(event.ts, buf, offset) else { return };
+        let Some(duration) = self.time(event.dur, buf, offset) else { return };
+        let Some(duration) = duration.since_us(0) else { return self.losses.add(Loss::OutOfRange, offset) };
+        if duration < Ps::ZERO {
+            return self.losses.add(Loss::NegativeDuration, offset);
+        }
+        let (stored, ids) = self.describe(event, buf);
+        let line = self.line_of(event, buf);
+        self.add(Timed { line, name: stored.name, args: stored.args, ids, start, duration, offset });
+    }
+
+    /// The time in `span`, a number or a string; what is neither is counted.
+    #[inline]
+    pub fn time(&mut self, span: Span, buf: &[u8], offset: u64) -> Option<Time> {
+        let fault = match number::time(span.bytes(buf)) {
+            Ok(time) => return Some(time),
+            Err(Fault::NotANumber) => Loss::NotANumber,
+            Err(Fault::OutOfRange) => Loss::OutOfRange,
+        };
+        self.losses.add(fault, offset);
+        None
+    }
+
+    /// Name, arguments and ids of an event.
+    pub fn describe(&mut self, event: &RawEvent, buf: &[u8]) -> (Stored, Ids) {
+        if let Some((slot, mut ids)) = event.repeats {
+            if let Some(stored) = self.memo.stored(slot, event.cat.bytes(buf)) {
+                ids.step_num = ids.step_num.or(stored.step_num);
+                return (stored, ids);
+            }
+            self.reparse_args(event, buf);
+        }
+        let Store { trace, fields, scratch, .. } = self;
+        let (mut args, mut ids) = args::build(fields, buf, &mut trace.strings, scratch);
+        args.cat = intern(trace, event.cat, buf, scratch);
+        let name = intern(trace, event.name, buf, scratch);
+        let stored = Stored { name, args: trace.args.intern(&args), step_num: profiler_step(event, buf) };
+        self.memo.remember([event.name, event.tid, event.cat, event.args], fields, buf, stored);
+        ids.step_num = ids.step_num.or(stored.step_num);
+        (stored, ids)
+    }
+
+    /// Reads the arguments into `fields` where the memo stood in for them.
+    pub fn reparse_args(&mut self, event: &RawEvent, buf: &[u8]) {
+        self.fields.clear();
+        if event.args.is_given() && args::parse(buf, event.args.start, &mut self.fields).is_err() {
+            self.fields.clear();
+        }
+    }
+
+    /// Puts an event on the trace's clock, as soon as the clock is known.
+    #[inline]
+    pub fn add(&mut self, event: Timed) {
+        match self.anchor_us {
+            Some(anchor_us) => self.place(event, anchor_us),
+            None => {
+                self.waiting.push(event);
+                if self.waiting.len() == VOTERS {
+                    self.settle_anchor();
+                }
+            }
+        }
+    }
+
+    /// Decides the anchor from the events that wait for it, and places them.
+    pub fn settle_anchor(&mut self) {
+        if self.anchor_us.is_some() {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let starts: Vec<Time> = waiting.iter().map(|event| event.start).collect();
+        let anchor_us = clock::anchor_us(&starts);
+        self.anchor_us = Some(anchor_us);
+        self.trace.capture.anchor_ns = anchor_us.saturating_mul(1_000);
+        for event in waiting {
+            self.place(event, anchor_us);
+        }
+    }
+
+    fn place(&mut self, event: Timed, anchor_us: i64) {
+        let Timed { line, name, args, ids, start, duration, offset } = event;
+        // XLA's exporter writes a picosecond for no duration, which viewers would not show. No clock counts picoseconds.
+        let duration = if duration == Ps(1) { Ps::ZERO } else { duration };
+        let start = start.since_us(anchor_us).filter(|start| start.0.checked_add(duration.0).is_some());
+        let Some(start) = start else { return self.losses.add(Loss::OutOfRange, offset) };
+        let chip_duration = ids.device_duration.filter(|&ps| ps >= 0).map(Ps);
+        let chip = ids.device_offset.map(|start| ChipTime { start: Ps(start), duration: chip_duration });
+        let Some(id) = self.trace.push_event(Event { line, name, start, duration, args }, chip) else {
+            return self.losses.add(Loss::TooMany, offset);
+        };
+        let events = &mut self.trace.events;
+        if let Some(value) = ids.correlation {
+            events.correlation.push(id, value);
+        }
+        if let Some(value) = ids.run_id {
+            events.run_id.push(id, value);
+        }
+        if let Some(value) = ids.step_num {
+            events.step_num.push(id, value);
+        }
+        if let Some(value) = ids.all_reduce {
+            events.all_reduce_id.push(id, value);
+        }
+        if let Some(value) = ids.dma_stall.filter(|&ps| ps >= 0) {
+            events.dma_stall.push(id, value);
+        }
+    }
+
+    /// The line of an event's thread.
+    #[inline]
+    pub fn line_of(&mut self, event: &RawEvent, buf: &[u8]) -> LineId {
+        let (pid, tid) = (self.id(event.pid, buf), self.id(event.tid, buf));
+        self.line(pid, tid)
+    }
+
+    /// The line of a thread, made on first use.
+    pub fn line(&mut self, pid: Id, tid: Id) -> LineId {
+        if let Some(&line) = self.lines.get(&(pid, tid)) {
+            return line;
+        }
+        let plane = self.plane(pid);
+        let Some(line) = self.trace.add_line(Line { plane, ..Line::default() }) else { return LineId::default() };
+        self.line_ids.push(tid);
+        self.lines.insert((pid, tid), line);
+        line
+    }
+
+    /// The plane of a process, made on first use.
+    pub fn plane(&mut self, pid: Id) -> PlaneId {
+        if let Some(&plane) = self.planes.get(&pid) {
+            return plane;
+        }
+        let Some(plane) = self.trace.add_plane(Plane::default()) else { return PlaneId::default() };
+        self.plane_ids.push(pid);
+        self.planes.insert(pid, plane);
+        plane
+    }
+
+    /// What an id says, however it is written.
+    #[inline]
+    pub fn id(&mut self, span: Span, buf: &[u8]) -> Id {
+        if !span.is_given() {
+            return Id::Missing;
+        }
+        match number::id(span.bytes(buf)) {
+            Some(number) => Id::Number(number),
+            None => Id::Text(self.intern(span, buf)),
+        }
+    }
+
+    /// Interns the text of a value.
+    pub fn intern(&mut self, span: Span, buf: &[u8]) -> StrId {
+        intern(&mut self.trace, span, buf, &mut self.scratch)
+    }
+}
+
+fn intern(trace: &mut Trace, span: Span, buf: &[u8], scratch: &mut String) -> StrId {
+    trace.strings.intern(text(span, buf, scratch))
+}
+
+/// The step number of Kineto's `ProfilerStep#7`. Its shadow on the device is not another step.
+fn profiler_step(event: &RawEvent, buf: &[u8]) -> Option<i64> {
+    let number = event.name.bytes(buf).strip_prefix(b"ProfilerStep#")?;
+    let is_shadow = event.cat.bytes(buf) == b"gpu_user_annotation" || event.name.kind != Kind::Text;
+    if is_shadow { None } else { number::id(number) }
+}

@@ -1,0 +1,66 @@
+//! The decoder as a whole: small files with one oddity each, any chunking, any damage.
+
+mod damage;
+mod kineto;
+mod repeats;
+mod samples;
+mod totals;
+
+use super::ChromeJsonDecoder;
+use base::error::Error;
+use trace::{EventId, Trace};
+
+/// Decodes `text` in chunks of `size` bytes.
+fn decode_in(text: &[u8], size: usize) -> Result<Trace, Error> {
+    let mut decoder = ChromeJsonDecoder::new("test.json");
+    text.chunks(size).try_for_each(|chunk| decoder.push(chunk))?;
+    decoder.finish()
+}
+
+/// Decodes `text` in one piece, and checks that chunks of 1, 7 and 4096 bytes give the same.
+fn decode(text: impl AsRef<[u8]>) -> Result<Trace, Error> {
+    let text = text.as_ref();
+    let whole = decode_in(text, text.len().max(1));
+    for size in [1, 7, 4096] {
+        let pieces = decode_in(text, size);
+        match (&whole, &pieces) {
+            (Ok(whole), Ok(pieces)) => assert_eq!(describe(whole), describe(pieces), "chunks of {size} bytes"),
+            _ => assert_eq!(whole.as_ref().err(), pieces.as_ref().err(), "chunks of {size} bytes"),
+        }
+    }
+    whole
+}
+
+/// Everything a trace holds, as text.
+fn describe(trace: &Trace) -> String {
+    use std::fmt::Write;
+    let mut out = format!(
+        "{:?} {:?} {:?} complete {}\n{:?}\n",
+        trace.format, trace.framework, trace.capture, trace.complete_events, trace.warnings
+    );
+    for plane in &trace.planes {
+        let stats: Vec<_> = plane.stats.iter().map(|&(key, value)| (trace.text(key), value)).collect();
+        writeln!(out, "{} {:?} {stats:?}", trace.text(plane.name), plane.kind).unwrap();
+    }
+    for id in 0..trace.events.len() as EventId {
+        let event = trace.events.get(id).unwrap();
+        let line = trace.lines.get(event.line.index()).unwrap();
+        let ids = (trace.events.correlation.get(id), trace.events.run_id.get(id), trace.events.step_num.get(id));
+        let names = (trace.text(event.name), trace.text(line.name), line.plane.index(), line.kind);
+        writeln!(out, "{names:?} {:?} {:?} {ids:?} {:?}", event.start, event.duration, trace.args_of(&event)).unwrap();
+    }
+    out
+}
+
+/// `(name, start ps, duration ps)` of every event.
+fn events(trace: &Trace) -> Vec<(&str, i64, i64)> {
+    (0..trace.events.len() as EventId)
+        .filter_map(|id| trace.events.get(id))
+        .map(|event| (trace.text(event.name), event.start.0, event.duration.0))
+        .collect()
+}
+
+/// `(code, count)` of every warning.
+fn warnings(trace: &Trace) -> Vec<(&str, Option<u64>)> {
+    trace.warnings.iter().map(|warning| (warning.code.as_str(), warning.count)).collect()
+}

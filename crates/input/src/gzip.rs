@@ -1,0 +1,319 @@
+//! Gzip as it is found: several members one after another, padding, bytes behind the end, files cut anywhere, wrong
+//! checksums. Everything that can be inflated is; what is wrong becomes a warning with its offset.
+//!
+//! ```text
+//!  | header 10+ | deflate stream | CRC-32 | size | header | stream | CRC | size | 0 0 0 ... or foreign bytes |
+//!  '------------------ member -------------------'---------- member ------------'
+//! ```
+//!
+//! Ignored: the header's time, comment, name and extra field, which no profiler fills with anything that is needed.
+
+use crate::inflate::{InflateLimit, Inflater, Outcome};
+use base::warning::Warning;
+
+/// What a [`GzipDecoder`] hands on.
+#[derive(Debug)]
+pub enum GzipItem<'a> {
+    /// The next inflated bytes.
+    Data(&'a [u8]),
+    /// Something was wrong.
+    Warning(Warning),
+}
+
+/// True where `head` starts a gzip member with the one compression method there is.
+pub fn looks_like_gzip(head: &[u8]) -> bool {
+    matches!(head, [0x1f, 0x8b, 8, flags, ..] if flags & RESERVED_FLAGS == 0)
+}
+
+const FLAG_HEADER_CRC: u8 = 2;
+const FLAG_EXTRA: u8 = 4;
+const FLAG_NAME: u8 = 8;
+const FLAG_COMMENT: u8 = 16;
+const RESERVED_FLAGS: u8 = 0xe0;
+
+/// Where in a member the next byte is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The ten fixed bytes of the header, or what follows the last member.
+    Header,
+    /// The two bytes that give the length of the extra field.
+    ExtraLength,
+    /// The extra field.
+    Extra { left: u16 },
+    /// A text that a zero byte ends.
+    Name,
+    /// The same.
+    Comment,
+    /// The header's own checksum.
+    HeaderCrc,
+    /// The deflate stream.
+    Body,
+    /// Checksum and size.
+    Trailer,
+    /// Bytes behind the last member that are no member.
+    Foreign,
+    /// Nothing more can be read.
+    Stopped,
+}
+
+/// Inflates a gzip file that is pushed in chunks.
+#[derive(Debug)]
+pub struct GzipDecoder {
+    path: String,
+    state: State,
+    inflater: Inflater,
+    /// Bytes of the header or trailer so far.
+    fixed: Vec<u8>,
+    flags: u8,
+    /// Position in the gzip file.
+    offset: u64,
+    /// Inflated bytes of the finished members.
+    inflated_bytes: u64,
+    members: u64,
+    /// Where the foreign bytes behind the last member start, and how many there are.
+    foreign: (u64, u64),
+}
+
+impl GzipDecoder {
+    /// For a file of this name, which only warnings use.
+    pub fn new(path: &str) -> GzipDecoder {
+        GzipDecoder {
+            path: path.to_owned(),
+            state: State::Header,
+            inflater: Inflater::new(),
+            fixed: Vec::with_capacity(10),
+            flags: 0,
+            offset: 0,
+            inflated_bytes: 0,
+            members: 0,
+            foreign: (0, 0),
+        }
+    }
+
+    /// True where nothing that is pushed can change the result any more.
+    pub fn is_stopped(&self) -> bool {
+        self.state == State::Stopped
+    }
+
+    /// Inflates the next bytes of the file.
+    pub fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) {
+        while let Some((&byte, rest)) = chunk.split_first() {
+            match self.state {
+                State::Stopped => return,
+                State::Foreign => {
+                    self.foreign.1 += chunk.len() as u64;
+                    self.offset += chunk.len() as u64;
+                    return;
+                }
+                State::Body => {
+                    let used = self.body(chunk, limit, sink);
+                    chunk = chunk.get(used..).unwrap_or_default();
+                    continue;
+                }
+                State::Trailer => self.trailer(byte, sink),
+                _ => self.header(byte),
+            }
+            self.offset += 1;
+            chunk = rest;
+        }
+    }
+
+    /// Ends the file: hands on what is left and says what is missing.
+    pub fn finish(mut self, sink: &mut dyn FnMut(GzipItem<'_>)) {
+        self.inflater.flush(&mut |block| sink(GzipItem::Data(block)));
+        let inflated = self.inflated_bytes + self.inflater.inflated_bytes();
+        match self.state {
+            State::Stopped => {}
+            State::Foreign => {
+                let (start, count) = self.foreign;
+                sink(GzipItem::Warning(self.foreign_bytes(start, count)));
+            }
+            // Too short for a header, behind a whole member.
+            State::Header if self.members > 0 => {
+                let count = self.fixed.len() as u64;
+                if count > 0 {
+                    sink(GzipItem::Warning(self.foreign_bytes(self.offset - count, count)));
+                }
+            }
+            State::Trailer => sink(GzipItem::Warning(
+                Warning::caution(
+                    "gzip_checksum_missing",
+                    format!(
+                        "The file ends before the checksum of its compressed data. All {inflated} bytes of content were \
+                         read, but could not be checked."
+                    ),
+                )
+                .with_remedy("Copy the file again if anything looks wrong.")
+                .with_file(&self.path)
+                .with_offset(self.offset),
+            )),
+            _ => sink(GzipItem::Warning(
+                Warning::damage(
+                    "gzip_truncated",
+                    format!(
+                        "The file is cut in the middle of its compressed data, after {} bytes. The {inflated} bytes of \
+                         content before the cut were read; the rest is lost.",
+                        self.offset
+                    ),
+                )
+                .with_remedy("Check that the capture had finished, and copy the file again.")
+                .with_file(&self.path)
+                .with_offset(self.offset),
+            )),
+        }
+    }
+
+    /// One byte of the header, or of what lies behind the last member.
+    fn header(&mut self, byte: u8) {
+        match self.state {
+            State::Header => {
+                // Padding to a block size, as tapes and some object stores add.
+                if self.members > 0 && self.fixed.is_empty() && byte == 0 {
+                    return;
+                }
+                self.fixed.push(byte);
+                let known = [0x1f, 0x8b, 8];
+                let wrong = self.fixed.iter().zip(known).any(|(&found, expected)| found != expected)
+                    || self.fixed.get(3).is_some_and(|flags| flags & RESERVED_FLAGS != 0);
+                if wrong {
+                    let count = self.fixed.len() as u64;
+                    self.foreign = (self.offset + 1 - count, count);
+                    self.state = State::Foreign;
+                } else if self.fixed.len() == 10 {
+                    self.flags = self.fixed.get(3).copied().unwrap_or(0);
+                    self.next_part(FLAG_EXTRA);
+                }
+            }
+            State::ExtraLength => {
+                self.fixed.push(byte);
+                if let [low, high] = self.fixed[..] {
+                    match u16::from_le_bytes([low, high]) {
+                        0 => self.next_part(FLAG_NAME),
+                        left => self.state = State::Extra { left },
+                    }
+                }
+            }
+            State::Extra { left: 1 } => self.next_part(FLAG_NAME),
+            State::Extra { left } => self.state = State::Extra { left: left.saturating_sub(1) },
+            State::Name if byte == 0 => self.next_part(FLAG_COMMENT),
+            State::Comment if byte == 0 => self.next_part(FLAG_HEADER_CRC),
+            State::HeaderCrc => {
+                self.fixed.push(byte);
+                if self.fixed.len() == 2 {
+                    self.next_part(0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Goes to the first part of the header that is there, from the one with `flag` on; else to the body.
+    fn next_part(&mut self, flag: u8) {
+        const PARTS: [(u8, State); 4] = [
+            (FLAG_EXTRA, State::ExtraLength),
+            (FLAG_NAME, State::Name),
+            (FLAG_COMMENT, State::Comment),
+            (FLAG_HEADER_CRC, State::HeaderCrc),
+        ];
+        self.fixed.clear();
+        self.state = PARTS
+            .iter()
+            .skip_while(|(part, _)| *part != flag)
+            .find(|(part, _)| self.flags & part != 0)
+            .map_or(State::Body, |(_, state)| *state);
+        if self.state == State::Body {
+            self.inflater.reset();
+        }
+    }
+
+    /// Bytes of the deflate stream; gives how many were its.
+    fn body(&mut self, chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) -> usize {
+        let (used, outcome) = self.inflater.run(chunk, limit, &mut |block| sink(GzipItem::Data(block)));
+        self.offset += used as u64;
+        let inflated = self.inflated_bytes + self.inflater.inflated_bytes();
+        match outcome {
+            Outcome::NeedsInput => {}
+            Outcome::Ended => self.state = State::Trailer,
+            Outcome::Corrupt => {
+                self.state = State::Stopped;
+                sink(GzipItem::Warning(
+                    Warning::damage(
+                        "gzip_corrupt",
+                        format!(
+                            "The compressed data are damaged at byte {}. The {inflated} bytes of content before it were \
+                             read (the last of them may be wrong); the rest is lost.",
+                            self.offset
+                        ),
+                    )
+                    .with_remedy("Copy the file again from where it was captured.")
+                    .with_file(&self.path)
+                    .with_offset(self.offset),
+                ));
+            }
+            Outcome::OverLimit => {
+                self.state = State::Stopped;
+                sink(GzipItem::Warning(over_limit(&self.path, self.offset, inflated)));
+            }
+        }
+        used
+    }
+
+    /// One byte of checksum and size; the eighth compares them.
+    fn trailer(&mut self, byte: u8, sink: &mut dyn FnMut(GzipItem<'_>)) {
+        self.fixed.push(byte);
+        if let [c0, c1, c2, c3, s0, s1, s2, s3] = self.fixed[..] {
+            let inflated = self.inflater.inflated_bytes();
+            // The size is stored modulo 2^32.
+            let agrees = u32::from_le_bytes([c0, c1, c2, c3]) == self.inflater.crc()
+                && u32::from_le_bytes([s0, s1, s2, s3]) == inflated as u32;
+            if !agrees {
+                sink(GzipItem::Warning(
+                    Warning::damage(
+                        "gzip_checksum",
+                        format!(
+                            "The checksum of the compressed data is wrong: some of the {inflated} bytes of content are \
+                             not what was written. All of them were read."
+                        ),
+                    )
+                    .with_remedy("Copy the file again from where it was captured.")
+                    .with_file(&self.path)
+                    .with_offset(self.offset + 1 - 8),
+                ));
+            }
+            self.inflated_bytes += inflated;
+            self.inflater.reset();
+            self.members += 1;
+            self.fixed.clear();
+            self.state = State::Header;
+        }
+    }
+
+    fn foreign_bytes(&self, start: u64, count: u64) -> Warning {
+        Warning::caution(
+            "gzip_trailing_bytes",
+            format!("{count} bytes behind the end of the compressed data were ignored."),
+        )
+        .with_remedy("Nothing of the profile is lost, unless two files were glued together.")
+        .with_file(&self.path)
+        .with_offset(start)
+        .with_count(count)
+    }
+}
+
+/// The warning for a file that inflates without end.
+pub fn over_limit(path: &str, offset: u64, inflated_bytes: u64) -> Warning {
+    Warning::damage(
+        "inflate_limit",
+        format!(
+            "The file was inflated to {inflated_bytes} bytes by its byte {offset} and reading stopped there: that is over \
+             the limit ({}).",
+            InflateLimit::describe()
+        ),
+    )
+    .with_remedy("If it is a real profile, inflate it first (gzip -d, unzip) and open the result.")
+    .with_file(path)
+    .with_offset(offset)
+}
+
+#[cfg(test)]
+mod tests;

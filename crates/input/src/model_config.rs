@@ -1,0 +1,199 @@
+//! Model dimensions from a Hugging Face `config.json` or from our own sidecar `crossprof.json`.
+//!
+//! The sidecar has the fields of [`ModelConfig`] under their names, and the device's. A `config.json` spells them by architecture
+//! (`hidden_size`, `n_embd`, `d_model`) and leaves out what is the architecture's default: tied embeddings (Gemma: yes,
+//! Llama: no), gated feed-forward, biases, Gemma's head width. Ignored: everything that changes no dimension, and
+//! `max_position_embeddings`, which is the longest possible sequence and not the one that was profiled.
+
+mod architecture;
+
+use serde_json::{Map, Value};
+
+use architecture::Architecture;
+use base::error::Error;
+use report::ModelConfig;
+
+/// Names of the fields of a sidecar file: those of [`ModelConfig`].
+pub const SIDECAR_FIELDS: &[&str] = &[
+    "model_dims",
+    "num_layers",
+    "num_heads",
+    "batch_size",
+    "seq_length",
+    "vocab_size",
+    "ffn_hidden_dims",
+    "num_items",
+    "num_clusters",
+    "item_embedding_dim",
+    "pretrained_model",
+    "num_kv_heads",
+    "head_dim",
+    "gated_ffn",
+    "tied_embeddings",
+    "num_experts",
+    "num_experts_per_token",
+    "attention_bias",
+    "norms_per_layer",
+    "total_params",
+    "trainable_params",
+    "frozen_params",
+];
+
+/// Name of the sidecar's field that is none of the model's.
+pub const DEVICE_FIELD: &str = "device";
+
+/// What a sidecar file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sidecar {
+    /// Dimensions of the model.
+    pub model: ModelConfig,
+    /// The device (`tpu-v4`, `TPU v4-8`), as `--device` names it; only a `crossprof.json` says it.
+    pub device: Option<String>,
+}
+
+impl From<ModelConfig> for Sidecar {
+    fn from(model: ModelConfig) -> Sidecar {
+        Sidecar { model, device: None }
+    }
+}
+
+/// Reads a sidecar `crossprof.json`.
+///
+/// # Errors
+///
+/// [`Error::Malformed`] where it is no JSON object, has a field that does not exist (a misspelt one would silently do
+/// nothing), or a value of the wrong type.
+pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
+    let malformed = |reason: String| Error::Malformed {
+        what: "a model configuration (crossprof.json)".to_owned(),
+        reason,
+        remedy: format!("Its fields are: {}, {DEVICE_FIELD}.", SIDECAR_FIELDS.join(", ")),
+    };
+    let mut object = object(text).map_err(&malformed)?;
+    let device = match object.remove(DEVICE_FIELD) {
+        None | Some(Value::Null) => None,
+        Some(Value::String(device)) => Some(device),
+        Some(_) => return Err(malformed(format!("its field \"{DEVICE_FIELD}\" is no text"))),
+    };
+    if let Some(unknown) = object.keys().find(|key| !key.starts_with('_') && !SIDECAR_FIELDS.contains(&key.as_str())) {
+        return Err(malformed(format!("it has an unknown field \"{}\"", shortened(unknown))));
+    }
+    let model = serde_json::from_value(Value::Object(object)).map_err(|error| malformed(error.to_string()))?;
+    Ok(Sidecar { model, device })
+}
+
+/// Reads a Hugging Face `config.json`.
+///
+/// # Errors
+///
+/// [`Error::Malformed`] where it is no JSON object or gives no dimension of a model.
+pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
+    let malformed = |reason: String| Error::Malformed {
+        what: "a Hugging Face config.json".to_owned(),
+        reason,
+        remedy: "Give the model's dimensions in the form, by flags, or in a crossprof.json.".to_owned(),
+    };
+    let outer = object(text).map_err(&malformed)?;
+    // A model of several modalities keeps its language model's dimensions one level down.
+    let inner = ["text_config", "llm_config", "language_config"]
+        .iter()
+        .find_map(|key| outer.get(*key).and_then(Value::as_object))
+        .unwrap_or(&outer);
+    let fields = Fields { inner, outer: &outer };
+    let config = fields.read();
+    let known = [config.model_dims, config.num_layers, config.num_heads, config.vocab_size];
+    if known.iter().all(Option::is_none) {
+        return Err(malformed("it gives no width, layers, heads or vocabulary".to_owned()));
+    }
+    Ok(config)
+}
+
+/// The fields of a `config.json`, and of the object around it.
+struct Fields<'a> {
+    inner: &'a Map<String, Value>,
+    outer: &'a Map<String, Value>,
+}
+
+impl Fields<'_> {
+    fn read(&self) -> ModelConfig {
+        let defaults = Architecture::of(self.text("model_type").unwrap_or_default());
+        let num_experts = self
+            .number(&["num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"])
+            .filter(|n| *n > 1);
+        let expert_width =
+            self.number(&["moe_intermediate_size", "expert_ffn_hidden_size"]).filter(|_| num_experts.is_some());
+        let model_dims = self.number(&["hidden_size", "n_embd", "d_model", "embed_dim", "model_dim"]);
+        let width =
+            self.number(&["intermediate_size", "n_inner", "ffn_dim", "d_ff", "ffn_hidden_size", "encoder_ffn_dim"]);
+        ModelConfig {
+            model_dims,
+            num_layers: self.number(&["num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers"]),
+            num_heads: self
+                .number(&["num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads"])
+                .or(defaults.num_heads),
+            num_kv_heads: self
+                .number(&["num_key_value_heads", "num_kv_heads", "n_head_kv"])
+                .or_else(|| self.is_true("multi_query").then_some(1))
+                .or(defaults.num_kv_heads),
+            head_dim: self.number(&["head_dim", "d_kv", "attention_head_dim"]).or(defaults.head_dim),
+            ffn_hidden_dims: expert_width
+                .or(width)
+                .or_else(|| model_dims.and_then(|dims| dims.checked_mul(defaults.ffn_factor?))),
+            vocab_size: self.number(&["vocab_size"]).or(defaults.vocab_size),
+            gated_ffn: self.gated().or(defaults.gated_ffn),
+            tied_embeddings: self.flag("tie_word_embeddings").or(defaults.tied_embeddings),
+            num_experts,
+            num_experts_per_token: self
+                .number(&["num_experts_per_tok", "num_experts_per_token", "moe_top_k", "num_selected_experts"])
+                .filter(|_| num_experts.is_some()),
+            attention_bias: self.flag("attention_bias").or_else(|| self.flag("qkv_bias")).or(defaults.attention_bias),
+            norms_per_layer: defaults.norms_per_layer,
+            pretrained_model: self.text("_name_or_path").filter(|name| !name.is_empty()).map(str::to_owned),
+            ..ModelConfig::default()
+        }
+    }
+
+    /// The first of these fields that is a positive integer.
+    fn number(&self, names: &[&str]) -> Option<u64> {
+        let positive = |value: &Value| value.as_u64().filter(|number| *number > 0);
+        names.iter().find_map(|name| self.inner.get(*name).and_then(positive))
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        self.inner.get(name).or_else(|| self.outer.get(name)).and_then(Value::as_bool)
+    }
+
+    fn is_true(&self, name: &str) -> bool {
+        self.flag(name) == Some(true)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.inner.get(name).or_else(|| self.outer.get(name)).and_then(Value::as_str)
+    }
+
+    /// T5 says it in words, a few others by the activation's name.
+    fn gated(&self) -> Option<bool> {
+        if let Some(projection) = self.text("feed_forward_proj") {
+            return Some(projection.starts_with("gated"));
+        }
+        let activation = self.text("hidden_act").or_else(|| self.text("activation_function"))?;
+        (activation.contains("glu")).then_some(true)
+    }
+}
+
+fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    match serde_json::from_slice(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err("it is not a JSON object".to_owned()),
+        Err(error) => Err(format!("its JSON is damaged ({error})")),
+    }
+}
+
+/// A name from the file can have any length.
+fn shortened(name: &str) -> String {
+    name.chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests;

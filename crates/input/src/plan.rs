@@ -1,0 +1,318 @@
+//! Groups the files of a drop, a folder or an archive into runs. Pure: paths and kinds in, a plan out.
+//!
+//! What a file is comes from its content ([`Kind`]); its path only says what it belongs to:
+//!
+//! ```text
+//! log/plugins/profile/2026_01_05_10_00_00/hostA.xplane.pb        one run, two hosts: the folder is the run
+//! log/plugins/profile/2026_01_05_10_00_00/hostA.trace.json.gz    not read: the xplane of hostA is there
+//! log/plugins/profile/2026_01_05_10_00_00/hostB.xplane.pb
+//! log/plugins/profile/2026_01_05_10_00_00/hostB.hlo_proto.pb     ignored: XProf derived it
+//! log/plugins/profile/config.json                                model configuration of every run below its folder
+//! other/x.xplane.pb, other/x.trace.json                          one run: same folder, same stem
+//! other/y.json                                                   a run of its own
+//! ```
+
+use base::sort;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a file holds, told by its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Kind {
+    /// An XSpace: what the profiler recorded.
+    XPlane,
+    /// A Chrome trace: an export of it, with losses.
+    TraceJson,
+    /// An earlier result.
+    UnifiedProfile,
+    /// A model configuration (`config.json`, `crossprof.json`): belongs to the runs beside or below it.
+    ModelConfig,
+    /// A device memory profile (pprof).
+    MemoryProfile,
+    /// A zip or tar: its members are planned when it is opened.
+    Archive,
+    /// None of these.
+    Unknown,
+}
+
+/// One file to plan for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate<'a> {
+    /// Path as given, `/` between folders; inside an archive the archive's path is its first part.
+    pub path: &'a str,
+    /// What it holds.
+    pub kind: Kind,
+}
+
+/// What to read and what it belongs to. All indices are into the candidates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The runs, in the order of their first files.
+    pub runs: Vec<PlannedRun>,
+    /// Archives to open.
+    pub archives: Vec<usize>,
+    /// Files that are no part of any run.
+    pub ignored: Vec<Ignored>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlannedRun {
+    /// Name of the run's folder, else of its file without suffixes.
+    pub name: String,
+    /// The files to read: one a host.
+    pub hosts: Vec<HostFile>,
+    /// Files that repeat one of `hosts` and are not read.
+    pub repeated: Vec<Repeated>,
+    /// Model configurations, the one that wins last.
+    pub sidecars: Vec<usize>,
+}
+
+/// The file of one host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFile {
+    /// Which file.
+    pub file: usize,
+    /// Name of the host: the file's name without suffixes.
+    pub host: String,
+}
+
+/// A file that is not read because another holds the same events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// Which file.
+    pub file: usize,
+    /// The file that is read instead.
+    pub instead: usize,
+}
+
+/// A file that is no part of any run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// Which file.
+    pub file: usize,
+    /// Why, as a sentence.
+    pub reason: String,
+}
+
+/// Plans the runs of `files`. The order of the files decides the order of the runs and nothing else.
+pub fn plan(files: &[Candidate<'_>]) -> Plan {
+    let mut plan = Plan::default();
+    // Run key to the traces of each host; the keys in the order in which they were first seen.
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let mut order: Vec<String> = Vec::new();
+    for (file, candidate) in files.iter().enumerate() {
+        match candidate.kind {
+            Kind::XPlane | Kind::TraceJson | Kind::UnifiedProfile => {
+                let place = Place::of(candidate);
+                if !groups.contains_key(&place.run) {
+                    order.push(place.run.clone());
+                }
+                let group = groups.entry(place.run).or_default();
+                group.name = place.name;
+                group.hosts.entry(place.host).or_default().push(file);
+            }
+            Kind::Archive => plan.archives.push(file),
+            Kind::ModelConfig => {}
+            Kind::MemoryProfile => plan.ignored.push(Ignored { file, reason: MEMORY_PROFILE.to_owned() }),
+            Kind::Unknown => plan.ignored.push(Ignored { file, reason: unknown_reason(candidate.path) }),
+        }
+    }
+    merge_perfetto_copies(files, &mut groups);
+    for key in order {
+        let Some(group) = groups.remove(&key) else { continue };
+        plan.runs.push(group.into_run(files));
+    }
+    assign_sidecars(files, &mut plan);
+    plan
+}
+
+/// Why XProf's own derived files beside a profile are not read, told by their names; `None` for any other file.
+///
+/// Only asked about files whose content is no profile.
+pub fn cache_reason(path: &str) -> Option<&'static str> {
+    let name = file_name(path);
+    let cached = name.ends_with(".hlo_proto.pb")
+        || name.contains(".op_stats")
+        || name.contains(".SSTABLE")
+        || name.ends_with(".tracetable")
+        || name.ends_with(".ldb")
+        || name.contains("cached_")
+        || ["memory_profile.json", "op_profile.json", "overview_page.json"]
+            .iter()
+            .any(|derived| name.trim_end_matches(".gz").ends_with(derived))
+        || path.split('/').any(|part| part.ends_with(".leveldb"));
+    cached.then_some("XProf derived this file from the profile beside it; it holds nothing that the profile does not.")
+}
+
+/// What is said of a device memory profile.
+pub const MEMORY_PROFILE: &str = "This is a device memory profile (pprof). crossprof recognises it but has no view for it yet; open it with `pprof`.";
+
+fn unknown_reason(path: &str) -> String {
+    cache_reason(path).unwrap_or("This file is not a profile that crossprof knows.").to_owned()
+}
+
+/// The traces of one run, by host.
+#[derive(Default)]
+struct Group {
+    name: String,
+    hosts: BTreeMap<String, Vec<usize>>,
+}
+
+impl Group {
+    fn into_run(self, files: &[Candidate<'_>]) -> PlannedRun {
+        let mut run = PlannedRun { name: self.name, ..PlannedRun::default() };
+        let kind = |file: usize| files.get(file).map(|candidate| (candidate.kind, candidate.path));
+        for (host, mut of_host) in self.hosts {
+            // The xplane first, then by path: the first is read.
+            sort::sort_by_key(&mut of_host, |&file| (kind(file), file));
+            let mut of_host = of_host.into_iter();
+            let Some(read) = of_host.next() else { continue };
+            run.repeated.extend(of_host.map(|file| Repeated { file, instead: read }));
+            let host = file_name(&host).to_owned();
+            run.hosts.push(HostFile { file: read, host });
+        }
+        run
+    }
+}
+
+/// Where a trace belongs.
+struct Place {
+    /// Key of its run: folder, or folder and stem.
+    run: String,
+    /// Name of its run.
+    name: String,
+    /// Key of its host inside the run.
+    host: String,
+}
+
+impl Place {
+    fn of(candidate: &Candidate<'_>) -> Place {
+        let stem = stem(candidate.path);
+        if candidate.kind == Kind::UnifiedProfile {
+            // A result is a run of its own even in a run's folder.
+            return Place { run: candidate.path.to_owned(), name: file_name(stem).to_owned(), host: stem.to_owned() };
+        }
+        match run_folder(candidate.path) {
+            Some(folder) => Place {
+                run: folder.to_owned(),
+                name: file_name(folder).to_owned(),
+                host: stem.get(folder.len() + 1..).unwrap_or(stem).to_owned(),
+            },
+            None => Place { run: stem.to_owned(), name: file_name(stem).to_owned(), host: stem.to_owned() },
+        }
+    }
+}
+
+/// The run's folder of a path: `.../plugins/profile/<run>`, or a folder named by the time of its capture
+/// (`2026_01_05_10_00_00`), as it is when only that folder was dropped.
+pub fn run_folder(path: &str) -> Option<&str> {
+    let folders = path.rfind('/').and_then(|end| path.get(..end))?;
+    let mut end = 0;
+    let (mut two_up, mut one_up) = ("", "");
+    for part in folders.split('/') {
+        end += part.len();
+        if (two_up == "plugins" && one_up == "profile" && !part.is_empty()) || is_capture_time(part) {
+            return path.get(..end);
+        }
+        end += 1;
+        (two_up, one_up) = (one_up, part);
+    }
+    None
+}
+
+/// True for `YYYY_MM_DD_HH_MM_SS`, with or without a suffix after it.
+fn is_capture_time(name: &str) -> bool {
+    let pattern = b"dddd_dd_dd_dd_dd_dd";
+    name.len() >= pattern.len()
+        && name
+            .bytes()
+            .zip(pattern)
+            .all(|(byte, &want)| if want == b'd' { byte.is_ascii_digit() } else { byte == want })
+}
+
+/// `perfetto_trace.json.gz` is JAX's second copy of `<host>.trace.json.gz`: beside any other trace of its folder it
+/// repeats that, alone it is a run.
+fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, Group>) {
+    let traces: Vec<(usize, &str)> = files
+        .iter()
+        .enumerate()
+        .filter(|(_, file)| matches!(file.kind, Kind::XPlane | Kind::TraceJson))
+        .map(|(index, file)| (index, file.path))
+        .collect();
+    for &(copy, path) in &traces {
+        if file_name(stem(path)) != "perfetto_trace" {
+            continue;
+        }
+        let original = traces
+            .iter()
+            .filter(|(_, other)| folder(other) == folder(path) && file_name(stem(other)) != "perfetto_trace")
+            .filter(|(_, other)| other.contains(".trace.json") || other.contains(".xplane.pb"))
+            .min_by_key(|(_, other)| *other);
+        let Some(&(original, _)) = original else { continue };
+        for group in groups.values_mut() {
+            group.hosts.retain(|_, of_host| {
+                of_host.retain(|&file| file != copy);
+                !of_host.is_empty()
+            });
+        }
+        if let Some(of_host) = groups.values_mut().flat_map(|g| g.hosts.values_mut()).find(|f| f.contains(&original)) {
+            of_host.push(copy);
+        }
+    }
+    groups.retain(|_, group| !group.hosts.is_empty());
+}
+
+/// A model configuration belongs to the runs that have a file in its folder or below; where there is none, to all.
+/// The deepest folder wins, in one folder `crossprof.json` over `config.json`.
+fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
+    let mut sidecars: Vec<usize> = (0..files.len()).filter(|&i| kind_of(files, i) == Some(Kind::ModelConfig)).collect();
+    sort::sort_by_key(&mut sidecars, |&i| files.get(i).map(|f| (folder(f.path).split('/').count(), f.path)));
+    for sidecar in sidecars {
+        let Some(folder) = files.get(sidecar).map(|file| folder(file.path)) else { continue };
+        let of_run = |run: &PlannedRun| {
+            run.hosts.iter().filter_map(|host| files.get(host.file)).any(|file| is_below(file.path, folder))
+        };
+        let chosen: BTreeSet<usize> =
+            plan.runs.iter().enumerate().filter(|(_, run)| of_run(run)).map(|(index, _)| index).collect();
+        for (index, run) in plan.runs.iter_mut().enumerate() {
+            if chosen.is_empty() || chosen.contains(&index) {
+                run.sidecars.push(sidecar);
+            }
+        }
+    }
+}
+
+fn kind_of(files: &[Candidate<'_>], file: usize) -> Option<Kind> {
+    files.get(file).map(|candidate| candidate.kind)
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    // `..` holds every relative path that does not go up further.
+    let ups = |path: &str| path.split('/').take_while(|part| *part == "..").count();
+    let only_ups = !folder.is_empty() && folder.split('/').all(|part| part == "..");
+    folder.is_empty()
+        || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+        || (only_ups && !path.starts_with('/') && ups(path) <= ups(folder))
+}
+
+fn folder(path: &str) -> &str {
+    path.rfind('/').and_then(|end| path.get(..end)).unwrap_or("")
+}
+
+/// The last part of a path.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The path without the suffixes of a profile.
+fn stem(path: &str) -> &str {
+    let path = path.strip_suffix(".gz").unwrap_or(path);
+    [".xplane.pb", ".trace.json", ".json", ".pb", ".trace"]
+        .iter()
+        .find_map(|suffix| path.strip_suffix(suffix))
+        .filter(|stem| !file_name(stem).is_empty())
+        .unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Reads the sections of a document that others wrote: wrong types, fractions and impossible values become notes, and
+//! what nobody asked for is listed.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use base::warning::Warning;
+
+/// Fields that are named in one note at most.
+const NAMED_FIELDS: usize = 8;
+
+/// What was noticed while a document was read.
+#[derive(Debug)]
+pub(super) struct Notes {
+    file: String,
+    warnings: Vec<Warning>,
+    seen: RefCell<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// Paths that were asked for.
+    read: BTreeSet<String>,
+    rounded: BTreeSet<String>,
+    impossible: BTreeSet<String>,
+    clamped: BTreeSet<String>,
+    zeros: BTreeSet<String>,
+}
+
+impl Notes {
+    pub(super) fn new(file: &str) -> Notes {
+        Notes { file: file.to_owned(), warnings: Vec::new(), seen: RefCell::default() }
+    }
+
+    /// Adds a warning about this file.
+    pub(super) fn push(&mut self, warning: Warning) {
+        self.warnings.push(warning.with_file(&self.file));
+    }
+
+    /// Adds one note for each kind of oddity that [`Section`] met, and one for the fields of `document` that nobody read.
+    pub(super) fn summarise(&mut self, document: &Value) {
+        let seen = self.seen.take();
+        let mut unread = BTreeSet::new();
+        collect_unread(document, "", &seen.read, &mut unread);
+        let notes = [
+            (&seen.rounded, "profile_rounded", "are whole numbers and were not: they were rounded"),
+            (
+                &seen.impossible,
+                "profile_impossible",
+                "have values that they cannot have (negative, too large, or of another type): they were left out",
+            ),
+            (
+                &seen.clamped,
+                "profile_percent_clamped",
+                "are shares outside of 0 to 100 %, which no share can be: they were set to the nearest limit",
+            ),
+            (
+                &seen.zeros,
+                "profile_zero_is_unknown",
+                "are 0, which the 1.0.0 tools write for unknown: they were left out",
+            ),
+            (&unread, "profile_fields_ignored", "are not part of the schema and were not read"),
+        ];
+        for (fields, code, what) in notes {
+            if !fields.is_empty() {
+                let warning = Warning::note(code, format!("{} {what}.", list(fields)));
+                self.push(warning.with_count(fields.len() as u64));
+            }
+        }
+    }
+
+    pub(super) fn into_warnings(self) -> Vec<Warning> {
+        self.warnings
+    }
+}
+
+/// An object of the document; empty where it is missing.
+pub(super) struct Section<'a> {
+    fields: Option<&'a Map<String, Value>>,
+    path: String,
+    notes: &'a Notes,
+}
+
+impl<'a> Section<'a> {
+    /// The whole document.
+    pub(super) fn root(document: &'a Value, notes: &'a Notes) -> Section<'a> {
+        Section { fields: document.as_object(), path: String::new(), notes }
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn value(&self, key: &str) -> Option<&'a Value> {
+        self.notes.seen.borrow_mut().read.insert(self.path_of(key));
+        self.fields?.get(key).filter(|value| !value.is_null())
+    }
+
+    /// True where the document has it.
+    pub(super) fn exists(&self) -> bool {
+        self.fields.is_some()
+    }
+
+    /// The object under `key`.
+    pub(super) fn section(&self, key: &str) -> Section<'a> {
+        let value = self.value(key);
+        let fields = value.and_then(Value::as_object);
+        if value.is_some() && fields.is_none() {
+            self.impossible(key);
+        }
+        Section { fields, path: self.path_of(key), notes: self.notes }
+    }
+
+    /// The objects in the list under `key`.
+    pub(super) fn list(&self, key: &str) -> Vec<Section<'a>> {
+        let entries = self.value(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let path = format!("{}[]", self.path_of(key));
+        entries
+            .iter()
+            .map(|entry| Section { fields: entry.as_object(), path: path.clone(), notes: self.notes })
+            .collect()
+    }
+
+    /// The objects under each key of this one, by key.
+    pub(super) fn entries(&self) -> Vec<(String, Section<'a>)> {
+        let fields = self.fields.into_iter().flatten().filter(|(key, _)| !key.starts_with('_'));
+        fields.map(|(key, _)| (key.clone(), self.section(key))).collect()
+    }
+
+    /// A finite number.
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        let value = self.value(key)?;
+        let number = value.as_f64().filter(|number| number.is_finite());
+        if number.is_none() {
+            self.impossible(key);
+        }
+        number
+    }
+
+    /// A number that cannot be negative.
+    pub(super) fn positive(&self, key: &str) -> Option<f64> {
+        let number = self.number(key)?;
+        if number < 0.0 {
+            self.impossible(key);
+            return None;
+        }
+        Some(number)
+    }
+
+    /// A number that the 1.0.0 tools set to 0 where it is unknown.
+    pub(super) fn known(&self, key: &str) -> Option<f64> {
+        let number = self.positive(key)?;
+        if number == 0.0 {
+            self.notes.seen.borrow_mut().zeros.insert(self.path_of(key));
+            return None;
+        }
+        Some(number)
+    }
+
+    /// A share of 0 to 100 %.
+    pub(super) fn percent(&self, key: &str) -> Option<f64> {
+        let number = self.number(key)?;
+        if !(0.0..=100.0).contains(&number) {
+            self.notes.seen.borrow_mut().clamped.insert(self.path_of(key));
+        }
+        Some(number.clamp(0.0, 100.0))
+    }
+
+    /// A whole number from 0.
+    pub(super) fn count(&self, key: &str) -> Option<u64> {
+        let value = self.value(key)?;
+        if let Some(count) = value.as_u64() {
+            return Some(count);
+        }
+        // Below 2^63 the conversion is exact but for the fraction.
+        let Some(number) = value.as_f64().filter(|number| (0.0..9.2e18).contains(number)) else {
+            self.impossible(key);
+            return None;
+        };
+        if number.fract() != 0.0 {
+            self.notes.seen.borrow_mut().rounded.insert(self.path_of(key));
+        }
+        Some(number.round() as u64)
+    }
+
+    /// A whole number that the 1.0.0 tools set to 0 where it is unknown.
+    pub(super) fn known_count(&self, key: &str) -> Option<u64> {
+        let count = self.count(key)?;
+        if count == 0 {
+            self.notes.seen.borrow_mut().zeros.insert(self.path_of(key));
+            return None;
+        }
+        Some(count)
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&self, key: &str) -> Option<String> {
+        let value = self.value(key)?;
+        if !value.is_string() {
+            self.impossible(key);
+        }
+        value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+    }
+
+    /// Yes or no.
+    pub(super) fn flag(&self, key: &str) -> Option<bool> {
+        self.value(key)?.as_bool()
+    }
+
+    fn impossible(&self, key: &str) {
+        self.notes.seen.borrow_mut().impossible.insert(self.path_of(key));
+    }
+}
+
+/// Paths of the values in `value` that are not in `read`. Keys that start with `_` are comments.
+fn collect_unread(value: &Value, path: &str, read: &BTreeSet<String>, unread: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields.iter().filter(|(key, value)| !key.starts_with('_') && !value.is_null()) {
+                let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                if read.contains(&inner) {
+                    collect_unread(value, &inner, read, unread);
+                } else {
+                    unread.insert(inner);
+                }
+            }
+        }
+        Value::Array(entries) => {
+            let inner = format!("{path}[]");
+            entries.iter().for_each(|entry| collect_unread(entry, &inner, read, unread));
+        }
+        _ => {}
+    }
+}
+
+/// The first few names, and how many more there are.
+fn list(fields: &BTreeSet<String>) -> String {
+    let names: Vec<String> = fields.iter().take(NAMED_FIELDS).map(|name| name.chars().take(80).collect()).collect();
+    let more = fields.len().saturating_sub(NAMED_FIELDS);
+    match more {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}

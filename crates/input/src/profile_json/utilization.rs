@@ -1,0 +1,179 @@
+//! How busy the devices were, from documents that mean different things by it.
+//!
+//! The present definition is per step and per device: busy time and the rest of the step add up to the step time, and
+//! their ratio is the share. The 1.0.0 documents give
+//!
+//! ```text
+//! A, as documented    59500 + 23100 = 82600 = avg_step_time_us        per step: kept
+//! A, as its code does kernel_time_us + overhead_time_us = total_time_us, kernel time summed over devices and nested
+//!                     ops: per step after division; above 100 % it is no share at all
+//! B to D              busy + idle = the devices' span: per step after division
+//! ```
+
+use super::section::{Notes, Section};
+use base::warning::Warning;
+use report::{ComputeUtilization, MultiDevice, NotMeasured, StepTiming};
+
+/// Times this close are the same (tools round in print).
+const SAME: f64 = 0.01;
+
+/// What a document says about device use.
+struct Said {
+    percent: Option<f64>,
+    busy_us: Option<f64>,
+    rest_us: Option<f64>,
+    concurrency: Option<f64>,
+}
+
+/// What can be made of it, and what to tell.
+pub(super) struct Converted {
+    /// The section, where it can be had.
+    pub section: Option<ComputeUtilization>,
+    /// The reason, where it cannot.
+    pub not_measured: Option<NotMeasured>,
+    /// What was done.
+    pub warnings: Vec<Warning>,
+}
+
+/// Makes `compute_utilization` of the section that the document has.
+pub(super) fn convert(root: &Section<'_>, steps: &StepTiming, devices: Option<&MultiDevice>) -> Option<Converted> {
+    let (a, b) = (root.section("compute_utilization"), root.section("timeline_coverage"));
+    let mut warnings = Vec::new();
+    let said = if a.exists() {
+        Said {
+            percent: a.number("compute_util_percent"),
+            busy_us: a.number("kernel_time_us"),
+            rest_us: a.number("overhead_time_us"),
+            concurrency: a.positive("avg_concurrent_kernels"),
+        }
+    } else if b.exists() {
+        warnings.push(Warning::note(
+            "profile_timeline_coverage",
+            "The file gives \"timeline_coverage\": it was read as compute_utilization (the share of time in which a device \
+             runs at least one op).",
+        ));
+        Said {
+            percent: b.number("timeline_coverage_percent"),
+            busy_us: b.number("kernel_time_us"),
+            rest_us: b.number("idle_time_us"),
+            concurrency: b.positive("avg_concurrent_kernels"),
+        }
+    } else {
+        return None;
+    };
+    Some(from_said(&said, steps, devices, warnings))
+}
+
+fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut warnings: Vec<Warning>) -> Converted {
+    let shown = |percent: Option<f64>| percent.map_or("no share".to_owned(), |percent| format!("{percent:.1} %"));
+    let impossible = said.percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent))
+        || said.busy_us.is_some_and(|busy| busy < 0.0)
+        || said.rest_us.is_some_and(|rest| rest < 0.0);
+    if impossible {
+        let section = from_devices(devices, steps);
+        let instead = match section {
+            Some(_) => "The mean of the devices' own busy shares was taken instead.",
+            None => "It was left out.",
+        };
+        warnings.push(Warning::caution(
+            "profile_utilization_impossible",
+            format!(
+                "The file gives a device utilisation of {}: a sum over overlapping ops or devices, not a share of time. \
+                 {instead}",
+                shown(said.percent)
+            ),
+        ));
+        let not_measured = section.is_none().then(|| NotMeasured {
+            field: "compute_utilization".to_owned(),
+            reason: format!("The imported file gives {}, which is no share of time.", shown(said.percent)),
+            remedy: Some("Analyse the trace that the file was made from.".to_owned()),
+        });
+        return Converted { section, not_measured, warnings };
+    }
+    let (Some(busy), Some(rest)) = (said.busy_us, said.rest_us) else {
+        return from_share(said, steps, warnings);
+    };
+    let window = busy + rest;
+    let step = steps.avg_step_time_us;
+    let num_steps = steps.num_steps;
+    let is_per_step = step.is_some_and(|step| same(window, step));
+    let (divisor, name) = match step {
+        Some(_) if is_per_step => (1.0, "steps"),
+        // Whole windows are longer than a step.
+        Some(step) if num_steps > 1 && window > step => (num_steps as f64, "steps"),
+        Some(_) => (1.0, "steps"),
+        None => (1.0, "active_span"),
+    };
+    if divisor > 1.0 {
+        warnings.push(Warning::note(
+            "profile_utilization_per_step",
+            format!(
+                "The file's kernel time ({busy:.0} us) and the time without kernels ({rest:.0} us) are of the whole \
+                 capture: both were divided by its {num_steps} steps."
+            ),
+        ));
+    }
+    let (busy, rest) = (busy / divisor, rest / divisor);
+    if step.is_some_and(|step| !same(busy + rest, step)) {
+        warnings.push(Warning::note(
+            "profile_utilization_sum",
+            "Kernel time and overhead do not add up to the mean step time: the file's own numbers were kept."
+                .to_owned(),
+        ));
+    }
+    let share = if busy + rest > 0.0 { Some(100.0 * busy / (busy + rest)) } else { None };
+    let section = said.percent.or(share).map(|percent| ComputeUtilization {
+        compute_util_percent: percent,
+        kernel_time_us: busy,
+        overhead_time_us: rest,
+        window: Some(name.to_owned()),
+        avg_concurrent_kernels: said.concurrency,
+    });
+    Converted { section, not_measured: None, warnings }
+}
+
+/// Only the share is given: the times follow from the step time, if there is one.
+fn from_share(said: &Said, steps: &StepTiming, warnings: Vec<Warning>) -> Converted {
+    let section = said.percent.zip(steps.avg_step_time_us).map(|(percent, step)| ComputeUtilization {
+        compute_util_percent: percent,
+        kernel_time_us: step * percent / 100.0,
+        overhead_time_us: step * (100.0 - percent) / 100.0,
+        window: Some("steps".to_owned()),
+        avg_concurrent_kernels: said.concurrency,
+    });
+    let not_measured = section.is_none().then(|| NotMeasured {
+        field: "compute_utilization".to_owned(),
+        reason: "The imported file gives neither kernel time nor step time.".to_owned(),
+        remedy: None,
+    });
+    Converted { section, not_measured, warnings }
+}
+
+/// Mean over the devices' busy time (a union of intervals) and span, per step where steps are known.
+fn from_devices(devices: Option<&MultiDevice>, steps: &StepTiming) -> Option<ComputeUtilization> {
+    let devices = &devices?.device_stats;
+    let count = devices.len() as f64;
+    let busy: f64 = devices.iter().map(|device| device.actual_busy_time_us).sum();
+    let span: f64 = devices.iter().map(|device| device.total_time_us).sum();
+    let plausible = devices.iter().all(|device| device.actual_busy_time_us <= device.total_time_us);
+    if !plausible || span <= 0.0 {
+        return None;
+    }
+    let per_step = if steps.num_steps > 0 { steps.num_steps as f64 } else { 1.0 };
+    Some(ComputeUtilization {
+        compute_util_percent: 100.0 * busy / span,
+        kernel_time_us: busy / count / per_step,
+        overhead_time_us: (span - busy) / count / per_step,
+        window: Some("active_span".to_owned()),
+        avg_concurrent_kernels: None,
+    })
+}
+
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SAME * a.abs().max(b.abs())
+}
+
+/// Adds what was done to the profile's notes.
+pub(super) fn tell(notes: &mut Notes, warnings: Vec<Warning>) {
+    warnings.into_iter().for_each(|warning| notes.push(warning));
+}

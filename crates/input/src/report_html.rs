@@ -1,0 +1,77 @@
+//! Comparison reports: the web page that `crossprof compare --output report.html` writes holds the profiles that it compares, so
+//! that a report can be opened where a profile can.
+//!
+//! ```html
+//! <meta name="crossprof-report" content="1">                         near the start: tells what the page is
+//! <script type="application/json" id="crossprof-profiles">[ ... ]</script>
+//! ```
+//!
+//! Only this list is read; what the page shows is made from it again. Texts of a report have no `<` and no `"` (they are
+//! escaped), and the list has no `<`, so the first such element is the one and ends at the first `</script`.
+
+use memchr::memmem;
+
+use base::error::Error;
+
+/// The page says what it is within so many bytes.
+const HEAD_BYTES: usize = 4096;
+/// What the page says it is.
+const MARK: &[u8] = b"name=\"crossprof-report\"";
+/// The start tag's end, before the list.
+const START: &[u8] = b"id=\"crossprof-profiles\">";
+/// Behind the list.
+const END: &[u8] = b"</script";
+
+/// Whether a file with this start is a report.
+pub fn looks_like_report(head: &[u8]) -> bool {
+    let head = head.get(..HEAD_BYTES).unwrap_or(head);
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let is_page = text.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"<!doctype"));
+    is_page && memmem::find(head, MARK).is_some()
+}
+
+/// The JSON list of the profiles in a report.
+///
+/// # Errors
+///
+/// [`Error::Malformed`] where it has none, or where the file ends inside it.
+pub fn profiles(page: &[u8]) -> Result<&[u8], Error> {
+    let start = memmem::find(page, START).map(|start| start.saturating_add(START.len()));
+    let list = start.and_then(|start| page.get(start..)).ok_or_else(|| malformed("the profiles are not in it"))?;
+    let end = memmem::find(list, END).ok_or_else(|| malformed("it ends inside the profiles"))?;
+    Ok(list.get(..end).unwrap_or_default())
+}
+
+fn malformed(reason: &str) -> Error {
+    Error::Malformed {
+        what: "a crossprof report".to_owned(),
+        reason: reason.to_owned(),
+        remedy: "Copy the file again, or make the report anew.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &[u8] = b"<!DOCTYPE html>\n<meta name=\"crossprof-report\" content=\"1\"><p>x</p>\
+        <script type=\"application/json\" id=\"crossprof-profiles\">[{\"a\":\"\\u003c\"}]</script><p>";
+
+    #[test]
+    fn a_report_is_told_from_other_pages() {
+        assert!(looks_like_report(PAGE));
+        assert!(!looks_like_report(b"<!DOCTYPE html><title>404</title>"));
+        assert!(!looks_like_report(b"{\"name=\\\"crossprof-report\\\"\": 1}"));
+        let late = [b"<!DOCTYPE html>".as_slice(), &[b' '; HEAD_BYTES], MARK].concat();
+        assert!(!looks_like_report(&late));
+    }
+
+    #[test]
+    fn the_list_is_found_and_a_cut_one_refused() {
+        assert_eq!(profiles(PAGE), Ok(&b"[{\"a\":\"\\u003c\"}]"[..]));
+        for cut in [60, PAGE.len() - 14] {
+            let error = profiles(&PAGE[..cut]).unwrap_err().to_string();
+            assert!(error.contains("crossprof report"), "{error}");
+        }
+    }
+}

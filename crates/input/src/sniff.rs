@@ -1,0 +1,111 @@
+//! What a file is, told by its first bytes. The name is never asked.
+//!
+//! | starts with | is |
+//! |---|---|
+//! | `1f 8b 08` | gzip |
+//! | `PK 03 04` | zip |
+//! | a header whose checksum agrees, 512 bytes | tar |
+//! | `{` with `traceEvents`, `[` of objects with `ph` | Chrome trace JSON |
+//! | `{` with `step_timing` or another section, `[` of such objects | unified profile JSON |
+//! | `{` of objects with `execution_time` | a benchmark's results, read as unified profiles |
+//! | `{` with `model_type` or `architectures` | Hugging Face `config.json` |
+//! | `{` with fields of `model_config` | sidecar `crossprof.json` |
+//! | fields of an XSpace with a printable plane name | xplane |
+//! | fields of a pprof `Profile` | device memory profile |
+//!
+//! A byte order mark, space and comments in front of JSON are skipped. Everything else is named, so that the message can say what
+//! to do.
+
+mod json;
+mod known;
+mod protobuf;
+
+use super::archive::{tar::looks_like_tar, zip::looks_like_zip};
+use super::gzip::looks_like_gzip;
+use super::{report_html, xplane};
+use base::error::Error;
+
+/// What can be done about most files that are no profile.
+const DROP_A_PROFILE: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
+
+/// Bytes after which every format but JSON is told.
+pub const HEAD_BYTES: usize = 4096;
+
+/// What a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// No bytes.
+    Empty,
+    /// Gzip, to be unpacked.
+    Gzip,
+    /// A zip archive, to be unpacked.
+    Zip,
+    /// A tar archive, to be unpacked.
+    Tar,
+    /// A Chrome trace.
+    TraceJson,
+    /// An XSpace.
+    XSpace,
+    /// Earlier results.
+    UnifiedProfile,
+    /// A comparison report: a web page with profiles in it.
+    Report,
+    /// A Hugging Face `config.json`.
+    HuggingFaceConfig,
+    /// Our own `crossprof.json`.
+    Sidecar,
+    /// A device memory profile (pprof).
+    MemoryProfile,
+    /// What profilers and XProf leave beside profiles: to be passed over, with the reason.
+    Derived(String),
+    /// No profile.
+    Other(Error),
+}
+
+/// Tells what a file is from its first bytes. `complete`: they are all there are. `None`: more are needed, which only
+/// happens with JSON (its deciding key can stand far behind) and with fewer than [`HEAD_BYTES`].
+pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
+    if head.is_empty() {
+        return complete.then_some(Format::Empty);
+    }
+    if looks_like_gzip(head) {
+        return Some(Format::Gzip);
+    }
+    if looks_like_zip(head) {
+        return Some(Format::Zip);
+    }
+    if let Some(text) = json::start(head) {
+        return json::tell(text, complete);
+    }
+    if head.len() < HEAD_BYTES && !complete {
+        return None;
+    }
+    if looks_like_tar(head) {
+        return Some(Format::Tar);
+    }
+    if let Some(format) = known::by_magic(head) {
+        return Some(format);
+    }
+    if report_html::looks_like_report(head) {
+        return Some(Format::Report);
+    }
+    if xplane::looks_like_xspace(head) {
+        return Some(Format::XSpace);
+    }
+    if protobuf::is_pprof(head) {
+        return Some(Format::MemoryProfile);
+    }
+    if protobuf::is_hlo_proto(head) {
+        let reason = "XProf's copy of a compiled module: the xplane beside it holds the same.";
+        return Some(Format::Derived(reason.to_owned()));
+    }
+    Some(Format::Other(xplane::what_else(head).unwrap_or_else(|| known::by_appearance(head))))
+}
+
+/// [`Error::NotAProfile`] with the usual remedy.
+fn not_a_profile(what: &str) -> Format {
+    Format::Other(Error::not_a_profile(what, DROP_A_PROFILE))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Which JSON it is, by the keys of its outermost object (or of the objects in its outermost list), without parsing it:
+//! the head can end anywhere.
+
+use memchr::memmem;
+
+use super::{Format, not_a_profile};
+use crate::model_config::{DEVICE_FIELD, SIDECAR_FIELDS};
+use crate::profile_json::benchmark::METHOD_KEYS;
+use crate::profile_json::lenient::after_comments;
+
+/// The text from its first bracket on, without byte order mark and space; `None` where it is not JSON.
+pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
+    let text = after_comments(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
+    matches!(text.first(), Some(b'{' | b'[')).then_some(text)
+}
+
+/// The first key that decides, in the order of the text.
+pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
+    let is_list = text.first() == Some(&b'[');
+    let keys = keys_at(text, if is_list { 2 } else { 1 });
+    let decided = keys.iter().find_map(|key| if is_list { by_list_key(key) } else { by_key(key) });
+    if let Some(format) = decided {
+        return Some(format);
+    }
+    if is_list {
+        // An empty list is an empty trace.
+        return match text.get(1..).unwrap_or_default().trim_ascii_start().first() {
+            None | Some(b']') if complete => Some(Format::TraceJson),
+            Some(b'{') if !complete => None,
+            None => None,
+            _ => Some(not_a_profile("a JSON list without trace events")),
+        };
+    }
+    let has = |name: &[u8]| keys.contains(&name);
+    if has(b"metadata") && memmem::find(text, b"\"profiler_version\"").is_some() {
+        return Some(Format::UnifiedProfile);
+    }
+    if !complete {
+        return None;
+    }
+    // Methods stand at the top of a file of results, or below the number of devices: results -> 4gpu -> method.
+    let is_of_method = |key: &&[u8]| METHOD_KEYS.iter().any(|of_method| of_method.as_bytes() == *key);
+    if (2..=4).any(|level| keys_at(text, level).iter().any(is_of_method)) {
+        return Some(Format::UnifiedProfile);
+    }
+    let has_field = keys.iter().any(|key| SIDECAR_FIELDS.iter().any(|field| field.as_bytes() == *key));
+    let is_device = |key: &&[u8]| *key == DEVICE_FIELD.as_bytes();
+    let names_device = keys.iter().any(is_device) && keys.iter().all(|key| is_device(key) || key.starts_with(b"_"));
+    if has_field || names_device {
+        return Some(Format::Sidecar);
+    }
+    let names: Vec<_> = keys.iter().take(3).map(|key| format!("\"{}\"", String::from_utf8_lossy(key))).collect();
+    let what = match names.len() {
+        0 => "a JSON object without trace events".to_owned(),
+        _ => format!("a JSON object without trace events (it has {})", shortened(&names.join(", "))),
+    };
+    Some(not_a_profile(&what))
+}
+
+/// What an object with this key is.
+fn by_key(key: &[u8]) -> Option<Format> {
+    Some(match key {
+        b"traceEvents" | b"displayTimeUnit" | b"deviceProperties" | b"baseTimeNanoseconds" => Format::TraceJson,
+        b"step_timing" | b"compute_utilization" | b"timeline_coverage" | b"kernels" => Format::UnifiedProfile,
+        b"model_type" | b"architectures" | b"transformers_version" => Format::HuggingFaceConfig,
+        b"hidden_size" | b"n_embd" | b"num_hidden_layers" => Format::HuggingFaceConfig,
+        b"memoryProfilePerAllocator" => derived("a memory profile"),
+        b"byCategory" | b"byProgram" | b"byCategoryExcludeIdle" => derived("an op profile"),
+        b"cols" => derived("a table"),
+        b"$schema" | b"shared" | b"activeProfileIndex" => not_a_profile("a speedscope profile"),
+        b"timeDeltas" => not_a_profile("a JavaScript CPU profile"),
+        b"libs" | b"pausedRanges" => not_a_profile("a Firefox profile"),
+        b"nbformat" | b"cells" => not_a_profile("a Jupyter notebook"),
+        b"weight_map" => not_a_profile("the index of a checkpoint"),
+        b"added_tokens" => not_a_profile("a tokenizer"),
+        _ => return None,
+    })
+}
+
+/// What a list of objects with this key is.
+fn by_list_key(key: &[u8]) -> Option<Format> {
+    Some(match key {
+        b"ph" | b"ts" | b"pid" | b"tid" | b"dur" => Format::TraceJson,
+        b"step_timing" | b"compute_utilization" | b"timeline_coverage" => Format::UnifiedProfile,
+        b"cols" => derived("a table"),
+        _ => return None,
+    })
+}
+
+fn derived(what: &str) -> Format {
+    Format::Derived(format!("This is {what} that XProf made of a profile: drop the profile itself."))
+}
+
+/// Keys of the objects that lie `level` brackets deep; 1 is the outermost.
+fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
+    /// Enough to say what it is; a list of a million objects has millions.
+    const MOST: usize = 256;
+    let mut keys = Vec::new();
+    let (mut depth, mut at, mut key_next) = (0u64, 0, false);
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        match byte {
+            b'{' => {
+                depth += 1;
+                key_next = depth == level;
+            }
+            b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => key_next = depth == level,
+            b'"' => {
+                let Some(length) = string_length(text.get(at..).unwrap_or_default()) else { break };
+                if key_next {
+                    key_next = false;
+                    keys.push(text.get(at..at + length).unwrap_or_default());
+                    if keys.len() == MOST {
+                        break;
+                    }
+                }
+                at += length + 1;
+            }
+            _ => {}
+        }
+        // What comes behind the outermost value is not its.
+        if depth == 0 {
+            break;
+        }
+    }
+    keys
+}
+
+/// Length of a string up to its closing quote; `None` where it is cut.
+fn string_length(text: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let quote = from + memchr::memchr(b'"', text.get(from..)?)?;
+        let backslashes = text.get(..quote)?.iter().rev().take_while(|byte| **byte == b'\\').count();
+        if backslashes % 2 == 0 {
+            return Some(quote);
+        }
+        from = quote + 1;
+    }
+}
+
+/// Keys come from the file and can be of any length.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain(['…']).collect() }
+}

@@ -1,0 +1,119 @@
+//! Files that people drop by mistake, by their first bytes.
+
+use super::{DROP_A_PROFILE, Format};
+use base::error::Error;
+
+/// What is done about a known kind of file.
+#[derive(Clone, Copy)]
+enum Advice {
+    /// The usual remedy.
+    DropAProfile,
+    /// Compressed by a method that is not read: unpack it.
+    Unpack,
+    /// Left beside profiles: passed over.
+    Derived,
+    /// This one.
+    Say(&'static str),
+}
+
+/// First bytes, what it is, what to do.
+const MAGIC: &[(&[u8], &str, Advice)] = &[
+    (b"BZh", "a bzip2 file", Advice::Unpack),
+    (b"\xfd7zXZ\0", "an xz file", Advice::Unpack),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard file", Advice::Unpack),
+    (b"\x04\x22\x4d\x18", "an LZ4 file", Advice::Unpack),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", Advice::Unpack),
+    (b"Rar!\x1a\x07", "a RAR archive", Advice::Unpack),
+    (b"\x1f\x9d", "a compress (.Z) file", Advice::Unpack),
+    (
+        b"\x1f\xef\xbf\xbd",
+        "a gzip file that was decoded as text (its bytes above 127 became U+FFFD)",
+        Advice::Say("Its content is lost: copy the original again, as a binary file."),
+    ),
+    (
+        b"\xff\xfe",
+        "text in UTF-16",
+        Advice::Say("Save it as UTF-8 (PowerShell's > writes UTF-16: copy the file instead)."),
+    ),
+    (
+        b"\xfe\xff",
+        "text in UTF-16",
+        Advice::Say("Save it as UTF-8 (PowerShell's > writes UTF-16: copy the file instead)."),
+    ),
+    (
+        b"version https://git-lfs",
+        "a Git LFS pointer",
+        Advice::Say("It stands for a file that was not downloaded: run git lfs pull."),
+    ),
+    (
+        b"SQLite format 3\0",
+        "an SQLite database",
+        Advice::Say("Nsight Systems exports such files; capture with the JAX profiler, which writes *.xplane.pb."),
+    ),
+    (
+        b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f",
+        "a Riegeli file",
+        Advice::Say("Capture again without continuous mode, which writes *.xplane.pb."),
+    ),
+    (b"\0\x05\x16\x07", "macOS's companion of a file", Advice::Derived),
+    (b"\0\0\0\x01Bud1", "macOS's folder settings", Advice::Derived),
+    (b"\x89PNG", "a PNG image", Advice::DropAProfile),
+    (b"\xff\xd8\xff", "a JPEG image", Advice::DropAProfile),
+    (b"GIF8", "a GIF image", Advice::DropAProfile),
+    (b"%PDF", "a PDF document", Advice::DropAProfile),
+    (b"\x7fELF", "a program or library", Advice::DropAProfile),
+    (b"\0asm", "a WebAssembly module", Advice::DropAProfile),
+    (b"\x93NUMPY", "a NumPy array", Advice::DropAProfile),
+    (b"\x89HDF", "an HDF5 file", Advice::DropAProfile),
+    (b"PAR1", "a Parquet file", Advice::DropAProfile),
+    (b"\x80\x04\x95", "a Python pickle", Advice::DropAProfile),
+    (b"\x80\x05\x95", "a Python pickle", Advice::DropAProfile),
+];
+
+/// The format of a file with known first bytes.
+pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
+    let (_, what, advice) = MAGIC.iter().find(|(magic, _, _)| head.starts_with(magic))?;
+    let remedy = match advice {
+        Advice::Derived => return Some(Format::Derived(format!("This is {what}."))),
+        Advice::DropAProfile => DROP_A_PROFILE,
+        Advice::Say(remedy) => remedy,
+        Advice::Unpack => {
+            let what = capitalised(what);
+            let remedy = "Unpack it, or pack it again with gzip or zip.".to_owned();
+            return Some(Format::Other(Error::Unsupported { what, remedy }));
+        }
+    };
+    Some(Format::Other(Error::not_a_profile(*what, remedy)))
+}
+
+/// What a file without a known start looks like.
+pub(super) fn by_appearance(head: &[u8]) -> Error {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        // The head can end inside a character.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(head.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default()
+        }
+        Err(_) => return Error::not_a_profile("an unknown binary file", DROP_A_PROFILE),
+    };
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let starts = |start: &str| text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start));
+    if text.is_empty() {
+        Error::not_a_profile("a file of nothing but space", DROP_A_PROFILE)
+    } else if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        Error::not_a_profile("an unknown binary file", DROP_A_PROFILE)
+    } else if starts("<!doctype html") || starts("<html") {
+        let remedy =
+            "It was saved in place of the profile (an error or sign-in page, or a viewer's): download the file itself.";
+        Error::not_a_profile("an HTML page", remedy)
+    } else if starts("<") {
+        Error::not_a_profile("an XML file", DROP_A_PROFILE)
+    } else {
+        Error::not_a_profile("plain text", DROP_A_PROFILE)
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,254 @@
+//! One file in, its members out: what is packed in gzip, zip and tar, in one another, is unpacked while it streams by.
+//!
+//! ```text
+//!  a.json              -> a.json
+//!  a.json.gz           -> a.json
+//!  b.zip               -> b.zip/run/x.xplane.pb, b.zip/run/x.trace.json (packed as x.trace.json.gz)
+//!  c.tar.gz            -> c.tar.gz/run/x.xplane.pb
+//! ```
+//!
+//! Containers are told by their first bytes. Memory is bounded by a few blocks, whatever the file's size.
+
+use super::archive::ArchiveItem;
+use super::archive::tar::{TarReader, looks_like_tar};
+use super::archive::zip::{ZipReader, looks_like_zip};
+use super::gzip::{GzipDecoder, GzipItem, looks_like_gzip};
+use super::inflate::InflateLimit;
+use base::warning::Warning;
+
+/// Bytes that tell a container: a tar header.
+const HEAD_BYTES: usize = 512;
+
+/// Containers inside one another that are opened; what lies deeper is given as it is.
+const MAX_DEPTH: u8 = 4;
+
+/// Packed files are worked on in blocks of this size, so that a result (and the offset of a damage) does not depend on the
+/// sizes of the chunks.
+const STAGE_BYTES: usize = 64 * 1024;
+
+/// What an [`Unpacker`] gives: for each member a `Begin`, its bytes, an `End`; warnings anywhere.
+#[derive(Debug)]
+pub enum Unpacked<'a> {
+    /// A member starts.
+    Begin {
+        /// The file's path, without `.gz` where that is what was taken off; inside an archive `archive.zip/inner/path`.
+        path: &'a str,
+        /// Its size, where that is known before its content.
+        size: Option<u64>,
+    },
+    /// The member's next bytes.
+    Data(&'a [u8]),
+    /// The member is complete, or nothing more of it can be read.
+    End,
+    /// Something was wrong with the packing.
+    Warning(Warning),
+}
+
+type Sink<'a> = dyn FnMut(Unpacked<'_>) + 'a;
+
+/// Unpacks one file that is pushed in chunks.
+#[derive(Debug)]
+pub struct Unpacker {
+    layer: Layer,
+    limit: InflateLimit,
+    stage: Vec<u8>,
+}
+
+impl Unpacker {
+    /// For the file at `path`, which names its members.
+    pub fn new(path: &str) -> Unpacker {
+        Unpacker { layer: Layer::new(path, path, None, 0), limit: InflateLimit::default(), stage: Vec::new() }
+    }
+
+    /// The file's next bytes.
+    pub fn push(&mut self, mut chunk: &[u8], sink: &mut dyn FnMut(Unpacked<'_>)) {
+        self.limit.add_stored(chunk.len());
+        while !chunk.is_empty() {
+            if self.stage.is_empty() && (self.layer.is_plain() || chunk.len() >= STAGE_BYTES) {
+                let length = if self.layer.is_plain() { chunk.len() } else { STAGE_BYTES };
+                let (block, rest) = chunk.split_at(length);
+                self.layer.push(block, &self.limit, sink);
+                chunk = rest;
+            } else {
+                let missing = STAGE_BYTES.saturating_sub(self.stage.len()).min(chunk.len());
+                let (piece, rest) = chunk.split_at(missing);
+                self.stage.extend_from_slice(piece);
+                chunk = rest;
+                if self.stage.len() >= STAGE_BYTES {
+                    self.layer.push(&self.stage, &self.limit, sink);
+                    self.stage.clear();
+                }
+            }
+        }
+    }
+
+    /// True once it is clear that nothing is packed: what follows is given as it comes.
+    pub fn is_plain(&self) -> bool {
+        self.layer.is_plain() && self.stage.is_empty()
+    }
+
+    /// The file ends here.
+    pub fn finish(&mut self, sink: &mut dyn FnMut(Unpacked<'_>)) {
+        let stage = std::mem::take(&mut self.stage);
+        if !stage.is_empty() {
+            self.layer.push(&stage, &self.limit, sink);
+        }
+        self.layer.finish(&self.limit, sink);
+    }
+}
+
+/// One file or member: decides by its head whether it is packed, and opens it.
+#[derive(Debug)]
+struct Layer {
+    /// What members of an archive are named after.
+    archive_path: String,
+    /// Its name where it is plain.
+    path: String,
+    size: Option<u64>,
+    depth: u8,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Too few bytes to decide.
+    Head(Vec<u8>),
+    Plain,
+    Gzip {
+        decoder: Box<GzipDecoder>,
+        inner: Box<Layer>,
+    },
+    Zip {
+        reader: Box<ZipReader>,
+        inner: Option<Box<Layer>>,
+    },
+    Tar {
+        reader: Box<TarReader>,
+        inner: Option<Box<Layer>>,
+    },
+    Finished,
+}
+
+impl Layer {
+    fn new(path: &str, archive_path: &str, size: Option<u64>, depth: u8) -> Layer {
+        Layer {
+            archive_path: archive_path.to_owned(),
+            path: path.to_owned(),
+            size,
+            depth,
+            state: State::Head(Vec::new()),
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        matches!(self.state, State::Plain)
+    }
+
+    fn push(&mut self, chunk: &[u8], limit: &InflateLimit, sink: &mut Sink<'_>) {
+        match &mut self.state {
+            State::Head(head) => {
+                head.extend_from_slice(chunk);
+                if head.len() >= HEAD_BYTES {
+                    self.open(limit, sink);
+                }
+            }
+            State::Plain => sink(Unpacked::Data(chunk)),
+            State::Gzip { decoder, inner } => {
+                decoder.push(chunk, limit, &mut |item| match item {
+                    GzipItem::Data(bytes) => inner.push(bytes, limit, sink),
+                    GzipItem::Warning(warning) => sink(Unpacked::Warning(warning)),
+                });
+            }
+            State::Zip { reader, inner } => {
+                let mut entries = Entries { path: &self.archive_path, depth: self.depth, inner };
+                reader.push(chunk, limit, &mut |item| entries.take(item, limit, sink));
+            }
+            State::Tar { reader, inner } => {
+                let mut entries = Entries { path: &self.archive_path, depth: self.depth, inner };
+                reader.push(chunk, &mut |item| entries.take(item, limit, sink));
+            }
+            State::Finished => {}
+        }
+    }
+
+    fn finish(&mut self, limit: &InflateLimit, sink: &mut Sink<'_>) {
+        if matches!(self.state, State::Head(_)) {
+            self.open(limit, sink);
+        }
+        match std::mem::replace(&mut self.state, State::Finished) {
+            State::Head(_) | State::Finished => {}
+            State::Plain => sink(Unpacked::End),
+            State::Gzip { decoder, mut inner } => {
+                decoder.finish(&mut |item| match item {
+                    GzipItem::Data(bytes) => inner.push(bytes, limit, sink),
+                    GzipItem::Warning(warning) => sink(Unpacked::Warning(warning)),
+                });
+                inner.finish(limit, sink);
+            }
+            State::Zip { reader, mut inner } => {
+                let mut entries = Entries { path: &self.archive_path, depth: self.depth, inner: &mut inner };
+                reader.finish(&mut |item| entries.take(item, limit, sink));
+            }
+            State::Tar { reader, mut inner } => {
+                let mut entries = Entries { path: &self.archive_path, depth: self.depth, inner: &mut inner };
+                reader.finish(&mut |item| entries.take(item, limit, sink));
+            }
+        }
+    }
+
+    /// Decides what the head is the start of, and reads it as that.
+    fn open(&mut self, limit: &InflateLimit, sink: &mut Sink<'_>) {
+        let State::Head(head) = std::mem::replace(&mut self.state, State::Plain) else { return };
+        if self.depth < MAX_DEPTH && looks_like_gzip(&head) {
+            let inner = Layer::new(without_gz(&self.path), &self.archive_path, None, self.depth + 1);
+            self.state = State::Gzip { decoder: Box::new(GzipDecoder::new(&self.path)), inner: Box::new(inner) };
+        } else if self.depth < MAX_DEPTH && looks_like_zip(&head) {
+            self.state = State::Zip { reader: Box::new(ZipReader::new(&self.archive_path)), inner: None };
+        } else if self.depth < MAX_DEPTH && looks_like_tar(&head) {
+            self.state = State::Tar { reader: Box::new(TarReader::new(&self.archive_path)), inner: None };
+        } else {
+            sink(Unpacked::Begin { path: &self.path, size: self.size });
+        }
+        if !head.is_empty() {
+            self.push(&head, limit, sink);
+        }
+    }
+}
+
+/// Turns an archive's entries into layers.
+struct Entries<'a> {
+    path: &'a str,
+    depth: u8,
+    inner: &'a mut Option<Box<Layer>>,
+}
+
+impl Entries<'_> {
+    fn take(&mut self, item: ArchiveItem<'_>, limit: &InflateLimit, sink: &mut Sink<'_>) {
+        match item {
+            ArchiveItem::Begin { name, size } => {
+                let path = format!("{}/{}", self.path, name);
+                *self.inner = Some(Box::new(Layer::new(&path, &path, size, self.depth + 1)));
+            }
+            ArchiveItem::Data(bytes) => {
+                if let Some(inner) = self.inner {
+                    inner.push(bytes, limit, sink);
+                }
+            }
+            ArchiveItem::End => {
+                if let Some(mut inner) = self.inner.take() {
+                    inner.finish(limit, sink);
+                }
+            }
+            ArchiveItem::Warning(warning) => sink(Unpacked::Warning(warning)),
+        }
+    }
+}
+
+/// The name of what a gzip file holds.
+fn without_gz(path: &str) -> &str {
+    let ends_in_gz = path.len() > 3 && path.get(path.len() - 3..).is_some_and(|end| end.eq_ignore_ascii_case(".gz"));
+    if ends_in_gz { path.get(..path.len() - 3).unwrap_or(path) } else { path }
+}
+
+#[cfg(test)]
+mod tests;

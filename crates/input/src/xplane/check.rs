@@ -1,0 +1,158 @@
+//! Is it an XSpace? Protobuf has no magic number, so the first fields must be those of an XSpace and the first plane
+//! must have a printable name.
+//!
+//! What looks similar and is not: other protobufs of TensorFlow and XProf (a reader that skips what it does not know
+//! takes them for an XSpace with garbage in its names), and an xplane that went through a text decode, in which every
+//! byte above 127 became U+FFFD (`EF BF BD`): its lengths are lost for good.
+
+use base::error::Error;
+use base::wire::{Fault, Field, Reader, Value, WireError};
+
+/// What the encoding of U+FFFD is in UTF-8.
+const REPLACEMENT: &[u8] = b"\xef\xbf\xbd";
+
+/// True where `head`, the first bytes of a file (or all of it), are those of an XSpace. A few hundred bytes are enough.
+pub fn looks_like_xspace(head: &[u8]) -> bool {
+    // Three bytes EF BF BD where a length should be make a length, too.
+    if is_decoded_as_text(head) {
+        return false;
+    }
+    let mut reader = Reader::new(head);
+    loop {
+        match reader.field() {
+            Ok(Some(Field { number: 1, value: Value::Bytes(plane) })) => return is_plane(plane),
+            Ok(Some(Field { number: 2..=4, value: Value::Bytes(text) })) if is_printable(text, false) => {}
+            Err(WireError { fault: Fault::Short { number: 1, rest, .. }, .. }) => return is_plane(rest),
+            _ => return false,
+        }
+    }
+}
+
+/// What a file is that is no XSpace but near to one, as an error that says so; `None` where it is not known.
+pub fn what_else(head: &[u8]) -> Option<Error> {
+    if is_decoded_as_text(head) {
+        let remedy = "Its lengths and numbers are lost: copy the original again, as a binary file.";
+        return Some(Error::not_a_profile(
+            "an xplane file that was decoded as text (its bytes above 127 became U+FFFD)",
+            remedy,
+        ));
+    }
+    let what = if looks_like_xspace(head) { None } else { other_protobuf(head) }?;
+    Some(Error::not_a_profile(what, "Drop the *.xplane.pb or *.trace.json.gz of the same capture instead."))
+}
+
+/// The error for a file that is no XSpace, `None` where it is one.
+pub(super) fn refusal(head: &[u8]) -> Option<Error> {
+    if head.is_empty() {
+        return Some(Error::Empty);
+    }
+    if looks_like_xspace(head) {
+        return None;
+    }
+    let other = || Error::not_a_profile("no XSpace", "Drop the *.xplane.pb that the profiler wrote.");
+    Some(what_else(head).unwrap_or_else(other))
+}
+
+/// The name comes first or after the id, in front of everything large.
+fn is_plane(bytes: &[u8]) -> bool {
+    let mut reader = Reader::new(bytes);
+    loop {
+        match reader.field() {
+            Ok(Some(Field { number: 1, value: Value::Varint(_) })) => {}
+            Ok(Some(Field { number: 2, value: Value::Bytes(name) })) => {
+                return !name.is_empty() && is_printable(name, false) && rest_of_plane(reader);
+            }
+            Err(WireError { fault: Fault::Short { number: 2, rest, .. }, .. }) => {
+                return !rest.is_empty() && is_printable(rest, true);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// After the name: known fields of the right wire type, as far as the head reaches. Unknown numbers are later additions.
+fn rest_of_plane(mut reader: Reader<'_>) -> bool {
+    loop {
+        match reader.field() {
+            Ok(None) => return true,
+            Ok(Some(Field { number: 3..=6, value: Value::Bytes(_) })) => {}
+            Ok(Some(Field { number: 1..=6, .. })) => return false,
+            Ok(Some(_)) => {}
+            Err(WireError { fault: Fault::Short { number: 3..=6, .. } | Fault::Ended, .. }) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Text without control characters. `cut`: its last character may lack bytes.
+fn is_printable(bytes: &[u8], cut: bool) -> bool {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => !text.chars().any(char::is_control),
+        Err(error) => {
+            let (valid, rest) = bytes.split_at(error.valid_up_to());
+            cut && error.error_len().is_none() && rest.len() < 4 && is_printable(valid, false)
+        }
+    }
+}
+
+/// Starts like a plane, holds control characters like a binary file, and yet is UTF-8 in which U+FFFD stands for every
+/// byte above 127.
+fn is_decoded_as_text(head: &[u8]) -> bool {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(head.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    let replaced = text.matches('\u{fffd}').count();
+    let binary = text.chars().filter(|c| c.is_control() && !c.is_whitespace()).count();
+    let framed = head.first() == Some(&0x0a) && head.windows(REPLACEMENT.len()).take(16).any(|w| w == REPLACEMENT);
+    framed && replaced >= 4 && binary >= 4
+}
+
+/// Protobufs that lie beside xplane files, told by their first fields.
+fn other_protobuf(head: &[u8]) -> Option<&'static str> {
+    let first = first_field(head)?;
+    let inner = first_bytes_field(first.1);
+    match first.0 {
+        // Trace { map<uint32, Device> devices = 1; ...  trace_events = 4 }: a map entry is { key = 1, Device = 2 }.
+        1 if inner.is_some_and(|(number, device)| number == 2 && first_field(device).is_some()) => {
+            Some("a trace viewer's protobuf (trace events without the profile)")
+        }
+        // TfStatsDatabase { with_idle = 4 { records = 1 { rank = 1; "Device" or "Host" = 2 } } }
+        4 | 5
+            if inner.is_some_and(|(number, record)| {
+                number == 1
+                    && first_bytes_field(record).is_some_and(|(number, place)| {
+                        number == 2 && (place == b"Device".as_slice() || place == b"Host".as_slice())
+                    })
+            }) =>
+        {
+            Some("a cache of TensorFlow op statistics that the profiler's viewer wrote")
+        }
+        _ => None,
+    }
+}
+
+/// The first field if it is length-delimited, as far as it is there.
+fn first_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    match Reader::new(bytes).field() {
+        Ok(Some(Field { number, value: Value::Bytes(body) })) => Some((number, body)),
+        Err(WireError { fault: Fault::Short { number, rest, .. }, .. }) => Some((number, rest)),
+        _ => None,
+    }
+}
+
+/// The first length-delimited field after numbers.
+fn first_bytes_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let mut reader = Reader::new(bytes);
+    loop {
+        match reader.field() {
+            Ok(Some(Field { number, value: Value::Bytes(body) })) => return Some((number, body)),
+            Err(WireError { fault: Fault::Short { number, rest, .. }, .. }) => return Some((number, rest)),
+            Ok(Some(_)) => {}
+            _ => return None,
+        }
+    }
+}

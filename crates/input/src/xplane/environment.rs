@@ -1,0 +1,100 @@
+//! What the file says of the capture as a whole: its times, the host, who wrote it, and what the profiler complained of.
+
+use super::plane::PlaneDecoder;
+use super::stream::TopLevel;
+use base::warning::Warning;
+use trace::{Framework, StatValue, Trace};
+
+/// Complaints of the profiler that are shown; the rest are counted.
+const MAX_COMPLAINTS: usize = 20;
+/// Characters of a complaint that are shown.
+const MAX_CHARACTERS: usize = 500;
+
+/// The texts of the XSpace itself.
+#[derive(Debug, Default)]
+pub(super) struct XSpaceTexts {
+    hostnames: Vec<String>,
+    /// `(is an error, text)` in file order.
+    complaints: Vec<(bool, String)>,
+    more: u64,
+}
+
+impl XSpaceTexts {
+    /// Takes the body of the top-level field `number`.
+    pub fn add(&mut self, number: u32, body: &[u8]) {
+        let text = || {
+            let all = String::from_utf8_lossy(body);
+            let mut text: String = all.chars().take(MAX_CHARACTERS).collect();
+            if text.len() < all.len() {
+                text.push('…');
+            }
+            text
+        };
+        match number {
+            TopLevel::HOSTNAME if self.hostnames.len() < MAX_COMPLAINTS => self.hostnames.push(text()),
+            TopLevel::ERROR | TopLevel::WARNING if self.complaints.len() < MAX_COMPLAINTS => {
+                self.complaints.push((number == TopLevel::ERROR, text()));
+            }
+            TopLevel::ERROR | TopLevel::WARNING => self.more += 1,
+            _ => {}
+        }
+    }
+
+    /// The complaints as warnings. The file itself is whole: what the profiler could not record was lost before it, so
+    /// none of them is damage.
+    pub fn append_to(&self, warnings: &mut Vec<Warning>) {
+        for (is_error, text) in &self.complaints {
+            let dropped = text.to_lowercase().contains("drop");
+            let (code, sentence) = match (is_error, dropped) {
+                (_, true) => ("profiler_dropped_events", "The profiler dropped events while it recorded"),
+                (true, false) => ("profiler_error", "The profiler met an error while it recorded"),
+                (false, false) => ("profiler_warning", "The profiler warned while it recorded"),
+            };
+            let warning = Warning::caution(code, format!("{sentence}: {text}"));
+            warnings.push(if dropped {
+                warning.with_remedy("Capture fewer steps, or raise the profiler's limit on events.")
+            } else {
+                warning
+            });
+        }
+        if self.more > 0 {
+            let sentence = format!("The profiler gave {} more warnings, which are not shown.", self.more);
+            warnings.push(Warning::caution("profiler_more_warnings", sentence).with_count(self.more));
+        }
+    }
+}
+
+/// Fills in what is known of the capture once all planes are there.
+pub(super) fn describe(trace: &mut Trace, planes: &PlaneDecoder, texts: &XSpaceTexts) {
+    trace.capture.anchor_ns = planes.clock.anchor_ns.unwrap_or(0);
+    if !texts.hostnames.is_empty() {
+        // One file is one host here, whatever it calls itself.
+        trace.hosts = vec![texts.hostnames.join(", ")];
+    }
+    let task = trace.planes.iter().rev().find(|plane| trace.text(plane.name) == "Task Environment");
+    let time = |name: &str| match task.and_then(|plane| trace.plane_stat(plane, name)) {
+        Some(StatValue::Int(ns)) if ns > 0 => Some(ns),
+        _ => None,
+    };
+    (trace.capture.start_unix_ns, trace.capture.stop_unix_ns) = (time("profile_start_time"), time("profile_stop_time"));
+    trace.framework = framework(trace, planes.jax);
+}
+
+/// JAX says so by its version or by the names that it gives its compiled functions. A JAX program that also uses
+/// TensorFlow for its input is still JAX.
+fn framework(trace: &Trace, named_by_jax: bool) -> Framework {
+    let has_stat = |name| trace.planes.iter().any(|plane| trace.plane_stat(plane, name).is_some());
+    let mut modules = (0..trace.args.len()).filter_map(|index| trace.args.set(index)).map(|set| set.hlo_module);
+    if named_by_jax || has_stat("jax_version") || modules.any(|module| is_jax_name(trace.text(module).as_bytes())) {
+        return Framework::Jax;
+    }
+    let mut lines = trace.lines.iter().map(|line| trace.text(line.name));
+    let tensorflow =
+        lines.any(|line| line.starts_with("TensorFlow ") || line.starts_with("tf_data_") || line == "tf_Compute");
+    if tensorflow || has_stat("tf_version") { Framework::TensorFlow } else { Framework::Unknown }
+}
+
+/// `jit_f`, `pmap_f`: modules; `PjitFunction(f)`: their dispatch.
+pub(super) fn is_jax_name(name: &[u8]) -> bool {
+    [b"jit_".as_slice(), b"pmap_", b"pjit_", b"PjitFunction("].iter().any(|prefix| name.starts_with(prefix))
+}

@@ -1,0 +1,222 @@
+//! The hot loop: one event, from the wire into a row.
+//!
+//! An event without interesting stats of its own costs no hashing: its name and arguments are those of its metadata,
+//! which is decoded once. An event with some (GPU kernels carry `kernel_details`, `hlo_op`, ...) takes the metadata's
+//! arguments, overrides them, and is compared with the previous such event before the set is hashed.
+
+use rustc_hash::FxHashMap;
+
+use super::losses::Loss;
+use super::metadata::{EventMetadata, Resolved};
+use super::stats::{IdColumn, Own, Stat, StatKind, TextArg, Values};
+use super::walk::{EVENT_OR_STAT, Tables, Walk};
+use base::units::Ps;
+use base::wire::{Reader, Value};
+use trace::cpu_ops::END_MARKER;
+use trace::{ArgsId, ChipTime, Event, LineId, StrId, Strings};
+
+/// Distinct missing numbers that get a name of their own.
+const MAX_MISSING_NAMES: usize = 10_000;
+
+/// An event as it is written, but for its stats.
+#[derive(Clone, Copy)]
+struct RawEvent {
+    line: LineId,
+    id: i64,
+    offset_ps: i64,
+    duration_ps: i64,
+    line_start_ps: Option<i64>,
+}
+
+impl RawEvent {
+    /// Its start, from the anchor; `None` for times that are not possible.
+    #[inline(always)]
+    fn start(&self) -> Option<Ps> {
+        let start = self.line_start_ps?.checked_add(self.offset_ps)?;
+        let fits = self.duration_ps >= 0 && start.checked_add(self.duration_ps).is_some();
+        fits.then_some(Ps(start))
+    }
+}
+
+impl<'a> Walk<'_, 'a> {
+    /// Decodes one event. `Err`: where in the file it is corrupt; it is left out then.
+    ///
+    /// Nearly all events of a large trace are of a known kind and say nothing of their own: those end here.
+    #[inline]
+    pub(super) fn event(
+        &mut self,
+        message: &'a [u8],
+        offset: u64,
+        line: LineId,
+        line_start_ps: Option<i64>,
+    ) -> Result<(), u64> {
+        let mut reader = Reader::new(message);
+        // Every known writer has the fields in this order.
+        let id = reader.varint_with_tag(1 << 3).unwrap_or(0) as i64;
+        let offset_ps = reader.varint_with_tag(2 << 3).unwrap_or(0) as i64;
+        let duration_ps = reader.varint_with_tag(3 << 3).unwrap_or(0) as i64;
+        self.own.clear();
+        while let Some(stat) = reader.bytes_with_tag(EVENT_OR_STAT) {
+            if !self.tables.known.ignores(stat) {
+                self.stat(stat, id, offset + (reader.position() - stat.len()) as u64)?;
+            }
+        }
+        let read = RawEvent { line, id, offset_ps, duration_ps, line_start_ps };
+        if reader.position() == message.len()
+            && self.own.is_empty()
+            && let (Some(kind), Some(start)) = (self.tables.known.kind(id, line), read.start())
+            && self.trace.events.push_of_kind(kind, start, Ps(duration_ps)).is_some()
+        {
+            return Ok(());
+        }
+        self.rest(read, reader, offset)
+    }
+
+    /// The same from where it is no longer usual.
+    #[inline(never)]
+    fn rest(&mut self, mut read: RawEvent, mut reader: Reader<'a>, offset: u64) -> Result<(), u64> {
+        let mut aggregated = false;
+        while let Some(field) = reader.field().map_err(|error| offset + error.position as u64)? {
+            match (field.number, field.value) {
+                (1, Value::Varint(value)) => read.id = value as i64,
+                (2, Value::Varint(value)) => (read.offset_ps, aggregated) = (value as i64, false),
+                (3, Value::Varint(value)) => read.duration_ps = value as i64,
+                (4, Value::Bytes(stat)) => {
+                    self.stat(stat, read.id, offset + (reader.position() - stat.len()) as u64)?
+                }
+                (5, Value::Varint(_)) => aggregated = true,
+                _ => {}
+            }
+        }
+        if aggregated {
+            self.losses.add(Loss::Aggregated, offset);
+            return Ok(());
+        }
+        let Some(start) = read.start() else {
+            self.losses.add(Loss::BadTime, offset);
+            return Ok(());
+        };
+        let (line, duration) = (read.line, Ps(read.duration_ps));
+        self.store(Event { line, name: StrId::EMPTY, start, duration, args: ArgsId::NONE }, read.id, offset);
+        Ok(())
+    }
+
+    /// Keeps a stat of the current event, whose metadata is number `event`, where some number needs it. `Err`: where in the
+    /// file it is corrupt.
+    fn stat(&mut self, message: &'a [u8], event: i64, at: u64) -> Result<(), u64> {
+        let kind = match Stat::peek_metadata_id(message) {
+            Some(id) => self.stat_kind(id),
+            None => self.stat_kind(Stat::read(message, at)?.metadata_id),
+        };
+        if kind != StatKind::Ignored && self.is_wanted(kind, event) {
+            self.own.push((kind, Stat::read(message, at)?));
+        }
+        Ok(())
+    }
+
+    /// Nearly all events of a thread pool follow others; only the ends of ops are of use.
+    fn is_wanted(&mut self, kind: StatKind, event: i64) -> bool {
+        let says = |&(kind, _): &(StatKind, Stat<'_>)| kind == StatKind::Text(TextArg::HloOp);
+        match kind {
+            StatKind::Id(IdColumn::Producer) => self.own.iter().any(says),
+            StatKind::Id(IdColumn::Consumer) => {
+                let metadata = self.tables.event_metadata.get_mut(event);
+                metadata.is_some_and(|metadata| metadata.has_name_with(END_MARKER, self.source))
+            }
+            _ => true,
+        }
+    }
+
+    #[inline]
+    fn stat_kind(&mut self, id: i64) -> StatKind {
+        self.tables.stat_metadata.get_mut(id).map_or(StatKind::Ignored, |metadata| metadata.kind)
+    }
+
+    /// Gives the event its name and arguments and appends it.
+    #[inline]
+    fn store(&mut self, mut event: Event, metadata_id: i64, offset: u64) {
+        let Tables { event_metadata, stat_metadata, missing, .. } = &mut *self.tables;
+        let (source, strings) = (self.source, &mut self.trace.strings);
+        let mut values = Values { source, metadata: stat_metadata, strings, losses: self.losses };
+        let mut without = Resolved { name: StrId::EMPTY, args: ArgsId::NONE, latest: ArgsId::NONE };
+        let metadata = event_metadata.get_mut(metadata_id);
+        let has_metadata = metadata.is_some();
+        let shared = match metadata {
+            Some(EventMetadata { resolved: Some(resolved), .. }) => resolved,
+            Some(metadata) => {
+                let (name, args) = metadata.decode(&mut values);
+                let args = self.trace.args.intern(&args);
+                metadata.resolved.insert(Resolved { name, args, latest: args })
+            }
+            None => {
+                values.losses.add(Loss::MissingMetadata, offset);
+                without.name = missing_name(metadata_id, missing, values.strings);
+                &mut without
+            }
+        };
+        event.name = shared.name;
+        if self.own.is_empty() {
+            event.args = shared.args;
+            let Some(index) = self.trace.push_event(event, None) else {
+                self.losses.add(Loss::TooMany, offset);
+                return;
+            };
+            // An event without metadata is to be counted each time, and one without a chip's time among those with.
+            if has_metadata && !self.trace.clocks.has(event.line) {
+                self.tables.known.learn(metadata_id, event.line, self.trace.events.kind(index));
+            }
+            return;
+        }
+        let mut args = self.trace.args.get(shared.args);
+        let own = values.apply(&self.own, &mut args);
+        if self.trace.args.get(shared.latest) != args {
+            shared.latest = self.trace.args.intern(&args);
+        }
+        event.args = shared.latest;
+        if !own.step_name.is_empty() {
+            event.name = own.step_name;
+        }
+        self.store_with(event, &own, offset);
+    }
+
+    /// Appends an event with what it alone says.
+    fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
+        let duration = own.device_duration.filter(|&ps| ps >= 0).map(Ps);
+        let chip = own.device_offset.map(|start| ChipTime { start: Ps(start), duration });
+        let clocks = self.trace.clocks.lines();
+        let Some(index) = self.trace.push_event(event, chip) else {
+            self.losses.add(Loss::TooMany, offset);
+            return;
+        };
+        if self.trace.clocks.lines() != clocks {
+            self.tables.known.forget();
+        }
+        let events = &mut self.trace.events;
+        for (column, id) in [
+            (&mut events.correlation, own.correlation),
+            (&mut events.run_id, own.run),
+            (&mut events.step_num, own.step),
+            (&mut events.all_reduce_id, own.all_reduce),
+            (&mut events.dma_stall, own.dma_stall),
+            (&mut events.message_duration, own.message_duration),
+            (&mut events.flow, own.flow),
+        ] {
+            if let Some(id) = id {
+                column.push(index, id);
+            }
+        }
+    }
+}
+
+/// The number stands in for the name.
+fn missing_name(id: i64, names: &mut FxHashMap<i64, StrId>, strings: &mut Strings) -> StrId {
+    if let Some(&name) = names.get(&id) {
+        return name;
+    }
+    if names.len() >= MAX_MISSING_NAMES {
+        return strings.intern("event without metadata");
+    }
+    let name = strings.intern(&format!("event metadata {id}"));
+    names.insert(id, name);
+    name
+}

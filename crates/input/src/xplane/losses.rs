@@ -1,0 +1,131 @@
+//! What was lost while decoding, counted by kind with the place of the first: a damaged file gives a handful of
+//! warnings, not one for each of a million events.
+
+use base::warning::{Severity, Warning};
+
+/// A kind of loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// A field inside a plane does not follow the wire format or is longer than what holds it.
+    Corrupt,
+    /// Events that refer to event metadata which the plane lacks.
+    MissingMetadata,
+    /// Texts that are not UTF-8.
+    InvalidText,
+    /// Events whose start or duration cannot be represented, or whose duration is negative.
+    BadTime,
+    /// Events past the largest number that a trace can hold.
+    TooMany,
+    /// Events that are sums (`num_occurrences`) without a time.
+    Aggregated,
+    /// Lines that say their time after events.
+    LateTime,
+    /// Lines with a relative clock in a file whose other lines have absolute times.
+    MixedClocks,
+}
+
+/// `(kind, offset of the first, how many)`, in the order in which the kinds were met.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    counted: Vec<(Loss, u64, u64)>,
+    unreadable: Option<(u64, u64)>,
+}
+
+impl Losses {
+    /// Counts one loss at `offset` of the file.
+    pub fn add(&mut self, loss: Loss, offset: u64) {
+        match self.counted.iter_mut().find(|(kind, ..)| *kind == loss) {
+            Some((.., count)) => *count += 1,
+            None => self.counted.push((loss, offset, 1)),
+        }
+    }
+
+    /// The top level of the file cannot be read from `offset` on.
+    pub fn unreadable(&mut self, offset: u64, bytes: u64) {
+        self.unreadable = Some((offset, bytes));
+    }
+
+    /// The warnings, in the order of what was met.
+    pub fn append_to(&self, warnings: &mut Vec<Warning>) {
+        if let Some((offset, bytes)) = self.unreadable {
+            let sentence = format!(
+                "The file does not follow the XPlane format from byte {offset} on: the last {bytes} bytes were not read."
+            );
+            let remedy = "Copy the file again from where it was captured.";
+            let warning = Warning::damage("xplane_unreadable", sentence).with_remedy(remedy);
+            warnings.push(warning.with_offset(offset).with_count(bytes));
+        }
+        for &(loss, offset, count) in &self.counted {
+            let (code, severity, sentence) = loss.words(count);
+            warnings.push(Warning::new(severity, code, sentence).with_offset(offset).with_count(count));
+        }
+    }
+}
+
+impl Loss {
+    fn words(self, count: u64) -> (&'static str, Severity, String) {
+        let s = |one: &str, many: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {many}") };
+        let event = |rest: &str| format!("{} {rest}", s("event", "events"));
+        match self {
+            Loss::Corrupt => (
+                "xplane_corrupt",
+                Severity::Damage,
+                format!("{} not follow the XPlane format; what they hold was left out.", s("field does", "fields do")),
+            ),
+            Loss::MissingMetadata => (
+                "xplane_missing_metadata",
+                Severity::Damage,
+                event("refer to a name that the file does not hold; they are named by its number."),
+            ),
+            Loss::InvalidText => (
+                "xplane_invalid_utf8",
+                Severity::Note,
+                format!("{} not valid UTF-8; the bad bytes are shown as U+FFFD.", s("text is", "texts are")),
+            ),
+            Loss::BadTime => (
+                "xplane_bad_time",
+                Severity::Damage,
+                event("with a negative duration, or with a time that is out of range, were left out."),
+            ),
+            Loss::TooMany => ("xplane_too_many_events", Severity::Damage, event("past the 2^32nd were left out.")),
+            Loss::Aggregated => (
+                "xplane_aggregated_events",
+                Severity::Note,
+                event("that only count occurrences, without a time of their own, were left out."),
+            ),
+            Loss::LateTime => (
+                "xplane_late_time",
+                Severity::Caution,
+                format!(
+                    "{} time after events, which were placed as if the line began with the capture.",
+                    s("line says its", "lines say their")
+                ),
+            ),
+            Loss::MixedClocks => (
+                "xplane_mixed_clocks",
+                Severity::Caution,
+                format!(
+                    "{} from the start of the capture while others have absolute times: they may not line up.",
+                    s("line counts", "lines count")
+                ),
+            ),
+        }
+    }
+}
+
+/// The file ended early: inside `plane`, or between planes where that is `None`.
+pub(super) fn truncated(plane: Option<&str>, missing: u64, length: u64, kept: u64) -> Warning {
+    let place = match plane {
+        Some(name) => format!("inside the plane `{name}`, of which at least {missing} bytes are missing"),
+        None => format!("in the middle of a field, of which at least {missing} bytes are missing"),
+    };
+    let sentence = format!(
+        "The file is cut off: it ends at byte {length}, {place}. {kept} events of that plane were kept; everything after it is lost."
+    );
+    Warning::damage("xplane_truncated", sentence)
+        .with_remedy(
+            "Copy the file again; if it is the original, the program ended before the profiler had written it.",
+        )
+        .with_offset(length)
+        .with_count(missing)
+}

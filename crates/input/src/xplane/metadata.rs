@@ -1,0 +1,177 @@
+//! The metadata of one plane: what its events and stats refer to by number.
+
+use rustc_hash::FxHashMap;
+
+use super::losses::Losses;
+use super::stats::{StatKind, text};
+use base::wire::{Reader, Value};
+use trace::{ArgsId, StrId, Strings};
+
+/// A table by id. Profilers number from 1, so nearly all ids index a dense list; the others (program ids, hostile ones)
+/// are hashed, so that a huge id costs no memory.
+#[derive(Debug)]
+pub(super) struct IdMap<T> {
+    entries: Vec<T>,
+    /// Index into `entries` plus one; 0 where there is none.
+    dense: Vec<u32>,
+    sparse: FxHashMap<i64, u32>,
+}
+
+impl<T> IdMap<T> {
+    /// A table of `(id, value)`; the last of equal ids wins, as in every protobuf map.
+    pub fn new(items: Vec<(i64, T)>) -> IdMap<T> {
+        let limit = items.len() * 4 + 16;
+        let mut map =
+            IdMap { entries: Vec::with_capacity(items.len()), dense: vec![0; limit], sparse: FxHashMap::default() };
+        for (id, value) in items {
+            map.entries.push(value);
+            let index = map.entries.len() as u32;
+            match usize::try_from(id).ok().and_then(|id| map.dense.get_mut(id)) {
+                Some(slot) => *slot = index,
+                None => drop(map.sparse.insert(id, index)),
+            }
+        }
+        map
+    }
+
+    /// All values in file order.
+    pub fn entries(&self) -> &[T] {
+        &self.entries
+    }
+
+    /// The value of `id`.
+    #[inline]
+    pub fn get_mut(&mut self, id: i64) -> Option<&mut T> {
+        let index = match usize::try_from(id).ok().and_then(|id| self.dense.get(id)) {
+            Some(&index) => index,
+            None => self.sparse.get(&id).copied().unwrap_or(0),
+        };
+        self.entries.get_mut((index as usize).checked_sub(1)?)
+    }
+}
+
+/// A message of the plane, as a place in the bytes that hold its metadata: these outlive the chunks of its lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    start: usize,
+    length: usize,
+}
+
+impl Span {
+    /// So many bytes from `start` on.
+    pub fn new(start: usize, length: usize) -> Span {
+        Span { start, length }
+    }
+
+    /// The bytes.
+    pub fn of(self, source: &[u8]) -> &[u8] {
+        source.get(self.start..).and_then(|rest| rest.get(..self.length)).unwrap_or_default()
+    }
+
+    /// A part of it.
+    fn part(self, at: usize, length: usize) -> Span {
+        Span { start: self.start + at, length }
+    }
+}
+
+/// What many events share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EventMetadata {
+    /// The `XEventMetadata` message.
+    pub body: Span,
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Decoded on first use.
+    pub resolved: Option<Resolved>,
+}
+
+impl EventMetadata {
+    /// Does the name begin like this?
+    pub fn has_name_with(&self, prefix: &str, source: &[u8]) -> bool {
+        bytes_field(self.body.of(source), 2).is_some_and(|(name, _)| name.starts_with(prefix.as_bytes()))
+    }
+}
+
+/// Event metadata in the trace's terms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resolved {
+    /// The short name.
+    pub name: StrId,
+    /// Its stats.
+    pub args: ArgsId,
+    /// The set of the latest event with stats of its own: the next is mostly the same.
+    pub latest: ArgsId,
+}
+
+/// A kind of stat, or a text that stats refer to.
+#[derive(Debug)]
+pub(super) struct StatMetadata {
+    name: Span,
+    offset: u64,
+    /// What the stat means here.
+    pub kind: StatKind,
+    interned: Option<StrId>,
+}
+
+impl StatMetadata {
+    /// From an `XStatMetadata` message in `source`, which starts at `offset` of the file.
+    pub fn new(body: Span, offset: u64, source: &[u8]) -> StatMetadata {
+        let (name, offset) = match bytes_field(body.of(source), 2) {
+            Some((name, at)) => (body.part(at, name.len()), offset + at as u64),
+            None => (Span::default(), offset),
+        };
+        StatMetadata { name, offset, kind: StatKind::of(name.of(source)), interned: None }
+    }
+
+    /// Its name as a string of the trace: interned on first use, for most of these texts are never asked for.
+    pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut Losses) -> StrId {
+        let (name, offset) = (self.name.of(source), self.offset);
+        *self.interned.get_or_insert_with(|| text(name, offset, strings, losses))
+    }
+
+    /// Its name as bytes.
+    pub fn name_bytes<'a>(&self, source: &'a [u8]) -> &'a [u8] {
+        self.name.of(source)
+    }
+}
+
+/// Key and value of an entry of a map with integer keys, and where in the entry the value starts; a missing key is 0.
+pub(super) fn map_entry(entry: Span, source: &[u8]) -> (i64, Span, u64) {
+    let mut reader = Reader::new(entry.of(source));
+    let (mut key, mut value, mut at) = (0, Span::default(), 0);
+    while let Ok(Some(field)) = reader.field() {
+        match (field.number, field.value) {
+            (1, Value::Varint(id)) => key = id as i64,
+            (2, Value::Bytes(body)) => {
+                let start = reader.position() - body.len();
+                (value, at) = (entry.part(start, body.len()), start as u64);
+            }
+            _ => {}
+        }
+    }
+    (key, value, at)
+}
+
+/// The last length-delimited field `number` of a message and its position.
+fn bytes_field(message: &[u8], number: u32) -> Option<(&[u8], usize)> {
+    let mut reader = Reader::new(message);
+    let mut found = None;
+    while let Ok(Some(field)) = reader.field() {
+        if let (Value::Bytes(body), true) = (field.value, field.number == number) {
+            found = Some((body, reader.position() - body.len()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_any_size_are_found() {
+        let mut map = IdMap::new(vec![(1, 'a'), (-5, 'b'), (i64::MAX, 'c'), (1, 'd'), (0, 'e')]);
+        let found = [0, 1, 2, -5, i64::MAX, i64::MIN].map(|id| map.get_mut(id).copied());
+        assert_eq!(found, [Some('e'), Some('d'), None, Some('b'), Some('c'), None]);
+    }
+}

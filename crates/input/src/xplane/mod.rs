@@ -1,0 +1,223 @@
+//! `*.xplane.pb`, the profile as the JAX or TensorFlow profiler recorded it: an `XSpace` message, decoded into a [`Trace`].
+//!
+//! ```text
+//! XSpace  1 planes*  2 errors*  3 warnings*  4 hostnames*
+//! XPlane  1 id  2 name  3 lines*  4 event_metadata{}  5 stat_metadata{}  6 stats*
+//! XLine   1 id  2 name  3 timestamp_ns  4 events*  9 duration_ps  10 display_id  11 display_name
+//! XEvent  1 metadata_id  2 offset_ps | 5 num_occurrences  3 duration_ps  4 stats*
+//! XStat   1 metadata_id  2 double | 3 uint64 | 4 int64 | 5 str | 6 bytes | 7 ref | 8 gzipped str
+//! ```
+//!
+//! The lines of a plane come before the metadata that names their events. Where the file can be read anywhere, the metadata
+//! of its large planes is read first ([`Outliner`]), and their lines are walked on the wire straight into columns (no struct
+//! per event) while they arrive. Other planes are buffered one at a time, indexed, walked and dropped: the peak is then the
+//! largest of them plus the columns. Both ways give the same trace.
+//!
+//! The HLO protos of `/host:metadata` are kept as they are. Not read: bytes stats other than these and
+//! `memory_access_breakdown`, and links between events (`_p`, `_c`, `flow`), which no number uses. Events with `num_occurrences` are sums without a
+//! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is told by their
+//! names in [`trace::classify`].
+
+mod arriving;
+mod check;
+mod environment;
+mod event;
+mod known;
+mod losses;
+mod metadata;
+mod outline;
+mod plane;
+mod stats;
+mod stream;
+mod walk;
+
+#[cfg(test)]
+mod arriving_tests;
+#[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod truth_tests;
+#[cfg(test)]
+mod writer;
+
+pub use check::{looks_like_xspace, what_else};
+pub use outline::{Outline, Outliner};
+
+use arriving::{ArrivingPlane, Target};
+use base::error::Error;
+use base::warning::Warning;
+use environment::XSpaceTexts;
+use losses::Losses;
+use plane::PlaneDecoder;
+use stream::{Fields, Piece, Tail, TopLevel};
+use trace::events::RowBlock;
+use trace::{SourceFormat, Trace, classify, copies};
+
+/// Bytes that decide whether the file is an XSpace. Fixed, so that the verdict does not depend on the chunks.
+const HEAD_BYTES: usize = 4096;
+
+/// Decodes one xplane file that is pushed in chunks of any size.
+///
+/// ```
+/// use crossprof::input::xplane::XPlaneDecoder;
+///
+/// // One plane named "/host:CPU".
+/// let file = b"\x0a\x0b\x12\x09/host:CPU";
+/// let mut decoder = XPlaneDecoder::new("host.xplane.pb");
+/// for byte in file.chunks(1) {
+///     decoder.push(byte).unwrap();
+/// }
+/// let trace = decoder.finish().unwrap();
+/// assert_eq!(trace.text(trace.planes[0].name), "/host:CPU");
+/// ```
+#[derive(Debug)]
+pub struct XPlaneDecoder {
+    path: String,
+    /// The first bytes of the file until there are enough to judge them; `None` afterwards.
+    head: Option<Vec<u8>>,
+    refused: Option<Error>,
+    fields: Fields,
+    sink: Sink,
+}
+
+/// Everything that grows while fields arrive.
+#[derive(Debug)]
+struct Sink {
+    trace: Trace,
+    planes: PlaneDecoder,
+    arriving: Option<ArrivingPlane>,
+    texts: XSpaceTexts,
+    losses: Losses,
+}
+
+impl XPlaneDecoder {
+    /// A decoder for the file `path`, which warnings and errors name.
+    pub fn new(path: &str) -> XPlaneDecoder {
+        XPlaneDecoder {
+            path: path.to_owned(),
+            head: Some(Vec::new()),
+            refused: None,
+            fields: Fields::default(),
+            sink: Sink {
+                trace: Trace { format: Some(SourceFormat::XPlane), ..Trace::default() },
+                planes: PlaneDecoder::default(),
+                arriving: None,
+                texts: XSpaceTexts::default(),
+                losses: Losses::default(),
+            },
+        }
+    }
+
+    /// The file is known to have so many bytes: room for a whole plane may be made at once.
+    pub fn expecting(mut self, bytes: u64) -> XPlaneDecoder {
+        self.fields = Fields::expecting(bytes);
+        self
+    }
+
+    /// Knows these planes of the file, found by an [`Outliner`], before they come.
+    pub fn foreseeing(mut self, outlines: Vec<Outline>) -> XPlaneDecoder {
+        self.fields.foresee(outlines);
+        self
+    }
+
+    /// Takes the next bytes of the file.
+    ///
+    /// # Errors
+    /// [`Error`] as soon as the file is known not to be an XSpace: no further bytes are of use.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        if let Some(head) = &mut self.head {
+            let (taken, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - head.len()));
+            head.extend_from_slice(taken);
+            bytes = rest;
+            if head.len() < HEAD_BYTES {
+                return Ok(());
+            }
+            self.begin();
+        }
+        self.feed(bytes);
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// Events decoded so far.
+    pub fn events(&self) -> u64 {
+        self.sink.trace.events.len() as u64
+    }
+
+    /// Takes the events that were decoded so far, but the latest: the trace has them no more, and still counts them.
+    pub fn take_rows(&mut self) -> Vec<RowBlock> {
+        self.sink.trace.events.take_full_blocks().collect()
+    }
+
+    /// The trace, with warnings for what was lost.
+    ///
+    /// # Errors
+    /// [`Error`] where the file is not an XSpace; a damaged one is a trace with warnings.
+    pub fn finish(mut self) -> Result<Trace, Error> {
+        self.begin();
+        if let Some(error) = self.refused {
+            return Err(error);
+        }
+        let Sink { mut trace, mut planes, arriving, texts, mut losses } = self.sink;
+        let truncated = match self.fields.finish() {
+            Tail::Complete => None,
+            Tail::Malformed { offset, unread } => {
+                losses.unreadable(offset, unread);
+                None
+            }
+            Tail::Truncated { number, offset, body, missing, length } => {
+                let before = arriving.as_ref().map_or(trace.events.len(), |plane| plane.events_before);
+                let name = match arriving {
+                    Some(plane) => Some(plane.name),
+                    None if number == TopLevel::PLANE => planes.decode(&body, offset, true, &mut trace, &mut losses),
+                    None => None,
+                };
+                let name = name.map(|name| trace.text(name).to_owned());
+                Some(losses::truncated(name.as_deref(), missing, length, (trace.events.len() - before) as u64))
+            }
+        };
+        trace.complete_events = trace.events.len() as u64;
+        environment::describe(&mut trace, &planes, &texts);
+        classify::classify(&mut trace);
+        copies::complete(&mut trace);
+        trace.settle_clocks();
+        let mut warnings: Vec<Warning> = truncated.into_iter().collect();
+        losses.append_to(&mut warnings);
+        texts.append_to(&mut warnings);
+        if trace.events.is_empty() {
+            let sentence = "The file holds no events.";
+            let remedy = "Capture while the program runs steps, and stop the trace before it exits.";
+            warnings.push(Warning::caution("xplane_no_events", sentence).with_remedy(remedy));
+        }
+        trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(&self.path)));
+        Ok(trace)
+    }
+
+    /// Judges the head, then decodes it.
+    fn begin(&mut self) {
+        let Some(head) = self.head.take() else { return };
+        self.refused = check::refusal(&head);
+        self.feed(&head);
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        if self.refused.is_some() {
+            return;
+        }
+        let Sink { trace, planes, arriving, texts, losses } = &mut self.sink;
+        self.fields.push(bytes, &mut |piece| match piece {
+            Piece::Whole(TopLevel { number: TopLevel::PLANE, offset, body }) => {
+                planes.decode(body, offset, false, trace, losses);
+            }
+            Piece::Whole(TopLevel { number, body, .. }) => texts.add(number, body),
+            Piece::Begin(outline) => *arriving = ArrivingPlane::new(outline, &mut Target { trace, planes, losses }),
+            Piece::Part(bytes) => {
+                if let Some(plane) = arriving {
+                    plane.push(bytes, &mut Target { trace, planes, losses });
+                }
+            }
+            Piece::End => *arriving = None,
+        });
+    }
+}

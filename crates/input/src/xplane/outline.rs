@@ -1,0 +1,245 @@
+//! What a plane says besides its lines, found before the lines are read: they then become columns while they arrive.
+//!
+//! The names of a plane's events come after all of its lines. In a file that can be read anywhere, the lines are stepped
+//! over by their lengths, a few reads of which nothing is kept:
+//!
+//! ```text
+//! plane   [name][line ............................][line .................][metadata][stats]
+//! read    |window|                            |window|                |window ...........|
+//! ```
+//!
+//! An [`Outliner`] says which bytes it wants next and is given them: who reads, and how, is not its matter. A plane that is
+//! damaged, cut, or of too many parts has no outline: it is buffered and decoded as a whole, as one that comes out of an
+//! archive.
+
+use std::ops::Range;
+
+use super::metadata::Span;
+use super::plane::Parts;
+use base::wire::{Fault, Reader, Value};
+
+/// What is large enough to be worth an outline, and how it is looked for.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Planes below this many bytes are buffered soon enough.
+    plane_bytes: u64,
+    /// Bytes of a read.
+    window_bytes: u64,
+    /// A plane that says more besides its lines has no outline.
+    outline_bytes: usize,
+    /// Reads of one file.
+    reads: u32,
+}
+
+const LIMITS: Limits = Limits { plane_bytes: 8 << 20, window_bytes: 128 << 10, outline_bytes: 32 << 20, reads: 48 };
+
+/// A tag and a length of ten bytes each.
+const MAX_HEADER_BYTES: u64 = 20;
+
+/// Number of the lines in a plane.
+const LINE: u32 = 3;
+
+/// Everything of one plane but its lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// Where the plane's bytes lie in the file.
+    plane: Range<u64>,
+    /// Its other fields: number, position of the body in the file, length, body; numbers of eight bytes, little-endian.
+    records: Vec<u8>,
+}
+
+impl Outline {
+    /// Of the plane at these bytes of the file, from its [records](Outline::records).
+    pub fn new(plane: Range<u64>, records: Vec<u8>) -> Outline {
+        Outline { plane, records }
+    }
+
+    /// Where the plane's bytes lie in the file.
+    pub fn plane(&self) -> Range<u64> {
+        self.plane.clone()
+    }
+
+    /// What is known of it, as bytes that can be sent elsewhere.
+    pub fn records(&self) -> &[u8] {
+        &self.records
+    }
+
+    fn add(&mut self, number: u32, at: u64, body: &[u8]) {
+        for word in [u64::from(number), at, body.len() as u64] {
+            self.records.extend(word.to_le_bytes());
+        }
+        self.records.extend(body);
+    }
+
+    /// The fields, as places in the records.
+    pub(super) fn parts(&self) -> Parts {
+        let mut parts = Parts::default();
+        let mut at = 0;
+        while let Some(rest) = self.records.get(at..)
+            && let Some(head) = rest.first_chunk::<24>()
+            && let [number, offset, length] = std::array::from_fn(|i| word(head, i))
+            && let (Ok(number), Ok(length)) = (u32::try_from(number), usize::try_from(length))
+        {
+            parts.add(number, Span::new(at + head.len(), length), offset, &self.records);
+            at = at.saturating_add(head.len()).saturating_add(length);
+        }
+        parts
+    }
+}
+
+fn word(head: &[u8; 24], index: usize) -> u64 {
+    head.as_chunks::<8>().0.get(index).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Looks for the outlines of the large planes of one file.
+///
+/// ```
+/// use crossprof::input::xplane::Outliner;
+///
+/// let file = std::fs::read("www/assets/examples/jax-cpu-train.xplane.pb")?;
+/// let mut outliner = Outliner::new(file.len() as u64);
+/// while let Some(range) = outliner.wanted() {
+///     outliner.give(&file[range.start as usize..range.end as usize]);
+/// }
+/// assert!(outliner.outlines().is_empty()); // It is small.
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Outliner {
+    limits: Limits,
+    file_bytes: u64,
+    /// The next field to look at.
+    position: u64,
+    /// Bytes to read from there; 0: nothing more is wanted.
+    wanted_bytes: u64,
+    reads: u32,
+    /// The plane that is being stepped through.
+    open: Option<Outline>,
+    found: Vec<Outline>,
+}
+
+/// What a field asks for.
+enum Step {
+    /// The next field starts there.
+    To(u64),
+    /// So many bytes from here on.
+    More(u64),
+    /// Nothing that can be stepped over.
+    Stop,
+}
+
+impl Outliner {
+    /// For a file of so many bytes.
+    pub fn new(file_bytes: u64) -> Outliner {
+        Outliner::with(LIMITS, file_bytes)
+    }
+
+    fn with(limits: Limits, file_bytes: u64) -> Outliner {
+        let wanted_bytes = if file_bytes < limits.plane_bytes { 0 } else { limits.window_bytes };
+        let (open, found) = (None, Vec::new());
+        Outliner { limits, file_bytes, position: 0, wanted_bytes, reads: limits.reads, open, found }
+    }
+
+    /// The bytes of the file that it has to see next; `None` when it is done.
+    pub fn wanted(&self) -> Option<Range<u64>> {
+        let end = self.position.saturating_add(self.wanted_bytes).min(self.file_bytes);
+        (self.position < end).then_some(self.position..end)
+    }
+
+    /// Takes the bytes that were [wanted](Outliner::wanted), all of them.
+    pub fn give(&mut self, window: &[u8]) {
+        let start = self.position;
+        loop {
+            let Some(rest) = usize::try_from(self.position - start).ok().and_then(|from| window.get(from..)) else {
+                // What comes next lies behind the window.
+                return self.want(self.limits.window_bytes);
+            };
+            match self.step(rest) {
+                Step::To(position) => self.position = position,
+                Step::More(bytes) => return self.want(bytes.max(self.limits.window_bytes)),
+                Step::Stop => {
+                    self.wanted_bytes = 0;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What was found, in the order of the file.
+    pub fn outlines(self) -> Vec<Outline> {
+        self.found
+    }
+
+    fn want(&mut self, bytes: u64) {
+        self.reads = self.reads.saturating_sub(1);
+        self.wanted_bytes = if self.reads == 0 { 0 } else { bytes };
+    }
+
+    /// Looks at the field at `position`, where `bytes` start.
+    fn step(&mut self, bytes: &[u8]) -> Step {
+        let inside = self.open.as_ref().map(|outline| outline.plane.end);
+        if inside == Some(self.position) {
+            self.found.extend(self.open.take());
+            return Step::To(self.position);
+        }
+        let end = inside.unwrap_or(self.file_bytes);
+        if self.position >= end {
+            return Step::Stop;
+        }
+        let mut reader = Reader::new(bytes);
+        let (number, length, header, body) = match reader.field() {
+            Ok(Some(field)) => match field.value {
+                Value::Bytes(body) => {
+                    (field.number, body.len() as u64, (reader.position() - body.len()) as u64, Some(body))
+                }
+                Value::Varint(_) | Value::Fixed64(_) | Value::Fixed32(_) => {
+                    let next = self.position + reader.position() as u64;
+                    return if next <= end { Step::To(next) } else { Step::Stop };
+                }
+                Value::Group => return Step::Stop,
+            },
+            Err(error) => match error.fault {
+                Fault::Short { number, rest, missing } => {
+                    (number, rest.len() as u64 + missing, (bytes.len() - rest.len()) as u64, None)
+                }
+                Fault::Ended if (bytes.len() as u64) < MAX_HEADER_BYTES.min(end - self.position) => {
+                    return Step::More(MAX_HEADER_BYTES);
+                }
+                _ => return Step::Stop,
+            },
+            Ok(None) => return Step::More(MAX_HEADER_BYTES),
+        };
+        let at = self.position + header;
+        let Some(next) = at.checked_add(length).filter(|next| *next <= end) else { return Step::Stop };
+        match (&mut self.open, number, body) {
+            (Some(_), LINE, _) => Step::To(next),
+            (Some(outline), _, Some(body)) => {
+                outline.add(number, at, body);
+                Step::To(next)
+            }
+            (Some(outline), _, None) => {
+                let known = outline.records.len() as u64;
+                if known.saturating_add(length) <= self.limits.outline_bytes as u64 {
+                    return Step::More(next - self.position);
+                }
+                // Compiled modules of a hundred megabytes, perhaps: this plane is for the buffer.
+                let plane_end = outline.plane.end;
+                self.open = None;
+                Step::To(plane_end)
+            }
+            (None, 1, _) if length >= self.limits.plane_bytes => {
+                self.open = Some(Outline { plane: at..next, records: Vec::new() });
+                Step::To(at)
+            }
+            (None, ..) => Step::To(next),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Outliner {
+    /// One for small files.
+    pub(super) fn for_test(file_bytes: u64, plane_bytes: u64, window_bytes: u64) -> Outliner {
+        Outliner::with(Limits { plane_bytes, window_bytes, outline_bytes: 1 << 20, reads: u32::MAX }, file_bytes)
+    }
+}

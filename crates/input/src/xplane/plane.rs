@@ -1,0 +1,218 @@
+//! One plane: index what stands behind the lines, then walk the lines.
+
+use rustc_hash::FxHashMap;
+
+use super::known::Known;
+use super::losses::{Loss, Losses};
+use super::metadata::{EventMetadata, IdMap, Span, StatMetadata, map_entry};
+use super::stats::{RawValue, Stat, StatKind, Values, text};
+use super::walk::{Clock, Tables, Walk, is_cut};
+use base::wire::{Fault, Reader, Value};
+use trace::{Args, HloProto, Plane, StrId, Trace};
+
+/// Decodes planes one after the other; keeps what belongs to the whole file.
+#[derive(Debug, Default)]
+pub(super) struct PlaneDecoder {
+    /// The clock of the file's lines.
+    pub clock: Clock,
+    /// A name that only JAX gives was seen.
+    pub jax: bool,
+}
+
+/// The parts of a plane, still on the wire; `u64`: where each starts in the file.
+#[derive(Default)]
+pub(super) struct Parts {
+    name: (Span, u64),
+    lines: Vec<(Span, u64)>,
+    event_metadata: Vec<(i64, EventMetadata)>,
+    stat_metadata: Vec<(i64, StatMetadata)>,
+    stats: Vec<(Span, u64)>,
+    /// True where the last line lacks its end.
+    last_line_cut: bool,
+}
+
+impl PlaneDecoder {
+    /// Decodes the plane `message`, which starts at `offset` of the file, into `trace` and returns its name. `cut`: the
+    /// file ends inside it, which the caller reports.
+    pub fn decode(
+        &mut self,
+        message: &[u8],
+        offset: u64,
+        cut: bool,
+        trace: &mut Trace,
+        losses: &mut Losses,
+    ) -> Option<StrId> {
+        let mut parts = Parts::of(message, offset, cut, losses);
+        let (lines, last_line_cut) = (std::mem::take(&mut parts.lines), parts.last_line_cut);
+        let (name, mut tables) = self.begin(parts, message, trace, losses)?;
+        let mut walk = Walk::new(message, &mut tables, trace, losses, &mut self.clock);
+        let last = lines.len().wrapping_sub(1);
+        for (i, &(line, at)) in lines.iter().enumerate() {
+            walk.line(line.of(message), at, last_line_cut && i == last);
+        }
+        Some(name)
+    }
+
+    /// Adds the plane to `trace`, and returns its name and what its lines refer to. The parts lie in `source`.
+    pub fn begin(
+        &mut self,
+        parts: Parts,
+        source: &[u8],
+        trace: &mut Trace,
+        losses: &mut Losses,
+    ) -> Option<(StrId, Tables)> {
+        let (name_bytes, name_offset) = (parts.name.0.of(source), parts.name.1);
+        let name = text(name_bytes, name_offset, &mut trace.strings, losses);
+        // A module's number in this table is its program id.
+        let modules: Vec<(i64, EventMetadata)> =
+            if name_bytes == b"/host:metadata" { parts.event_metadata.clone() } else { Vec::new() };
+        let event_metadata = IdMap::new(parts.event_metadata);
+        let mut stat_metadata = IdMap::new(parts.stat_metadata);
+        let mut stats = Vec::new();
+        let mut values = Values { source, metadata: &mut stat_metadata, strings: &mut trace.strings, losses };
+        for (message, at) in parts.stats {
+            match Stat::read(message.of(source), at) {
+                Ok(stat) => {
+                    stats.extend(values.plane_stat(&stat));
+                    stats.extend(values.core_ids(&stat).into_iter().flatten());
+                }
+                Err(bad) => values.losses.add(Loss::Corrupt, bad),
+            }
+        }
+        self.jax |= event_metadata.entries().iter().any(|metadata| metadata.names_jax(source));
+        trace.hlo.extend(modules.iter().filter_map(|(id, module)| module.hlo(*id, &mut values)));
+        let known = Known::new(event_metadata.entries().len(), &mut stat_metadata);
+        let plane = trace.add_plane(Plane { name, stats, ..Plane::default() })?;
+        Some((name, Tables { plane, event_metadata, stat_metadata, missing: FxHashMap::default(), known }))
+    }
+}
+
+impl Parts {
+    /// One pass over the headers of the plane's fields; their bodies are not read.
+    fn of(message: &[u8], offset: u64, cut: bool, losses: &mut Losses) -> Parts {
+        let mut parts = Parts::default();
+        let mut reader = Reader::new(message);
+        loop {
+            match reader.field() {
+                Ok(None) => return parts,
+                Ok(Some(field)) => {
+                    if let Value::Bytes(body) = field.value {
+                        let start = reader.position() - body.len();
+                        parts.add(field.number, Span::new(start, body.len()), offset + start as u64, message);
+                    }
+                }
+                Err(error) => {
+                    if !(cut && is_cut(&error)) {
+                        losses.add(Loss::Corrupt, offset + error.position as u64);
+                    }
+                    // A name or a line that lacks its end is still of use; metadata is not.
+                    if let Fault::Short { number: number @ 2..=3, rest, .. } = error.fault {
+                        let start = message.len() - rest.len();
+                        parts.add(number, Span::new(start, rest.len()), offset + start as u64, message);
+                        parts.last_line_cut = number == 3;
+                    }
+                    return parts;
+                }
+            }
+        }
+    }
+
+    /// Adds the field `number` of the plane, whose body lies in `source` and starts at `at` of the file.
+    pub fn add(&mut self, number: u32, body: Span, at: u64, source: &[u8]) {
+        match number {
+            2 => self.name = (body, at),
+            3 => self.lines.push((body, at)),
+            4 => {
+                let (id, body, inside) = map_entry(body, source);
+                self.event_metadata.push((id, EventMetadata { body, offset: at + inside, resolved: None }));
+            }
+            5 => {
+                let (id, body, inside) = map_entry(body, source);
+                self.stat_metadata.push((id, StatMetadata::new(body, at + inside, source)));
+            }
+            6 => self.stats.push((body, at)),
+            _ => {}
+        }
+    }
+}
+
+impl EventMetadata {
+    /// Name and arguments of the events that refer to it.
+    ///
+    /// The event is called by the display name where there is one (the short name of a TPU's instruction); the name, its
+    /// full expression, is then the long name. The profiler's JSON does the same.
+    pub fn decode(&self, values: &mut Values<'_>) -> (StrId, Args) {
+        let mut reader = Reader::new(self.body.of(values.source));
+        let (mut name, mut display_name, mut stats) = (StrId::EMPTY, StrId::EMPTY, Vec::new());
+        loop {
+            let field = match reader.field() {
+                Ok(Some(field)) => field,
+                Ok(None) => break,
+                Err(error) => {
+                    values.losses.add(Loss::Corrupt, self.offset + error.position as u64);
+                    break;
+                }
+            };
+            let Value::Bytes(body) = field.value else { continue };
+            let at = self.offset + (reader.position() - body.len()) as u64;
+            match field.number {
+                2 => name = text(body, at, values.strings, values.losses),
+                4 => display_name = text(body, at, values.strings, values.losses),
+                5 => match Stat::read(body, at) {
+                    Ok(stat) => stats.push((values.kind(&stat), stat)),
+                    Err(bad) => values.losses.add(Loss::Corrupt, bad),
+                },
+                _ => {}
+            }
+        }
+        let mut args = Args::default();
+        let shown = if display_name.is_empty() { name } else { display_name };
+        if shown != name {
+            args.long_name = name;
+        }
+        // Ids of single events do not stand on what many events share.
+        stats.retain(|(kind, _)| !matches!(kind, StatKind::Id(_)));
+        values.apply(&stats, &mut args);
+        (shown, args)
+    }
+
+    /// True for names that only JAX gives: its compiled functions and the host events of their dispatch.
+    fn names_jax(&self, source: &[u8]) -> bool {
+        let mut reader = Reader::new(self.body.of(source));
+        while let Ok(Some(field)) = reader.field() {
+            if let (2, Value::Bytes(name)) = (field.number, field.value) {
+                return super::environment::is_jax_name(name);
+            }
+        }
+        false
+    }
+
+    /// The compiled module whose HLO stands here. Its program's number is a stat; writers without it number the metadata so.
+    fn hlo(&self, id: i64, values: &mut Values<'_>) -> Option<HloProto> {
+        let mut program_id = id;
+        let mut reader = Reader::new(self.body.of(values.source));
+        let (mut name, mut proto) = (StrId::EMPTY, None);
+        while let Ok(Some(field)) = reader.field() {
+            let Value::Bytes(body) = field.value else { continue };
+            match field.number {
+                2 => name = text(body, self.offset, values.strings, values.losses),
+                5 => {
+                    let Ok(stat) = Stat::read(body, self.offset) else { continue };
+                    let kind =
+                        values.metadata.get_mut(stat.metadata_id).map(|metadata| metadata.name_bytes(values.source));
+                    match kind {
+                        Some(b"Hlo Proto" | b"hlo_proto") => proto = stat.value.bytes(),
+                        Some(b"program_id") => {
+                            if let RawValue::Int(number) = stat.value {
+                                program_id = number;
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some(HloProto { program_id, name, host: 0, bytes: proto?.into() })
+    }
+}

@@ -1,0 +1,267 @@
+//! Cuts the stream of chunks into the top-level fields of an XSpace.
+//!
+//! A field is buffered until it is whole, unless a chunk holds it whole already, or its outline is known: such a plane is
+//! handed out as it arrives. The buffer grows with the bytes that arrive, never by what a length promises: unless the file
+//! is known to be as long.
+
+use std::collections::VecDeque;
+
+use super::outline::Outline;
+use base::wire::{Fault, Reader, Value};
+
+/// Texts longer than this are skipped: no profiler writes such an error message.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+/// A tag and a length, or a tag and a number, of ten bytes each.
+const MAX_HEADER_BYTES: usize = 20;
+
+/// A whole length-delimited field of the XSpace.
+#[derive(Debug)]
+pub(super) struct TopLevel<'a> {
+    /// Its number.
+    pub number: u32,
+    /// Where its body starts in the file.
+    pub offset: u64,
+    /// Its bytes.
+    pub body: &'a [u8],
+}
+
+impl TopLevel<'_> {
+    /// A plane.
+    pub const PLANE: u32 = 1;
+    /// An error of the profiler.
+    pub const ERROR: u32 = 2;
+    /// A warning of the profiler.
+    pub const WARNING: u32 = 3;
+    /// Name of the host.
+    pub const HOSTNAME: u32 = 4;
+}
+
+/// What is handed out.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    /// A whole field.
+    Whole(TopLevel<'a>),
+    /// A plane of this outline begins.
+    Begin(Outline),
+    /// The next bytes of that plane.
+    Part(&'a [u8]),
+    /// It is whole.
+    End,
+}
+
+/// How the file ended.
+#[derive(Debug, PartialEq)]
+pub(super) enum Tail {
+    /// After a whole field.
+    Complete,
+    /// What stands at `offset` is no field; `unread` bytes follow.
+    Malformed { offset: u64, unread: u64 },
+    /// Inside field `number` (0 where even that is cut), whose body starts at `offset`; of a plane that was handed out in
+    /// parts it is not kept.
+    Truncated { number: u32, offset: u64, body: Vec<u8>, missing: u64, length: u64 },
+}
+
+/// The field that is being received.
+#[derive(Debug)]
+struct Pending {
+    number: u32,
+    length: u64,
+    /// What becomes of its bytes.
+    fate: Fate,
+    received: u64,
+    body: Vec<u8>,
+}
+
+/// What becomes of the bytes of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// They are not of interest, and are counted only.
+    Passed,
+    /// They are collected.
+    Collected,
+    /// They are handed out as they come.
+    HandedOut,
+}
+
+/// The state between chunks.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    /// Bytes taken so far.
+    position: u64,
+    /// Length of the file, where it is known; else 0.
+    expected: u64,
+    /// Tag and length of the next field as far as they have arrived: 20 bytes at most.
+    header: Vec<u8>,
+    pending: Option<Pending>,
+    malformed_at: Option<u64>,
+    /// Of planes that are still to come, in their order.
+    outlines: VecDeque<Outline>,
+}
+
+impl Fields {
+    /// Of a file that is known to be so long.
+    pub fn expecting(bytes: u64) -> Fields {
+        Fields { expected: bytes, ..Fields::default() }
+    }
+
+    /// Knows these planes, in the order of the file, before they come.
+    pub fn foresee(&mut self, outlines: Vec<Outline>) {
+        self.outlines = outlines.into();
+    }
+
+    /// Takes a chunk and hands out the fields that are whole by now.
+    pub fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) {
+        while !bytes.is_empty() {
+            if self.malformed_at.is_some() {
+                self.position += bytes.len() as u64;
+                return;
+            }
+            let taken = match &mut self.pending {
+                Some(pending) => {
+                    let taken = pending.take(bytes, self.position, self.expected, sink);
+                    if pending.received == pending.length {
+                        self.pending = None;
+                    }
+                    taken
+                }
+                None => self.take_header(bytes, sink),
+            };
+            self.position += taken as u64;
+            bytes = bytes.get(taken..).unwrap_or_default();
+        }
+    }
+
+    /// One byte at a time: a header is a few bytes and there are few of them.
+    fn take_header(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) -> usize {
+        let Some(&byte) = bytes.first() else { return 0 };
+        self.header.push(byte);
+        let start = self.position + 1 - self.header.len() as u64;
+        let (number, length) = match Reader::new(&self.header).field() {
+            Err(error) => match error.fault {
+                Fault::Ended => match fixed_length(&self.header) {
+                    Some(header) => header,
+                    None if self.header.len() < MAX_HEADER_BYTES => return 1,
+                    None => {
+                        // A group, which no XSpace has.
+                        self.malformed_at = Some(start);
+                        return 1;
+                    }
+                },
+                Fault::Short { number, missing, .. } => (number, missing),
+                Fault::Malformed => {
+                    self.malformed_at = Some(start);
+                    return 1;
+                }
+            },
+            Ok(Some(field)) => {
+                // An empty field, or a number: whole already.
+                if let Value::Bytes(body) = field.value {
+                    sink(Piece::Whole(TopLevel { number: field.number, offset: self.position + 1, body }));
+                }
+                self.header.clear();
+                return 1;
+            }
+            Ok(None) => return 1,
+        };
+        self.header.clear();
+        let fate = match number {
+            TopLevel::PLANE => self.plane_begins(length, sink),
+            TopLevel::ERROR..=TopLevel::HOSTNAME if length <= MAX_TEXT_BYTES => Fate::Collected,
+            _ => Fate::Passed,
+        };
+        self.pending = Some(Pending { number, length, fate, received: 0, body: Vec::new() });
+        1
+    }
+
+    /// A plane of this length begins after the byte that is being taken.
+    fn plane_begins(&mut self, length: u64, sink: &mut dyn FnMut(Piece<'_>)) -> Fate {
+        let start = self.position + 1;
+        while self.outlines.front().is_some_and(|outline| outline.plane().start < start) {
+            self.outlines.pop_front();
+        }
+        let foreseen = self.outlines.pop_front_if(|outline| outline.plane() == (start..start.saturating_add(length)));
+        match foreseen {
+            Some(outline) => {
+                sink(Piece::Begin(outline));
+                Fate::HandedOut
+            }
+            None => Fate::Collected,
+        }
+    }
+
+    /// Says how the file ended.
+    pub fn finish(self) -> Tail {
+        if let Some(offset) = self.malformed_at {
+            return Tail::Malformed { offset, unread: self.position.saturating_sub(offset) };
+        }
+        let length = self.position;
+        match self.pending {
+            Some(p) => {
+                let offset = length - p.received;
+                let missing = p.length - p.received;
+                Tail::Truncated { number: p.number, offset, body: p.body, missing, length }
+            }
+            None if self.header.is_empty() => Tail::Complete,
+            None => Tail::Truncated { number: 0, offset: length, body: Vec::new(), missing: 1, length },
+        }
+    }
+}
+
+impl Pending {
+    fn take(&mut self, bytes: &[u8], position: u64, expected: u64, sink: &mut dyn FnMut(Piece<'_>)) -> usize {
+        let need = self.length - self.received;
+        let count = usize::try_from(need).unwrap_or(usize::MAX).min(bytes.len());
+        let part = bytes.get(..count).unwrap_or_default();
+        let whole = count as u64 == need;
+        match self.fate {
+            Fate::Passed => {}
+            Fate::HandedOut => {
+                sink(Piece::Part(part));
+                if whole {
+                    sink(Piece::End);
+                }
+            }
+            Fate::Collected if whole && self.received == 0 => {
+                sink(Piece::Whole(TopLevel { number: self.number, offset: position, body: part }));
+            }
+            Fate::Collected => {
+                self.append(part, expected.saturating_sub(position));
+                if whole {
+                    let offset = position - self.received;
+                    sink(Piece::Whole(TopLevel { number: self.number, offset, body: &self.body }));
+                }
+            }
+        }
+        self.received += count as u64;
+        count
+    }
+
+    /// Room for all of it where the file is known to hold it, in its `left` bytes. Else the buffer doubles, but never past the
+    /// promised length: the last step then fits exactly.
+    fn append(&mut self, part: &[u8], left: u64) {
+        let needed = self.body.len() + part.len();
+        if needed > self.body.capacity() {
+            let promised = usize::try_from(self.length).unwrap_or(usize::MAX);
+            let is_there = self.length - self.received <= left;
+            let doubled = if is_there { promised } else { needed.saturating_mul(2).min(promised) };
+            let capacity = doubled.max(needed);
+            self.body.reserve_exact(capacity - self.body.len());
+        }
+        self.body.extend_from_slice(part);
+    }
+}
+
+/// A tag of a fixed-width number: to be skipped like a body of that width.
+fn fixed_length(header: &[u8]) -> Option<(u32, u64)> {
+    if header.last().is_none_or(|&byte| byte >= 0x80) {
+        return None;
+    }
+    let mut padded = header.to_vec();
+    padded.resize(header.len() + 8, 0);
+    match Reader::new(&padded).field().ok()?? {
+        field if matches!(field.value, Value::Fixed64(_)) => Some((field.number, 8)),
+        field if matches!(field.value, Value::Fixed32(_)) => Some((field.number, 4)),
+        _ => None,
+    }
+}

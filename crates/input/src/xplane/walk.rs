@@ -1,0 +1,182 @@
+//! The lines of a plane, from the wire into columns: their names and times, and their [events](super::event).
+
+use rustc_hash::FxHashMap;
+
+use super::known::Known;
+use super::losses::{Loss, Losses};
+use super::metadata::{EventMetadata, IdMap, StatMetadata};
+use super::stats::{Stat, StatKind, text};
+use base::units::Ps;
+use base::wire::{Fault, Field, Reader, Value, WireError};
+use trace::{Line, LineId, PlaneId, StrId, Trace};
+
+/// Nanoseconds above which a line's time is absolute Unix time (1e15 ns = 12 days after 1970), not time since the start
+/// of the capture.
+const ABSOLUTE_NS: i64 = 1_000_000_000_000_000;
+
+/// The file's clock: absolute times are counted from the first line with events that has one, because picoseconds since
+/// 1970 do not fit an `i64`.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    /// Unix time that is subtracted from absolute lines.
+    pub anchor_ns: Option<i64>,
+    relative_lines: bool,
+}
+
+/// What the events of a plane refer to.
+#[derive(Debug)]
+pub(super) struct Tables {
+    /// The plane that the lines are of.
+    pub plane: PlaneId,
+    /// Its event metadata.
+    pub event_metadata: IdMap<EventMetadata>,
+    /// Its stat metadata.
+    pub stat_metadata: IdMap<StatMetadata>,
+    /// Names made up for numbers without metadata.
+    pub missing: FxHashMap<i64, StrId>,
+    /// What need not be looked up any more.
+    pub known: Known,
+}
+
+/// One plane being walked.
+pub(super) struct Walk<'p, 'a> {
+    /// What its metadata points into.
+    pub(super) source: &'p [u8],
+    pub(super) tables: &'p mut Tables,
+    /// Where lines and events go.
+    pub(super) trace: &'p mut Trace,
+    /// Where losses are counted.
+    pub(super) losses: &'p mut Losses,
+    /// The file's clock.
+    clock: &'p mut Clock,
+    /// Interesting stats of the current event, kept to reuse its memory.
+    pub(super) own: Vec<(StatKind, Stat<'a>)>,
+}
+
+/// A line whose events are walked over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenLine {
+    id: LineId,
+    start_ps: Option<i64>,
+    /// Up to where in the file its fields were looked at.
+    read_to: u64,
+}
+
+/// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
+pub(super) const EVENT_OR_STAT: u8 = 4 << 3 | 2;
+
+/// Events that are walked over in one call: see [`trace::blocks`].
+const BLOCK: usize = 2048;
+
+impl<'p, 'a> Walk<'p, 'a> {
+    /// A walk over lines of the plane whose metadata lies in `source`.
+    pub fn new(
+        source: &'p [u8],
+        tables: &'p mut Tables,
+        trace: &'p mut Trace,
+        losses: &'p mut Losses,
+        clock: &'p mut Clock,
+    ) -> Walk<'p, 'a> {
+        Walk { source, tables, trace, losses, clock, own: Vec::new() }
+    }
+
+    /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was told already.
+    pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
+        let Some(line) = self.open(message, offset) else { return };
+        if let Err(error) = self.fields(&line, message, offset) {
+            // The event at a cut is incomplete: it is left out, and the cut has been reported.
+            if !(cut && is_cut(&error)) {
+                self.losses.add(Loss::Corrupt, offset + error.position as u64);
+            }
+        }
+    }
+
+    /// Adds the line whose first fields `message` holds; `None` where it has no events.
+    pub fn open(&mut self, message: &'a [u8], offset: u64) -> Option<OpenLine> {
+        let id = self.trace.add_line(Line { plane: self.tables.plane, ..Line::default() })?;
+        let (timestamp_ns, read_to) = self.header(message, id, offset)?;
+        let start_ps = self.clock.line_start_ps(timestamp_ns, offset, self.losses);
+        Some(OpenLine { id, start_ps, read_to: offset + read_to as u64 })
+    }
+
+    /// Decodes fields of a line, `message`, that start at `offset` of the file.
+    ///
+    /// # Errors
+    /// Where a field is bad, or not whole.
+    pub fn fields(&mut self, line: &OpenLine, message: &'a [u8], offset: u64) -> Result<(), WireError<'a>> {
+        let mut reader = Reader::new(message);
+        loop {
+            while self.block(&mut reader, offset, line.id, line.start_ps) {}
+            let Some(field) = reader.field()? else { return Ok(()) };
+            let end = offset + reader.position() as u64;
+            match (field.number, field.value) {
+                _ if end <= line.read_to => {}
+                (3, Value::Varint(1..)) => self.losses.add(Loss::LateTime, end),
+                _ => self.name_line(field, line.id, end),
+            }
+        }
+    }
+
+    /// Decodes the next events of a reader that starts at `offset` of the file; false where something else comes next.
+    #[inline(never)]
+    fn block(&mut self, reader: &mut Reader<'a>, offset: u64, line: LineId, start_ps: Option<i64>) -> bool {
+        for _ in 0..BLOCK {
+            let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) else { return false };
+            let at = offset + (reader.position() - event.len()) as u64;
+            if let Err(bad) = self.event(event, at, line, start_ps) {
+                self.losses.add(Loss::Corrupt, bad);
+            }
+        }
+        true
+    }
+
+    /// A line's time, and up to where it was looked at; `None` where it has no events. The time stands before the events, as
+    /// the order of the fields' numbers wants it; a time of 0 is not written at all.
+    fn header(&mut self, message: &'a [u8], line: LineId, offset: u64) -> Option<(i64, usize)> {
+        let mut reader = Reader::new(message);
+        let mut timestamp_ns = 0;
+        while let Ok(Some(field)) = reader.field() {
+            match (field.number, field.value) {
+                (4, Value::Bytes(_)) => return Some((timestamp_ns, reader.position())),
+                (3, Value::Varint(time)) => timestamp_ns = time as i64,
+                _ => self.name_line(field, line, offset + reader.position() as u64),
+            }
+        }
+        None
+    }
+
+    /// Takes a line's name from a field that ends at `end` of the file; other fields are passed over. The name shown is
+    /// `display_name` where there is one, as in the profiler's own JSON; it comes after the name.
+    fn name_line(&mut self, field: Field<'a>, line: LineId, end: u64) {
+        let (2 | 11, Value::Bytes(bytes)) = (field.number, field.value) else { return };
+        let Some(known) = self.trace.lines.get(line.index()).map(|line| line.name) else { return };
+        if bytes.is_empty() || (field.number == 2 && !known.is_empty()) {
+            return;
+        }
+        let name = text(bytes, end - bytes.len() as u64, &mut self.trace.strings, self.losses);
+        if let Some(line) = self.trace.lines.get_mut(line.index()) {
+            line.name = name;
+        }
+    }
+}
+
+impl Clock {
+    /// A line's start in picoseconds from the anchor, `None` where that does not fit.
+    fn line_start_ps(&mut self, timestamp_ns: i64, offset: u64, losses: &mut Losses) -> Option<i64> {
+        let relative_ns = if timestamp_ns > ABSOLUTE_NS {
+            timestamp_ns - *self.anchor_ns.get_or_insert(timestamp_ns)
+        } else {
+            self.relative_lines = true;
+            timestamp_ns
+        };
+        if self.relative_lines && self.anchor_ns.is_some() {
+            losses.add(Loss::MixedClocks, offset);
+        }
+        Ps::from_ns(relative_ns).map(|start| start.0)
+    }
+}
+
+/// True for the error that a missing end gives.
+pub(super) fn is_cut(error: &WireError<'_>) -> bool {
+    matches!(error.fault, Fault::Ended | Fault::Short { .. })
+}

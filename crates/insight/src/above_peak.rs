@@ -1,0 +1,73 @@
+//! Ops are faster than the device that they are compared with can be.
+
+use super::draft::{Draft, equals};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use base::units::Ps;
+use metrics::categories::OpFamily;
+use metrics::ops::Op;
+use metrics::roofline::Source;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "above_peak", title: "Ops are faster than the device", check };
+
+/// Share of the peak from which it is no inaccuracy of a clock (ours).
+const PEAK_PERCENT: f64 = 110.0;
+/// Share of the op time in such ops from which it matters (ours).
+const TIME_PERCENT: f64 = 1.0;
+/// Shorter ops are measured too coarsely (ours: XProf's short-kernel cutoff).
+const SHORTEST_US: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let analysis = numbers.context.analysis;
+    let Some(peaks) = analysis.roofline.peaks.as_ref() else { return Verdict::Irrelevant };
+    // GPU libraries compute a convolution with fewer operations than its definition has (Winograd), and attention skips what a mask
+    // hides.
+    let is_exact = |op: &&Op| match op.family {
+        OpFamily::Matmul => true,
+        OpFamily::Convolution => numbers.is_tpu(),
+        _ => false,
+    };
+    let reached = |op: &Op| {
+        let share = analysis.roofline.point(op)?.compute_efficiency?;
+        (op.total.as_us() >= SHORTEST_US * op.executions.max(1) as f64).then_some(100.0 * share)
+    };
+    let above: Vec<(&Op, f64)> = analysis
+        .ops
+        .rows
+        .iter()
+        .filter(is_exact)
+        .filter_map(|op| Some((op, reached(op).filter(|&percent| percent > PEAK_PERCENT)?)))
+        .collect();
+    let time: Ps = above.iter().map(|(op, _)| op.self_time).sum();
+    let share = numbers.op_percent(time);
+    let fastest = above.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some(&(op, percent)) = fastest.filter(|_| share >= TIME_PERCENT) else { return Verdict::Fine };
+    let chosen = peaks.rates_source == Source::Chosen;
+    let name = analysis.ops.text(numbers.trace, op.name);
+    let message = format!(
+        "{} computes {}, which is {} of what a {} can do in its data type; such ops take {} of the op time.{}",
+        format::printable(&format::shorten(name, 60)),
+        op.flops_per_second().map_or_else(String::new, |rate| format::si(rate, "FLOP/s")),
+        format::percent(percent),
+        format::printable(&peaks.device),
+        format::percent(share),
+        if chosen { " The device was chosen by hand and cannot be the one that ran the program." } else { "" },
+    );
+    let (severity, confidence) = match chosen {
+        true => (FindingSeverity::Critical, Confidence::High),
+        false => (FindingSeverity::Warning, Confidence::Medium),
+    };
+    let title = if chosen { "The chosen device is slower than the ops were" } else { "Ops are faster than the device" };
+    Draft::new(severity, confidence, title, message)
+        .remedy(
+            "Choose the device that the program ran on (--device, or the field on the Model page). MFU, HFU and every share of a \
+             peak are wrong until then.",
+        )
+        .passed("compute_efficiency_percent", percent, PEAK_PERCENT)
+        .passed("above_peak_time_percent", share, TIME_PERCENT)
+        .link("ops", &equals("hlo_op_name", name))
+        .fires()
+}

@@ -1,0 +1,50 @@
+//! Devices wait while the host compiles.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use metrics::step_breakdown::Part;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "compilation", title: "Devices wait for compilation", check };
+
+/// Share of the window (the checklist names "high compilation time" without a number; the JAX guide draws the line of overheads at
+/// 10 %).
+const WARNING_PERCENT: f64 = 10.0;
+/// From here most of the time is lost to it (the JAX guide's limit of utilisation).
+const CRITICAL_PERCENT: f64 = 50.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let Some(window) = numbers.window_of_parts() else {
+        return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
+    };
+    if window.idle_percent() < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let Some(share) = numbers.part_percent(Part::Compile) else {
+        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+    };
+    if share < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let critical = share >= CRITICAL_PERCENT;
+    let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let message = format!(
+        "Devices wait {} of {} ({}) while XLA compiles what is to run next.",
+        format::time_us(window.us(share)),
+        window.words(),
+        format::percent(share)
+    );
+    Draft::new(severity, Confidence::High, &format!("Devices wait for compilation {} of the time", format::percent(share)), message)
+        .remedy(
+            "Run a few steps before the capture starts, so that everything is compiled; keep compiled programs between runs \
+             with jax.config.update(\"jax_compilation_cache_dir\", \"...\").",
+        )
+        .passed("compile_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .evidence("compile_us", window.us(share))
+        .at_stake(share)
+        .link("steps", "")
+        .fires()
+}

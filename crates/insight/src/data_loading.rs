@@ -1,0 +1,66 @@
+//! Devices wait for the input pipeline.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use metrics::step_breakdown::Part;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "data_loading", title: "Devices wait for input", check };
+
+/// Share of the window (XProf, input-bound suggestion: 10 % of the step; the checklist: "long gaps = data loading issues").
+const WARNING_PERCENT: f64 = 10.0;
+/// From here it is most of what there is to win (XProf calls a step with 20 % and more highly input-bound; ours is the
+/// complement of the JAX guide's 80 % busy twice over).
+const CRITICAL_PERCENT: f64 = 40.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let Some(window) = numbers.window_of_parts() else {
+        return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
+    };
+    if window.idle_percent() < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let Some(share) = numbers.part_percent(Part::InputBound) else {
+        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+    };
+    let Some(input) = &numbers.profile.io_operations else {
+        return lacks(
+            "no span of an input pipeline is in the capture. Wrap the code that makes the next batch in \
+             jax.profiler.TraceAnnotation(\"next_batch\").",
+        );
+    };
+    if share < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let critical = share >= CRITICAL_PERCENT;
+    let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let message = format!(
+        "Devices wait {} of {} ({}) while the host is in the input pipeline, which runs for {} of the time.{}",
+        format::time_us(window.us(share)),
+        window.words(),
+        format::percent(share),
+        format::percent(input.io_percent),
+        numbers.host_meanwhile()
+    );
+    Draft::new(
+        severity,
+        Confidence::High,
+        &format!("Devices wait for input {} of the time", format::percent(share)),
+        message,
+    )
+    .remedy(
+        "Prepare batches ahead, in other threads or processes: Grain with worker_count and read buffers, tf.data with \
+             .map(..., num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE), PyTorch's DataLoader with \
+             num_workers and pin_memory; and copy the next batch to the device while the step runs \
+             (flax.jax_utils.prefetch_to_device).",
+    )
+    .passed("input_bound_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+    .evidence("input_bound_us", window.us(share))
+    .evidence("io_total_time_us", input.io_total_time_us)
+    .at_stake(share)
+    .link("steps", "")
+    .fires()
+}

@@ -1,0 +1,64 @@
+//! The program calls back into Python while it runs.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use facts::host_callbacks;
+use metrics::devices::interval;
+use metrics::host_work::for_each_named;
+use report::{Confidence, FindingSeverity};
+use trace::IntervalSet;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Calls from the device back into Python", check };
+
+/// Share of the devices' active time (XProf, debug-print suggestion: 5 % of the step).
+const WARNING_PERCENT: f64 = 5.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if numbers.context.analysis.devices.host_names.is_empty() {
+        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+    }
+    let devices = &numbers.context.analysis.devices.used;
+    if devices.is_empty() {
+        return lacks("no device op ran. Capture while the jitted function runs.");
+    }
+    let (spans, calls) = callbacks(numbers);
+    let mut best = 0.0_f64;
+    for device in devices {
+        let length = device.window.length().0;
+        if length > 0 {
+            best = best.max(100.0 * spans.intersection(&device.window).length().0 as f64 / length as f64);
+        }
+    }
+    if best < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "Callbacks from the compiled program into Python (jax.debug.print, jax.debug.callback, pure_callback, io_callback) run \
+         for {} of the time, in {} calls.",
+        format::percent(best),
+        format::count(calls)
+    );
+    Draft::new(FindingSeverity::Warning, Confidence::High, "The program calls back into Python", message)
+        .remedy(
+            "Remove jax.debug.print and callbacks from the step, or guard them with jax.lax.cond so that only every n-th step \
+             calls; return values from the jitted function and log them outside.",
+        )
+        .passed("callback_percent", best, WARNING_PERCENT)
+        .evidence("callbacks", calls as f64)
+        .at_stake(best)
+        .link("steps", "")
+        .fires()
+}
+
+/// When any host thread is in a callback, and their number.
+fn callbacks(numbers: &Numbers<'_>) -> (IntervalSet, u64) {
+    let named = |text: &str| (text.contains("callback") || text.contains("debug_print")) && host_callbacks::is(text);
+    let mut spans = Vec::new();
+    let devices = &numbers.context.analysis.devices;
+    for_each_named(numbers.trace, devices, &named, &mut |event| spans.push(interval(event)));
+    let calls = spans.len() as u64;
+    (IntervalSet::union_of(spans), calls)
+}

@@ -1,0 +1,48 @@
+//! The clocks of host and device disagree.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "device_clock_skew", title: "Clocks of host and device disagree", check };
+
+/// By how much ops may start before their launch (ours: launch delays are told in tens of microseconds).
+const NOTE_US: f64 = 50.0;
+/// From here the skew is as long as short steps (ours).
+const WARNING_US: f64 = 1000.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let launches = &numbers.context.analysis.launches;
+    if launches.joined_ops == 0 {
+        return lacks("the capture does not tie device ops to the calls that launched them.");
+    }
+    // What the placement of the chips' clocks may be wrong by is no difference of clocks.
+    let clocks = numbers.context.analysis.devices.used.iter().filter_map(|device| device.clock);
+    let uncertainty = clocks.map(|clock| clock.uncertainty.as_us()).fold(0.0, f64::max);
+    let early = launches.early_max.as_us() - uncertainty;
+    if early < NOTE_US {
+        return Verdict::Fine;
+    }
+    let long = early >= WARNING_US;
+    let severity = if long { FindingSeverity::Warning } else { FindingSeverity::Note };
+    let (what, confidence) =
+        if numbers.is_gpu() { ("An op", Confidence::High) } else { ("A program", Confidence::Medium) };
+    let message = format!(
+        "{what} starts {} before the call that launched it, which cannot be: the device's clock is early by at least that. Launch \
+         delays and the causes of idle time that are shorter are unreliable.",
+        format::time_us(early)
+    );
+    Draft::new(severity, confidence, "The clocks of host and device disagree", message)
+        .remedy(
+            "Capture again, for longer: the profiler aligns the clocks when it starts. On several hosts, check that their clocks \
+             are synchronised (chrony, NTP). Compare durations and not times of host and device.",
+        )
+        .passed("op_before_launch_us", early, if long { WARNING_US } else { NOTE_US })
+        .evidence("joined_ops", launches.joined_ops as f64)
+        .evidence("placement_uncertainty_us", uncertainty)
+        .link("kernels", "")
+        .fires()
+}

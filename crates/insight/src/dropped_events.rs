@@ -1,0 +1,37 @@
+//! The profiler lost events while it recorded, or the file was damaged after.
+
+use super::draft::Draft;
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use base::warning::{Severity, Warning};
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "dropped_events", title: "Events are missing", check };
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let lost = |warning: &&Warning| warning.severity == Severity::Damage || warning.code == "profiler_dropped_events";
+    let warnings = || numbers.profile.warnings.iter().filter(lost);
+    let Some(first) = warnings().next() else { return Verdict::Fine };
+    let others = warnings().count() - 1;
+    let more = if others > 0 {
+        format!(" {} more warnings of this kind.", format::count(others as u64))
+    } else {
+        String::new()
+    };
+    let message = format!(
+        "{} Idle time and counts may be wrong: what is missing looks like nothing happening.{more}",
+        format::printable(&format::shorten(&first.message, 300))
+    );
+    let remedy = if first.code == "profiler_dropped_events" {
+        "Capture fewer steps, or record less: ProfileOptions.host_tracer_level = 1 and python_tracer_level = 0."
+    } else {
+        "Copy the file again from where it was captured; if it is damaged there too, capture again."
+    };
+    Draft::new(FindingSeverity::Critical, Confidence::High, "Events are missing from the capture", message)
+        .remedy(remedy)
+        .evidence("warnings", (others + 1) as f64)
+        .link("overview", "")
+        .fires()
+}

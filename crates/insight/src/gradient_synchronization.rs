@@ -1,0 +1,63 @@
+//! Gradients are reduced across devices without computation beside them.
+
+use super::draft::{Draft, lacks};
+use super::numbers::{Numbers, is_communication};
+use super::{Rule, Verdict};
+use base::format;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule =
+    Rule { id: "gradient_synchronization", title: "Gradient synchronisation is not overlapped", check };
+
+/// Exposed share of the step (the checklist names "large AllReduce = gradient sync overhead" without a number; the JAX guide draws
+/// the line of overheads at 10 %).
+const WARNING_PERCENT: f64 = 10.0;
+/// From here it is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
+const CRITICAL_PERCENT: f64 = 30.0;
+/// Share of reductions in all communication from which they are what is exposed (ours).
+const MOSTLY_PERCENT: f64 = 50.0;
+
+/// Collectives that sum over devices: what data-parallel training does with gradients.
+fn is_reduction(category: &str) -> bool {
+    is_communication(category) && (category.starts_with("all-reduce") || category.starts_with("reduce-scatter"))
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if !numbers.communicates() {
+        return Verdict::Irrelevant;
+    }
+    let (Some(window), Some(exposed)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {
+        return lacks("too few device ops ran to tell what hides the communication. Capture several steps.");
+    };
+    let reductions = numbers.category_percent(&is_reduction);
+    let all = numbers.category_percent(&is_communication);
+    let mostly = if all > 0.0 { 100.0 * reductions / all } else { 0.0 };
+    if exposed < WARNING_PERCENT || mostly < MOSTLY_PERCENT {
+        return Verdict::Fine;
+    }
+    let critical = exposed >= CRITICAL_PERCENT;
+    let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let (view, filter) = numbers.link_to_communication(&is_reduction);
+    let message = format!(
+        "Communication that no computation hides takes {} of {} ({}), and {} of all communication are all-reduces and \
+         reduce-scatters, by which gradients are summed over devices.",
+        format::time_us(window.us(exposed)),
+        window.words(),
+        format::percent(exposed),
+        format::percent(mostly)
+    );
+    let remedy = "Overlap the reduction of one layer's gradients with the backward pass of the next \
+        (XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true on GPUs, \
+        LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true on TPUs), reduce in bfloat16, accumulate over \
+        several batches before reducing, or shard optimizer and weights (FSDP) to replace all-reduce by reduce-scatter and \
+        all-gather.";
+    // An all-reduce of a model-parallel layer looks the same.
+    Draft::new(severity, Confidence::Medium, "Gradient synchronisation is not hidden", message)
+        .remedy(remedy)
+        .passed("exposed_communication_percent", exposed, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+        .passed("reduction_percent_of_communication", mostly, MOSTLY_PERCENT)
+        .at_stake(exposed)
+        .link(view, &filter)
+        .fires()
+}

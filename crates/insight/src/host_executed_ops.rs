@@ -1,0 +1,73 @@
+//! Something ran on the host although the program has an accelerator.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use metrics::placement::HostReason;
+use report::{Confidence, FindingSeverity};
+use trace::classify::Platform;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "host_executed_ops", title: "Ops that run on the host", check };
+
+/// Share of the devices' active time (as `debug_print`).
+const WARNING_PERCENT: f64 = 5.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let devices = &numbers.context.analysis.devices;
+    match devices.platform {
+        Some(Platform::Tpu | Platform::Gpu) => {}
+        Some(Platform::Cpu) => return Verdict::Irrelevant,
+        None => return lacks("no device op ran. Capture while the jitted function runs."),
+    }
+    if devices.host_names.is_empty() {
+        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+    }
+    let placement = numbers.context.analysis.placement(numbers.trace);
+    let Some((_, first)) = placement.host_rows().next() else { return Verdict::Fine };
+    let mut best = 0.0_f64;
+    for device in &devices.used {
+        let length = device.span.length().0;
+        if length > 0 {
+            best = best.max(100.0 * placement.on_host.length_within(device.span).0 as f64 / length as f64);
+        }
+    }
+    let sum = |reason| {
+        let rows = placement.host_rows().filter(|(of, _)| *of == reason);
+        rows.fold((0, 0.0), |(count, time), (_, row)| (count + row.occurrences, time + row.time.as_us()))
+    };
+    let kinds = [
+        (HostReason::Callback, "callbacks into Python", "callbacks"),
+        (HostReason::HostCompute, "ops of host compute", "host_compute_ops"),
+        (HostReason::CpuProgram, "ops of programs that were compiled for the CPU", "cpu_program_ops"),
+    ];
+    let parts: Vec<String> = kinds
+        .iter()
+        .map(|&(reason, words, _)| (sum(reason), words))
+        .filter(|((count, _), _)| *count > 0)
+        .map(|((count, time), words)| format!("{} {words} ({})", format::count(count), format::time_us(time)))
+        .collect();
+    let message = format!(
+        "On the host ran {}; most time took {}. For {} of a device's active time the host was at it.",
+        parts.join(", "),
+        format::printable(&format::shorten(&first.op_type, 60)),
+        format::percent(best)
+    );
+    let severity = if best < WARNING_PERCENT { FindingSeverity::Note } else { FindingSeverity::Warning };
+    let is_warning = severity == FindingSeverity::Warning;
+    let mut draft = Draft::new(severity, Confidence::Medium, "Some ops run on the host", message)
+        .remedy(
+            "Keep what the step needs on the device: no pure_callback or io_callback inside it, no compute_on(\"device_host\") for \
+             work that an accelerator can do, and no function whose inputs were put on a CPU device or that is jitted with \
+             backend=\"cpu\" (look at its inputs' .devices()).",
+        );
+    draft = match is_warning {
+        true => draft.passed("host_executed_percent", best, WARNING_PERCENT),
+        false => draft.evidence("host_executed_percent", best),
+    };
+    for (reason, _, name) in kinds {
+        draft = draft.evidence(name, sum(reason).0 as f64);
+    }
+    draft.at_stake(best).link("overview", "").fires()
+}

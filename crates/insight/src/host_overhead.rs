@@ -1,0 +1,60 @@
+//! Devices wait for the host to launch the next op.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use metrics::step_breakdown::Part;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "host_overhead", title: "Devices wait for the host", check };
+
+/// Share of the window (JAX guide, key performance indicators: host overhead is good below 10 %).
+const WARNING_PERCENT: f64 = 10.0;
+/// From here it is bad (JAX guide: above 20 %).
+const BAD_PERCENT: f64 = 20.0;
+/// From here most of the time is lost to it (the JAX guide's limit of utilisation).
+const CRITICAL_PERCENT: f64 = 50.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let Some(window) = numbers.window_of_parts() else {
+        return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
+    };
+    if window.idle_percent() < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let Some(share) = numbers.part_percent(Part::HostBound) else {
+        return lacks(
+            "the capture does not tell when the ops after the idle time were launched. Capture an xplane of a GPU or TPU with \
+             the host tracer on (ProfileOptions.host_tracer_level of at least 1).",
+        );
+    };
+    if share < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let (severity, limit) = match share {
+        share if share >= CRITICAL_PERCENT => (FindingSeverity::Critical, CRITICAL_PERCENT),
+        share if share >= BAD_PERCENT => (FindingSeverity::Warning, BAD_PERCENT),
+        _ => (FindingSeverity::Warning, WARNING_PERCENT),
+    };
+    let message = format!(
+        "Devices wait {} of {} for the host ({}): the next op is launched only after the one before it has ended.{}",
+        format::time_us(window.us(share)),
+        window.words(),
+        format::percent(share),
+        numbers.host_meanwhile()
+    );
+    Draft::new(severity, Confidence::High, &format!("Devices wait for the host {} of the time", format::percent(share)), message)
+        .remedy(
+            "Let the host run ahead of the devices: no block_until_ready, float(x), print(x) or np.asarray(x) of a result in \
+             every step, one jax.jit around the whole step (or jax.lax.scan over several), and input prepared in another \
+             thread. In PyTorch: no .item() or .cpu() in the loop. What the host does in the gaps stands on the timeline.",
+        )
+        .passed("host_bound_percent", share, limit)
+        .evidence("host_bound_us", window.us(share))
+        .evidence("idle_percent", window.idle_percent())
+        .at_stake(share)
+        .link("steps", "")
+        .fires()
+}

@@ -1,0 +1,193 @@
+//! Findings: what to do about a run. One rule, one file, the same name in code, tests, docs/findings.md and addresses.
+//!
+//! A rule looks at measured numbers only. Where it lacks one it says so ([`Verdict::NotChecked`]) rather than "fine", and
+//! where a number could be read in another way the confidence says so.
+
+mod above_peak;
+mod async_copy_wait;
+mod barrier_cores;
+mod bf16_in_fp32;
+mod collective_bound;
+mod compilation;
+mod compile_time;
+mod compute_bound;
+mod cut;
+mod cut_capture;
+mod data_loading;
+mod data_shuffle;
+mod data_transfer;
+mod debug_print;
+mod device_clock_skew;
+mod dominant_op;
+mod draft;
+mod dropped_events;
+mod gradient_synchronization;
+mod host_executed_ops;
+mod host_overhead;
+mod host_processing;
+mod idle_gaps;
+mod impossible_step_count;
+mod impossible_throughput;
+mod input_bound;
+mod large_memory_transfers;
+mod low_device_utilization;
+mod low_memory_bandwidth;
+mod low_occupancy;
+mod many_small_kernels;
+mod memory_bound;
+mod merge;
+mod no_device_ops;
+mod no_hlo;
+mod numbers;
+mod profiler_overhead;
+mod recompilation;
+mod rematerialization;
+mod short_mean_kernel;
+mod single_step;
+mod sparse_core;
+mod sparse_core_offload;
+mod step_time_variation;
+mod straggler_device;
+mod tensor_core_idle;
+mod tensor_cores_unused;
+mod unfused_data_formatting;
+mod unhidden_collectives;
+mod unused_visible_devices;
+mod warm_up_in_window;
+mod while_loop_overhead;
+
+use numbers::Numbers;
+
+use base::sort;
+use metrics::analysis::{Analysis, Context};
+use metrics::{Run, Settings};
+use report::{Confidence, Finding, FindingSeverity};
+
+/// What a rule says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It applies.
+    Fires(Box<Finding>),
+    /// It was checked and does not apply.
+    Fine,
+    /// It has no meaning for this kind of run (GPU kernels on a TPU): nobody misses it.
+    Irrelevant,
+    /// It lacks an input: which, and how to capture it, as a sentence.
+    NotChecked(String),
+}
+
+/// A rule.
+pub struct Rule {
+    /// Its name: that of its file, and of its heading in docs/findings.md.
+    pub id: &'static str,
+    /// One line: what it looks for.
+    pub title: &'static str,
+    /// Looks at a run.
+    check: fn(&Numbers<'_>) -> Verdict,
+}
+
+/// All rules, in the order of docs/findings.md.
+pub const RULES: &[Rule] = &[
+    data_loading::RULE,
+    input_bound::RULE,
+    host_processing::RULE,
+    data_transfer::RULE,
+    host_overhead::RULE,
+    many_small_kernels::RULE,
+    compilation::RULE,
+    recompilation::RULE,
+    compile_time::RULE,
+    low_device_utilization::RULE,
+    tensor_core_idle::RULE,
+    idle_gaps::RULE,
+    short_mean_kernel::RULE,
+    debug_print::RULE,
+    host_executed_ops::RULE,
+    barrier_cores::RULE,
+    async_copy_wait::RULE,
+    large_memory_transfers::RULE,
+    gradient_synchronization::RULE,
+    unhidden_collectives::RULE,
+    collective_bound::RULE,
+    dominant_op::RULE,
+    unfused_data_formatting::RULE,
+    data_shuffle::RULE,
+    while_loop_overhead::RULE,
+    low_memory_bandwidth::RULE,
+    memory_bound::RULE,
+    compute_bound::RULE,
+    rematerialization::RULE,
+    bf16_in_fp32::RULE,
+    tensor_cores_unused::RULE,
+    low_occupancy::RULE,
+    sparse_core::RULE,
+    sparse_core_offload::RULE,
+    unused_visible_devices::RULE,
+    straggler_device::RULE,
+    device_clock_skew::RULE,
+    step_time_variation::RULE,
+    impossible_throughput::RULE,
+    impossible_step_count::RULE,
+    above_peak::RULE,
+    dropped_events::RULE,
+    cut_capture::RULE,
+    warm_up_in_window::RULE,
+    single_step::RULE,
+    profiler_overhead::RULE,
+    no_hlo::RULE,
+    no_device_ops::RULE,
+];
+
+/// A run, measured and judged.
+pub fn examine(run: &Run, settings: &Settings) -> Analysis {
+    let mut analysis = Analysis::new(run, settings);
+    analysis.profile.findings = findings(&Context { run, analysis: &analysis });
+    analysis
+}
+
+/// What all rules say of a run: the most severe first, then what is most at stake, then in the order of the rules. What
+/// another finding explains is left out; see `merge`.
+pub fn findings(context: &Context<'_>) -> Vec<Finding> {
+    let numbers = Numbers::new(context);
+    let (mut fired, mut lacking) = (Vec::new(), Vec::new());
+    for rule in RULES {
+        match cut::judged(&numbers, rule.id, (rule.check)(&numbers)) {
+            Verdict::Fires(finding) => fired.push(Finding { id: rule.id.to_owned(), ..*finding }),
+            Verdict::Fine | Verdict::Irrelevant => {}
+            Verdict::NotChecked(sentence) => lacking.push(not_checked(rule, &sentence)),
+        }
+    }
+    merge::merge(&mut fired);
+    // One sentence says why the rules about devices have nothing to look at; forty would hide it.
+    if fired.iter().any(|finding| finding.id == no_device_ops::RULE.id) {
+        lacking.clear();
+    }
+    sort::sort_by(&mut fired, |a, b| {
+        let stake = |finding: &Finding| finding.time_at_stake_percent.unwrap_or(0.0);
+        b.severity.cmp(&a.severity).then_with(|| stake(b).total_cmp(&stake(a)))
+    });
+    fired.extend(lacking);
+    fired
+}
+
+fn not_checked(rule: &Rule, lacking: &str) -> Finding {
+    Finding {
+        id: rule.id.to_owned(),
+        severity: FindingSeverity::NotChecked,
+        confidence: Confidence::High,
+        title: rule.title.to_owned(),
+        message: format!("Not checked: {lacking}"),
+        remedy: String::new(),
+        evidence: Vec::new(),
+        time_at_stake_percent: None,
+        view: None,
+        filter: None,
+    }
+}
+
+/// What one rule says of a run; `None` where there is no rule of that name. For tests: [`findings`] merges.
+pub fn verdict(context: &Context<'_>, id: &str) -> Option<Verdict> {
+    let rule = RULES.iter().find(|rule| rule.id == id)?;
+    let numbers = Numbers::new(context);
+    Some(cut::judged(&numbers, rule.id, (rule.check)(&numbers)))
+}

@@ -1,0 +1,70 @@
+//! Devices run nothing for much of the step.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule =
+    Rule { id: "low_device_utilization", title: "Devices are idle for much of the step", check };
+
+/// Busy share below which time is lost (JAX guide, key performance indicators: good above 80 %).
+const WARNING_PERCENT: f64 = 80.0;
+/// Busy share below which most of it is (JAX guide: bad below 50 %).
+const CRITICAL_PERCENT: f64 = 50.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if numbers.platform.is_none() {
+        return lacks("no device op ran. Capture while the jitted function runs.");
+    }
+    let Some(window) = numbers.window() else {
+        return lacks("too few ops ran to tell how busy the devices usually are. Capture several steps.");
+    };
+    let busy = window.busy_percent;
+    if busy >= WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let (severity, limit) = if busy < CRITICAL_PERCENT {
+        (FindingSeverity::Critical, CRITICAL_PERCENT)
+    } else {
+        (FindingSeverity::Warning, WARNING_PERCENT)
+    };
+    let idle = window.idle_percent();
+    let mut message = format!(
+        "Of {}, a device is busy for {} ({}) and runs nothing for the rest.",
+        window.words(),
+        format::time_us(window.us(busy)),
+        format::percent(busy)
+    );
+    if !numbers.context.analysis.step_breakdown.has_steps {
+        message.push_str(" Steps are unknown, so time between the calls counts too.");
+    }
+    let causes = numbers.idle_causes();
+    if !causes.is_empty() {
+        let parts = numbers.window_of_parts().filter(|parts| parts.kind != window.kind);
+        let of_what = parts.map_or(String::new(), |parts| format!(" in {}", parts.words()));
+        message.push_str(&format!(" Idle by cause{of_what}: {causes}."));
+    }
+    message.push_str(&numbers.host_meanwhile());
+    let longest = numbers.profile.timeline_analysis.as_ref().and_then(|it| it.longest_gaps.first());
+    if let Some(gap) = longest {
+        let end = match gap.before.as_str() {
+            "" => "the window".to_owned(),
+            op => format::printable(&format::shorten(op, 60)),
+        };
+        message.push_str(&format!(" The longest gap, {}, ends with {end}.", format::time_us(gap.duration_us)));
+    }
+    let confidence = if window.steps { Confidence::High } else { Confidence::Medium };
+    Draft::new(severity, confidence, &format!("Devices are idle for {} of the time", format::percent(idle)), message)
+        .remedy(
+            "Find what the host does in the gaps on the timeline: call jax.block_until_ready and np.asarray only where a \
+             result is needed, put the step into one jax.jit, and prepare the next batch while the step runs.",
+        )
+        .passed("busy_percent", busy, limit)
+        .evidence("idle_us", window.us(idle))
+        .at_stake(idle)
+        .link("steps", "")
+        .fires()
+}

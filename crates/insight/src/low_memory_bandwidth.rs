@@ -1,0 +1,74 @@
+//! Ops that are bound by memory do not reach its bandwidth.
+
+use super::draft::{Draft, equals};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use base::units::Ps;
+use metrics::categories::OpFamily;
+use metrics::ops::{Op, rate};
+use metrics::roofline::Level;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "low_memory_bandwidth", title: "Memory-bound ops are slow", check };
+
+/// Share of the peak bandwidth (JAX guide, key performance indicators: good above 60 %).
+const NOTE_PERCENT: f64 = 60.0;
+/// From here on it is bad (JAX guide).
+const WARNING_PERCENT: f64 = 40.0;
+/// Share of the device time in such ops from which it matters (ours: the JAX guide's line of overheads).
+const TIME_PERCENT: f64 = 10.0;
+/// Shorter ops are held up by starting, not by memory (ours: XProf's short-kernel cutoff).
+const SHORTEST_US: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let peaks = numbers.context.analysis.roofline.peaks.as_ref();
+    let Some((peaks, memory)) = peaks.and_then(|peaks| Some((peaks, peaks.level(Level::Hbm)?.bytes_per_second))) else {
+        return numbers.lacks_in_json("the device's peak bandwidth is not known. Choose the device.");
+    };
+    let ops = &numbers.context.analysis.ops;
+    if ops.rows.iter().all(|op| op.bytes.is_none()) {
+        return numbers.lacks_in_json("the file does not tell how many bytes the ops move.");
+    }
+    // What a product moves depends on how the library tiles it, which its bytes do not tell. Of the others, an op below its ridge point cannot be held up by arithmetic.
+    let below_ridge = |op: &Op| {
+        let peak = peaks.reached(op.data_type, op.family).map(|(_, peak)| peak);
+        op.intensity().zip(peak).is_some_and(|(intensity, peak)| intensity < peak / memory)
+    };
+    let bound = |op: &&Op| {
+        matches!(op.family, OpFamily::Elementwise | OpFamily::Reduction | OpFamily::OtherCompute)
+            && below_ridge(op)
+            && op.total.as_us() >= SHORTEST_US * op.occurrences as f64
+    };
+    let bytes: f64 = ops.rows.iter().filter(bound).filter_map(Op::hbm_bytes).sum();
+    let time: Ps = ops.rows.iter().filter(bound).map(|op| op.total).sum();
+    let share = numbers.op_percent(time);
+    let Some(reached) = rate(bytes, time).map(|rate| 100.0 * rate / memory) else {
+        return Verdict::Fine;
+    };
+    if share < TIME_PERCENT || reached >= NOTE_PERCENT {
+        return Verdict::Fine;
+    }
+    let bad = reached < WARNING_PERCENT;
+    let severity = if bad { FindingSeverity::Warning } else { FindingSeverity::Note };
+    let slowest = ops.rows.iter().filter(bound).max_by_key(|op| op.self_time);
+    let name = slowest.map_or("", |op| ops.text(numbers.trace, op.name));
+    let message = format!(
+        "Ops that the memory limits take {} of the device time and move {} of what it could in that time; most of it {}.",
+        format::percent(share),
+        format::percent(reached),
+        format::printable(&format::shorten(name, 60))
+    );
+    // The bytes are estimates: what a cache serves is counted as if it came from memory.
+    Draft::new(severity, Confidence::Medium, "Memory-bound ops do not reach the memory's bandwidth", message)
+        .remedy(
+            "Look for accesses that are not contiguous (a transposed or strided operand, gathers of small rows, a minor \
+             dimension that is not a multiple of 128), and for shapes too small to fill the device; fuse with neighbours.",
+        )
+        .passed("memory_bandwidth_percent", reached, if bad { WARNING_PERCENT } else { NOTE_PERCENT })
+        .passed("memory_bound_time_percent", share, TIME_PERCENT)
+        .at_stake(numbers.of_window(share) * (1.0 - reached / 100.0))
+        .link("ops", &equals("hlo_op_name", name))
+        .fires()
+}

@@ -1,0 +1,58 @@
+//! Kernels fill too little of the GPU's multiprocessors.
+
+use super::draft::{Draft, equals, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use base::units::Ps;
+use metrics::categories::OpFamily;
+use metrics::kernel_stats::Kernel;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "low_occupancy", title: "Kernels with low occupancy", check };
+
+/// Occupancy (JAX guide: "should be above 50 % for compute-bound kernels").
+const OCCUPANCY_PERCENT: f64 = 50.0;
+/// Share of the kernel time in such kernels from which it matters (ours: the JAX guide's line of overheads).
+const NOTE_PERCENT: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if !numbers.is_gpu() {
+        return Verdict::Irrelevant;
+    }
+    let stats = &numbers.context.analysis.kernel_stats;
+    let Some(all) = &stats.all else { return lacks("no kernel ran.") };
+    if stats.kernels.iter().all(|kernel| kernel.shape.occupancy_percent.is_none()) {
+        return numbers.lacks_in_json("the file does not state the kernels' occupancy.");
+    }
+    let low = || stats.kernels.iter().filter(|kernel| is_low(kernel));
+    let time: Ps = low().map(|kernel| kernel.occurrences.total).sum();
+    let share = if all.total > Ps::ZERO { 100.0 * time.0 as f64 / all.total.0 as f64 } else { 0.0 };
+    let largest = low().max_by_key(|kernel| kernel.occurrences.total);
+    let Some(largest) = largest.filter(|_| share >= NOTE_PERCENT) else { return Verdict::Fine };
+    let message = format!(
+        "Kernels that fill less than half of the multiprocessors' threads take {} of the kernel time; most of it {} with an \
+         occupancy of {}.",
+        format::percent(share),
+        format::printable(&format::shorten(stats.text(numbers.trace, largest.short_name), 60)),
+        format::optional_percent(largest.shape.occupancy_percent)
+    );
+    Draft::new(FindingSeverity::Note, Confidence::Low, "Kernels have low occupancy", message)
+        .remedy(
+            "In kernels of your own (Pallas, Triton, CUDA): fewer registers and less shared memory a block, or more blocks. In \
+             XLA's: larger shapes. Low occupancy costs nothing where a kernel is at the memory's or the tensor cores' limit.",
+        )
+        .passed("low_occupancy_percent", share, NOTE_PERCENT)
+        .passed("occupancy_pct", largest.shape.occupancy_percent.unwrap_or(0.0), OCCUPANCY_PERCENT)
+        .at_stake(numbers.of_window(share))
+        .link("kernels", &equals("kernel_name", stats.text(numbers.trace, largest.name)))
+        .fires()
+}
+
+/// Products, convolutions and attention hold their tiles in registers and run best at low occupancy; copies and
+/// communication are not bound by threads.
+fn is_low(kernel: &Kernel) -> bool {
+    let arithmetic = matches!(kernel.family, OpFamily::Elementwise | OpFamily::Reduction | OpFamily::OtherCompute);
+    arithmetic && kernel.shape.occupancy_percent.is_some_and(|occupancy| occupancy < OCCUPANCY_PERCENT)
+}

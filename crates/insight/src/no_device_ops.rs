@@ -1,0 +1,42 @@
+//! The capture holds no op of a device that crossprof knows.
+
+use super::draft::Draft;
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "no_device_ops", title: "No device op was recorded", check };
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if numbers.platform.is_some() || numbers.trace.events.is_empty() {
+        return Verdict::Irrelevant;
+    }
+    let profile = numbers.profile;
+    let others = profile.other_devices.len();
+    let accelerators = profile.other_devices.iter().filter(|device| device.kind == "accelerator").count();
+    let known = match (&profile.host_activity, accelerators, others) {
+        (_, count @ 1.., _) => format!(
+            "It holds {} that crossprof has no rules for: how long they were busy and with what is known, and nothing more.",
+            if count == 1 { "a device".to_owned() } else { format!("{} devices", format::count(count as u64)) }
+        ),
+        (Some(host), ..) => format!(
+            "What its {} host threads did is known: they were busy for {} of the capture.",
+            format::count(host.num_threads),
+            format::percent(host.busy_percent)
+        ),
+        (None, 0, 0) => "It holds no events of host threads either.".to_owned(),
+        (None, 0, _) => format!("It holds the events of {} other processes.", format::count(others as u64)),
+    };
+    let message = format!("The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend. {known}");
+    let draft = Draft::new(FindingSeverity::Note, Confidence::High, "No device op was recorded", message)
+        .remedy(
+            "To see device ops, capture in the process that holds the devices, while the jitted function runs, and call \
+             jax.block_until_ready on its result before the trace is stopped. On the CPU backend, JAX 0.7 and newer record \
+             each op.",
+        )
+        .evidence("other_devices", accelerators as f64)
+        .evidence("host_threads", profile.host_activity.as_ref().map_or(0.0, |host| host.num_threads as f64));
+    draft.link("overview", "").fires()
+}

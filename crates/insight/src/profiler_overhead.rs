@@ -1,0 +1,63 @@
+//! The profiler itself slowed the host down.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use base::units::Ps;
+use metrics::host_work::for_each_named;
+use report::{Confidence, FindingSeverity};
+use trace::Interval;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "profiler_overhead", title: "The profiler slows the host down", check };
+
+/// Frames of the Python tracer a millisecond of the devices' active time from which their cost is felt (ours: a frame
+/// costs about a microsecond, so that 50 of them take 5 %, the lower end of the checklist's "5 to 10 %").
+const FRAMES_PER_MS: f64 = 50.0;
+/// Idle share below which nobody waits for the host (JAX guide).
+const IDLE_PERCENT: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if numbers.context.analysis.devices.host_names.is_empty() {
+        return lacks("the capture holds no host events.");
+    }
+    let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
+    if window.idle_percent() < IDLE_PERCENT {
+        return Verdict::Fine;
+    }
+    let Some(active) = numbers.context.analysis.window.hull().filter(|span| span.length() > Ps::ZERO) else {
+        return lacks("no device op ran.");
+    };
+    let frames = python_frames(numbers, active);
+    let rate = frames as f64 / (active.length().as_us() / 1e3);
+    if rate < FRAMES_PER_MS {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "The Python tracer recorded {} calls while the devices were in use, {} a millisecond, and the devices are idle for {}: \
+         the host is slower in this capture than without it.",
+        format::count(frames),
+        format::number(rate),
+        format::percent(window.idle_percent())
+    );
+    Draft::new(FindingSeverity::Note, Confidence::Medium, "The Python tracer slows the host down", message)
+        .remedy(
+            "Capture again without it before believing host times: options = jax.profiler.ProfileOptions(); \
+             options.python_tracer_level = 0; jax.profiler.start_trace(folder, profiler_options=options).",
+        )
+        .passed("python_frames_per_ms", rate, FRAMES_PER_MS)
+        .evidence("python_frames", frames as f64)
+        .link("steps", "")
+        .fires()
+}
+
+/// Frames (`$file.py:12 function`) on host threads that start within `active`.
+fn python_frames(numbers: &Numbers<'_>, active: Interval) -> u64 {
+    let mut frames = 0;
+    let devices = &numbers.context.analysis.devices;
+    for_each_named(numbers.trace, devices, &|name| name.starts_with('$'), &mut |event| {
+        frames += u64::from(event.start >= active.start && event.start < active.end);
+    });
+    frames
+}

@@ -1,0 +1,30 @@
+//! The statistics rest on one step.
+
+use super::draft::{Draft, lacks};
+use super::numbers::{Numbers, plural};
+use super::{Rule, Verdict};
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "single_step", title: "Only one step was captured", check };
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let timing = &numbers.profile.step_timing;
+    let Some(counted) = timing.num_steps_counted else {
+        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+    };
+    let is_chosen = numbers.profile.window.as_ref().is_some_and(|window| window.chosen.is_some());
+    if counted > 1 || is_chosen {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "The capture holds {}, of which {} counts: nothing tells how typical it is.",
+        plural(timing.num_steps, "step"),
+        counted
+    );
+    Draft::new(FindingSeverity::Note, Confidence::High, "All numbers rest on one step", message)
+        .remedy("Capture 5 to 10 steps of the steady state: enough to see the spread, short enough to stay small.")
+        .passed("num_steps_counted", counted as f64, 2.0)
+        .link("steps", "")
+        .fires()
+}

@@ -1,0 +1,58 @@
+//! SparseCores of a TPU work for much of the step.
+
+use super::draft::Draft;
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use base::units::Ps;
+use report::{Confidence, FindingSeverity};
+use trace::{Interval, IntervalSet, PlaneKind};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "sparse_core", title: "SparseCores take much of the time", check };
+
+/// Share of the devices' active span (XProf, SparseCore suggestion: 10 % of the step).
+const NOTE_PERCENT: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let planes = &numbers.trace.planes;
+    if !numbers.is_tpu() || !planes.iter().any(|plane| matches!(plane.kind, PlaneKind::SparseCore { .. })) {
+        return Verdict::Irrelevant;
+    }
+    let share = busy_percent(numbers);
+    if share < NOTE_PERCENT {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "At least one SparseCore of a chip runs for {} of the time between the chip's first and last op.",
+        format::percent(share)
+    );
+    Draft::new(FindingSeverity::Note, Confidence::Medium, &format!("SparseCores run {} of the time", format::percent(share)), message)
+        .remedy(
+            "Check on the timeline that the TensorCore computes meanwhile. If it waits: fewer or smaller embedding lookups a \
+             step, tables split over all SparseCores, pipelined embeddings.",
+        )
+        .passed("sparse_core_percent", share, NOTE_PERCENT)
+        .link("devices", "")
+        .fires()
+}
+
+/// Union of everything on the SparseCores of a chip, over the chip's window, for the chips that have any.
+fn busy_percent(numbers: &Numbers<'_>) -> f64 {
+    let (mut busy, mut span) = (Ps::ZERO, Ps::ZERO);
+    for device in &numbers.context.analysis.devices.used {
+        let events = numbers.trace.lines.iter().zip(numbers.context.analysis.devices.events_by_line.iter());
+        let mine = events.filter(|(line, _)| {
+            numbers.trace.plane_of(line).is_some_and(|plane| {
+                plane.host == device.host && plane.kind == PlaneKind::SparseCore { ordinal: device.ordinal }
+            })
+        });
+        let times = mine.flat_map(|(_, events)| events.iter()).filter_map(|id| numbers.trace.events.time(id));
+        let union = IntervalSet::union_of(times.map(|(start, length)| Interval::new(start, start + length)));
+        if !union.is_empty() {
+            busy += union.intersection(&device.window).length();
+            span += device.window.length();
+        }
+    }
+    if span > Ps::ZERO { 100.0 * busy.0 as f64 / span.0 as f64 } else { 0.0 }
+}

@@ -1,0 +1,46 @@
+//! Collectives that the SparseCores of a TPU could run beside the TensorCore.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use report::{Confidence, FindingSeverity};
+use trace::PlaneKind;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "sparse_core_offload", title: "SparseCores could run collectives", check };
+
+/// Share of the window in the last halves of asynchronous all-reduces and all-gathers (XProf,
+/// `kAsyncDoneThresholdInPercent`).
+const NOTE_PERCENT: f64 = 10.0;
+
+/// Where the TensorCore waits for a collective that runs beside it.
+const WAITS: [&str; 3] = ["all-reduce-done", "all-gather-done", "async-done"];
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let sparse_cores = numbers.trace.planes.iter().any(|plane| matches!(plane.kind, PlaneKind::SparseCore { .. }));
+    if !numbers.is_tpu() || !sparse_cores {
+        return Verdict::Irrelevant;
+    }
+    let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
+    let share = numbers.category_percent(&|name| WAITS.contains(&name)) * window.busy_percent / 100.0;
+    if share < NOTE_PERCENT {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "TensorCores wait {} of {} ({}) for asynchronous collectives, and the chips have SparseCores that can run them.",
+        format::time_us(window.us(share)),
+        window.words(),
+        format::percent(share)
+    );
+    // XProf also asks that less than half of the memory is in use, which a trace seldom tells.
+    Draft::new(FindingSeverity::Note, Confidence::Low, "SparseCores could run collectives", message)
+        .remedy(
+            "Try LIBTPU_INIT_ARGS with --xla_tpu_sparse_core_all_gather_latency_multiplier and \
+             --xla_tpu_sparse_core_all_reduce_latency_multiplier above 1, where memory is not scarce.",
+        )
+        .passed("async_done_percent", share, NOTE_PERCENT)
+        .at_stake(share)
+        .link("ops", "done")
+        .fires()
+}

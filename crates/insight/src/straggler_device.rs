@@ -1,0 +1,84 @@
+//! One device has more to do in a step than the others, which wait for it.
+
+use super::draft::{Draft, equals, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use metrics::statistics::median;
+use metrics::step_breakdown::{Mean, Part};
+use metrics::window::WindowKind;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "straggler_device", title: "One device is slower than the others", check };
+
+/// What the slowest device works longer than the median one, as a share of the step (ours: half of the next).
+const NOTE_PERCENT: f64 = 5.0;
+/// From here it costs (the JAX guide draws the line of overheads at 10 %).
+const WARNING_PERCENT: f64 = 10.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let devices = &numbers.context.analysis.devices.used;
+    if devices.len() < 2 || !numbers.communicates() {
+        // Devices that do not communicate do not wait for each other.
+        return Verdict::Irrelevant;
+    }
+    let breakdown = &numbers.context.analysis.step_breakdown;
+    let (WindowKind::Steps, Some(mean)) = (breakdown.window, breakdown.mean.as_ref()) else {
+        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+    };
+    let work: Vec<Option<f64>> = breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(work_us)).collect();
+    let connected = numbers.context.analysis.collectives.connected();
+    let mut groups: Vec<u32> = connected.clone();
+    groups.sort_unstable();
+    groups.dedup();
+    if groups.len() == devices.len() {
+        return lacks(
+            "the devices that these ones exchange data with are not in this capture. Open the profiles of all hosts together.",
+        );
+    }
+    // Of each group of devices that wait for each other: the slowest one, and the median of all.
+    let behind = groups.into_iter().filter_map(|group| {
+        let members = || connected.iter().zip(&work).zip(devices).filter(|((of, _), _)| **of == group);
+        let known: Vec<f64> = members().filter_map(|((_, work), _)| *work).collect();
+        let slowest = members().filter_map(|((_, work), device)| Some(((*work)?, device)));
+        let (most, device) = slowest.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (known.len() > 1).then_some((most, median(&known)?, device))
+    });
+    let Some((most, middle, device)) = behind.max_by(|a, b| (a.0 - a.1).total_cmp(&(b.0 - b.1))) else {
+        return lacks("fewer than two devices have complete steps. Capture several steps.");
+    };
+    if mean.duration_us <= 0.0 {
+        return lacks("no step is complete. Capture several steps.");
+    }
+    let late = 100.0 * (most - middle) / mean.duration_us;
+    if late < NOTE_PERCENT {
+        return Verdict::Fine;
+    }
+    let costs = late >= WARNING_PERCENT;
+    let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
+    let name = format::printable(&device.name);
+    let message = format!(
+        "{name} works {} of a step outside of communication, the median of the devices that wait for each other {}: they wait {} ({}) of each step for it.",
+        format::time_us(most),
+        format::time_us(middle),
+        format::time_us(most - middle),
+        format::percent(late)
+    );
+    Draft::new(severity, Confidence::Medium, &format!("{name} is slower than the others"), message)
+        .remedy(
+            "Compare its ops with another device's: more ops mean an uneven split (padding, pipeline stages, experts), longer \
+             ones a slower chip (clock, temperature, another program on it).",
+        )
+        .passed("behind_median_percent", late, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
+        .evidence("slowest_work_us", most)
+        .evidence("median_work_us", middle)
+        .at_stake(late)
+        .link("steps", &equals("device_name", &device.name))
+        .fires()
+}
+
+/// What a device does in a step on its own: neither idle nor in communication, where it waits for others.
+fn work_us(mean: &Mean) -> f64 {
+    mean.duration_us - mean.idle_us() - mean.part_us(Part::Communication)
+}

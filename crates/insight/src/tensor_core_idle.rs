@@ -1,0 +1,51 @@
+//! TensorCores of a TPU run nothing for part of the step.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "tensor_core_idle", title: "TensorCores are idle", check };
+
+/// Idle share of the step that is worth a look (XProf, TensorCore-idle suggestion: 10 %).
+const NOTE_PERCENT: f64 = 10.0;
+/// From here it costs (the complement of the 80 % busy that the JAX guide calls good, and so does the page).
+const WARNING_PERCENT: f64 = 20.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if !numbers.is_tpu() {
+        return Verdict::Irrelevant;
+    }
+    let Some(window) = numbers.window().filter(|window| window.steps) else {
+        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+    };
+    let idle = window.idle_percent();
+    if idle < NOTE_PERCENT {
+        return Verdict::Fine;
+    }
+    let costs = idle > WARNING_PERCENT;
+    let (severity, limit) =
+        if costs { (FindingSeverity::Warning, WARNING_PERCENT) } else { (FindingSeverity::Note, NOTE_PERCENT) };
+    let message = format!(
+        "The TensorCores run no op for {} of {} ({}).",
+        format::time_us(window.us(idle)),
+        window.words(),
+        format::percent(idle)
+    );
+    Draft::new(
+        severity,
+        Confidence::High,
+        &format!("TensorCores are idle {} of the time", format::percent(idle)),
+        message,
+    )
+    .remedy(
+        "See what the host does meanwhile on the timeline; run several steps in one program with jax.lax.scan or \
+             jax.lax.fori_loop, and dispatch the next step before this one's results are read.",
+    )
+    .passed("idle_percent", idle, limit)
+    .at_stake(idle)
+    .link("steps", "")
+    .fires()
+}

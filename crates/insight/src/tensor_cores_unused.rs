@@ -1,0 +1,65 @@
+//! Products that could use the tensor cores of a GPU do not.
+
+use super::draft::{Draft, equals, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use base::units::Ps;
+use metrics::categories::OpFamily;
+use metrics::kernel_stats::Kernel;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "tensor_cores_unused", title: "Tensor cores are not used", check };
+
+/// Share of the kernel time (ours: the JAX guide's line of overheads).
+const WARNING_PERCENT: f64 = 10.0;
+
+/// Parts of kernels' names for which tensor cores are no use: products with one vector are bound by memory, and what
+/// prepares a convolution multiplies nothing.
+const NO_PRODUCTS: [&str; 4] = ["gemv", "im2col", "im3d2col", "col2im"];
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if !numbers.is_gpu() {
+        return Verdict::Irrelevant;
+    }
+    match numbers.has_tensor_cores() {
+        Some(true) => {}
+        Some(false) => return Verdict::Irrelevant,
+        None => return numbers.lacks_in_json("the file does not say which GPU it was."),
+    }
+    let stats = &numbers.context.analysis.kernel_stats;
+    let Some(all) = &stats.all else { return lacks("no kernel ran.") };
+    let without = || stats.kernels.iter().filter(|kernel| could_use(kernel, stats.text(numbers.trace, kernel.name)));
+    let time: Ps = without().map(|kernel| kernel.occurrences.total).sum();
+    let share = if all.total > Ps::ZERO { 100.0 * time.0 as f64 / all.total.0 as f64 } else { 0.0 };
+    if share < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let Some(largest) = without().max_by_key(|kernel| kernel.occurrences.total) else { return Verdict::Fine };
+    let message = format!(
+        "{} of the kernel time goes to products and convolutions that do not use tensor cores, by the kernels' names; most of \
+         it to {}{}.",
+        format::percent(share),
+        format::printable(&format::shorten(stats.text(numbers.trace, largest.short_name), 60)),
+        largest.data_type.map_or(String::new(), |data_type| format!(" in {data_type}"))
+    );
+    Draft::new(FindingSeverity::Warning, Confidence::Medium, "Products do not use the tensor cores", message)
+        .remedy(
+            "Compute in bfloat16 or float16, or allow TF32 (jax.default_matmul_precision(\"tensorfloat32\")), and make the \
+             contracted and channel dimensions multiples of 8 (16 for 8-bit types), padding them where needed.",
+        )
+        .passed("without_tensor_cores_percent", share, WARNING_PERCENT)
+        .evidence("without_tensor_cores_us", time.as_us())
+        .at_stake(numbers.of_window(share))
+        .link("kernels", &equals("kernel_name", stats.text(numbers.trace, largest.name)))
+        .fires()
+}
+
+fn could_use(kernel: &Kernel, name: &str) -> bool {
+    let product = matches!(kernel.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
+    product && kernel.tensor_core_eligible == Some(true) && kernel.uses_tensor_core == Some(false) && {
+        let name = name.to_lowercase();
+        !NO_PRODUCTS.iter().any(|part| name.contains(part))
+    }
+}

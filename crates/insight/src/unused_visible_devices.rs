@@ -1,0 +1,50 @@
+//! Devices that the host has and the program does not use.
+
+use super::draft::{Draft, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use metrics::devices::Devices;
+use report::{Confidence, FindingSeverity};
+use trace::Framework;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devices are not used", check };
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let Devices { used, num_visible, platform, .. } = &numbers.context.analysis.devices;
+    let Some(platform) = platform else { return lacks("no device op ran. Capture while the jitted function runs.") };
+    let unused = num_visible.saturating_sub(used.len() as u64);
+    if unused == 0 {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "The profile lists {} {}s, and ops ran on {} of them: {} did nothing during the capture.",
+        format::count(*num_visible),
+        platform.label(),
+        format::count(used.len() as u64),
+        format::count(unused)
+    );
+    // Others may be using them, or one may be all that was wanted.
+    Draft::new(
+        FindingSeverity::Warning,
+        Confidence::Medium,
+        &format!("{} of {} {}s are not used", format::count(unused), format::count(*num_visible), platform.label()),
+        message,
+    )
+    .remedy(&format!(
+        "If they are this program's, split the batch over them: {}. If they are not, hide them (CUDA_VISIBLE_DEVICES, \
+         HIP_VISIBLE_DEVICES) so that nobody counts on them.",
+        match numbers.trace.framework {
+            Framework::TensorFlow => "tf.distribute.MirroredStrategy()",
+            Framework::PyTorch => "torchrun with a process per device, and DistributedDataParallel",
+            Framework::Jax | Framework::Unknown =>
+                "mesh = jax.make_mesh((jax.device_count(),), (\"data\",)) and jax.device_put(batch, NamedSharding(mesh, \
+                 P(\"data\")))",
+        }
+    ))
+    .passed("unused_devices", unused as f64, 1.0)
+    .evidence("visible_devices", *num_visible as f64)
+    .link("devices", "")
+    .fires()
+}

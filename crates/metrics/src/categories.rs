@@ -1,0 +1,274 @@
+//! The category of a device op, and the family that decides its colour and its part of a step.
+//!
+//! A category is XLA's own (`hlo_category`) where the trace has it, which is on TPUs. Elsewhere it is told by the names of
+//! the op, in an order that keeps general words (`fusion`, `reduce`, `copy`) from claiming what a more specific name
+//! explains; `facts/kernel_families.csv` holds the names. Host events are never given to this module.
+
+use rustc_hash::FxHashMap;
+
+use facts::hlo_categories;
+use facts::kernel_families::{self, Scope};
+use facts::pattern::Name;
+use trace::copies::{Direction, direction};
+use trace::{ArgsId, StrId, Trace};
+
+/// What a device op does, coarsely: the parts of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OpClass {
+    /// Arithmetic.
+    Compute,
+    /// Collectives and sends between devices.
+    Communication,
+    /// Copies and fills.
+    Transfer,
+}
+
+/// What a device op does: one colour each, the same in every view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OpFamily {
+    /// Products of matrices.
+    Matmul,
+    /// Convolutions. On a TPU XLA runs most matrix products as convolutions and says so.
+    Convolution,
+    /// Fused attention.
+    Attention,
+    /// Arithmetic element by element.
+    Elementwise,
+    /// Reductions, norms, softmax, pooling.
+    Reduction,
+    /// Any other arithmetic.
+    OtherCompute,
+    /// Collectives and sends between devices.
+    Communication,
+    /// Copies, fills and changes of layout.
+    DataMovement,
+}
+
+impl OpFamily {
+    /// All families, in the order of a legend.
+    pub const ALL: [OpFamily; 8] = [
+        OpFamily::Matmul,
+        OpFamily::Convolution,
+        OpFamily::Attention,
+        OpFamily::Elementwise,
+        OpFamily::Reduction,
+        OpFamily::OtherCompute,
+        OpFamily::Communication,
+        OpFamily::DataMovement,
+    ];
+
+    /// Stable identifier, snake_case.
+    pub fn label(self) -> &'static str {
+        match self {
+            OpFamily::Matmul => "matmul",
+            OpFamily::Convolution => "convolution",
+            OpFamily::Attention => "attention",
+            OpFamily::Elementwise => "elementwise",
+            OpFamily::Reduction => "reduction",
+            OpFamily::OtherCompute => "other_compute",
+            OpFamily::Communication => "communication",
+            OpFamily::DataMovement => "data_movement",
+        }
+    }
+
+    /// The part of a step that ops of this family are.
+    pub fn class(self) -> OpClass {
+        match self {
+            OpFamily::Communication => OpClass::Communication,
+            OpFamily::DataMovement => OpClass::Transfer,
+            _ => OpClass::Compute,
+        }
+    }
+}
+
+/// The family of a category as it stands in a report, whoever wrote it. A category that no table knows is taken for the
+/// name of an HLO op, then for other arithmetic.
+pub fn family_of(category: &str) -> OpFamily {
+    let category = category.trim().to_ascii_lowercase();
+    let known = hlo_categories::family(&category).or_else(|| {
+        let similar = kernel_families::category(Scope::Hlo, &Name::new(&category))?;
+        hlo_categories::family(similar)
+    });
+    known
+        .and_then(|label| OpFamily::ALL.into_iter().find(|family| family.label() == label))
+        .unwrap_or(OpFamily::OtherCompute)
+}
+
+/// Category and class of the op `name` with `args`. Costs dozens of string searches: use a [`Categorizer`] for many ops.
+pub fn categorize(trace: &Trace, name: StrId, args: ArgsId) -> (String, OpClass) {
+    let category = category(trace, name, args);
+    let class = family_of(&category).class();
+    (category, class)
+}
+
+/// A category of one [`Categorizer`]: dense, from 0 in order of first sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CategoryId(u32);
+
+impl CategoryId {
+    /// For side tables with one entry a category.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Tells the categories of many ops: each distinct op is looked at once.
+#[derive(Debug)]
+pub struct Categorizer<'a> {
+    trace: &'a Trace,
+    by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
+    /// Of ops that state their category: by its text.
+    stated: FxHashMap<StrId, CategoryId>,
+    by_name: FxHashMap<String, CategoryId>,
+    categories: Vec<(String, OpFamily)>,
+}
+
+impl<'a> Categorizer<'a> {
+    /// For ops of `trace`.
+    pub fn new(trace: &'a Trace) -> Categorizer<'a> {
+        Categorizer {
+            trace,
+            by_op: FxHashMap::default(),
+            stated: FxHashMap::default(),
+            by_name: FxHashMap::default(),
+            categories: Vec::new(),
+        }
+    }
+
+    /// The category of the op `name` with `args`.
+    pub fn of(&mut self, name: StrId, args: ArgsId) -> CategoryId {
+        let stated = self.trace.args.set(args.index()).map_or(StrId::EMPTY, |set| set.hlo_category);
+        if !stated.is_empty() {
+            if let Some(&known) = self.stated.get(&stated) {
+                return known;
+            }
+            let id = self.named(self.trace.text(stated));
+            self.stated.insert(stated, id);
+            return id;
+        }
+        if let Some(&known) = self.by_op.get(&(name, args)) {
+            return known;
+        }
+        let id = self.named(&category(self.trace, name, args));
+        self.by_op.insert((name, args), id);
+        id
+    }
+
+    fn named(&mut self, category: &str) -> CategoryId {
+        if let Some(&known) = self.by_name.get(category) {
+            return known;
+        }
+        let id = CategoryId(u32::try_from(self.categories.len()).unwrap_or(u32::MAX));
+        self.by_name.insert(category.to_owned(), id);
+        self.categories.push((category.to_owned(), family_of(category)));
+        id
+    }
+
+    /// Does the op `name` with `args` communicate?
+    pub fn communicates(&mut self, name: StrId, args: ArgsId) -> bool {
+        let category = self.of(name, args);
+        self.class(category) == OpClass::Communication
+    }
+
+    /// The category's name.
+    pub fn name(&self, id: CategoryId) -> &str {
+        self.categories.get(id.index()).map_or("", |(name, _)| name)
+    }
+
+    /// All categories seen so far, in order of first sight: [`CategoryId::index`] is the position.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.categories.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The category's family.
+    pub fn family(&self, id: CategoryId) -> OpFamily {
+        self.categories.get(id.index()).map_or(OpFamily::OtherCompute, |&(_, family)| family)
+    }
+
+    /// The category's class.
+    pub fn class(&self, id: CategoryId) -> OpClass {
+        self.family(id).class()
+    }
+}
+
+/// The order of evidence: XLA's category; copies by their direction; the HLO instruction; the kernel's own name (a
+/// library call's instruction only says `custom-call`); the framework op; the kernel's name read like an instruction's.
+fn category(trace: &Trace, name: StrId, args: ArgsId) -> String {
+    let args_set = trace.args.get(args);
+    if !args_set.hlo_category.is_empty() {
+        return trace.text(args_set.hlo_category).to_owned();
+    }
+    if let Some(direction) = direction(trace, name, args) {
+        return copy_category(direction).to_owned();
+    }
+    let kernel = trace.text(name);
+    let instruction = trace.text(args_set.hlo_op);
+    let instruction = instruction.rsplit("::").next().unwrap_or(instruction);
+    let instruction = if instruction.is_empty() && is_xla_kernel(kernel) { kernel } else { instruction };
+    None.or_else(|| of_instruction(instruction))
+        .or_else(|| kernel_families::category(Scope::Kernel, &Name::new(kernel)))
+        .or_else(|| kernel_families::category(Scope::Hlo, &Name::new(framework_type(trace.text(args_set.tf_op)))))
+        .or_else(|| of_instruction(kernel))
+        .or_else(|| opaque(instruction))
+        .unwrap_or("other")
+        .to_owned()
+}
+
+fn copy_category(direction: Direction) -> &'static str {
+    match direction {
+        Direction::HostToDevice => "memcpy h2d",
+        Direction::DeviceToHost => "memcpy d2h",
+        Direction::WithinDevice => "memcpy d2d",
+        Direction::BetweenDevices => "memcpy p2p",
+        Direction::Fill => "memset",
+        Direction::Other => "memcpy",
+    }
+}
+
+/// XLA names the kernels it writes itself after the fusion: `loop_add_tanh_fusion`, `wrapped_broadcast.kd`.
+fn is_xla_kernel(kernel: &str) -> bool {
+    !kernel.contains(['(', '<', ':']) && Name::new(kernel).words().any(|word| word == "fusion" || word == "wrapped")
+}
+
+/// The category that an instruction's name gives away, or `None` where it is opaque (`custom-call.1`, `fusion.7`).
+fn of_instruction(instruction: &str) -> Option<&'static str> {
+    if instruction.is_empty() || instruction.starts_with("custom-call") || instruction.starts_with("custom_call") {
+        return None;
+    }
+    let name = Name::new(instruction);
+    let category = kernel_families::category(Scope::Hlo, &name)?;
+    let fused = name.words().any(|word| word == "fusion");
+    Some(match category {
+        "elementwise" if fused => "loop fusion",
+        "copy" if fused => "data formatting",
+        category => category,
+    })
+}
+
+/// What remains to be said of an instruction that says nothing of its contents.
+fn opaque(instruction: &str) -> Option<&'static str> {
+    let name = Name::new(instruction);
+    let first = name.words().next()?;
+    match first {
+        "custom" => Some("custom-call"),
+        "fusion" => Some("fusion"),
+        _ if name.words().any(|word| word == "fusion") => Some("custom fusion"),
+        _ => None,
+    }
+}
+
+/// The type of a framework op from its path: `Conv2D` of `block/conv:Conv2D`, `dot_general` of
+/// `jit(f)/jit(main)/dot_general:`. `XlaModule:` stands for "none" on GPUs.
+fn framework_type(path: &str) -> &str {
+    if path.starts_with("XlaModule") {
+        return "";
+    }
+    match path.rsplit_once(':') {
+        Some((_, kind)) if !kind.is_empty() => kind,
+        Some((path, _)) => path.rsplit('/').next().unwrap_or(path),
+        None => path.rsplit('/').next().unwrap_or(path),
+    }
+}
+
+#[cfg(test)]
+mod tests;

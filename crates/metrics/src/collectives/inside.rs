@@ -1,0 +1,56 @@
+//! What of a run lies in the window.
+
+use crate::device_time::DeviceTime;
+use crate::devices::{Device, holds};
+use base::units::Ps;
+use trace::{Interval, IntervalSet};
+
+/// The window of one device, and when the device computes in it.
+pub(super) struct Inside<'a> {
+    /// `None` where it holds all that the device did.
+    window: Option<&'a IntervalSet>,
+    compute: IntervalSet,
+}
+
+/// The part of a run that lies in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartOfRun {
+    /// How long it is.
+    pub time: Ps,
+    /// The part of it in which the device computes nothing.
+    pub exposed: Ps,
+    /// The run starts in the window.
+    pub counts: bool,
+    /// What the part lacks to a whole run, in billionths; to none where the run does not count.
+    pub missing: i64,
+}
+
+impl<'a> Inside<'a> {
+    pub fn new(device: &Device, window: &'a IntervalSet, time: Option<&DeviceTime>) -> Inside<'a> {
+        let window = Some(window).filter(|window| !holds(window, device.span));
+        let compute = time.and_then(DeviceTime::compute).cloned().unwrap_or_default();
+        Inside { compute: window.map_or(compute.clone(), |window| compute.intersection(window)), window }
+    }
+
+    /// The part of a run at this time; `None` where it has none.
+    pub fn part(&self, run: Interval) -> Option<PartOfRun> {
+        let hidden = self.compute.length_within(run);
+        let Some(window) = self.window else {
+            return Some(PartOfRun { time: run.length(), exposed: run.length() - hidden, counts: true, missing: 0 });
+        };
+        let (time, counts) = (window.length_within(run), window.contains(run.start));
+        if !counts && time == Ps::ZERO {
+            return None;
+        }
+        let billionths = match run.length() {
+            Ps::ZERO => i64::from(counts) * 1_000_000_000,
+            whole => (1e9 * time.0 as f64 / whole.0 as f64) as i64,
+        };
+        Some(PartOfRun {
+            time,
+            exposed: time - hidden,
+            counts,
+            missing: billionths - i64::from(counts) * 1_000_000_000,
+        })
+    }
+}

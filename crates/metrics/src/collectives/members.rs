@@ -1,0 +1,205 @@
+//! Which of the used devices take part in a collective together.
+//!
+//! ```text
+//! replica_groups={{0,1},{2,3}}      numbers of the program's devices, in the order in which it was compiled for them
+//! device assignment [4, 5, 6, 7]    number 0 is the device with the id 4
+//! core_details of /device:TPU:0     global_core_id 4: so this one is number 0, and its group is {0,1}
+//! ```
+//!
+//! The id of a device: TPUs say it (`core_details`); on one host it is the device's ordinal, since the process numbers its devices so. A
+//! program for more devices than the host has was started on several hosts, and which ordinals are whose is unknown then.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::message::Message;
+use crate::devices::Devices;
+use trace::classify::Platform;
+use trace::{StatValue, Trace};
+
+/// The used devices in the groups of an instruction. The lists are by used device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// The number that groups and pairs have for the device.
+    numbers: Vec<Option<u32>>,
+    /// The group that it waits in.
+    groups: Vec<Option<u32>>,
+    /// The used device of each number.
+    devices: FxHashMap<u32, u32>,
+}
+
+impl Members {
+    /// The number that the instruction's groups and pairs have for a used device; `None` where the trace does not say it.
+    pub fn number(&self, device: u32) -> Option<u32> {
+        self.numbers.get(device as usize).copied().flatten()
+    }
+
+    /// The used device that groups and pairs call `number`.
+    pub fn device(&self, number: u32) -> Option<u32> {
+        self.devices.get(&number).copied()
+    }
+
+    /// Which group a used device waits in, as a number that tells the groups apart; `None` where it is unknown.
+    pub fn group(&self, device: u32) -> Option<u32> {
+        self.groups.get(device as usize).copied().flatten()
+    }
+}
+
+/// Finds the members of many instructions.
+pub(super) struct Numbering {
+    platform: Option<Platform>,
+    /// Id of each used device.
+    ids: Vec<Option<u32>>,
+    /// Ids are ordinals: they are those of the program only where it has no more devices than this.
+    most: Option<usize>,
+}
+
+impl Numbering {
+    pub fn new(trace: &Trace, devices: &Devices) -> Numbering {
+        let stated: Vec<Option<u32>> = devices.used.iter().map(|device| stated_id(trace, device.plane)).collect();
+        let distinct: FxHashSet<u32> = stated.iter().flatten().copied().collect();
+        let (ids, most) = if distinct.len() == devices.used.len() {
+            (stated, None)
+        } else if trace.hosts.len() > 1 {
+            (vec![None; devices.used.len()], None)
+        } else {
+            let most = (devices.platform != Some(Platform::Cpu)).then_some(devices.num_visible as usize);
+            (devices.used.iter().map(|device| Some(device.ordinal)).collect(), most)
+        };
+        Numbering { platform: devices.platform, ids, most }
+    }
+
+    /// What the devices are.
+    pub fn platform(&self) -> Option<Platform> {
+        self.platform
+    }
+
+    /// The members of an instruction of a module that was compiled for `assigned` (empty where that is unknown).
+    pub fn members(&self, assigned: &[u32], message: &Message) -> Members {
+        let named: FxHashSet<u32> = match &message.groups {
+            _ if !assigned.is_empty() => assigned.iter().copied().collect(),
+            Some(groups) => groups.iter().flatten().copied().collect(),
+            None => message.pairs.iter().flat_map(|&(from, to)| [from, to]).collect(),
+        };
+        let is_known = self.most.is_none_or(|most| named.len() <= most);
+        let positions: FxHashMap<u32, u32> = assigned.iter().copied().zip(0..).collect();
+        let number = |id: u32| if assigned.is_empty() { Some(id) } else { positions.get(&id).copied() };
+        let numbers: Vec<Option<u32>> = self.ids.iter().map(|id| id.filter(|_| is_known).and_then(number)).collect();
+        let groups = self.groups(&numbers, message);
+        let devices = numbers.iter().zip(0..).filter_map(|(number, device)| Some(((*number)?, device))).collect();
+        Members { numbers, groups, devices }
+    }
+
+    fn groups(&self, numbers: &[Option<u32>], message: &Message) -> Vec<Option<u32>> {
+        let devices = numbers.len();
+        let everyone = || vec![Some(0); devices];
+        let by_number =
+            |group_of: FxHashMap<u32, u32>| numbers.iter().map(|number| group_of.get(&(*number)?).copied()).collect();
+        match &message.groups {
+            // One group of all is that whatever their numbers are.
+            Some(groups) if groups.len() == 1 && groups.iter().all(|group| group.len() >= devices) => everyone(),
+            Some(groups) => {
+                let numbered = (0u32..).zip(groups);
+                by_number(numbered.flat_map(|(at, group)| group.iter().map(move |&number| (number, at))).collect())
+            }
+            None if !message.pairs.is_empty() => by_number(self.exchanging(&message.pairs)),
+            // Two devices that communicate can only do so with each other.
+            None if devices == 2 => everyone(),
+            None => vec![None; devices],
+        }
+    }
+
+    /// Who waits for whom in a permute: whoever is connected by pairs. XLA's CPU backend lets all that the instruction names meet
+    /// before any of them copies.
+    fn exchanging(&self, pairs: &[(u32, u32)]) -> FxHashMap<u32, u32> {
+        let mut root: FxHashMap<u32, u32> = pairs.iter().flat_map(|&(a, b)| [(a, a), (b, b)]).collect();
+        if self.platform == Some(Platform::Cpu) {
+            root.values_mut().for_each(|group| *group = 0);
+            return root;
+        }
+        fn find(root: &mut FxHashMap<u32, u32>, mut at: u32) -> u32 {
+            while let Some(&up) = root.get(&at).filter(|&&up| up != at) {
+                // Halves the way for the next one.
+                let next = root.get(&up).copied().unwrap_or(up);
+                root.insert(at, next);
+                at = next;
+            }
+            at
+        }
+        for &(from, to) in pairs {
+            let (a, b) = (find(&mut root, from), find(&mut root, to));
+            root.insert(a.max(b), a.min(b));
+        }
+        let mut members: Vec<u32> = root.keys().copied().collect();
+        members.sort_unstable();
+        members.into_iter().map(|member| (member, find(&mut root, member))).collect()
+    }
+}
+
+/// The number that a TPU's plane states: of the core, or where both cores of a chip work as one, of the chip.
+fn stated_id(trace: &Trace, plane: usize) -> Option<u32> {
+    let plane = trace.planes.get(plane)?;
+    let int = |name: &str| match trace.plane_stat(plane, name)? {
+        StatValue::Int(number) => u32::try_from(number).ok(),
+        StatValue::Double(_) | StatValue::Text(_) => None,
+    };
+    if int("has_megacore") == Some(1) { int("global_chip_id") } else { int("global_core_id") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbering(platform: Platform, ids: &[u32], most: Option<usize>) -> Numbering {
+        Numbering { platform: Some(platform), ids: ids.iter().copied().map(Some).collect(), most }
+    }
+
+    fn groups(lists: &[&[u32]]) -> Message {
+        Message { groups: Some(lists.iter().map(|list| list.to_vec()).collect()), ..Message::default() }
+    }
+
+    fn of(members: &Members) -> Vec<Option<u32>> {
+        members.groups.clone()
+    }
+
+    #[test]
+    fn an_assignment_says_which_device_a_number_is() {
+        // The mesh runs over the chips in the order 6, 7, 5, 4.
+        let four = numbering(Platform::Tpu, &[4, 5, 6, 7], None);
+        let members = four.members(&[6, 7, 5, 4], &groups(&[&[0, 1], &[2, 3]]));
+        assert_eq!(of(&members), [Some(1), Some(1), Some(0), Some(0)]);
+        assert_eq!((members.number(0), members.device(0)), (Some(3), Some(2)));
+    }
+
+    #[test]
+    fn members_on_another_host_are_not_ours() {
+        let wanted = groups(&[&[0, 4], &[1, 5], &[2, 6], &[3, 7]]);
+        let all: Vec<u32> = (0..8).collect();
+        let second = numbering(Platform::Tpu, &[4, 5, 6, 7], None).members(&all, &wanted);
+        assert_eq!(of(&second), [Some(0), Some(1), Some(2), Some(3)]);
+        // Four ordinals of a program of eight may be any four.
+        let unknown = numbering(Platform::Gpu, &[0, 1, 2, 3], Some(4));
+        assert_eq!(of(&unknown.members(&all, &wanted)), [None; 4]);
+        assert_eq!(of(&unknown.members(&[], &wanted)), [None; 4]);
+        let everyone = groups(&[&[0, 1, 2, 3, 4, 5, 6, 7]]);
+        assert_eq!(of(&unknown.members(&all, &everyone)), [Some(0); 4]);
+    }
+
+    #[test]
+    fn permutes_wait_along_their_pairs() {
+        let rings = Message { pairs: vec![(0, 2), (2, 0), (3, 1)], ..Message::default() };
+        let tpu = numbering(Platform::Tpu, &[0, 1, 2, 3, 4], None).members(&[], &rings);
+        assert_eq!(of(&tpu), [Some(0), Some(1), Some(0), Some(1), None]);
+        let cpu = numbering(Platform::Cpu, &[0, 1, 2, 3, 4], None).members(&[], &rings);
+        assert_eq!(of(&cpu), [Some(0), Some(0), Some(0), Some(0), None]);
+        let chain = Message { pairs: (0..9).rev().map(|at| (at, at + 1)).collect(), ..Message::default() };
+        let ids: Vec<u32> = (0..10).collect();
+        assert_eq!(of(&numbering(Platform::Gpu, &ids, None).members(&[], &chain)), [Some(0); 10]);
+    }
+
+    #[test]
+    fn unknown_groups_are_those_of_two_devices_only() {
+        let nothing = Message::default();
+        assert_eq!(of(&numbering(Platform::Gpu, &[0, 1], Some(2)).members(&[], &nothing)), [Some(0), Some(0)]);
+        assert_eq!(of(&numbering(Platform::Gpu, &[0, 1, 2], Some(3)).members(&[], &nothing)), [None; 3]);
+    }
+}

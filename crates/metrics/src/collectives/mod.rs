@@ -1,0 +1,473 @@
+//! Communication between devices: which collectives ran, what they moved, how long they took, and who waited for whom.
+//!
+//! ```text
+//! device 0   [======= all-reduce =======)      wait 6, transfer 4
+//! device 1         [==== all-reduce ====)      wait 3, transfer 4
+//! device 2               [ all-reduce  )       wait 0: it came last
+//! ```
+//!
+//! A collective ends together on all devices of a group, so the one that ran it for the shortest time arrived last, and what the
+//! others took longer they waited. Durations of one run are compared, never starts: the clocks of devices may differ by seconds.
+//! Who is in a group: see [`Members`].
+//!
+//! Read are the ops of devices. An asynchronous collective whose start and end are ops of their own lasts from the start of
+//! the one to the end of the other, and counts once. Collectives inside other kernels (fused with arithmetic by a library) are not
+//! told apart.
+
+mod apart;
+mod inside;
+mod kind;
+mod matrix;
+mod members;
+mod message;
+mod section;
+mod waits;
+
+#[cfg(test)]
+mod tests;
+
+pub use apart::{Apart, Track};
+pub use kind::bus_factor;
+pub use matrix::Matrix;
+pub use members::Members;
+pub use message::Message;
+pub use section::section;
+
+use inside::Inside;
+
+use rustc_hash::FxHashMap;
+
+use self::members::Numbering;
+use super::categories::Categorizer;
+use super::device_time::DeviceTime;
+use super::devices::Devices;
+use base::sort;
+use base::units::Ps;
+use hlo::{Instruction, Module, Modules};
+use trace::classify::Platform;
+use trace::{Args, ArgsId, Interval, IntervalSet, StrId, Trace, in_blocks};
+
+/// One collective instruction (or kernel) of a program.
+#[derive(Clone, Debug)]
+pub struct CollectiveOp {
+    /// Its name in the trace.
+    pub name: StrId,
+    /// An argument set of its events.
+    pub args: ArgsId,
+    /// `all-reduce`, `all-gather`, ...
+    pub kind: &'static str,
+    /// What one run moves.
+    pub message: Message,
+    /// Index into [`Collectives::members`]: which used devices do it together.
+    pub members: u32,
+    /// Path of the framework's op (`jit(f)/shard_map/psum`): the trace's, or the embedded HLO's; empty where neither says it.
+    pub framework_op: String,
+    /// `RING`, `TREE`, ... where a kernel's name tells it.
+    pub algorithm: Option<String>,
+    /// `LL`, `SIMPLE`, ... where a kernel's name tells it.
+    pub protocol: Option<String>,
+    /// What its runs add up to.
+    pub sums: Sums,
+}
+
+/// Sums over runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Runs that start in the window: one for each device and execution.
+    pub occurrences: u64,
+    /// What runs that an edge of the window cuts lack to whole ones, in billionths.
+    pub parts: i64,
+    /// Summed durations.
+    pub total: Ps,
+    /// Shortest.
+    pub min: Option<Ps>,
+    /// Longest.
+    pub max: Ps,
+    /// The part in which the device computes nothing.
+    pub exposed: Ps,
+    /// Runs that were compared with the same run of other devices.
+    pub compared: u64,
+    /// Of these: time until the last device arrived.
+    pub wait: Ps,
+    /// Of these: time after it.
+    pub transfer: Ps,
+}
+
+impl Sums {
+    /// Adds a run.
+    pub fn add(&mut self, run: &Run) {
+        self.occurrences += u64::from(run.counts);
+        self.parts = self.parts.saturating_add(run.parts);
+        self.total += run.duration;
+        self.min = Some(self.min.map_or(run.duration, |min| min.min(run.duration)));
+        self.max = self.max.max(run.duration);
+        self.exposed += run.exposed;
+        if let Some(wait) = run.wait {
+            self.compared += 1;
+            self.wait += wait;
+            self.transfer += run.duration - wait;
+        }
+    }
+}
+
+/// One run of a collective on one device.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Index into [`Collectives::ops`].
+    pub op: u32,
+    /// Index into [`Devices::used`].
+    pub device: u32,
+    /// When it started.
+    pub start: Ps,
+    /// How long it took.
+    pub duration: Ps,
+    /// The part in which the device computes nothing.
+    pub exposed: Ps,
+    /// It starts in the window; else it is the rest of one that started before.
+    pub counts: bool,
+    /// What it lacks to a whole run, in billionths: 0 for one that no edge of the window cuts.
+    pub parts: i64,
+    /// Number that this run has on all devices, where the trace tells it.
+    pub id: Option<i64>,
+    /// Time until the last device arrived; `None` where the same run was not found on another device.
+    pub wait: Option<Ps>,
+}
+
+/// One device's share.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceSums {
+    /// All its runs.
+    pub sums: Sums,
+    /// Compared runs in which it arrived last and another device waited for it.
+    pub last: u64,
+    /// In how many of its compared runs it would have, were all members of a group equal.
+    pub fair: f64,
+    /// What the others waited for it.
+    pub caused: Ps,
+}
+
+/// All communication of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Collectives {
+    /// By descending time.
+    pub ops: Vec<CollectiveOp>,
+    /// By device, then in time.
+    pub runs: Vec<Run>,
+    /// One entry a used device.
+    pub devices: Vec<DeviceSums>,
+    /// The used devices in the groups of the ops.
+    pub members: Vec<Members>,
+    /// All together.
+    pub sums: Sums,
+    /// Bytes between the devices, where all groups are known.
+    pub matrix: Option<Matrix>,
+    /// What is no op, or repeats one: part of nothing above.
+    pub apart: Vec<Apart>,
+    /// Summed time in which devices had work: what exposed communication is compared with.
+    pub device_time: Ps,
+}
+
+/// What a distinct (name, arguments) is.
+#[derive(Clone, Copy)]
+enum Role {
+    /// No communication.
+    Other,
+    /// A collective that is one op: its kind.
+    Whole(&'static str),
+    /// The start or the end of an asynchronous one.
+    Start(&'static str),
+    Done,
+}
+
+impl Collectives {
+    /// The communication of `trace`. `times` has one entry a used device, and so has `windows`: what of a run lies in it.
+    pub fn new(
+        trace: &Trace,
+        devices: &Devices,
+        times: &[DeviceTime],
+        modules: &Modules<'_>,
+        windows: &[IntervalSet],
+    ) -> Collectives {
+        let mut all =
+            Collectives { devices: vec![DeviceSums::default(); devices.used.len()], ..Collectives::default() };
+        let mut roles: FxHashMap<(StrId, ArgsId), Role> = FxHashMap::default();
+        let mut index: FxHashMap<(StrId, Option<i64>, StrId), u32> = FxHashMap::default();
+        let mut categories = Categorizer::new(trace);
+        let mut groups = Groups { numbering: Numbering::new(trace, devices), known: FxHashMap::default() };
+        for (number, device) in (0u32..).zip(&devices.used) {
+            let window = windows.get(number as usize).unwrap_or(&device.window);
+            all.device_time += window.length();
+            let inside = Inside::new(device, window, times.get(number as usize));
+            let mut started: FxHashMap<&str, (StrId, ArgsId, Ps, Option<i64>)> = FxHashMap::default();
+            in_blocks(&device.ops, |&id| {
+                let Some(event) = trace.events.get(id) else { return };
+                if !categories.communicates(event.name, event.args) {
+                    return;
+                }
+                let key = (event.name, event.args);
+                let role = *roles.entry(key).or_insert_with(|| role(trace, &mut categories, event.name, event.args));
+                let (name, args, kind, interval) = match role {
+                    Role::Other => return,
+                    Role::Start(_) => {
+                        let number = trace.events.all_reduce_id.get(id);
+                        started
+                            .insert(pair_name(trace.text(event.name)), (event.name, event.args, event.start, number));
+                        return;
+                    }
+                    Role::Done => {
+                        let Some((name, args, start, _)) = started.remove(pair_name(trace.text(event.name))) else {
+                            return;
+                        };
+                        let Some(Role::Start(kind)) = roles.get(&(name, args)).copied() else { return };
+                        (name, args, kind, Interval::new(start, event.end()))
+                    }
+                    Role::Whole(kind) => (event.name, event.args, kind, Interval::new(event.start, event.end())),
+                };
+                let Some(part) = inside.part(interval) else { return };
+                let set = trace.args.get(args);
+                // One kernel of PyTorch's may run for messages of several sizes: each is an op.
+                let stated =
+                    if message::is_stated(trace.text(set.kernel_details)) { set.kernel_details } else { StrId::EMPTY };
+                let op = *index.entry((name, set.program_id, stated)).or_insert_with(|| {
+                    let op = op(trace, modules, device.host, kind, name, args, &mut groups, &mut all.members);
+                    all.ops.push(op);
+                    u32::try_from(all.ops.len() - 1).unwrap_or(u32::MAX)
+                });
+                all.runs.push(Run {
+                    op,
+                    device: number,
+                    start: interval.start,
+                    duration: part.time,
+                    exposed: part.exposed,
+                    counts: part.counts,
+                    parts: part.missing,
+                    id: trace.events.all_reduce_id.get(id),
+                    wait: None,
+                });
+            });
+        }
+        let (ops, members) = (&all.ops, &all.members);
+        let group_of = |run: &Run| members.get(ops.get(run.op as usize)?.members as usize)?.group(run.device);
+        let orders = waits::split(&mut all.runs, devices.used.len(), group_of);
+        for (device, order) in all.devices.iter_mut().zip(orders) {
+            (device.last, device.fair, device.caused) = (order.last, order.fair, order.caused);
+        }
+        for run in &all.runs {
+            all.sums.add(run);
+            if let Some(device) = all.devices.get_mut(run.device as usize) {
+                device.sums.add(run);
+            }
+            if let Some(op) = all.ops.get_mut(run.op as usize) {
+                op.sums.add(run);
+            }
+        }
+        all.matrix = Matrix::new(&all);
+        all.apart = apart::apart(trace, devices, times, windows);
+        all.order(trace);
+        all
+    }
+
+    /// The device that the members of its groups waited for far more often than for others, and in which share of its compared runs; of several
+    /// such the one that was waited for longest. `None` where nothing was compared, where no device stands out, or where waiting is less than
+    /// 1 % of the compared time: somebody is always last.
+    pub fn straggler(&self) -> Option<(usize, f64)> {
+        if 100 * i128::from(self.sums.wait.0) < i128::from((self.sums.wait + self.sums.transfer).0) {
+            return None;
+        }
+        let late = self.devices.iter().enumerate().filter_map(|(at, device)| {
+            let compared = device.sums.compared as f64;
+            let (share, fair) = (device.last as f64 / compared.max(1.0), device.fair / compared.max(1.0));
+            // Twice its fair share: with equal devices each is last as often as the others.
+            (device.last > 1 && share >= (2.0 * fair).min(0.75)).then_some((device.caused, at, share))
+        });
+        late.max_by_key(|&(caused, at, _)| (caused, std::cmp::Reverse(at))).map(|(_, at, share)| (at, share))
+    }
+
+    /// Which used devices wait for each other, directly or through others: a number for each that is equal for those that do. Devices of
+    /// collectives with unknown groups are taken to wait for all.
+    pub fn connected(&self) -> Vec<u32> {
+        let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
+        let mut seen = vec![false; self.members.len()];
+        for op in &self.ops {
+            let (Some(members), Some(seen)) = (self.members_of(op), seen.get_mut(op.members as usize)) else {
+                continue;
+            };
+            if std::mem::replace(seen, true) {
+                continue;
+            }
+            let mut first: FxHashMap<Option<u32>, u32> = FxHashMap::default();
+            for device in 0..of.len() as u32 {
+                let group = members.group(device);
+                let other = *first.entry(group).or_insert(device);
+                let at = |of: &[u32], device: u32| of.get(device as usize).copied().unwrap_or(device);
+                let (a, b) = (at(&of, other), at(&of, device));
+                of.iter_mut().filter(|it| **it == a.max(b)).for_each(|it| *it = a.min(b));
+            }
+        }
+        of
+    }
+
+    /// Whose groups the runs of an op are in.
+    pub fn members_of(&self, op: &CollectiveOp) -> Option<&Members> {
+        self.members.get(op.members as usize)
+    }
+
+    /// The part of the communication that computation hides, in percent; absent without communication.
+    pub fn hidden_percent(&self) -> Option<f64> {
+        let (exposed, total) = (self.sums.exposed.0 as f64, self.sums.total.0 as f64);
+        (total > 0.0).then(|| (100.0 * (1.0 - exposed / total)).clamp(0.0, 100.0))
+    }
+
+    /// Kinds with their sums, by descending time.
+    pub fn kinds(&self) -> Vec<(&'static str, Sums)> {
+        let mut kinds: Vec<(&'static str, Sums)> = Vec::new();
+        for run in &self.runs {
+            let Some(op) = self.ops.get(run.op as usize) else { continue };
+            match kinds.iter_mut().find(|(kind, _)| *kind == op.kind) {
+                Some((_, sums)) => sums.add(run),
+                None => {
+                    let mut sums = Sums::default();
+                    sums.add(run);
+                    kinds.push((op.kind, sums));
+                }
+            }
+        }
+        sort::sort_by(&mut kinds, |a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(b.0)));
+        kinds
+    }
+
+    /// Puts the ops with the most time first.
+    fn order(&mut self, trace: &Trace) {
+        let mut order: Vec<u32> = (0..self.ops.len() as u32).collect();
+        let op = |at: u32| self.ops.get(at as usize);
+        sort::sort_by(&mut order, |&a, &b| {
+            let key = |at: u32| op(at).map(|op| (std::cmp::Reverse(op.sums.total), trace.text(op.name)));
+            key(a).cmp(&key(b))
+        });
+        let mut places = vec![0u32; order.len()];
+        for (place, &at) in (0u32..).zip(&order) {
+            if let Some(slot) = places.get_mut(at as usize) {
+                *slot = place;
+            }
+        }
+        for run in &mut self.runs {
+            run.op = places.get(run.op as usize).copied().unwrap_or(run.op);
+        }
+        self.ops = order.iter().filter_map(|&at| self.ops.get(at as usize).cloned()).collect();
+    }
+}
+
+impl CollectiveOp {
+    /// Bytes of one run over the mean time of a run, in 1e9 bytes a second.
+    pub fn algorithm_gb_per_sec(&self) -> Option<f64> {
+        let runs = self.sums.occurrences as f64 + self.sums.parts as f64 / 1e9;
+        let seconds = if runs > 0.0 { self.sums.total.0 as f64 * 1e-12 / runs } else { 0.0 };
+        let bytes = self.message.bytes?;
+        (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
+    }
+
+    /// What each link carries for it, in 1e9 bytes a second; see [`bus_factor`].
+    pub fn bus_gb_per_sec(&self) -> Option<f64> {
+        Some(self.algorithm_gb_per_sec()? * bus_factor(self.kind, self.message.group_size)?)
+    }
+}
+
+fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: ArgsId) -> Role {
+    let category = categories.of(name, args);
+    let text = trace.text(name);
+    let instruction = trace.text(trace.args.get(args).hlo_op);
+    let kind = [text, instruction, categories.name(category)].into_iter().find_map(kind::of_instruction);
+    let stated = trace.text(trace.args.get(args).kernel_details);
+    let stated = stated.split(' ').find_map(|word| kind::of_torch(word.strip_prefix("collective:")?));
+    if let Some(kind) = stated {
+        return Role::Whole(kind);
+    }
+    let Some(kind) = kind::nccl(text).map(|nccl| nccl.kind).or(kind) else { return Role::Other };
+    // On a GPU the kernel of a start is the collective itself.
+    if !instruction.is_empty() && instruction != text {
+        return Role::Whole(kind);
+    }
+    if text.contains("-start") {
+        Role::Start(kind)
+    } else if text.contains("-done") {
+        Role::Done
+    } else {
+        Role::Whole(kind)
+    }
+}
+
+/// What the start and the end of one collective have in common: `all-gather.3` of `all-gather-start.3`.
+fn pair_name(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, number)| number)
+}
+
+/// The assigned devices, the groups and the pairs of an instruction.
+type GroupsKey = (Vec<u32>, Option<Vec<Vec<u32>>>, Vec<(u32, u32)>);
+
+/// The members of instructions: each distinct list of groups is numbered once.
+struct Groups {
+    numbering: Numbering,
+    known: FxHashMap<GroupsKey, u32>,
+}
+
+impl Groups {
+    /// Index into `members`.
+    fn of(&mut self, assigned: &[u32], message: &Message, members: &mut Vec<Members>) -> u32 {
+        let key = (assigned.to_vec(), message.groups.clone(), message.pairs.clone());
+        *self.known.entry(key).or_insert_with(|| {
+            members.push(self.numbering.members(assigned, message));
+            u32::try_from(members.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// The instruction that an op is, in the module that it belongs to.
+fn instruction<'m>(
+    trace: &Trace,
+    modules: &'m Modules<'_>,
+    host: u16,
+    name: &str,
+    set: &Args,
+) -> Option<(&'m Module, &'m Instruction)> {
+    let module = match set.program_id {
+        Some(program) => modules.find(host, program),
+        None if set.hlo_module.is_empty() => None,
+        None => modules.find_by_name(host, trace.text(set.hlo_module)),
+    }?;
+    Some((module, module.instruction(name)?))
+}
+
+#[expect(clippy::too_many_arguments, reason = "all of them say which instruction it is")]
+fn op(
+    trace: &Trace,
+    modules: &Modules<'_>,
+    host: u16,
+    kind: &'static str,
+    name: StrId,
+    args: ArgsId,
+    groups: &mut Groups,
+    members: &mut Vec<Members>,
+) -> CollectiveOp {
+    let set = trace.args.get(args);
+    let text = trace.text(name);
+    let hlo_op = if set.hlo_op.is_empty() { text } else { trace.text(set.hlo_op) };
+    let nccl = kind::nccl(text);
+    let found = instruction(trace, modules, host, hlo_op, &set);
+    let message = Message::new(trace, found, kind, &set);
+    let assigned = found.map_or(&[][..], |(module, _)| module.device_ids());
+    let (own, of_hlo) = (trace.text(set.tf_op), found.map_or("", |(_, it)| it.metadata.op_name.as_str()));
+    // As in the table of ops: on a TPU the trace's own path counts; a GPU's kernel may name the scope only, a CPU's op names none.
+    let on_tpu = groups.numbering.platform() == Some(Platform::Tpu);
+    let path = if of_hlo.is_empty() || (on_tpu && !own.is_empty()) { own } else { of_hlo };
+    CollectiveOp {
+        name,
+        args,
+        kind,
+        members: groups.of(assigned, &message, members),
+        message,
+        framework_op: path.trim_end_matches(':').to_owned(),
+        algorithm: nccl.and_then(|it| it.algorithm).map(str::to_owned),
+        protocol: nccl.and_then(|it| it.protocol).map(str::to_owned),
+        sums: Sums::default(),
+    }
+}

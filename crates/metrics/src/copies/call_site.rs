@@ -1,0 +1,61 @@
+//! What on the host asked for a copy: the innermost span on the calling thread that encloses the launch call.
+//!
+//! ```text
+//! thread   [ train_step          [ device_put    [cudaMemcpyAsync] ] ]
+//! site                             '- this one
+//! ```
+//!
+//! ROCm's collector puts calls on threads of their own, where nothing encloses them: such copies have no site here.
+
+use rustc_hash::FxHashMap;
+
+use crate::devices::Devices;
+use base::units::Ps;
+use trace::{EventId, LineEvents, LineKind, StrId, Trace};
+
+/// The sites of some calls.
+#[derive(Debug, Default)]
+pub(super) struct CallSites {
+    sites: FxHashMap<EventId, StrId>,
+}
+
+impl CallSites {
+    /// The sites of `wanted`, in ascending order. Only the threads that these calls are on are gone through.
+    pub fn new(trace: &Trace, devices: &Devices, wanted: &[EventId]) -> CallSites {
+        let mut has_calls = vec![false; trace.lines.len()];
+        for event in wanted.iter().filter_map(|&id| trace.events.get(id)) {
+            if let Some(flag) = has_calls.get_mut(event.line.index()) {
+                *flag = true;
+            }
+        }
+        let mut found = CallSites::default();
+        for ((line, events), has_calls) in trace.lines.iter().zip(devices.events_by_line.iter()).zip(has_calls) {
+            if has_calls && line.kind == LineKind::Host {
+                found.walk(trace, events, wanted);
+            }
+        }
+        found
+    }
+
+    /// Goes through one thread's events, parents first, with the open ones on a stack.
+    fn walk(&mut self, trace: &Trace, events: &LineEvents, wanted: &[EventId]) {
+        let mut open: Vec<(Ps, StrId)> = Vec::new();
+        for id in events.iter() {
+            let Some(event) = trace.events.get(id) else { continue };
+            while open.last().is_some_and(|&(end, _)| end <= event.start) {
+                open.pop();
+            }
+            if wanted.binary_search(&id).is_ok() {
+                let around = open.iter().rev().find(|&&(end, _)| end >= event.end());
+                self.sites.extend(around.map(|&(_, name)| (id, name)));
+            } else {
+                open.push((event.end(), event.name));
+            }
+        }
+    }
+
+    /// Name of the span around a call.
+    pub fn site(&self, call: EventId) -> Option<StrId> {
+        self.sites.get(&call).copied()
+    }
+}

@@ -1,0 +1,114 @@
+//! Copies and fills on the streams of GPUs.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::call_site::CallSites;
+use super::{CopyClass, CopyKind, One};
+use crate::devices::{Devices, interval};
+use crate::launches::{Call, CallIndex, scope_of};
+use trace::copies::{bytes, detail, direction};
+use trace::{Args, ArgsId, Event, EventId, StrId, Trace, in_blocks};
+
+/// What name and arguments tell of a copy.
+#[derive(Clone, Debug)]
+struct Told {
+    class: Rc<CopyClass>,
+    bytes: Option<u64>,
+    op: Option<StrId>,
+}
+
+/// A copy with its launch call, where that is known.
+struct Found {
+    device: usize,
+    event: Event,
+    told: Told,
+    call: Option<Call>,
+}
+
+pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<One> {
+    let mut known: FxHashMap<(StrId, ArgsId), Option<Told>> = FxHashMap::default();
+    let mut found: Vec<Found> = Vec::new();
+    for (index, device) in devices.used.iter().enumerate() {
+        in_blocks(&device.ops, |&id| {
+            let Some(event) = trace.events.get(id) else { return };
+            let told = known.entry((event.name, event.args)).or_insert_with(|| told(trace, event.name, event.args));
+            let Some(told) = told else { return };
+            let number = trace.events.correlation.get(id);
+            let call = number.and_then(|number| calls.find(trace, scope_of(device), number)).map(|(_, call)| call);
+            found.push(Found { device: index, event, told: told.clone(), call });
+        });
+    }
+    let mut wanted: Vec<EventId> = found.iter().filter_map(|it| it.call).map(|call| call.event).collect();
+    wanted.sort_unstable();
+    let sites = CallSites::new(trace, devices, &wanted);
+    found.into_iter().map(|it| one(trace, &sites, it)).collect()
+}
+
+fn one(trace: &Trace, sites: &CallSites, found: Found) -> One {
+    let Found { device, event, mut told, call } = found;
+    let mut site = None;
+    if let Some((call, call_event)) = call.and_then(|call| Some((call, trace.events.get(call.event)?))) {
+        let name = trace.text(call_event.name);
+        let args = trace.args_of(&call_event);
+        if told.class.asynchronous.is_none()
+            && let Some(asynchronous) = asynchronous(trace, &args).or_else(|| by_call(name))
+        {
+            told.class = Rc::new(CopyClass { asynchronous: Some(asynchronous), ..CopyClass::clone(&told.class) });
+        }
+        site = sites.site(call.event);
+    }
+    One {
+        class: told.class,
+        device: Some(device),
+        interval: interval(&event),
+        bytes: told.bytes,
+        wait: None,
+        site: site.or(told.op),
+        counts: true,
+    }
+}
+
+fn told(trace: &Trace, name: StrId, args_id: ArgsId) -> Option<Told> {
+    let direction = direction(trace, name, args_id)?;
+    let args = trace.args.get(args_id);
+    let details = trace.text(args.memcpy_details);
+    let memory = |key| detail(details, key).unwrap_or("").to_owned();
+    let (mut source, mut target) = (memory("kind_src"), memory("kind_dst"));
+    if source.is_empty() && target.is_empty() {
+        (source, target) = memory_of_name(trace.text(name));
+    }
+    let class = CopyClass {
+        direction,
+        kind: CopyKind::Copy,
+        source_memory: source,
+        target_memory: target,
+        asynchronous: asynchronous(trace, &args),
+    };
+    let op = [args.hlo_op, args.tf_op].into_iter().find(|op| !op.is_empty());
+    Some(Told { class: Rc::new(class), bytes: bytes(trace, &args), op })
+}
+
+fn asynchronous(trace: &Trace, args: &Args) -> Option<bool> {
+    match detail(trace.text(args.memcpy_details), "async")? {
+        "1" | "true" => Some(true),
+        "0" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// `cudaMemcpyAsync` returns at once, `cudaMemcpy` when the copy is done; other names tell nothing.
+fn by_call(name: &str) -> Option<bool> {
+    let name = name.to_ascii_lowercase();
+    (name.contains("memcpy") || name.contains("memset")).then(|| name.contains("async"))
+}
+
+/// Kineto: `Memcpy HtoD (Pageable -> Device)`.
+fn memory_of_name(name: &str) -> (String, String) {
+    let inside = name.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);
+    match inside.split_once(" -> ") {
+        Some((source, target)) => (source.to_ascii_lowercase(), target.to_ascii_lowercase()),
+        None => (String::new(), inside.to_ascii_lowercase()),
+    }
+}

@@ -1,0 +1,242 @@
+//! Copies and fills: between host and device, within a device and between devices, with the memory they touch, whether
+//! the host waited for them, and what on the host asked for them.
+//!
+//! * GPU: the copy and fill events of the streams ([`trace::copies`]).
+//! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and the
+//!   host's own calls, whose time is that of the call: the transfer they start leaves no mark of its own.
+//! * CPU: nothing is copied to a device.
+
+mod call_site;
+mod gpu;
+mod per_step;
+mod tpu;
+
+pub use per_step::StepCopies;
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::devices::{Devices, holds};
+use crate::launches::CallIndex;
+use crate::steps::Steps;
+use crate::transfers;
+use crate::window::Window;
+use base::sort;
+use base::units::Ps;
+use trace::classify::Platform;
+use trace::copies::Direction;
+use trace::{Interval, IntervalSet, StrId, Trace};
+
+/// What kind of transfer a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CopyKind {
+    /// A copy or fill on a GPU stream.
+    Copy,
+    /// An array that a TPU program keeps in host memory, from `copy-start` to the end of `copy-done`.
+    Offload,
+    /// `infeed` of a TPU program.
+    Infeed,
+    /// `outfeed` of a TPU program.
+    Outfeed,
+    /// A call on the host: its time is the host's, not that of the transfer.
+    HostCall,
+}
+
+impl CopyKind {
+    /// The table's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            CopyKind::Copy => "copy",
+            CopyKind::Offload => "host offload",
+            CopyKind::Infeed => "infeed",
+            CopyKind::Outfeed => "outfeed",
+            CopyKind::HostCall => "host call",
+        }
+    }
+
+    /// True where the time is that of the device.
+    pub fn on_device(self) -> bool {
+        self != CopyKind::HostCall
+    }
+}
+
+/// What makes two transfers the same row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CopyClass {
+    /// From where to where.
+    pub direction: Direction,
+    /// What it is.
+    pub kind: CopyKind,
+    /// Memory it reads (`pageable`, `pinned`, `device`); empty where the trace does not tell.
+    pub source_memory: String,
+    /// Memory it writes.
+    pub target_memory: String,
+    /// Whether the calling thread went on at once; `None` where the trace does not tell.
+    pub asynchronous: Option<bool>,
+}
+
+/// All transfers of one class.
+#[derive(Clone, Debug)]
+pub struct CopyRow {
+    /// What they have in common.
+    pub class: CopyClass,
+    /// How many.
+    pub count: u64,
+    /// Sum of their durations.
+    pub time: Ps,
+    /// Shortest.
+    pub min: Ps,
+    /// Longest.
+    pub max: Ps,
+    /// Bytes of those whose size is known; `None` where none is.
+    pub bytes: Option<u64>,
+    /// Those whose size is known.
+    pub sized_count: u64,
+    /// Time in which at least one of those is under way, summed over devices.
+    pub sized_time: Ps,
+    /// Time that the core waited in `copy-done` (host offload).
+    pub wait: Option<Ps>,
+    /// What asked for most of them: the span on the host that encloses the call, else the op.
+    pub call_site: Option<String>,
+}
+
+impl CopyRow {
+    /// Bytes over the time in which they moved: gigabytes (1e9) a second.
+    pub fn bandwidth_gb_per_sec(&self) -> Option<f64> {
+        bandwidth_gb_per_sec(self.bytes?, self.sized_time)
+    }
+}
+
+/// Bytes a nanosecond are gigabytes a second; `None` for no time.
+pub fn bandwidth_gb_per_sec(bytes: u64, time: Ps) -> Option<f64> {
+    (time > Ps::ZERO).then(|| bytes as f64 / (time.0 as f64 / 1e3))
+}
+
+/// The transfers of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Copies {
+    /// What ran them.
+    pub platform: Option<Platform>,
+    /// By direction and kind, in the order of [`Direction::ALL`].
+    pub rows: Vec<CopyRow>,
+    /// By step; empty where steps are unknown or nothing was copied.
+    pub steps: Vec<StepCopies>,
+}
+
+/// One transfer. There may be a million: what they share is shared.
+struct One {
+    class: Rc<CopyClass>,
+    /// Index into [`Devices::used`]; `None` for the host's calls.
+    device: Option<usize>,
+    interval: Interval,
+    bytes: Option<u64>,
+    wait: Option<Ps>,
+    site: Option<StrId>,
+    /// It starts in the window; else it is the rest of one that started before.
+    counts: bool,
+}
+
+impl One {
+    /// What of it lies in the window; calls of a host in what is measured of hosts.
+    fn inside(self, devices: &Devices, window: &Window) -> Option<One> {
+        let set = match self.device.and_then(|device| Some((devices.used.get(device)?, window.of_device.get(device)?)))
+        {
+            Some((device, set)) if holds(set, device.span) => return Some(self),
+            Some((_, set)) => set.clone(),
+            None => IntervalSet::union_of(window.hull()),
+        };
+        let (counts, time) = (set.contains(self.interval.start), set.length_within(self.interval));
+        if !counts && time == Ps::ZERO {
+            return None;
+        }
+        let inside = set.clip(self.interval).span().unwrap_or(self.interval);
+        let wait = self.wait.map(|wait| set.length_within(Interval::new(self.interval.end - wait, self.interval.end)));
+        let bytes = self.bytes.map(|bytes| transfers::part_of(bytes, time, self.interval.length()));
+        Some(One { interval: inside, bytes, wait, counts, ..self })
+    }
+}
+
+impl Copies {
+    /// Measures `trace`. `calls` are its launch calls. Rows are of the `window`, of all where there is none; steps are all of the capture.
+    pub fn new(trace: &Trace, devices: &Devices, steps: &Steps, calls: &CallIndex, window: Option<&Window>) -> Copies {
+        let all = match devices.platform {
+            Some(Platform::Gpu) => gpu::copies(trace, devices, calls),
+            Some(Platform::Tpu) => tpu::copies(trace, devices),
+            _ => Vec::new(),
+        };
+        let steps = per_step::by_step(&all, steps);
+        let inside = match window {
+            Some(window) => all.into_iter().filter_map(|one| one.inside(devices, window)).collect(),
+            None => all,
+        };
+        Copies { platform: devices.platform, steps, rows: rows(trace, &inside) }
+    }
+
+    /// Transfers that take time of a device.
+    pub fn on_device(&self) -> impl Iterator<Item = &CopyRow> {
+        self.rows.iter().filter(|row| row.class.kind.on_device())
+    }
+}
+
+/// Sums by class. Classes are few, copies may be many: one pass finds the class, a second one adds up.
+fn rows(trace: &Trace, all: &[One]) -> Vec<CopyRow> {
+    let mut classes: Vec<&Rc<CopyClass>> = Vec::new();
+    let mut members: Vec<Vec<&One>> = Vec::new();
+    for one in all {
+        let same = |class: &&Rc<CopyClass>| Rc::ptr_eq(class, &one.class) || **class == one.class;
+        let at = classes.iter().position(same).unwrap_or_else(|| {
+            classes.push(&one.class);
+            members.push(Vec::new());
+            classes.len() - 1
+        });
+        if let Some(list) = members.get_mut(at) {
+            list.push(one);
+        }
+    }
+    let mut rows: Vec<CopyRow> = members.iter().filter_map(|list| row(trace, list)).collect();
+    sort::sort_by(&mut rows, |a, b| a.class.cmp(&b.class));
+    rows
+}
+
+fn row(trace: &Trace, list: &[&One]) -> Option<CopyRow> {
+    let class = CopyClass::clone(&list.first()?.class);
+    let lengths = || list.iter().map(|one| one.interval.length());
+    let sized: Vec<&&One> = list.iter().filter(|one| one.bytes.is_some()).collect();
+    let mut devices: Vec<Option<usize>> = sized.iter().map(|one| one.device).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let busy = |device: &Option<usize>| {
+        let intervals = sized.iter().filter(|one| one.device == *device).map(|one| one.interval);
+        IntervalSet::union_of(intervals).length()
+    };
+    let bytes = sized.iter().filter_map(|one| one.bytes).fold(0u64, u64::saturating_add);
+    let waits = || list.iter().filter_map(|one| one.wait);
+    Some(CopyRow {
+        class,
+        count: list.iter().filter(|one| one.counts).count() as u64,
+        time: lengths().sum(),
+        min: lengths().min().unwrap_or_default(),
+        max: lengths().max().unwrap_or_default(),
+        bytes: (!sized.is_empty()).then_some(bytes),
+        sized_count: sized.iter().filter(|one| one.counts).count() as u64,
+        sized_time: devices.iter().map(busy).sum(),
+        wait: waits().next().map(|_| waits().sum()),
+        call_site: main_site(trace, list),
+    })
+}
+
+/// The call site with most time; of equals the first by name.
+fn main_site(trace: &Trace, list: &[&One]) -> Option<String> {
+    let mut sites: FxHashMap<StrId, Ps> = FxHashMap::default();
+    for one in list {
+        if let Some(site) = one.site {
+            *sites.entry(site).or_default() += one.interval.length();
+        }
+    }
+    let named = sites.into_iter().map(|(site, time)| (time, trace.text(site)));
+    named.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.cmp(a.1))).map(|(_, site)| site.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! What the threads say of the ends of ops, and of which op runs in which.
+
+use super::{Marker, OpEvent};
+use base::units::Ps;
+use trace::Trace;
+
+/// The name of the spans in which XLA's executor runs the ops that are ready.
+const EXECUTE: &str = "ThunkExecutor::Execute";
+
+/// A marker that follows what its thread did before by no more than this follows it at once: nothing stands between but the
+/// return from a function, which takes about a microsecond.
+const AT_ONCE: Ps = Ps(10_000_000);
+
+/// The event that ended last before a marker on its thread.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Before {
+    end: Ps,
+    /// Of events that end together the outermost.
+    start: std::cmp::Reverse<Ps>,
+    is_execute: bool,
+}
+
+/// The start of the executor's span that the marker of each op follows at once on its thread: the op had ended by then. For
+/// ops that end after their event only.
+pub(super) fn went_on_with(trace: &Trace, ops: &[OpEvent], marked: &[Option<Marker>]) -> Vec<Option<Ps>> {
+    let mut found = vec![None; ops.len()];
+    let mut wanted: Vec<Vec<(Ps, usize)>> = vec![Vec::new(); trace.lines.len()];
+    for (at, (op, marker)) in ops.iter().zip(marked).enumerate() {
+        if let Some(marker) = marker.filter(|marker| marker.start > op.end)
+            && let Some(line) = wanted.get_mut(marker.line)
+        {
+            line.push((marker.start, at));
+        }
+    }
+    if wanted.iter().all(Vec::is_empty) {
+        return found;
+    }
+    wanted.iter_mut().for_each(|line| line.sort_unstable());
+    let mut before: Vec<Vec<Option<Before>>> = wanted.iter().map(|line| vec![None; line.len()]).collect();
+    let kinds = trace.events.kinds();
+    let is_execute: Vec<bool> = kinds.iter().map(|kind| trace.text(kind.name) == EXECUTE).collect();
+    let all = 0..u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
+    trace.events.for_each_time(all, |_, kind, interval| {
+        let Some(line) = kinds.get(kind).map(|kind| kind.line.index()) else { return };
+        let (Some(wanted), Some(before)) = (wanted.get(line), before.get_mut(line)) else { return };
+        // An event belongs to the first marker after it: what stands before a later one is that marker or what follows it.
+        let after = wanted.partition_point(|&(start, _)| start < interval.end);
+        let is_execute = is_execute.get(kind) == Some(&true);
+        let this = Some(Before { end: interval.end, start: std::cmp::Reverse(interval.start), is_execute });
+        // The marker itself may take no time.
+        let is_before = wanted.get(after).is_some_and(|&(marker, _)| interval.start < marker);
+        if let Some(slot) = before.get_mut(after).filter(|_| is_before) {
+            *slot = (*slot).max(this);
+        }
+    });
+    for (&(marker, at), before) in wanted.iter().flatten().zip(before.into_iter().flatten()) {
+        let before = before.filter(|before| before.is_execute && marker - before.end <= AT_ONCE);
+        if let Some(slot) = found.get_mut(at) {
+            *slot = before.map(|before| before.start.0);
+        }
+    }
+    found
+}
+
+/// The op in whose event each op's event lies on its thread, innermost. `ops` are in order.
+pub(super) fn on_thread_of(ops: &[OpEvent], lines: usize) -> Vec<Option<usize>> {
+    let mut open: Vec<Vec<usize>> = vec![Vec::new(); lines];
+    let mut found = Vec::with_capacity(ops.len());
+    for (at, op) in ops.iter().enumerate() {
+        let Some(open) = open.get_mut(op.line) else {
+            found.push(None);
+            continue;
+        };
+        while open.last().and_then(|&outer| ops.get(outer)).is_some_and(|outer| outer.end <= op.start) {
+            open.pop();
+        }
+        found.push(open.last().copied());
+        open.push(at);
+    }
+    found
+}

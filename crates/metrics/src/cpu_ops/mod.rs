@@ -1,0 +1,208 @@
+//! The ops of XLA's CPU backend: when they end, which runs in which, and which events are one execution.
+//!
+//! An op's event is the call that starts it. Where the op computes on other threads, the call returns before the op ends, and
+//! XLA marks the end by an event `end: <op>` with the number of the op's event ([`Events::flow`](trace::Events::flow)).
+//! XLA notifies the waiters of an op in reverse order, the marker last: the thread that completes an op first runs the ops that
+//! it made ready. So the marker may stand long after the end, and an op ends at the first of these:
+//!
+//! ```text
+//! thread 1   [dot  )                                         the event: only the start
+//! thread 2   ...compute...|[ThunkExecutor::Execute      )|   begins as dot ends, and the marker follows it at once
+//!                          [add    ) [uses dot      )    end: dot
+//!                         |          |                   |
+//!                         1          2                   3   1: what its thread goes on with, 2: the first use of its
+//!                                                            result, 3: its marker; 4: the end of the op that it runs in
+//! ```
+//!
+//! Each of these is at or after the end, never before it: a bound. An op without a marker keeps its event's end.
+
+mod bounds;
+mod program;
+mod runs;
+#[cfg(test)]
+mod tests;
+mod unnumbered;
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+
+use self::runs::Runs;
+use base::units::Ps;
+use base::warning::Warning;
+use hlo::Modules;
+use trace::cpu_ops::END_MARKER;
+use trace::{ArgsId, CpuOps, EventId, LineKind, SourceFormat, StrId, Trace};
+
+/// An event of an op.
+#[derive(Clone, Copy, Debug)]
+struct OpEvent {
+    id: EventId,
+    /// Index of its thread in [`Trace::lines`].
+    line: usize,
+    name: StrId,
+    args: ArgsId,
+    start: Ps,
+    /// Of the event.
+    end: Ps,
+}
+
+/// The marker of an op's end.
+#[derive(Clone, Copy, Debug)]
+struct Marker {
+    line: usize,
+    start: Ps,
+}
+
+/// What a kind of event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Op,
+    Marker,
+    Other,
+}
+
+/// Makes the events of the ops of XLA's CPU backend last as long as the ops do, and keeps what the ops are to each other, once.
+/// Linear in the number of events, but for sorting those of the ops. Costs nothing where there are no such ops.
+pub fn complete(trace: &mut Trace) {
+    if trace.cpu_ops.is_some() {
+        return;
+    }
+    let roles = roles(trace);
+    if !roles.contains(&Role::Op) {
+        trace.cpu_ops = Some(CpuOps::default());
+        return;
+    }
+    let found = find(trace, &roles);
+    let count = found.ends.len() as u64;
+    let mut relations = found.relations;
+    for (id, end) in found.ends {
+        let Some((start, duration)) = trace.events.time(id) else { continue };
+        relations.on_thread.push(id, duration.0);
+        trace.events.set_duration(id, end - start);
+    }
+    trace.cpu_ops = Some(relations);
+    if count > 0 {
+        trace.warnings.push(later(count));
+    } else if found.is_untold {
+        trace.warnings.push(untold());
+    }
+}
+
+fn later(count: u64) -> Warning {
+    let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended. Each is taken to \
+                   end at its end marker, at the first op that uses its result, or at what its thread does next, whichever \
+                   comes first: it ended then or before, so their times are upper bounds.";
+    Warning::note("cpu_op_ends_are_bounds", message).with_count(count)
+}
+
+fn untold() -> Warning {
+    let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended, and a trace JSON \
+                   does not say when: they look shorter than they were, and the device idler.";
+    Warning::caution("cpu_op_ends_unknown", message).with_remedy("Analyse the *.xplane.pb beside it.")
+}
+
+/// What each [kind](trace::Events::kinds) of event is; empty where an accelerator ran ops, which are the run's devices then.
+fn roles(trace: &Trace) -> Vec<Role> {
+    let kinds = trace.events.kinds();
+    let line = |index: usize| trace.lines.get(index).map(|line| line.kind);
+    if kinds.iter().any(|kind| line(kind.line.index()) == Some(LineKind::DeviceOps)) {
+        return Vec::new();
+    }
+    let role = |kind: &trace::Kind| {
+        let is_marker = trace.text(kind.name).starts_with(END_MARKER);
+        match line(kind.line.index()) {
+            Some(LineKind::Host) if is_marker => Role::Marker,
+            Some(LineKind::Host) if !trace.args.get(kind.args).hlo_op.is_empty() => Role::Op,
+            _ => Role::Other,
+        }
+    };
+    kinds.iter().map(role).collect()
+}
+
+/// What was found: the ops that end after their events, and the relations of all.
+#[derive(Default)]
+struct Found {
+    /// By event, ascending.
+    ends: Vec<(EventId, Ps)>,
+    relations: CpuOps,
+    /// Some end later, but the trace does not say which.
+    is_untold: bool,
+}
+
+fn find(trace: &Trace, roles: &[Role]) -> Found {
+    let kinds = trace.events.kinds();
+    let mut ops: Vec<OpEvent> = Vec::new();
+    let mut markers: FxHashMap<(u16, i64), Marker> = FxHashMap::default();
+    let host = |line: usize| {
+        let line = trace.lines.get(line)?;
+        trace.plane_of(line).map(|plane| plane.host)
+    };
+    let all = 0..u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
+    trace.events.for_each_time(all, |id, kind, interval| {
+        let (Some(role), Some(kind)) = (roles.get(kind), kinds.get(kind)) else { return };
+        let line = kind.line.index();
+        match role {
+            Role::Other => {}
+            Role::Op => {
+                let (name, args) = (trace.args.get(kind.args).hlo_op, kind.args);
+                ops.push(OpEvent { id, line, name, args, start: interval.start, end: interval.end });
+            }
+            Role::Marker => {
+                if let (Some(host), Some(flow)) = (host(line), trace.events.flow.get(id)) {
+                    markers.insert((host, flow), Marker { line, start: interval.start });
+                }
+            }
+        }
+    });
+    ops.sort_unstable_by_key(|op| (op.start, Reverse(op.end), op.id));
+    let marker_of = |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.flow.get(op.id)?)).copied();
+    let marked: Vec<Option<Marker>> = ops.iter().map(marker_of).collect();
+    let modules = Modules::new(trace);
+    let runs = Runs::new(trace, &modules, &ops, &|line| host(line).unwrap_or(0));
+    let ready = bounds::went_on_with(trace, &ops, &marked);
+    let nested = bounds::on_thread_of(&ops, trace.lines.len());
+    let mut ends: Vec<Ps> = Vec::with_capacity(ops.len());
+    let mut parents: Vec<Option<usize>> = Vec::with_capacity(ops.len());
+    for (at, op) in ops.iter().enumerate() {
+        // What runs an op starts before it: its end is known.
+        let around = runs.around(at).or_else(|| {
+            let outer = nested.get(at).copied().flatten()?;
+            (!runs.same(at, outer)).then_some(outer)
+        });
+        let around = around.filter(|&outer| ends.get(outer).is_some_and(|&end| end > op.start));
+        let marker = marked.get(at).copied().flatten();
+        let end = marker.map_or(op.end, |marker| {
+            let outer = around.filter(|&outer| marked.get(outer).is_some_and(Option::is_some));
+            let bounds = [
+                Some(marker.start),
+                runs.first_use(at),
+                // A loop's marker follows what the loop ran last.
+                ready.get(at).copied().flatten().filter(|_| runs.is_leaf(at)),
+                outer.and_then(|outer| ends.get(outer).copied()),
+            ];
+            bounds.into_iter().flatten().min().unwrap_or(op.end).max(op.end)
+        });
+        ends.push(end);
+        parents.push(around);
+    }
+    let unnumbered = trace.format == Some(SourceFormat::ChromeJson) && markers.is_empty();
+    let is_untold = unnumbered && unnumbered::some_op_goes_on(trace, roles, &ops);
+    let mut found = Found { is_untold, ..Found::default() };
+    let mut by_event: Vec<usize> = (0..ops.len()).collect();
+    by_event.sort_unstable_by_key(|&at| ops.get(at).map(|op| op.id));
+    let id = |at: usize| ops.get(at).map(|op| i64::from(op.id));
+    for at in by_event {
+        let (Some(op), Some(&end)) = (ops.get(at), ends.get(at)) else { continue };
+        if end > op.end {
+            found.ends.push((op.id, end));
+        }
+        if let Some(outer) = parents.get(at).copied().flatten().and_then(id) {
+            found.relations.runs_in.push(op.id, outer);
+        }
+        if let Some(first) = runs.part_of(at).and_then(id) {
+            found.relations.part_of.push(op.id, first);
+        }
+    }
+    found
+}

@@ -1,0 +1,245 @@
+use super::*;
+use crate::devices::{Devices, interval};
+use crate::self_time::self_times;
+use trace::HloProto;
+use trace::LineId;
+use trace::builder::TraceBuilder;
+
+/// A loop that JAX compiled, see tests/data/hlo/make.py:
+///
+/// ```text
+/// entry   copy.10, copy.11, wrapped_broadcast -> while.6
+/// body    copy.5 -> ynn_fusion -> wrapped_tanh;   copy.4 -> wrapped_add;   copy.4, copy.5 -> bitcast_dynamic-update-slice_fusion
+/// ```
+const SCAN: &[u8] = include_bytes!("../../../../tests/data/hlo/jit_scan.pb");
+
+const PROGRAM: i64 = 7;
+
+/// A run's threads and the ops on them, in microseconds.
+struct Timeline {
+    b: TraceBuilder,
+    threads: [LineId; 2],
+    next: i64,
+}
+
+impl Timeline {
+    fn new() -> Timeline {
+        let mut b = TraceBuilder::new();
+        let threads = [b.line("/host:CPU", "tf_XLAPjRtCpuClient/1"), b.line("/host:CPU", "tf_XLAEigen/2")];
+        let name = b.trace_mut().strings.intern("jit_scan(7)");
+        // HloProto { hlo_module = 1 }
+        let mut bytes = vec![0x0a];
+        let mut length = SCAN.len();
+        while length > 127 {
+            bytes.push((length & 127 | 128) as u8);
+            length >>= 7;
+        }
+        bytes.push(length as u8);
+        bytes.extend_from_slice(SCAN);
+        b.trace_mut().hlo.push(HloProto { program_id: PROGRAM, name, host: 0, bytes: bytes.into() });
+        Timeline { b, threads, next: 1 }
+    }
+
+    /// An op of run `run` on a thread, and the number of its marker.
+    fn op(&mut self, run: i64, thread: usize, name: &str, start: i64, duration: i64) -> i64 {
+        let flow = self.next;
+        self.next += 1;
+        let event = self.b.event(self.threads[thread], name, start, duration).hlo_op(name).run_id(run).flow(flow);
+        drop(event.args(|args| (args.program_id, args.device_ordinal) = (Some(PROGRAM), Some(0))));
+        flow
+    }
+
+    fn marker(&mut self, flow: i64, thread: usize, start: i64) {
+        self.b.event(self.threads[thread], "end: it", start, 0).flow(flow);
+    }
+
+    fn complete(self) -> Trace {
+        let mut trace = self.b.build();
+        complete(&mut trace);
+        trace
+    }
+}
+
+/// Ends of the events of this name in microseconds, in file order.
+fn ends(trace: &Trace, name: &str) -> Vec<i64> {
+    let named = trace.events.iter().filter(|event| trace.text(event.name) == name);
+    named.map(|event| interval(&event).end.0 / 1_000_000).collect()
+}
+
+#[test]
+fn an_op_ends_where_its_result_is_first_used() {
+    let mut t = Timeline::new();
+    let dot = t.op(1, 0, "ynn_fusion", 10, 2);
+    t.op(1, 1, "wrapped_add", 20, 1);
+    t.op(1, 1, "wrapped_tanh", 30, 5);
+    t.marker(dot, 1, 60);
+    let trace = t.complete();
+    assert_eq!(ends(&trace, "ynn_fusion"), [30], "wrapped_add does not use it, the marker is late");
+    assert_eq!(
+        (ends(&trace, "wrapped_add"), ends(&trace, "wrapped_tanh")),
+        (vec![21], vec![35]),
+        "they have no marker"
+    );
+    let codes: Vec<&str> = trace.warnings.iter().map(|warning| warning.code.as_str()).collect();
+    assert_eq!(codes, ["cpu_op_ends_are_bounds"]);
+}
+
+#[test]
+fn an_op_ends_at_its_marker_where_nothing_uses_it_before() {
+    let mut t = Timeline::new();
+    let (dot, add) = (t.op(1, 0, "ynn_fusion", 10, 2), t.op(1, 0, "wrapped_add", 13, 2));
+    t.marker(dot, 1, 60);
+    t.marker(add, 0, 14);
+    t.op(1, 1, "wrapped_tanh", 61, 5);
+    let trace = t.complete();
+    assert_eq!(
+        (ends(&trace, "ynn_fusion"), ends(&trace, "wrapped_add")),
+        (vec![60], vec![15]),
+        "never before its event"
+    );
+}
+
+/// The marker follows what the thread that completed the op went on with, and nothing else lies between.
+#[test]
+fn an_op_ended_before_what_its_thread_went_on_with() {
+    for (between, end) in [(None, 40), (Some(55), 60)] {
+        let mut t = Timeline::new();
+        let dot = t.op(1, 0, "ynn_fusion", 10, 2);
+        t.b.event(t.threads[1], "ThunkExecutor::Execute", 40, 14);
+        if let Some(start) = between {
+            t.b.event(t.threads[1], "ThreadpoolListener::StopRegion", start, 0);
+        }
+        t.marker(dot, 1, if between.is_some() { 60 } else { 55 });
+        assert_eq!(ends(&t.complete(), "ynn_fusion"), [end]);
+    }
+}
+
+#[test]
+fn a_marker_long_after_the_executor_s_span_is_not_of_it() {
+    let mut t = Timeline::new();
+    let dot = t.op(1, 0, "ynn_fusion", 10, 2);
+    t.b.event(t.threads[1], "ThunkExecutor::Execute", 40, 10);
+    t.marker(dot, 1, 90);
+    assert_eq!(ends(&t.complete(), "ynn_fusion"), [90]);
+}
+
+#[test]
+fn runs_in_flight_do_not_end_each_other_s_ops() {
+    let mut t = Timeline::new();
+    let dots = [t.op(1, 0, "ynn_fusion", 10, 2), t.op(2, 0, "ynn_fusion", 14, 2)];
+    t.op(2, 1, "wrapped_tanh", 40, 5);
+    t.op(1, 1, "wrapped_tanh", 70, 5);
+    t.marker(dots[0], 1, 90);
+    t.marker(dots[1], 1, 91);
+    assert_eq!(ends(&t.complete(), "ynn_fusion"), [70, 40]);
+}
+
+/// ```text
+/// thread 0   [while.6)[copy.5)[ynn_fusion)                        100: while.6 ends
+/// thread 1                     ..........[wrapped_tanh)...[add)   150: marker of the add
+/// ```
+#[test]
+fn what_a_loop_runs_on_another_thread_runs_in_it() {
+    let mut t = Timeline::new();
+    let outer = t.op(1, 0, "while.6", 0, 5);
+    t.op(1, 0, "copy.5", 6, 4);
+    let dot = t.op(1, 0, "ynn_fusion", 20, 2);
+    t.op(1, 1, "wrapped_tanh", 50, 20);
+    let add = t.op(1, 1, "wrapped_add", 80, 1);
+    t.op(1, 1, "copy.10", 82, 3);
+    t.marker(dot, 1, 75);
+    t.marker(add, 1, 150);
+    t.marker(outer, 1, 100);
+    let trace = t.complete();
+    assert_eq!((ends(&trace, "while.6"), ends(&trace, "ynn_fusion")), (vec![100], vec![50]));
+    assert_eq!(ends(&trace, "wrapped_add"), [100], "the loop waits for what it runs");
+    let devices = Devices::new(&trace);
+    let device = &devices.used[0];
+    let own: Vec<(String, i64)> = device
+        .ops
+        .iter()
+        .zip(self_times(&trace, device))
+        .map(|(&id, time)| (trace.text(trace.events.get(id).unwrap().name).to_owned(), time.0 / 1_000_000))
+        .collect();
+    // 0 to 6, 10 to 20 and 70 to 80 are the loop's own; copy.10 is none of its ops and runs beside.
+    let expected =
+        [("while.6", 26), ("copy.5", 4), ("ynn_fusion", 30), ("wrapped_tanh", 20), ("wrapped_add", 20), ("copy.10", 3)];
+    assert_eq!(own, expected.map(|(name, time)| (name.to_owned(), time)));
+    assert_eq!((device.busy.length().0, device.span.end.0), (100_000_000, 100_000_000));
+}
+
+#[test]
+fn ops_that_run_beside_each_other_keep_their_times() {
+    let mut t = Timeline::new();
+    let dot = t.op(1, 0, "ynn_fusion", 10, 2);
+    t.op(1, 0, "wrapped_add", 20, 30);
+    t.marker(dot, 1, 60);
+    let trace = t.complete();
+    let devices = Devices::new(&trace);
+    assert_eq!(self_times(&trace, &devices.used[0]), [Ps(50_000_000), Ps(30_000_000)]);
+}
+
+#[test]
+fn the_thread_is_free_after_the_event() {
+    let mut t = Timeline::new();
+    let dot = t.op(1, 0, "ynn_fusion", 10, 2);
+    t.b.event(t.threads[0], "Await", 0, 50);
+    t.marker(dot, 1, 60);
+    let trace = t.complete();
+    let devices = Devices::new(&trace);
+    let ops = crate::host_ops::HostOps::new(&trace, &devices, |_| devices.capture.unwrap());
+    let wait = ops.rows.iter().find(|row| trace.text(row.name) == "Await").unwrap();
+    assert_eq!(wait.tally.self_time, Ps(48_000_000));
+}
+
+/// An entry's op runs once a run; a loop's as often as that of its ops with the fewest events.
+#[test]
+fn several_events_of_one_execution_are_one() {
+    let mut t = Timeline::new();
+    for start in [0, 2] {
+        t.op(1, 0, "copy.10", start, 1);
+    }
+    t.op(1, 0, "while.6", 4, 90);
+    for start in [10, 40] {
+        t.op(1, 0, "ynn_fusion", start, 5);
+        t.op(1, 0, "ynn_fusion", start + 6, 5);
+        t.op(1, 0, "wrapped_tanh", start + 12, 5);
+    }
+    let trace = t.complete();
+    let parts: Vec<(u32, i64)> = trace.cpu_ops.as_ref().unwrap().part_of.iter().collect();
+    assert_eq!(parts, [(1, 0), (4, 3), (7, 6)]);
+}
+
+/// A JSON's markers carry no numbers: the reader is told where one lies outside its op's event.
+#[test]
+fn a_json_says_that_ends_are_not_told() {
+    for (marker, warned) in [(11, false), (12, false), (60, true)] {
+        let mut t = Timeline::new();
+        t.op(1, 0, "ynn_fusion", 10, 2);
+        t.b.event(t.threads[0], "end: ynn_fusion", marker, 0);
+        t.b.trace_mut().format = Some(SourceFormat::ChromeJson);
+        let trace = t.complete();
+        assert_eq!(ends(&trace, "ynn_fusion"), [12]);
+        let codes: Vec<&str> = trace.warnings.iter().map(|warning| warning.code.as_str()).collect();
+        assert_eq!(codes, if warned { vec!["cpu_op_ends_unknown"] } else { vec![] });
+    }
+}
+
+#[test]
+fn it_is_done_once_and_costs_nothing_without_such_ops() {
+    let mut t = Timeline::new();
+    let dot = t.op(1, 0, "ynn_fusion", 10, 2);
+    t.marker(dot, 1, 60);
+    let mut trace = t.complete();
+    complete(&mut trace);
+    assert_eq!((ends(&trace, "ynn_fusion"), trace.warnings.len()), (vec![60], 1));
+    let mut b = TraceBuilder::new();
+    let stream = b.line("/device:GPU:0", "Stream #1");
+    let host = b.line("/host:CPU", "python");
+    b.event(stream, "gemm", 0, 5).hlo_op("dot.1");
+    b.event(host, "dot.1", 0, 5).hlo_op("dot.1").flow(1);
+    b.event(host, "end: dot.1", 9, 0).flow(1);
+    let mut trace = b.build();
+    complete(&mut trace);
+    assert_eq!(ends(&trace, "dot.1"), [5]);
+}

@@ -1,0 +1,35 @@
+//! End markers of a trace that does not number them: a Chrome trace JSON.
+
+use rustc_hash::FxHashMap;
+
+use super::{OpEvent, Role};
+use base::units::Ps;
+use trace::cpu_ops::END_MARKER;
+use trace::{StrId, Trace};
+
+/// Does some op go on after its event? The marker of one that does not lies in its event, on its thread.
+pub(super) fn some_op_goes_on(trace: &Trace, roles: &[Role], ops: &[OpEvent]) -> bool {
+    let mut events: FxHashMap<(usize, StrId), Vec<(Ps, Ps)>> = FxHashMap::default();
+    for op in ops {
+        events.entry((op.line, op.name)).or_default().push((op.start, op.end));
+    }
+    let kinds = trace.events.kinds();
+    let ended = |kind: usize| trace.strings.find(trace.text(kinds.get(kind)?.name).strip_prefix(END_MARKER)?);
+    let names: Vec<Option<StrId>> = (0..kinds.len()).map(ended).collect();
+    let mut found = false;
+    let all = 0..u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
+    trace.events.for_each_time(all, |_, kind, marker| {
+        if found || roles.get(kind) != Some(&Role::Marker) {
+            return;
+        }
+        let (Some(line), Some(Some(name))) = (kinds.get(kind).map(|kind| kind.line.index()), names.get(kind)) else {
+            return;
+        };
+        let lies_in = events.get(&(line, *name)).is_some_and(|events| {
+            let after = events.partition_point(|&(start, _)| start <= marker.start);
+            after.checked_sub(1).and_then(|latest| events.get(latest)).is_some_and(|&(_, end)| marker.start <= end)
+        });
+        found = !lies_in;
+    });
+    found
+}

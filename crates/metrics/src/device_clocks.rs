@@ -1,0 +1,48 @@
+//! What is to be said of the devices' clocks: where the times of events are far from those of the chips that ran them.
+
+use super::devices::{Device, Devices};
+use base::format;
+use base::units::Ps;
+use base::warning::Warning;
+use trace::ChipClock;
+
+/// From here on the distance is said: shorter ones are shorter than steps (ours).
+const WARPED: Ps = Ps(1_000_000_000);
+
+/// Warnings on the clocks of the used devices.
+pub fn warnings(devices: &Devices) -> Vec<Warning> {
+    let clocks: Vec<(&Device, ChipClock)> =
+        devices.used.iter().filter_map(|device| Some((device, device.clock?))).collect();
+    let mut warnings = Vec::new();
+    let warped: Vec<&(&Device, ChipClock)> = clocks.iter().filter(|(_, clock)| clock.off_max >= WARPED).collect();
+    if let Some((worst, clock)) = warped.iter().max_by_key(|(_, clock)| clock.off_max) {
+        let time = |time: Ps| format::time_us(time.as_us());
+        let placed = clocks.iter().map(|(_, clock)| clock.uncertainty).max().unwrap_or_default();
+        let message = format!(
+            "The event times of {} of {} device(s) differ from the chips' own clocks by up to {} (95th percentile {}, both on {}): the \
+             profiler aligned them with the host's clock anew while it captured. All times of devices are the chips' own here, placed \
+             against the host's to within {}; other tools may show the event times.",
+            warped.len(),
+            devices.used.len(),
+            time(clock.off_max),
+            time(clock.off_p95),
+            worst.name,
+            time(placed),
+        );
+        let affected = clocks.iter().filter(|(_, clock)| clock.off_max >= WARPED).map(|(_, clock)| clock.events).sum();
+        warnings.push(Warning::note("event_times_warped", message).with_count(affected));
+    }
+    let refused: u64 = clocks.iter().map(|(_, clock)| clock.refused).sum();
+    if refused > 0 {
+        let message = format!(
+            "{refused} event(s) have a time of the chip's clock that does not follow those before: the clock was reset, or the values are \
+             damaged. Their event times are used instead, which the profiler aligned with the host's clock."
+        );
+        warnings.push(
+            Warning::caution("chip_clock_broken", message)
+                .with_remedy("Capture again; compare durations and not times around the break.")
+                .with_count(refused),
+        );
+    }
+    warnings
+}

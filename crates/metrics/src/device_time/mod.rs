@@ -1,0 +1,167 @@
+//! What a device does at each instant: computes, communicates, moves data, or nothing.
+//!
+//! Reads the ops of a device and, on TPUs, its `Async XLA Ops` line, which says when a copy or a collective is really in
+//! flight; what runs there is never busy time, because the chip's own line goes on beside it. An asynchronous wrapper
+//! (`async-start`) is taken for a copy: its category does not tell what it wraps.
+
+pub(super) mod async_pairs;
+pub(super) mod copy_space;
+mod op_part;
+
+use self::async_pairs::for_each_pair;
+pub use self::op_part::OpParts;
+use crate::categories::Categorizer;
+use crate::devices::{Device, Devices, interval};
+use crate::self_time::for_each_self_interval;
+use crate::step_breakdown::Part;
+use trace::classify::Platform;
+use trace::{Interval, IntervalSet, LineKind, Trace};
+
+/// The parts that are work, in the order in which they hide each other.
+const WORK: [Part; 8] = [
+    Part::Compute,
+    Part::Communication,
+    Part::HostToDevice,
+    Part::DeviceToHost,
+    Part::PeerToPeer,
+    Part::DeviceToDevice,
+    Part::InfeedOutfeed,
+    Part::DataMovement,
+];
+
+/// A device's time by what it does.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceTime {
+    /// When it does what, in the order of [`Part::ALL`]; these do not overlap, and their union is the busy time. An op that runs
+    /// beside one of an earlier part is hidden by it.
+    exposed: Vec<(Part, IntervalSet)>,
+    /// When communication is in flight, hidden or not.
+    pub communication: IntervalSet,
+    /// When a copy, fill or change of layout is in flight, hidden or not.
+    pub transfer: IntervalSet,
+}
+
+/// Intervals of one line by part, in order.
+type LineWork = [Vec<Interval>; WORK.len()];
+
+impl DeviceTime {
+    /// The time of every used device.
+    pub fn of_all(trace: &Trace, devices: &Devices) -> Vec<DeviceTime> {
+        let mut parts = OpParts::new(trace, Categorizer::new(trace));
+        devices.used.iter().map(|device| DeviceTime::new(trace, devices, device, &mut parts)).collect()
+    }
+
+    /// On each line only the innermost op counts at any instant, so that a `while` does not hide the communication inside
+    /// it; lines (streams) run beside each other.
+    ///
+    /// ```text
+    /// line 1   [while (compute)                )
+    ///             [all-reduce)   [fusion)
+    /// self     [C-)[M--------)[C-)[C----)[C----)
+    /// line 2              [copy---)
+    /// exposed  [C-)[M--------)[C---------------)     the copy is hidden
+    /// ```
+    fn new(trace: &Trace, devices: &Devices, device: &Device, parts: &mut OpParts) -> DeviceTime {
+        let mut lines: Vec<Option<Box<LineWork>>> = Vec::new();
+        lines.resize_with(trace.lines.len(), || None);
+        for_each_self_interval(trace, device, |op, interval| {
+            let Some(event) = device.ops.get(op).and_then(|&id| trace.events.get(id)) else { return };
+            let Some(line) = lines.get_mut(event.line.index()) else { return };
+            let part = parts.of(event.name, event.args);
+            let Some(list) = line.get_or_insert_with(Box::default).get_mut(part as usize) else { return };
+            // Joined at once where they touch: back-to-back ops are the rule, and this halves what is kept of them.
+            match list.last_mut().filter(|last| last.end == interval.start) {
+                Some(last) => last.end = interval.end,
+                None => list.push(interval),
+            }
+        });
+        let mut work: [IntervalSet; WORK.len()] = Default::default();
+        for line in lines.into_iter().flatten() {
+            for (sum, intervals) in work.iter_mut().zip(*line).filter(|(_, intervals)| !intervals.is_empty()) {
+                let set = IntervalSet::union_of(intervals);
+                *sum = if sum.is_empty() { set } else { sum.union(&set) };
+            }
+        }
+        let [communication, transfer] = in_flight(trace, devices, device, parts, &work);
+        DeviceTime { exposed: exposed(work), communication, transfer }
+    }
+
+    /// When the device does work of this part and of no earlier one; empty for idle causes.
+    pub fn exposed(&self, part: Part) -> Option<&IntervalSet> {
+        self.exposed.iter().find(|(of, _)| *of == part).map(|(_, set)| set)
+    }
+
+    /// When at least one op computes.
+    pub fn compute(&self) -> Option<&IntervalSet> {
+        self.exposed(Part::Compute)
+    }
+
+    /// The parts that occur, each with its time.
+    pub fn parts(&self) -> impl Iterator<Item = (Part, &IntervalSet)> {
+        self.exposed.iter().map(|(part, set)| (*part, set))
+    }
+}
+
+/// Takes from each set what the earlier ones cover.
+fn exposed(work: [IntervalSet; WORK.len()]) -> Vec<(Part, IntervalSet)> {
+    let mut exposed: Vec<(Part, IntervalSet)> = Vec::new();
+    for (part, set) in WORK.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
+        let rest = exposed.iter().fold(set, |rest, (_, hiding)| rest.difference(hiding));
+        if !rest.is_empty() {
+            exposed.push((part, rest));
+        }
+    }
+    exposed
+}
+
+/// Communication and transfers in flight: the ops themselves, and on a TPU what was started and not yet waited for, by
+/// `Async XLA Ops` where the device has it, else by pairs of ops.
+///
+/// ```text
+/// XLA Ops         [start)[fusion      )[done   )
+/// Async XLA Ops   [all-reduce-start            )      in flight all the time, hidden under the fusion
+/// ```
+fn in_flight(
+    trace: &Trace,
+    devices: &Devices,
+    device: &Device,
+    parts: &mut OpParts,
+    work: &[IntervalSet; WORK.len()],
+) -> [IntervalSet; 2] {
+    let mut both: [IntervalSet; 2] = Default::default();
+    for (part, set) in WORK.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
+        match part {
+            Part::Compute => {}
+            Part::Communication => both[0] = set.clone(),
+            _ => both[1] = both[1].union(set),
+        }
+    }
+    if device.platform != Platform::Tpu {
+        return both;
+    }
+    let some_wait = parts.has_waits();
+    let mut flying: [Vec<Interval>; 2] = Default::default();
+    let mut add = |name, args, interval| match parts.of(name, args) {
+        Part::Compute => {}
+        Part::Communication => flying[0].push(interval),
+        _ => flying[1].push(interval),
+    };
+    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
+    let mut asynchronous = lines
+        .filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane)
+        .flat_map(|(_, events)| events.iter())
+        .filter_map(|id| trace.events.get(id))
+        .peekable();
+    if asynchronous.peek().is_some() {
+        asynchronous.for_each(|event| add(event.name, event.args, interval(&event)));
+    } else if some_wait {
+        for_each_pair(trace, device, |_, (name, args), interval| add(name, args, interval));
+    }
+    for (set, intervals) in both.iter_mut().zip(flying).filter(|(_, intervals)| !intervals.is_empty()) {
+        *set = set.union(&IntervalSet::union_of(intervals));
+    }
+    both
+}
+
+#[cfg(test)]
+mod tests;

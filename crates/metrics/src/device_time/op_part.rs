@@ -1,0 +1,96 @@
+//! The part of a step that an op is.
+
+use rustc_hash::FxHashMap;
+
+use super::copy_space::{Space, spaces};
+use crate::categories::{Categorizer, CategoryId, OpClass};
+use crate::step_breakdown::Part;
+use trace::{ArgsId, StrId, Trace};
+
+/// Tells the parts of many ops: each category is looked at once, and so is each distinct copy of a TPU.
+pub struct OpParts<'a> {
+    trace: &'a Trace,
+    categories: Categorizer<'a>,
+    of_category: Vec<Option<OfCategory>>,
+    copies: FxHashMap<(StrId, ArgsId), Part>,
+}
+
+/// What a category says of the part.
+#[derive(Clone, Copy)]
+enum OfCategory {
+    Is(Part),
+    /// A copy that XLA wrote: its expression tells the memories.
+    Copy,
+}
+
+impl<'a> OpParts<'a> {
+    /// For ops of `trace`.
+    pub fn in_trace(trace: &'a Trace) -> OpParts<'a> {
+        OpParts::new(trace, Categorizer::new(trace))
+    }
+
+    /// The same with categories that are known already.
+    pub fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
+        OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
+    }
+
+    /// The part of the op `name` with `args`.
+    pub fn of(&mut self, name: StrId, args: ArgsId) -> Part {
+        let category = self.categories.of(name, args);
+        match self.of_category(category) {
+            OfCategory::Is(part) => part,
+            OfCategory::Copy => {
+                let trace = self.trace;
+                *self.copies.entry((name, args)).or_insert_with(|| copy_part(trace, name, args))
+            }
+        }
+    }
+
+    /// True where an op was seen that waits for what another one started.
+    pub fn has_waits(&self) -> bool {
+        self.categories.names().any(|name| name.ends_with("-done"))
+    }
+
+    fn of_category(&mut self, category: CategoryId) -> OfCategory {
+        let index = category.index();
+        if let Some(&Some(known)) = self.of_category.get(index) {
+            return known;
+        }
+        let told = of_category(self.categories.name(category), self.categories.class(category));
+        if self.of_category.len() <= index {
+            self.of_category.resize(index + 1, None);
+        }
+        if let Some(slot) = self.of_category.get_mut(index) {
+            *slot = Some(told);
+        }
+        told
+    }
+}
+
+fn of_category(category: &str, class: OpClass) -> OfCategory {
+    match class {
+        OpClass::Compute => return OfCategory::Is(Part::Compute),
+        OpClass::Communication => return OfCategory::Is(Part::Communication),
+        OpClass::Transfer => {}
+    }
+    OfCategory::Is(match category {
+        "copy" | "copy-start" | "copy-done" => return OfCategory::Copy,
+        "memcpy h2d" => Part::HostToDevice,
+        "memcpy d2h" => Part::DeviceToHost,
+        "memcpy d2d" => Part::DeviceToDevice,
+        "memcpy p2p" => Part::PeerToPeer,
+        "infeed" | "host recv" | "host recv-done" | "outfeed" | "host send" | "host send-done" => Part::InfeedOutfeed,
+        _ => Part::DataMovement,
+    })
+}
+
+/// From the memories that the expression names; a copy that names none stays within the device.
+fn copy_part(trace: &Trace, name: StrId, args: ArgsId) -> Part {
+    let long_name = trace.args.get(args).long_name;
+    let found = spaces(trace.text(long_name)).or_else(|| spaces(trace.text(name)));
+    match found {
+        Some((Space::Host, Space::Device)) => Part::HostToDevice,
+        Some((Space::Device, Space::Host)) => Part::DeviceToHost,
+        _ => Part::DeviceToDevice,
+    }
+}

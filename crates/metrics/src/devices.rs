@@ -1,0 +1,311 @@
+//! The devices of a run and the ops that ran on them, in order.
+//!
+//! An *op* here is what occupies a device: an event of `XLA Ops` on a TPU, of a stream on a GPU (kernels, copies,
+//! fills), and for a CPU backend a host event that names its HLO op. Lines that repeat these (modules, steps,
+//! framework ops) and host events are never ops. A device is *used* where at least one op ran on it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use base::sort;
+use base::units::Ps;
+use trace::classify::{Platform, is_gpu_cat};
+use trace::cpu_ops::END_MARKER;
+use trace::{
+    ArgsId, ByLine, ChipClock, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind, StrId, Trace,
+    Union, in_blocks,
+};
+
+/// How it is known which op of a device runs in which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Nesting {
+    /// An op runs in the one that was open on its line when it started.
+    #[default]
+    ByLine,
+    /// By op the index of the one that it runs in, `u32::MAX` for none: lines do not tell, since ops start on one thread and
+    /// compute on others (CPU backend).
+    ByOp(Vec<u32>),
+}
+
+/// A used device and its ops.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Name as in the trace; with the host in front where a run has several; `CPU:0` for a CPU backend.
+    pub name: String,
+    /// Which kind.
+    pub platform: Platform,
+    /// Number in its name.
+    pub ordinal: u32,
+    /// Index of its plane in the trace.
+    pub plane: usize,
+    /// Index of its host in [`Trace::hosts`].
+    pub host: u16,
+    /// Its ops by ascending start, longest first, then file order: a nested op follows its parent. Of a device that is
+    /// [limited](super::window::Limited), those of which a part lies in its window.
+    pub ops: Arc<Vec<EventId>>,
+    /// How many of them start before the window: they count where they start.
+    pub begun_before: u64,
+    /// What of them runs in what.
+    pub nesting: Nesting,
+    /// Union of the ops, inside the window.
+    pub busy: IntervalSet,
+    /// First op's start to last op's end, of the whole capture.
+    pub span: Interval,
+    /// How its clock lies against the host's; `None` where its events have the host's times.
+    pub clock: Option<ChipClock>,
+    /// The time that is measured: what shares are of. All of `span` until it is limited.
+    pub window: IntervalSet,
+}
+
+impl Device {
+    /// The host's time at `time` of this device.
+    pub fn to_host(&self, time: Ps) -> Ps {
+        self.clock.map_or(time, |clock| clock.to_host(time))
+    }
+
+    /// This device's time at `time` of the host.
+    pub fn from_host(&self, time: Ps) -> Ps {
+        self.clock.map_or(time, |clock| clock.from_host(time))
+    }
+
+    /// The same of an interval.
+    pub fn interval_from_host(&self, interval: Interval) -> Interval {
+        Interval::new(self.from_host(interval.start), self.from_host(interval.end))
+    }
+
+    /// The same of a set of the host's times.
+    pub fn set_from_host(&self, set: &IntervalSet) -> IntervalSet {
+        if self.clock.is_none_or(|clock| clock.drift == 0) {
+            return set.clone();
+        }
+        IntervalSet::union_of(set.parts().iter().map(|part| self.interval_from_host(*part)))
+    }
+
+    /// Ops that start in the window.
+    pub fn num_ops(&self) -> u64 {
+        (self.ops.len() as u64).saturating_sub(self.begun_before)
+    }
+
+    /// True where the window holds all that the device did.
+    pub fn is_whole(&self) -> bool {
+        holds(&self.window, self.span)
+    }
+
+    /// Does what starts at `time` count? Where the window holds all that the device did, programs count that start before the first
+    /// op.
+    pub fn counts(&self, time: Ps) -> bool {
+        self.is_whole() || self.window.contains(time)
+    }
+
+    /// The part of the window in which no op runs.
+    pub fn idle(&self) -> Ps {
+        self.window.length() - self.busy.length()
+    }
+}
+
+/// All devices of a run.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    /// The platform of the used devices; `None` where nothing ran. Accelerators win over a CPU backend beside them.
+    pub platform: Option<Platform>,
+    /// The used ones of that platform, by host and ordinal.
+    pub used: Vec<Device>,
+    /// Devices of that platform that the trace lists, used or not.
+    pub num_visible: u64,
+    /// First start to last end of all events, host included; `None` for an empty trace.
+    pub capture: Option<Interval>,
+    /// Events of every line in order; see [`ByLine`].
+    pub events_by_line: Arc<Vec<LineEvents>>,
+    /// Names of the events on lines of hosts, each once.
+    pub host_names: Arc<Vec<StrId>>,
+}
+
+impl Devices {
+    /// Finds the devices of `trace` and their ops.
+    pub fn new(trace: &Trace) -> Devices {
+        let ByLine { events: events_by_line, extent: capture, host_names } = ByLine::new(trace);
+        let accelerators = accelerator_ops(trace, &events_by_line);
+        let platform = [Platform::Tpu, Platform::Gpu]
+            .into_iter()
+            .find(|&wanted| accelerators.iter().any(|d| d.platform == wanted && !d.ops.is_empty()));
+        let found = if platform.is_some() { accelerators } else { cpu_ops(trace, &events_by_line) };
+        let platform = platform.or_else(|| found.iter().any(|d| !d.ops.is_empty()).then_some(Platform::Cpu));
+        let visible = found.iter().filter(|d| Some(d.platform) == platform).count() as u64;
+        let mut used: Vec<Device> =
+            found.into_iter().filter(|d| Some(d.platform) == platform && !d.ops.is_empty()).collect();
+        for device in &mut used {
+            finish(trace, device);
+        }
+        sort::sort_by(&mut used, |a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
+        let (events_by_line, host_names) = (Arc::new(events_by_line), Arc::new(host_names));
+        Devices { platform, used, num_visible: visible, capture, events_by_line, host_names }
+    }
+}
+
+fn accelerator_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> {
+    // Told once for each set of arguments, not for each of the million events that share them.
+    let gpu_work: Vec<bool> = (0..trace.args.len()).map(|index| is_gpu_work(trace, index)).collect();
+    let mut devices = Vec::new();
+    for (index, plane) in trace.planes.iter().enumerate() {
+        let PlaneKind::Device { platform, ordinal } = plane.kind else { continue };
+        let mut ops = Vec::new();
+        for (line, events) in trace.lines.iter().zip(events_by_line) {
+            if line.plane.index() == index && line.kind == LineKind::DeviceOps {
+                events.for_each(&trace.events, |id, op| {
+                    ops.extend((gpu_work.get(op.args.index()) == Some(&true)).then_some(id));
+                });
+            }
+        }
+        devices.push(Device { ops: Arc::new(ops), ..device(trace, platform, ordinal, index, trace.text(plane.name)) });
+    }
+    devices
+}
+
+/// Kineto puts annotations on the streams too; where events have categories, only those of GPU work are ops.
+fn is_gpu_work(trace: &Trace, args: usize) -> bool {
+    trace.args.set(args).is_some_and(|args| args.cat.is_empty() || is_gpu_cat(trace.text(args.cat)))
+}
+
+/// Ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow them.
+fn cpu_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> {
+    let mut devices: BTreeMap<(u16, i64), Device> = BTreeMap::new();
+    if (0..trace.args.len()).all(|index| trace.args.set(index).is_none_or(|args| args.hlo_op.is_empty())) {
+        return Vec::new();
+    }
+    for (line, events) in trace.lines.iter().zip(events_by_line) {
+        let Some(plane) = trace.plane_of(line).filter(|plane| plane.kind == PlaneKind::Host) else { continue };
+        events.for_each(&trace.events, |id, event| {
+            let Some(ordinal) = cpu_op_ordinal(trace, &event) else { return };
+            let device = devices.entry((plane.host, ordinal)).or_insert_with(|| {
+                let name = format!("CPU:{ordinal}");
+                let number = u32::try_from(ordinal).unwrap_or(0);
+                device(trace, Platform::Cpu, number, line.plane.index(), &name)
+            });
+            Arc::make_mut(&mut device.ops).push(id);
+        });
+    }
+    devices.into_values().collect()
+}
+
+/// The device of a host event that is an op of the CPU backend; `None` for any other event.
+pub(super) fn cpu_op_ordinal(trace: &Trace, event: &Event) -> Option<i64> {
+    if event.args == ArgsId::NONE {
+        return None;
+    }
+    let args = trace.args_of(event);
+    let is_op = !args.hlo_op.is_empty() && !trace.text(event.name).starts_with(END_MARKER);
+    is_op.then(|| args.device_ordinal.unwrap_or(0))
+}
+
+fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &str) -> Device {
+    let host = trace.planes.get(plane).map_or(0, |plane| plane.host);
+    let host_name = trace.hosts.get(host as usize).filter(|_| trace.hosts.len() > 1);
+    Device {
+        name: host_name.map_or_else(|| name.to_owned(), |host| format!("{host} {name}")),
+        platform,
+        ordinal,
+        plane,
+        host,
+        ops: Arc::default(),
+        begun_before: 0,
+        nesting: Nesting::default(),
+        busy: IntervalSet::default(),
+        span: Interval::new(Ps::ZERO, Ps::ZERO),
+        clock: trace.planes.get(plane).and_then(|plane| plane.clock),
+        window: IntervalSet::default(),
+    }
+}
+
+fn finish(trace: &Trace, device: &mut Device) {
+    let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, std::cmp::Reverse(length), id));
+    let (mut last, mut is_sorted) = (None, true);
+    in_blocks(&device.ops, |&id| {
+        let next = key(id);
+        is_sorted &= last <= next;
+        last = next;
+    });
+    if !is_sorted {
+        // The ops are one sorted run a stream: a stable sort merges runs instead of sorting anew.
+        Arc::make_mut(&mut device.ops).sort_by_key(|&id| key(id));
+    }
+    let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
+    let mut busy = Union::default();
+    in_blocks(&device.ops, |&id| {
+        let Some((op_start, length)) = trace.events.time(id) else { return };
+        let op = Interval::new(op_start, op_start + length);
+        (start, end) = (start.min(op.start), end.max(op.end));
+        busy.add(op);
+    });
+    device.busy = busy.finish();
+    device.nesting = nesting(trace, device);
+    device.span = Interval::new(start, end);
+    device.window = IntervalSet::union_of([device.span]);
+}
+
+/// True where `window` is one piece that `span` lies in.
+pub(super) fn holds(window: &IntervalSet, span: Interval) -> bool {
+    matches!(window.parts(), [only] if only.start <= span.start && only.end >= span.end)
+}
+
+fn nesting(trace: &Trace, device: &Device) -> Nesting {
+    let Some(known) = trace.cpu_ops.as_ref().filter(|_| device.platform == Platform::Cpu) else {
+        return Nesting::ByLine;
+    };
+    let mut parents = vec![u32::MAX; device.ops.len()];
+    if known.runs_in.is_empty() {
+        return Nesting::ByOp(parents);
+    }
+    let places: FxHashMap<EventId, u32> = device.ops.iter().copied().zip(0..).collect();
+    for (&id, slot) in device.ops.iter().zip(&mut parents) {
+        let outer = known.runs_in.get(id).and_then(|outer| EventId::try_from(outer).ok());
+        *slot = outer.and_then(|outer| places.get(&outer).copied()).unwrap_or(u32::MAX);
+    }
+    Nesting::ByOp(parents)
+}
+
+/// The time an event covers.
+pub fn interval(event: &Event) -> Interval {
+    Interval::new(event.start, event.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    #[test]
+    fn only_lines_that_occupy_the_device_hold_ops() {
+        let mut b = TraceBuilder::new();
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        let host = b.line("/host:CPU", "python");
+        b.line("/device:TPU:1", "XLA Ops");
+        b.event(modules, "jit_f", 0, 100);
+        b.event(ops, "while.1", 10, 50);
+        b.event(ops, "fusion.1", 20, 10);
+        b.event(ops, "fusion.2", 80, 10);
+        b.event(host, "train", 0, 500);
+        let devices = Devices::new(&b.build());
+        assert_eq!(devices.platform, Some(Platform::Tpu));
+        assert_eq!((devices.used.len(), devices.num_visible), (1, 2));
+        let device = devices.used.first().unwrap();
+        assert_eq!(device.ops.len(), 3);
+        assert_eq!(device.busy.length(), Ps(60_000_000));
+        assert_eq!(device.span.length(), Ps(80_000_000));
+        assert_eq!(devices.capture.unwrap().length(), Ps(500_000_000));
+    }
+
+    #[test]
+    fn a_cpu_backend_is_found_on_host_lines() {
+        let mut b = TraceBuilder::new();
+        let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+        b.event(worker, "dot.1", 0, 10).hlo_op("dot.1");
+        b.event(worker, "end: dot.1", 10, 1).hlo_op("dot.1");
+        b.event(worker, "ThreadpoolListener", 0, 20);
+        let devices = Devices::new(&b.build());
+        assert_eq!(devices.platform, Some(Platform::Cpu));
+        assert_eq!(devices.used.first().map(|d| d.ops.len()), Some(1));
+    }
+}

@@ -1,0 +1,120 @@
+//! How busy TPU chips are by XProf's definitions, for those who compare.
+//!
+//! Our own busy share is [`utilization`](super::utilization)'s. XProf's *duty cycle* differs in two ways: ops that only wait
+//! for the host are off duty, and the span includes the programs' own time before the first op (waits for other chips). XProf
+//! measures the duty cycle by event times; all times here are the chips' own. Ops of SparseCores are not read.
+
+use super::categories::Categorizer;
+use super::devices::{Device, Devices, interval};
+use base::units::Ps;
+use trace::classify::Platform;
+use trace::{Interval, LineKind, Trace, Union, in_blocks};
+
+/// Categories in which XProf counts a chip as off duty.
+const OFF_DUTY: [&str; 8] = [
+    "infeed",
+    "outfeed",
+    "host send",
+    "host send-done",
+    "host recv",
+    "host recv-done",
+    "async-done",
+    "megacore fusion",
+];
+
+/// Sums over chips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DutyCycle {
+    /// Union of the ops that are not off duty.
+    pub busy: Ps,
+    /// The window; of an active span with the programs that widen it.
+    pub span: Ps,
+    /// Union of all ops.
+    pub op_time: Ps,
+    /// The window.
+    pub op_span: Ps,
+}
+
+impl DutyCycle {
+    /// Of all used chips; `None` where they are no TPUs.
+    pub fn new(trace: &Trace, devices: &Devices) -> Option<DutyCycle> {
+        if devices.platform != Some(Platform::Tpu) {
+            return None;
+        }
+        let mut categories = Categorizer::new(trace);
+        let mut sums = DutyCycle::default();
+        for device in &devices.used {
+            let mut on_duty = Union::default();
+            in_blocks(&device.ops, |&id| {
+                let Some(op) = trace.events.get(id) else { return };
+                let category = categories.of(op.name, op.args);
+                if !OFF_DUTY.contains(&categories.name(category)) {
+                    on_duty.add(interval(&op));
+                }
+            });
+            sums.busy += on_duty.finish().length();
+            sums.span += span(trace, devices, device);
+            sums.op_time += device.busy.length();
+            sums.op_span += device.window.length();
+        }
+        Some(sums)
+    }
+
+    /// XProf's `device_duty_cycle_percent`.
+    pub fn percent(&self) -> Option<f64> {
+        (self.span > Ps::ZERO).then(|| 100.0 * self.busy.0 as f64 / self.span.0 as f64)
+    }
+
+    /// XProf's `device_idle_time_percent`.
+    pub fn idle_percent(&self) -> Option<f64> {
+        let share = |span: f64| 100.0 * (1.0 - self.op_time.0 as f64 / span);
+        (self.op_span > Ps::ZERO).then(|| share(self.op_span.0 as f64).clamp(0.0, 100.0))
+    }
+}
+
+/// The window; where that is the device's active span or more, XProf's own: what it holds of first program to last.
+fn span(trace: &Trace, devices: &Devices, device: &Device) -> Ps {
+    let window = device.window.length();
+    if device.is_whole() { span_with_modules(trace, devices, device).length().max(window) } else { window }
+}
+
+fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Interval {
+    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
+    let modules = lines
+        .filter(|(line, _)| line.kind == LineKind::Modules && line.plane.index() == device.plane)
+        .flat_map(|(_, events)| events.iter())
+        .filter_map(|id| trace.events.get(id));
+    modules
+        .map(|event| interval(&event))
+        .fold(device.span, |all, module| Interval::new(all.start.min(module.start), all.end.max(module.end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    #[test]
+    fn waiting_for_the_host_is_off_duty_and_programs_widen_the_span() {
+        let mut b = TraceBuilder::new();
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        b.event(modules, "jit_f(1)", 0, 100);
+        b.event(ops, "infeed.1", 20, 10).hlo_category("infeed");
+        b.event(ops, "fusion.1", 30, 50).hlo_category("loop fusion");
+        b.event(ops, "fusion.2", 90, 10).hlo_category("loop fusion");
+        let trace = b.build();
+        let duty = DutyCycle::new(&trace, &Devices::new(&trace)).unwrap();
+        assert_eq!((duty.percent(), duty.op_span, duty.op_time), (Some(60.0), Ps(80_000_000), Ps(70_000_000)));
+        assert_eq!(duty.idle_percent(), Some(12.5));
+    }
+
+    #[test]
+    fn only_tpus_have_one() {
+        let mut b = TraceBuilder::new();
+        let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+        b.event(stream, "k", 0, 10);
+        let trace = b.build();
+        assert_eq!(DutyCycle::new(&trace, &Devices::new(&trace)), None);
+    }
+}

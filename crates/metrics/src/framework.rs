@@ -1,0 +1,106 @@
+//! The framework that a program is written with: JAX, TensorFlow or PyTorch by what their profilers write; the library on top of
+//! JAX (Flax, PAXml, Haiku) where one of its own files or programs is in the profile.
+//!
+//! Reads the source files of ops, their call stacks, the files of the compiled programs that ran, frames of Python tracers that
+//! name a path, and the names of programs. A scope or a class can be called anything, so these are no evidence.
+
+use rustc_hash::FxHashSet;
+
+use super::ops::Ops;
+use facts::frameworks::{Evidence, Found};
+use hlo::Modules;
+use trace::{Framework, LineKind, StrId, Trace};
+
+/// `metadata.framework`.
+pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> &'static str {
+    match trace.framework {
+        Framework::TensorFlow => "TensorFlow",
+        Framework::PyTorch => "PyTorch",
+        Framework::Jax => on_jax(trace, ops, modules).unwrap_or("JAX"),
+        Framework::Unknown => on_jax(trace, ops, modules).unwrap_or("Unknown"),
+    }
+}
+
+/// The library on top of JAX. Each distinct text is looked at once.
+fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> Option<&'static str> {
+    let mut found = Found::default();
+    let mut seen = FxHashSet::default();
+    for op in &ops.rows {
+        for (evidence, text) in [(Evidence::File, op.source), (Evidence::Module, op.module)] {
+            if !text.is_empty() && seen.insert(text) {
+                found.look(evidence, without_number(ops.text(trace, text), evidence));
+            }
+        }
+    }
+    for module in modules.read() {
+        module.files().iter().for_each(|file| found.look(Evidence::File, file));
+    }
+    let mut stacks: FxHashSet<StrId> = FxHashSet::default();
+    for args in (0..trace.args.len()).filter_map(|index| trace.args.set(index)) {
+        if !args.source_stack.is_empty() && stacks.insert(args.source_stack) {
+            trace.text(args.source_stack).lines().for_each(|frame| found.look(Evidence::File, frame));
+        }
+    }
+    let line_kind: Vec<LineKind> = trace.lines.iter().map(|line| line.kind).collect();
+    let mut names: FxHashSet<StrId> = FxHashSet::default();
+    for kind in trace.events.kinds() {
+        match line_kind.get(kind.line.index()) {
+            Some(LineKind::Modules) if names.insert(kind.name) => {
+                found.look(Evidence::Module, without_number(trace.text(kind.name), Evidence::Module));
+            }
+            Some(LineKind::Host) if names.insert(kind.name) => {
+                let name = trace.text(kind.name);
+                if name.contains(".py(") {
+                    found.look(Evidence::File, name);
+                }
+            }
+            _ => {}
+        }
+    }
+    found.framework()
+}
+
+/// `jit_f` of `jit_f(7)`.
+fn without_number(text: &str, evidence: Evidence) -> &str {
+    match evidence {
+        Evidence::Module => text.split('(').next().unwrap_or(text),
+        Evidence::File => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Analysis;
+    use crate::{Run, Settings};
+    use trace::builder::TraceBuilder;
+
+    fn told(framework: Framework, source: &str, stack: &str, module: &str, frame: &str) -> String {
+        let mut b = TraceBuilder::new();
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        let python = b.line("/host:CPU", "python");
+        let [source, stack] = [source, stack].map(|text| b.trace_mut().strings.intern(text));
+        let _ = b.event(ops, "fusion", 0, 10).args(|args| (args.source, args.source_stack) = (source, stack));
+        b.event(modules, module, 0, 10);
+        b.event(python, frame, 0, 10);
+        let mut trace = b.build();
+        trace.framework = framework;
+        let run = Run { trace, ..Run::default() };
+        Analysis::new(&run, &Settings::default()).profile.metadata.framework
+    }
+
+    #[test]
+    fn a_library_on_top_of_jax_is_told_by_its_files_and_programs() {
+        let flax = "/x/flax/linen/linear.py:287";
+        assert_eq!(told(Framework::Jax, flax, "", "jit_f(1)", "main"), "Flax");
+        assert_eq!(
+            told(Framework::Jax, "", "/x/train.py:3:1\n/x/haiku/_src/basic.py:1:2", "jit_f(1)", "main"),
+            "Haiku"
+        );
+        assert_eq!(told(Framework::Jax, flax, "", "pjit__wrapped_step_fn(77)", "main"), "PAXml");
+        assert_eq!(told(Framework::Unknown, "", "", "jit_f(1)", "flax/nnx/module.py(12): f"), "Flax");
+        assert_eq!(told(Framework::Jax, "/home/flax/train.py:1", "", "jit_flax(1)", "$linear.py:3 flax"), "JAX");
+        assert_eq!(told(Framework::PyTorch, flax, "", "jit_f(1)", "main"), "PyTorch");
+    }
+}

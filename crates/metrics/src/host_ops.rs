@@ -1,0 +1,195 @@
+//! What the threads of the hosts spend their time on, by name: a flat profile of the host.
+//!
+//! ```text
+//! python   [$main                                )     total 50, self 20
+//!            [PjitFunction(f)     ) [Await    )        total 20, self 10; total 10
+//!               [backend_compile )                     total 10
+//! ```
+//!
+//! Reads all events of host threads but the ops of a CPU backend: these are device work, and only take their time out of the
+//! span that they run in. XProf lists ops of TensorFlow's host graph, of which a JAX program has none, and in one row, `XlaModule`,
+//! the calls that launch device work.
+
+use rustc_hash::FxHashMap;
+
+use super::devices::Devices;
+use super::host_threads::{HostRole, roles_of_kinds};
+use super::self_time::for_each_self_kind;
+use base::sort;
+use base::units::Ps;
+use trace::{Interval, LineKind, StrId, Trace};
+
+/// The events of one name whose threads do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostOp {
+    /// Name of the events.
+    pub name: StrId,
+    /// What they do: told by the name, else by the thread.
+    pub role: HostRole,
+    /// Threads that they are on.
+    pub threads: u64,
+    /// Their times.
+    pub tally: Tally,
+}
+
+/// Count and times of some events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub occurrences: u64,
+    /// Sum of their durations; of a recursive function each call counts.
+    pub total: Ps,
+    /// The part of it in which nothing nested in them ran.
+    pub self_time: Ps,
+    /// The longest.
+    pub longest: Ps,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.occurrences += other.occurrences;
+        self.total += other.total;
+        self.self_time += other.self_time;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// All of them, most self time first.
+#[derive(Clone, Debug, Default)]
+pub struct HostOps {
+    /// The rows.
+    pub rows: Vec<HostOp>,
+    /// Sum of all self times.
+    pub self_time: Ps,
+}
+
+impl HostOps {
+    /// Of all hosts, each in its window: what of an event lies in it, and its occurrence where it starts in it. Linear in the number of
+    /// host events.
+    pub fn new(trace: &Trace, devices: &Devices, window: impl Fn(u16) -> Interval) -> HostOps {
+        let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host, &|host| Some(window(host)));
+        HostOps::of_tallies(trace, devices, &tallies)
+    }
+
+    /// The same from the tallies of the hosts' lines, by kind.
+    pub(super) fn of_tallies(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
+        of_names(trace, devices, tallies)
+    }
+
+    /// A time's share of all self times; absent where there is none.
+    pub fn percent(&self, time: Ps) -> Option<f64> {
+        (self.self_time > Ps::ZERO).then(|| 100.0 * time.0 as f64 / self.self_time.0 as f64)
+    }
+}
+
+/// The events on lines of which `wanted` holds, by [kind](trace::Events::kinds): what of them lies in the window of their host,
+/// all where it has none. Linear in their number.
+pub(super) fn tallies_of_kinds(
+    trace: &Trace,
+    devices: &Devices,
+    wanted: &dyn Fn(LineKind) -> bool,
+    window: &dyn Fn(u16) -> Option<Interval>,
+) -> Vec<Tally> {
+    let mut tallies = vec![Tally::default(); trace.events.kinds().len()];
+    let everything = Interval::new(Ps(i64::MIN), Ps::MAX);
+    for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
+        if !wanted(line.kind) {
+            continue;
+        }
+        let window = window(trace.plane_of(line).map_or(0, |plane| plane.host)).unwrap_or(everything);
+        // What the capture ends with starts at its end.
+        let to_the_end = devices.capture.is_some_and(|capture| capture.end == window.end);
+        let is_before_end = |start| start < window.end || to_the_end;
+        let starts_inside = |interval: Interval| interval.start >= window.start && is_before_end(interval.start);
+        trace.for_each_on_thread(events, |kind, interval| {
+            let total = interval.clip(window).map_or(Ps::ZERO, Interval::length);
+            let occurrences = u64::from(starts_inside(interval));
+            if let Some(tally) = tallies.get_mut(kind).filter(|_| occurrences > 0 || total > Ps::ZERO) {
+                tally.add(&Tally { occurrences, total, longest: total, self_time: Ps::ZERO });
+            }
+        });
+        for_each_self_kind(trace, events, |kind, interval| {
+            if let (Some(tally), Some(inside)) = (tallies.get_mut(kind), interval.clip(window)) {
+                tally.self_time += inside.length();
+            }
+        });
+    }
+    tallies
+}
+
+/// Adds up the kinds of one name: they differ by thread and arguments.
+fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
+    let mut found = HostOps::default();
+    let mut index: FxHashMap<(StrId, HostRole), usize> = FxHashMap::default();
+    let mut threads = Vec::new();
+    let roles = roles_of_kinds(trace, devices);
+    for ((kind, role), tally) in trace.events.kinds().iter().zip(roles).zip(tallies) {
+        let Some(role) = role.filter(|_| tally.occurrences > 0 || tally.total > Ps::ZERO) else { continue };
+        let at = *index.entry((kind.name, role)).or_insert_with(|| {
+            found.rows.push(HostOp { name: kind.name, role, threads: 0, tally: Tally::default() });
+            found.rows.len() - 1
+        });
+        threads.push((at, kind.line));
+        found.self_time += tally.self_time;
+        found.rows.get_mut(at).into_iter().for_each(|row| row.tally.add(tally));
+    }
+    threads.sort_unstable();
+    threads.dedup();
+    for (at, _) in threads {
+        found.rows.get_mut(at).into_iter().for_each(|row| row.threads += 1);
+    }
+    sort::sort_by(&mut found.rows, |a, b| {
+        let text = |row: &HostOp| (trace.text(row.name), row.role);
+        b.tally.self_time.cmp(&a.tally.self_time).then_with(|| text(a).cmp(&text(b)))
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    fn rows(trace: &Trace) -> Vec<(&str, &str, u64, u64, f64, f64)> {
+        let devices = Devices::new(trace);
+        let ops = HostOps::new(trace, &devices, |_| devices.capture.unwrap());
+        assert_eq!(ops.rows.iter().map(|row| row.tally.self_time).sum::<Ps>(), ops.self_time);
+        let row = |row: &HostOp| {
+            let (total, own) = (row.tally.total.as_us(), row.tally.self_time.as_us());
+            (trace.text(row.name), row.role.label(), row.tally.occurrences, row.threads, total, own)
+        };
+        ops.rows.iter().map(row).collect()
+    }
+
+    /// The timeline above, and a second thread that runs the same function, and itself in it.
+    #[test]
+    fn nested_spans_take_their_time_out_of_their_parent() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let other = b.line("/host:CPU", "worker");
+        b.event(python, "$main", 0, 50);
+        b.event(python, "PjitFunction(f)", 10, 20);
+        b.event(python, "backend_compile", 15, 10);
+        b.event(python, "cudaStreamSynchronize", 35, 10);
+        b.event(other, "$main", 100, 8);
+        b.event(other, "$main", 102, 3);
+        let stream = b.line("/device:GPU:0", "Stream #1");
+        b.event(stream, "gemm", 0, 500);
+        let expected = [
+            ("$main", "python", 3, 2, 61.0, 28.0),
+            ("PjitFunction(f)", "launch", 1, 1, 20.0, 10.0),
+            ("backend_compile", "compile", 1, 1, 10.0, 10.0),
+            ("cudaStreamSynchronize", "wait", 1, 1, 10.0, 10.0),
+        ];
+        assert_eq!(rows(&b.build()), expected);
+    }
+
+    #[test]
+    fn ops_of_a_cpu_backend_only_take_their_time_out_of_their_parent() {
+        let mut b = TraceBuilder::new();
+        let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+        b.event(worker, "ThunkExecutor::Execute", 0, 20);
+        b.event(worker, "dot.1", 5, 10).hlo_op("dot.1");
+        assert_eq!(rows(&b.build()), [("ThunkExecutor::Execute", "other", 1, 1, 20.0, 10.0)]);
+    }
+}

@@ -1,0 +1,410 @@
+//! What the threads of the hosts do, and when.
+//!
+//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event tells what its thread does
+//! by its name (`facts/host_spans.csv`); else the thread's own name does (`facts/host_threads.csv`). On one thread the more
+//! telling work wins, so that a program's first call, which compiles inside a launch, is compilation:
+//!
+//! ```text
+//! python   [$main                                      )    frames of Python
+//!            [PjitFunction(f)          ) [Await    )
+//!               [backend_compile  )
+//! role     P-L--C------------------L----P-W---------P--
+//! ```
+//!
+//! Threads run beside each other: the time of a role is the union over the threads of a host, and roles do not add up.
+
+use std::collections::BTreeMap;
+
+use super::devices::Devices;
+use base::units::Ps;
+use facts::host_spans::{self, HostWork};
+use facts::host_threads;
+use trace::classify::Platform;
+use trace::{Interval, IntervalSet, Kind, Line, LineEvents, LineKind, Trace, Union};
+
+/// What a host thread is for, or what it is doing where an event tells better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HostRole {
+    /// Runs Python.
+    Python,
+    /// Launches device work.
+    Launch,
+    /// Makes, waits for or hands over a batch.
+    Input,
+    /// Compiles.
+    Compile,
+    /// Moves data between host and device.
+    Transfer,
+    /// Waits for a device, a lock or another thread.
+    Wait,
+    /// Anything else.
+    Other,
+}
+
+impl HostRole {
+    /// Number of roles.
+    pub const COUNT: usize = 7;
+
+    /// All of them.
+    pub const ALL: [HostRole; HostRole::COUNT] = [
+        HostRole::Python,
+        HostRole::Launch,
+        HostRole::Input,
+        HostRole::Compile,
+        HostRole::Transfer,
+        HostRole::Wait,
+        HostRole::Other,
+    ];
+
+    /// The report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            HostRole::Python => "python",
+            HostRole::Launch => "launch",
+            HostRole::Input => "input",
+            HostRole::Compile => "compile",
+            HostRole::Transfer => "transfer",
+            HostRole::Wait => "wait",
+            HostRole::Other => "other",
+        }
+    }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            HostRole::Python => "Python",
+            HostRole::Launch => "Launching",
+            HostRole::Input => "Input pipeline",
+            HostRole::Compile => "Compiling",
+            HostRole::Transfer => "Moving data",
+            HostRole::Wait => "Waiting",
+            HostRole::Other => "Other",
+        }
+    }
+
+    /// Of a thread by its name.
+    pub(super) fn of_thread(name: &str) -> HostRole {
+        let label = host_threads::role(name);
+        HostRole::ALL.into_iter().find(|role| Some(role.label()) == label).unwrap_or(HostRole::Other)
+    }
+}
+
+impl From<HostWork> for HostRole {
+    fn from(work: HostWork) -> HostRole {
+        match work {
+            HostWork::Compile => HostRole::Compile,
+            HostWork::Input => HostRole::Input,
+            HostWork::Wait => HostRole::Wait,
+            HostWork::Transfer => HostRole::Transfer,
+            HostWork::Launch => HostRole::Launch,
+        }
+    }
+}
+
+/// Which work of one thread wins where events nest: compilation is what a launch waits for, a wait is no work, ...
+const WINS: [HostRole; HostRole::COUNT] = [
+    HostRole::Compile,
+    HostRole::Input,
+    HostRole::Wait,
+    HostRole::Transfer,
+    HostRole::Launch,
+    HostRole::Python,
+    HostRole::Other,
+];
+
+/// When one host does what.
+#[derive(Clone, Debug, Default)]
+pub struct HostTime {
+    /// A thread has the role, by index in [`HostRole::ALL`].
+    pub roles: [IntervalSet; HostRole::COUNT],
+    /// A thread does anything but wait.
+    pub busy: IntervalSet,
+    /// A thread that also launches work or runs Python is in the input pipeline: whoever feeds the device is held up. The pipeline's
+    /// own workers are not in it.
+    pub held_by_input: IntervalSet,
+    /// A thread does or awaits anything.
+    any: IntervalSet,
+}
+
+impl HostTime {
+    /// When a thread has this role.
+    pub fn role(&self, role: HostRole) -> Option<&IntervalSet> {
+        self.roles.get(role as usize)
+    }
+}
+
+/// Time of each role: unions over the threads of a host, summed over hosts. Roles run beside each other, so they do not
+/// add up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostThreads {
+    /// `(role, time)`, in the order of [`HostRole::ALL`], those that occur.
+    pub roles: Vec<(HostRole, Ps)>,
+    /// Time in which no thread does or awaits anything.
+    pub idle: Ps,
+    /// Time in which a thread does anything but wait.
+    pub busy: Ps,
+    /// The window, summed over hosts.
+    pub window: Ps,
+}
+
+impl HostThreads {
+    /// A time's share of the window; absent for an empty one.
+    pub fn percent(&self, time: Ps) -> Option<f64> {
+        (self.window > Ps::ZERO).then(|| (100.0 * time.0 as f64 / self.window.0 as f64).clamp(0.0, 100.0))
+    }
+}
+
+/// When each host that has events does what, by index in [`Trace::hosts`]. Linear in the number of events; a name is looked at
+/// once.
+pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
+    let works = Works::new(trace, devices);
+    let mut hosts: BTreeMap<u16, Vec<Thread>> = BTreeMap::new();
+    for ((line, events), work) in trace.lines.iter().zip(devices.events_by_line.iter()).zip(&works.lines) {
+        let Some(work) = work.filter(|_| !events.is_empty()) else { continue };
+        let host = trace.plane_of(line).map_or(0, |plane| plane.host);
+        let thread = Thread::new(trace, events, work, &works.roles);
+        if !thread.any.is_empty() {
+            hosts.entry(host).or_default().push(thread);
+        }
+    }
+    hosts.into_iter().map(|(host, threads)| (host, together(threads))).collect()
+}
+
+/// The sums of [`host_times`] in each host's window; `None` without a host thread.
+pub fn host_threads(times: &BTreeMap<u16, HostTime>, window: impl Fn(u16) -> Interval) -> Option<HostThreads> {
+    if times.is_empty() {
+        return None;
+    }
+    let mut sums = HostThreads::default();
+    let mut roles = [Ps::ZERO; HostRole::COUNT];
+    for (&host, time) in times {
+        let window = window(host);
+        sums.window += window.length();
+        sums.busy += time.busy.length_within(window);
+        sums.idle += window.length() - time.any.length_within(window);
+        for (sum, set) in roles.iter_mut().zip(&time.roles) {
+            *sum += set.length_within(window);
+        }
+    }
+    sums.roles = HostRole::ALL.into_iter().zip(roles).filter(|(_, time)| *time > Ps::ZERO).collect();
+    Some(sums)
+}
+
+/// When a thread of any host compiles.
+pub fn compiling(times: &BTreeMap<u16, HostTime>) -> IntervalSet {
+    union(times.values().filter_map(|host| host.role(HostRole::Compile)).cloned())
+}
+
+/// What a thread of this name is for.
+pub(super) fn thread_role(name: &str) -> HostRole {
+    HostRole::of_thread(name)
+}
+
+/// By [kind](trace::Events::kinds): what such an event's thread does; `None` for what is no work of a host.
+pub(super) fn roles_of_kinds(trace: &Trace, devices: &Devices) -> Vec<Option<HostRole>> {
+    Works::new(trace, devices).roles
+}
+
+/// By argument set: whether an event is an op of the CPU backend, or the marker that follows it.
+fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
+    if devices.platform != Some(Platform::Cpu) {
+        return Vec::new();
+    }
+    (0..trace.args.len()).map(|index| trace.args.set(index).is_some_and(|args| !args.hlo_op.is_empty())).collect()
+}
+
+/// What an event's name says its thread does.
+fn of_event(name: &str) -> Option<HostRole> {
+    let work = host_spans::work(name).map(HostRole::from);
+    work.or_else(|| host_spans::is_frame(name).then_some(HostRole::Python))
+}
+
+/// What the threads of the hosts do, but for when.
+struct Works {
+    /// By [kind](trace::Events::kinds): the role that such an event gives its thread; `None` for what is none of a host's
+    /// work.
+    roles: Vec<Option<HostRole>>,
+    /// By line; `None` for one that is no thread of a host.
+    lines: Vec<Option<LineWork>>,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy)]
+struct LineWork {
+    /// Where no event tells better.
+    own: HostRole,
+    /// It also launches work or runs Python.
+    launches: bool,
+    /// No event tells better, and all are its work.
+    is_plain: bool,
+}
+
+impl Works {
+    fn new(trace: &Trace, devices: &Devices) -> Works {
+        let of_line = |line: &Line| {
+            let own = (line.kind == LineKind::Host).then(|| HostRole::of_thread(trace.text(line.name)))?;
+            Some(LineWork { own, launches: own == HostRole::Python, is_plain: true })
+        };
+        let mut lines: Vec<Option<LineWork>> = trace.lines.iter().map(of_line).collect();
+        let mut names: Vec<Option<Option<HostRole>>> = vec![None; trace.strings.len()];
+        let device_ops = cpu_ops(trace, devices);
+        let of_kind = |kind: &Kind| {
+            let work = lines.get_mut(kind.line.index())?.as_mut()?;
+            if device_ops.get(kind.args.index()) == Some(&true) {
+                work.is_plain = false;
+                return None;
+            }
+            let told = *names.get_mut(kind.name.index())?.get_or_insert_with(|| of_event(trace.text(kind.name)));
+            work.launches |= told == Some(HostRole::Launch);
+            let role = told.unwrap_or(work.own);
+            work.is_plain &= role == work.own;
+            Some(role)
+        };
+        let roles = trace.events.kinds().iter().map(of_kind).collect();
+        Works { roles, lines }
+    }
+}
+
+/// One thread.
+struct Thread {
+    /// By [`HostRole`]; these do not overlap.
+    roles: [IntervalSet; HostRole::COUNT],
+    any: IntervalSet,
+    held_by_input: IntervalSet,
+}
+
+impl Thread {
+    /// From its events in order, and the roles that these give it by kind.
+    fn new(trace: &Trace, events: &LineEvents, work: LineWork, roles: &[Option<HostRole>]) -> Thread {
+        let mut found: [Union; HostRole::COUNT] = Default::default();
+        // Most threads do one thing all the time.
+        let mut own = Union::with_room(events.len());
+        match events {
+            LineEvents::Run(run) if work.is_plain => {
+                trace.events.for_each_block(run.clone(), |_, block| own.add_all(block.times().map(|(_, when)| when)));
+            }
+            _ => events.for_each_time(&trace.events, |kind, interval| {
+                let Some(Some(role)) = roles.get(kind) else { return };
+                let union = if *role == work.own { Some(&mut own) } else { found.get_mut(*role as usize) };
+                union.into_iter().for_each(|union| union.add_all(std::iter::once(interval)));
+            }),
+        }
+        if let Some(slot) = found.get_mut(work.own as usize) {
+            *slot = own;
+        }
+        let mut sets = found.map(Union::finish);
+        let inputs = sets.get(HostRole::Input as usize).filter(|_| work.launches).cloned();
+        let mut any = IntervalSet::default();
+        let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
+        for role in WINS {
+            let (Some(set), Some(slot)) = (sets.get_mut(role as usize), roles.get_mut(role as usize)) else { continue };
+            if set.is_empty() {
+                continue;
+            }
+            // A set may hold millions: the first is taken, not copied twice.
+            let set = std::mem::take(set);
+            if any.is_empty() {
+                any = set.clone();
+                *slot = set;
+            } else {
+                *slot = set.difference(&any);
+                any = any.union(&set);
+            }
+        }
+        let held_by_input = inputs.unwrap_or_default();
+        Thread { roles, any, held_by_input }
+    }
+}
+
+/// The unions over threads.
+fn together(mut threads: Vec<Thread>) -> HostTime {
+    let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
+    for (index, role) in roles.iter_mut().enumerate() {
+        *role = union(threads.iter_mut().filter_map(|thread| thread.roles.get_mut(index)).map(std::mem::take));
+    }
+    let working = HostRole::ALL.into_iter().zip(&roles).filter(|(role, _)| *role != HostRole::Wait);
+    let busy = union(working.map(|(_, set)| set.clone()));
+    HostTime {
+        busy,
+        held_by_input: union(threads.iter_mut().map(|thread| std::mem::take(&mut thread.held_by_input))),
+        any: union(threads.into_iter().map(|thread| thread.any)),
+        roles,
+    }
+}
+
+/// All sets together, sorted once.
+fn union(sets: impl Iterator<Item = IntervalSet>) -> IntervalSet {
+    let mut sets = sets.filter(|set| !set.is_empty());
+    let Some(first) = sets.next() else { return IntervalSet::default() };
+    let Some(second) = sets.next() else { return first };
+    let mut intervals: Vec<Interval> = [first, second].iter().flat_map(|set| set.parts()).copied().collect();
+    sets.for_each(|set| intervals.extend_from_slice(set.parts()));
+    intervals.sort_unstable();
+    IntervalSet::union_of(intervals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    fn roles(trace: &Trace) -> Vec<(HostRole, f64)> {
+        let devices = Devices::new(trace);
+        let threads = host_threads(&host_times(trace, &devices), |_| devices.capture.unwrap()).unwrap();
+        threads.roles.into_iter().map(|(role, time)| (role, time.as_us())).collect()
+    }
+
+    /// ```text
+    ///          0    10   20   30   40   50   60   70   80   90   100
+    /// python   [$main                                       )
+    ///               [PjitFunction(f)    ) [Await  )
+    ///                    [compile )
+    /// executor                                     [launch  )
+    /// ```
+    #[test]
+    fn the_more_telling_work_of_a_thread_wins() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let executor = b.line("/host:CPU", "py_xla_execute/1");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(python, "$train.py:1 main", 0, 80);
+        b.event(python, "PjitFunction(f)", 10, 30);
+        b.event(python, "backend_compile", 20, 10);
+        b.event(python, "cudaStreamSynchronize", 45, 10);
+        b.event(executor, "anything", 70, 20);
+        b.event(ops, "fusion.1", 0, 100);
+        let trace = b.build();
+        assert_eq!(
+            roles(&trace),
+            [(HostRole::Python, 40.0), (HostRole::Launch, 40.0), (HostRole::Compile, 10.0), (HostRole::Wait, 10.0)]
+        );
+        let devices = Devices::new(&trace);
+        let times = host_times(&trace, &devices);
+        let threads = host_threads(&times, |_| devices.capture.unwrap()).unwrap();
+        assert_eq!((threads.window, threads.idle, threads.busy), (Ps(100_000_000), Ps(10_000_000), Ps(80_000_000)));
+    }
+
+    #[test]
+    fn workers_of_the_pipeline_do_not_hold_up_who_feeds_the_device() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let worker = b.line("/host:CPU", "tf_data_private_threadpool/1");
+        b.event(python, "IteratorGetNext", 10, 5);
+        b.event(worker, "Iterator::Prefetch::Map", 0, 100);
+        let trace = b.build();
+        let times = host_times(&trace, &Devices::new(&trace));
+        let host = times.get(&0).unwrap();
+        assert_eq!(host.held_by_input.length(), Ps(5_000_000));
+        assert_eq!(host.role(HostRole::Input).map(IntervalSet::length), Some(Ps(100_000_000)));
+    }
+
+    #[test]
+    fn ops_of_a_cpu_backend_are_no_host_work() {
+        let mut b = TraceBuilder::new();
+        let worker = b.line("/host:CPU", "tf_XLAEigen/1");
+        b.event(worker, "dot.1", 0, 10).hlo_op("dot.1");
+        b.event(worker, "end: dot.1", 10, 1).hlo_op("dot.1");
+        b.event(worker, "ThreadpoolListener::Record", 20, 5);
+        assert_eq!(roles(&b.build()), [(HostRole::Other, 5.0)]);
+    }
+}

@@ -1,0 +1,142 @@
+//! What the host does while the devices run nothing: in which range or function of the user the threads that feed them are.
+//!
+//! Reads the idle time of each device in its window and the named ranges and the
+//! user's own functions on the Python threads of its host. Of nested ones the innermost counts. The annotations that mark
+//! the steps are ranges as well, so that time between steps and time in them are told apart.
+//!
+//! ```text
+//! device   [op  )                                  [op  )
+//! python     [train 4  )     [fetch_batch   )  [train 5  )
+//! idle           TTTTTT______FFFFFFFFFFFFFFFF__TTTT            T train, F fetch_batch, _ outside of all
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::devices::Devices;
+use super::host_threads::HostRole;
+use super::self_time::for_each_on_line;
+use base::sort;
+use base::units::Ps;
+use facts::host_spans::{self, HostWork};
+use facts::library_files;
+use trace::{EventId, Interval, IntervalSet, LineKind, StrId, Trace, Union};
+
+/// What the hosts do while devices are idle: device time, summed over the devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostWaits {
+    /// By name, the most time first: a Python thread is in this range or function and in none inside it. Threads run beside each
+    /// other, so that these may add up to more than the idle time.
+    pub ranges: Vec<(String, Ps)>,
+    /// No Python thread is in any.
+    pub outside: Ps,
+    /// The time that is looked at: counted steps, or active spans.
+    pub window: Ps,
+}
+
+impl HostWaits {
+    /// What the hosts do in `windows`, those of each used device.
+    pub fn new(trace: &Trace, devices: &Devices, windows: &[Vec<Interval>]) -> HostWaits {
+        let mut idle: BTreeMap<u16, Vec<IntervalSet>> = BTreeMap::new();
+        let mut waits = HostWaits::default();
+        for (device, windows) in devices.used.iter().zip(windows) {
+            let window = IntervalSet::union_of(windows.iter().copied());
+            waits.window += window.length();
+            idle.entry(device.host).or_default().push(window.difference(&device.busy));
+        }
+        let mut sums: BTreeMap<&str, Ps> = BTreeMap::new();
+        for (host, idle) in &idle {
+            let ranges = ranges_of(trace, devices, *host);
+            for (name, set) in &ranges {
+                let inside: Ps = idle.iter().map(|idle| idle.intersection(set).length()).sum();
+                *sums.entry(shown(trace.text(*name))).or_default() += inside;
+            }
+            let all = ranges.values().fold(IntervalSet::default(), |all, set| all.union(set));
+            waits.outside += idle.iter().map(|idle| idle.difference(&all).length()).sum();
+        }
+        waits.ranges =
+            sums.into_iter().filter(|(_, time)| *time > Ps::ZERO).map(|(name, time)| (name.to_owned(), time)).collect();
+        sort::sort_by(&mut waits.ranges, |a, b| b.1.cmp(&a.1));
+        waits
+    }
+}
+
+/// When the Python threads of a host are in which range, and in none inside it.
+fn ranges_of(trace: &Trace, devices: &Devices, host: u16) -> BTreeMap<StrId, IntervalSet> {
+    let mut wanted: Vec<Option<bool>> = vec![None; trace.strings.len()];
+    let mut sets: BTreeMap<StrId, Union> = BTreeMap::new();
+    for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
+        let of_host = line.kind == LineKind::Host && trace.plane_of(line).is_some_and(|plane| plane.host == host);
+        if !of_host || HostRole::of_thread(trace.text(line.name)) != HostRole::Python {
+            continue;
+        }
+        let mut ranges: Vec<(EventId, StrId)> = Vec::new();
+        events.for_each(&trace.events, |id, event| {
+            let Some(slot) = wanted.get_mut(event.name.index()) else { return };
+            let is_op = || !trace.args_of(&event).hlo_op.is_empty();
+            if *slot.get_or_insert_with(|| is_users(trace.text(event.name))) && !is_op() {
+                ranges.push((id, event.name));
+            }
+        });
+        let ids: Vec<EventId> = ranges.iter().map(|&(id, _)| id).collect();
+        for_each_on_line(trace, &ids, |index, interval| {
+            if let Some((_, name)) = ranges.get(index) {
+                sets.entry(*name).or_default().add(interval);
+            }
+        });
+    }
+    sets.into_iter().map(|(name, set)| (name, set.finish())).collect()
+}
+
+/// Whether people gave this name: a range (spans of the runtime are known by their work, or have a scope like C++), the pipeline that
+/// makes their batches, or a function of theirs.
+fn is_users(name: &str) -> bool {
+    if host_spans::is_frame(name) {
+        return library_files::is_users(name);
+    }
+    match host_spans::work(name) {
+        Some(HostWork::Input) => true,
+        Some(_) => false,
+        None => !name.contains("::"),
+    }
+}
+
+/// `load (train.py:12)` of `$train.py:12 load`; `ProfilerStep` of `ProfilerStep#7`.
+fn shown(name: &str) -> &str {
+    let stem = name.rsplit_once('#').filter(|(_, number)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let name = stem.map_or(name, |(stem, _)| stem);
+    if host_spans::is_frame(name) { name.rsplit(' ').next().unwrap_or(name) } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    /// The timeline above, in microseconds from 0 to 60; what a worker thread does is not looked at.
+    #[test]
+    fn idle_time_is_told_by_the_innermost_range() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let worker = b.line("/host:CPU", "tf_data/1");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(ops, "fusion", 0, 10);
+        b.event(python, "train", 5, 11).step_num(4);
+        b.event(python, "$loop.py:3 fetch", 18, 22);
+        b.event(python, "fetch_batch", 20, 18);
+        b.event(python, "np.asarray(jax.Array)", 21, 2);
+        b.event(worker, "Iterator::Prefetch", 0, 60);
+        b.event(python, "train", 42, 11).step_num(5);
+        b.event(ops, "fusion", 50, 10);
+        let trace = b.build();
+        let devices = Devices::new(&trace);
+        let all = vec![vec![Interval::new(Ps::ZERO, Ps(60_000_000))]];
+        let waits = HostWaits::new(&trace, &devices, &all);
+        let us: Vec<(&str, f64)> = waits.ranges.iter().map(|(name, time)| (name.as_str(), time.as_us())).collect();
+        // Idle from 10 to 50: train to 16 and from 42, nothing for 2 before fetch, which is 2 before and 2 after fetch_batch,
+        // and for 2 after it.
+        assert_eq!(us, [("fetch_batch", 18.0), ("train", 14.0), ("fetch", 4.0)]);
+        assert_eq!((waits.outside.as_us(), waits.window.as_us()), (4.0, 60.0));
+        let half = vec![vec![Interval::new(Ps(45_000_000), Ps(60_000_000))]];
+        assert_eq!(HostWaits::new(&trace, &devices, &half).ranges, [("train".to_owned(), Ps(5_000_000))]);
+    }
+}

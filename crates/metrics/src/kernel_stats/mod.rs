@@ -1,0 +1,303 @@
+//! Kernel statistics: GPU kernels by name, launch shape and op, as XProf groups them.
+//!
+//! A *kernel* is an op of a GPU stream that is no copy or fill; copies that ROCm runs as kernels (`__amd_rocclr_copyBuffer`)
+//! count as kernels of the family `data_movement` too, since they occupy the compute units. On a TPU and for a CPU backend
+//! the ops stand in place of kernels, without what only a GPU's launch has. Kernels of no duration are left out, as XProf does.
+
+mod columns;
+mod data_type;
+pub mod demangle;
+pub mod details;
+mod graphs;
+mod resolve;
+mod section;
+
+pub use columns::Columns;
+pub use details::LaunchShape;
+pub use section::section;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::categories::OpFamily;
+use super::devices::Devices;
+use super::histogram::Histogram;
+use super::launches::{CallIndex, each_launched_op};
+use super::ops::{Text, Texts};
+use base::sort;
+use base::units::Ps;
+use hlo::Modules;
+use resolve::{Resolver, is_copy};
+use trace::classify::Platform;
+use trace::{ArgsId, StrId, Trace, in_blocks};
+
+/// A kernel that takes less time than this is short: launching it costs about as much.
+pub const SHORT_KERNEL: Ps = Ps(10_000_000);
+
+/// Occurrences of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occurrences {
+    /// How many.
+    pub count: u64,
+    /// Sum of their durations.
+    pub total: Ps,
+    /// Shortest.
+    pub min: Ps,
+    /// Longest.
+    pub max: Ps,
+    /// Those shorter than [`SHORT_KERNEL`].
+    pub short: u64,
+    /// Sum of the times from the end of the launch call to the start, where the call is known and started this alone.
+    pub delay: Ps,
+    /// Occurrences that `delay` is over.
+    pub delayed: u64,
+}
+
+impl Occurrences {
+    const NONE: Occurrences =
+        Occurrences { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO, short: 0, delay: Ps::ZERO, delayed: 0 };
+
+    /// Adds an occurrence, or with `counts` false the rest of one that counts elsewhere.
+    fn add(&mut self, duration: Ps, counts: bool) {
+        self.count += u64::from(counts);
+        self.total += duration;
+        self.min = self.min.min(duration);
+        self.max = self.max.max(duration);
+        self.short += u64::from(counts && duration < SHORT_KERNEL);
+    }
+
+    fn merge(&mut self, other: &Occurrences) {
+        self.count += other.count;
+        self.total += other.total;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.short += other.short;
+        self.delay += other.delay;
+        self.delayed += other.delayed;
+    }
+
+    /// Mean duration in microseconds.
+    pub fn mean_us(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.total.as_us() / self.count as f64 }
+    }
+
+    /// Mean launch delay in microseconds; `None` where no call is known.
+    pub fn delay_mean_us(&self) -> Option<f64> {
+        (self.delayed > 0).then(|| self.delay.as_us() / self.delayed as f64)
+    }
+}
+
+/// One row: a kernel with one launch shape, run for one op.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// As C++ writes it, where the trace has it mangled.
+    pub name: Text,
+    /// Without types and arguments.
+    pub short_name: Text,
+    /// The framework op: that of the HLO instruction, else what the event says; empty where neither tells.
+    pub op_name: Text,
+    /// The HLO instruction, the first where several of one framework op ran this kernel; empty where unknown.
+    pub hlo_op: Text,
+    /// The module of that instruction; empty where unknown.
+    pub hlo_module: Text,
+    /// Blocks in each dimension (`3,1,1`); empty where unknown.
+    pub grid: Text,
+    /// Threads of a block in each dimension; empty where unknown.
+    pub block: Text,
+    /// Sizes and resources.
+    pub shape: Arc<LaunchShape>,
+    /// What it does.
+    pub family: OpFamily,
+    /// Could its op use tensor cores, by XProf's rule? `None` where it did not run on a GPU.
+    pub tensor_core_eligible: Option<bool>,
+    /// Does it use them, by its name? `None` where it did not run on a GPU.
+    pub uses_tensor_core: Option<bool>,
+    /// Type of the values it computes with, in HLO's words (`bf16`, and `tf32` where a name tells it).
+    pub data_type: Option<&'static str>,
+    /// A part of them was launched by a CUDA graph.
+    pub in_graph: bool,
+    /// Its occurrences.
+    pub occurrences: Occurrences,
+}
+
+/// Number and time of some kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// How many.
+    pub count: u64,
+    /// Sum of their durations.
+    pub time: Ps,
+}
+
+impl Sum {
+    fn add(&mut self, occurrences: &Occurrences) {
+        self.count += occurrences.count;
+        self.time += occurrences.total;
+    }
+}
+
+/// All kernels of a run.
+#[derive(Clone, Debug, Default)]
+pub struct KernelStats {
+    /// What ran them.
+    pub platform: Option<Platform>,
+    /// The rows, most time first.
+    pub kernels: Vec<Kernel>,
+    /// Texts of the rows that are not the trace's own.
+    pub texts: Texts,
+    /// All of them.
+    pub all: Option<Occurrences>,
+    /// Durations of all of them.
+    pub histogram: Histogram,
+    /// By family, most time first.
+    pub families: Vec<(OpFamily, Sum)>,
+    /// Kernels of products, convolutions and attention.
+    pub matrix: Sum,
+    /// Those of them that use tensor cores.
+    pub matrix_on_tensor_cores: Sum,
+    /// Kernels that CUDA graphs launched and whose op could be told.
+    pub graph_with_op: Sum,
+    /// Kernels that CUDA graphs launched and whose op nothing tells.
+    pub graph_without_op: Sum,
+    /// All kernels without an op, those included.
+    pub without_op: Sum,
+    /// Mean of the stated occupancy, weighted by time; `None` where no kernel states it.
+    pub mean_occupancy_percent: Option<f64>,
+}
+
+/// What makes two kernels the same row: the name, the part of the launch shape that counts, by number, and the op.
+type Key = (StrId, u32, Text);
+
+impl KernelStats {
+    /// Measures `trace`. `calls` are its launch calls.
+    pub fn new(trace: &Trace, devices: &Devices, modules: &Modules<'_>, calls: &CallIndex) -> KernelStats {
+        let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
+        let tallies = tally(trace, devices, calls, &mut stats.histogram);
+        let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|it| it.of));
+        let mut index: FxHashMap<Key, u32> = FxHashMap::default();
+        in_blocks(&tallies, |tally| {
+            if tally.is_copy {
+                return;
+            }
+            let (host, name, args) = tally.of;
+            let (kernel, shape) = resolver.resolve(host, name, args);
+            stats.count(&kernel, &tally.occurrences);
+            let rows = &mut stats.kernels;
+            let in_graph = kernel.in_graph;
+            let at = *index.entry((name, shape, kernel.op_name)).or_insert_with(|| {
+                rows.push(kernel);
+                u32::try_from(rows.len() - 1).unwrap_or(u32::MAX)
+            });
+            if let Some(row) = rows.get_mut(at as usize) {
+                row.occurrences.merge(&tally.occurrences);
+                row.in_graph |= in_graph;
+            }
+        });
+        stats.texts = resolver.texts;
+        stats.finish(trace);
+        stats
+    }
+
+    /// Text of a row.
+    pub fn text<'t>(&'t self, trace: &'t Trace, text: Text) -> &'t str {
+        self.texts.get(trace, text)
+    }
+
+    fn count(&mut self, kernel: &Kernel, occurrences: &Occurrences) {
+        self.all.get_or_insert(Occurrences::NONE).merge(occurrences);
+        let family = self.families.iter_mut().find(|(family, _)| *family == kernel.family);
+        match family {
+            Some((_, sum)) => sum.add(occurrences),
+            None => self.families.push((kernel.family, Sum { count: occurrences.count, time: occurrences.total })),
+        }
+        if matches!(kernel.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention)
+            && let Some(uses) = kernel.uses_tensor_core
+        {
+            self.matrix.add(occurrences);
+            if uses {
+                self.matrix_on_tensor_cores.add(occurrences);
+            }
+        }
+        let has_op = !kernel.hlo_op.is_empty() || !kernel.op_name.is_empty();
+        if !has_op {
+            self.without_op.add(occurrences);
+        }
+        match (kernel.in_graph, has_op) {
+            (true, true) => self.graph_with_op.add(occurrences),
+            (true, false) => self.graph_without_op.add(occurrences),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, trace: &Trace) {
+        let (mut weighted, mut time) = (0.0, 0.0);
+        for kernel in &self.kernels {
+            if let Some(percent) = kernel.shape.occupancy_percent {
+                weighted += percent * kernel.occurrences.total.0 as f64;
+                time += kernel.occurrences.total.0 as f64;
+            }
+        }
+        self.mean_occupancy_percent = (time > 0.0).then(|| weighted / time);
+        sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
+        // By time, then as XProf: by name, then by op; the rest keeps the order of first occurrence.
+        let texts = |kernel: &Kernel| [kernel.name, kernel.op_name].map(|text| self.texts.get(trace, text));
+        sort::by_number(&mut self.kernels, |it| it.occurrences.total.0, |a, b| texts(a).cmp(&texts(b)));
+    }
+}
+
+/// A kernel's name and arguments on one host.
+type Distinct = (u16, StrId, ArgsId);
+
+/// What is counted of one of them.
+struct Tally {
+    of: Distinct,
+    /// It is a copy or fill, which is no kernel.
+    is_copy: bool,
+    occurrences: Occurrences,
+}
+
+/// Occurrences of every distinct kernel, in order of first occurrence; `histogram` is of all. Linear in the number of ops.
+fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Histogram) -> Vec<Tally> {
+    let on_gpu = devices.platform == Some(Platform::Gpu);
+    let mut index: FxHashMap<Distinct, u32> = FxHashMap::default();
+    let mut tallies: Vec<Tally> = Vec::new();
+    for device in &devices.used {
+        in_blocks(&device.ops, |&id| {
+            let Some(event) = trace.events.get(id).filter(|event| event.duration > Ps::ZERO) else { return };
+            let of = (device.host, event.name, event.args);
+            let at = *index.entry(of).or_insert_with(|| {
+                let is_copy = on_gpu && is_copy(trace, event.name, event.args);
+                tallies.push(Tally { of, is_copy, occurrences: Occurrences::NONE });
+                u32::try_from(tallies.len() - 1).unwrap_or(u32::MAX)
+            });
+            let Some(tally) = tallies.get_mut(at as usize) else { return };
+            let counts = !trace.events.began_before(id);
+            tally.occurrences.add(event.duration, counts);
+            if counts && !tally.is_copy {
+                histogram.add(event.duration);
+            }
+        });
+    }
+    if on_gpu {
+        // Many kernels of a graph share one call: only its first could be said to be late.
+        let mut graph_calls: FxHashMap<StrId, bool> = FxHashMap::default();
+        each_launched_op(trace, devices, calls, |op, call| {
+            let in_graph = trace.args.set(op.event.args.index()).is_some_and(|args| args.graph_id.is_some());
+            let name = trace.events.get(call.event).map_or(StrId::EMPTY, |event| event.name);
+            let graph_call = graph_calls.entry(name).or_insert_with(|| trace.text(name).contains("GraphLaunch"));
+            let graph = in_graph || *graph_call;
+            let Some(&at) = index.get(&(op.scope.host, op.event.name, op.event.args)).filter(|_| !graph) else {
+                return;
+            };
+            if let Some(Tally { occurrences, .. }) = tallies.get_mut(at as usize) {
+                occurrences.delay += (op.event.start - call.end).max(Ps::ZERO);
+                occurrences.delayed += 1;
+            }
+        });
+    }
+    tallies
+}
+
+#[cfg(test)]
+mod tests;

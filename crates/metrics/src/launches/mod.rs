@@ -1,0 +1,212 @@
+//! Launches: the call on the host that starts device work, joined with what it started.
+//!
+//! ```text
+//! host     [- call 7 -]  [- call 8 -]
+//!          '-- host --'-- delay --.
+//! stream                          [=== op 7 ===][ op 8 ]
+//!                                 '-- device --'
+//! queue    0  1           2       1             0           calls made whose op has not started
+//! ```
+//!
+//! Reads host events that carry the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU
+//! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out. One call may start
+//! many ops (a CUDA graph): it is one launch, its device time the sum of its ops and its delay that to the first of them.
+
+mod index;
+mod queue;
+mod section;
+mod statistics;
+
+pub use index::{Call, CallIndex, Scope};
+pub use queue::{QUEUE_LIMIT, Queue};
+pub use section::section;
+pub use statistics::{LAUNCH_DELAY_CUTOFF, LaunchStatistics, RUNTIME_CUTOFF};
+
+use rustc_hash::FxHashMap;
+
+use super::devices::{Device, Devices};
+use base::sort;
+use base::units::Ps;
+use trace::classify::Platform;
+use trace::{Event, EventId, LineKind, StrId, Trace, in_blocks};
+
+/// What one call started: 24 bytes, since there may be millions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Started {
+    /// Its first op.
+    first: EventId,
+    /// 0 for a call that started nothing.
+    ops: u32,
+    first_start: Ps,
+    /// Sum of the ops' durations.
+    device_time: Ps,
+}
+
+impl Started {
+    const NOTHING: Started = Started { first: 0, ops: 0, first_start: Ps::MAX, device_time: Ps::ZERO };
+}
+
+/// The launches of one call (`cuLaunchKernel`) that started one kernel.
+#[derive(Clone, Debug)]
+pub struct LaunchGroup {
+    /// Name of the call on the host. Some collectors name the call after the kernel: then both are the same.
+    pub call: StrId,
+    /// Name of what it started; of the first op for a graph.
+    pub kernel: StrId,
+    /// The numbers.
+    pub statistics: LaunchStatistics,
+}
+
+/// All launches of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Launches {
+    /// Ops (module runs on TPUs) of the used devices.
+    pub device_ops: u64,
+    /// Those of them whose call is in the trace.
+    pub joined_ops: u64,
+    /// Over all launches.
+    pub total: LaunchStatistics,
+    /// Longest time by which an op starts before the call that launched it: what the clocks of host and device differ by at least.
+    pub early_max: Ps,
+    /// By call and kernel, most time between call and op first.
+    pub groups: Vec<LaunchGroup>,
+    /// The queue of every stream that has launches, by device and stream.
+    pub queues: Vec<Queue>,
+}
+
+/// An op that some call may have started.
+pub(super) struct Op {
+    pub id: EventId,
+    pub event: Event,
+    /// Its start by the host's clock.
+    start: Ps,
+    number: i64,
+    pub scope: Scope,
+}
+
+impl Launches {
+    /// Measures `trace`. `calls` are its launch calls: see [`calls_of`].
+    pub fn new(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Launches {
+        let mut found = Launches { device_ops: count_ops(trace, devices), ..Launches::default() };
+        if calls.is_empty() {
+            return found;
+        }
+        let mut started: Vec<Started> = vec![Started::NOTHING; calls.slots()];
+        for_each_op(trace, devices, |op| {
+            let Some((slot, _)) = calls.find(trace, op.scope, op.number) else { return };
+            let Some(entry) = started.get_mut(slot) else { return };
+            found.joined_ops += 1;
+            if op.start < entry.first_start {
+                (entry.first, entry.first_start) = (op.id, op.start);
+            }
+            entry.device_time += op.event.duration;
+            entry.ops = entry.ops.saturating_add(1);
+        });
+        found.queues = queue::queues(trace, devices, calls);
+        found.group(trace, calls, &started);
+        found
+    }
+
+    fn group(&mut self, trace: &Trace, calls: &CallIndex, started: &[Started]) {
+        let name = |id: EventId| trace.events.get(id).map_or(StrId::EMPTY, |event| event.name);
+        let mut index: FxHashMap<(StrId, StrId), usize> = FxHashMap::default();
+        let mut delays: Vec<(u32, Ps)> = Vec::new();
+        let mut events = calls.events();
+        in_blocks(started, |it| {
+            let Some(call) = events.next().filter(|_| it.ops > 0).and_then(|call| trace.events.get(call)) else {
+                return;
+            };
+            let key = (call.name, name(it.first));
+            let groups = &mut self.groups;
+            let at = *index.entry(key).or_insert_with(|| {
+                groups.push(LaunchGroup { call: key.0, kernel: key.1, statistics: LaunchStatistics::default() });
+                groups.len() - 1
+            });
+            // A device clock that runs early would make the delay negative.
+            let delay = (it.first_start - call.end()).max(Ps::ZERO);
+            self.early_max = self.early_max.max(call.start - it.first_start);
+            self.total.add(call.duration, it.device_time, delay, it.ops);
+            if let Some(group) = self.groups.get_mut(at) {
+                group.statistics.add(call.duration, it.device_time, delay, it.ops);
+            }
+            delays.push((u32::try_from(at).unwrap_or(u32::MAX), delay));
+        });
+        // Columns of possibly millions: the standard sort, which is fastest.
+        delays.sort_unstable();
+        for part in delays.chunk_by(|a, b| a.0 == b.0) {
+            let group = part.first().and_then(|(at, _)| self.groups.get_mut(*at as usize));
+            if let Some(group) = group {
+                group.statistics.set_percentiles(part.len(), |rank| part.get(rank).map(|it| it.1));
+            }
+        }
+        delays.sort_unstable_by_key(|it| it.1);
+        self.total.set_percentiles(delays.len(), |rank| delays.get(rank).map(|it| it.1));
+        sort::sort_by(&mut self.groups, |a, b| {
+            let texts = |it: &LaunchGroup| (trace.text(it.call), trace.text(it.kernel));
+            b.statistics.delay.cmp(&a.statistics.delay).then_with(|| texts(a).cmp(&texts(b)))
+        });
+    }
+
+    /// Launches of which something was started.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+}
+
+/// The launch calls of a trace, by what its platform ties them to device work with.
+pub fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
+    match devices.platform {
+        Some(Platform::Gpu) => CallIndex::by_correlation(trace),
+        Some(Platform::Tpu) => CallIndex::by_run(trace),
+        _ => CallIndex::default(),
+    }
+}
+
+/// Where the number of an op of this device is looked up.
+pub fn scope_of(device: &Device) -> Scope {
+    Scope { host: device.host, device: (device.platform == Platform::Tpu).then_some(device.ordinal) }
+}
+
+/// Every op of a used device whose call is known, with the call.
+pub(super) fn each_launched_op(trace: &Trace, devices: &Devices, calls: &CallIndex, mut visit: impl FnMut(&Op, Call)) {
+    if calls.is_empty() {
+        return;
+    }
+    for_each_op(trace, devices, |op| {
+        if let Some((_, call)) = calls.find(trace, op.scope, op.number) {
+            visit(&op, call);
+        }
+    });
+}
+
+fn count_ops(trace: &Trace, devices: &Devices) -> u64 {
+    if devices.platform == Some(Platform::Tpu) {
+        let mut runs = 0;
+        for_each_op(trace, devices, |_| runs += 1);
+        return runs;
+    }
+    devices.used.iter().map(Device::num_ops).sum()
+}
+
+/// Ops that start in the window and carry a number, device by device: stream ops with a correlation id, module runs with a run id.
+fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
+    let tpu = devices.platform == Some(Platform::Tpu);
+    let wanted = if tpu { LineKind::Modules } else { LineKind::DeviceOps };
+    let numbers = if tpu { &trace.events.run_id } else { &trace.events.correlation };
+    let device_of_line: Vec<Option<&Device>> = trace
+        .lines
+        .iter()
+        .map(|line| devices.used.iter().find(|it| it.plane == line.plane.index() && line.kind == wanted))
+        .collect();
+    numbers.for_each(|id, number| {
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(&Some(device)) = device_of_line.get(event.line.index()) else { return };
+        if !device.counts(event.start) || trace.events.began_before(id) {
+            return;
+        }
+        visit(Op { id, event, start: device.to_host(event.start), number, scope: scope_of(device) });
+    });
+}
+
+#[cfg(test)]
+mod tests;

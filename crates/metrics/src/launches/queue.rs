@@ -1,0 +1,146 @@
+//! How many launched ops wait on a stream.
+//!
+//! ```text
+//! calls     |      |  |
+//! op starts    |          |   |
+//! queue    0 1  0   1  2   1   0
+//! ```
+//!
+//! A queue that is often empty is a host that cannot keep up; one at its limit blocks the host.
+
+use super::{CallIndex, scope_of};
+use crate::devices::Devices;
+use base::units::Ps;
+use trace::classify::Platform;
+use trace::{LineKind, Trace, in_blocks};
+
+/// Length at which CUDA makes the calling thread wait (the limit that HTA uses too).
+pub const QUEUE_LIMIT: u32 = 1024;
+
+/// The queue of one stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// Index into [`Devices::used`].
+    pub device: usize,
+    /// Index of the stream's line in the trace.
+    pub line: usize,
+    /// Ops whose call is known.
+    pub launches: u64,
+    /// Longest.
+    pub max: u32,
+    /// Sum of length times time, in ops times picoseconds.
+    area: f64,
+    /// First call to last start.
+    pub span: Ps,
+    /// Time in which no launched op waits, within the span.
+    pub empty: Ps,
+    /// Time at [`QUEUE_LIMIT`] or above.
+    pub blocked: Ps,
+}
+
+impl Queue {
+    /// Mean length over time; `None` where the span has no length.
+    pub fn mean(&self) -> Option<f64> {
+        (self.span > Ps::ZERO).then(|| self.area / self.span.0 as f64)
+    }
+}
+
+/// The queues of all streams of GPUs. A TPU's programs are queued by its runtime, which the trace does not show.
+pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<Queue> {
+    if devices.platform != Some(Platform::Gpu) {
+        return Vec::new();
+    }
+    let lines = || trace.lines.iter().zip(devices.events_by_line.iter()).enumerate();
+    let mut correlations = vec![Vec::new(); trace.lines.len()];
+    trace.events.correlation.for_each(|id, number| {
+        let Some(event) = trace.events.get(id) else { return };
+        let is_stream = trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
+        if let Some(list) = correlations.get_mut(event.line.index()).filter(|_| is_stream) {
+            list.push((id, number));
+        }
+    });
+    let mut found = Vec::new();
+    for (index, device) in devices.used.iter().enumerate() {
+        for (line, _) in lines().filter(|(_, (line, _))| line.plane.index() == device.plane) {
+            let Some(ops) = correlations.get(line) else { continue };
+            let (mut made, mut starts) = (Vec::with_capacity(ops.len()), Vec::with_capacity(ops.len()));
+            in_blocks(ops, |&(id, number)| {
+                let start = trace.events.time(id).map(|(start, _)| start);
+                let call = calls.find(trace, scope_of(device), number);
+                let counts = start.is_some_and(|start| device.counts(start)) && !trace.events.began_before(id);
+                if let (true, Some(start), Some((_, call))) = (counts, start, call) {
+                    // An op that starts before its call by the clocks never waited.
+                    made.push(call.start);
+                    starts.push(start.max(call.start));
+                }
+            });
+            found.extend(queue(made, starts).map(|queue| Queue { device: index, line, ..queue }));
+        }
+    }
+    found
+}
+
+/// The queue of ops whose calls were made at `made` and that started at `starts`, each not before its call.
+fn queue(mut made: Vec<Ps>, mut starts: Vec<Ps>) -> Option<Queue> {
+    // Which start belongs to which call does not change the length.
+    made.sort_unstable();
+    starts.sort_unstable();
+    let (first, last) = (*made.first()?, *starts.last()?);
+    let mut queue = Queue {
+        device: 0,
+        line: 0,
+        launches: made.len() as u64,
+        max: 0,
+        area: 0.0,
+        span: last - first,
+        empty: Ps::ZERO,
+        blocked: Ps::ZERO,
+    };
+    let (mut length, mut since) = (0u32, first);
+    let mut made = made.into_iter().peekable();
+    // At one time calls come before starts, so that an op that starts at once still counts.
+    let mut change = |time: Ps, change: i32| {
+        let lasted = time - since;
+        queue.area += f64::from(length) * lasted.0 as f64;
+        queue.empty += if length == 0 { lasted } else { Ps::ZERO };
+        queue.blocked += if length >= QUEUE_LIMIT { lasted } else { Ps::ZERO };
+        length = length.saturating_add_signed(change);
+        queue.max = queue.max.max(length);
+        since = time;
+    };
+    in_blocks(&starts, |&start| {
+        while let Some(call) = made.next_if(|&call| call <= start) {
+            change(call, 1);
+        }
+        change(start, -1);
+    });
+    Some(queue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(waits: &[(Ps, Ps)]) -> Option<Queue> {
+        queue(waits.iter().map(|it| it.0).collect(), waits.iter().map(|it| it.1).collect())
+    }
+
+    #[test]
+    fn the_length_is_weighted_by_time() {
+        let us = |start: i64, end: i64| (Ps(start * 1_000_000), Ps(end * 1_000_000));
+        let found = of(&[us(0, 4), us(2, 6), us(10, 10)]).unwrap();
+        // 1 for 2 us, 2 for 2 us, 1 for 2 us, 0 for 4 us.
+        assert_eq!((found.max, found.launches, found.span), (2, 3, Ps(10_000_000)));
+        assert_eq!(found.mean(), Some(0.8));
+        assert_eq!((found.empty, found.blocked), (Ps(4_000_000), Ps::ZERO));
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn a_full_queue_blocks_the_host() {
+        let waits: Vec<(Ps, Ps)> = (0..1030).map(|i| (Ps(i), Ps(2_000 + i))).collect();
+        let found = of(&waits).unwrap();
+        // From the 1024th call at 1023 until the start at 2006 that leaves 1023 of 1030.
+        assert_eq!((found.max, found.blocked), (1030, Ps(2_006 - 1_023)));
+    }
+}

@@ -1,0 +1,74 @@
+//! What is said of a set of launches.
+
+use crate::histogram::Histogram;
+use base::units::Ps;
+
+/// A call that takes longer is an outlier of the runtime, and its kernel is not called short (as HTA does).
+pub const RUNTIME_CUTOFF: Ps = Ps(50_000_000);
+
+/// An op that starts later after its call is a launch delay outlier (as HTA does).
+pub const LAUNCH_DELAY_CUTOFF: Ps = Ps(100_000_000);
+
+/// Counts, times and distributions of a set of launches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchStatistics {
+    /// Number of launches.
+    pub launches: u64,
+    /// Ops that they started: more than launches where graphs are launched.
+    pub device_ops: u64,
+    /// Sum of the calls' durations.
+    pub host: Ps,
+    /// Longest call.
+    pub host_max: Ps,
+    /// Sum of the ops' durations.
+    pub device: Ps,
+    /// Sum of the times from the end of the call to the start of the op, never negative.
+    pub delay: Ps,
+    /// Longest of them.
+    pub delay_max: Ps,
+    /// Median by nearest rank.
+    pub delay_median: Ps,
+    /// 95th percentile by nearest rank.
+    pub delay_p95: Ps,
+    /// Launches whose op took less time than the call did, without calls longer than [`RUNTIME_CUTOFF`].
+    pub short_kernels: u64,
+    /// Calls longer than [`RUNTIME_CUTOFF`].
+    pub runtime_outliers: u64,
+    /// Delays longer than [`LAUNCH_DELAY_CUTOFF`].
+    pub delay_outliers: u64,
+    /// Durations of the calls.
+    pub host_histogram: Histogram,
+    /// Durations of what they started.
+    pub device_histogram: Histogram,
+    /// Delays.
+    pub delay_histogram: Histogram,
+}
+
+impl LaunchStatistics {
+    pub(super) fn add(&mut self, host: Ps, device: Ps, delay: Ps, ops: u32) {
+        self.launches += 1;
+        self.device_ops += u64::from(ops);
+        self.host += host;
+        self.host_max = self.host_max.max(host);
+        self.device += device;
+        self.delay += delay;
+        self.delay_max = self.delay_max.max(delay);
+        self.short_kernels += u64::from(device < host && host <= RUNTIME_CUTOFF);
+        self.runtime_outliers += u64::from(host > RUNTIME_CUTOFF);
+        self.delay_outliers += u64::from(delay > LAUNCH_DELAY_CUTOFF);
+        self.host_histogram.add(host);
+        self.device_histogram.add(device);
+        self.delay_histogram.add(delay);
+    }
+
+    /// Takes the percentiles from the delays in ascending order.
+    pub(super) fn set_percentiles(&mut self, count: usize, delay_at: impl Fn(usize) -> Option<Ps>) {
+        let at = |percent: usize| delay_at((count * percent).div_ceil(100).saturating_sub(1)).unwrap_or(Ps::ZERO);
+        (self.delay_median, self.delay_p95) = (at(50), at(95));
+    }
+
+    /// Mean of a sum over the launches, in microseconds; `None` without launches.
+    pub fn mean_us(&self, sum: Ps) -> Option<f64> {
+        (self.launches > 0).then(|| sum.as_us() / self.launches as f64)
+    }
+}

@@ -1,0 +1,216 @@
+//! What was profiled, where and when: as the profile states it, never guessed from the analysing machine.
+
+use std::collections::BTreeMap;
+
+use crate::Run;
+use crate::civil::{iso_8601_of_run_name, iso_8601_utc};
+use crate::devices::Devices;
+use facts::devices;
+use report::{Metadata, PROFILER_VERSION, SCHEMA_VERSION};
+use trace::{Plane, PlaneKind, SourceFormat, StatValue, Trace};
+
+/// Texts longer than this are no versions or capabilities.
+const LONGEST_VALUE: usize = 200;
+
+/// `metadata` of a run; `framework` as [`super::framework`] tells it, `chosen` is the device that the user names.
+pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
+    let trace = &run.trace;
+    let platform = devices.platform.map_or("Unknown", |platform| platform.label());
+    let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
+    let start = trace.capture.start_unix_ns.map(iso_8601_utc).or_else(|| iso_8601_of_run_name(&run.name));
+    let mut metadata = Metadata {
+        timestamp: start,
+        platform: platform.to_owned(),
+        device_type: model().unwrap_or_else(|| platform.to_owned()),
+        trace_file: run.files.first().map(|file| file.path.clone()).unwrap_or_default(),
+        framework: framework.to_owned(),
+        num_devices: devices.used.len() as u64,
+        profiler_version: PROFILER_VERSION.to_owned(),
+        schema_version: Some(SCHEMA_VERSION.to_owned()),
+        experiment_name: None,
+        config_name: None,
+        run_name: Some(run.name.clone()).filter(|name| !name.is_empty()),
+        num_devices_visible: Some(devices.num_visible),
+        num_hosts: Some(trace.hosts.len() as u64).filter(|&hosts| hosts > 0),
+        capture_duration_us: devices.capture.map(|capture| capture.length().as_us()),
+        num_events: Some(trace.events.len() as u64),
+        source_format: trace.format.map(|format| source_format(format).to_owned()),
+        generator: Some(concat!("crossprof ", env!("CARGO_PKG_VERSION")).to_owned()),
+        environment: environment(trace, devices),
+        // Only a user knows the rest.
+        ..Metadata::default()
+    };
+    if let Some(chosen) = chosen {
+        name_device(&mut metadata, chosen);
+    }
+    metadata
+}
+
+/// Takes a device's name from what the user says, where the profile names none, and the size of the slice where the profile
+/// names a chip of it. Peaks can be compared with those of any device, so another one than the profile names is no name for it.
+pub fn name_device(metadata: &mut Metadata, chosen: &str) {
+    let Some(chosen) = devices::chosen(chosen) else { return };
+    let is_unnamed = metadata.device_type == metadata.platform && ["TPU", "GPU"].contains(&metadata.platform.as_str());
+    let of_platform = (chosen.device.vendor == "google") == (metadata.platform == "TPU");
+    let is_slice = chosen.name != chosen.device.label && chosen.device.vendor == "google";
+    let same = || devices::find(&metadata.device_type).is_some_and(|known| known.key == chosen.device.key);
+    if (is_unnamed && of_platform) || (is_slice && same()) {
+        metadata.device_type = chosen.name;
+    }
+}
+
+fn source_format(format: SourceFormat) -> &'static str {
+    match format {
+        SourceFormat::XPlane => "xplane",
+        SourceFormat::ChromeJson => "trace_json",
+    }
+}
+
+/// The model of a device: its own name where the profile has it, else what its compute capability tells. `None` where
+/// the profile says neither (a JSON trace of JAX never does).
+pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
+    let text = |name: &str| match trace.plane_stat(plane, name)? {
+        StatValue::Text(id) => Some(trace.text(id).to_owned()).filter(|text| !text.is_empty()),
+        _ => None,
+    };
+    let int = |name: &str| match trace.plane_stat(plane, name)? {
+        StatValue::Int(value) => Some(value),
+        StatValue::Double(value) => Some(value as i64),
+        StatValue::Text(id) => trace.text(id).parse().ok(),
+    };
+    if let Some(name) = text("gpu_device_name").or_else(|| text("device_type_string")) {
+        return Some(name);
+    }
+    let (major, minor) = (int("compute_cap_major")?, int("compute_cap_minor").unwrap_or(0));
+    let vendor = text("device_vendor").unwrap_or_else(|| "NVIDIA".to_owned());
+    Some(if vendor.eq_ignore_ascii_case("AMD") {
+        // The capability holds the first two digits of the ISA's name only; these are the ones it can stand for today.
+        match (major, minor) {
+            (9, 4) => "AMD GPU gfx942".to_owned(),
+            (9, 5) => "AMD GPU gfx950".to_owned(),
+            _ => format!("AMD GPU (compute capability {major}.{minor})"),
+        }
+    } else {
+        match nvidia_architecture(major, minor) {
+            Some(name) => format!("NVIDIA GPU ({name}, compute capability {major}.{minor})"),
+            None => format!("NVIDIA GPU (compute capability {major}.{minor})"),
+        }
+    })
+}
+
+/// NVIDIA's table of compute capabilities.
+fn nvidia_architecture(major: i64, minor: i64) -> Option<&'static str> {
+    Some(match (major, minor) {
+        (3, _) => "Kepler",
+        (5, _) => "Maxwell",
+        (6, _) => "Pascal",
+        (7, 5) => "Turing",
+        (7, _) => "Volta",
+        (8, 9) => "Ada Lovelace",
+        (8, _) => "Ampere",
+        (9, _) => "Hopper",
+        (10..=12, _) => "Blackwell",
+        _ => return None,
+    })
+}
+
+/// What the planes say of themselves: the first used device, then the hosts, then the planes that are neither. Of one
+/// name the first value stays. Measured values and the capture's own times stand elsewhere in the report.
+fn environment(trace: &Trace, devices: &Devices) -> BTreeMap<String, String> {
+    let device = devices.used.first().and_then(|device| trace.planes.get(device.plane));
+    let hosts = trace.planes.iter().filter(|plane| plane.kind == PlaneKind::Host);
+    let others = trace.planes.iter().filter(|plane| plane.kind == PlaneKind::Other);
+    let mut environment = BTreeMap::new();
+    for plane in device.into_iter().chain(hosts).chain(others) {
+        for &(name, value) in &plane.stats {
+            let name = trace.text(name);
+            let text = match value {
+                StatValue::Int(value) => value.to_string(),
+                StatValue::Double(value) if value.is_finite() => value.to_string(),
+                StatValue::Double(_) => continue,
+                StatValue::Text(id) => trace.text(id).to_owned(),
+            };
+            let measured = name.ends_with("_utilization_percent") || name.starts_with("profile_");
+            // How a viewer should show the process.
+            let shown = ["labels", "sort_index"].contains(&name);
+            let printable = !text.is_empty() && text.len() <= LONGEST_VALUE && !text.starts_with('<');
+            if !name.is_empty() && !measured && !shown && printable {
+                environment.entry(name.to_owned()).or_insert(text);
+            }
+        }
+    }
+    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    fn gpu(stats: &[(&str, StatValue)], vendor: Option<&str>) -> Run {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:GPU:0", "Stream #1(Compute)");
+        b.line("/device:GPU:1", "Stream #1(Compute)");
+        b.event(line, "k", 5, 10);
+        for &(name, value) in stats {
+            b.plane_stat("/device:GPU:0", name, value);
+        }
+        if let Some(vendor) = vendor {
+            let vendor = StatValue::Text(b.trace_mut().strings.intern(vendor));
+            b.plane_stat("/device:GPU:0", "device_vendor", vendor);
+        }
+        Run { trace: b.build(), ..Run::default() }
+    }
+
+    fn device_type(run: &Run) -> String {
+        metadata(run, &Devices::new(&run.trace), "JAX", None).device_type
+    }
+
+    #[test]
+    fn the_device_is_named_as_far_as_the_profile_tells() {
+        let capability =
+            |major, minor| [("compute_cap_major", StatValue::Int(major)), ("compute_cap_minor", StatValue::Int(minor))];
+        assert_eq!(device_type(&gpu(&capability(9, 4), Some("AMD"))), "AMD GPU gfx942");
+        assert_eq!(
+            device_type(&gpu(&capability(8, 9), Some("Nvidia"))),
+            "NVIDIA GPU (Ada Lovelace, compute capability 8.9)"
+        );
+        assert_eq!(device_type(&gpu(&[], None)), "GPU");
+    }
+
+    #[test]
+    fn the_user_names_what_the_profile_does_not() {
+        let with = |run: &Run, chosen| metadata(run, &Devices::new(&run.trace), "JAX", Some(chosen)).device_type;
+        let nameless = gpu(&[], None);
+        assert_eq!(with(&nameless, "a100-sxm-40gb"), "A100 SXM 40 GB");
+        assert_eq!(with(&nameless, "NVIDIA A100-SXM4-40GB"), "NVIDIA A100-SXM4-40GB");
+        assert_eq!(with(&nameless, "v4-8"), "GPU", "a GPU is no TPU");
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion", 0, 10);
+        let tpu = Run { trace: b.build(), ..Run::default() };
+        assert_eq!(with(&tpu, "v4-8"), "TPU v4-8");
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion", 0, 10);
+        let name = b.trace_mut().strings.intern("TPU v4");
+        b.plane_stat("/device:TPU:0", "device_type_string", StatValue::Text(name));
+        let named = Run { trace: b.build(), ..Run::default() };
+        assert_eq!(with(&named, "v4-8"), "TPU v4-8", "a slice of what the profile names");
+        assert_eq!(with(&named, "v5p-8"), "TPU v4", "peaks of another device are no name");
+    }
+
+    #[test]
+    fn only_used_devices_are_counted_and_time_comes_from_the_profile() {
+        let mut run = gpu(&[("core_count", StatValue::Int(304))], Some("AMD"));
+        run.name = "2026_05_20_08_45_02".to_owned();
+        let metadata = metadata(&run, &Devices::new(&run.trace), "JAX", None);
+        assert_eq!((metadata.num_devices, metadata.num_devices_visible), (1, Some(2)));
+        assert_eq!(metadata.timestamp.as_deref(), Some("2026-05-20T08:45:02"));
+        assert_eq!(metadata.environment.get("core_count").map(String::as_str), Some("304"));
+        assert_eq!(metadata.capture_duration_us, Some(10.0));
+        run.trace.capture.start_unix_ns = Some(1_779_266_702_889_805_563);
+        let metadata = super::metadata(&run, &Devices::new(&run.trace), "JAX", None);
+        assert_eq!(metadata.timestamp.as_deref(), Some("2026-05-20T08:45:02.889Z"));
+    }
+}

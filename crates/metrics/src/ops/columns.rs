@@ -1,0 +1,100 @@
+//! What questions ask of every op, column by column: a million ops are 250 MB of rows, of which a question needs a few bytes
+//! each. Made when the first question comes, and kept.
+
+use super::{Op, Ops, Text, Texts};
+use base::units::Ps;
+use trace::{Trace, in_blocks};
+
+/// A text that ops have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpText {
+    /// See [`Op::name`].
+    Name,
+    /// See [`Op::category`].
+    Category,
+    /// See [`Op::framework_path`].
+    FrameworkPath,
+    /// See [`Op::source`].
+    Source,
+    /// See [`Op::program`].
+    Program,
+    /// See [`Op::module`].
+    Module,
+    /// See [`Op::expression`].
+    Expression,
+    /// See [`Op::sharding`].
+    Sharding,
+}
+
+impl OpText {
+    const ALL: [OpText; 8] = [
+        OpText::Name,
+        OpText::Category,
+        OpText::FrameworkPath,
+        OpText::Source,
+        OpText::Program,
+        OpText::Module,
+        OpText::Expression,
+        OpText::Sharding,
+    ];
+
+    /// That of an op.
+    pub fn of(self, op: &Op) -> Text {
+        match self {
+            OpText::Name => op.name,
+            OpText::Category => op.category,
+            OpText::FrameworkPath => op.framework_path,
+            OpText::Source => op.source,
+            OpText::Program => op.program,
+            OpText::Module => op.module,
+            OpText::Expression => op.expression,
+            OpText::Sharding => op.sharding,
+        }
+    }
+}
+
+/// The columns, by row of [`Ops::rows`].
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    texts: [Vec<u32>; OpText::ALL.len()],
+    cumulative: Vec<Ps>,
+    occurrences: Vec<u64>,
+}
+
+impl Columns {
+    /// Of these ops.
+    pub fn new(trace: &Trace, ops: &Ops) -> Columns {
+        let mut columns = Columns::default();
+        columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(ops.rows.len()));
+        columns.cumulative.reserve_exact(ops.rows.len());
+        columns.occurrences.reserve_exact(ops.rows.len());
+        let mut sum = Ps::ZERO;
+        in_blocks(&ops.rows, |op| {
+            for (numbers, text) in columns.texts.iter_mut().zip(OpText::ALL) {
+                numbers.push(Texts::number(trace, text.of(op)));
+            }
+            sum += op.self_time;
+            columns.cumulative.push(sum);
+            columns.occurrences.push(op.occurrences);
+        });
+        columns
+    }
+
+    /// Numbers of a text of each op.
+    pub fn texts(&self, text: OpText) -> &[u32] {
+        self.texts.get(text as usize).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Self time of each op and those above it.
+    pub fn cumulative(&self) -> &[Ps] {
+        &self.cumulative
+    }
+
+    /// Self time and occurrences of an op.
+    #[inline]
+    pub fn time(&self, row: usize) -> (Ps, u64) {
+        let sum = |row: usize| self.cumulative.get(row).copied().unwrap_or_default();
+        let above = row.checked_sub(1).map(sum).unwrap_or_default();
+        (Ps(sum(row).0 - above.0), self.occurrences.get(row).copied().unwrap_or_default())
+    }
+}

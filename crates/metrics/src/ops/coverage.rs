@@ -1,0 +1,52 @@
+//! What is known of the ops of a run, in one walk over all of them.
+
+use super::{CostSource, Op, Ops};
+use base::units::Ps;
+use trace::in_blocks;
+
+/// How much of the ops is known, and whether any op has a value at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Occurrences of all ops.
+    pub occurrences: u64,
+    /// Self time of the ops whose cost is known.
+    pub cost_known: Ps,
+    /// Self time of those whose cost was worked out from the shapes of a library call.
+    pub cost_from_shapes: Ps,
+    /// Any op has FLOPs.
+    pub flops: bool,
+    /// Any op has bytes.
+    pub bytes: bool,
+    /// Any op has bytes by memory.
+    pub memory: bool,
+    /// Any op has an expression.
+    pub expression: bool,
+    /// Any op has a program's number.
+    pub program: bool,
+    /// Any op has a source line.
+    pub source: bool,
+}
+
+impl Coverage {
+    /// Of these ops.
+    pub fn of(ops: &Ops) -> Coverage {
+        let mut all = Coverage::default();
+        in_blocks(&ops.rows, |op| all.add(op));
+        all
+    }
+
+    /// Adds an op.
+    pub fn add(&mut self, op: &Op) {
+        self.occurrences += op.occurrences;
+        if let Some(source) = op.cost_source {
+            self.cost_known += op.self_time;
+            self.cost_from_shapes += if source == CostSource::Shapes { op.self_time } else { Ps::ZERO };
+        }
+        self.flops |= op.flops.is_some();
+        self.bytes |= op.bytes.is_some();
+        self.memory |= op.memory.is_some();
+        self.expression |= !op.expression.is_empty();
+        self.program |= !op.program.is_empty();
+        self.source |= !op.source.is_empty();
+    }
+}

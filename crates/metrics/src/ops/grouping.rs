@@ -1,0 +1,167 @@
+//! The groups of ops that an op profile shows, and which of them each op is in.
+
+use rustc_hash::FxHashMap;
+
+use super::{Op, Ops, Text};
+use trace::{Trace, in_blocks};
+
+/// By what the ops are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// Program, then category.
+    Program,
+    /// Category.
+    Category,
+    /// The framework's name scopes (`jax.named_scope`, functions, primitives).
+    Scope,
+    /// Source file, then line.
+    Source,
+}
+
+impl Grouping {
+    /// All of them.
+    pub const ALL: [Grouping; 4] = [Grouping::Program, Grouping::Category, Grouping::Scope, Grouping::Source];
+
+    /// The word of the command line and of addresses.
+    pub fn key(self) -> &'static str {
+        match self {
+            Grouping::Program => "program",
+            Grouping::Category => "category",
+            Grouping::Scope => "scope",
+            Grouping::Source => "source",
+        }
+    }
+
+    /// The grouping of that word; the first for any other.
+    pub fn from_key(key: &str) -> Grouping {
+        Grouping::ALL.into_iter().find(|grouping| grouping.key() == key).unwrap_or(Grouping::Program)
+    }
+}
+
+/// A group of ops; the first one is the run, which holds all others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// The group that it is in, which stands before it; `None` for the run.
+    pub parent: Option<u32>,
+    /// 0 for the run.
+    pub depth: u32,
+}
+
+/// The groups of all ops.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// The groups, in the order of their first ops.
+    pub groups: Vec<Group>,
+    /// The innermost group of each op, by row of [`Ops::rows`].
+    pub of_row: Vec<u32>,
+}
+
+impl Groups {
+    /// The ops, grouped.
+    pub fn new(trace: &Trace, ops: &Ops, grouping: Grouping) -> Groups {
+        let run = Group { name: "run".to_owned(), parent: None, depth: 0 };
+        let mut builder = Builder { groups: vec![run], index: FxHashMap::default() };
+        let copies = duplicates(ops);
+        // Many ops share their groups: the groups' names are put together once.
+        let mut known: FxHashMap<[Text; 3], u32> = FxHashMap::default();
+        let mut of_row = Vec::with_capacity(ops.rows.len());
+        in_blocks(&ops.rows, |op| {
+            let mut at = *known.entry(group(op, grouping)).or_insert_with(|| {
+                path(trace, ops, op, grouping).iter().fold(0, |parent, name| builder.child(parent, name))
+            });
+            let original = if op.deduplicated_name.is_empty() { op.name } else { op.deduplicated_name };
+            if !copies.is_empty() && copies.get(&(op.program_id, original)).is_some_and(|&count| count > 1) {
+                at = builder.child(at, &format!("{} and its duplicates", ops.text(trace, original)));
+            }
+            of_row.push(at);
+        });
+        Groups { groups: builder.groups, of_row }
+    }
+}
+
+struct Builder {
+    groups: Vec<Group>,
+    /// Groups by the one that they are in, and name.
+    index: FxHashMap<(u32, String), u32>,
+}
+
+impl Builder {
+    fn child(&mut self, parent: u32, name: &str) -> u32 {
+        if let Some(&known) = self.index.get(&(parent, name.to_owned())) {
+            return known;
+        }
+        let depth = self.groups.get(parent as usize).map_or(0, |group| group.depth) + 1;
+        self.groups.push(Group { name: name.to_owned(), parent: Some(parent), depth });
+        let at = u32::try_from(self.groups.len() - 1).unwrap_or(u32::MAX);
+        self.index.insert((parent, name.to_owned()), at);
+        at
+    }
+}
+
+/// What tells the group of an op.
+fn group(op: &Op, grouping: Grouping) -> [Text; 3] {
+    let none = Text::default();
+    match grouping {
+        Grouping::Program => [op.program, op.module, op.category],
+        Grouping::Category => [op.category, none, none],
+        Grouping::Scope => [op.framework_path, none, none],
+        Grouping::Source => [op.source, none, none],
+    }
+}
+
+/// How many ops of a program say that they are copies of one, itself included.
+fn duplicates(ops: &Ops) -> FxHashMap<(Option<i64>, Text), u32> {
+    let mut counts = FxHashMap::default();
+    for op in ops.rows.iter().filter(|op| !op.deduplicated_name.is_empty()) {
+        *counts.entry((op.program_id, op.deduplicated_name)).or_insert(1) += 1;
+    }
+    counts
+}
+
+/// The groups of an op from the top.
+fn path(trace: &Trace, ops: &Ops, op: &Op, grouping: Grouping) -> Vec<String> {
+    let text = |text: Text| ops.text(trace, text);
+    match grouping {
+        Grouping::Program => vec![program(trace, ops, op), text(op.category).to_owned()],
+        Grouping::Category => vec![text(op.category).to_owned()],
+        Grouping::Scope => scopes(text(op.framework_path)),
+        Grouping::Source => match text(op.source).rsplit_once(':') {
+            Some((file, line)) => vec![file.to_owned(), format!("{}:{line}", file.rsplit('/').next().unwrap_or(file))],
+            None if op.source.is_empty() => vec!["unknown source".to_owned()],
+            None => vec![text(op.source).to_owned()],
+        },
+    }
+}
+
+/// `jit_train(7)`: as XProf writes programs.
+fn program(trace: &Trace, ops: &Ops, op: &Op) -> String {
+    match (ops.text(trace, op.module), ops.text(trace, op.program)) {
+        ("", "") => "no program".to_owned(),
+        ("", id) => format!("program {id}"),
+        (module, "") => module.to_owned(),
+        (module, _) if module.contains('(') => module.to_owned(),
+        (module, id) => format!("{module}({id})"),
+    }
+}
+
+/// The name scopes of a framework path. A slash inside parentheses belongs to the name: `jvp(a/b)`.
+///
+/// The parts that only say that a function was compiled (`jit(main)`, `jit(train)/jit(main)`) stay: two programs differ in
+/// them.
+fn scopes(path: &str) -> Vec<String> {
+    let path = path.trim_end_matches(':');
+    if path.is_empty() {
+        return vec!["no framework op".to_owned()];
+    }
+    let mut depth = 0i32;
+    let parts = path.split(|c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == '/' && depth <= 0
+    });
+    parts.filter(|part| !part.is_empty()).take(MAX_DEPTH).map(str::to_owned).collect()
+}
+
+/// Scopes deeper than this are one node: no real program nests so deep, and a made-up path must not either.
+const MAX_DEPTH: usize = 40;

@@ -1,0 +1,334 @@
+//! From tallies to ops: which instruction of which program each was, and what it costs.
+
+use rustc_hash::FxHashMap;
+
+use super::tally::{Tallies, Tally};
+use super::text::{Text, Texts};
+use super::{CostSource, Op, Ops, PROGRAM};
+use crate::categories::{Categorizer, CategoryId};
+use crate::devices::Devices;
+use base::sort;
+use base::units::Ps;
+use hlo::{Conventions, DataType, Instruction, Module, Modules};
+use trace::classify::Platform;
+use trace::{Args, ArgsId, StrId, Trace};
+
+/// What makes two tallies the same op: program, and name with expression (TPU), instruction (GPU, CPU), or kernel name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    program_id: Option<i64>,
+    module: StrId,
+    name: Text,
+    detail: StrId,
+    /// Of a copy: one kernel copies in every direction.
+    copy: Option<CategoryId>,
+}
+
+struct Resolver<'a> {
+    trace: &'a Trace,
+    modules: &'a Modules<'a>,
+    platform: Option<Platform>,
+    host: u16,
+    categorizer: Categorizer<'a>,
+    /// Texts of the categories, by their number.
+    categories: Vec<Text>,
+    programs: FxHashMap<i64, Text>,
+    index: FxHashMap<Key, usize>,
+    /// How often each kernel of an op ran, by row and kernel name (GPU).
+    kernels: FxHashMap<(usize, StrId), u64>,
+    /// Time of each op by what its kernels do (GPU).
+    times: FxHashMap<(usize, CategoryId), Ps>,
+    /// The most of these, by row.
+    longest: Vec<Ps>,
+    ops: Ops,
+}
+
+/// One row an op, by descending self time.
+pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules<'_>) -> Ops {
+    let mut resolver = Resolver {
+        trace,
+        modules,
+        platform: devices.platform,
+        host: devices.used.first().map_or(0, |device| device.host),
+        categorizer: Categorizer::new(trace),
+        categories: Vec::new(),
+        programs: FxHashMap::default(),
+        index: FxHashMap::default(),
+        kernels: FxHashMap::default(),
+        times: FxHashMap::default(),
+        longest: Vec::new(),
+        ops: Ops::default(),
+    };
+    let mut entries = Vec::with_capacity(tallies.entries.len());
+    for &((name, args), ref tally) in &tallies.entries {
+        let row = resolver.add(name, args, tally);
+        entries.push(((name, args), row as u32));
+    }
+    let executions = executions(&resolver.kernels);
+    let Ops { mut rows, mut texts, .. } = resolver.ops;
+    for (row, op) in rows.iter_mut().enumerate() {
+        op.executions = executions.get(&row).copied().unwrap_or(op.executions);
+    }
+    for op in &mut rows {
+        let is_custom_call = texts.get(trace, op.category) == CUSTOM_CALL;
+        cost(trace, op, is_custom_call);
+    }
+    let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
+    let places = sort::by_number(&mut rows, |op| op.self_time.0, |a, b| name(a).cmp(&name(b)));
+    for (_, row) in &mut entries {
+        *row = places.get(*row as usize).copied().unwrap_or_default();
+    }
+    // What the roofline's first row is called.
+    texts.keep(trace, PROGRAM);
+    Ops { rows, texts, entries, ..Ops::default() }
+}
+
+impl Resolver<'_> {
+    /// The row that the tally went to.
+    fn add(&mut self, name: StrId, args_id: ArgsId, tally: &Tally) -> usize {
+        let args = self.trace.args.get(args_id);
+        let key = self.key(name, args_id, &args);
+        let at = match self.index.get(&key) {
+            Some(&at) => at,
+            None => {
+                let op = self.op(key, name, args_id, &args);
+                self.ops.rows.push(op);
+                self.index.insert(key, self.ops.rows.len() - 1);
+                self.ops.rows.len() - 1
+            }
+        };
+        if self.platform == Some(Platform::Gpu) && !args.hlo_op.is_empty() {
+            if tally.count > 0 {
+                *self.kernels.entry((at, name)).or_default() += tally.count;
+            }
+            self.lead(at, name, args_id, tally);
+        }
+        if let Some(op) = self.ops.rows.get_mut(at) {
+            op.occurrences += tally.count;
+            op.executions += tally.count - tally.parts;
+            op.total += tally.total;
+            op.self_time += tally.op_self;
+            op.min = op.min.min(tally.min);
+            op.max = op.max.max(tally.max);
+            op.dma_stall = op.dma_stall.map(|stall| stall + tally.dma_stall);
+            op.missing = op.missing.saturating_add(tally.missing);
+            op.devices |= tally.devices;
+        }
+        at
+    }
+
+    /// An op of several kernels is what most of its time is: attention whose workspace is cleared first is no fill.
+    fn lead(&mut self, at: usize, name: StrId, args_id: ArgsId, tally: &Tally) {
+        let category = self.categorizer.of(name, args_id);
+        let text = self.category(category);
+        let time = self.times.entry((at, category)).or_default();
+        *time += tally.op_self;
+        self.longest.resize(self.ops.rows.len().max(self.longest.len()), Ps::ZERO);
+        let (Some(longest), Some(op)) = (self.longest.get_mut(at), self.ops.rows.get_mut(at)) else { return };
+        if *time <= *longest {
+            return;
+        }
+        *longest = *time;
+        op.family = self.categorizer.family(category);
+        if op.cost_source.is_none() && op.expression.is_empty() {
+            // No HLO says better.
+            op.category = text;
+        }
+    }
+
+    fn key(&mut self, name: StrId, args_id: ArgsId, args: &Args) -> Key {
+        let module = if args.program_id.is_some() { StrId::EMPTY } else { args.hlo_module };
+        if self.platform == Some(Platform::Tpu) {
+            let detail = args.long_name;
+            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy: None };
+        }
+        if args.hlo_op.is_empty() {
+            // A library's kernel or a copy: the same one for two framework ops is two rows.
+            let detail = args.tf_op;
+            let tells = !args.memcpy_details.is_empty() || !args.copy_call.is_empty();
+            let copy = tells.then(|| self.categorizer.of(name, args_id));
+            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy };
+        }
+        // `fusion.1::convert.2` names the instruction that a kernel of a fusion stands for last.
+        let instruction = self.trace.text(args.hlo_op);
+        let name = match instruction.rsplit_once("::") {
+            Some((_, last)) => self.ops.texts.keep(self.trace, last),
+            None => Texts::of_trace(args.hlo_op),
+        };
+        Key { program_id: args.program_id, module, name, detail: StrId::EMPTY, copy: None }
+    }
+
+    /// The text of a category: looked for once.
+    fn category(&mut self, id: CategoryId) -> Text {
+        while self.categories.len() <= id.index() {
+            let next = self.categorizer.names().nth(self.categories.len()).unwrap_or_default();
+            self.categories.push(self.ops.texts.keep(self.trace, next));
+        }
+        self.categories.get(id.index()).copied().unwrap_or_default()
+    }
+
+    /// The number of a program as XProf writes it: put together once.
+    fn program(&mut self, id: Option<i64>) -> Text {
+        let Some(id) = id else { return Text::default() };
+        let (texts, trace) = (&mut self.ops.texts, self.trace);
+        *self.programs.entry(id).or_insert_with(|| texts.keep(trace, &id.cast_unsigned().to_string()))
+    }
+
+    /// The row of an op that was not seen before, without its times.
+    fn op(&mut self, key: Key, name: StrId, args_id: ArgsId, args: &Args) -> Op {
+        let category = self.categorizer.of(name, args_id);
+        let family = self.categorizer.family(category);
+        let category = self.category(category);
+        let program = self.program(args.program_id);
+        let path = self.trace.text(args.tf_op);
+        let mut op = Op {
+            program_id: args.program_id,
+            program,
+            module: Texts::of_trace(args.hlo_module),
+            category,
+            family,
+            name: key.name,
+            expression: Texts::of_trace(args.long_name),
+            framework_path: if path.starts_with("XlaModule") { Text::default() } else { Texts::of_trace(args.tf_op) },
+            source: Texts::of_trace(args.source),
+            deduplicated_name: Texts::of_trace(args.deduplicated_name),
+            sharding: Text::default(),
+            args: args_id,
+            occurrences: 0,
+            executions: 0,
+            total: Default::default(),
+            self_time: Default::default(),
+            min: base::units::Ps::MAX,
+            max: Default::default(),
+            dma_stall: (!self.trace.events.dma_stall.is_empty()).then_some(Ps::ZERO),
+            flops: None,
+            model_flops: None,
+            bytes: None,
+            memory: args.memory,
+            cost_source: None,
+            data_type: None,
+            rematerialized: None,
+            missing: 0,
+            devices: 0,
+            pair: None,
+        };
+        let modules = self.modules;
+        if let Some((module, instruction)) = self.instruction(modules, &op, args) {
+            self.describe(&mut op, module, instruction);
+        }
+        let path = self.ops.texts.get(self.trace, op.framework_path);
+        let name = self.ops.texts.get(self.trace, op.name);
+        // XProf looks left of the "=" of the expression, where the name stands.
+        let told = !name.is_empty() || !path.is_empty();
+        op.rematerialized = told.then(|| name.contains(".remat") || path.contains("rematted_computation"));
+        if op.data_type.is_none() {
+            op.data_type = result_type(self.ops.texts.get(self.trace, op.expression));
+        }
+        op
+    }
+
+    fn instruction<'m>(&self, modules: &'m Modules<'_>, op: &Op, args: &Args) -> Option<(&'m Module, &'m Instruction)> {
+        let module = match args.program_id {
+            Some(program_id) => modules.find(self.host, program_id),
+            None if args.hlo_module.is_empty() => None,
+            None => modules.find_by_name(self.host, self.trace.text(args.hlo_module)),
+        }?;
+        Some((module, module.instruction(self.ops.texts.get(self.trace, op.name))?))
+    }
+
+    /// What the embedded HLO adds. On a TPU the profile says nearly all of it itself, and its word counts.
+    fn describe(&mut self, op: &mut Op, module: &Module, instruction: &Instruction) {
+        let (texts, trace) = (&mut self.ops.texts, self.trace);
+        if op.module.is_empty() {
+            op.module = texts.keep(trace, module.name());
+        }
+        if op.expression.is_empty() {
+            op.expression = texts.keep(trace, &hlo::expression(module, instruction));
+        }
+        // A kernel's event may name the scope only, without the operation itself.
+        let is_better = self.platform != Some(Platform::Tpu) && !instruction.metadata.op_name.is_empty();
+        if op.framework_path.is_empty() || is_better {
+            op.framework_path = texts.keep(trace, &instruction.metadata.op_name);
+        }
+        if op.source.is_empty() {
+            op.source = texts.keep(trace, &module.source_of(instruction).unwrap_or_default());
+        }
+        if op.deduplicated_name.is_empty() {
+            op.deduplicated_name = texts.keep(trace, &instruction.metadata.deduplicated_name);
+        }
+        op.sharding = texts.keep(trace, &instruction.attributes().sharding);
+        if self.platform != Some(Platform::Tpu) {
+            op.category = texts.keep(trace, &hlo::category(module, instruction));
+        }
+        let conventions = Conventions::of(self.platform);
+        let Some(cost) = hlo::cost_by(module, instruction, conventions) else { return };
+        op.data_type = cost.data_type;
+        let is_uncounted = || instruction.is("custom-call") && !is_counted(&trace.args.get(op.args));
+        if self.platform != Some(Platform::Tpu) || is_uncounted() {
+            // Of one occurrence until all are counted; see `cost` below.
+            op.flops = Some(cost.flops);
+            op.bytes = Some(cost.bytes_accessed);
+            op.cost_source = Some(match cost.source {
+                hlo::CostSource::Hlo => CostSource::Hlo,
+                hlo::CostSource::Shapes => CostSource::Shapes,
+            });
+        }
+    }
+}
+
+/// How often each row's instruction was executed. A library call launches several kernels each time, some of them more than
+/// once, and the capture may cut the last one short.
+///
+/// ```text
+/// kernels of one op    Im3d2Col 39   gemm 40           40 executions, the first or last one cut
+///                      fill 10   dot 5   convert 5      5 executions with two fills each
+/// ```
+///
+/// So it is the largest count that is not yet one and a half times the smallest.
+fn executions(kernels: &FxHashMap<(usize, StrId), u64>) -> FxHashMap<usize, u64> {
+    let mut least: FxHashMap<usize, u64> = FxHashMap::default();
+    for (&(row, _), &count) in kernels {
+        let least = least.entry(row).or_insert(count);
+        *least = count.min(*least);
+    }
+    let mut executions = least.clone();
+    for (&(row, _), &count) in kernels {
+        let (Some(&least), Some(most)) = (least.get(&row), executions.get_mut(&row)) else { continue };
+        if 2 * count <= 3 * least {
+            *most = count.max(*most);
+        }
+    }
+    executions
+}
+
+/// XLA's category of calls into code that it did not make and does not look into.
+const CUSTOM_CALL: &str = "custom-call";
+
+/// Does the profile tell FLOPs or bytes that somebody counted? XLA writes 0 of a custom call that comes without an estimate.
+fn is_counted(args: &Args) -> bool {
+    [args.flops, args.model_flops, args.bytes_accessed].into_iter().flatten().any(|amount| amount > 0)
+}
+
+/// The cost of all occurrences from that of one: the profile's own where it tells one.
+fn cost(trace: &Trace, op: &mut Op, is_custom_call: bool) {
+    let args = trace.args.get(op.args);
+    let count = op.executions_of_cost();
+    let told = args.flops.or(args.model_flops);
+    if is_custom_call && !is_counted(&args) {
+        op.memory = None;
+    } else if op.cost_source.is_none() && (told.is_some() || args.bytes_accessed.is_some()) {
+        op.flops = told.map(|flops| flops as f64);
+        op.model_flops = args.model_flops.map(|flops| flops as f64 * count);
+        op.bytes = args.bytes_accessed.map(|bytes| bytes as f64);
+        op.cost_source = Some(CostSource::Profile);
+    }
+    op.flops = op.flops.map(|flops| flops * count);
+    op.bytes = op.bytes.map(|bytes| bytes * count);
+}
+
+/// Element type of an expression's (first) result: `bf16` of `%fusion.1 = (bf16[8,128]{1,0}, f32[8]) fusion(...)`.
+fn result_type(expression: &str) -> Option<DataType> {
+    let (_, shape) = expression.split_once(" = ")?;
+    let shape = shape.trim_start_matches('(');
+    DataType::from_name(shape.get(..shape.find('[')?)?)
+}

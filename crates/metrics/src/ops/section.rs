@@ -1,0 +1,43 @@
+//! The op statistics section of the unified profile.
+
+use super::{Op, Ops, Text};
+use base::units::Ps;
+use report::{OpStatistics, TopOp};
+use trace::Trace;
+
+/// Ops that the section lists.
+const TOP_OPS: usize = 50;
+
+/// `None` where no op ran. `bound_by` tells what limits an op.
+pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'static str>) -> Option<OpStatistics> {
+    if ops.rows.is_empty() {
+        return None;
+    }
+    let share = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| (100.0 * part.0 as f64 / whole.0 as f64).min(100.0));
+    let known: Ps = ops.rows.iter().filter(|op| op.cost_source.is_some()).map(|op| op.self_time).sum();
+    let text = |text: Text| Some(ops.text(trace, text).to_owned()).filter(|text| !text.is_empty());
+    let top = ops.rows.iter().take(TOP_OPS).map(|op| TopOp {
+        name: ops.text(trace, op.name).to_owned(),
+        category: ops.text(trace, op.category).to_owned(),
+        program_id: text(op.program),
+        framework_op: text(op.framework_path).map(|path| path.trim_end_matches(':').to_owned()),
+        source: text(op.source),
+        occurrences: op.occurrences,
+        total_time_us: op.total.as_us(),
+        self_time_us: op.self_time.as_us(),
+        self_time_percent: share(op.self_time, ops.device_time),
+        flops: op.flops,
+        bytes_accessed: op.bytes,
+        cost_source: op.cost_source.map(|source| source.label().to_owned()),
+        bound_by: bound_by(op).map(str::to_owned),
+    });
+    Some(OpStatistics {
+        num_ops: ops.rows.len() as u64,
+        device_time_us: ops.device_time.as_us(),
+        op_time_us: ops.op_time.as_us(),
+        idle_time_us: ops.idle.as_us(),
+        idle_percent: share(ops.idle, ops.device_time),
+        known_cost_percent: share(known, ops.op_time),
+        top_ops: top.collect(),
+    })
+}

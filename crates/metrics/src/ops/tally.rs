@@ -1,0 +1,131 @@
+//! The one walk over all device ops: how often and how long each distinct (name, argument set) ran.
+
+use rustc_hash::FxHashMap;
+
+use crate::devices::Devices;
+use crate::self_time::self_times;
+use base::units::Ps;
+use trace::classify::Platform;
+use trace::{ArgsId, Event, Interval, StrId, Trace, in_blocks};
+
+/// Occurrences of one name with one argument set, over all devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// How often it started.
+    pub count: u64,
+    /// Those that go on with an execution that an earlier one began.
+    pub parts: u64,
+    /// Time in which no op nested in it ran on its line.
+    pub self_time: Ps,
+    /// Shortest self time.
+    pub min_self: Ps,
+    /// Longest self time.
+    pub max_self: Ps,
+    /// Summed durations.
+    pub total: Ps,
+    /// Self time as ops count it: on a GPU, whose kernels do not nest, the duration.
+    pub op_self: Ps,
+    /// Shortest duration.
+    pub min: Ps,
+    /// Longest duration.
+    pub max: Ps,
+    /// Time in which it waited for a copy of its operands or results, where the trace tells it.
+    pub dma_stall: Ps,
+    /// What the occurrences that an edge of the window cuts lack to whole ones, in billionths: the cost of a part is that part of
+    /// the op's. An op that started before the window adds its part, one that goes on behind it takes off what lies there.
+    pub missing: i64,
+    /// Devices that it ran on: bit `n` for the used device `n`, the last bit for all from 63 on.
+    pub devices: u64,
+}
+
+impl Tally {
+    /// No occurrence.
+    pub const NONE: Tally = Tally {
+        count: 0,
+        parts: 0,
+        self_time: Ps::ZERO,
+        min_self: Ps::MAX,
+        max_self: Ps::ZERO,
+        total: Ps::ZERO,
+        op_self: Ps::ZERO,
+        min: Ps::MAX,
+        max: Ps::ZERO,
+        dma_stall: Ps::ZERO,
+        missing: 0,
+        devices: 0,
+    };
+
+    /// Adds the occurrences of `other`.
+    pub fn add(&mut self, other: &Tally) {
+        self.count += other.count;
+        self.parts += other.parts;
+        self.self_time += other.self_time;
+        self.min_self = self.min_self.min(other.min_self);
+        self.max_self = self.max_self.max(other.max_self);
+        self.total += other.total;
+        self.op_self += other.op_self;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.dma_stall += other.dma_stall;
+        self.missing = self.missing.saturating_add(other.missing);
+        self.devices |= other.devices;
+    }
+}
+
+/// The tally of every distinct (name, argument set), in order of first occurrence.
+#[derive(Clone, Debug, Default)]
+pub struct Tallies {
+    /// The entries.
+    pub entries: Vec<((StrId, ArgsId), Tally)>,
+}
+
+impl Tallies {
+    /// Walks the ops of all used devices of `trace`. Linear in their number.
+    pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
+        let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
+        let mut tallies = Tallies::default();
+        let stalls = !trace.events.dma_stall.is_empty();
+        let parts = trace.cpu_ops.as_ref().map(|ops| &ops.part_of).filter(|parts| !parts.is_empty());
+        // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.
+        let nests = devices.platform != Some(Platform::Gpu);
+        for (number, device) in devices.used.iter().enumerate() {
+            let times = self_times(trace, device);
+            let bit = 1u64 << number.min(63);
+            let mut all_times = times.iter();
+            in_blocks(&device.ops, |&id| {
+                let (Some(event), Some(&self_time)) = (trace.events.get(id), all_times.next()) else { return };
+                let (count, missing) = trace.events.whole(id).map_or((1, 0), |whole| part_of(&event, whole));
+                let key = (event.name, event.args);
+                let at = *index.entry(key).or_insert_with(|| {
+                    tallies.entries.push((key, Tally::NONE));
+                    tallies.entries.len() - 1
+                });
+                let op_self = if nests { self_time } else { event.duration };
+                if let Some((_, tally)) = tallies.entries.get_mut(at) {
+                    tally.add(&Tally {
+                        count,
+                        parts: u64::from(count > 0 && parts.is_some_and(|parts| parts.get(id).is_some())),
+                        self_time,
+                        min_self: self_time,
+                        max_self: self_time,
+                        total: event.duration,
+                        op_self,
+                        min: event.duration,
+                        max: event.duration,
+                        dma_stall: Ps(if stalls { trace.events.dma_stall.get(id).unwrap_or(0) } else { 0 }),
+                        missing,
+                        devices: bit,
+                    });
+                }
+            });
+        }
+        tallies
+    }
+}
+
+/// How often an op counts that an edge of the window cuts, and what it lacks then to that: see [`Tally::missing`].
+fn part_of(left: &Event, whole: Interval) -> (u64, i64) {
+    let count = i64::from(left.start == whole.start);
+    let part = (1e9 * left.duration.0 as f64 / whole.length().0.max(1) as f64) as i64;
+    (count as u64, part - count * 1_000_000_000)
+}

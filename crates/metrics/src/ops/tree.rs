@@ -1,0 +1,330 @@
+//! The ops as a tree: the op profile.
+//!
+//! ```text
+//! by program    run > jit_train(7) > loop fusion > fusion.3 and its duplicates > fusion.3
+//! by category   run > loop fusion > fusion.3 ...
+//! by scope      run > jit(train) > layer_3 > attn > dot_general > fusion.3
+//! by source     run > model.py > model.py:42 > fusion.3
+//! ```
+//!
+//! A node's time is the self time of the ops below it, so that children add up to their parent exactly.
+
+use super::{Columns, Groups, Op, Ops};
+use base::units::Ps;
+use trace::{Trace, in_blocks};
+
+/// A node of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its name; empty for a leaf, which has its op's ([`Tree::name`]).
+    pub name: String,
+    /// Index of its parent; `None` for the root.
+    pub parent: Option<u32>,
+    /// 0 for the root.
+    pub depth: u32,
+    /// The op, for a leaf.
+    pub op: Option<u32>,
+    /// It is the time in which devices ran nothing, not ops: a program may have a scope of any name.
+    pub is_idle: bool,
+    /// Self time of all ops below.
+    pub time: Ps,
+    /// Occurrences of all ops below.
+    pub occurrences: u64,
+    /// FLOPs of the ops below whose FLOPs are known; `None` where none is.
+    pub flops: Option<f64>,
+    /// Bytes of the ops below whose bytes are known.
+    pub bytes: Option<f64>,
+    /// Of `time`: in ops whose cost is known.
+    pub known: Ps,
+    /// Of `known`: what these ops would not need at the peak of what limits them; see [`Tree::new`].
+    pub wasted: Ps,
+    /// Of `time`: devices ran nothing.
+    pub idle: Ps,
+    /// In which time the FLOPs were done and the bytes were moved: self time, but of asynchronous pairs from start to end.
+    pub work_time: Ps,
+}
+
+impl Node {
+    fn add(&mut self, time: Ps, occurrences: u64, wasted: Option<Ps>) {
+        self.time += time;
+        self.occurrences += occurrences;
+        if let Some(wasted) = wasted {
+            self.known += time;
+            self.wasted += wasted;
+        }
+    }
+
+    fn add_all(&mut self, below: &Node) {
+        self.time += below.time;
+        self.occurrences += below.occurrences;
+        self.known += below.known;
+        self.wasted += below.wasted;
+    }
+
+    /// Time that was not used: idle time, and what the ops of known cost would not need at the peaks. `None` where nothing is known.
+    pub fn unused(&self) -> Option<Ps> {
+        (self.known + self.idle > Ps::ZERO).then(|| self.wasted + self.idle)
+    }
+
+    /// The used share of idle time and of the time of ops whose cost is known, 0 to 1. `None` where no op's cost is known, for what
+    /// the ops did then is unknown.
+    pub fn utilization(&self) -> Option<f64> {
+        let judged = self.known + self.idle;
+        let can_tell = judged > Ps::ZERO && (self.known > Ps::ZERO || self.is_idle);
+        can_tell.then(|| (1.0 - (self.wasted + self.idle).0 as f64 / judged.0 as f64).clamp(0.0, 1.0))
+    }
+
+    /// The share of its time that [`utilization`](Node::utilization) is of, 0 to 1; `None` for no time.
+    pub fn judged(&self) -> Option<f64> {
+        (self.time > Ps::ZERO).then(|| ((self.known + self.idle).0 as f64 / self.time.0 as f64).min(1.0))
+    }
+}
+
+/// The tree. Parents come before their children, and among the children of one node the longest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tree {
+    /// The nodes, the root first.
+    pub nodes: Vec<Node>,
+}
+
+/// What the peaks say of an op: the share of its time that it would need at the peak, 0 to 1.
+pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
+
+impl Tree {
+    /// All ops, grouped, with the time in which devices ran nothing. The wasted time of an op is its self time times one minus
+    /// its `efficiency`, and that of a node the sum over its ops. Of an op without FLOPs and bytes nothing is known.
+    pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> Tree {
+        let mut builder = Builder::new(groups);
+        let mut next = 0;
+        in_blocks(&ops.rows, |op| {
+            let row = next;
+            next += 1;
+            let parent = groups.of_row.get(row).copied().unwrap_or_default();
+            builder.leaf(parent, row, op, wasted(op, efficiency));
+        });
+        builder.idle(ops.idle);
+        builder.finish(trace, ops)
+    }
+
+    /// The groups of the ops that pass, all of them where nothing is told, and those ops alone that take `least_share` of
+    /// their time, which is what a chart can show: without FLOPs and bytes. The time in which devices ran nothing is in it
+    /// where all ops are.
+    pub fn outline(
+        trace: &Trace,
+        ops: &Ops,
+        groups: &Groups,
+        columns: &Columns,
+        wasted: &Wasted,
+        passing: Option<&[bool]>,
+        least_share: f64,
+    ) -> Tree {
+        let mut builder = Builder::new(groups);
+        builder.add_rows(groups, columns, wasted, passing);
+        let whole = builder.nodes.first().map_or(0, |root| root.time.0);
+        let passes = |row: usize| passing.is_none_or(|passing| passing.get(row).copied().unwrap_or_default());
+        // Ops stand by descending self time.
+        let large = ops.rows.iter().take_while(|op| op.self_time.0 as f64 >= least_share * whole as f64);
+        for (row, op) in large.enumerate().filter(|&(row, _)| passes(row)) {
+            let parent = groups.of_row.get(row).copied().unwrap_or_default();
+            let mut leaf = builder.empty_leaf(parent, row);
+            leaf.add(op.self_time, op.occurrences, wasted.of(row));
+            builder.nodes.push(leaf);
+        }
+        if passing.is_none() {
+            builder.idle(ops.idle);
+        }
+        builder.finish(trace, ops)
+    }
+
+    /// Name of a node.
+    pub fn name<'t>(&'t self, trace: &'t Trace, ops: &'t Ops, node: usize) -> &'t str {
+        self.nodes.get(node).map_or("", |node| name(trace, ops, node))
+    }
+
+    /// Names from the root's child down to the node, joined with `/`.
+    pub fn path(&self, trace: &Trace, ops: &Ops, node: usize) -> String {
+        let mut names = Vec::new();
+        let mut at = self.nodes.get(node);
+        while let Some(node) = at {
+            let Some(parent) = node.parent else { break };
+            names.push(name(trace, ops, node));
+            at = self.nodes.get(parent as usize);
+        }
+        names.reverse();
+        names.join("/")
+    }
+}
+
+/// Self time that an op would not need at the peak of what limits it.
+fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
+    efficiency(op).map(|share| {
+        let lost = op.self_time.0 as f64 * (1.0 - share.clamp(0.0, 1.0));
+        Ps(lost as i64)
+    })
+}
+
+/// The wasted time of each op, by row: it takes longer to work out than to add up.
+#[derive(Clone, Debug, Default)]
+pub struct Wasted(Vec<Option<Ps>>);
+
+impl Wasted {
+    /// Of these ops; see [`Tree::new`].
+    pub fn new(ops: &Ops, efficiency: Efficiency<'_>) -> Wasted {
+        let mut all = Vec::with_capacity(ops.rows.len());
+        in_blocks(&ops.rows, |op| all.push(wasted(op, efficiency)));
+        Wasted(all)
+    }
+
+    fn of(&self, row: usize) -> Option<Ps> {
+        self.0.get(row).copied().flatten()
+    }
+}
+
+/// Rows that are looked at in one call: see [`trace::blocks`].
+const BLOCK: usize = 2048;
+
+fn name<'t>(trace: &'t Trace, ops: &'t Ops, node: &'t Node) -> &'t str {
+    let op = node.op.and_then(|op| ops.rows.get(op as usize));
+    op.map_or(node.name.as_str(), |op| ops.text(trace, op.name))
+}
+
+fn node(name: String, parent: Option<u32>, depth: u32) -> Node {
+    Node {
+        name,
+        parent,
+        depth,
+        op: None,
+        is_idle: false,
+        time: Ps::ZERO,
+        occurrences: 0,
+        flops: None,
+        bytes: None,
+        known: Ps::ZERO,
+        wasted: Ps::ZERO,
+        idle: Ps::ZERO,
+        work_time: Ps::ZERO,
+    }
+}
+
+struct Builder {
+    nodes: Vec<Node>,
+}
+
+impl Builder {
+    /// The groups, without time.
+    fn new(groups: &Groups) -> Builder {
+        let nodes = groups.groups.iter().map(|group| node(group.name.clone(), group.parent, group.depth));
+        Builder { nodes: nodes.collect() }
+    }
+
+    /// Adds the ops that pass to their groups, and these to the groups that they are in.
+    fn add_rows(&mut self, groups: &Groups, columns: &Columns, wasted: &Wasted, passing: Option<&[bool]>) {
+        for (block, of_row) in groups.of_row.chunks(BLOCK).enumerate() {
+            let first = block * BLOCK;
+            match passing {
+                None => self.add_block(of_row, columns, first, wasted, |_| true),
+                Some(passing) => {
+                    let passing = passing.get(first..).unwrap_or_default();
+                    self.add_block(of_row, columns, first, wasted, |at| passing.get(at).copied().unwrap_or_default());
+                }
+            }
+        }
+        for at in (1..self.nodes.len()).rev() {
+            let (above, below) = self.nodes.split_at_mut(at);
+            let Some(node) = below.first() else { continue };
+            if let Some(parent) = node.parent.and_then(|parent| above.get_mut(parent as usize)) {
+                parent.add_all(node);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn add_block(
+        &mut self,
+        of_row: &[u32],
+        columns: &Columns,
+        first: usize,
+        wasted: &Wasted,
+        passes: impl Fn(usize) -> bool,
+    ) {
+        for (at, &group) in of_row.iter().enumerate().filter(|&(at, _)| passes(at)) {
+            let (time, occurrences) = columns.time(first + at);
+            if let Some(node) = self.nodes.get_mut(group as usize) {
+                node.add(time, occurrences, wasted.of(first + at));
+            }
+        }
+    }
+
+    /// An op below its group, without time.
+    fn empty_leaf(&self, parent: u32, row: usize) -> Node {
+        let depth = self.nodes.get(parent as usize).map_or(0, |node| node.depth) + 1;
+        Node { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) }
+    }
+
+    fn leaf(&mut self, parent: u32, row: usize, op: &Op, wasted: Option<Ps>) {
+        self.nodes.push(self.empty_leaf(parent, row));
+        let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
+        self.add(at, |node| {
+            node.add(op.self_time, op.occurrences, wasted);
+            let more = |sum: &mut Option<f64>, part: Option<f64>| {
+                if let Some(part) = part {
+                    *sum = Some(sum.unwrap_or(0.0) + part);
+                }
+            };
+            // A wait repeats the cost of its start: it is the wait's own, and counts once above it.
+            if !op.is_left_out() || node.op.is_some() {
+                more(&mut node.flops, op.flops);
+                more(&mut node.bytes, op.bytes);
+                node.work_time += if op.pair.is_some() { op.work_time() } else { op.self_time };
+            }
+        });
+    }
+
+    fn idle(&mut self, time: Ps) {
+        if time <= Ps::ZERO {
+            return;
+        }
+        self.nodes.push(Node { is_idle: true, ..node("idle".to_owned(), Some(0), 1) });
+        let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
+        self.add(at, |node| {
+            node.time += time;
+            node.idle += time;
+        });
+    }
+
+    /// Changes a node and all above it.
+    fn add(&mut self, at: u32, change: impl Fn(&mut Node)) {
+        let mut next = Some(at);
+        while let Some(node) = next.and_then(|at| self.nodes.get_mut(at as usize)) {
+            change(node);
+            next = node.parent;
+        }
+    }
+
+    /// Orders siblings by time and lays the tree out depth first. Groups without ops are left out.
+    fn finish(self, trace: &Trace, ops: &Ops) -> Tree {
+        let nodes = self.nodes;
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
+        let is_empty = |node: &Node| node.op.is_none() && node.occurrences == 0 && !node.is_idle;
+        for (at, node) in (0u32..).zip(&nodes).filter(|(_, node)| !is_empty(node)) {
+            if let Some(siblings) = node.parent.and_then(|parent| children.get_mut(parent as usize)) {
+                siblings.push(at);
+            }
+        }
+        let key = |at: u32| nodes.get(at as usize).map(|node| (std::cmp::Reverse(node.time), name(trace, ops, node)));
+        for siblings in &mut children {
+            siblings.sort_by(|&a, &b| key(a).cmp(&key(b)));
+        }
+        let mut tree = Tree { nodes: Vec::with_capacity(nodes.len()) };
+        let mut stack: Vec<(u32, Option<u32>)> = vec![(0, None)];
+        while let Some((at, parent)) = stack.pop() {
+            let Some(node) = nodes.get(at as usize) else { continue };
+            let place = u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX);
+            tree.nodes.push(Node { parent, ..node.clone() });
+            // The last of the stack comes first.
+            let below = children.get(at as usize).into_iter().flatten().rev();
+            stack.extend(below.map(|&child| (child, Some(place))));
+        }
+        tree
+    }
+}

@@ -1,0 +1,74 @@
+//! The texts of all nodes of a tree by number, column by column: what a filter or an order asks of every one of them.
+
+use rustc_hash::FxHashMap;
+
+use super::tree::Tree;
+use super::{Ops, Texts};
+use trace::{Strings, Trace, in_blocks};
+
+/// A text that nodes have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeText {
+    /// Its name.
+    Name,
+    /// The category of its op.
+    Category,
+    /// The name of its op.
+    Op,
+    /// The names from the root down to it, for an op to its group.
+    Path,
+}
+
+/// The columns, by node.
+#[derive(Clone, Debug, Default)]
+pub struct TreeColumns {
+    /// Names and paths of groups that are no texts of the ops; their numbers follow those.
+    texts: Strings,
+    columns: [Vec<u32>; 4],
+}
+
+impl TreeColumns {
+    /// Of a tree of these ops.
+    pub fn new(trace: &Trace, ops: &Ops, tree: &Tree) -> TreeColumns {
+        let first = ops.texts.count(trace);
+        let mut kept = TreeColumns::default();
+        kept.columns.iter_mut().for_each(|numbers| numbers.reserve_exact(tree.nodes.len()));
+        // Of groups alone, which are far fewer than ops.
+        let mut known: FxHashMap<u32, String> = FxHashMap::default();
+        let mut next = 0;
+        in_blocks(&tree.nodes, |node| {
+            let at = next;
+            next += 1;
+            let TreeColumns { texts, columns: [names, categories, op_names, paths] } = &mut kept;
+            if let Some(op) = node.op.and_then(|op| ops.rows.get(op as usize)) {
+                let above = node.parent.and_then(|parent| paths.get(parent as usize).copied());
+                names.push(Texts::number(trace, op.name));
+                categories.push(Texts::number(trace, op.category));
+                op_names.push(Texts::number(trace, op.name));
+                return paths.push(above.unwrap_or_default());
+            }
+            let mut number = |text: &str| match ops.texts.find(trace, text) {
+                Some(known) => Texts::number(trace, known),
+                None => first.saturating_add(texts.intern(text).index() as u32),
+            };
+            let above = node.parent.and_then(|parent| known.get(&parent)).filter(|above| !above.is_empty());
+            let path = above.map_or_else(|| node.name.clone(), |above| format!("{above}/{}", node.name));
+            names.push(number(&node.name));
+            categories.push(0);
+            op_names.push(0);
+            paths.push(number(&path));
+            known.insert(at, path);
+        });
+        kept
+    }
+
+    /// Numbers of a text of each node.
+    pub fn column(&self, text: NodeText) -> &[u32] {
+        self.columns.get(text as usize).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The texts that are none of the ops', one after another, and where each of them ends.
+    pub fn table(&self) -> (&str, &[usize]) {
+        self.texts.parts()
+    }
+}

@@ -1,0 +1,159 @@
+//! Devices of kinds that crossprof does not know: how long they were busy and with what, and nothing else.
+//!
+//! A plane that is neither a TPU, a GPU nor a host is one where its name or label says so (`/device:CUSTOM:0`, `Ascend Hardware`, a process
+//! with the label `NPU 0`). In a Chrome trace in which no device op of a known kind ran, its other processes are listed too, as
+//! processes: what ran there is all that such a file tells.
+
+use super::devices::Devices;
+use super::host_activity::{by_name, cover};
+use super::host_ops::tallies_of_kinds;
+use base::sort;
+use base::units::Ps;
+use facts::accelerators;
+use report::{OtherDevice, OtherDeviceEvent};
+use trace::{LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trace};
+
+/// Names that are listed of each.
+const MOST_EVENTS: usize = 10;
+
+/// The section, in the order of the file. Linear in the number of events on such planes.
+pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
+    let with_processes = devices.platform.is_none() && trace.format == Some(SourceFormat::ChromeJson);
+    let mut found = Vec::new();
+    let mut tallies = None;
+    for (index, plane) in trace.planes.iter().enumerate() {
+        let is_accelerator = is_accelerator(trace, plane);
+        if plane.kind != PlaneKind::Other || !(is_accelerator || with_processes) {
+            continue;
+        }
+        let of_plane = |line: usize| trace.lines.get(line).is_some_and(|line| line.plane.index() == index);
+        let used = |line: &usize| of_plane(*line) && devices.events_by_line.get(*line).is_some_and(|it| !it.is_empty());
+        let lines: Vec<usize> = (0..trace.lines.len()).filter(used).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let tallies =
+            tallies.get_or_insert_with(|| tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None));
+        let kinds = trace.events.kinds().iter().zip(tallies.iter());
+        let mut events = by_name(kinds.filter(|(kind, tally)| tally.occurrences > 0 && of_plane(kind.line.index())));
+        sort::sort_by(&mut events, |a, b| {
+            b.1.self_time.cmp(&a.1.self_time).then_with(|| trace.text(a.0).cmp(trace.text(b.0)))
+        });
+        let busy = cover(trace, devices, &lines);
+        let span = busy.span().map_or(Ps::ZERO, |span| span.length());
+        found.push(OtherDevice {
+            name: name(trace, plane),
+            kind: if is_accelerator { "accelerator" } else { "process" }.to_owned(),
+            num_lines: lines.len() as u64,
+            num_events: events.iter().map(|(_, tally)| tally.occurrences).sum(),
+            busy_time_us: busy.length().as_us(),
+            total_time_us: span.as_us(),
+            busy_percent: super::gaps::percent(busy.length(), span),
+            top_events: events
+                .iter()
+                .take(MOST_EVENTS)
+                .map(|(name, tally)| OtherDeviceEvent {
+                    name: trace.text(*name).to_owned(),
+                    occurrences: tally.occurrences,
+                    total_time_us: tally.total.as_us(),
+                    self_time_us: tally.self_time.as_us(),
+                    max_time_us: tally.longest.as_us(),
+                })
+                .collect(),
+        });
+    }
+    found
+}
+
+fn label<'t>(trace: &'t Trace, plane: &Plane) -> &'t str {
+    match trace.plane_stat(plane, "labels") {
+        Some(StatValue::Text(label)) => trace.text(label),
+        _ => "",
+    }
+}
+
+fn is_accelerator(trace: &Trace, plane: &Plane) -> bool {
+    [trace.text(plane.name), label(trace, plane)].into_iter().any(accelerators::is)
+}
+
+/// Its name, with the label where that says more.
+fn name(trace: &Trace, plane: &Plane) -> String {
+    match (trace.text(plane.name), label(trace, plane)) {
+        (name, label) if label.is_empty() || name == label => name.to_owned(),
+        (name, label) => format!("{name} ({label})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    fn found(mut b: TraceBuilder, label: Option<(&str, &str)>, format: SourceFormat) -> Vec<OtherDevice> {
+        if let Some((plane, label)) = label {
+            let label = b.trace_mut().strings.intern(label);
+            b.plane_stat(plane, "labels", StatValue::Text(label));
+        }
+        let mut trace = b.build();
+        trace.format = Some(format);
+        other_devices(&trace, &Devices::new(&trace))
+    }
+
+    /// ```text
+    ///           0    10   20   30   40
+    /// stream 1  [step          )
+    ///             [matmul)
+    /// stream 2                 [copy)      union 40, self: step 20, matmul 10, copy 10
+    /// ```
+    fn capture(plane: &str) -> TraceBuilder {
+        let mut b = TraceBuilder::new();
+        let one = b.line(plane, "stream 1");
+        let two = b.line(plane, "stream 2");
+        b.line(plane, "silent");
+        b.event(one, "step", 0, 30);
+        b.event(one, "matmul", 5, 10);
+        b.event(two, "copy", 30, 10);
+        b.event(two, "copy", 60, 0);
+        b
+    }
+
+    #[test]
+    fn a_device_of_another_kind_has_busy_time_and_top_events() {
+        for format in [SourceFormat::XPlane, SourceFormat::ChromeJson] {
+            let found = found(capture("/device:CUSTOM:0"), None, format);
+            let device = found.first().unwrap();
+            assert_eq!((device.name.as_str(), device.kind.as_str()), ("/device:CUSTOM:0", "accelerator"));
+            assert_eq!((device.num_lines, device.num_events), (2, 4));
+            assert_eq!((device.busy_time_us, device.total_time_us, device.busy_percent), (40.0, 40.0, 100.0));
+            let event = |it: &OtherDeviceEvent| (it.name.clone(), it.occurrences, it.total_time_us, it.self_time_us);
+            let events: Vec<_> = device.top_events.iter().map(event).collect();
+            let expect = |name: &str, count, total, own| (name.to_owned(), count, total, own);
+            assert_eq!(
+                events,
+                [expect("step", 1, 30.0, 20.0), expect("copy", 2, 10.0, 10.0), expect("matmul", 1, 10.0, 10.0)]
+            );
+        }
+    }
+
+    #[test]
+    fn a_label_tells_a_device_and_other_processes_are_called_processes() {
+        let of = |plane, label, format| {
+            let found = found(capture(plane), label, format);
+            found.into_iter().map(|device| (device.name, device.kind)).collect::<Vec<_>>()
+        };
+        let expect = |name: &str, kind: &str| vec![(name.to_owned(), kind.to_owned())];
+        let json = SourceFormat::ChromeJson;
+        assert_eq!(of("python3", Some(("python3", "NPU 0")), json), expect("python3 (NPU 0)", "accelerator"));
+        assert_eq!(of("renderer", None, json), expect("renderer", "process"));
+        assert_eq!(of("renderer", None, SourceFormat::XPlane), Vec::new());
+        assert_eq!(of("/device:CUSTOM:Megascale Trace", None, SourceFormat::XPlane), Vec::new());
+    }
+
+    #[test]
+    fn processes_are_not_listed_beside_devices_of_a_known_kind() {
+        let mut b = capture("renderer");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(ops, "fusion", 0, 10);
+        assert_eq!(found(b, None, SourceFormat::ChromeJson), Vec::new());
+    }
+}

@@ -1,0 +1,82 @@
+//! Communication and copies that run while the device computes.
+//!
+//! ```text
+//! compute         [=====)     [====)
+//! communication      [-----------)
+//! hidden             [--)     [--)        in flight 12, hidden 6: 50 %
+//! ```
+
+use super::device_time::DeviceTime;
+use base::units::Ps;
+use trace::{Interval, IntervalSet};
+
+/// Communication and copies in flight, and how much of it computation hides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overlap {
+    /// Communication is in flight.
+    pub communication: Ps,
+    /// So is computation, at the same time.
+    pub hidden_communication: Ps,
+    /// Copies are in flight.
+    pub transfer: Ps,
+    /// So is computation, at the same time.
+    pub hidden_transfer: Ps,
+}
+
+/// When a device communicates, copies, and computes meanwhile.
+#[derive(Clone, Debug)]
+pub struct InFlight<'a> {
+    time: &'a DeviceTime,
+    hidden_communication: IntervalSet,
+    hidden_transfer: IntervalSet,
+}
+
+impl<'a> InFlight<'a> {
+    /// Of one device.
+    pub fn new(time: &'a DeviceTime) -> InFlight<'a> {
+        let hidden = |set: &IntervalSet| match time.compute() {
+            Some(compute) if !set.is_empty() => set.intersection(compute),
+            _ => IntervalSet::default(),
+        };
+        InFlight { hidden_communication: hidden(&time.communication), hidden_transfer: hidden(&time.transfer), time }
+    }
+
+    /// The part inside `window`.
+    pub fn within(&self, window: Interval) -> Overlap {
+        Overlap {
+            communication: self.time.communication.length_within(window),
+            hidden_communication: self.hidden_communication.length_within(window),
+            transfer: self.time.transfer.length_within(window),
+            hidden_transfer: self.hidden_transfer.length_within(window),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::Devices;
+    use trace::builder::TraceBuilder;
+
+    /// ```text
+    ///          0    10   20   30   40   50
+    /// stream 1 [gemm     )         [gemm  )
+    /// stream 2      [nccl          )
+    /// stream 3                   [D2H )
+    /// ```
+    #[test]
+    fn what_runs_beside_a_computation_is_hidden() {
+        let mut b = TraceBuilder::new();
+        let [one, two, three] = [1, 2, 3].map(|n| b.line("/device:GPU:0", &format!("Stream #{n}(Compute)")));
+        b.event(one, "gemm_f32", 0, 20);
+        b.event(one, "gemm_f32", 40, 14);
+        b.event(two, "ncclDevKernel_AllReduce_Sum", 10, 30);
+        b.event(three, "MemcpyD2H", 36, 10);
+        let trace = b.build();
+        let times = DeviceTime::of_all(&trace, &Devices::new(&trace));
+        let overlap = InFlight::new(&times[0]).within(Interval::new(Ps(0), Ps(45_000_000)));
+        let us = |time: Ps| time.as_us();
+        assert_eq!((us(overlap.communication), us(overlap.hidden_communication)), (30.0, 10.0));
+        assert_eq!((us(overlap.transfer), us(overlap.hidden_transfer)), (9.0, 5.0));
+    }
+}

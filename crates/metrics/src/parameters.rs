@@ -1,0 +1,226 @@
+//! Parameters of a transformer from its dimensions.
+//!
+//! Counts decoder-only transformers without learned positions: embedding, blocks of attention and feed-forward (dense or
+//! mixture of experts) with norm vectors, a final norm, and the output embedding where it is not tied. A recommender's
+//! item tables are added where given. Nothing is guessed: without one of the dimensions there is no count.
+
+use facts::model_presets::{self, ModelPreset};
+use report::{LayerFreezing, ModelConfig, ParameterCounts};
+
+/// A public model: the name for people and its dimensions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// Name for people.
+    pub name: &'static str,
+    /// Its dimensions; batch and sequence length stay open.
+    pub model: ModelConfig,
+    /// Parameters in the published weights.
+    pub published_params: u64,
+}
+
+/// Public models to fill the model form with.
+pub fn presets() -> Vec<Preset> {
+    let preset = |it: &ModelPreset| Preset { name: it.name, model: config(it), published_params: it.published_params };
+    model_presets::all().iter().map(preset).collect()
+}
+
+fn config(preset: &ModelPreset) -> ModelConfig {
+    ModelConfig {
+        model_dims: Some(preset.model_dims),
+        num_layers: Some(preset.num_layers),
+        num_heads: Some(preset.num_heads),
+        num_kv_heads: Some(preset.num_kv_heads),
+        head_dim: Some(preset.head_dim),
+        ffn_hidden_dims: Some(preset.ffn_hidden_dims),
+        vocab_size: Some(preset.vocab_size),
+        gated_ffn: Some(preset.gated_ffn),
+        tied_embeddings: Some(preset.tied_embeddings),
+        num_experts: preset.num_experts,
+        num_experts_per_token: preset.num_experts_per_token,
+        attention_bias: Some(preset.attention_bias),
+        norms_per_layer: Some(preset.norms_per_layer),
+        pretrained_model: Some(preset.source.to_owned()),
+        ..ModelConfig::default()
+    }
+}
+
+/// The parameter section: counts given by hand win over computed ones, and of total, trainable and frozen the third follows
+/// from two. `None` where neither the total is given nor the dimensions suffice.
+pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
+    let computed = computed(model);
+    let both = model.trainable_params.zip(model.frozen_params).and_then(|(a, b)| a.checked_add(b));
+    let given = model.total_params.or(both);
+    let total = given.or(computed.map(|count| count.total))?;
+    let rest = |part: Option<u64>| part.and_then(|part| total.checked_sub(part));
+    let trainable = model.trainable_params.or_else(|| rest(model.frozen_params));
+    let frozen = model.frozen_params.or_else(|| rest(model.trainable_params));
+    Some(ParameterCounts {
+        total_params: total,
+        trainable_params: trainable,
+        frozen_params: frozen,
+        has_frozen_layers: frozen.is_some_and(|count| count > 0),
+        active_params: if given.is_some() { None } else { computed.and_then(|count| count.active) },
+        source: Some(if given.is_some() { "given" } else { "computed" }.to_owned()),
+    })
+}
+
+/// The section with what the compiled training step says: all counts where nothing else tells them, and which part is trained
+/// where both agree on the total. A program holds only the parameters that it uses, so another total stays.
+pub fn with_program(counts: Option<ParameterCounts>, program: Option<&LayerFreezing>) -> Option<ParameterCounts> {
+    let Some(program) = program else { return counts };
+    let has_frozen_layers = program.frozen_arrays > 0;
+    let parts = program.trained_params.zip(program.frozen_params);
+    let known = parts.and_then(|(trained, frozen)| Some((trained, frozen, trained.checked_add(frozen)?)));
+    match (counts, known) {
+        (None, Some((trained, frozen, total))) => Some(ParameterCounts {
+            total_params: total,
+            trainable_params: Some(trained),
+            frozen_params: Some(frozen),
+            has_frozen_layers,
+            active_params: None,
+            source: Some("program".to_owned()),
+        }),
+        (Some(mut counts), known) if counts.trainable_params.is_none() && counts.frozen_params.is_none() => {
+            counts.has_frozen_layers = has_frozen_layers;
+            if let Some((trained, frozen, _)) = known.filter(|known| known.2 == counts.total_params) {
+                (counts.trainable_params, counts.frozen_params) = (Some(trained), Some(frozen));
+            }
+            Some(counts)
+        }
+        (counts, _) => counts,
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Count {
+    total: u64,
+    active: Option<u64>,
+}
+
+/// With width `d`, heads `h` of width `a`, key/value heads `k`, feed-forward width `f`, experts `e`, norms `n`:
+///
+/// ```text
+/// attention     2 d h a + 2 d k a   (+ (h + 2 k) a with biases on query, key and value)
+/// feed-forward  3 d f gated, else 2 d f; times e, plus the router's d e, with experts
+/// norms         n d
+/// total         layers * (attention + feed-forward + norms) + d + vocabulary * d * (1 tied, else 2)
+/// ```
+fn computed(model: &ModelConfig) -> Option<Count> {
+    let wide = |value: Option<u64>| value.filter(|&it| it > 0).map(u128::from);
+    // Every dimension of a model that exists fits 32 bits; above, the products would not fit 128.
+    let dims = [model.model_dims, model.num_layers, model.num_heads, model.num_kv_heads, model.head_dim];
+    let more = [model.ffn_hidden_dims, model.vocab_size, model.num_experts, model.num_experts_per_token];
+    let items = [model.num_items, model.num_clusters, model.item_embedding_dim, model.norms_per_layer];
+    if dims.into_iter().chain(more).chain(items).flatten().any(|it| it > u64::from(u32::MAX)) {
+        return None;
+    }
+    let width = wide(model.model_dims)?;
+    let layers = wide(model.num_layers)?;
+    let heads = wide(model.num_heads)?;
+    let kv_heads = wide(model.num_kv_heads).unwrap_or(heads);
+    let head = wide(model.head_dim).or_else(|| (width % heads == 0).then(|| width / heads))?;
+    let vocabulary = wide(model.vocab_size)?;
+    let mut attention = 2 * width * head * (heads + kv_heads);
+    if model.attention_bias == Some(true) {
+        attention += (heads + 2 * kv_heads) * head;
+    }
+    let matrices = if model.gated_ffn == Some(true) { 3 } else { 2 };
+    let expert = matrices * width * wide(model.ffn_hidden_dims)?;
+    let experts = wide(model.num_experts);
+    let router = experts.unwrap_or(0) * width;
+    let norms = model.norms_per_layer.map_or(2, u128::from) * width;
+    let embeddings = vocabulary * width * if model.tied_embeddings == Some(true) { 1 } else { 2 };
+    let outside = width + embeddings + recommender(model, width);
+    let sum = |experts: u128| u64::try_from(layers * (attention + expert * experts + router + norms) + outside).ok();
+    let active = match experts {
+        Some(experts) => wide(model.num_experts_per_token).map(|used| used.min(experts)),
+        None => Some(1),
+    };
+    Some(Count { total: sum(experts.unwrap_or(1))?, active: active.and_then(sum) })
+}
+
+/// A recommender's item embedding with its projection to the model's width, and its cluster head.
+fn recommender(model: &ModelConfig, width: u128) -> u128 {
+    let value = |field: Option<u64>| field.map_or(0, u128::from);
+    let item_width = value(model.item_embedding_dim);
+    let projection = if item_width > 0 { item_width * width } else { 0 };
+    value(model.num_items) * item_width + projection + value(model.num_clusters) * width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_has_its_published_count() {
+        let presets = presets();
+        assert!(presets.len() >= 20);
+        for preset in presets {
+            let counts = parameter_counts(&preset.model).unwrap();
+            assert_eq!(counts.total_params, preset.published_params, "{}", preset.name);
+            assert_eq!(counts.source.as_deref(), Some("computed"));
+        }
+    }
+
+    fn preset(name: &str) -> ModelConfig {
+        presets().into_iter().find(|preset| preset.name == name).unwrap().model
+    }
+
+    /// The counts that the models' authors publish, written out here so that the table cannot be wrong with them.
+    #[test]
+    fn known_models_count_as_published() {
+        let total = |name| parameter_counts(&preset(name)).map(|it| it.total_params);
+        assert_eq!(total("Gemma 2B"), Some(2_506_172_416));
+        assert_eq!(total("Llama 3 8B"), Some(8_030_261_248));
+        assert_eq!(total("Mixtral 8x7B"), Some(46_702_792_704));
+        assert_eq!(total("Mistral 7B"), Some(7_241_732_096));
+        assert_eq!(total("Qwen2.5 7B"), Some(7_615_616_512));
+        assert_eq!(total("Gemma 2 2B"), Some(2_614_341_888));
+    }
+
+    #[test]
+    fn a_token_passes_through_some_experts_only() {
+        let counts = parameter_counts(&preset("Mixtral 8x7B")).unwrap();
+        // Six of the eight experts of each of the 32 layers are left out.
+        assert_eq!(counts.active_params, Some(46_702_792_704 - 32 * 6 * 3 * 4096 * 14_336));
+        let counts = parameter_counts(&preset("Llama 3 8B")).unwrap();
+        assert_eq!(counts.active_params, Some(counts.total_params));
+    }
+
+    #[test]
+    fn a_missing_dimension_gives_no_count() {
+        for blank in [
+            |model: &mut ModelConfig| model.vocab_size = None,
+            |model: &mut ModelConfig| model.ffn_hidden_dims = None,
+            |model: &mut ModelConfig| model.num_layers = Some(0),
+            |model: &mut ModelConfig| model.model_dims = Some(u64::MAX),
+        ] {
+            let mut model = preset("Gemma 2B");
+            blank(&mut model);
+            assert_eq!(parameter_counts(&model), None);
+        }
+        let mut model = preset("Llama 2 7B");
+        (model.num_kv_heads, model.head_dim) = (None, None);
+        assert_eq!(parameter_counts(&model).map(|it| it.total_params), Some(6_738_415_616));
+    }
+
+    #[test]
+    fn given_counts_win_and_the_third_follows_from_two() {
+        let given = |total, trainable, frozen| {
+            let model = ModelConfig {
+                total_params: total,
+                trainable_params: trainable,
+                frozen_params: frozen,
+                ..preset("Gemma 2B")
+            };
+            let it = parameter_counts(&model).unwrap();
+            (it.total_params, it.trainable_params, it.frozen_params, it.has_frozen_layers)
+        };
+        assert_eq!(given(Some(100), Some(60), None), (100, Some(60), Some(40), true));
+        assert_eq!(given(Some(100), None, Some(0)), (100, Some(100), Some(0), false));
+        assert_eq!(given(None, Some(60), Some(40)), (100, Some(60), Some(40), true));
+        assert_eq!(given(None, None, Some(6_172_416)).1, Some(2_500_000_000));
+        assert_eq!(given(Some(10), Some(60), None), (10, Some(60), None, false));
+        assert_eq!(given(Some(10), None, None), (10, None, None, false));
+    }
+}

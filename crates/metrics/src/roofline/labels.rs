@@ -1,0 +1,74 @@
+//! The labels of all ops by number, column by column. Made when the first question comes, and kept: to place a million ops
+//! under the roofs takes longer than to answer.
+
+use super::{Bound, Roofline};
+use crate::labels::Labels;
+use crate::ops::{CostSource, Op, Ops};
+use trace::{Trace, in_blocks};
+
+/// A label that ops have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpLabel {
+    /// What limits it, where that is known.
+    Bound,
+    /// The same, and "unknown" where only the peaks are.
+    BoundOrUnknown,
+    /// See [`Op::data_type`].
+    DataType,
+    /// See [`Op::cost_source`].
+    CostSource,
+    /// The arithmetic whose peak it is compared with.
+    PeakDataType,
+}
+
+impl OpLabel {
+    const ALL: [OpLabel; 5] =
+        [OpLabel::Bound, OpLabel::BoundOrUnknown, OpLabel::DataType, OpLabel::CostSource, OpLabel::PeakDataType];
+}
+
+/// The columns, by row of [`Ops::rows`].
+#[derive(Clone, Debug, Default)]
+pub struct OpLabels {
+    labels: Labels,
+    columns: [Vec<u32>; OpLabel::ALL.len()],
+}
+
+impl OpLabels {
+    /// Of these ops. Their numbers follow those of the ops' texts.
+    pub fn new(trace: &Trace, ops: &Ops, roofline: &Roofline) -> OpLabels {
+        let mut labels = Labels::new(ops.texts.count(trace));
+        let mut columns: [Vec<u32>; OpLabel::ALL.len()] = Default::default();
+        columns.iter_mut().for_each(|numbers| numbers.reserve_exact(ops.rows.len()));
+        in_blocks(&ops.rows, |op: &Op| {
+            let bound = roofline.point(op).map(|point| point.bound_by);
+            for (numbers, label) in columns.iter_mut().zip(OpLabel::ALL) {
+                numbers.push(labels.number(match label {
+                    OpLabel::Bound => bound.filter(|&bound| bound != Bound::Unknown).map(Bound::label),
+                    OpLabel::BoundOrUnknown => bound.map(Bound::label),
+                    OpLabel::DataType => op.data_type.map(|data_type| data_type.name()),
+                    OpLabel::CostSource => op.cost_source.map(CostSource::label),
+                    OpLabel::PeakDataType => roofline.arithmetic(op).map(|arithmetic| arithmetic.label()),
+                }));
+            }
+        });
+        if let Some(point) = roofline.program_point() {
+            labels.number(Some(point.bound_by.label()));
+        }
+        OpLabels { labels, columns }
+    }
+
+    /// Numbers of the labels of all ops.
+    pub fn column(&self, label: OpLabel) -> &[u32] {
+        self.columns.get(label as usize).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The label of an op.
+    pub fn of_row(&self, label: OpLabel, row: usize) -> Option<&str> {
+        self.labels.get(self.column(label).get(row).copied()?)
+    }
+
+    /// All labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+}

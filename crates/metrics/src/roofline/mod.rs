@@ -1,0 +1,223 @@
+//! The ops of a run against the peaks of its devices: how near each comes to what the hardware can do, and what bounds it.
+//!
+//! Reads the op statistics and the stats of the device planes. Peaks of the profile's device are its own stats or its maker's
+//! numbers; nothing is guessed where neither is known.
+
+mod labels;
+mod peaks;
+mod point;
+mod section;
+mod utilization;
+
+#[cfg(test)]
+mod tests;
+
+pub use labels::{OpLabel, OpLabels};
+pub use peaks::{Bandwidth, Level, Peaks, Source, peaks};
+pub use point::{Bound, Point, Work, point, point_as_xprof, point_of_memory};
+pub use section::{section, warning};
+pub use utilization::{Share, Utilization};
+
+use rustc_hash::FxHashSet;
+
+use crate::categories::OpFamily;
+use crate::devices::Devices;
+use crate::ops::{CostSource, Op, Ops, Text, rate};
+use crate::statistics::mean;
+use base::units::Ps;
+use facts::arithmetic::Arithmetic;
+use facts::pattern::Name;
+use facts::tensor_cores;
+use trace::classify::{PlaneKind, Platform};
+use trace::{StatValue, Trace};
+
+/// A run against its peaks.
+#[derive(Clone, Debug, Default)]
+pub struct Roofline {
+    /// The peaks of one device; absent where the device is unknown.
+    pub peaks: Option<Peaks>,
+    /// All ops together, over the window of the devices.
+    pub program: Work,
+    /// FLOP/s that the mix of data types of the program's FLOPs can reach on one device.
+    pub program_peak: Option<f64>,
+    /// Share of the ops' self time whose FLOPs are known, in percent; absent where no op ran.
+    pub known_time_percent: Option<f64>,
+    /// Share of the ops' self time in custom calls whose cost is unknown, in percent; absent where no op ran.
+    pub unknown_custom_call_percent: Option<f64>,
+    /// Model and hardware FLOPs utilisation.
+    pub utilization: Utilization,
+    /// What the TPU runtime's counters say of the matrix units, and of the main memory's bandwidth, in percent.
+    pub counters: [Option<f64>; 2],
+    /// Ops of a GPU: elementwise ones are costed in cycles.
+    gpu: bool,
+    /// Names of the ops that multiply matrices though their category does not say so.
+    products: FxHashSet<Text>,
+}
+
+impl Roofline {
+    /// The ops of a run against the peaks of its devices or of the `chosen` one (a key of [`facts::devices`]).
+    pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, chosen: Option<&str>) -> Roofline {
+        let peaks = peaks(trace, devices, chosen);
+        let mut roofline = Roofline { gpu: devices.platform == Some(Platform::Gpu), ..Roofline::default() };
+        if roofline.gpu {
+            let names = ops.rows.iter().map(|op| op.name);
+            roofline.products =
+                names.filter(|&name| tensor_cores::kernel_uses(&Name::new(ops.text(trace, name)))).collect();
+        }
+        let leaves = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category)));
+        let sums = Sums::new(leaves.map(|op| roofline.without_cycles(op)), peaks.as_ref());
+        let leaf = |op: &Op| (!holds_others(ops.text(trace, op.category))).then(|| roofline.without_cycles(op));
+        let utilization = Utilization::new(ops, peaks.as_ref(), &leaf);
+        let share = |part: Ps| (ops.op_time > Ps::ZERO).then(|| 100.0 * part.0 as f64 / ops.op_time.0 as f64);
+        let is_unknown_call = |op: &&Op| op.cost_source.is_none() && ops.text(trace, op.category) == "custom-call";
+        let unknown_calls: Ps = ops.rows.iter().filter(is_unknown_call).map(|op| op.self_time).sum();
+        Roofline {
+            program: sums.work(ops.device_time),
+            program_peak: sums.mixed_peak(),
+            known_time_percent: share(sums.known_time),
+            unknown_custom_call_percent: share(unknown_calls),
+            utilization,
+            counters: ["matrix_unit_utilization_percent", "hbm_utilization_percent"].map(|name| counter(trace, name)),
+            peaks,
+            ..roofline
+        }
+    }
+
+    /// What limits an op; `None` where its cost or the device's peaks are unknown.
+    pub fn bound_label(&self, op: &Op) -> Option<&'static str> {
+        match self.point(op)?.bound_by {
+            Bound::Unknown => None,
+            bound => Some(bound.label()),
+        }
+    }
+
+    /// An op under the roofs; `None` where the peaks are unknown.
+    pub fn point(&self, op: &Op) -> Option<Point> {
+        let peaks = self.peaks.as_ref()?;
+        Some(if self.counts_cycles(op) { point_of_memory(peaks, op) } else { point(peaks, op) })
+    }
+
+    /// The arithmetic whose peak an op is compared with: [`Point::arithmetic`] of [`Roofline::point`].
+    pub fn arithmetic(&self, op: &Op) -> Option<Arithmetic> {
+        let peaks = self.peaks.as_ref().filter(|_| !self.counts_cycles(op))?;
+        peaks.reached(op.data_type, op.family).map(|(arithmetic, _)| arithmetic)
+    }
+
+    /// Several ops as one; the compute roof is that of their mix of data types. `None` where the peaks are unknown.
+    pub fn point_of_all(&self, ops: &[&Op]) -> Option<Point> {
+        if let &[op] = ops {
+            return self.point(op);
+        }
+        let peaks = self.peaks.as_ref()?;
+        let sums = Sums::new(ops.iter().map(|op| self.without_cycles(op)), Some(peaks));
+        let work = Work { work_time: sums.work_time, ..sums.work(ops.iter().map(|op| op.total).sum()) };
+        Some(point::place(peaks, &work, None, sums.mixed_peak(), None))
+    }
+
+    fn without_cycles(&self, op: &Op) -> Op {
+        if self.counts_cycles(op) { Op { flops: None, ..*op } } else { *op }
+    }
+
+    /// Does the op's cost stand for cycles instead of FLOPs? XLA's analysis for GPUs weighs elementwise arithmetic so: only
+    /// matrix products, convolutions and attention can be compared with a peak.
+    pub fn counts_cycles(&self, op: &Op) -> bool {
+        let product = matches!(op.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
+        self.gpu && op.cost_source == Some(CostSource::Hlo) && !product && !self.products.contains(&op.name)
+    }
+
+    /// Bytes of main memory over what it could move in the devices' active spans, a share of 1; `None` where either is unknown.
+    pub fn hbm_share(&self) -> Option<f64> {
+        let peak = self.peaks.as_ref()?.level(Level::Hbm)?.bytes_per_second;
+        Some(rate(self.program.level(Level::Hbm)?, self.program.time)? / peak)
+    }
+
+    /// The program under the roofs; its compute roof is that of its mix of data types.
+    pub fn program_point(&self) -> Option<Point> {
+        let peaks = self.peaks.as_ref()?;
+        Some(point::place(peaks, &self.program, None, self.program_peak, None))
+    }
+}
+
+/// Mean of a stat of the planes of hosts; `None` where none has it.
+fn counter(trace: &Trace, name: &str) -> Option<f64> {
+    let values = trace.planes.iter().filter(|plane| plane.kind == PlaneKind::Host).filter_map(|plane| {
+        match trace.plane_stat(plane, name)? {
+            StatValue::Int(value) => Some(value as f64),
+            StatValue::Double(value) => Some(value).filter(|value| value.is_finite()),
+            StatValue::Text(_) => None,
+        }
+    });
+    mean(&values.collect::<Vec<f64>>())
+}
+
+/// Loops, calls and branches hold ops that are rows of their own, and their cost is that of these ops.
+fn holds_others(category: &str) -> bool {
+    matches!(category, "while" | "conditional" | "call")
+}
+
+/// Sums over the ops of a program.
+#[derive(Default)]
+struct Sums {
+    flops: Option<f64>,
+    model_flops: Option<f64>,
+    bytes: Option<f64>,
+    levels: [Option<f64>; Level::ALL.len()],
+    split: bool,
+    ideal_seconds: f64,
+    known_time: Ps,
+    work_time: Ps,
+}
+
+impl Sums {
+    fn new(ops: impl Iterator<Item = Op>, peaks: Option<&Peaks>) -> Sums {
+        let mut sums = Sums::default();
+        for op in ops {
+            if op.flops.is_some() {
+                sums.known_time += op.self_time;
+            }
+            let work = Work::of(&op);
+            if op.memory.is_some() {
+                sums.split = true;
+                for (sum, bytes) in sums.levels.iter_mut().zip(work.level_bytes) {
+                    add(sum, bytes);
+                }
+            }
+            // What waits for an asynchronous op repeats its cost, though not the part of it that each states by memory.
+            if op.is_left_out() {
+                continue;
+            }
+            sums.work_time += work.work_time;
+            add(&mut sums.flops, work.flops);
+            add(&mut sums.model_flops, work.model_flops);
+            add(&mut sums.bytes, work.bytes);
+            if let (Some(flops), Some((_, peak))) =
+                (op.flops, peaks.and_then(|peaks| peaks.reached(op.data_type, op.family)))
+            {
+                sums.ideal_seconds += flops / peak;
+            }
+        }
+        sums
+    }
+
+    /// FLOP/s that the mix of data types can reach.
+    fn mixed_peak(&self) -> Option<f64> {
+        self.flops.filter(|_| self.ideal_seconds > 0.0).map(|flops| flops / self.ideal_seconds)
+    }
+
+    /// Bytes of the main memory are those that ops split by memory; all bytes where none does. XProf does so too: a TPU's
+    /// `copy-done` repeats, unsplit, the bytes of its `copy-start`.
+    fn work(&self, time: Ps) -> Work {
+        let mut level_bytes = self.levels;
+        if let Some(hbm) = level_bytes.first_mut().filter(|_| !self.split) {
+            *hbm = self.bytes;
+        }
+        let (flops, model_flops, bytes) = (self.flops, self.model_flops, self.bytes);
+        Work { flops, model_flops, bytes, level_bytes, time, work_time: time }
+    }
+}
+
+fn add(sum: &mut Option<f64>, value: Option<f64>) {
+    if let Some(value) = value {
+        *sum = Some(sum.unwrap_or(0.0) + value);
+    }
+}

@@ -1,0 +1,79 @@
+//! The roofline as the unified profile has it.
+
+use super::{Level, Peaks, Roofline};
+use crate::ops::rate;
+use crate::window::WindowKind;
+use base::format;
+use base::warning::Warning;
+use facts::arithmetic::Arithmetic;
+
+/// `roofline` of the unified profile; absent where the peaks are unknown. `window` is what its numbers are of.
+pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofline> {
+    let peaks = roofline.peaks.as_ref()?;
+    let kinds = Arithmetic::ALL.into_iter();
+    let known = &roofline.utilization;
+    Some(report::Roofline {
+        device: peaks.device.clone(),
+        device_key: peaks.facts.map(|facts| facts.key.to_owned()),
+        peak_source: peaks.rates_source.label().to_owned(),
+        peak_tflops: kinds.filter_map(|kind| Some((kind.label().to_owned(), peaks.rates.get(kind)? / 1e12))).collect(),
+        memory_levels: levels(peaks),
+        interconnect_gb_per_s: peaks.interconnect_bytes_per_second.map(|speed| speed / 1e9),
+        xprof_peak_gflops: peaks.xprof_flops_per_second.map(|peak| peak / 1e9),
+        program: program(roofline),
+        known_flops_time_percent: roofline.known_time_percent,
+        unknown_custom_call_time_percent: roofline.unknown_custom_call_percent,
+        window: (known.mfu.is_ok() || known.hfu.is_ok()).then(|| window.label().to_owned()),
+        mfu_percent: known.mfu.ok(),
+        hfu_percent: known.hfu.ok(),
+        matrix_unit_utilization_percent: roofline.counters[0],
+        hbm_utilization_percent: roofline.counters[1],
+    })
+}
+
+/// Custom calls from which on what MFU leaves out is worth a warning (ours), in percent of the ops' self time.
+const UNKNOWN_CALLS_PERCENT: f64 = 5.0;
+
+/// Says that costs are missing where custom calls that nobody counted take much of the time.
+pub fn warning(roofline: &Roofline) -> Option<Warning> {
+    let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
+    let counted = roofline.known_time_percent.filter(|&share| share > 0.0)?;
+    let message = format!(
+        "Custom calls whose FLOPs and bytes nobody counted take {} of the op time. MFU and HFU count {} of it; the roofline, rates and \
+         utilisation leave these calls out.",
+        format::percent(calls),
+        format::percent(counted)
+    );
+    let remedy = "Give the kernel an estimate: pallas_call(..., cost_estimate=pl.CostEstimate(flops=..., bytes_accessed=..., transcendentals=...)).";
+    Some(Warning::caution("custom_calls_without_cost", message).with_remedy(remedy))
+}
+
+fn levels(peaks: &Peaks) -> Vec<report::MemoryLevel> {
+    let level = |level: Level| {
+        let bandwidth = peaks.level(level)?;
+        Some(report::MemoryLevel {
+            level: level.label().to_owned(),
+            gb_per_s: bandwidth.bytes_per_second / 1e9,
+            source: bandwidth.source.label().to_owned(),
+            ridge_point: peaks.highest().and_then(|(_, peak)| peaks.ridge_point(level, peak)),
+        })
+    };
+    Level::ALL.into_iter().filter_map(level).collect()
+}
+
+fn program(roofline: &Roofline) -> Option<report::ProgramPoint> {
+    let work = &roofline.program;
+    let point = roofline.program_point().filter(|_| work.flops.is_some() || work.bytes.is_some())?;
+    Some(report::ProgramPoint {
+        gflops: point.flop_rate.map(|rate| rate / 1e9),
+        hbm_bandwidth_percent: roofline.hbm_share().map(|share| 100.0 * share),
+        peak_gflops: point.peak_flop_rate.map(|rate| rate / 1e9),
+        hbm_gibps: work
+            .level(Level::Hbm)
+            .and_then(|bytes| rate(bytes, work.time))
+            .map(|rate| rate / (1u64 << 30) as f64),
+        hbm_operational_intensity: work.level_intensity(Level::Hbm),
+        bound_by: point.bound_by.label().to_owned(),
+        roofline_efficiency_percent: point.roofline_efficiency.map(|share| 100.0 * share),
+    })
+}

@@ -1,0 +1,213 @@
+//! Self time: the part of an op's time in which no op nested in it runs.
+//!
+//! Reads the ops of one device, line by line: streams and threads are lines of their own and never hide each other's
+//! time. What overlaps across lines is for the caller to merge ([`IntervalSet`](trace::IntervalSet)). Ops of a CPU backend
+//! compute on other threads than they start on: of these it is known which runs in which.
+
+use super::devices::{Device, Nesting};
+use base::units::Ps;
+use trace::{EventId, Interval, LineEvents, Trace, in_blocks};
+
+/// An op that has started and not yet ended. `op` is its index in the list of ops, or what it is.
+struct Open {
+    op: usize,
+    end: Ps,
+}
+
+/// A line while its ops pass by: the open ones, innermost last, and the time up to which all time is given away.
+#[derive(Default)]
+struct LineState {
+    open: Vec<Open>,
+    given_until: Ps,
+}
+
+/// Calls `give(index into ops, interval)` for every stretch of a device's time that is an op's own.
+pub fn for_each_self_interval(trace: &Trace, device: &Device, give: impl FnMut(usize, Interval)) {
+    match &device.nesting {
+        Nesting::ByLine => for_each_on_line(trace, &device.ops, give),
+        Nesting::ByOp(parents) => for_each_in_tree(trace, &device.ops, parents, give),
+    }
+}
+
+/// An op's own time is that in which no op runs that it runs itself, on whatever thread. Others may run beside it.
+///
+/// ```text
+/// while.1   [-------------------------)
+/// dot.1        [--------)                    run by while.1
+/// dot.2            [---------)               run by while.1
+/// given      w [1-------)      w w w w       and all of dot.2
+/// ```
+fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: impl FnMut(usize, Interval)) {
+    let mut runs_others = vec![false; ops.len()];
+    for &parent in parents {
+        if let Some(slot) = runs_others.get_mut(parent as usize) {
+            *slot = true;
+        }
+    }
+    // Up to when the time of an op that runs others is given away.
+    let mut given = vec![Ps::ZERO; ops.len()];
+    let mut next = 0;
+    in_blocks(ops, |&id| {
+        let op = next;
+        next += 1;
+        let Some((start, duration)) = trace.events.time(id) else { return };
+        let end = start + duration;
+        if let Some(slot) = given.get_mut(op) {
+            *slot = start;
+        }
+        let parent = parents.get(op).map_or(usize::MAX, |&parent| parent as usize);
+        if let Some(slot) = given.get_mut(parent) {
+            if start > *slot {
+                give(parent, Interval::new(*slot, start));
+            }
+            *slot = end.max(*slot);
+        }
+        if duration > Ps::ZERO && runs_others.get(op) == Some(&false) {
+            give(op, Interval::new(start, end));
+        }
+    });
+    for (op, ((&id, runs), from)) in ops.iter().zip(runs_others).zip(given).enumerate() {
+        let end = trace.events.time(id).map(|(start, duration)| start + duration);
+        if let Some(end) = end.filter(|&end| runs && end > from) {
+            give(op, Interval::new(from, end));
+        }
+    }
+}
+
+/// On a line, an op or span of a host runs while it is the latest started of those that have not ended. `ops` must be in the order
+/// of [`Device::ops`].
+///
+/// ```text
+/// while.1   [-------------------------)
+/// fusion.1       [------)                    nested in while.1
+/// copy.1             [------)                sticks out of fusion.1: it started later, so it goes on
+/// given      w w w f f f c c c w w w w
+/// ```
+///
+/// Each line keeps a stack of open ops. When an op starts, those that have ended are closed from the top, each getting
+/// the time up to its end that nobody has; then the top gets the time up to the new start. An op that ended
+/// under a longer one above it finds its time already given. So every instant that some op of a line covers is given
+/// exactly once: the lengths add up to the union of the line's ops. Linear in the number of ops.
+pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
+    let mut lines: Vec<LineState> = Vec::new();
+    lines.resize_with(trace.lines.len(), LineState::default);
+    let mut next = 0;
+    in_blocks(ops, |&id| {
+        let op = next;
+        next += 1;
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(line) = lines.get_mut(event.line.index()) else { return };
+        line.start(op, Interval::new(event.start, event.end()), &mut give);
+    });
+    for line in &mut lines {
+        line.close_until(Ps::MAX, &mut give);
+    }
+}
+
+/// The same for all events of one line, but gives what an event is, as an index into [`Events::kinds`](trace::Events::kinds).
+pub(crate) fn for_each_self_kind(trace: &Trace, events: &LineEvents, mut give: impl FnMut(usize, Interval)) {
+    let mut line = LineState::default();
+    trace.for_each_on_thread(events, |kind, interval| line.start(kind, interval, &mut give));
+    line.close_until(Ps::MAX, &mut give);
+}
+
+impl LineState {
+    /// An op starts.
+    fn start(&mut self, op: usize, interval: Interval, give: &mut impl FnMut(usize, Interval)) {
+        self.close_until(interval.start, give);
+        self.give_top(interval.start, give);
+        self.given_until = interval.start;
+        self.open.push(Open { op, end: interval.end });
+    }
+
+    /// Closes the ops on top that have ended by `now`.
+    fn close_until(&mut self, now: Ps, give: &mut impl FnMut(usize, Interval)) {
+        while let Some(end) = self.open.last().map(|top| top.end).filter(|&end| end <= now) {
+            self.give_top(end, give);
+            self.given_until = self.given_until.max(end);
+            self.open.pop();
+        }
+    }
+
+    /// Gives the innermost open op the time up to `until`.
+    fn give_top(&self, until: Ps, give: &mut impl FnMut(usize, Interval)) {
+        if let Some(top) = self.open.last().filter(|_| until > self.given_until) {
+            give(top.op, Interval::new(self.given_until, until));
+        }
+    }
+}
+
+/// The self time of each op of a device, in their order; see [`for_each_self_interval`].
+pub fn self_times(trace: &Trace, device: &Device) -> Vec<Ps> {
+    let mut times = vec![Ps::ZERO; device.ops.len()];
+    for_each_self_interval(trace, device, |op, interval| {
+        if let Some(time) = times.get_mut(op) {
+            *time += interval.length();
+        }
+    });
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::Devices;
+    use proptest::prelude::*;
+    use trace::builder::TraceBuilder;
+
+    /// Self times in microseconds of events `(line, start, duration)`, in the order given.
+    fn self_us(events: &[(usize, i64, i64)]) -> Vec<i64> {
+        let mut b = TraceBuilder::new();
+        let lines = [b.line("/device:GPU:0", "Stream #1"), b.line("/device:GPU:0", "Stream #2")];
+        for &(line, start, duration) in events {
+            b.event(lines[line], "op", start, duration);
+        }
+        let trace = b.build();
+        let devices = Devices::new(&trace);
+        let device = &devices.used[0];
+        let mut times = vec![0; events.len()];
+        for (&id, time) in device.ops.iter().zip(self_times(&trace, device)) {
+            times[id as usize] = time.0 / 1_000_000;
+        }
+        times
+    }
+
+    #[test]
+    fn nested_ops_take_their_time_out_of_their_parent() {
+        assert_eq!(self_us(&[(0, 0, 100), (0, 10, 20), (0, 15, 5), (0, 40, 10)]), [70, 15, 5, 10]);
+    }
+
+    #[test]
+    fn a_child_that_sticks_out_keeps_its_time() {
+        assert_eq!(self_us(&[(0, 0, 10), (0, 5, 10)]), [5, 10]);
+        assert_eq!(self_us(&[(0, 0, 30), (0, 5, 10), (0, 12, 6), (0, 16, 1)]), [17, 7, 5, 1]);
+    }
+
+    #[test]
+    fn streams_do_not_hide_each_other() {
+        assert_eq!(self_us(&[(0, 0, 10), (1, 2, 5)]), [10, 5]);
+    }
+
+    #[test]
+    fn equal_and_empty_ops_share_nothing_twice() {
+        assert_eq!(self_us(&[(0, 0, 10), (0, 0, 10), (0, 5, 0)]), [0, 10, 0]);
+    }
+
+    proptest! {
+        /// At every whole microsecond of a line, exactly the latest started running op owns it (brute force).
+        #[test]
+        fn self_times_partition_the_union(events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40)) {
+            let mut expected = vec![0i64; events.len()];
+            for line in 0..2 {
+                for now in 0..90 {
+                    let running = events.iter().enumerate().filter(|(_, e)| e.0 == line && e.1 <= now && now < e.1 + e.2);
+                    // Of two that start together the shorter is the inner one, then the later in the file.
+                    if let Some((owner, _)) = running.max_by_key(|(index, e)| (e.1, -e.2, *index)) {
+                        expected[owner] += 1;
+                    }
+                }
+            }
+            prop_assert_eq!(self_us(&events), expected);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What happened in a step, one by one: every op with its own time inside, and the idle time before it with its causes.
+//!
+//! ```text
+//! step        [                                      )
+//! device   [op 1   )[op 2  )        [op 3)     [op 4     )
+//! events      op 1   op 2    idle    op 3 idle  op 4         each clipped to the step
+//! ```
+//!
+//! The idle events of a part add up to that part of the step exactly, and so do the ops where streams do not run beside each other: an
+//! op that another one hides is an event all the same, and its time is not in the part.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::part::{Part, Parts};
+use super::rows::gaps;
+use super::{StepBreakdown, StepRow};
+use crate::device_time::OpParts;
+use crate::devices::{Device, Devices};
+use crate::host_threads::HostTime;
+use crate::launches::CallIndex;
+use crate::self_time::for_each_self_interval;
+use base::sort;
+use base::units::Ps;
+use trace::{EventId, Interval, Trace};
+
+/// An op, or idle time of one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepEvent {
+    /// Index into [`StepBreakdown::rows`].
+    pub row: u32,
+    /// What it is.
+    pub part: Part,
+    /// When it begins inside the step; of a gap of several causes each begins with the gap.
+    pub start: Ps,
+    /// How long it is inside the step: of an op without those nested in it.
+    pub time: Ps,
+    /// The op; of idle time the op that ended it, where one did.
+    pub op: Option<EventId>,
+}
+
+impl StepBreakdown {
+    /// The events of the chosen rows in the order of time, at most about `most` of each device's.
+    pub fn events(
+        &self,
+        trace: &Trace,
+        devices: &Devices,
+        hosts: &BTreeMap<u16, HostTime>,
+        calls: &CallIndex,
+        chosen: &dyn Fn(&StepRow) -> bool,
+        most: usize,
+    ) -> Vec<StepEvent> {
+        let mut parts = OpParts::in_trace(trace);
+        let mut found = Vec::new();
+        for (index, device) in (0u32..).zip(&devices.used) {
+            let mut windows: Vec<(u32, Interval)> = (0u32..)
+                .zip(&self.rows)
+                .filter(|(_, row)| row.device == index && chosen(row))
+                .map(|(at, row)| (at, Interval::new(row.start, row.start + row.duration)))
+                .collect();
+            windows.sort_by_key(|(_, window)| window.start);
+            let mut of_device = ops(trace, device, &windows, &mut parts, most);
+            let mut gaps = gaps(trace, devices, device, hosts.get(&device.host), calls);
+            for &(row, window) in &windows {
+                for gap in idle(device, window).take(most) {
+                    let mut causes = Parts::default();
+                    gaps.add(&mut causes, gap, gap.length());
+                    let op = ended_by(trace, device, gap);
+                    let times = Part::ALL.into_iter().map(|part| (part, causes.get(part)));
+                    let times = times.filter(|(_, time)| *time > Ps::ZERO);
+                    of_device.extend(times.map(|(part, time)| StepEvent { row, part, start: gap.start, time, op }));
+                }
+            }
+            found.extend(of_device);
+        }
+        sort::sort_by(&mut found, |a, b| (a.start, a.row, a.op, a.part).cmp(&(b.start, b.row, b.op, b.part)));
+        found
+    }
+}
+
+/// The ops inside windows, which do not overlap.
+fn ops(
+    trace: &Trace,
+    device: &Device,
+    windows: &[(u32, Interval)],
+    parts: &mut OpParts<'_>,
+    most: usize,
+) -> Vec<StepEvent> {
+    let mut found: Vec<StepEvent> = Vec::new();
+    // An op in which others are nested has its time in pieces.
+    let mut places: FxHashMap<(usize, u32), usize> = FxHashMap::default();
+    for_each_self_interval(trace, device, |op, interval| {
+        let Some((id, event)) = device.ops.get(op).and_then(|&id| Some((id, trace.events.get(id)?))) else { return };
+        let first = windows.partition_point(|(_, window)| window.end <= interval.start);
+        for &(row, window) in windows.iter().skip(first).take_while(|(_, window)| window.start < interval.end) {
+            let Some(inside) = interval.clip(window) else { continue };
+            if let Some(known) = places.get(&(op, row)).and_then(|&at| found.get_mut(at)) {
+                known.time += inside.length();
+            } else if found.len() < most {
+                places.insert((op, row), found.len());
+                let (part, start) = (parts.of(event.name, event.args), event.start.max(window.start));
+                found.push(StepEvent { row, part, start, time: inside.length(), op: Some(id) });
+            }
+        }
+    });
+    found
+}
+
+/// The idle times of a device inside a window.
+fn idle(device: &Device, window: Interval) -> impl Iterator<Item = Interval> {
+    let busy = device.busy.parts();
+    let first = busy.partition_point(|part| part.end <= window.start);
+    let mut at = window.start;
+    let inside = busy.iter().skip(first).take_while(move |part| part.start < window.end).copied();
+    let end = Interval::new(window.end, window.end);
+    inside.chain(std::iter::once(end)).filter_map(move |part| {
+        let gap = (part.start > at).then(|| Interval::new(at, part.start));
+        at = at.max(part.end);
+        gap
+    })
+}
+
+/// The first op that begins where a gap ends.
+fn ended_by(trace: &Trace, device: &Device, gap: Interval) -> Option<EventId> {
+    let start = |id: &EventId| trace.events.get(*id).map(|event| event.start);
+    let at = device.ops.partition_point(|id| start(id).is_some_and(|start| start < gap.end));
+    device.ops.get(at).copied()
+}

@@ -1,0 +1,172 @@
+//! Why a device is idle.
+//!
+//! A gap lies between the end of one op and the start of the next, over all streams of a device. Its cause is told by when the next op
+//! was launched:
+//!
+//! ```text
+//! device   [op 1     )                       [op 2   )        launched late: the host held it up
+//! host        [compile       )  [launch 2)
+//! cause               CCCCCCCHHHHHHHHHHHHHHHH                 compile, then host_bound
+//!
+//! device   [op 1     )  [op 2   )                             launched in time: kernel_wait where short, else other
+//! host      [launch 2)
+//! ```
+//!
+//! Compilation and input explain idle time only before the launch: what the host does later cannot have held up the op. Where the
+//! trace does not tell the launch they explain what they cover, and the rest is `other`. What the device itself says of a
+//! gap (it waits for other devices) comes before all.
+
+use super::launch_times::{DeviceLaunches, Launch};
+use super::part::{Part, Parts};
+use crate::devices::Device;
+use crate::host_threads::{HostRole, HostTime};
+use base::units::Ps;
+use trace::{Interval, IntervalSet, LineEvents, LineKind, Trace};
+
+/// A gap before an op that was launched in time is the cost of going from one op to the next up to this length. Longer ones have a
+/// reason, such as an event of another stream, that the trace does not tell.
+pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps(10_000_000);
+
+/// Marks of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, for its inputs.
+const BARRIERS: [&str; 2] = ["barrier-cores", "dependency-wait"];
+
+/// What may keep one device idle; these do not overlap.
+#[derive(Debug, Default)]
+pub(super) struct Causes {
+    barrier: IntervalSet,
+    compile: IntervalSet,
+    input: IntervalSet,
+}
+
+impl Causes {
+    /// Of `device`, whose host did what `host` says.
+    pub fn new(trace: &Trace, events_by_line: &[LineEvents], device: &Device, host: Option<&HostTime>) -> Causes {
+        let barrier = barriers(trace, events_by_line, device);
+        let compile =
+            host.and_then(|host| host.role(HostRole::Compile)).map(|set| device.set_from_host(set)).unwrap_or_default();
+        let input = host.map(|host| device.set_from_host(&host.held_by_input)).unwrap_or_default();
+        Causes {
+            input: input.difference(&compile).difference(&barrier),
+            compile: compile.difference(&barrier),
+            barrier,
+        }
+    }
+
+    /// True where no gap can have a cause of its own.
+    pub fn is_empty(&self) -> bool {
+        self.barrier.is_empty() && self.compile.is_empty() && self.input.is_empty()
+    }
+
+    /// Adds the causes of the part of `gap` that lies inside `window`.
+    pub fn add(&self, parts: &mut Parts, gap: Interval, launch: Launch, window: Interval) {
+        let Some(inside) = gap.clip(window) else { return };
+        let unlaunched = match launch {
+            Launch::Unknown => inside,
+            Launch::At(launch) if launch > gap.start => Interval::new(inside.start, inside.end.min(launch)),
+            Launch::At(_) | Launch::Before => Interval::new(inside.start, inside.start),
+        };
+        let rest = match launch {
+            Launch::Unknown => Part::OtherIdle,
+            Launch::At(launch) if launch > gap.start => Part::HostBound,
+            _ if gap.length() <= LONGEST_KERNEL_WAIT => Part::KernelWait,
+            _ => Part::OtherIdle,
+        };
+        let mut left = inside.length();
+        for (part, set, of) in [
+            (Part::Barrier, &self.barrier, inside),
+            (Part::Compile, &self.compile, unlaunched),
+            (Part::InputBound, &self.input, unlaunched),
+        ] {
+            if set.is_empty() {
+                continue;
+            }
+            let time = set.length_within(of);
+            parts.add(part, time);
+            left = left - time;
+        }
+        parts.add(rest, left);
+    }
+}
+
+fn barriers(trace: &Trace, events_by_line: &[LineEvents], device: &Device) -> IntervalSet {
+    let marks = trace.lines.iter().zip(events_by_line).filter(|(line, _)| {
+        line.plane.index() == device.plane && line.kind == LineKind::Other && trace.text(line.name) == "XLA TraceMe"
+    });
+    let events = marks.flat_map(|(_, events)| events.iter()).filter_map(|id| trace.events.get(id));
+    IntervalSet::union_of(
+        events
+            .filter(|event| BARRIERS.contains(&trace.text(event.name)))
+            .map(|event| Interval::new(event.start, event.end())),
+    )
+}
+
+/// The gaps of a device with the launches that ended them, told for one window after the other. Windows must not begin before an
+/// earlier one: those of a device are in order.
+pub(super) struct Gaps<'a> {
+    busy: &'a [Interval],
+    launches: DeviceLaunches<'a>,
+    causes: Causes,
+    /// True where every gap has the same cause: none that is known.
+    unexplained: bool,
+    /// The first busy part that ends after the last window's start.
+    next: usize,
+    /// The launch of the last gap asked for, which two windows may share.
+    last: Option<(Interval, Launch)>,
+}
+
+impl<'a> Gaps<'a> {
+    pub fn new(device: &'a Device, launches: DeviceLaunches<'a>, causes: Causes) -> Gaps<'a> {
+        let unexplained = launches.is_empty() && causes.is_empty();
+        Gaps { busy: device.busy.parts(), launches, causes, unexplained, next: 0, last: None }
+    }
+
+    /// Adds the causes of all idle time inside `window`; `idle` is how long it is.
+    pub fn add(&mut self, parts: &mut Parts, window: Interval, idle: Ps) {
+        if self.unexplained || idle == Ps::ZERO {
+            parts.add(Part::OtherIdle, idle);
+            return;
+        }
+        while self.busy.get(self.next).is_some_and(|part| part.end <= window.start) {
+            self.next += 1;
+        }
+        let mut at = self.next;
+        loop {
+            let before = at.checked_sub(1).and_then(|before| self.busy.get(before));
+            let after = self.busy.get(at);
+            let gap =
+                Interval::new(before.map_or(Ps(i64::MIN), |part| part.end), after.map_or(Ps::MAX, |part| part.start));
+            if gap.start >= window.end {
+                return;
+            }
+            self.add_gap(parts, gap, window);
+            if after.is_none() {
+                return;
+            }
+            at += 1;
+        }
+    }
+
+    /// A call of its own, since there may be millions: see [`blocks`](trace::blocks).
+    #[inline(never)]
+    fn add_gap(&mut self, parts: &mut Parts, gap: Interval, window: Interval) {
+        if gap.clip(window).is_some() {
+            let launch = self.launch(gap);
+            self.causes.add(parts, gap, launch, window);
+        }
+    }
+
+    /// Nothing is launched after the last op, and nothing ran before the first.
+    fn launch(&mut self, gap: Interval) -> Launch {
+        if gap.end == Ps::MAX {
+            return Launch::Unknown;
+        }
+        match self.last {
+            Some((last, launch)) if last == gap => launch,
+            _ => {
+                let launch = self.launches.after(gap);
+                self.last = Some((gap, launch));
+                launch
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Means over steps.
+
+use super::{Part, StepRow};
+use base::units::Ps;
+
+/// Means over steps and devices, in microseconds: `parts_us` add up to `duration_us`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mean {
+    /// Steps (for a device: rows) in the mean.
+    pub num_steps: u64,
+    /// Length of a step.
+    pub duration_us: f64,
+    /// One value for each of [`Part::ALL`].
+    pub parts_us: [f64; Part::COUNT],
+    /// Communication in flight, hidden or not.
+    pub communication_us: f64,
+    /// Of it, hidden under computation.
+    pub hidden_communication_us: f64,
+    /// Copies in flight, hidden or not.
+    pub transfer_us: f64,
+    /// Of them, hidden under computation.
+    pub hidden_transfer_us: f64,
+    /// Ops.
+    pub num_ops: f64,
+    /// Time in which a thread of the host works; absent where the trace has no host thread.
+    pub host_busy_us: Option<f64>,
+}
+
+impl Mean {
+    /// One of so many equal parts: of a window in which there are as many steps as the user says.
+    pub(super) fn of_each(&self, count: u64) -> Mean {
+        let each = |value: f64| value / count.max(1) as f64;
+        Mean {
+            num_steps: count,
+            duration_us: each(self.duration_us),
+            parts_us: self.parts_us.map(each),
+            communication_us: each(self.communication_us),
+            hidden_communication_us: each(self.hidden_communication_us),
+            transfer_us: each(self.transfer_us),
+            hidden_transfer_us: each(self.hidden_transfer_us),
+            num_ops: each(self.num_ops),
+            host_busy_us: self.host_busy_us.map(each),
+        }
+    }
+
+    /// The time in which the device does anything.
+    pub fn busy_us(&self) -> f64 {
+        Part::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.part_us(part)).sum()
+    }
+
+    /// The time of one part.
+    pub fn part_us(&self, part: Part) -> f64 {
+        self.parts_us.get(part as usize).copied().unwrap_or_default()
+    }
+
+    /// The time in which the device does nothing.
+    pub fn idle_us(&self) -> f64 {
+        Part::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.part_us(part)).sum()
+    }
+
+    /// A part's share of the step, 0 to 100; absent where the step has no length.
+    pub fn percent(&self, part: Part) -> Option<f64> {
+        share(self.part_us(part), self.duration_us)
+    }
+
+    /// Idle cause with the most time, where there is any idle time.
+    pub fn biggest_idle_cause(&self) -> Option<Part> {
+        self.biggest(|part| part.is_idle())
+    }
+
+    /// Part with the most time, idle causes included.
+    pub fn biggest_part(&self) -> Option<Part> {
+        self.biggest(|_| true)
+    }
+
+    /// Share of the communication in flight that computation hides; absent without communication.
+    pub fn communication_overlap_percent(&self) -> Option<f64> {
+        share(self.hidden_communication_us, self.communication_us)
+    }
+
+    /// The same of copies.
+    pub fn transfer_overlap_percent(&self) -> Option<f64> {
+        share(self.hidden_transfer_us, self.transfer_us)
+    }
+
+    /// Of equals the first in the order of [`Part::ALL`].
+    fn biggest(&self, wanted: fn(Part) -> bool) -> Option<Part> {
+        let mut best: Option<Part> = None;
+        for part in Part::ALL.into_iter().filter(|&part| wanted(part) && self.part_us(part) > 0.0) {
+            if best.is_none_or(|best| self.part_us(part) > self.part_us(best)) {
+                best = Some(part);
+            }
+        }
+        best
+    }
+}
+
+/// Sums over the rows of one step.
+#[derive(Default)]
+struct Sums {
+    rows: u64,
+    times: [Ps; Part::COUNT + 6],
+    num_ops: u64,
+    has_host: bool,
+}
+
+impl Sums {
+    fn add(&mut self, row: &StepRow) {
+        self.rows += 1;
+        self.num_ops = self.num_ops.saturating_add(row.num_ops);
+        self.has_host |= row.host_busy.is_some();
+        let others = [
+            row.duration,
+            row.overlap.communication,
+            row.overlap.hidden_communication,
+            row.overlap.transfer,
+            row.overlap.hidden_transfer,
+            row.host_busy.unwrap_or_default(),
+        ];
+        for (sum, time) in
+            self.times.iter_mut().zip(Part::ALL.map(|part| row.parts.get(part)).into_iter().chain(others))
+        {
+            *sum += time;
+        }
+    }
+}
+
+/// The mean over the `wanted` rows; `None` without one. Every step weighs the same, however many devices ran it.
+pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<Mean> {
+    let mut num_steps = 0u64;
+    let mut times = [0.0f64; Part::COUNT + 6];
+    let (mut num_ops, mut has_host) = (0.0f64, false);
+    // Rows are grouped by step.
+    for step in rows.chunk_by(|a, b| a.step == b.step) {
+        let mut sums = Sums::default();
+        step.iter().filter(|row| wanted(row)).for_each(|row| sums.add(row));
+        if sums.rows == 0 {
+            continue;
+        }
+        num_steps += 1;
+        has_host |= sums.has_host;
+        num_ops += sums.num_ops as f64 / sums.rows as f64;
+        for (time, sum) in times.iter_mut().zip(sums.times) {
+            *time += sum.as_us() / sums.rows as f64;
+        }
+    }
+    if num_steps == 0 {
+        return None;
+    }
+    let mut means = times.into_iter().map(|time| time / num_steps as f64);
+    let mut parts_us = [0.0; Part::COUNT];
+    parts_us.iter_mut().for_each(|part| *part = means.next().unwrap_or_default());
+    let mut next = || means.next().unwrap_or_default();
+    Some(Mean {
+        num_steps,
+        parts_us,
+        duration_us: next(),
+        communication_us: next(),
+        hidden_communication_us: next(),
+        transfer_us: next(),
+        hidden_transfer_us: next(),
+        num_ops: num_ops / num_steps as f64,
+        host_busy_us: Some(next()).filter(|_| has_host),
+    })
+}
+
+/// `100 * part / whole`.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (100.0 * part / whole).clamp(0.0, 100.0))
+}

@@ -1,0 +1,202 @@
+//! Where the time of each step goes: parts that add up to the step exactly, on every device.
+//!
+//! Reads what the devices do ([`DeviceTime`]), what the hosts do ([`host_times`](super::host_threads::host_times)) and
+//! when what was launched. A step is its window on the device, start to start ([`Steps`]); where steps are unknown, or the user says that
+//! those found are wrong, the active span of each device takes the place of a step. Sums are in picoseconds; the division to
+//! means is last.
+
+mod events;
+mod idle;
+mod launch_times;
+mod mean;
+mod part;
+mod rows;
+mod section;
+
+pub use events::StepEvent;
+pub use mean::Mean;
+pub use part::{Part, Parts};
+pub use section::section;
+
+use std::collections::BTreeMap;
+
+use super::device_time::DeviceTime;
+use super::devices::Devices;
+use super::duty_cycle::DutyCycle;
+use super::host_threads::{HostThreads, HostTime, host_threads};
+use super::launches::CallIndex;
+use super::ops::Tallies;
+use super::overlap::Overlap;
+use super::steps::Steps;
+use super::window::{PlainWindow, Window, WindowKind};
+use base::units::Ps;
+use report::Step;
+use trace::Trace;
+use trace::classify::Platform;
+
+/// One step on one device; where steps are unknown, the window of a device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepRow {
+    /// Which step, from 0; absent for a window that is no step.
+    pub step: Option<u32>,
+    /// Index into [`Devices::used`].
+    pub device: u32,
+    /// Where it begins.
+    pub start: Ps,
+    /// How long it is: the sum of `parts`.
+    pub duration: Ps,
+    /// What happened in it.
+    pub parts: Parts,
+    /// Communication and copies in flight, hidden or not.
+    pub overlap: Overlap,
+    /// Ops that start in it.
+    pub num_ops: u64,
+    /// Time in which a thread of the host does anything but wait; absent where the trace has no host thread.
+    pub host_busy: Option<Ps>,
+    /// No next step ended it on this device.
+    pub open: bool,
+    /// The step is cut, and its true length unknown.
+    pub partial: bool,
+    /// The step is warm-up.
+    pub warm_up: bool,
+    /// Its length is that of the step: a next step ended it, or none did on any device.
+    pub whole: bool,
+    /// It is in the means.
+    pub counted: bool,
+}
+
+/// The parts of every step on every device, and what else is said of steps.
+#[derive(Clone, Debug, Default)]
+pub struct StepBreakdown {
+    /// Every step of the capture, by step, then by device. Without steps one row for each device: its window.
+    pub rows: Vec<StepRow>,
+    /// True where the rows are steps.
+    pub has_steps: bool,
+    /// What the means are of.
+    pub window: WindowKind,
+    /// Means over the counted rows of each device, as in [`Devices::used`]; absent for a device without one.
+    pub mean_of_device: Vec<Option<Mean>>,
+    /// Mean over counted steps and their devices; absent where nothing ran.
+    pub mean: Option<Mean>,
+    /// Mean number of streams that run an op at once, while one runs, all devices; absent where nothing ran.
+    pub concurrency: Option<f64>,
+    /// The trace tells when device work was launched: only then are `host_bound` and `kernel_wait` known.
+    pub knows_launches: bool,
+    /// The devices are TPUs: others have no `barrier` and no infeed.
+    is_tpu: bool,
+    /// How busy the chips are by XProf's definition (TPU).
+    pub duty_cycle: Option<DutyCycle>,
+    /// What the threads of the hosts do; absent where the trace has none.
+    pub host_threads: Option<HostThreads>,
+}
+
+/// What a [`StepBreakdown`] is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// The steps that were found.
+    pub steps: &'a Steps,
+    /// What the report says of each; empty where their windows are not to be used.
+    pub judged: &'a [Step],
+    /// What is measured where no step counts.
+    pub plain: &'a PlainWindow,
+}
+
+impl StepBreakdown {
+    /// Measures the steps from what the devices do (`times`, as in [`Devices::used`]), what the hosts do and what they launched when
+    /// (`calls`). Means are over the counted ones; where none counts, they are of the plain window.
+    pub fn new(
+        trace: &Trace,
+        devices: &Devices,
+        times: &[DeviceTime],
+        hosts: &BTreeMap<u16, HostTime>,
+        calls: &CallIndex,
+        Measured { steps, judged, plain }: Measured<'_>,
+    ) -> StepBreakdown {
+        let has_steps = !judged.is_empty() && judged.len() == steps.len();
+        let any_counted = judged.iter().any(|step| step.counted);
+        let (mut rows, mut whole): (Vec<StepRow>, Vec<StepRow>) = Default::default();
+        for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
+            let source = rows::Source { trace, devices, device, time, host: hosts.get(&device.host) };
+            let index_of_device = u32::try_from(index).unwrap_or(u32::MAX);
+            let measure = |rows| source.measure(calls, index_of_device, rows);
+            if has_steps {
+                let windows = steps.windows.get(index).map_or(&[][..], Vec::as_slice);
+                rows.extend(measure(rows::of_steps(windows, judged)));
+            }
+            if let Some(&window) = plain.of_device.get(index).filter(|_| !has_steps || !any_counted) {
+                whole.extend(measure(vec![rows::of_window(window)]));
+            }
+        }
+        if !has_steps {
+            rows.append(&mut whole);
+        }
+        rows::leave_out_open(&mut rows);
+        let in_means = if whole.is_empty() { &mut rows } else { &mut whole };
+        let mut mean_of_device = vec![None; devices.used.len()];
+        for of_device in in_means.chunk_by(|a, b| a.device == b.device) {
+            let device = of_device.first().and_then(|row| mean_of_device.get_mut(row.device as usize));
+            if let Some(mean) = device {
+                *mean = mean::of_rows(of_device, &|row| row.counted);
+            }
+        }
+        // Rows of one device are in order; a stable sort merges those of all devices.
+        in_means.sort_by_key(|row| row.step);
+        let mean = mean::of_rows(in_means, &|row| row.counted);
+        rows.sort_by_key(|row| row.step);
+        StepBreakdown {
+            mean,
+            mean_of_device,
+            has_steps,
+            knows_launches: !calls.is_empty(),
+            is_tpu: devices.platform == Some(Platform::Tpu),
+            rows,
+            ..StepBreakdown::default()
+        }
+    }
+
+    /// Adds what is of the window and of no step: `devices` and their `tallies` are limited to it.
+    pub fn measure_window(
+        &mut self,
+        trace: &Trace,
+        devices: &Devices,
+        tallies: &Tallies,
+        hosts: &BTreeMap<u16, HostTime>,
+        window: &Window,
+    ) {
+        self.window =
+            if self.has_steps && self.rows.iter().any(|row| row.counted) { WindowKind::Steps } else { window.kind };
+        if let (WindowKind::GivenSteps, Some(count)) = (self.window, window.num_steps) {
+            let means = self.mean_of_device.iter_mut().chain(std::iter::once(&mut self.mean));
+            means.flatten().for_each(|mean| *mean = mean.of_each(count));
+        }
+        let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
+        // Self times of one stream add up to its busy time.
+        let stream_time: Ps = tallies.entries.iter().map(|(_, tally)| tally.self_time).sum();
+        self.concurrency = (busy > Ps::ZERO).then(|| stream_time.0 as f64 / busy.0 as f64);
+        self.duty_cycle = DutyCycle::new(trace, devices);
+        self.host_threads = host_threads(hosts, |host| window.of_host(devices, host));
+    }
+
+    /// False for a part that this run cannot have or that its trace cannot tell: its time is 0 and means nothing.
+    pub fn measures(&self, part: Part) -> bool {
+        match part {
+            Part::HostBound | Part::KernelWait => self.knows_launches,
+            Part::Compile | Part::InputBound => self.host_threads.is_some(),
+            Part::Barrier | Part::InfeedOutfeed => self.is_tpu,
+            _ => true,
+        }
+    }
+
+    /// The rows of each step, one a device, in order.
+    pub fn steps(&self) -> impl Iterator<Item = &[StepRow]> {
+        self.rows.chunk_by(|a, b| a.step == b.step)
+    }
+
+    /// The mean over the rows of one step, of one device or of all; `None` where no row has the length of the step.
+    pub fn mean_of_step(step: &[StepRow], device: Option<u32>) -> Option<Mean> {
+        mean::of_rows(step, &|row| row.whole && device.is_none_or(|device| device == row.device))
+    }
+}
+
+#[cfg(test)]
+mod tests;

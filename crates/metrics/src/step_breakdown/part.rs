@@ -1,0 +1,133 @@
+//! The parts of a step.
+
+use base::units::Ps;
+use report::STEP_PARTS;
+
+/// What a device does at an instant; where it does nothing, why. Every instant of a step has exactly one part.
+///
+/// The order is that of legends and columns, and of precedence: where several kinds of work run at once, the first is
+/// what the time is spent on and hides the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// At least one op computes.
+    Compute,
+    /// Collectives, sends and receives that no computation hides.
+    Communication,
+    /// Copies from the host that neither computation nor communication hides.
+    HostToDevice,
+    /// Copies to the host, likewise.
+    DeviceToHost,
+    /// Copies from one device to another, likewise.
+    PeerToPeer,
+    /// Copies within the device, likewise.
+    DeviceToDevice,
+    /// Infeed and outfeed, likewise (TPU).
+    InfeedOutfeed,
+    /// Fills, changes of layout and copies whose direction the trace does not tell, likewise.
+    DataMovement,
+    /// Idle: the program waits on the device for other devices or for its inputs (TPU).
+    Barrier,
+    /// Idle before a launch: the host compiled.
+    Compile,
+    /// Idle before a launch: the host was in the input pipeline.
+    InputBound,
+    /// Idle: the next op was launched after the previous one had ended, for neither of these two reasons.
+    HostBound,
+    /// Idle for a short time although the next op was launched already: the cost of going from one op to the next.
+    KernelWait,
+    /// Idle for any other reason: launched long before, or the trace does not tell.
+    OtherIdle,
+}
+
+impl Part {
+    /// Number of parts.
+    pub const COUNT: usize = STEP_PARTS.len();
+
+    /// All of them in their order.
+    pub const ALL: [Part; Part::COUNT] = [
+        Part::Compute,
+        Part::Communication,
+        Part::HostToDevice,
+        Part::DeviceToHost,
+        Part::PeerToPeer,
+        Part::DeviceToDevice,
+        Part::InfeedOutfeed,
+        Part::DataMovement,
+        Part::Barrier,
+        Part::Compile,
+        Part::InputBound,
+        Part::HostBound,
+        Part::KernelWait,
+        Part::OtherIdle,
+    ];
+
+    /// The report's spelling, and the colour's name: `compute`, `communication`, `h2d`, ..., `other_idle`.
+    pub fn label(self) -> &'static str {
+        self.names().0
+    }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        STEP_PARTS.get(self as usize).copied().unwrap_or_default()
+    }
+
+    /// True where the device does nothing.
+    pub fn is_idle(self) -> bool {
+        self >= Part::Barrier
+    }
+}
+
+/// A time for each part: exclusive, and together the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts([Ps; Part::COUNT]);
+
+impl Parts {
+    /// The time of one part.
+    pub fn get(&self, part: Part) -> Ps {
+        self.0.get(part as usize).copied().unwrap_or_default()
+    }
+
+    /// Adds to one part.
+    pub fn add(&mut self, part: Part, time: Ps) {
+        if let Some(sum) = self.0.get_mut(part as usize) {
+            *sum += time;
+        }
+    }
+
+    /// All parts together.
+    pub fn total(&self) -> Ps {
+        self.0.iter().copied().sum()
+    }
+
+    /// The idle ones.
+    pub fn idle(&self) -> Ps {
+        Part::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
+    }
+
+    /// The others.
+    pub fn busy(&self) -> Ps {
+        Part::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.get(part)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_has_its_own_place_and_name() {
+        let mut parts = Parts::default();
+        for (part, time) in Part::ALL.into_iter().zip(1..) {
+            parts.add(part, Ps(time));
+        }
+        assert!(Part::ALL.into_iter().zip(1..).all(|(part, time)| parts.get(part) == Ps(time)));
+        assert_eq!((parts.total(), parts.idle()), (Ps(105), Ps(9 + 10 + 11 + 12 + 13 + 14)));
+        assert_eq!(parts.busy() + parts.idle(), parts.total());
+        let labels = base::sort::set(Part::ALL.map(Part::label));
+        assert_eq!(labels.len(), Part::COUNT);
+    }
+}

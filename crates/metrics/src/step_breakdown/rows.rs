@@ -1,0 +1,108 @@
+//! One row for each step and device.
+
+use super::StepRow;
+use super::idle::{Causes, Gaps};
+use super::launch_times::DeviceLaunches;
+use super::part::Parts;
+use crate::device_time::DeviceTime;
+use crate::devices::{Device, Devices};
+use crate::host_threads::HostTime;
+use crate::launches::CallIndex;
+use crate::overlap::InFlight;
+use crate::steps::{Window, ops_starting_in};
+use report::Step;
+use trace::{Interval, Trace};
+
+/// The rows of one device's windows before they are measured. `windows` and `judged` have one entry a step.
+pub(super) fn of_steps(windows: &[Option<Window>], judged: &[Step]) -> Vec<StepRow> {
+    let steps = windows.iter().zip(judged).zip(0u32..);
+    steps
+        .filter_map(|((window, judged), step)| {
+            let window = (*window)?;
+            Some(StepRow {
+                step: Some(step),
+                start: window.interval.start,
+                duration: window.interval.length(),
+                open: window.open,
+                partial: judged.partial,
+                warm_up: judged.warm_up,
+                counted: judged.counted,
+                ..StepRow::default()
+            })
+        })
+        .collect()
+}
+
+/// The one row of a device whose steps are unknown, or do not count.
+pub(super) fn of_window(window: Interval) -> StepRow {
+    StepRow { start: window.start, duration: window.length(), whole: true, counted: true, ..StepRow::default() }
+}
+
+/// The idle times of a device, with what tells their causes.
+pub(super) fn gaps<'a>(
+    trace: &'a Trace,
+    devices: &'a Devices,
+    device: &'a Device,
+    host: Option<&HostTime>,
+    calls: &'a CallIndex,
+) -> Gaps<'a> {
+    let causes = Causes::new(trace, &devices.events_by_line, device, host);
+    Gaps::new(device, DeviceLaunches::new(trace, devices, device, calls), causes)
+}
+
+/// What one device's rows are measured from.
+pub(super) struct Source<'a> {
+    pub trace: &'a Trace,
+    pub devices: &'a Devices,
+    pub device: &'a Device,
+    pub time: &'a DeviceTime,
+    pub host: Option<&'a HostTime>,
+}
+
+impl Source<'_> {
+    /// Fills in the rows. Linear in the number of ops, launches and rows where windows do not overlap, as those of steps do not.
+    pub fn measure(&self, calls: &CallIndex, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
+        // Steps of odd traces may not begin in their order; gaps are gone through in the order of time.
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|&row| rows.get(row).map(|row| row.start));
+        let mut gaps = gaps(self.trace, self.devices, self.device, self.host, calls);
+        let in_flight = InFlight::new(self.time);
+        for row in order {
+            let Some(row) = rows.get_mut(row) else { continue };
+            let window = Interval::new(row.start, row.start + row.duration);
+            row.device = index;
+            row.parts = self.parts(window, &mut gaps);
+            row.overlap = in_flight.within(window);
+            row.num_ops = ops_starting_in(self.trace, self.device, window);
+            row.host_busy = self.host.map(|host| host.busy.length_within(window));
+        }
+        rows
+    }
+
+    fn parts(&self, window: Interval, gaps: &mut Gaps<'_>) -> Parts {
+        let mut parts = Parts::default();
+        for (part, set) in self.time.parts() {
+            parts.add(part, set.length_within(window));
+        }
+        let idle = window.length() - parts.total();
+        gaps.add(&mut parts, window, idle);
+        parts
+    }
+}
+
+/// Where a next step ended a step on some device, the devices on which none did are not counted: their length is not the step's.
+/// Rows must be grouped by device, as they are measured.
+pub(super) fn leave_out_open(rows: &mut [StepRow]) {
+    let steps = rows.iter().filter_map(|row| row.step).max().map_or(0, |last| last as usize + 1);
+    let mut closed = vec![false; steps];
+    let place = |row: &StepRow| row.step.map(|step| step as usize);
+    for row in rows.iter().filter(|row| !row.open) {
+        if let Some(slot) = place(row).and_then(|step| closed.get_mut(step)) {
+            *slot = true;
+        }
+    }
+    for row in rows.iter_mut() {
+        row.whole = !row.open || place(row).and_then(|step| closed.get(step)) != Some(&true);
+        row.counted &= row.whole;
+    }
+}

@@ -1,0 +1,88 @@
+//! The breakdown as a section of the unified profile.
+
+use super::{Mean, Part, StepBreakdown, StepRow};
+use crate::devices::{Device, Devices};
+use crate::host_threads::{HostRole, HostThreads};
+use crate::window::WindowKind;
+use base::units::Ps;
+use report::{HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
+
+/// With more steps than this the profile has no row a step: the table has them all.
+const MOST_STEPS: usize = 1000;
+
+/// The section; `None` where nothing ran.
+pub fn section(breakdown: &StepBreakdown, devices: &Devices) -> Option<report::StepBreakdown> {
+    let mean = breakdown.mean.as_ref()?;
+    let duty = breakdown.duty_cycle.as_ref();
+    let threads = breakdown.host_threads.as_ref();
+    Some(report::StepBreakdown {
+        window: breakdown.window.label().to_owned(),
+        num_steps: matches!(breakdown.window, WindowKind::Steps | WindowKind::GivenSteps).then_some(mean.num_steps),
+        duration_us: mean.duration_us,
+        parts: parts(breakdown, mean),
+        communication_overlap_percent: mean.communication_overlap_percent(),
+        transfer_overlap_percent: mean.transfer_overlap_percent(),
+        stream_concurrency: breakdown.concurrency,
+        device_busy_us: mean.busy_us(),
+        host_busy_us: mean.host_busy_us,
+        duty_cycle_percent: duty.and_then(|duty| duty.percent()),
+        chip_idle_percent: duty.and_then(|duty| duty.idle_percent()),
+        devices: of_devices(breakdown, devices),
+        host_roles: threads.map(host_roles).unwrap_or_default(),
+        host_idle_percent: threads.and_then(|threads| threads.percent(threads.idle)),
+        steps: steps(breakdown),
+    })
+}
+
+fn parts(breakdown: &StepBreakdown, mean: &Mean) -> StepParts {
+    let measured = |part| breakdown.measures(part).then(|| mean.part_us(part));
+    StepParts {
+        compute_us: mean.part_us(Part::Compute),
+        communication_us: mean.part_us(Part::Communication),
+        h2d_us: mean.part_us(Part::HostToDevice),
+        d2h_us: mean.part_us(Part::DeviceToHost),
+        p2p_us: mean.part_us(Part::PeerToPeer),
+        d2d_us: mean.part_us(Part::DeviceToDevice),
+        infeed_outfeed_us: measured(Part::InfeedOutfeed),
+        data_movement_us: mean.part_us(Part::DataMovement),
+        barrier_us: measured(Part::Barrier),
+        compile_us: measured(Part::Compile),
+        input_bound_us: measured(Part::InputBound),
+        host_bound_us: measured(Part::HostBound),
+        kernel_wait_us: measured(Part::KernelWait),
+        other_idle_us: mean.part_us(Part::OtherIdle),
+    }
+}
+
+fn of_devices(breakdown: &StepBreakdown, devices: &Devices) -> Vec<StepBreakdownDevice> {
+    let device = |(device, mean): (&Device, &Option<Mean>)| {
+        let mean = mean.as_ref()?;
+        Some(StepBreakdownDevice {
+            device_name: device.name.clone(),
+            num_steps: mean.num_steps,
+            duration_us: mean.duration_us,
+            parts: parts(breakdown, mean),
+        })
+    };
+    devices.used.iter().zip(&breakdown.mean_of_device).filter_map(device).collect()
+}
+
+fn host_roles(threads: &HostThreads) -> Vec<HostRoleTime> {
+    let role = |&(role, time): &(HostRole, Ps)| HostRoleTime {
+        role: role.label().to_owned(),
+        time_us: time.as_us(),
+        percent: threads.percent(time).unwrap_or_default(),
+    };
+    threads.roles.iter().map(role).collect()
+}
+
+fn steps(breakdown: &StepBreakdown) -> Vec<StepBreakdownStep> {
+    if !breakdown.has_steps || breakdown.steps().nth(MOST_STEPS).is_some() {
+        return Vec::new();
+    }
+    let step = |rows: &[StepRow]| {
+        let index = u64::from(rows.first()?.step?);
+        Some(StepBreakdownStep { index, parts: parts(breakdown, &StepBreakdown::mean_of_step(rows, None)?) })
+    };
+    breakdown.steps().filter_map(step).collect()
+}

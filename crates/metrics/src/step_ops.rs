@@ -1,0 +1,141 @@
+//! What runs in a step: ops, their classes and kernels, as means over the steps of the window and devices.
+//!
+//! By default warm-up and cut steps are no part of the window, so that two captures of different length can be compared. Where the
+//! window is none of steps, each device's window takes the place of a step.
+
+use rustc_hash::FxHashMap;
+
+use super::categories::{Categorizer, OpFamily};
+use super::collectives::Collectives;
+use super::devices::Devices;
+use super::kernel_stats::demangle::demangle;
+use super::ops::{Op, Ops, Tallies, Text};
+use super::window::Window;
+use base::sort;
+use base::units::Ps;
+use report::{StepFamily, StepKernel, StepOp, StepOps};
+use trace::classify::Platform;
+use trace::{StrId, Trace};
+
+/// Ops that the section lists: with more, two profiles would no longer fit a report that can be sent around.
+const MOST_OPS: usize = 300;
+
+/// Kernels that the section lists.
+const MOST_KERNELS: usize = 200;
+
+/// The section; `None` where no op ran in the window.
+pub fn section(
+    trace: &Trace,
+    devices: &Devices,
+    tallies: &Tallies,
+    ops: &Ops,
+    collectives: &Collectives,
+    window: &Window,
+) -> Option<StepOps> {
+    let device_steps = window.device_steps;
+    let mut rows: Vec<(usize, &Op)> = ops.rows.iter().enumerate().collect();
+    if rows.is_empty() || device_steps == 0 {
+        return None;
+    }
+    let mean = Mean(device_steps as f64);
+    let exposed = exposed(ops, collectives);
+    let text = |text: Text| Some(ops.text(trace, text)).filter(|text| !text.is_empty());
+    let mut families = [(Ps::ZERO, 0u64); OpFamily::ALL.len()];
+    for (_, op) in &rows {
+        if let Some((time, count)) = families.get_mut(op.family as usize) {
+            *time += op.self_time;
+            *count += op.occurrences;
+        }
+    }
+    let mut by_family: Vec<StepFamily> = OpFamily::ALL
+        .into_iter()
+        .filter_map(|family| {
+            let &(time, count) =
+                families.get(family as usize).filter(|(time, count)| *count > 0 || *time > Ps::ZERO)?;
+            let (self_time_us, occurrences) = (mean.time_us(time), mean.count(count));
+            Some(StepFamily { family: family.label().to_owned(), self_time_us, occurrences })
+        })
+        .collect();
+    sort::sort_by(&mut by_family, |a, b| {
+        b.self_time_us.total_cmp(&a.self_time_us).then_with(|| a.family.cmp(&b.family))
+    });
+    let op_time = ops.op_time;
+    let num_ops = rows.len() as u64;
+    // Rows stand by their time.
+    rows.truncate(MOST_OPS);
+    let top = rows.into_iter().map(|(row, op)| StepOp {
+        name: ops.text(trace, op.name).to_owned(),
+        family: op.family.label().to_owned(),
+        module: text(op.module).map(|module| module.split('(').next().unwrap_or(module).to_owned()),
+        framework_op: text(op.framework_path).map(|path| path.trim_end_matches(':').to_owned()),
+        fingerprint: text(op.expression).map(hlo::fingerprint),
+        self_time_us: mean.time_us(op.self_time),
+        exposed_time_us: exposed.get(&(row as u32)).map(|&time| mean.time_us(time)),
+        occurrences: mean.count(op.occurrences),
+    });
+    Some(StepOps {
+        device_steps,
+        op_time_us: mean.time_us(op_time),
+        num_ops,
+        families: by_family,
+        ops: top.collect(),
+        kernels: if devices.platform == Some(Platform::Gpu) { kernels(trace, tallies, mean) } else { Vec::new() },
+    })
+}
+
+/// Divides by the number of steps times devices.
+#[derive(Clone, Copy)]
+struct Mean(f64);
+
+impl Mean {
+    fn time_us(self, time: Ps) -> f64 {
+        time.as_us() / self.0
+    }
+
+    fn count(self, count: u64) -> f64 {
+        count as f64 / self.0
+    }
+}
+
+/// Exposed time of the collectives, by the row of their op.
+fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<u32, Ps> {
+    let mut exposed = FxHashMap::default();
+    if collectives.runs.is_empty() {
+        return exposed;
+    }
+    let rows: FxHashMap<_, u32> = ops.entries.iter().copied().collect();
+    for run in &collectives.runs {
+        let row = collectives.ops.get(run.op as usize).and_then(|op| rows.get(&(op.name, op.args)));
+        if let Some(&row) = row {
+            *exposed.entry(row).or_insert(Ps::ZERO) += run.exposed;
+        }
+    }
+    exposed
+}
+
+/// Kernels by name, whatever op they ran for.
+fn kernels(trace: &Trace, tallies: &Tallies, mean: Mean) -> Vec<StepKernel> {
+    let mut categories = Categorizer::new(trace);
+    let mut index: FxHashMap<StrId, usize> = FxHashMap::default();
+    let mut sums: Vec<(StrId, OpFamily, Ps, u64)> = Vec::new();
+    for &((name, args), ref tally) in &tallies.entries {
+        let at = *index.entry(name).or_insert_with(|| {
+            let category = categories.of(name, args);
+            sums.push((name, categories.family(category), Ps::ZERO, 0));
+            sums.len() - 1
+        });
+        if let Some((_, _, time, count)) = sums.get_mut(at) {
+            *time += tally.op_self;
+            *count += tally.count;
+        }
+    }
+    sort::sort_by(&mut sums, |a, b| b.2.cmp(&a.2).then_with(|| trace.text(a.0).cmp(trace.text(b.0))));
+    sums.truncate(MOST_KERNELS);
+    let kernel = |&(name, family, time, count): &(StrId, OpFamily, Ps, u64)| StepKernel {
+        name: demangle(trace.text(name)).unwrap_or_else(|| trace.text(name).to_owned()),
+        family: family.label().to_owned(),
+        time_us: mean.time_us(time),
+        occurrences: mean.count(count),
+    };
+    sums.iter().map(kernel).collect()
+}

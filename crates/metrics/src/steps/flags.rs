@@ -1,0 +1,172 @@
+//! Which steps count: complete ones that are not warm-up.
+
+use std::collections::BTreeSet;
+
+use crate::statistics::median;
+
+/// What is known of one step before it is judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// Mean over devices, in microseconds.
+    pub duration_us: f64,
+    /// No next step ended it on any device.
+    pub open: bool,
+    /// Ops per device.
+    pub ops: f64,
+    /// Share of it in which the host compiled, 0 to 1.
+    pub compile_share: f64,
+    /// The only device that runs it, where steps of devices were told apart: each has its own first step.
+    pub only_on: Option<usize>,
+}
+
+/// The judgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flags {
+    pub partial: bool,
+    /// The host compiled in it.
+    pub compiles: bool,
+    pub warm_up: bool,
+    pub counted: bool,
+}
+
+/// A step with more compilation than this is warm-up.
+const COMPILE_SHARE: f64 = 0.1;
+/// A leading step that takes this many times the median is warm-up.
+const SLOW_START: f64 = 1.5;
+/// At most this many leading steps can be warm-up by their length alone.
+const MAX_SLOW_STARTS: usize = 5;
+/// A first step with less than this share of the usual ops began before the capture.
+const CUT_SHARE: f64 = 0.5;
+
+/// Judges all steps of a run:
+///
+/// * *partial*: no next step ends it, or it is the first and both shorter and much poorer in ops than the others, so
+///   that the capture began inside it;
+/// * *compiles*: compilation ran in more than 10 % of it;
+/// * *warm-up*: it compiles, or it is one of the leading steps that each take more than 1.5 times the median of the complete
+///   ones that do not compile;
+/// * *counted*: neither partial nor warm-up. If none is left, all complete ones count, else all.
+pub(super) fn judge(steps: &[Seen]) -> Vec<Flags> {
+    let mut flags: Vec<Flags> = vec![Flags::default(); steps.len()];
+    let groups: BTreeSet<Option<usize>> = steps.iter().map(|step| step.only_on).collect();
+    for group in groups {
+        let of_group = || steps.iter().zip(0usize..).filter(|(step, _)| step.only_on == group);
+        let judged = judge_group(&of_group().map(|(step, _)| *step).collect::<Vec<Seen>>());
+        for ((_, index), judged) in of_group().zip(judged) {
+            if let Some(slot) = flags.get_mut(index) {
+                *slot = judged;
+            }
+        }
+    }
+    let rules: [fn(&Flags) -> bool; 3] = [|flag| !flag.partial && !flag.warm_up, |flag| !flag.partial, |_| true];
+    let rule = rules.into_iter().find(|rule| flags.iter().any(rule)).unwrap_or(|_| true);
+    for flag in &mut flags {
+        flag.counted = rule(flag);
+    }
+    flags
+}
+
+/// Judges steps that follow each other, all but whether they count.
+fn judge_group(steps: &[Seen]) -> Vec<Flags> {
+    let judged =
+        |step: &Seen| Flags { partial: step.open, compiles: step.compile_share > COMPILE_SHARE, ..Flags::default() };
+    let mut flags: Vec<Flags> = steps.iter().map(judged).collect();
+    if let (Some(first), Some(flag)) = (steps.first(), flags.first_mut())
+        && is_cut(first, steps)
+    {
+        flag.partial = true;
+    }
+    let complete = |compiling: bool| -> Vec<f64> {
+        let complete = steps.iter().zip(&flags).filter(|(_, flag)| !flag.partial && (compiling || !flag.compiles));
+        complete.map(|(step, _)| step.duration_us).collect()
+    };
+    let median = median(&complete(false)).or_else(|| median(&complete(true))).unwrap_or(f64::INFINITY);
+    let mut leading = true;
+    for (index, (step, flag)) in steps.iter().zip(&mut flags).enumerate() {
+        let slow = step.duration_us > SLOW_START * median;
+        leading &= index < MAX_SLOW_STARTS && (slow || flag.partial);
+        flag.warm_up = flag.compiles || (leading && slow);
+    }
+    flags
+}
+
+fn is_cut(first: &Seen, steps: &[Seen]) -> bool {
+    let others = || steps.iter().skip(1).filter(|step| !step.open);
+    let ops: Vec<f64> = others().map(|step| step.ops).collect();
+    let durations: Vec<f64> = others().map(|step| step.duration_us).collect();
+    match (median(&ops), median(&durations)) {
+        (Some(usual_ops), Some(usual)) if ops.len() > 1 => {
+            first.ops < CUT_SHARE * usual_ops && first.duration_us < usual
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(duration_us: f64) -> Seen {
+        Seen { duration_us, ops: 10.0, ..Seen::default() }
+    }
+
+    fn marks(steps: &[Seen]) -> String {
+        let letter = |flag: &Flags| match (flag.partial, flag.warm_up, flag.counted) {
+            (false, false, true) => '.',
+            (true, false, false) => 'p',
+            (false, true, false) => 'w',
+            (true, true, false) => 'b',
+            _ => '*', // counted although partial or warm-up
+        };
+        judge(steps).iter().map(letter).collect()
+    }
+
+    #[test]
+    fn an_open_last_step_is_partial_and_slow_first_ones_are_warm_up() {
+        let last = Seen { open: true, ..step(40.0) };
+        assert_eq!(marks(&[step(300.0), step(200.0), step(100.0), step(101.0), step(99.0), last]), "ww...p");
+        // A slow step later is the program's own.
+        assert_eq!(marks(&[step(100.0), step(300.0), step(100.0), step(101.0), last]), "....p");
+    }
+
+    #[test]
+    fn compilation_makes_any_step_warm_up() {
+        let compiled = Seen { compile_share: 0.11, ..step(100.0) };
+        let little = Seen { compile_share: 0.1, ..step(100.0) };
+        assert_eq!(marks(&[step(100.0), compiled, little]), ".w.");
+    }
+
+    #[test]
+    fn steps_that_compile_do_not_hide_a_slow_start() {
+        let compiled = Seen { compile_share: 0.9, ..step(9000.0) };
+        let last = Seen { open: true, ..step(40.0) };
+        let steps = [step(300.0), step(100.0), step(101.0), compiled, compiled, compiled, last];
+        assert_eq!(marks(&steps), "w..wwwp");
+        assert_eq!(judge(&steps).iter().filter(|flag| flag.compiles).count(), 3);
+    }
+
+    #[test]
+    fn devices_that_run_one_after_another_warm_up_each() {
+        let on = |device, duration_us| Seen { only_on: Some(device), ..step(duration_us) };
+        let first = [on(0, 300.0), on(0, 100.0), on(0, 100.0)];
+        let second = [on(1, 600.0), on(1, 200.0), on(1, 200.0)];
+        assert_eq!(marks(&[first, second].concat()), "w..w..");
+    }
+
+    #[test]
+    fn a_first_step_with_few_ops_was_cut() {
+        let cut = Seen { ops: 3.0, ..step(30.0) };
+        assert_eq!(marks(&[cut, step(100.0), step(100.0)]), "p..");
+        // As long as the others, it is merely different.
+        assert_eq!(marks(&[Seen { ops: 3.0, ..step(100.0) }, step(100.0), step(100.0)]), "...");
+    }
+
+    #[test]
+    fn something_always_counts() {
+        let open = Seen { open: true, ..step(100.0) };
+        let compiled = Seen { compile_share: 0.5, ..step(100.0) };
+        assert_eq!(marks(&[open]), "*");
+        assert_eq!(marks(&[compiled, open]), "*p");
+        assert_eq!(marks(&[]), "");
+    }
+}

@@ -1,0 +1,155 @@
+//! Ties device ops to annotated steps through their launches: a launch on the host and what it started on the device
+//! carry the same correlation id.
+//!
+//! ```text
+//! host     [train 0      ]  [train 1      ]
+//!           [launch 7]       [launch 8]
+//! device             [op 7]            [op 8]
+//! step                0                 1
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::{Mark, align::Aligned, annotations::Annotations};
+use crate::devices::{Devices, interval};
+use base::sort;
+use base::units::Ps;
+use trace::{Interval, LineKind, Trace};
+
+/// Marks of every used device: a step's first to last op. `None` where fewer than half of the steps have an op that
+/// can be tied to them.
+pub(super) fn attribute(trace: &Trace, devices: &Devices, found: &Annotations) -> Option<Aligned> {
+    let launches = launches_by_host(trace, found);
+    let count = found.numbers.len();
+    let mut marks: Aligned = vec![vec![None; count]; devices.used.len()];
+    let device_of_line = device_of_line(trace, devices);
+    trace.events.correlation.for_each(|id, correlation| {
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(&(device, host)) = device_of_line.get(event.line.index()).and_then(Option::as_ref) else { return };
+        let Some(step) = launches.get(&host).and_then(|launches| launches.step(correlation)) else { return };
+        let op = interval(&event);
+        if let Some(mark) = marks.get_mut(device).and_then(|row| row.get_mut(step)) {
+            let seen = mark.map_or(op, |mark: Mark| mark.interval);
+            let all = Interval::new(seen.start.min(op.start), seen.end.max(op.end));
+            *mark = Some(Mark { interval: all, key: found.numbers.get(step).copied() });
+        }
+    });
+    let tied = (0..count).filter(|&step| marks.iter().any(|row| row.get(step).is_some_and(Option::is_some))).count();
+    (tied > 0 && tied * 2 >= count).then_some(marks)
+}
+
+/// Index into [`Devices::used`] and host of each line that holds device ops.
+fn device_of_line(trace: &Trace, devices: &Devices) -> Vec<Option<(usize, u16)>> {
+    let of_line = |line: &trace::Line| {
+        let index = devices.used.iter().position(|device| device.plane == line.plane.index())?;
+        let device = devices.used.get(index).filter(|_| line.kind == LineKind::DeviceOps)?;
+        Some((index, device.host))
+    };
+    trace.lines.iter().map(of_line).collect()
+}
+
+/// The step of each correlation id of one host.
+#[derive(Debug, Default)]
+struct Launches {
+    /// `(correlation id, step)`, by id.
+    sorted: Vec<(i64, u32)>,
+    /// Where the ids are dense: the step + 1 by `id - first`, 0 for none.
+    dense: Vec<u32>,
+}
+
+impl Launches {
+    fn finish(&mut self) {
+        if !self.sorted.is_sorted() {
+            self.sorted.sort_unstable();
+        }
+        let (Some(first), Some(last)) = (self.sorted.first(), self.sorted.last()) else { return };
+        let (first, span) = (first.0, last.0.abs_diff(first.0));
+        if span > self.sorted.len() as u64 * 4 {
+            return;
+        }
+        self.dense = vec![0; span as usize + 1];
+        // From the last to the first, so that of several launches with one id the first step wins, as in the search.
+        for &(id, step) in self.sorted.iter().rev() {
+            if let Some(slot) = self.dense.get_mut(id.abs_diff(first) as usize) {
+                *slot = step + 1;
+            }
+        }
+    }
+
+    fn step(&self, correlation: i64) -> Option<usize> {
+        let first = self.sorted.first()?.0;
+        if self.dense.is_empty() {
+            let at = self.sorted.partition_point(|&(id, _)| id < correlation);
+            return self.sorted.get(at).filter(|&&(id, _)| id == correlation).map(|&(_, step)| step as usize);
+        }
+        let at = usize::try_from(correlation.checked_sub(first)?).ok()?;
+        self.dense.get(at)?.checked_sub(1).map(|step| step as usize)
+    }
+}
+
+/// The launches inside annotated steps: by their own `step_num` where they have one, else by the annotation that
+/// started last before them. After the last annotation's end nothing is tied to it.
+fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launches> {
+    let host_of_line: Vec<Option<u16>> = trace
+        .lines
+        .iter()
+        .map(|line| trace.plane_of(line).filter(|_| line.kind == LineKind::Host).map(|plane| plane.host))
+        .collect();
+    let starts = sort::map(found.by_host.iter().map(|(&host, marks)| (host, Starts::new(marks))));
+    let step_of_number = sort::map(found.numbers.iter().copied().zip(0u32..));
+    let mut step_nums = trace.events.step_num.iter().peekable();
+    let mut hosts: BTreeMap<u16, Launches> = BTreeMap::new();
+    trace.events.correlation.for_each(|id, correlation| {
+        let Some(event) = trace.events.get(id) else { return };
+        let Some(&Some(host)) = host_of_line.get(event.line.index()) else { return };
+        while step_nums.next_if(|&(other, _)| other < id).is_some() {}
+        let own = step_nums.peek().filter(|&&(other, _)| other == id).and_then(|(_, n)| step_of_number.get(n).copied());
+        let by_time = || starts.get(&host).and_then(|starts| starts.step_at(event.start));
+        if let Some(step) = own.or_else(by_time) {
+            hosts.entry(host).or_default().sorted.push((correlation, step));
+        }
+    });
+    hosts.values_mut().for_each(Launches::finish);
+    hosts
+}
+
+/// Starts of one host's annotations.
+struct Starts {
+    starts: Vec<(Ps, u32)>,
+    end: Ps,
+}
+
+impl Starts {
+    fn new(marks: &[Option<Mark>]) -> Starts {
+        let present = || marks.iter().zip(0u32..).filter_map(|(mark, step)| mark.map(|mark| (mark.interval, step)));
+        let mut starts: Vec<(Ps, u32)> = present().map(|(interval, step)| (interval.start, step)).collect();
+        starts.sort_unstable();
+        Starts { starts, end: present().map(|(interval, _)| interval.end).max().unwrap_or_default() }
+    }
+
+    fn step_at(&self, time: Ps) -> Option<u32> {
+        let after = self.starts.partition_point(|&(start, _)| start <= time);
+        let (_, step) = self.starts.get(after.checked_sub(1)?)?;
+        (time < self.end).then_some(*step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_and_sparse_ids_are_found_alike() {
+        let launches = |ids: &[(i64, u32)]| {
+            let mut launches = Launches { sorted: ids.to_vec(), dense: Vec::new() };
+            launches.finish();
+            launches
+        };
+        let dense = launches(&[(12, 1), (10, 0), (12, 2), (11, 0)]);
+        let sparse = launches(&[(12_000_000, 1), (i64::MIN, 0), (i64::MAX, 2)]);
+        assert!(!dense.dense.is_empty() && sparse.dense.is_empty());
+        assert_eq!([9, 10, 11, 12, 13].map(|id| dense.step(id)), [None, Some(0), Some(0), Some(1), None]);
+        assert_eq!([i64::MIN, 0, 12_000_000, i64::MAX].map(|id| sparse.step(id)), [Some(0), None, Some(1), Some(2)]);
+        assert_eq!(dense.step(i64::MIN), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! What happened in each step: sums over the devices that ran it.
+
+use super::flags::Seen;
+use super::{Steps, Window};
+use crate::device_time::DeviceTime;
+use crate::devices::{Device, Devices};
+use crate::step_breakdown::Part;
+use base::units::Ps;
+use trace::{Interval, IntervalSet, Trace};
+
+/// Sums over the windows of one step, in exact picoseconds. Where a next step ended it on some device, the devices on
+/// which none did are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measured {
+    /// Windows added up.
+    pub windows: u64,
+    /// Earliest start.
+    pub start: Option<Ps>,
+    pub duration: Ps,
+    pub busy: Ps,
+    pub compute: Ps,
+    pub communication: Ps,
+    pub transfer: Ps,
+    pub compile: Ps,
+    pub ops: u64,
+    pub open: bool,
+    /// The device of the last window added up.
+    pub device: usize,
+}
+
+impl Measured {
+    /// Mean over the windows, in microseconds.
+    pub fn mean_us(&self, sum: Ps) -> f64 {
+        if self.windows == 0 { 0.0 } else { sum.as_us() / self.windows as f64 }
+    }
+
+    /// Ops per device.
+    pub fn mean_ops(&self) -> f64 {
+        if self.windows == 0 { 0.0 } else { self.ops as f64 / self.windows as f64 }
+    }
+
+    /// What the step is judged by; `apart`: it is a step of one device only.
+    pub fn seen(&self, apart: bool) -> Seen {
+        let duration = self.duration.0 as f64;
+        Seen {
+            duration_us: self.mean_us(self.duration),
+            open: self.open,
+            ops: self.mean_ops(),
+            compile_share: if duration > 0.0 { self.compile.0 as f64 / duration } else { 0.0 },
+            only_on: apart.then_some(self.device),
+        }
+    }
+}
+
+/// Measures every step.
+pub(super) fn measure(
+    trace: &Trace,
+    devices: &Devices,
+    times: &[DeviceTime],
+    steps: &Steps,
+    compile: &IntervalSet,
+) -> Vec<Measured> {
+    let mut measured: Vec<Measured> = vec![Measured { open: true, ..Measured::default() }; steps.len()];
+    for row in &steps.windows {
+        for (sums, window) in measured.iter_mut().zip(row) {
+            sums.open &= window.is_none_or(|window| window.open);
+        }
+    }
+    for (index, row) in steps.windows.iter().enumerate() {
+        let device = devices.used.get(index).zip(times.get(index));
+        for (sums, window) in measured.iter_mut().zip(row) {
+            if let Some(window) = window.filter(|window| sums.open || !window.open) {
+                sums.device = index;
+                add(trace, sums, window, device, compile);
+            }
+        }
+    }
+    measured
+}
+
+fn add(
+    trace: &Trace,
+    sums: &mut Measured,
+    window: Window,
+    device: Option<(&Device, &DeviceTime)>,
+    compile: &IntervalSet,
+) {
+    let time = window.interval;
+    sums.windows += 1;
+    sums.start = Some(sums.start.map_or(time.start, |start| start.min(time.start)));
+    sums.duration += time.length();
+    sums.compile += compile.length_within(time);
+    if let Some((device, device_time)) = device {
+        sums.busy += device.busy.length_within(time);
+        for (part, set) in device_time.parts() {
+            let sum = match part {
+                Part::Compute => &mut sums.compute,
+                Part::Communication => &mut sums.communication,
+                _ => &mut sums.transfer,
+            };
+            *sum += set.length_within(time);
+        }
+        sums.ops += ops_starting_in(trace, device, time);
+    }
+}
+
+/// Number of ops of `device` that start inside `window`.
+pub(crate) fn ops_starting_in(trace: &Trace, device: &Device, window: Interval) -> u64 {
+    let before =
+        |time: Ps| device.ops.partition_point(|&id| trace.events.time(id).is_some_and(|(start, _)| start < time));
+    before(window.end).saturating_sub(before(window.start)) as u64
+}

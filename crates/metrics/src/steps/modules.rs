@@ -1,0 +1,193 @@
+//! Runs of the module (compiled program) that takes most device time.
+//!
+//! Read from the `XLA Modules` line of a device; where devices have none (CPU backend), from the ops that carry both
+//! `hlo_module` and `run_id`. Kernels of a GPU name their module but not its run: nothing sound tells one run from the
+//! next there, so they give no runs.
+
+use std::collections::BTreeMap;
+
+use super::{Mark, align::Aligned, rhythm};
+use crate::devices::{Device, Devices, cpu_op_ordinal, interval};
+use base::format::{percent, shorten};
+use base::sort;
+use base::units::Ps;
+use trace::{Interval, LineKind, PlaneKind, Trace};
+
+/// The runs of one module.
+#[derive(Clone, Debug)]
+pub(super) struct Runs {
+    /// Its name, without fingerprint.
+    pub module: String,
+    /// `marks[device]`, by start; the key is the run id.
+    pub marks: Vec<Vec<Mark>>,
+    /// Its share of the time of all modules while it repeats, 0 to 1.
+    share: f64,
+}
+
+impl Runs {
+    /// The runs as marks of `count` annotated steps: each step has the same number of runs on every device that has
+    /// any. `None` where the numbers do not fit.
+    pub fn per_step(&self, count: usize) -> Option<Aligned> {
+        let fits = |runs: &Vec<Mark>| count > 0 && runs.len().is_multiple_of(count);
+        if !self.marks.iter().all(fits) {
+            return None;
+        }
+        let steps =
+            |runs: &Vec<Mark>| {
+                let mut marks: Vec<Option<Mark>> = Vec::with_capacity(count);
+                for group in runs.chunks((runs.len() / count).max(1)) {
+                    let (first, last) = (group.first(), group.last());
+                    let end = |first: &Mark| last.map_or(first.interval.end, |last| last.interval.end);
+                    marks.push(first.map(|first| Mark {
+                        interval: Interval::new(first.interval.start, end(first)),
+                        key: first.key,
+                    }));
+                }
+                marks
+            };
+        Some(self.marks.iter().map(steps).collect())
+    }
+}
+
+/// Runs of one module on all devices while they are collected: `[device]`.
+type ByModule<'a> = BTreeMap<&'a str, Vec<Vec<Mark>>>;
+
+/// The runs of the dominant module: the one with the largest summed run time over all devices. A module that ran once
+/// (an initialisation) gives way to one that ran repeatedly and took at least a tenth of its time.
+///
+/// Programs that differ only in their fingerprint (`jit_f(123)`, `jit_f(456)`) are one module: a function that was
+/// compiled for several shapes.
+pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
+    let mut by_module = from_lines(trace, devices);
+    if by_module.is_empty() {
+        by_module = from_ops(trace, devices);
+    }
+    for row in by_module.values_mut().flatten() {
+        sort::sort_by_key(row, |mark| mark.interval);
+    }
+    let total = |marks: &[Vec<Mark>]| -> Ps { marks.iter().flatten().map(|mark| mark.interval.length()).sum() };
+    // Of equals the first by name is kept: `max_by_key` would keep the last.
+    let longest = |candidates: &mut dyn Iterator<Item = (&'_ str, Ps)>| {
+        candidates.fold(None, |best: Option<(String, Ps)>, (name, time)| match best {
+            Some(best) if best.1 >= time => Some(best),
+            _ => Some((name.to_owned(), time)),
+        })
+    };
+    let repeats = |marks: &[Vec<Mark>]| marks.iter().any(|row| row.len() > 1);
+    let top = longest(&mut by_module.iter().map(|(name, marks)| (*name, total(marks))))?;
+    let repeated =
+        longest(&mut by_module.iter().filter(|(_, marks)| repeats(marks)).map(|(name, marks)| (*name, total(marks))));
+    let (module, _) = repeated.filter(|(_, time)| time.0 >= top.1.0 / 10).unwrap_or(top);
+    let share = share_while_running(&by_module, &module);
+    let marks = by_module.remove(module.as_str())?;
+    Some(Runs { module, marks, share })
+}
+
+/// The share that `module` has of the time of all runs that lie between its own first and last run, 0 to 1, all devices
+/// together: what ran before and after (initialisation, evaluation) does not count.
+fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
+    let Some(own) = by_module.get(module) else { return 0.0 };
+    let (mut of_module, mut of_all) = (Ps::ZERO, Ps::ZERO);
+    for (device, row) in own.iter().enumerate() {
+        let (Some(first), Some(last)) = (row.first(), row.iter().map(|mark| mark.interval.end).max()) else { continue };
+        let while_running = Interval::new(first.interval.start, last);
+        let inside = |mark: &Mark| mark.interval.clip(while_running).map_or(Ps::ZERO, Interval::length);
+        of_module += row.iter().map(inside).sum();
+        of_all += by_module.values().filter_map(|rows| rows.get(device)).flatten().map(inside).sum();
+    }
+    if of_all > Ps::ZERO { of_module.0 as f64 / of_all.0 as f64 } else { 1.0 }
+}
+
+/// The least share of a program whose runs are steps.
+const DOMINANT: f64 = 0.5;
+
+impl Runs {
+    /// Why these runs are not the steps of a loop; `None` where they are: the module takes at least half of the time of all that
+    /// runs between its first and last run, and on every device the runs follow each other at regular intervals or with the
+    /// same work from one to the next.
+    pub fn objection(&self, trace: &Trace, devices: &Devices) -> Option<String> {
+        let module = shorten(&self.module, 60);
+        if self.share < DOMINANT {
+            return Some(format!(
+                "no program dominates: {module}, which takes the most device time, takes {} of it while it repeats",
+                percent(100.0 * self.share)
+            ));
+        }
+        let repeats = |(row, device): (&Vec<Mark>, &Device)| {
+            row.len() < 2 || rhythm::regular(row) || rhythm::same_work(trace, device, row)
+        };
+        (!self.marks.iter().zip(&devices.used).all(repeats)).then(|| {
+            format!(
+                "{module}, which takes the most device time, runs neither at regular intervals nor with the same work from one \
+                 run to the next"
+            )
+        })
+    }
+}
+
+fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
+    let mut by_module = ByModule::new();
+    for (index, device) in devices.used.iter().enumerate() {
+        for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
+            if line.kind != LineKind::Modules || line.plane.index() != device.plane {
+                continue;
+            }
+            for id in events.iter() {
+                let Some(event) = trace.events.get(id) else { continue };
+                let mark = Mark { interval: interval(&event), key: trace.events.run_id.get(id) };
+                let name = without_fingerprint(trace.text(event.name));
+                let rows = by_module.entry(name).or_insert_with(|| vec![Vec::new(); devices.used.len()]);
+                if let Some(row) = rows.get_mut(index) {
+                    row.push(mark);
+                }
+            }
+        }
+    }
+    by_module
+}
+
+/// A run is the time from the first to the last op that carries its id.
+fn from_ops<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
+    let key = |(index, device): (usize, &Device)| ((device.host, i64::from(device.ordinal)), index);
+    let device_index = sort::map(devices.used.iter().enumerate().map(key));
+    let mut runs: BTreeMap<(&str, usize, i64), Interval> = BTreeMap::new();
+    for (id, run_id) in trace.events.run_id.iter() {
+        let Some(event) = trace.events.get(id) else { continue };
+        let Some(plane) = trace.lines.get(event.line.index()).and_then(|line| trace.plane_of(line)) else { continue };
+        let Some(ordinal) = cpu_op_ordinal(trace, &event).filter(|_| plane.kind == PlaneKind::Host) else { continue };
+        let module = trace.args_of(&event).hlo_module;
+        let Some(&device) = device_index.get(&(plane.host, ordinal)).filter(|_| !module.is_empty()) else { continue };
+        let op = interval(&event);
+        let run = runs.entry((trace.text(module), device, run_id)).or_insert(op);
+        *run = Interval::new(run.start.min(op.start), run.end.max(op.end));
+    }
+    let mut by_module = ByModule::new();
+    for ((module, device, run_id), interval) in runs {
+        let rows = by_module.entry(without_fingerprint(module)).or_insert_with(|| vec![Vec::new(); devices.used.len()]);
+        if let Some(row) = rows.get_mut(device) {
+            row.push(Mark { interval, key: Some(run_id) });
+        }
+    }
+    by_module
+}
+
+/// `jit_f` of `jit_f(12190760917235803885)`.
+fn without_fingerprint(name: &str) -> &str {
+    let Some((stem, rest)) = name.rsplit_once('(') else { return name };
+    match rest.strip_suffix(')') {
+        Some(digits) if !stem.is_empty() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => stem,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprints_are_not_part_of_the_name() {
+        assert_eq!(without_fingerprint("jit_f(12190760917235803885)"), "jit_f");
+        assert_eq!(without_fingerprint("jit_f(x)"), "jit_f(x)");
+        assert_eq!(without_fingerprint("(1)"), "(1)");
+    }
+}

@@ -1,0 +1,238 @@
+//! The step sections of the report: timing, one row a step, and the means that utilisation is made of.
+
+use super::measure::{measure, ops_starting_in};
+use super::{Relation, StepSource, Steps, Together, flags};
+use crate::device_time::DeviceTime;
+use crate::devices::Devices;
+use crate::statistics;
+use base::format;
+use base::units::Ps;
+use base::warning::Warning;
+use report::{Step, StepTiming};
+use trace::{Interval, IntervalSet, Trace};
+
+/// Everything that is said of the steps.
+#[derive(Clone, Debug, Default)]
+pub struct StepReport {
+    /// `step_timing`.
+    pub timing: StepTiming,
+    /// `steps`: empty where no device op tells what happened in them, or where the user's count says they are wrong.
+    pub rows: Vec<Step>,
+    /// What the reader should know about the steps.
+    pub warnings: Vec<Warning>,
+}
+
+/// Reports on `steps`, with the user's own count `num_steps` where given; `times` is what the devices do, `compile` when the
+/// host compiled. Where the user chose which steps count, `chosen` says it of each.
+pub fn report(
+    trace: &Trace,
+    devices: &Devices,
+    times: &[DeviceTime],
+    steps: &Steps,
+    compile: &IntervalSet,
+    num_steps: Option<u64>,
+    chosen: Option<&[bool]>,
+) -> StepReport {
+    let found = || found(trace, devices, times, steps, compile, chosen);
+    match num_steps {
+        Some(0) => {
+            let mut report = found();
+            report.warnings.push(Warning::caution(
+                "num_steps_ignored",
+                "The given number of steps is 0, which no capture has; it was ignored.",
+            ));
+            report
+        }
+        Some(count) if count != steps.len() as u64 => overridden(trace, devices, steps, count),
+        given => {
+            let mut report = found();
+            if given.is_some() {
+                report.timing.step_count_source = StepSource::User.label().to_owned();
+            }
+            report
+        }
+    }
+}
+
+fn found(
+    trace: &Trace,
+    devices: &Devices,
+    times: &[DeviceTime],
+    steps: &Steps,
+    compile: &IntervalSet,
+    chosen: Option<&[bool]>,
+) -> StepReport {
+    let measured = measure(trace, devices, times, steps, compile);
+    let apart = steps.relation.is_some_and(|relation| relation.together == Together::OneAfterAnother);
+    let seen: Vec<flags::Seen> = measured.iter().map(|step| step.seen(apart)).collect();
+    let mut flags = flags::judge(&seen);
+    for (flags, &chosen) in flags.iter_mut().zip(chosen.unwrap_or_default()) {
+        flags.counted = chosen;
+    }
+    let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
+    let rows: Vec<Step> = measured
+        .iter()
+        .zip(&flags)
+        .zip(&steps.names)
+        .zip(0u64..)
+        .map(|(((step, flags), name), index)| Step {
+            index,
+            name: name.clone(),
+            start_us: (step.start.unwrap_or(origin) - origin).as_us(),
+            duration_us: step.mean_us(step.duration),
+            busy_us: step.mean_us(step.busy),
+            compute_us: step.mean_us(step.compute),
+            communication_us: step.mean_us(step.communication),
+            transfer_us: step.mean_us(step.transfer),
+            idle_us: step.mean_us(step.duration - step.busy),
+            num_kernels: step.mean_ops(),
+            partial: flags.partial,
+            compiles: flags.compiles,
+            warm_up: flags.warm_up,
+            counted: flags.counted,
+        })
+        .collect();
+    let of_counted =
+        |value: fn(&Step) -> f64| -> Vec<f64> { rows.iter().filter(|row| row.counted).map(value).collect() };
+    let durations = of_counted(|row| row.duration_us);
+    let summary = statistics::summarize(&durations);
+    let has_ops = !devices.used.is_empty();
+    let mean = |value| statistics::mean(&of_counted(value)).filter(|_| has_ops);
+    let timing = StepTiming {
+        num_steps: rows.len() as u64,
+        total_time_us: mean_length_us(&extents(devices, steps)),
+        avg_step_time_us: summary.map(|summary| summary.mean),
+        total_kernels: total_ops(devices),
+        kernels_per_step: mean(|row| row.num_kernels),
+        step_count_source: steps.source.label().to_owned(),
+        num_steps_counted: summary.map(|_| durations.len() as u64),
+        median_step_time_us: summary.map(|summary| summary.median),
+        p95_step_time_us: summary.map(|summary| summary.p95),
+        min_step_time_us: summary.map(|summary| summary.min),
+        max_step_time_us: summary.map(|summary| summary.max),
+        stddev_step_time_us: summary.and_then(|summary| summary.stddev),
+        step_marker: steps.marker.clone(),
+        devices_in_step: steps.relation.map(|relation| relation.together.label().to_owned()),
+        step_start_skew_us: steps.relation.and_then(|relation| relation.start_skew).map(Ps::as_us),
+    };
+    StepReport {
+        timing,
+        rows: if has_ops { rows } else { Vec::new() },
+        warnings: if has_ops { remarks(steps, devices) } else { Vec::new() },
+    }
+}
+
+/// What the reader should know of where the steps come from, and of how the devices run them.
+fn remarks(steps: &Steps, devices: &Devices) -> Vec<Warning> {
+    let mut warnings = match steps.source {
+        StepSource::Unknown => unknown_steps(steps),
+        StepSource::HostSpans => from_host(steps),
+        _ => Vec::new(),
+    };
+    warnings.extend(steps.relation.as_ref().and_then(|relation| apart(relation, devices)));
+    warnings
+}
+
+fn from_host(steps: &Steps) -> Vec<Warning> {
+    let (Some(marker), Some(share)) = (&steps.marker, steps.remarks.host_share) else { return Vec::new() };
+    let why = steps.remarks.modules.as_ref().map(|why| format!(" and {why}")).unwrap_or_default();
+    let does = if marker.starts_with("launches") { "give" } else { "cover" };
+    let of = if marker.starts_with("launches") { "busy time" } else { "time from their first op to their last" };
+    let message = format!(
+        "No step markers found{why}. The steps are {}: they repeat on a Python thread and {does} {} of the devices' {of}.",
+        format::shorten(marker, 80),
+        format::percent(share)
+    );
+    vec![Warning::note("steps_from_host_spans", message).with_remedy(MARK_STEPS)]
+}
+
+/// What is to be known where a step is not one of all devices.
+fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
+    let count = format::count(devices.used.len() as u64);
+    let skew = relation.start_skew.map(|skew| format::time_us(skew.as_us()));
+    let first = skew.as_ref().map_or_else(String::new, |skew| format!(", and the first steps start {skew} apart"));
+    let skew = skew.unwrap_or_default();
+    let rate = relation.steps_per_sec().map_or_else(String::new, |rate| {
+        format!(" While any of them runs a step, all together end {} steps/s.", format::number(rate))
+    });
+    match relation.together {
+        Together::Together => None,
+        Together::Independent => Some(Warning::note(
+            "steps_independent",
+            format!(
+                "The {count} devices do not run their steps together: no collective ties them, and the same step starts {skew} \
+                 apart, which is longer than a step. Step time and steps/s are means over the devices, of one device each.{rate}"
+            ),
+        )),
+        Together::OneAfterAnother => Some(Warning::caution(
+            "steps_one_after_another",
+            format!(
+                "The {count} devices run their steps one after another: no collective ties them{first}. Each \
+                 step is of one device only; step time and steps/s are those of one device.{rate}"
+            ),
+        )),
+    }
+}
+
+const MARK_STEPS: &str = "Wrap each step in jax.profiler.StepTraceAnnotation(\"train\", step_num=i) when capturing, or give the \
+                          number of steps (--num-steps N, or the field on the page).";
+
+fn unknown_steps(steps: &Steps) -> Vec<Warning> {
+    let modules = steps.remarks.modules.as_deref().unwrap_or("there are no module runs");
+    let message = format!(
+        "No steps found: there are no step annotations and no Steps line, {modules}, and nothing on the host repeats over most of \
+         the time."
+    );
+    vec![Warning::note("steps_unknown", message).with_remedy(MARK_STEPS)]
+}
+
+/// The user's count where the trace says otherwise: only means can be given, over the time in which the found steps (or
+/// else all ops) ran.
+fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> StepReport {
+    let extents = extents(devices, steps);
+    let total_us = mean_length_us(&extents);
+    let divisor = count as f64;
+    let with_ops: Vec<_> =
+        devices.used.iter().zip(&extents).filter_map(|(device, extent)| Some((device, (*extent)?))).collect();
+    let per_step = |sum: f64| sum / with_ops.len() as f64 / divisor;
+    let ops: u64 = with_ops.iter().map(|(device, extent)| ops_starting_in(trace, device, *extent)).sum();
+    let any = !with_ops.is_empty();
+    let timing = StepTiming {
+        num_steps: count,
+        total_time_us: total_us,
+        avg_step_time_us: (total_us > 0.0).then_some(total_us / divisor),
+        total_kernels: total_ops(devices),
+        kernels_per_step: any.then(|| per_step(ops as f64)),
+        step_count_source: StepSource::User.label().to_owned(),
+        ..StepTiming::default()
+    };
+    let found = match (&steps.marker, steps.len()) {
+        (Some(marker), found) => format!("The trace has {found} ({marker}), which were not used"),
+        (None, _) => "The trace itself does not tell them".to_owned(),
+    };
+    let message = format!(
+        "The number of steps, {count}, was given by the user. {found}; the step time is the total time divided by {count}."
+    );
+    StepReport { timing, rows: Vec::new(), warnings: vec![Warning::note("num_steps_overridden", message)] }
+}
+
+/// First step's start to last step's end of every device; its active span where no step was found.
+pub fn extents(devices: &Devices, steps: &Steps) -> Vec<Option<Interval>> {
+    if steps.is_empty() {
+        return devices.used.iter().map(|device| Some(device.span)).collect();
+    }
+    let extent = |row: &Vec<Option<super::Window>>| {
+        let windows = || row.iter().flatten().map(|window| window.interval);
+        Some(Interval::new(windows().map(|w| w.start).min()?, windows().map(|w| w.end).max()?))
+    };
+    steps.windows.iter().map(extent).collect()
+}
+
+fn mean_length_us(extents: &[Option<Interval>]) -> f64 {
+    let lengths: Vec<f64> = extents.iter().flatten().map(|extent| extent.length().as_us()).collect();
+    statistics::mean(&lengths).unwrap_or(0.0)
+}
+
+fn total_ops(devices: &Devices) -> u64 {
+    devices.used.iter().map(|device| device.ops.len() as u64).sum()
+}

@@ -1,0 +1,97 @@
+//! Whether marks repeat as the body of a loop does: in time, or in the work that they give a device.
+
+use super::Mark;
+use super::measure::ops_starting_in;
+use crate::devices::Device;
+use crate::statistics::median;
+use trace::{Interval, IntervalSet, Trace};
+
+/// Times from start to start are near each other within this factor of their median (ours: pauses and warm-up are longer).
+const FACTOR: f64 = 2.0;
+/// So many windows of a loop's body hold the usual number of ops (ours).
+const SAME_WORK: f64 = 0.75;
+
+/// True where more than half of the times from start to start are within a factor of two of their median. One time alone is
+/// regular. `marks` are in order.
+pub(super) fn regular(marks: &[Mark]) -> bool {
+    let periods: Vec<f64> = windows(marks).map(|window| window.length().0 as f64).collect();
+    let Some(median) = median(&periods) else { return true };
+    let near = periods.iter().filter(|&&period| period * FACTOR >= median && period <= median * FACTOR).count();
+    near * 2 > periods.len()
+}
+
+/// True where as many ops of `device` start from one mark's start to the next one's in at least three quarters of the cases.
+pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool {
+    let mut counts: Vec<u64> = windows(marks).map(|window| ops_starting_in(trace, device, window)).collect();
+    counts.sort_unstable();
+    let most = counts.chunk_by(|a, b| a == b).filter(|same| same.first() != Some(&0)).map(<[u64]>::len).max();
+    most.is_some_and(|most| most as f64 >= SAME_WORK * counts.len() as f64)
+}
+
+/// True where the time in which a device is busy from one mark's start to the next one's is within a factor of two of its median in at
+/// least three quarters of the cases, or there is no such time: a function that is called with ever other sizes is no loop's body.
+pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
+    let times: Vec<f64> = windows(marks).map(|window| busy.length_within(window).0 as f64).collect();
+    let Some(median) = median(&times) else { return true };
+    let near = times.iter().filter(|&&time| time * FACTOR >= median && time <= median * FACTOR).count();
+    near as f64 >= SAME_WORK * times.len() as f64
+}
+
+/// From each mark's start to the next one's.
+fn windows(marks: &[Mark]) -> impl Iterator<Item = Interval> {
+    let starts = marks.iter().map(|mark| mark.interval.start);
+    starts.clone().zip(starts.skip(1)).map(|(start, next)| Interval::new(start, next.max(start)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::Devices;
+    use base::units::Ps;
+    use trace::builder::TraceBuilder;
+
+    fn marks(starts: &[i64]) -> Vec<Mark> {
+        let mark = |&start| Mark { interval: Interval::new(Ps(start), Ps(start + 1)), key: None };
+        starts.iter().map(mark).collect()
+    }
+
+    #[test]
+    fn regular_runs_may_pause_and_warm_up() {
+        assert!(regular(&marks(&[])) && regular(&marks(&[0, 10])));
+        assert!(regular(&marks(&[0, 900, 910, 921, 930, 2000])));
+        // Periods 1, 1, 40, 3, 100, 7: of a median of 5 only 3 and 7 are near.
+        assert!(!regular(&marks(&[0, 1, 2, 42, 45, 145, 152])));
+        // Half is not enough.
+        assert!(!regular(&marks(&[0, 1000, 1100])));
+    }
+
+    #[test]
+    fn the_same_function_for_other_sizes_is_not_even() {
+        let busy = IntervalSet::union_of(
+            [(0, 10), (100, 111), (200, 250), (300, 309)].map(|(start, end)| Interval::new(Ps(start), Ps(end))),
+        );
+        // 10, 11 and 9 busy, and once 50.
+        assert!(even(&busy, &marks(&[0, 100, 200, 300, 400])));
+        assert!(!even(&busy, &marks(&[100, 200, 300, 400])));
+        assert!(even(&busy, &marks(&[0])));
+    }
+
+    #[test]
+    fn the_work_of_a_loops_body_is_the_same() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        for start in [0, 1, 10, 11, 300, 301, 310, 400] {
+            b.event(line, "fusion", start, 1);
+        }
+        let trace = b.build();
+        let devices = Devices::new(&trace);
+        let same = |starts: &[i64]| {
+            let us: Vec<i64> = starts.iter().map(|start| start * 1_000_000).collect();
+            same_work(&trace, &devices.used[0], &marks(&us))
+        };
+        // 2, 2, 2, 2 ops; then 1, 1, 2, 3; then none.
+        assert!(same(&[0, 10, 300, 305, 401]));
+        assert!(!same(&[0, 1, 2, 300, 400]));
+        assert!(!same(&[500, 600, 700]));
+    }
+}

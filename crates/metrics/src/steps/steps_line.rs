@@ -1,0 +1,26 @@
+//! Steps from the `Steps` line of the devices.
+
+use super::Mark;
+use crate::devices::{Devices, interval};
+use base::sort;
+use trace::{LineKind, Trace};
+
+/// The marks of every used device, by start. The key is the event's `step_num`, else its name where that is a number.
+pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
+    let of_plane = |plane: usize| {
+        let mut marks = Vec::new();
+        for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
+            if line.kind != LineKind::Steps || line.plane.index() != plane {
+                continue;
+            }
+            for id in events.iter() {
+                let Some(event) = trace.events.get(id) else { continue };
+                let key = trace.events.step_num.get(id).or_else(|| trace.text(event.name).parse().ok());
+                marks.push(Mark { interval: interval(&event), key });
+            }
+        }
+        sort::sort_by_key(&mut marks, |mark: &Mark| mark.interval);
+        marks
+    };
+    devices.used.iter().map(|device| of_plane(device.plane)).collect()
+}

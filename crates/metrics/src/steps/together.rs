@@ -1,0 +1,148 @@
+//! Whether the devices run their steps together: as parts of one program, or each for itself.
+//!
+//! The steps of devices are aligned by number or rank, never by time (`align`), which says nothing about whether the i-th step of
+//! one device has to do with the i-th of another. Collectives tie devices. Where none runs in the steps, time tells:
+//!
+//! ```text
+//! together            device 0  [=0==][=1==][=2==]          same step at about the same time
+//!                     device 1   [=0==][=1==][=2==]
+//! independent         device 0  [=0==][=1==][=2==][=3==]    a step starts more than a step apart
+//!                     device 1        [=0==][=1==][=2==]
+//! one after another   device 0  [=0==][=1==]                the devices hardly ever run steps at once
+//!                     device 1                [=2==][=3==]
+//! ```
+//!
+//! Devices that run one after another have no step in common: each step of each device is then a step for itself.
+
+use super::{Steps, Window};
+use crate::device_time::DeviceTime;
+use crate::statistics::median;
+use crate::step_breakdown::Part;
+use base::units::Ps;
+use trace::{Interval, IntervalSet};
+
+/// How the steps of several devices lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Together {
+    /// A step is one of all devices.
+    Together,
+    /// The devices run at the same time, but each for itself.
+    Independent,
+    /// The devices run one after another.
+    OneAfterAnother,
+}
+
+impl Together {
+    /// The report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            Together::Together => "together",
+            Together::Independent => "independent",
+            Together::OneAfterAnother => "one_after_another",
+        }
+    }
+}
+
+/// How the devices run their steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Relation {
+    /// How they lie to each other.
+    pub together: Together,
+    /// Latest minus earliest start of the same step, median over the steps that several devices ran, before they were
+    /// told apart; absent where no step is of several.
+    pub start_skew: Option<Ps>,
+    /// Steps that a next one ended, all devices.
+    pub ended: u64,
+    /// Time in which at least one device runs such a step.
+    pub running: Ps,
+}
+
+impl Relation {
+    /// Ended steps of all devices per second of the time in which one runs; absent where none ended and where a step is one of all
+    /// devices.
+    pub fn steps_per_sec(&self) -> Option<f64> {
+        (self.running > Ps::ZERO && self.together != Together::Together)
+            .then(|| self.ended as f64 / (self.running.as_us() / 1e6))
+    }
+}
+
+impl Steps {
+    /// Says how the devices run the steps together ([`Steps::relation`]), and tells apart the steps of devices that run one after
+    /// another. `times` are as [`Devices::used`](crate::devices::Devices::used).
+    #[must_use]
+    pub fn related(mut self, times: &[DeviceTime]) -> Steps {
+        let extents: Vec<Interval> = self.windows.iter().filter_map(|row| extent(row)).collect();
+        if extents.len() < 2 {
+            return self;
+        }
+        let start_skew = start_skew(&self.windows);
+        let together = if tied(&self.windows, times) {
+            Together::Together
+        } else if barely_meet(&extents) {
+            Together::OneAfterAnother
+        } else if start_skew.is_some_and(|skew| skew > median_length(&self.windows)) {
+            Together::Independent
+        } else {
+            Together::Together
+        };
+        let ended = || self.windows.iter().flatten().flatten().filter(|window| !window.open);
+        let running = IntervalSet::union_of(ended().map(|window| window.interval)).length();
+        self.relation = Some(Relation { together, start_skew, ended: ended().count() as u64, running });
+        if together == Together::OneAfterAnother { self.told_apart() } else { self }
+    }
+
+    /// One step for each window, in time.
+    fn told_apart(mut self) -> Steps {
+        let windows = self.windows.iter().enumerate().flat_map(|(device, row)| {
+            row.iter().enumerate().filter_map(move |(step, window)| window.map(|window| (window, device, step)))
+        });
+        let mut steps: Vec<(Window, usize, usize)> = windows.collect();
+        steps.sort_by_key(|(window, device, step)| (window.interval.start, *device, *step));
+        self.names = steps.iter().map(|&(_, _, step)| self.names.get(step).cloned().flatten()).collect();
+        let row = |of: usize| steps.iter().map(|&(window, device, _)| (device == of).then_some(window)).collect();
+        self.windows = (0..self.windows.len()).map(row).collect();
+        self
+    }
+}
+
+fn extent(row: &[Option<Window>]) -> Option<Interval> {
+    let windows = || row.iter().flatten().map(|window| window.interval);
+    Some(Interval::new(windows().map(|w| w.start).min()?, windows().map(|w| w.end).max()?))
+}
+
+/// True where collectives run in the steps of at least two devices.
+fn tied(windows: &[Vec<Option<Window>>], times: &[DeviceTime]) -> bool {
+    let communicates = |(row, time): &(&Vec<Option<Window>>, &DeviceTime)| {
+        let sets = || time.parts().filter(|(part, _)| *part == Part::Communication).map(|(_, set)| set);
+        row.iter().flatten().any(|window| {
+            time.communication.length_within(window.interval) > Ps::ZERO
+                || sets().any(|set| set.length_within(window.interval) > Ps::ZERO)
+        })
+    };
+    windows.iter().zip(times).filter(communicates).count() > 1
+}
+
+/// True where the time in which all devices run steps is less than half of the shortest device's.
+fn barely_meet(extents: &[Interval]) -> bool {
+    let starts = extents.iter().map(|extent| extent.start);
+    let ends = extents.iter().map(|extent| extent.end);
+    let shortest = extents.iter().map(|extent| extent.length()).min().unwrap_or_default();
+    let common = starts.max().zip(ends.min()).map_or(Ps::ZERO, |(start, end)| (end - start).max(Ps::ZERO));
+    common.0 < shortest.0 / 2
+}
+
+fn start_skew(windows: &[Vec<Option<Window>>]) -> Option<Ps> {
+    let steps = windows.iter().map(Vec::len).max().unwrap_or(0);
+    let of_step = |step: usize| {
+        let starts = || windows.iter().filter_map(|row| row.get(step).copied().flatten()).map(|it| it.interval.start);
+        let (first, last) = (starts().min()?, starts().max()?);
+        (starts().count() > 1).then_some((last - first).0 as f64)
+    };
+    median(&(0..steps).filter_map(of_step).collect::<Vec<f64>>()).map(|skew| Ps(skew as i64))
+}
+
+fn median_length(windows: &[Vec<Option<Window>>]) -> Ps {
+    let ended = windows.iter().flatten().flatten().filter(|window| !window.open);
+    let lengths: Vec<f64> = ended.map(|window| window.interval.length().0 as f64).collect();
+    median(&lengths).map_or(Ps::MAX, |length| Ps(length as i64))
+}

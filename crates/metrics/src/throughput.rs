@@ -1,0 +1,69 @@
+//! Work per second, from the mean step time and what the user says of a batch.
+
+use crate::steps::Together;
+use report::{ModelConfig, StepTiming, Throughput};
+
+/// The throughput section. Steps a second need only the step time; samples and tokens need the batch, which no trace knows.
+/// `num_devices` is the number of used devices. Of devices that run one after another no step has the batch of all, so that samples
+/// and tokens are unknown; `all_devices` are the steps that devices end per second where they do not run them together.
+pub fn throughput(timing: &StepTiming, model: &ModelConfig, num_devices: u64, all_devices: Option<f64>) -> Throughput {
+    let Some(step_us) = timing.avg_step_time_us.filter(|us| us.is_finite() && *us > 0.0) else {
+        return Throughput::default();
+    };
+    let per_second = 1e6 / step_us;
+    // As f64: the product of two hostile numbers must not overflow.
+    let one_batch = timing.devices_in_step.as_deref() != Some(Together::OneAfterAnother.label());
+    let samples = model.batch_size.filter(|&size| size > 0 && one_batch).map(|size| size as f64 * per_second);
+    let tokens = samples.zip(model.seq_length.filter(|&length| length > 0)).map(|(it, length)| it * length as f64);
+    let per_device = |all: Option<f64>| all.filter(|_| num_devices > 0).map(|all| all / num_devices as f64);
+    Throughput {
+        tokens_per_sec: tokens,
+        samples_per_sec: samples,
+        steps_per_sec: Some(per_second),
+        ms_per_step: Some(step_us / 1e3),
+        tokens_per_sec_per_device: per_device(tokens),
+        samples_per_sec_per_device: per_device(samples),
+        all_devices_steps_per_sec: all_devices,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timing(avg_step_time_us: Option<f64>) -> StepTiming {
+        StepTiming { avg_step_time_us, ..StepTiming::default() }
+    }
+
+    fn close(a: Option<f64>, b: f64) -> bool {
+        a.is_some_and(|a| (a / b - 1.0).abs() < 1e-12)
+    }
+
+    /// The step time and batch of the documented 1.0.0 example, with samples by definition: 16 / 0.0826 s.
+    #[test]
+    fn tokens_and_samples_follow_from_batch_and_length() {
+        let model = ModelConfig { batch_size: Some(16), seq_length: Some(128), ..ModelConfig::default() };
+        let found = throughput(&timing(Some(82_600.0)), &model, 4, None);
+        assert!(close(found.samples_per_sec, 193.704_600_484_261_5));
+        assert!(close(found.tokens_per_sec, 24_794.188_861_985_47));
+        assert!(close(found.tokens_per_sec_per_device, 6_198.547_215_496_368));
+        assert!(close(found.steps_per_sec, 12.106_537_530_266_344));
+        assert!(close(found.ms_per_step, 82.6));
+    }
+
+    #[test]
+    fn what_is_unknown_is_absent() {
+        let found = throughput(&timing(Some(1000.0)), &ModelConfig::default(), 4, None);
+        assert_eq!((found.steps_per_sec, found.tokens_per_sec, found.samples_per_sec), (Some(1000.0), None, None));
+        let model = ModelConfig { batch_size: Some(8), ..ModelConfig::default() };
+        let found = throughput(&timing(Some(1000.0)), &model, 0, None);
+        assert_eq!((found.samples_per_sec, found.samples_per_sec_per_device), (Some(8000.0), None));
+        assert_eq!(found.tokens_per_sec, None);
+        assert_eq!(throughput(&timing(None), &model, 1, None), Throughput::default());
+        // Of devices that run one after another: which of them the batch is of, nobody knows.
+        let apart = StepTiming { devices_in_step: Some("one_after_another".to_owned()), ..timing(Some(1000.0)) };
+        let found = throughput(&apart, &model, 2, Some(900.0));
+        assert_eq!((found.steps_per_sec, found.all_devices_steps_per_sec), (Some(1000.0), Some(900.0)));
+        assert_eq!(found.samples_per_sec, None);
+    }
+}

@@ -1,0 +1,168 @@
+//! How busy the devices are, and how evenly.
+
+use crate::devices::{Device, Devices};
+use crate::gaps::{device_gaps, percent};
+use crate::metadata::device_model;
+use crate::statistics::{mean, range, stddev};
+use crate::window::Window;
+use base::units::Ps;
+use report::{ComputeUtilization, DeviceStats, MultiDevice};
+use trace::{Interval, Trace, in_blocks};
+
+/// `compute_utilization`: of the window of `devices`, for each step and device where it is one of steps, else for each device. `None`
+/// where no device was used.
+pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) -> Option<ComputeUtilization> {
+    if devices.used.is_empty() {
+        return None;
+    }
+    let op_time: Ps = devices.used.iter().map(|device| op_time(trace, device)).sum();
+    let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
+    let idle: Ps = devices.used.iter().map(Device::idle).sum();
+    let mean = |sum: Ps| sum.as_us() / window.device_steps.max(1) as f64;
+    Some(ComputeUtilization {
+        compute_util_percent: percent(busy, busy + idle),
+        kernel_time_us: mean(busy),
+        overhead_time_us: mean(idle),
+        window: Some(window.kind.label().to_owned()),
+        avg_concurrent_kernels: ratio(op_time, busy),
+    })
+}
+
+/// `multi_device`; `None` where no device was used. In a capture that `is_cut` devices are compared over the time that all of them have.
+pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
+    let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
+    // A device on which no counted step ran was not measured: it is no idle one.
+    let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
+    let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { measured().map(value).collect() };
+    if stats.is_empty() {
+        return None;
+    }
+    let utilization = column(|device| device.utilization_percent);
+    let busy: Vec<f64> = if is_cut { shared_busy(devices) } else { column(|device| device.actual_busy_time_us) };
+    let (all_busy, all): (Ps, Ps) = (
+        devices.used.iter().map(|device| device.busy.length()).sum(),
+        devices.used.iter().map(|device| device.window.length()).sum(),
+    );
+    let starts = || devices.used.iter().map(|device| device.span.start);
+    let skew = starts().max().zip(starts().min()).filter(|_| stats.len() > 1);
+    let most = busy.iter().copied().max_by(f64::total_cmp).filter(|&most| most > 0.0 && busy.len() > 1);
+    Some(MultiDevice {
+        num_devices: stats.len() as u64,
+        avg_utilization_percent: Some(percent(all_busy, all)),
+        utilization_stddev: stddev(&utilization),
+        utilization_range: range(&utilization),
+        kernel_count_stddev: stddev(&column(|device| device.kernel_count as f64)),
+        busy_imbalance_percent: most.zip(mean(&busy)).map(|(most, mean)| 100.0 * (1.0 - mean / most)),
+        start_skew_us: skew.map(|(latest, earliest)| (latest - earliest).as_us()),
+        device_stats: stats,
+    })
+}
+
+/// Busy time of each device over the time that the windows of all have in common, holes apart: where a cut ended some devices early, what the
+/// others did later is no imbalance.
+fn shared_busy(devices: &Devices) -> Vec<f64> {
+    let spans = || devices.used.iter().filter_map(|device| device.window.span());
+    let (Some(start), Some(end)) = (spans().map(|span| span.start).max(), spans().map(|span| span.end).min()) else {
+        return Vec::new();
+    };
+    let shared = Interval::new(start, end.max(start));
+    let measured = devices.used.iter().filter(|device| device.window.length() > Ps::ZERO);
+    measured.map(|device| device.busy.length_within(shared).as_us()).collect()
+}
+
+fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
+    let op_time = op_time(trace, device);
+    let busy = device.busy.length();
+    let host = trace.hosts.get(usize::from(device.host)).filter(|_| trace.hosts.len() > 1);
+    DeviceStats {
+        device_name: device.name.clone(),
+        device_id: u64::from(device.ordinal),
+        kernel_count: device.num_ops(),
+        total_kernel_time_us: op_time.as_us(),
+        actual_busy_time_us: busy.as_us(),
+        total_time_us: device.window.length().as_us(),
+        utilization_percent: percent(busy, device.window.length()),
+        parallelism: ratio(op_time, busy),
+        device_type: trace.planes.get(device.plane).and_then(|plane| device_model(trace, plane)),
+        host: host.cloned(),
+        gaps: Some(device_gaps(device)),
+    }
+}
+
+/// Sum of op durations: nested and concurrent ops count each.
+fn op_time(trace: &Trace, device: &Device) -> Ps {
+    let mut sum = Ps::ZERO;
+    in_blocks(&device.ops, |&id| sum += trace.events.time(id).map_or(Ps::ZERO, |(_, duration)| duration));
+    sum
+}
+
+fn ratio(part: Ps, whole: Ps) -> Option<f64> {
+    (whole > Ps::ZERO).then(|| part.0 as f64 / whole.0 as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::builder::TraceBuilder;
+
+    /// ```text
+    /// us     0      10     20     30     40
+    /// GPU:0  [k1          )        [k2   )      busy 30 of 40
+    ///             [k3    )                      concurrent with k1
+    /// GPU:1         [k1   )[k2   )              busy 20 of 20, starts 10 later
+    /// ```
+    fn two_gpus() -> Trace {
+        let mut b = TraceBuilder::new();
+        let first = b.line("/device:GPU:0", "Stream #1(Compute)");
+        let second = b.line("/device:GPU:0", "Stream #2(Compute)");
+        let other = b.line("/device:GPU:1", "Stream #1(Compute)");
+        b.event(first, "k1", 0, 20);
+        b.event(first, "k2", 30, 10);
+        b.event(second, "k3", 8, 10);
+        b.event(other, "k1", 10, 10);
+        b.event(other, "k2", 20, 10);
+        b.build()
+    }
+
+    #[test]
+    fn devices_are_measured_over_their_own_spans() {
+        let trace = two_gpus();
+        let multi = multi_device(&trace, &Devices::new(&trace), false).unwrap();
+        let first = multi.device_stats.first().unwrap();
+        assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
+        assert_eq!((first.utilization_percent, first.kernel_count), (75.0, 3));
+        assert_eq!(first.parallelism, Some(40.0 / 30.0));
+        // Busy 50 of 60: each device weighs as much as its window is long.
+        assert_eq!(multi.avg_utilization_percent, Some(100.0 * 50.0 / 60.0));
+        assert_eq!(multi.utilization_range, Some(25.0));
+        assert_eq!(multi.start_skew_us, Some(10.0));
+        // Mean busy time 25 of the busiest 30.
+        assert_eq!(multi.busy_imbalance_percent, Some(100.0 * (1.0 - 25.0 / 30.0)));
+    }
+
+    /// A step that only GPU:0 ran leaves nothing to compare it with.
+    #[test]
+    fn a_device_without_a_window_is_not_compared() {
+        let trace = two_gpus();
+        let mut devices = Devices::new(&trace);
+        let other = devices.used.get_mut(1).unwrap();
+        (other.window, other.busy) = Default::default();
+        for is_cut in [false, true] {
+            let multi = multi_device(&trace, &devices, is_cut).unwrap();
+            assert_eq!((multi.num_devices, multi.avg_utilization_percent), (2, Some(75.0)));
+            assert_eq!((multi.utilization_stddev, multi.utilization_range), (None, None));
+            assert_eq!((multi.kernel_count_stddev, multi.busy_imbalance_percent), (None, None));
+        }
+    }
+
+    #[test]
+    fn without_steps_the_window_is_the_active_span() {
+        let trace = two_gpus();
+        let window = Window { device_steps: 2, ..Window::default() };
+        let utilization = compute_utilization(&trace, &Devices::new(&trace), &window).unwrap();
+        assert_eq!((utilization.kernel_time_us, utilization.overhead_time_us), (25.0, 5.0));
+        assert_eq!(utilization.window.as_deref(), Some("active_span"));
+        assert_eq!(utilization.avg_concurrent_kernels, Some(60.0 / 50.0));
+        assert_eq!(compute_utilization(&Trace::default(), &Devices::new(&Trace::default()), &window), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! The devices inside a window, and the events of which only a part lies in it.
+//!
+//! ```text
+//! window            [                    )     [        )
+//! stream 1    [=== a ===)  [b)        [=== c ====)  [d)      [e)
+//! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and counts where it starts
+//! ```
+//!
+//! Whatever sums over the ops that are left adds up to the busy time in the window exactly. Events keep their indices; those that an
+//! edge cuts have other times in a copy of the trace, which shares all blocks of events but theirs.
+
+use std::sync::Arc;
+
+use crate::devices::{Device, Devices, Nesting};
+use base::units::Ps;
+use trace::{EventId, Interval, IntervalSet, Trace};
+
+/// A run inside its window.
+#[derive(Clone, Debug)]
+pub struct Limited {
+    /// The events, where an edge of the window cuts some of them; else those of the run are right.
+    pub trace: Option<Trace>,
+    /// All used devices, with the ops in their windows.
+    pub devices: Devices,
+}
+
+impl Limited {
+    /// `devices` inside `windows`, one for each used device. It costs nothing where a window holds all that its device did, and
+    /// else little: only the ops near an edge are looked at.
+    pub fn new(trace: &Trace, devices: &Devices, windows: &[IntervalSet]) -> Limited {
+        let mut limited = Limited { trace: None, devices: devices.clone() };
+        for (device, window) in limited.devices.used.iter_mut().zip(windows) {
+            limit(trace, &mut limited.trace, device, window);
+        }
+        limited
+    }
+}
+
+fn limit(trace: &Trace, cut: &mut Option<Trace>, device: &mut Device, window: &IntervalSet) {
+    device.window = window.clone();
+    if device.is_whole() {
+        return;
+    }
+    let mut left: Vec<EventId> = Vec::new();
+    let mut parents: Vec<u32> = Vec::new();
+    for &part in window.parts() {
+        let first_left = left.len();
+        let mut places: Vec<usize> = Vec::new();
+        let before = |time: Ps| starts_before(trace, &device.ops, time);
+        let (first, last) = (before(part.start), before(part.end));
+        // An op that an edge cuts lies in the busy part that the edge cuts.
+        let from = |edge: Ps| busy_at(&device.busy, edge).map(|busy| before(busy.start));
+        let open = from(part.start).unwrap_or(first);
+        for (at, &id) in (open..).zip(device.ops.get(open..first).unwrap_or_default()) {
+            if let Some(inside) = time(trace, id).filter(|op| op.end > part.start).and_then(|op| op.clip(part)) {
+                device.begun_before += 1;
+                left.extend(cut_to(trace, cut, id, inside));
+                places.push(at);
+            }
+        }
+        left.extend_from_slice(device.ops.get(first..last).unwrap_or_default());
+        if let Nesting::ByOp(all) = &device.nesting {
+            places.extend(first..last);
+            // Of the ops left, in their order: where the one that each runs in is among them.
+            let place = |op: u32| places.binary_search(&(op as usize)).map_or(u32::MAX, |at| (first_left + at) as u32);
+            let parent = |&op: &usize| all.get(op).map_or(u32::MAX, |&parent| place(parent));
+            parents.extend(places.iter().map(parent));
+        }
+        for &id in from(part.end).and_then(|from| device.ops.get(from.max(first)..last)).unwrap_or_default() {
+            if let Some(inside) = time(trace, id).filter(|op| op.end > part.end).and_then(|op| op.clip(part)) {
+                cut_to(trace, cut, id, inside);
+            }
+        }
+    }
+    device.ops = Arc::new(left);
+    if let Nesting::ByOp(all) = &mut device.nesting {
+        *all = parents;
+    }
+    device.busy = device.busy.intersection(window);
+}
+
+fn cut_to(trace: &Trace, cut: &mut Option<Trace>, id: EventId, inside: Interval) -> Option<EventId> {
+    cut.get_or_insert_with(|| trace.clone()).events.cut(id, inside)
+}
+
+fn time(trace: &Trace, id: EventId) -> Option<Interval> {
+    trace.events.time(id).map(|(start, length)| Interval::new(start, start + length))
+}
+
+fn starts_before(trace: &Trace, ops: &[EventId], time: Ps) -> usize {
+    ops.partition_point(|&id| trace.events.time(id).is_some_and(|(start, _)| start < time))
+}
+
+/// The busy part that goes on through `edge`.
+fn busy_at(busy: &IntervalSet, edge: Ps) -> Option<Interval> {
+    let parts = busy.parts();
+    let after = parts.partition_point(|part| part.start < edge);
+    after.checked_sub(1).and_then(|at| parts.get(at)).copied().filter(|part| part.end > edge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::self_time::self_times;
+    use proptest::prelude::*;
+    use trace::builder::TraceBuilder;
+
+    fn us(parts: &[(i64, i64)]) -> IntervalSet {
+        let time = |us: i64| Ps(us * 1_000_000);
+        IntervalSet::union_of(parts.iter().map(|&(start, end)| Interval::new(time(start), time(end))))
+    }
+
+    fn trace_of(events: &[(usize, i64, i64)]) -> Trace {
+        let mut b = TraceBuilder::new();
+        let lines = [b.line("/device:GPU:0", "Stream #1"), b.line("/device:GPU:0", "Stream #2")];
+        for &(line, start, duration) in events {
+            b.event(lines[line], &format!("op{line}"), start, duration);
+        }
+        b.build()
+    }
+
+    #[test]
+    fn an_op_over_a_hole_is_left_on_both_sides_and_counts_where_it_starts() {
+        let trace = trace_of(&[(0, 0, 10), (0, 12, 3), (0, 20, 20), (0, 50, 5)]);
+        let limited = Limited::new(&trace, &Devices::new(&trace), &[us(&[(5, 25), (35, 45)])]);
+        let (device, cut) = (limited.devices.used.first().unwrap(), limited.trace.as_ref().unwrap());
+        assert_eq!((device.ops.as_slice(), device.num_ops()), ([0, 1, 2, 4].as_slice(), 2));
+        let times: Vec<_> = device.ops.iter().filter_map(|&id| time(cut, id)).collect();
+        assert_eq!(IntervalSet::union_of(times.iter().copied()), us(&[(5, 10), (12, 15), (20, 25), (35, 40)]));
+        assert_eq!(device.busy, IntervalSet::union_of(times));
+        assert_eq!(cut.events.whole(4), Some(Interval::new(Ps(20_000_000), Ps(40_000_000))));
+        assert_eq!((cut.events.whole(1), time(&trace, 0).unwrap().length()), (None, Ps(10_000_000)));
+    }
+
+    #[test]
+    fn a_window_that_holds_everything_changes_nothing() {
+        let trace = trace_of(&[(0, 3, 10), (0, 13, 0), (1, 5, 5)]);
+        let devices = Devices::new(&trace);
+        let limited = Limited::new(&trace, &devices, &[us(&[(0, 99)])]);
+        assert!(limited.trace.is_none());
+        let (all, left) = (devices.used.first().unwrap(), limited.devices.used.first().unwrap());
+        assert!(Arc::ptr_eq(&all.ops, &left.ops));
+        assert_eq!(left.idle(), Ps(89_000_000));
+    }
+
+    proptest! {
+        /// At every whole microsecond of the window, exactly those ops run that run there in the whole trace; of each stream the
+        /// latest started one has the time; an op counts where it starts.
+        #[test]
+        fn what_is_left_is_what_lies_in_the_window(
+            events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40),
+            parts in prop::collection::vec((0i64..90, 1i64..20), 0..4),
+        ) {
+            let parts: Vec<_> = parts.into_iter().map(|(start, length)| (start, start + length)).collect();
+            let (trace, window) = (trace_of(&events), us(&parts));
+            let limited = Limited::new(&trace, &Devices::new(&trace), std::slice::from_ref(&window));
+            let device = limited.devices.used.first().unwrap();
+            let cut = limited.trace.as_ref().unwrap_or(&trace);
+            let inside = |now: i64| parts.iter().any(|&(start, end)| start <= now && now < end);
+            let runs = |line: usize, now: i64| events.iter().any(|e| e.0 == line && e.1 <= now && now < e.1 + e.2);
+            let count = |line: usize| (0..90).filter(|&now| inside(now) && runs(line, now)).count() as i64;
+            let times = self_times(cut, device);
+            for line in 0..2 {
+                let of_line = |id: &EventId| cut.events.get(*id).is_some_and(|event| event.line.index() == line);
+                let all: Ps = device.ops.iter().zip(&times).filter(|(id, _)| of_line(id)).map(|(_, &time)| time).sum();
+                prop_assert_eq!(all.0 / 1_000_000, count(line));
+            }
+            let busy = (0..90).filter(|&now| inside(now) && (runs(0, now) || runs(1, now))).count() as i64;
+            prop_assert_eq!(device.busy.length().0 / 1_000_000, busy);
+            prop_assert_eq!(device.window.length(), window.length());
+            let covers = window.span().is_some_and(|span| window.parts().len() == 1
+                && span.start <= device.span.start && span.end >= device.span.end);
+            let starting = events.iter().filter(|e| inside(e.1) || covers).count() as u64;
+            prop_assert_eq!(device.num_ops(), starting);
+        }
+    }
+}

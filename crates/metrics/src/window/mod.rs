@@ -1,0 +1,249 @@
+//! The window: the part of a run that its numbers are of.
+//!
+//! ```text
+//! capture   |.......[warm-up][=3==][=4==][compile][=6==][cut.|
+//! main                       |===========|       |=====|           the counted steps
+//! active            |========================================|      first op to last op
+//! ```
+//!
+//! There is one for all sections, tables, pages and findings: the counted steps of each device, and where steps are unknown the
+//! active span of each device, unless the user chose another. Steps themselves are found and judged in the whole capture first; then
+//! everything else is measured inside ([`Limited`]): times of ops are those of the parts that lie in the window, and an op counts
+//! where it starts. What is of the whole capture by its nature (compilation, the list of all steps, losses) says so.
+
+mod choice;
+mod limited;
+mod section;
+
+pub use choice::WindowChoice;
+pub use limited::Limited;
+pub use section::section;
+
+use super::devices::{Device, Devices};
+use super::step_breakdown::StepBreakdown;
+use super::steps::Steps;
+use base::units::Ps;
+use base::warning::Warning;
+use trace::{Interval, IntervalSet};
+
+/// What a window is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowKind {
+    /// Steps of the trace.
+    Steps,
+    /// As many steps as the user says, from the first to the last.
+    GivenSteps,
+    /// From the first op of each device to its last.
+    #[default]
+    ActiveSpan,
+    /// The whole capture.
+    Capture,
+    /// A time range.
+    Range,
+}
+
+impl WindowKind {
+    /// The report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            WindowKind::Steps => "steps",
+            WindowKind::GivenSteps => "given_steps",
+            WindowKind::ActiveSpan => "active_span",
+            WindowKind::Capture => "capture",
+            WindowKind::Range => "range",
+        }
+    }
+}
+
+/// A time for every device, which is measured where no step is.
+#[derive(Clone, Debug)]
+pub struct PlainWindow {
+    /// What it is.
+    pub kind: WindowKind,
+    /// One for each used device.
+    pub of_device: Vec<Interval>,
+}
+
+/// The window of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// What it is.
+    pub kind: WindowKind,
+    /// When it is on each used device.
+    pub of_device: Vec<IntervalSet>,
+    /// Steps in it; `None` where it is none of steps.
+    pub num_steps: Option<u64>,
+    /// Windows of steps on devices, which means per step and device are over; devices where it is none of steps.
+    pub device_steps: u64,
+    /// Names of the first and the last step, else their indices.
+    pub ends: Option<(String, String)>,
+}
+
+/// Which steps a choice counts, in place of those that are judged to count: those that it names, or that lie in its range. `given` is
+/// the user's number of steps. `Err` says why the choice cannot be followed.
+pub fn chosen_steps(
+    choice: &WindowChoice,
+    devices: &Devices,
+    steps: &Steps,
+    given: Option<u64>,
+) -> Result<Option<Vec<bool>>, Box<Warning>> {
+    match choice {
+        WindowChoice::Steps { .. } if given.is_some_and(|given| given > 0 && given != steps.len() as u64) => {
+            Err(ignored("With a number of steps given by hand it is not known where one begins."))
+        }
+        WindowChoice::Steps { first, last } => {
+            let (first_step, last_step) = (index_of(steps, first), index_of(steps, last));
+            let missing = if first_step.is_none() { first } else { last };
+            let (Some(from), Some(to)) = (first_step, last_step) else {
+                return Err(ignored(&format!("The run has no step {missing}.")));
+            };
+            if from > to {
+                return Err(ignored(&format!("Step {last} comes before step {first}.")));
+            }
+            Ok(Some((0..steps.len()).map(|step| (from..=to).contains(&step)).collect()))
+        }
+        WindowChoice::Range { .. } => {
+            let Some(range) = range(choice, devices) else {
+                return Err(ignored("Its range lies outside of the capture."));
+            };
+            let is_inside = |step: usize| {
+                let mut windows = steps.windows.iter().filter_map(|row| row.get(step).copied().flatten()).peekable();
+                let inside = |at: Interval| at.start >= range.start && at.end <= range.end;
+                windows.peek().is_some() && windows.all(|window| !window.open && inside(window.interval))
+            };
+            Ok(Some((0..steps.len()).map(is_inside).collect()))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn ignored(reason: &str) -> Box<Warning> {
+    let message = format!("The chosen window was not used. {reason} Numbers are of the main window.");
+    Box::new(Warning::caution("window_ignored", &message))
+}
+
+/// The step of this name, else of this index.
+fn index_of(steps: &Steps, name: &str) -> Option<usize> {
+    let named = steps.names.iter().position(|known| known.as_deref() == Some(name));
+    let is_named = |index: &usize| steps.names.get(*index).is_some_and(Option::is_some);
+    // Where steps have names these are shown, and an index would mean another step.
+    named.or_else(|| name.parse().ok().filter(|index| *index < steps.len() && !is_named(index)))
+}
+
+fn range(choice: &WindowChoice, devices: &Devices) -> Option<Interval> {
+    let &WindowChoice::Range { from_us, to_us } = choice else { return None };
+    let capture = devices.capture?;
+    // A cast of a float saturates.
+    let at = |us: f64| Ps(capture.start.0.saturating_add((us * 1e6) as i64));
+    Interval::new(at(from_us), at(to_us)).clip(capture)
+}
+
+/// What is measured of each device where no step is. `given` is the extent of the steps whose number the user gives.
+pub fn plain(choice: &WindowChoice, devices: &Devices, given: Option<&[Option<Interval>]>) -> PlainWindow {
+    let all = |kind, interval| PlainWindow { kind, of_device: vec![interval; devices.used.len()] };
+    match (choice, given, range(choice, devices)) {
+        (WindowChoice::All, ..) => {
+            all(WindowKind::Capture, devices.capture.unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO)))
+        }
+        (_, _, Some(range)) => all(WindowKind::Range, range),
+        (WindowChoice::Main, Some(given), _) => {
+            let empty = |device: &Device| Interval::new(device.span.start, device.span.start);
+            let extents = devices.used.iter().zip(given).map(|(device, extent)| extent.unwrap_or(empty(device)));
+            PlainWindow { kind: WindowKind::GivenSteps, of_device: extents.collect() }
+        }
+        _ => PlainWindow { kind: WindowKind::ActiveSpan, of_device: devices.used.iter().map(|it| it.span).collect() },
+    }
+}
+
+impl Window {
+    /// The window: the counted rows of `breakdown` where it is one of steps, else the `plain` one. `given` is the user's number of
+    /// steps, where it is not the one found.
+    pub fn new(
+        choice: &WindowChoice,
+        steps: &Steps,
+        breakdown: &StepBreakdown,
+        plain: &PlainWindow,
+        given: Option<u64>,
+    ) -> Window {
+        let of_steps = matches!(choice, WindowChoice::Main | WindowChoice::Steps { .. });
+        if of_steps && breakdown.has_steps && breakdown.rows.iter().any(|row| row.counted) {
+            return Window::of_steps(steps, breakdown, plain.of_device.len());
+        }
+        let num_steps = given.filter(|_| plain.kind == WindowKind::GivenSteps);
+        let devices = plain.of_device.iter().filter(|window| window.length() > Ps::ZERO).count() as u64;
+        Window {
+            kind: plain.kind,
+            of_device: plain.of_device.iter().map(|&window| IntervalSet::union_of([window])).collect(),
+            num_steps,
+            device_steps: devices.saturating_mul(num_steps.unwrap_or(1)),
+            ends: None,
+        }
+    }
+
+    fn of_steps(steps: &Steps, breakdown: &StepBreakdown, num_devices: usize) -> Window {
+        let mut windows = vec![Vec::new(); num_devices];
+        let (mut first, mut last) = (u32::MAX, 0);
+        let (mut device_steps, mut counted) = (0, vec![false; steps.len()]);
+        for row in breakdown.rows.iter().filter(|row| row.counted) {
+            let (Some(windows), Some(step)) = (windows.get_mut(row.device as usize), row.step) else { continue };
+            windows.push(Interval::new(row.start, row.start + row.duration));
+            (first, last) = (first.min(step), last.max(step));
+            device_steps += 1;
+            if let Some(slot) = counted.get_mut(step as usize) {
+                *slot = true;
+            }
+        }
+        let name = |step: u32| steps.names.get(step as usize).cloned().flatten().unwrap_or_else(|| step.to_string());
+        Window {
+            kind: WindowKind::Steps,
+            of_device: windows.into_iter().map(IntervalSet::union_of).collect(),
+            num_steps: Some(counted.into_iter().filter(|counted| *counted).count() as u64),
+            device_steps,
+            ends: (first <= last).then(|| (name(first), name(last))),
+        }
+    }
+
+    /// From its first instant on any device to its last; `None` where it is empty.
+    pub fn hull(&self) -> Option<Interval> {
+        let spans = self.of_device.iter().filter_map(IntervalSet::span);
+        spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
+    }
+
+    /// What of a host is measured: from the window's first instant on a device of it to the last, or on any device where it has none.
+    pub fn of_host(&self, devices: &Devices, host: u16) -> Interval {
+        let device = |at: usize| devices.used.get(at).filter(|device| device.host == host);
+        let on_host = |(at, set): (usize, &IntervalSet)| {
+            let (device, span) = (device(at)?, set.span()?);
+            Some(Interval::new(device.to_host(span.start), device.to_host(span.end)))
+        };
+        let spans = self.of_device.iter().enumerate().filter_map(on_host);
+        let hull = spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)));
+        let capture = devices.capture.filter(|_| self.of_device.is_empty());
+        hull.or_else(|| self.hull()).or(capture).unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO))
+    }
+
+    /// What is measured of all hosts together.
+    pub fn of_hosts(&self, devices: &Devices) -> Interval {
+        self.hull().or(devices.capture).unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO))
+    }
+
+    /// Its length on a device: the mean over those that it covers, since a counted step may run on some devices only.
+    pub fn mean_length_us(&self) -> f64 {
+        let lengths = self.of_device.iter().map(IntervalSet::length).filter(|&length| length > Ps::ZERO);
+        super::statistics::mean(&lengths.map(Ps::as_us).collect::<Vec<f64>>()).unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of two devices ran the counted step, of 10 us.
+    #[test]
+    fn a_device_without_a_step_does_not_shorten_the_window() {
+        let step = IntervalSet::union_of([Interval::new(Ps(5_000_000), Ps(15_000_000))]);
+        let window = Window { of_device: vec![step, IntervalSet::default()], ..Window::default() };
+        assert_eq!(window.mean_length_us(), 10.0);
+        assert_eq!(Window::default().mean_length_us(), 0.0);
+    }
+}

@@ -1,0 +1,62 @@
+//! The window as the report has it.
+
+use super::{Window, WindowChoice, WindowKind};
+use crate::devices::Devices;
+use crate::statistics::mean;
+use base::format;
+use base::units::Ps;
+use report::MainWindow;
+use trace::{Interval, IntervalSet};
+
+/// A capture whose active span is less of it is said to be mostly something else.
+const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
+
+/// The section; `None` where no device was used. `captured` are the devices over the whole capture.
+pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Option<MainWindow> {
+    let capture = captured.capture.filter(|_| !captured.used.is_empty())?;
+    let hull = window.hull().unwrap_or(Interval::new(capture.start, capture.start));
+    let spans = captured.used.iter().map(|device| device.span.length().as_us()).collect::<Vec<f64>>();
+    let active = IntervalSet::union_of(captured.used.iter().map(|device| device.span)).length();
+    let length = capture.length();
+    let active_percent = (length > Ps::ZERO).then(|| (100.0 * active.0 as f64 / length.0 as f64).clamp(0.0, 100.0));
+    let [captured_time, active_time] = [length, active].map(|time| format::time_us(time.as_us()));
+    Some(MainWindow {
+        kind: window.kind.label().to_owned(),
+        chosen: (*choice != WindowChoice::Main).then(|| choice.to_string()),
+        sentence: sentence(window, choice, captured, &captured_time),
+        caution: active_percent
+            .filter(|&share| share < MOSTLY_ACTIVE_PERCENT)
+            .map(|_| format!("The devices worked for {active_time} of {captured_time} captured.")),
+        start_us: (hull.start - capture.start).as_us(),
+        end_us: (hull.end - capture.start).as_us(),
+        duration_us: window.mean_length_us(),
+        num_steps: window.num_steps,
+        first_step: window.ends.as_ref().map(|(first, _)| first.clone()),
+        last_step: window.ends.as_ref().map(|(_, last)| last.clone()),
+        active_span_us: mean(&spans).unwrap_or(0.0),
+        active_percent,
+    })
+}
+
+fn sentence(window: &Window, choice: &WindowChoice, captured: &Devices, captured_time: &str) -> String {
+    let length = format::time_us(window.mean_length_us());
+    let steps = |count: u64| format!("{} step{}", format::count(count), if count == 1 { "" } else { "s" });
+    let counted = if matches!(choice, WindowChoice::Steps { .. }) { "Step" } else { "Counted step" };
+    match (window.kind, &window.ends, window.num_steps) {
+        (WindowKind::Steps, Some((first, last)), _) if first == last => {
+            format!("{counted} {first}: {length} of {captured_time} captured.")
+        }
+        (WindowKind::Steps, Some((first, last)), Some(count)) => {
+            format!("{counted}s {first} to {last}: {}, {length} of {captured_time} captured.", steps(count))
+        }
+        (WindowKind::GivenSteps, _, Some(count)) => {
+            format!("{}, as you said: {length} of {captured_time} captured.", steps(count))
+        }
+        (WindowKind::Capture, ..) => format!("The whole capture: {captured_time}."),
+        (WindowKind::Range, ..) => format!("The chosen time range: {length} of {captured_time} captured."),
+        _ if captured.used.len() == 1 => {
+            format!("Active span, from the first op to the last: {length} of {captured_time} captured.")
+        }
+        _ => format!("Active span, from each device's first op to its last: {length} of {captured_time} captured."),
+    }
+}

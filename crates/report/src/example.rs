@@ -1,0 +1,176 @@
+//! A profile with something in every section, for the tests of the exporters.
+
+use crate::*;
+use base::warning::Warning;
+
+/// The profile.
+pub fn profile() -> UnifiedProfile {
+    let category = |us, count| KernelCategory { time_us: us, count, percent: Some(us), ..KernelCategory::default() };
+    let kernel = |name: &str, category: &str, us, count: u64| Kernel {
+        name: name.to_owned(),
+        category: category.to_owned(),
+        total_us: us,
+        count,
+        avg_us: us / count as f64,
+        min_us: None,
+        max_us: None,
+        percent: Some(us),
+        framework_op: None,
+    };
+    let gaps = Gaps { total_gaps: 1, total_gap_time_us: 20.0, max_gap_us: Some(20.0), ..Gaps::default() };
+    UnifiedProfile {
+        metadata: Metadata {
+            platform: "TPU".into(),
+            device_type: "TPU v6 Lite".into(),
+            trace_file: "demo.xplane.pb".into(),
+            framework: "JAX".into(),
+            num_devices: 1,
+            profiler_version: "1.0.0".into(),
+            run_name: Some("demo".into()),
+            source_format: Some("xplane".into()),
+            capture_duration_us: Some(250.0),
+            ..Metadata::default()
+        },
+        model_config: ModelConfig::default(),
+        window: None,
+        parameter_counts: None,
+        layer_freezing: None,
+        step_timing: StepTiming {
+            num_steps: 2,
+            total_time_us: 240.0,
+            avg_step_time_us: Some(120.0),
+            total_kernels: 4,
+            kernels_per_step: Some(2.0),
+            step_count_source: "step_num".into(),
+            num_steps_counted: Some(2),
+            median_step_time_us: Some(120.0),
+            stddev_step_time_us: Some(0.4),
+            step_marker: Some("train annotations".into()),
+            ..StepTiming::default()
+        },
+        throughput: Throughput { steps_per_sec: Some(8333.0), ms_per_step: Some(0.12), ..Throughput::default() },
+        compute_utilization: Some(ComputeUtilization {
+            compute_util_percent: 83.3,
+            kernel_time_us: 100.0,
+            overhead_time_us: 20.0,
+            ..ComputeUtilization::default()
+        }),
+        kernels: Kernels {
+            top_kernels: vec![kernel("dot.1", "matmul", 60.5, 2), kernel("<img onerror=x>\u{1b}[2J", "copy", 39.5, 2)],
+            kernels_by_category: [("copy".to_owned(), category(39.5, 2)), ("matmul".to_owned(), category(60.5, 2))]
+                .into(),
+        },
+        memory_operations: Some(MemoryOperations {
+            total_memory_ops: 2,
+            transfers: vec![Transfer {
+                direction: "h2d".into(),
+                count: 2,
+                total_time_us: 39.5,
+                total_bytes: Some(2_097_152),
+                sized_count: 2,
+                bandwidth_gb_per_sec: Some(53.1),
+            }],
+            ..MemoryOperations::default()
+        }),
+        multi_device: Some(MultiDevice {
+            num_devices: 1,
+            device_stats: vec![DeviceStats {
+                device_name: "/device:TPU:0".into(),
+                kernel_count: 4,
+                actual_busy_time_us: 200.0,
+                total_time_us: 240.0,
+                utilization_percent: 83.3,
+                gaps: Some(gaps.clone()),
+                ..DeviceStats::default()
+            }],
+            ..MultiDevice::default()
+        }),
+        timeline_analysis: Some(TimelineAnalysis {
+            gaps,
+            longest_gaps: vec![Gap {
+                device_name: "/device:TPU:0".into(),
+                start_us: 100.0,
+                duration_us: 20.0,
+                after: "dot.1".into(),
+                before: "copy".into(),
+            }],
+        }),
+        compilation: None,
+        io_operations: None,
+        steps: vec![Step { duration_us: 120.0, counted: true, ..Step::default() }],
+        step_breakdown: None,
+        step_ops: None,
+        host_activity: Some(HostActivity {
+            num_threads: 1,
+            busy_time_us: 90.0,
+            busy_percent: 36.0,
+            threads: vec![HostThread {
+                name: "python".into(),
+                role: "python".into(),
+                num_events: 3,
+                busy_time_us: 90.0,
+                busy_percent: 36.0,
+                top_span: "PjitFunction(f)".into(),
+                ..HostThread::default()
+            }],
+            top_spans: vec![HostSpan {
+                name: "PjitFunction(f)".into(),
+                role: "launch".into(),
+                occurrences: 3,
+                threads: 1,
+                total_time_us: 90.0,
+                self_time_us: 90.0,
+                max_time_us: 40.0,
+                percent: 100.0,
+            }],
+            programs: vec![HostProgram {
+                name: "f".into(),
+                activity: "call".into(),
+                calls: 3,
+                total_time_us: 90.0,
+                max_time_us: 40.0,
+            }],
+        }),
+        other_devices: vec![OtherDevice {
+            name: "NPU 0".into(),
+            kind: "accelerator".into(),
+            num_lines: 1,
+            num_events: 2,
+            busy_time_us: 30.0,
+            total_time_us: 40.0,
+            busy_percent: 75.0,
+            top_events: vec![OtherDeviceEvent {
+                name: "MatMul".into(),
+                occurrences: 2,
+                total_time_us: 30.0,
+                self_time_us: 30.0,
+                max_time_us: 20.0,
+            }],
+        }],
+        roofline: None,
+        kernel_statistics: None,
+        launches: None,
+        warnings: vec![
+            Warning::damage("json_truncated", "The file ends inside an event.")
+                .with_file("demo.json")
+                .with_offset(77)
+                .with_remedy("Copy it again."),
+        ],
+        not_measured: Vec::new(),
+        communication: None,
+        op_statistics: None,
+        findings: vec![Finding {
+            id: "idle_gaps".into(),
+            severity: FindingSeverity::Note,
+            confidence: Confidence::High,
+            title: "Gaps take 16.7 % of the time".into(),
+            message: "From their first op to their last, the devices are idle for 16.7 % of the time.".into(),
+            remedy: "Look at the host's threads during the longest gaps.".into(),
+            evidence: vec![Evidence { name: "gap_time_percent".into(), value: 16.7, threshold: Some(10.0) }],
+            time_at_stake_percent: None,
+            view: Some("steps".into()),
+            filter: None,
+        }],
+        provenance: Vec::new(),
+    }
+}

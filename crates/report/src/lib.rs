@@ -1,0 +1,23 @@
+//! The unified profile: the contract between the analysis and everyone who reads its result.
+
+mod communication;
+#[cfg(feature = "example")]
+pub mod example;
+mod findings;
+mod host_activity;
+mod kernel_statistics;
+mod launches;
+mod layer_freezing;
+mod names;
+mod op_statistics;
+mod paths;
+mod roofline;
+mod sections;
+mod step_breakdown;
+mod step_ops;
+pub mod v1;
+mod window;
+
+pub use names::{Naming, distinct as distinct_names};
+pub use paths::methods as methods_of_paths;
+pub use v1::*;

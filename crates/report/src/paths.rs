@@ -1,0 +1,101 @@
+//! What the paths of runs say about them: how they differ, and on how many devices they ran.
+//!
+//! ```text
+//! tensorboard_logs/1gpu_20241201_143022/lcam_trace/plugins/profile/<time>/host.xplane.pb    "1gpu lcam"
+//! tensorboard_logs/1gpu_20241201_143022/tad_trace/plugins/profile/<time>/host.xplane.pb     "1gpu tad"
+//! tensorboard_logs/4gpu_20241201_144500/lcam_trace/plugins/profile/<time>/host.xplane.pb    "4gpu lcam"
+//! ```
+
+/// The folders that people name, with the file's own name where it does not lie in a profiler's folder.
+pub fn parts(path: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "..")).collect();
+    let is_log = |parts: &[&str]| matches!(parts, ["plugins", "profile"]);
+    if let Some(end) = parts.windows(2).position(is_log) {
+        parts.truncate(end);
+    } else if let Some(file) = parts.last_mut() {
+        let suffixes = [".gz", ".xplane.pb", ".trace.json", ".json", ".pb"];
+        *file = suffixes.iter().fold(*file, |name, suffix| name.strip_suffix(suffix).unwrap_or(name));
+    }
+    parts
+}
+
+/// For each path, the words (between `_` and folders) that not all of them have; those of one folder stay joined. Dates and times
+/// of day are left out where the rest tells as many paths apart. Empty where nothing differs.
+pub fn differing(paths: &[&str]) -> Vec<String> {
+    let told = |names: &[String]| {
+        let mut names: Vec<&String> = names.iter().collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len()
+    };
+    let with_times = words(paths, &|_| false);
+    let without = words(paths, &is_time);
+    if told(&without) < told(&with_times) { with_times } else { without }
+}
+
+/// The same without the number of devices: what was measured. `None` where a path does not say on how many devices.
+pub fn methods(paths: &[&str]) -> Option<Vec<String>> {
+    let says_devices = |path: &&str| parts(path).iter().any(|part| part.split(SEPARATORS).any(is_device_count));
+    let is_left_out = |word: &str| is_time(word) || is_device_count(word);
+    paths.iter().all(says_devices).then(|| words(paths, &is_left_out))
+}
+
+const SEPARATORS: [char; 2] = ['_', ' '];
+
+fn words(paths: &[&str], is_left_out: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let parts: Vec<Vec<&str>> = paths.iter().map(|path| parts(path)).collect();
+    let has = |parts: &[&str], word: &str| parts.iter().any(|part| part.split(SEPARATORS).any(|own| own == word));
+    // Every path has it, so the first one has.
+    let first: Vec<&str> =
+        parts.first().iter().flat_map(|parts| parts.iter().flat_map(|it| it.split(SEPARATORS))).collect();
+    let common: Vec<&str> = first.into_iter().filter(|word| parts.iter().all(|parts| has(parts, word))).collect();
+    let name = |parts: &Vec<&str>| {
+        let names = parts.iter().filter_map(|part| {
+            let own = |word: &&str| !word.is_empty() && !is_left_out(word);
+            let all: Vec<&str> = part.split(SEPARATORS).filter(own).collect();
+            let left: Vec<&str> = all.iter().copied().filter(|word| !common.contains(word)).collect();
+            // A bare number means nothing without the words around it.
+            let is_number = !left.is_empty() && left.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+            let left = if is_number { all } else { left };
+            (!left.is_empty()).then(|| left.join("_"))
+        });
+        names.collect::<Vec<_>>().join(" ")
+    };
+    parts.iter().map(name).collect()
+}
+
+/// `20241201` or `143022`.
+fn is_time(word: &str) -> bool {
+    matches!(word.len(), 6 | 8) && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `4gpu`, `16chips`.
+fn is_device_count(word: &str) -> bool {
+    let unit = word.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let unit = unit.strip_suffix(['s', 'S']).unwrap_or(unit).to_ascii_lowercase();
+    word.starts_with(|digit: char| digit.is_ascii_digit())
+        && ["gpu", "tpu", "cpu", "chip", "core", "device", "dev", "host", "node"].contains(&unit.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_names_paths() {
+        let paths = ["logs/4gpu_20241201_143022/lcam_trace/x.json", "logs/4gpu_20241202_143022/lcam_trace/x.json"];
+        assert_eq!(differing(&paths), ["4gpu_20241201_143022", "4gpu_20241202_143022"]);
+        assert_eq!(differing(&["a/step_100/t.json", "b/step_200/t.json"]), ["a step_100", "b step_200"]);
+        assert_eq!(differing(&["x/t.xplane.pb"]), [""]);
+        assert_eq!(differing(&["C:\\logs\\a\\t.json", "logs/b/t.json"]), ["C: a", "b"]);
+        assert!(differing(&[]).is_empty());
+    }
+
+    #[test]
+    fn methods_are_what_is_left_beside_the_devices() {
+        let paths = ["l/1gpu_20241201_143022/lcam", "l/4GPUs_20241201_143023/lcam", "l/4gpu/tad"];
+        assert_eq!(methods(&paths), Some(vec!["lcam".to_owned(), "lcam".to_owned(), "tad".to_owned()]));
+        assert_eq!(methods(&["l/1gpu/x", "l/two/x"]), None);
+        assert_eq!(methods(&["l/1gpu/x", "l/2gpu/x"]), Some(vec![String::new(), String::new()]));
+    }
+}

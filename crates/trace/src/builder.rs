@@ -1,0 +1,200 @@
+//! Builds traces in code: what tests are written with, so that a test shows a timeline and not a file format.
+//!
+//! ```
+//! use crossprof::trace::builder::TraceBuilder;
+//!
+//! let mut b = TraceBuilder::new();
+//! let ops = b.line("/device:TPU:0", "XLA Ops");
+//! b.event(ops, "while.1", 0, 100); // microseconds: start, duration
+//! b.event(ops, "fusion.2", 10, 20).hlo_category("loop fusion");
+//! let trace = b.build();
+//! assert_eq!(trace.events.len(), 2);
+//! ```
+
+use super::{
+    Args, ChipTime, Event, EventId, Line, LineId, Plane, PlaneId, SourceFormat, StrId, Trace, classify, copies,
+};
+use base::units::Ps;
+
+/// Collects planes, lines and events; times are whole microseconds from the anchor.
+#[derive(Debug)]
+pub struct TraceBuilder {
+    trace: Trace,
+}
+
+impl Default for TraceBuilder {
+    fn default() -> Self {
+        TraceBuilder::new()
+    }
+}
+
+/// The event that was just added, to give it arguments.
+#[derive(Debug)]
+pub struct EventBuilder<'a> {
+    trace: &'a mut Trace,
+    event: Event,
+    args: Args,
+    correlation: Option<i64>,
+    run_id: Option<i64>,
+    step_num: Option<i64>,
+    flow: Option<i64>,
+    chip: Option<ChipTime>,
+}
+
+impl TraceBuilder {
+    /// An empty trace, as if read from an xplane.
+    pub fn new() -> TraceBuilder {
+        TraceBuilder { trace: Trace { format: Some(SourceFormat::XPlane), ..Trace::default() } }
+    }
+
+    /// The line `name` on the plane `plane`; both are made on first use.
+    pub fn line(&mut self, plane: &str, name: &str) -> LineId {
+        let (plane_name, name) = (self.trace.strings.intern(plane), self.trace.strings.intern(name));
+        let plane = self.trace.planes.iter().position(|p| p.name == plane_name).unwrap_or_else(|| {
+            self.trace.planes.push(Plane { name: plane_name, ..Plane::default() });
+            self.trace.planes.len() - 1
+        });
+        let plane = PlaneId(plane as u32);
+        let line = self.trace.lines.iter().position(|l| l.plane == plane && l.name == name).unwrap_or_else(|| {
+            self.trace.lines.push(Line { plane, name, ..Line::default() });
+            self.trace.lines.len() - 1
+        });
+        LineId(line as u32)
+    }
+
+    /// Adds an event; the returned value gives it arguments.
+    pub fn event(&mut self, line: LineId, name: &str, start_us: i64, duration_us: i64) -> EventBuilder<'_> {
+        let name = self.trace.strings.intern(name);
+        let time = |us: i64| Ps(us.saturating_mul(1_000_000));
+        let event = Event { line, name, start: time(start_us), duration: time(duration_us), args: Default::default() };
+        EventBuilder {
+            trace: &mut self.trace,
+            event,
+            args: Args::default(),
+            correlation: None,
+            run_id: None,
+            step_num: None,
+            flow: None,
+            chip: None,
+        }
+    }
+
+    /// Adds a numeric stat to a plane.
+    pub fn plane_stat(&mut self, plane: &str, name: &str, value: super::StatValue) {
+        let (plane, name) = (self.trace.strings.intern(plane), self.trace.strings.intern(name));
+        if let Some(plane) = self.trace.planes.iter_mut().find(|p| p.name == plane) {
+            plane.stats.push((name, value));
+        }
+    }
+
+    /// The trace so far, for what the builder has no word for.
+    pub fn trace_mut(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    /// The finished trace, with its planes and lines classified, and its copies complete.
+    pub fn build(mut self) -> Trace {
+        self.trace.complete_events = self.trace.events.len() as u64;
+        classify::classify(&mut self.trace);
+        copies::complete(&mut self.trace);
+        self.trace.settle_clocks();
+        self.trace
+    }
+}
+
+impl EventBuilder<'_> {
+    fn text(mut self, field: fn(&mut Args) -> &mut StrId, value: &str) -> Self {
+        *field(&mut self.args) = self.trace.strings.intern(value);
+        self
+    }
+
+    /// Sets `hlo_category`.
+    pub fn hlo_category(self, value: &str) -> Self {
+        self.text(|args| &mut args.hlo_category, value)
+    }
+
+    /// Sets `hlo_op`.
+    pub fn hlo_op(self, value: &str) -> Self {
+        self.text(|args| &mut args.hlo_op, value)
+    }
+
+    /// Sets `hlo_module`.
+    pub fn hlo_module(self, value: &str) -> Self {
+        self.text(|args| &mut args.hlo_module, value)
+    }
+
+    /// Sets `tf_op`.
+    pub fn tf_op(self, value: &str) -> Self {
+        self.text(|args| &mut args.tf_op, value)
+    }
+
+    /// Sets `memcpy_details`.
+    pub fn memcpy_details(self, value: &str) -> Self {
+        self.text(|args| &mut args.memcpy_details, value)
+    }
+
+    /// Sets `cat`.
+    pub fn cat(self, value: &str) -> Self {
+        self.text(|args| &mut args.cat, value)
+    }
+
+    /// Changes any argument.
+    pub fn args(mut self, change: impl FnOnce(&mut Args)) -> Self {
+        change(&mut self.args);
+        self
+    }
+
+    /// Sets the correlation id.
+    pub fn correlation(mut self, id: i64) -> Self {
+        self.correlation = Some(id);
+        self
+    }
+
+    /// Sets the run id of a module execution.
+    pub fn run_id(mut self, id: i64) -> Self {
+        self.run_id = Some(id);
+        self
+    }
+
+    /// Sets the number that the event of an op and the marker of its end share.
+    pub fn flow(mut self, id: i64) -> Self {
+        self.flow = Some(id);
+        self
+    }
+
+    /// Sets the step number of an annotation.
+    pub fn step_num(mut self, number: i64) -> Self {
+        self.step_num = Some(number);
+        self
+    }
+
+    /// Sets when it ran by its chip's own clock, in picoseconds.
+    pub fn chip_ps(mut self, start: i64, duration: i64) -> Self {
+        self.chip = Some(ChipTime { start: Ps(start), duration: Some(Ps(duration)) });
+        self
+    }
+
+    /// Index of the event once it is stored.
+    pub fn id(&self) -> EventId {
+        self.trace.events.len() as EventId
+    }
+}
+
+/// The event is stored when its builder goes out of scope, so that a bare `b.event(...)` is complete.
+impl Drop for EventBuilder<'_> {
+    fn drop(&mut self) {
+        self.event.args = self.trace.args.intern(&self.args);
+        let Some(id) = self.trace.push_event(self.event, self.chip) else { return };
+        let events = &mut self.trace.events;
+        for (column, value) in [
+            (&mut events.correlation, self.correlation),
+            (&mut events.run_id, self.run_id),
+            (&mut events.step_num, self.step_num),
+            (&mut events.flow, self.flow),
+        ] {
+            if let Some(value) = value {
+                column.push(id, value);
+            }
+        }
+    }
+}

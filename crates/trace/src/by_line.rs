@@ -1,0 +1,218 @@
+//! The events of every line, and what one walk over all of them tells besides.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use super::{Event, EventId, Events, Interval, LineKind, StrId, Trace, in_blocks};
+use base::units::Ps;
+
+/// The events of a trace by line.
+#[derive(Clone, Debug, Default)]
+pub struct ByLine {
+    /// By ascending start, then longest first (so that a parent precedes its children), then file order. Index: the line.
+    pub events: Vec<LineEvents>,
+    /// First start to last end of all events; `None` without any.
+    pub extent: Option<Interval>,
+    /// Names of the events on lines of hosts, each once: most questions to millions of them are about a name that none has.
+    pub host_names: Vec<StrId>,
+}
+
+/// The events of one line in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineEvents {
+    /// They follow each other in the file in this very order, as a device's in an xplane.
+    Run(Range<EventId>),
+    /// Any others: 4 bytes each.
+    List(Vec<EventId>),
+}
+
+impl LineEvents {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        match self {
+            LineEvents::Run(run) => run.len(),
+            LineEvents::List(list) => list.len(),
+        }
+    }
+
+    /// True where there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them in order.
+    pub fn iter(&self) -> impl Iterator<Item = EventId> + '_ {
+        let (run, list) = match self {
+            LineEvents::Run(run) => (run.clone(), [].as_slice()),
+            LineEvents::List(list) => (0..0, list.as_slice()),
+        };
+        run.chain(list.iter().copied())
+    }
+
+    /// Calls `visit` with what each is, as an index into [`Events::kinds`], and when.
+    pub fn for_each_time(&self, events: &Events, mut visit: impl FnMut(usize, Interval)) {
+        match self {
+            LineEvents::Run(run) => events.for_each_time(run.clone(), |_, kind, interval| visit(kind, interval)),
+            LineEvents::List(list) => in_blocks(list, |&id| {
+                if let Some((kind, interval)) = events.kind_and_time(id) {
+                    visit(kind, interval);
+                }
+            }),
+        }
+    }
+
+    /// Calls `visit` with all of them in order; for the long loops, see [`blocks`](super::blocks).
+    pub fn for_each(&self, events: &Events, mut visit: impl FnMut(EventId, Event)) {
+        match self {
+            LineEvents::Run(run) => events.for_each_of(run.clone(), visit),
+            LineEvents::List(list) => in_blocks(list, |&id| {
+                if let Some(event) = events.get(id) {
+                    visit(id, event);
+                }
+            }),
+        }
+    }
+}
+
+/// A line while its events go by.
+#[derive(Clone, Copy)]
+struct Seen {
+    count: usize,
+    first: EventId,
+    last: EventId,
+    /// When the last one is.
+    interval: Interval,
+    is_sorted: bool,
+}
+
+impl Seen {
+    const NOTHING: Seen =
+        Seen { count: 0, first: 0, last: 0, interval: Interval { start: Ps(i64::MIN), end: Ps::MAX }, is_sorted: true };
+
+    /// Its next event in the order of the file.
+    #[inline(always)]
+    fn add(&mut self, id: EventId, this: Interval) {
+        if self.count == 0 {
+            self.first = id;
+        }
+        // By ascending start, then longest first.
+        let last = self.interval;
+        self.is_sorted &= last.start < this.start || (last.start == this.start && last.end >= this.end);
+        (self.count, self.last, self.interval) = (self.count + 1, id, this);
+    }
+
+    /// The events follow each other in the file, as an xplane has them.
+    fn is_run(&self) -> bool {
+        self.count == (self.last - self.first) as usize + 1
+    }
+}
+
+impl ByLine {
+    /// Sorts the events of `trace`: one walk where those of a line follow each other in the file, else two.
+    pub fn new(trace: &Trace) -> ByLine {
+        let mut seen = vec![Seen::NOTHING; trace.lines.len()];
+        let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
+        let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
+        let events = u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
+        trace.events.for_each_block(0..events, |first, block| {
+            let (mut block_start, mut block_end) = (start, end);
+            // An event is mostly on the line of the one before it: that line is looked up once.
+            let (mut line, mut latest) = (usize::MAX, Seen::NOTHING);
+            for (id, (kind, interval)) in (first..).zip(block.times()) {
+                (block_start, block_end) = (block_start.min(interval.start), block_end.max(interval.end));
+                let on = lines.get(kind).copied().unwrap_or(usize::MAX);
+                if on != line {
+                    put_back(&mut seen, line, latest);
+                    (line, latest) = (on, seen.get(on).copied().unwrap_or(Seen::NOTHING));
+                }
+                latest.add(id, interval);
+            }
+            put_back(&mut seen, line, latest);
+            (start, end) = (block_start, block_end);
+        });
+        let extent = (events > 0).then(|| Interval::new(start, end));
+        let host_names = host_names(trace);
+        ByLine { events: in_order(trace, &seen), extent, host_names }
+    }
+}
+
+fn put_back(seen: &mut [Seen], line: usize, latest: Seen) {
+    if let Some(slot) = seen.get_mut(line) {
+        *slot = latest;
+    }
+}
+
+fn host_names(trace: &Trace) -> Vec<StrId> {
+    let is_host: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::Host).collect();
+    let mut named = vec![false; trace.strings.len()];
+    let on_host = trace.events.kinds().iter().filter(|kind| is_host.get(kind.line.index()) == Some(&true));
+    let first = |name: &StrId| named.get_mut(name.index()).is_some_and(|named| !std::mem::replace(named, true));
+    on_host.map(|kind| kind.name).filter(first).collect()
+}
+
+fn in_order(trace: &Trace, seen: &[Seen]) -> Vec<LineEvents> {
+    let is_scattered: Vec<bool> = seen.iter().map(|seen| seen.count > 0 && !seen.is_run()).collect();
+    let mut scattered: Vec<Vec<EventId>> = vec![Vec::new(); seen.len()];
+    if is_scattered.contains(&true) {
+        for (ids, seen) in scattered.iter_mut().zip(seen).filter(|(_, seen)| !seen.is_run()) {
+            ids.reserve_exact(seen.count);
+        }
+        trace.events.for_each(|id, event| {
+            let line = event.line.index();
+            if let Some(ids) = scattered.get_mut(line).filter(|_| is_scattered.get(line) == Some(&true)) {
+                ids.push(id);
+            }
+        });
+    }
+    // Threads of a host mostly come out of order, streams in order: a line is sorted only where it must be.
+    let sorted = |mut ids: Vec<EventId>| {
+        ids.sort_unstable_by_key(|&id| trace.events.time(id).map(|(start, duration)| (start, Reverse(duration), id)));
+        LineEvents::List(ids)
+    };
+    let of_line = |(seen, ids): (&Seen, Vec<EventId>)| match (seen.count, seen.is_run()) {
+        (0, _) => LineEvents::Run(0..0),
+        (_, true) if seen.is_sorted => LineEvents::Run(seen.first..seen.last + 1),
+        (_, true) => sorted((seen.first..=seen.last).collect()),
+        (_, false) if seen.is_sorted => LineEvents::List(ids),
+        (_, false) => sorted(ids),
+    };
+    seen.iter().zip(scattered).map(of_line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::TraceBuilder;
+
+    #[test]
+    fn parents_come_first_and_host_names_once() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        let pool = b.line("/host:CPU", "pool");
+        b.line("/host:CPU", "silent");
+        for (line, name, start, length) in [
+            (python, "child", 5, 2),
+            (ops, "fusion.1", 9, 1),
+            (python, "parent", 5, 4),
+            (python, "child", 1, 1),
+            (pool, "child", 7, 1),
+            (pool, "child", 6, 1),
+            (pool, "child", 8, 2),
+        ] {
+            b.event(line, name, start, length);
+        }
+        let trace = b.build();
+        let found = ByLine::new(&trace);
+        let (run, list) = (LineEvents::Run, LineEvents::List);
+        assert_eq!(found.events, [list(vec![3, 2, 0]), run(1..2), list(vec![5, 4, 6]), run(0..0)]);
+        for events in &found.events {
+            let mut seen = Vec::new();
+            events.for_each(&trace.events, |id, event| seen.push((id, event)));
+            assert!(seen.into_iter().eq(events.iter().map(|id| (id, trace.events.get(id).unwrap()))));
+        }
+        assert_eq!(found.extent, Some(Interval::new(Ps(1_000_000), Ps(10_000_000))));
+        let names: Vec<&str> = found.host_names.iter().map(|&name| trace.text(name)).collect();
+        assert_eq!(names, ["child", "parent"]);
+    }
+}

@@ -1,0 +1,205 @@
+//! One clock per device: a TPU's events are kept on the clock of the chip that ran them.
+//!
+//! The profiler gives an op of a TPU two times: that of the chip's own counter (`device_offset_ps`, `device_duration_ps`), and the
+//! event's time, which the profiler aligned with the host. The alignment may be redone while the capture runs; between two
+//! such moments the event times are early or late by up to hundreds of milliseconds, and the ops around a moment are stretched or squeezed:
+//!
+//! ```text
+//! chip    [a  )[b  )[c  )[d  )[e  )[f  )     what ran
+//! event   [a  )[b         )[c  )[d )|[f  )   stretched b, late c and d, squeezed e
+//! row     [a  )[b  )[c  )[d  )[e  )[f  )     the chip's times, moved as one onto the host's clock
+//! ```
+//!
+//! So rows hold chip times while a file is decoded (`Trace::push_event`), and at its end all of a plane are moved by one shift
+//! (`Trace::settle_clocks`): that of the straight line which fits the event times best (`fit`). Events of the plane that carry no chip
+//! time (programs, marks) are mapped through the ops around them (`knots`). How far the event times lie from the
+//! line is kept in [`ChipClock`], for those who compare a device with the host.
+
+mod fit;
+mod knots;
+mod place;
+mod track;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use knots::{Knot, Warp};
+pub(crate) use place::{Unplaced, UnplacedLine};
+
+use std::collections::BTreeMap;
+
+use super::classify::{self, PlaneKind};
+use super::{Event, EventId, LineId, Trace};
+use base::units::Ps;
+use fit::Line;
+use knots::Knots;
+use track::Track;
+
+/// How the clock of a device was placed against the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChipClock {
+    /// Added to the chip's times to get the trace's.
+    pub shift: Ps,
+    /// What the host's clock gains on the chip's, in 2^-40 of the time; 0 where the two keep a constant distance as far as can be seen.
+    pub drift: i64,
+    /// Time of the trace at which device and host are exactly aligned. Away from it they drift apart.
+    pub reference: Ps,
+    /// Half the width of the band in which those event times lie that decided the shift: what the placement may be wrong by.
+    pub uncertainty: Ps,
+    /// Events whose chip time is used.
+    pub events: u64,
+    /// Events with a chip time that does not continue those before (the chip's clock was reset, or the value is damaged).
+    pub refused: u64,
+    /// How far event times are from the placed chip times: 95th percentile over the ops' starts.
+    pub off_p95: Ps,
+    /// How far event times are from the placed chip times at most.
+    pub off_max: Ps,
+}
+
+impl ChipClock {
+    /// The host's time at `time` of the device.
+    pub fn to_host(&self, time: Ps) -> Ps {
+        time + Ps(fit::gain(self.drift, (time - self.reference).0))
+    }
+
+    /// The device's time at `time` of the host.
+    pub fn from_host(&self, time: Ps) -> Ps {
+        if self.drift == 0 {
+            return time;
+        }
+        let since = i128::from((time - self.reference).0);
+        let since = (since << fit::DRIFT_BITS) / ((1 << fit::DRIFT_BITS) + i128::from(self.drift));
+        self.reference + Ps(fit::narrow(since))
+    }
+
+    /// The drift in parts per million.
+    pub fn drift_ppm(&self) -> f64 {
+        self.drift as f64 * 1e6 / (1i64 << fit::DRIFT_BITS) as f64
+    }
+
+    /// The clock of a trace whose times are moved `shift` later.
+    pub(super) fn moved(self, shift: Ps) -> ChipClock {
+        ChipClock { shift: self.shift + shift, reference: self.reference + shift, ..self }
+    }
+}
+
+/// When an event ran by the clock of its chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChipTime {
+    /// Start, from that clock's zero.
+    pub start: Ps,
+    /// Duration; where the file does not give it, the event's.
+    pub duration: Option<Ps>,
+}
+
+/// What is known of the chips' clocks while a trace is decoded, and what is to be done to its rows then.
+#[derive(Clone, Debug, Default)]
+pub struct ChipClocks {
+    /// By line: its place in `tracks` plus one, 0 for a line without chip times.
+    of_line: Vec<u32>,
+    tracks: Vec<Track>,
+    /// What is to be done to rows that were handed over before it was known.
+    pub(super) unplaced: Vec<Unplaced>,
+}
+
+impl ChipClocks {
+    /// Lines with chip times so far.
+    pub fn lines(&self) -> usize {
+        self.tracks.len()
+    }
+
+    /// True where events of `line` were seen to carry chip times.
+    #[inline]
+    pub fn has(&self, line: LineId) -> bool {
+        self.of_line.get(line.index()).is_some_and(|&place| place > 0)
+    }
+
+    fn track(&mut self, line: LineId) -> Option<&mut Track> {
+        let place = self.of_line.get(line.index())?.checked_sub(1)?;
+        self.tracks.get_mut(place as usize)
+    }
+
+    fn begin(&mut self, line: LineId, first: EventId) {
+        if self.of_line.len() <= line.index() {
+            self.of_line.resize(line.index() + 1, 0);
+        }
+        self.tracks.push(Track::new(line, first));
+        if let Some(place) = self.of_line.get_mut(line.index()) {
+            *place = u32::try_from(self.tracks.len()).unwrap_or(0);
+        }
+    }
+}
+
+impl Trace {
+    /// Appends an event; `chip` is when it ran by the clock of its chip, where the file tells. `None` past 2^32 - 1 events.
+    #[inline]
+    pub fn push_event(&mut self, event: Event, chip: Option<ChipTime>) -> Option<EventId> {
+        let line = event.line;
+        if chip.is_none() && !self.clocks.has(line) {
+            return self.events.push(event);
+        }
+        let id = u32::try_from(self.events.len()).ok()?;
+        if chip.is_some() && !self.clocks.has(line) {
+            self.clocks.begin(line, id);
+        }
+        let Trace { clocks, events, .. } = self;
+        let (start, duration) = match (clocks.track(line), chip) {
+            (Some(track), Some(chip)) => track.add(events, id, (event.start, event.duration), chip),
+            (Some(track), None) => {
+                track.add_without(events, id);
+                (event.start, event.duration)
+            }
+            (None, _) => (event.start, event.duration),
+        };
+        events.push(Event { start, duration, ..event })
+    }
+
+    /// Puts all events of the devices onto one clock each: to be called when all events were pushed. Rows that were
+    /// taken out before are moved by [`place_rows`](Trace::place_rows) of the trace that they were put into.
+    pub fn settle_clocks(&mut self) {
+        let ChipClocks { mut tracks, .. } = std::mem::take(&mut self.clocks);
+        let mut by_plane: BTreeMap<usize, Vec<Track>> = BTreeMap::new();
+        for track in &mut tracks {
+            track.settle(&mut self.events);
+        }
+        for track in tracks.into_iter().filter(|track| track.clocked > 0) {
+            let Some(line) = self.lines.get(track.line.index()) else { continue };
+            by_plane.entry(line.plane.index()).or_default().push(track);
+        }
+        // One moment for all planes, so that drifts move devices apart from the host but not from each other.
+        let extents = by_plane.values().flatten().filter_map(|track| track.knots.extent());
+        let extent = extents.reduce(|(start, end), other| (start.min(other.0), end.max(other.1)));
+        let Some((start, end)) = extent else { return };
+        let middle = start + end.saturating_sub(start) / 2;
+        for (plane, tracks) in by_plane {
+            let Some(unplaced) = self.settle_plane(plane, tracks, middle) else { continue };
+            self.clocks.unplaced.push(unplaced);
+        }
+        if !self.events.has_taken() {
+            self.place_rows();
+        }
+    }
+
+    fn settle_plane(&mut self, index: usize, tracks: Vec<Track>, middle: i64) -> Option<Unplaced> {
+        let plane = self.planes.get_mut(index)?;
+        // Most ops tell most of the clock; of equals the first line.
+        let main = tracks.iter().rev().max_by_key(|track| track.clocked)?;
+        let Line { shift, drift, reference, uncertainty } = fit::line(main.knots.samples(), middle);
+        let (off_p95, off_max) = fit::distances(&main.knots, shift, drift, reference);
+        plane.clock = Some(ChipClock {
+            shift: Ps(shift),
+            drift,
+            reference: Ps(reference.saturating_add(shift)),
+            uncertainty: Ps(uncertainty),
+            events: tracks.iter().map(|track| track.clocked).sum(),
+            refused: tracks.iter().map(|track| track.refused).sum(),
+            off_p95: Ps(off_p95),
+            off_max: Ps(off_max),
+        });
+        let text = self.strings.get(plane.name);
+        let kind = if plane.kind == PlaneKind::Other { classify::plane_kind(text) } else { plane.kind };
+        let is_device = matches!(kind, PlaneKind::Device { .. } | PlaneKind::SparseCore { .. });
+        let knots = if is_device { main.knots.sorted() } else { Knots::default().sorted() };
+        Some(Unplaced::new(index, shift, knots, tracks))
+    }
+}

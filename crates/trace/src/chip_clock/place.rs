@@ -1,0 +1,102 @@
+//! Moves the rows of the devices onto their one clock, when all of it is known.
+
+use super::knots::Warp;
+use super::track::Track;
+use crate::{EventId, Trace};
+use base::units::Ps;
+
+/// What is to be done to the rows of one plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unplaced {
+    /// Index of the plane.
+    pub plane: u32,
+    /// Added to chip times.
+    pub shift: i64,
+    /// By which event times become chip times; without stretches they stay as they are.
+    pub warp: Warp,
+    /// The lines with chip times.
+    pub lines: Vec<UnplacedLine>,
+}
+
+/// A line with chip times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UnplacedLine {
+    /// Index of the line.
+    pub line: u32,
+    /// Rows of the line before this one hold event times.
+    pub first: EventId,
+    /// Later rows that hold event times, ascending.
+    pub without: Vec<EventId>,
+}
+
+impl Unplaced {
+    pub(super) fn new(plane: usize, shift: i64, warp: Warp, tracks: Vec<Track>) -> Unplaced {
+        let line = |track: Track| UnplacedLine { line: track.line.0, first: track.first, without: track.without };
+        Unplaced {
+            plane: u32::try_from(plane).unwrap_or(u32::MAX),
+            shift,
+            warp,
+            lines: tracks.into_iter().map(line).collect(),
+        }
+    }
+
+    /// The trace's time of an event with these event times.
+    fn map(&self, start: Ps, duration: Ps) -> (Ps, Ps) {
+        if self.warp.0.is_empty() {
+            return (start, duration);
+        }
+        let (start, end) = self.warp.map(start.0, (start + duration).0);
+        (Ps(start.saturating_add(self.shift)), Ps(end.saturating_sub(start)))
+    }
+}
+
+/// What becomes of the rows of a kind.
+#[derive(Clone, Copy)]
+enum Change {
+    /// They stay.
+    None,
+    /// They hold event times, all of them: of this entry of the unplaced planes.
+    Map(usize),
+    /// They hold chip times, but for those that the line names.
+    Shift(usize, usize),
+}
+
+impl Trace {
+    /// Moves rows onto the clocks that [`settle_clocks`](Trace::settle_clocks) found. Linear in the rows, and nothing where no
+    /// device has a clock of its own.
+    pub(crate) fn place_rows(&mut self) {
+        let unplaced = std::mem::take(&mut self.clocks.unplaced);
+        if unplaced.is_empty() {
+            return;
+        }
+        let of_line: Vec<Change> = (0u32..)
+            .zip(&self.lines)
+            .map(|(index, line)| {
+                let Some(plane) = unplaced.iter().position(|it| it.plane == line.plane.0) else { return Change::None };
+                let lines = unplaced.get(plane).map_or(&[][..], |it| &it.lines);
+                lines.iter().position(|it| it.line == index).map_or(Change::Map(plane), |at| Change::Shift(plane, at))
+            })
+            .collect();
+        let kinds = self.events.kinds().iter();
+        let changes: Vec<Change> =
+            kinds.map(|kind| of_line.get(kind.line.index()).copied().unwrap_or(Change::None)).collect();
+        // How many of the rows without a chip time went by, for each line.
+        let mut passed: Vec<Vec<usize>> = unplaced.iter().map(|it| vec![0; it.lines.len()]).collect();
+        self.events.change_times(|id, kind, (start, duration)| {
+            let (plane, line) = match changes.get(kind) {
+                None | Some(Change::None) => return None,
+                Some(&Change::Map(plane)) => return Some(unplaced.get(plane)?.map(start, duration)),
+                Some(&Change::Shift(plane, line)) => (plane, line),
+            };
+            let of = unplaced.get(plane)?;
+            let line_of = of.lines.get(line)?;
+            let next = passed.get_mut(plane)?.get_mut(line)?;
+            let is_without = line_of.without.get(*next) == Some(&id);
+            *next += usize::from(is_without);
+            if is_without || id < line_of.first {
+                return Some(of.map(start, duration));
+            }
+            Some((Ps(start.0.saturating_add(of.shift)), duration))
+        });
+    }
+}

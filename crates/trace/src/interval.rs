@@ -1,0 +1,296 @@
+//! Sets of half-open time intervals: unions, intersections, gaps.
+//!
+//! Busy time is always the length of a union, so that nested and concurrent events never count twice:
+//!
+//! ```text
+//! events   [----a----)     [--c--)
+//!               [--b--)
+//! union    [----------)    [-----)
+//! gap                  ----
+//! ```
+
+use std::sync::{Arc, OnceLock};
+
+use super::blocks::in_blocks;
+use base::units::Ps;
+
+/// `[start, end)`; empty or reversed intervals have no length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Interval {
+    /// First picosecond inside.
+    pub start: Ps,
+    /// First picosecond after.
+    pub end: Ps,
+}
+
+impl Interval {
+    /// `[start, end)`.
+    pub fn new(start: Ps, end: Ps) -> Interval {
+        Interval { start, end }
+    }
+
+    /// Length, never negative.
+    pub fn length(self) -> Ps {
+        if self.end > self.start { self.end - self.start } else { Ps::ZERO }
+    }
+
+    /// The part inside `window`, or `None` where nothing is.
+    pub fn clip(self, window: Interval) -> Option<Interval> {
+        let clipped = Interval::new(self.start.max(window.start), self.end.min(window.end));
+        (clipped.end > clipped.start).then_some(clipped)
+    }
+}
+
+/// Sorted intervals that neither overlap nor touch. A copy costs nothing: a set of millions is shared.
+#[derive(Clone, Debug, Default)]
+pub struct IntervalSet {
+    kept: Arc<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    parts: Vec<Interval>,
+    /// Their length, added up once for all copies.
+    length: OnceLock<Ps>,
+}
+
+impl PartialEq for IntervalSet {
+    fn eq(&self, other: &IntervalSet) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for IntervalSet {}
+
+impl IntervalSet {
+    fn of_parts(parts: Vec<Interval>) -> IntervalSet {
+        IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::new() }) }
+    }
+
+    /// The union of any intervals; empty ones are left out and touching ones joined.
+    pub fn union_of(intervals: impl IntoIterator<Item = Interval>) -> IntervalSet {
+        let mut union = Union::default();
+        intervals.into_iter().for_each(|interval| union.add(interval));
+        union.finish()
+    }
+
+    /// The parts, in order.
+    pub fn parts(&self) -> &[Interval] {
+        &self.kept.parts
+    }
+
+    /// True where nothing is covered.
+    pub fn is_empty(&self) -> bool {
+        self.parts().is_empty()
+    }
+
+    /// Total covered time.
+    pub fn length(&self) -> Ps {
+        let add_up = || {
+            let mut length = Ps::ZERO;
+            in_blocks(self.parts(), |part| length += part.length());
+            length
+        };
+        *self.kept.length.get_or_init(add_up)
+    }
+
+    /// First start to last end, or `None` where empty.
+    pub fn span(&self) -> Option<Interval> {
+        Some(Interval::new(self.parts().first()?.start, self.parts().last()?.end))
+    }
+
+    /// Does it cover the instant `time`?
+    pub fn contains(&self, time: Ps) -> bool {
+        let parts = self.parts();
+        let after = parts.partition_point(|part| part.start <= time);
+        after.checked_sub(1).and_then(|at| parts.get(at)).is_some_and(|part| part.end > time)
+    }
+
+    /// Covered time inside `window`.
+    pub fn length_within(&self, window: Interval) -> Ps {
+        let mut length = Ps::ZERO;
+        in_blocks(self.overlapping(window), |part| length += part.clip(window).map_or(Ps::ZERO, Interval::length));
+        length
+    }
+
+    /// The set restricted to `window`.
+    pub fn clip(&self, window: Interval) -> IntervalSet {
+        IntervalSet::of_parts(self.overlapping(window).iter().filter_map(|part| part.clip(window)).collect())
+    }
+
+    /// What both sets cover.
+    pub fn intersection(&self, other: &IntervalSet) -> IntervalSet {
+        let (mut a, mut b) = (self.parts().iter().peekable(), other.parts().iter().peekable());
+        let mut parts = Vec::new();
+        while let (Some(&&x), Some(&&y)) = (a.peek(), b.peek()) {
+            parts.extend(x.clip(y));
+            if x.end <= y.end {
+                a.next();
+            } else {
+                b.next();
+            }
+        }
+        IntervalSet::of_parts(parts)
+    }
+
+    /// What either set covers.
+    pub fn union(&self, other: &IntervalSet) -> IntervalSet {
+        if self.is_empty() || other.is_empty() {
+            return if self.is_empty() { other.clone() } else { self.clone() };
+        }
+        let (mut a, mut b) = (self.parts().iter().peekable(), other.parts().iter().peekable());
+        let in_order = std::iter::from_fn(|| match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) if x.start > y.start => b.next(),
+            (Some(_), _) => a.next(),
+            (None, _) => b.next(),
+        });
+        IntervalSet::union_of(in_order.copied())
+    }
+
+    /// What this set covers and `other` does not.
+    pub fn difference(&self, other: &IntervalSet) -> IntervalSet {
+        if other.is_empty() {
+            return self.clone();
+        }
+        let mut parts = Vec::new();
+        let mut holes = other.parts();
+        in_blocks(self.parts(), |&part| {
+            let mut start = part.start;
+            while let Some((hole, rest)) = holes.split_first().filter(|(hole, _)| hole.start < part.end) {
+                if hole.start > start {
+                    parts.push(Interval::new(start, hole.start));
+                }
+                start = start.max(hole.end);
+                // A hole that reaches past this part may reach into the next one.
+                if hole.end > part.end {
+                    break;
+                }
+                holes = rest;
+            }
+            if start < part.end {
+                parts.push(Interval::new(start, part.end));
+            }
+        });
+        IntervalSet::of_parts(parts)
+    }
+
+    /// The uncovered parts of `window`, its edges included.
+    pub fn gaps(&self, window: Interval) -> Vec<Interval> {
+        IntervalSet::union_of([window]).difference(self).parts().to_vec()
+    }
+
+    fn overlapping(&self, window: Interval) -> &[Interval] {
+        let first = self.parts().partition_point(|part| part.end <= window.start);
+        let rest = self.parts().get(first..).unwrap_or_default();
+        // Most windows are short, so the end is looked for near the start first.
+        let mut reach = 4;
+        while rest.get(reach).is_some_and(|part| part.start < window.end) {
+            reach *= 4;
+        }
+        let rest = rest.get(..reach).unwrap_or(rest);
+        rest.get(..rest.partition_point(|part| part.start < window.end)).unwrap_or_default()
+    }
+}
+
+/// The union of intervals that come one by one.
+#[derive(Debug)]
+pub struct Union {
+    /// Parts that grow no more.
+    parts: Vec<Interval>,
+    /// Their length.
+    length: Ps,
+    /// The part that may grow; empty before the first.
+    last: Interval,
+    /// From the first one on that is out of order.
+    unsorted: Vec<Interval>,
+}
+
+impl Default for Union {
+    fn default() -> Self {
+        let last = Interval::new(Ps(i64::MIN), Ps(i64::MIN));
+        Union { parts: Vec::new(), length: Ps::ZERO, last, unsorted: Vec::new() }
+    }
+}
+
+impl Union {
+    /// One with room for so many parts. Room that stays untouched costs nothing, and growing step by step would copy all.
+    pub fn with_room(parts: usize) -> Union {
+        Union { parts: Vec::with_capacity(parts), ..Union::default() }
+    }
+
+    /// Adds an interval; an empty one adds nothing. A call of its own: see [`blocks`](super::blocks).
+    #[inline(never)]
+    pub fn add(&mut self, interval: Interval) {
+        self.add_all(std::iter::once(interval));
+    }
+
+    /// Adds intervals of one block.
+    #[inline(always)]
+    pub fn add_all(&mut self, intervals: impl Iterator<Item = Interval>) {
+        // What each is compared with stays in registers.
+        let (mut last, mut length, mut is_sorted) = (self.last, self.length, self.unsorted.is_empty());
+        for interval in intervals.filter(|interval| interval.end > interval.start) {
+            // In order so far: events of one line mostly are, so no sort is needed for them.
+            is_sorted &= interval.start >= last.start;
+            if !is_sorted {
+                self.unsorted.push(interval);
+            } else if interval.start <= last.end {
+                last.end = last.end.max(interval.end);
+            } else {
+                if last.end > last.start {
+                    length += last.end - last.start;
+                    self.parts.push(last);
+                }
+                last = interval;
+            }
+        }
+        (self.last, self.length) = (last, length);
+    }
+
+    /// The set.
+    pub fn finish(self) -> IntervalSet {
+        let Union { mut parts, mut length, last, mut unsorted } = self;
+        if last.end > last.start {
+            length += last.end - last.start;
+            parts.push(last);
+        }
+        if unsorted.is_empty() {
+            parts.shrink_to_fit();
+            return IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::from(length) }) };
+        }
+        unsorted.append(&mut parts);
+        unsorted.sort_unstable();
+        IntervalSet::union_of(unsorted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(parts: &[(i64, i64)]) -> IntervalSet {
+        IntervalSet::union_of(parts.iter().map(|&(s, e)| Interval::new(Ps(s), Ps(e))))
+    }
+
+    #[test]
+    fn union_joins_overlaps_in_any_order() {
+        assert_eq!(set(&[(5, 9), (0, 4), (3, 5), (20, 20), (30, 25)]).parts().len(), 1);
+        assert_eq!(set(&[(10, 12), (0, 4)]).length(), Ps(6));
+        let in_order = set(&[(0, 4), (1, 2), (3, 6), (6, 7), (9, 10)]);
+        assert_eq!((in_order.length(), in_order.clip(Interval::new(Ps(-1), Ps(99))).length()), (Ps(8), Ps(8)));
+        assert_eq!(set(&[(0, 10), (2, 3), (2, 4), (11, 12)]).length(), Ps(11));
+    }
+
+    #[test]
+    fn intersection_difference_and_gaps_partition_the_window() {
+        let (a, b) = (set(&[(0, 10), (20, 30)]), set(&[(5, 25)]));
+        assert_eq!(a.intersection(&b), set(&[(5, 10), (20, 25)]));
+        assert_eq!(a.difference(&b), set(&[(0, 5), (25, 30)]));
+        assert_eq!(a.union(&b), set(&[(0, 30)]));
+        assert_eq!(set(&[(0, 1), (4, 5)]).union(&set(&[(2, 3), (9, 10)])).parts().len(), 4);
+        let window = Interval::new(Ps(-5), Ps(40));
+        let gaps: Ps = a.gaps(window).into_iter().map(Interval::length).sum();
+        assert_eq!(gaps + a.length_within(window), window.length());
+        assert_eq!(a.length_within(Interval::new(Ps(8), Ps(22))), Ps(4));
+    }
+}

@@ -1,0 +1,129 @@
+//! Line, name and arguments of events: a few thousand triples describe millions of them, so an event keeps the number of its
+//! own.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+use super::events::ArgsId;
+use super::strings::StrId;
+use crate::LineId;
+
+/// What an event is, but for its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kind {
+    /// The line it is on.
+    pub line: LineId,
+    /// Its name.
+    pub name: StrId,
+    /// What else it says.
+    pub args: ArgsId,
+}
+
+/// Kinds that were met lately, by the low bits of their hash: nearly all events are of one of them, and cost no search.
+const LATELY: usize = 256;
+
+/// Distinct kinds, each stored once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kinds {
+    kinds: Vec<Kind>,
+    /// Of the first so many of `kinds`.
+    index: HashTable<u32>,
+    /// Numbers of kinds, plus one; empty until the first is interned.
+    lately: Vec<u32>,
+    /// The latest one, which is often the next.
+    latest: Option<(Kind, u32)>,
+}
+
+impl Kinds {
+    /// The number of `kind`, stored on first sight.
+    #[inline]
+    pub(super) fn intern(&mut self, kind: Kind) -> u32 {
+        match self.latest {
+            Some((latest, number)) if latest == kind => number,
+            _ => self.find(kind),
+        }
+    }
+
+    fn find(&mut self, kind: Kind) -> u32 {
+        let hash = FxBuildHasher.hash_one(kind);
+        let slot = hash as usize % LATELY;
+        let known = self.lately.get(slot).and_then(|number| number.checked_sub(1));
+        let number = match known.filter(|&number| self.kinds.get(number as usize) == Some(&kind)) {
+            Some(number) => number,
+            None => self.find_or_add(kind, hash),
+        };
+        self.lately.resize(LATELY, 0);
+        if let Some(slot) = self.lately.get_mut(slot) {
+            *slot = number.wrapping_add(1);
+        }
+        self.latest = Some((kind, number));
+        number
+    }
+
+    #[cold]
+    fn find_or_add(&mut self, kind: Kind, hash: u64) -> u32 {
+        let kinds = &self.kinds;
+        let hash_of = |number: &u32| kinds.get(*number as usize).map_or(0, |kind| FxBuildHasher.hash_one(*kind));
+        // Those of a list that was taken over are not in the index yet.
+        for number in self.index.len()..kinds.len() {
+            let number = number as u32;
+            self.index.insert_unique(hash_of(&number), number, hash_of);
+        }
+        if let Some(&number) = self.index.find(hash, |&number| kinds.get(number as usize) == Some(&kind)) {
+            return number;
+        }
+        // No more kinds than events, which are fewer than 2^32.
+        let number = kinds.len() as u32;
+        self.kinds.push(kind);
+        let kinds = &self.kinds;
+        self.index.insert_unique(hash, number, |&number| {
+            kinds.get(number as usize).map_or(0, |kind| FxBuildHasher.hash_one(*kind))
+        });
+        number
+    }
+
+    /// The kind with this number.
+    #[inline(always)]
+    pub(super) fn get(&self, number: u32) -> Kind {
+        self.kinds.get(number as usize).copied().unwrap_or_default()
+    }
+
+    /// All of them, by number.
+    pub(super) fn list(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// The same.
+    pub(super) fn into_list(self) -> Vec<Kind> {
+        self.kinds
+    }
+
+    /// The reverse.
+    pub(super) fn from_list(kinds: Vec<Kind>) -> Kinds {
+        Kinds { kinds, ..Kinds::default() }
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.kinds.capacity() * size_of::<Kind>() + self.index.capacity() * 5
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_keeps_its_number_however_many_there_are() {
+        let kind = |at: u32| Kind { line: LineId(at % 7), name: StrId(at / 3), args: ArgsId(at % 2) };
+        let mut kinds = Kinds::default();
+        let numbers: Vec<u32> = (0..5_000).map(|at| kinds.intern(kind(at))).collect();
+        assert!((0..5_000).rev().all(|at| kinds.get(numbers[at as usize]) == kind(at)));
+        assert!((0..5_000).rev().all(|at| kinds.intern(kind(at)) == numbers[at as usize]));
+        let mut again = Kinds::from_list(kinds.into_list());
+        assert!((0..5_000).rev().all(|at| again.intern(kind(at)) == numbers[at as usize]));
+        assert_eq!(again.intern(kind(5_000)) as usize, again.into_list().len() - 1);
+    }
+}

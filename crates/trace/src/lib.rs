@@ -1,0 +1,214 @@
+//! A profile in memory: planes (devices and hosts), their lines (streams, threads) and the events on them, in columns.
+//!
+//! Every input format is decoded into a [`Trace`]; everything downstream reads only this. The vocabulary is the
+//! XPlane's: a *plane* is a device or a host (a Chrome trace's process), a *line* is one row of it (a thread).
+
+pub mod blocks;
+pub mod builder;
+pub mod by_line;
+pub mod chip_clock;
+pub mod classify;
+pub mod column;
+pub mod copies;
+pub mod cpu_ops;
+pub mod events;
+pub mod interval;
+mod kinds;
+pub mod merge;
+pub mod snapshot;
+pub mod strings;
+
+pub use blocks::in_blocks;
+pub use by_line::{ByLine, LineEvents};
+pub use chip_clock::{ChipClock, ChipClocks, ChipTime};
+pub use classify::{LineKind, PlaneKind};
+pub use cpu_ops::CpuOps;
+pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
+pub use interval::{Interval, IntervalSet, Union};
+pub use kinds::Kind;
+pub use strings::{StrId, Strings};
+
+use std::sync::Arc;
+
+use base::warning::Warning;
+
+/// Index into [`Trace::planes`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaneId(pub(crate) u32);
+
+impl PlaneId {
+    /// Index into [`Trace::planes`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Index into [`Trace::lines`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineId(pub(crate) u32);
+
+impl LineId {
+    /// Index into [`Trace::lines`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The same as a number of 32 bits, for tables with many of them.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// Where a trace came from: decides what its numbers can know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SourceFormat {
+    /// `*.xplane.pb`: what the profiler recorded.
+    XPlane,
+    /// Chrome trace JSON: a lossy export.
+    ChromeJson,
+}
+
+/// Who wrote the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Framework {
+    /// The JAX profiler.
+    Jax,
+    /// TensorFlow's.
+    TensorFlow,
+    /// PyTorch Kineto.
+    PyTorch,
+    /// Another producer, or not to be told.
+    #[default]
+    Unknown,
+}
+
+/// A value that a plane says of itself (XPlane plane stats; a process label in JSON).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StatValue {
+    /// A whole number.
+    Int(i64),
+    /// A real number.
+    Double(f64),
+    /// Text.
+    Text(StrId),
+}
+
+/// A device or a host.
+#[derive(Clone, Debug, Default)]
+pub struct Plane {
+    /// As in the file (`/device:TPU:0`).
+    pub name: StrId,
+    /// What it is.
+    pub kind: PlaneKind,
+    /// Index of the host (input file) it belongs to, where a run has several.
+    pub host: u16,
+    /// `(name, value)` of its stats, in file order.
+    pub stats: Vec<(StrId, StatValue)>,
+    /// How its own clock, which its events are on, lies against the host's; `None` where the file gives event times only.
+    pub clock: Option<ChipClock>,
+}
+
+/// One row of a plane.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// The plane it belongs to.
+    pub plane: PlaneId,
+    /// As in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
+    pub name: StrId,
+    /// What it is; see [`classify`].
+    pub kind: LineKind,
+}
+
+/// A compiled module as the file embeds it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HloProto {
+    /// The program that events name ([`Args::program_id`]).
+    pub program_id: i64,
+    /// Its name with the program's number: `jit_f(12190760917235803885)`.
+    pub name: StrId,
+    /// Index of the host whose file it stands in.
+    pub host: u16,
+    /// The `xla.HloProto` message; [`hlo`] reads it when it is asked for.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Times of the capture itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capture {
+    /// Added to the trace's times to get the file's own clock, in nanoseconds: 0, or where the file uses absolute time, the anchor.
+    pub anchor_ns: i64,
+    /// Unix time at which the profiler started, in nanoseconds.
+    pub start_unix_ns: Option<i64>,
+    /// Unix time at which it stopped, in nanoseconds.
+    pub stop_unix_ns: Option<i64>,
+}
+
+/// One run's events, from one host or several.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Which format it was read from; `None` while nothing was read.
+    pub format: Option<SourceFormat>,
+    /// Who wrote it.
+    pub framework: Framework,
+    /// All text.
+    pub strings: Strings,
+    /// Devices and hosts in file order.
+    pub planes: Vec<Plane>,
+    /// Their rows in file order.
+    pub lines: Vec<Line>,
+    /// Distinct argument sets of the events.
+    pub args: ArgsTable,
+    /// The events.
+    pub events: Events,
+    /// Clock of the capture.
+    pub capture: Capture,
+    /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is told by it.
+    pub complete_events: u64,
+    /// The HLO of compiled modules that the file embeds; a Chrome trace embeds none.
+    pub hlo: Vec<HloProto>,
+    /// Host names of the run, in the order of [`Plane::host`].
+    pub hosts: Vec<String>,
+    /// What the ops of XLA's CPU backend are to each other; `None` until that was looked for.
+    pub cpu_ops: Option<CpuOps>,
+    /// What was lost or odd while reading.
+    pub warnings: Vec<Warning>,
+    /// The clocks of devices while the trace is being read.
+    pub clocks: ChipClocks,
+}
+
+impl Trace {
+    /// Appends a plane; `None` where there are more than an id can tell apart.
+    pub fn add_plane(&mut self, plane: Plane) -> Option<PlaneId> {
+        let id = u32::try_from(self.planes.len()).map(PlaneId).ok()?;
+        self.planes.push(plane);
+        Some(id)
+    }
+
+    /// Appends a line; `None` where there are more than an id can tell apart.
+    pub fn add_line(&mut self, line: Line) -> Option<LineId> {
+        let id = u32::try_from(self.lines.len()).map(LineId).ok()?;
+        self.lines.push(line);
+        Some(id)
+    }
+
+    /// Text of a handle.
+    pub fn text(&self, id: StrId) -> &str {
+        self.strings.get(id)
+    }
+
+    /// The plane of a line.
+    pub fn plane_of(&self, line: &Line) -> Option<&Plane> {
+        self.planes.get(line.plane.index())
+    }
+
+    /// Arguments of an event.
+    pub fn args_of(&self, event: &Event) -> Args {
+        self.args.get(event.args)
+    }
+
+    /// Value of a plane's stat by name.
+    pub fn plane_stat(&self, plane: &Plane, name: &str) -> Option<StatValue> {
+        let name = self.strings.find(name)?;
+        plane.stats.iter().find(|(key, _)| *key == name).map(|&(_, value)| value)
+    }
+}

@@ -1,0 +1,264 @@
+//! The traces of a run's hosts as one trace.
+//!
+//! Strings and argument sets are interned again, planes, lines and events are appended, and every host's times are moved
+//! onto the clock of the host that started first:
+//!
+//! ```text
+//! host A   start 12:00:00.000   |--a1--|   |--a2--|
+//! host B   start 12:00:00.004       |--b1--|   |--b2--|      B's zero is 4 ms after A's
+//! merged   A's zero             |--a1--|   |--a2--|
+//!                                   |--b1--|   |--b2--|
+//! ```
+
+use super::{Args, ArgsId, Event, HloProto, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
+use base::units::Ps;
+use base::warning::Warning;
+
+/// Hosts whose captures start further apart than this are not of one run: their clocks are wrong.
+const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
+
+/// Correlation ids are unique on one host only: those of host `n` are moved up by `n` times this.
+const CORRELATION_STRIDE: i64 = 1 << 40;
+
+/// One trace out of the named hosts' traces, in the given order. A single one keeps its times.
+pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
+    let shifts = shifts(&hosts);
+    let mut hosts = hosts.into_iter();
+    let Some((name, mut merged)) = hosts.next() else { return Trace::default() };
+    merged.hosts = vec![name];
+    if hosts.len() == 0 {
+        return merged;
+    }
+    let mut shifts = shifts.unwrap_or_else(|| {
+        merged.warnings.push(
+            Warning::caution(
+                "host_clocks_not_aligned",
+                "The hosts' profiles do not say when each capture started, so their events are laid over each other \
+                 from each host's own start.",
+            )
+            .with_remedy("Compare times within one host only."),
+        );
+        vec![Ps::ZERO; hosts.len() + 1]
+    });
+    let first_shift = shifts.remove(0);
+    if first_shift != Ps::ZERO {
+        let mut moved = Trace { hosts: std::mem::take(&mut merged.hosts), ..Trace::default() };
+        copy_head(&mut moved, &merged);
+        append(&mut moved, merged, 0, first_shift);
+        merged = moved;
+    }
+    for ((name, trace), shift) in hosts.zip(shifts) {
+        let host = u16::try_from(merged.hosts.len()).unwrap_or(u16::MAX);
+        merged.hosts.push(name);
+        append(&mut merged, trace, host, shift);
+    }
+    merged
+}
+
+/// How much later than the earliest host each one starts; `None` where one does not say.
+fn shifts(hosts: &[(String, Trace)]) -> Option<Vec<Ps>> {
+    let zeros: Option<Vec<i64>> = hosts.iter().map(|(_, trace)| unix_zero(trace)).collect();
+    let zeros = zeros?;
+    let first = *zeros.iter().min()?;
+    zeros
+        .into_iter()
+        .map(|zero| {
+            let late = zero.checked_sub(first).filter(|&ns| ns <= MAX_START_DIFFERENCE_NS)?;
+            Ps::from_ns(late)
+        })
+        .collect()
+}
+
+/// Absolute time of a trace's zero: its anchor where the file's clock is absolute, else the start of the capture.
+fn unix_zero(trace: &Trace) -> Option<i64> {
+    if trace.capture.anchor_ns != 0 { Some(trace.capture.anchor_ns) } else { trace.capture.start_unix_ns }
+}
+
+fn copy_head(to: &mut Trace, from: &Trace) {
+    to.format = from.format;
+    to.framework = from.framework;
+    to.capture = from.capture;
+}
+
+/// Appends all of `other` as host number `host`, `shift` later.
+fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
+    let strings: Vec<StrId> = (0..other.strings.len())
+        .map(|id| merged.strings.intern(other.strings.get(StrId(u32::try_from(id).unwrap_or(0)))))
+        .collect();
+    let string = |id: StrId| strings.get(id.index()).copied().unwrap_or_default();
+    let args: Vec<ArgsId> = (0..other.args.len())
+        .map(|id| other.args.get(ArgsId(u32::try_from(id).unwrap_or(0))))
+        .map(|set| merged.args.intern(&map_args(set, string)))
+        .collect();
+
+    let plane_base = u32::try_from(merged.planes.len()).unwrap_or(u32::MAX);
+    let line_base = u32::try_from(merged.lines.len()).unwrap_or(u32::MAX);
+    merged.planes.extend(other.planes.iter().map(|plane| Plane {
+        name: string(plane.name),
+        kind: plane.kind,
+        host: plane.host.saturating_add(host),
+        stats: plane.stats.iter().map(|&(name, value)| (string(name), map_stat(value, string))).collect(),
+        clock: plane.clock.map(|clock| clock.moved(shift)),
+    }));
+    merged.lines.extend(other.lines.iter().map(|line| Line {
+        plane: PlaneId(line.plane.0.saturating_add(plane_base)),
+        name: string(line.name),
+        kind: line.kind,
+    }));
+
+    let event_base = merged.events.len() as u64;
+    for id in 0..other.events.len() as u32 {
+        let Some(event) = other.events.get(id) else { break };
+        let copy = Event {
+            line: LineId(event.line.0.saturating_add(line_base)),
+            name: string(event.name),
+            start: event.start + shift,
+            duration: event.duration,
+            args: args.get(event.args.index()).copied().unwrap_or_default(),
+        };
+        if merged.events.push(copy).is_none() {
+            merged.warnings.push(Warning::damage(
+                "too_many_events",
+                "The hosts of this run hold more than 4,294,967,295 events together; the rest was not read.",
+            ));
+            break;
+        }
+    }
+    let moved = |event: u32| u32::try_from(event_base + u64::from(event)).ok();
+    let stride = CORRELATION_STRIDE.wrapping_mul(i64::from(host));
+    let events = &mut merged.events;
+    for (column, from, add) in [
+        (&mut events.correlation, &other.events.correlation, stride),
+        (&mut events.run_id, &other.events.run_id, 0),
+        (&mut events.step_num, &other.events.step_num, 0),
+        (&mut events.all_reduce_id, &other.events.all_reduce_id, 0),
+        (&mut events.dma_stall, &other.events.dma_stall, 0),
+        (&mut events.message_duration, &other.events.message_duration, 0),
+        (&mut events.flow, &other.events.flow, 0),
+    ] {
+        for (event, value) in from.iter() {
+            if let Some(event) = moved(event) {
+                column.push(event, value.wrapping_add(add));
+            }
+        }
+    }
+
+    merged.hlo.extend(other.hlo.into_iter().map(|module| HloProto {
+        name: string(module.name),
+        host: module.host.saturating_add(host),
+        ..module
+    }));
+    merged.complete_events = merged.complete_events.saturating_add(other.complete_events);
+    merged.warnings.extend(other.warnings);
+    if merged.framework == super::Framework::Unknown {
+        merged.framework = other.framework;
+    }
+    let capture = &mut merged.capture;
+    capture.anchor_ns = earliest(Some(capture.anchor_ns), Some(other.capture.anchor_ns)).unwrap_or(0);
+    capture.start_unix_ns = earliest(capture.start_unix_ns, other.capture.start_unix_ns);
+    capture.stop_unix_ns = capture.stop_unix_ns.max(other.capture.stop_unix_ns);
+}
+
+fn earliest(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (known, None) | (None, known) => known,
+    }
+}
+
+fn map_args(set: Args, string: impl Fn(StrId) -> StrId) -> Args {
+    Args {
+        hlo_op: string(set.hlo_op),
+        hlo_module: string(set.hlo_module),
+        hlo_category: string(set.hlo_category),
+        tf_op: string(set.tf_op),
+        long_name: string(set.long_name),
+        source: string(set.source),
+        kernel_details: string(set.kernel_details),
+        memcpy_details: string(set.memcpy_details),
+        source_stack: string(set.source_stack),
+        deduplicated_name: string(set.deduplicated_name),
+        copy_call: string(set.copy_call),
+        cat: string(set.cat),
+        ..set
+    }
+}
+
+fn map_stat(value: StatValue, string: impl Fn(StrId) -> StrId) -> StatValue {
+    match value {
+        StatValue::Text(id) => StatValue::Text(string(id)),
+        number => number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::TraceBuilder;
+
+    fn host(start_unix_ns: Option<i64>, op: &str) -> Trace {
+        let mut b = TraceBuilder::new();
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(ops, "shared", 0, 5).run_id(3).correlation(9);
+        b.event(ops, op, 10, 5).hlo_category("loop fusion");
+        b.trace_mut().capture.start_unix_ns = start_unix_ns;
+        b.build()
+    }
+
+    fn events(trace: &Trace) -> Vec<(String, i64, u16)> {
+        (0..trace.events.len() as u32)
+            .filter_map(|id| trace.events.get(id))
+            .map(|event| {
+                let plane = &trace.planes[trace.lines[event.line.index()].plane.index()];
+                (trace.text(event.name).to_owned(), event.start.as_us() as i64, plane.host)
+            })
+            .collect()
+    }
+
+    fn named(name: &str, start: i64, host: u16) -> (String, i64, u16) {
+        (name.to_owned(), start, host)
+    }
+
+    #[test]
+    fn later_hosts_are_moved_onto_the_first_clock() {
+        let unix = 1_700_000_000_000_000_000;
+        let late = ("b".to_owned(), host(Some(unix + 4_000), "b1"));
+        let early = ("a".to_owned(), host(Some(unix), "a1"));
+        let merged = merge(vec![early.clone(), late.clone()]);
+        assert_eq!(merged.hosts, ["a", "b"]);
+        assert_eq!(
+            events(&merged),
+            [named("shared", 0, 0), named("a1", 10, 0), named("shared", 4, 1), named("b1", 14, 1)]
+        );
+        assert_eq!(merged.events.run_id.get(2), Some(3));
+        assert_ne!(merged.events.correlation.get(0), merged.events.correlation.get(2));
+        let category = merged.args_of(&merged.events.get(3).unwrap()).hlo_category;
+        assert_eq!(merged.text(category), "loop fusion");
+        assert!(merged.warnings.is_empty());
+
+        let swapped = merge(vec![late, early]);
+        assert_eq!(
+            events(&swapped),
+            [named("shared", 4, 0), named("b1", 14, 0), named("shared", 0, 1), named("a1", 10, 1)]
+        );
+        assert_eq!(swapped.capture.start_unix_ns, Some(unix));
+        assert_eq!(swapped.hosts, ["b", "a"]);
+    }
+
+    #[test]
+    fn unknown_or_absurd_clocks_are_said_and_not_used() {
+        for starts in [(Some(1), None), (Some(1), Some(i64::MAX))] {
+            let merged = merge(vec![("a".into(), host(starts.0, "a1")), ("b".into(), host(starts.1, "b1"))]);
+            assert_eq!(merged.warnings.first().map(|w| w.code.as_str()), Some("host_clocks_not_aligned"));
+            assert_eq!(events(&merged)[3], named("b1", 10, 1));
+        }
+    }
+
+    #[test]
+    fn one_host_stays_as_it_is() {
+        let merged = merge(vec![("only".into(), host(None, "x"))]);
+        assert_eq!(merged.hosts, ["only"]);
+        assert!(merged.warnings.is_empty());
+        assert!(merge(Vec::new()).events.is_empty());
+    }
+}

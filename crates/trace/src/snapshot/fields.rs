@@ -1,0 +1,394 @@
+//! The small parts of an image: planes, lines, argument sets, times of the capture.
+
+use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
+use crate::classify::{LineKind, PlaneKind, Platform};
+use crate::{Args, Capture, ChipClock, Framework, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId};
+use base::units::Ps;
+
+const LINE_KINDS: [LineKind; 7] = [
+    LineKind::Other,
+    LineKind::DeviceOps,
+    LineKind::Modules,
+    LineKind::Steps,
+    LineKind::AsyncOps,
+    LineKind::Derived,
+    LineKind::Host,
+];
+const PLATFORMS: [Platform; 3] = [Platform::Tpu, Platform::Gpu, Platform::Cpu];
+const FORMATS: [Option<SourceFormat>; 3] = [None, Some(SourceFormat::XPlane), Some(SourceFormat::ChromeJson)];
+const FRAMEWORKS: [Framework; 4] = [Framework::Unknown, Framework::Jax, Framework::TensorFlow, Framework::PyTorch];
+
+fn put_u32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put_u64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put_i64(out: &mut Vec<u8>, value: i64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put_optional_i64(out: &mut Vec<u8>, value: Option<i64>) {
+    out.push(u8::from(value.is_some()));
+    put_i64(out, value.unwrap_or(0));
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_u32(out, u32::try_from(text.len()).unwrap_or(u32::MAX));
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// The place of a value in a list of all of them.
+fn code<T: PartialEq>(all: &[T], value: &T) -> u8 {
+    all.iter().position(|it| it == value).and_then(|at| u8::try_from(at).ok()).unwrap_or(0)
+}
+
+pub(super) fn put_source(out: &mut Vec<u8>, format: Option<SourceFormat>, framework: Framework) {
+    out.extend([code(&FORMATS, &format), code(&FRAMEWORKS, &framework)]);
+}
+
+pub(super) fn put_capture(out: &mut Vec<u8>, capture: &Capture) {
+    let Capture { anchor_ns, start_unix_ns, stop_unix_ns } = *capture;
+    put_i64(out, anchor_ns);
+    put_optional_i64(out, start_unix_ns);
+    put_optional_i64(out, stop_unix_ns);
+}
+
+pub(super) fn put_texts(out: &mut Vec<u8>, texts: &[String]) {
+    put_u32(out, u32::try_from(texts.len()).unwrap_or(u32::MAX));
+    texts.iter().for_each(|text| put_text(out, text));
+}
+
+pub(super) fn put_plane(out: &mut Vec<u8>, plane: &Plane) {
+    let Plane { name, kind, host, stats, clock } = plane;
+    put_u32(out, name.0);
+    let (word, platform, ordinal) = match *kind {
+        PlaneKind::Other => (0, 0, 0),
+        PlaneKind::Host => (1, 0, 0),
+        PlaneKind::SparseCore { ordinal } => (2, 0, ordinal),
+        PlaneKind::Device { platform, ordinal } => (3, code(&PLATFORMS, &platform), ordinal),
+    };
+    out.extend([word, platform]);
+    put_u32(out, ordinal);
+    put_u32(out, u32::from(*host));
+    put_u32(out, u32::try_from(stats.len()).unwrap_or(u32::MAX));
+    for (key, value) in stats {
+        put_u32(out, key.0);
+        let (word, bits) = match *value {
+            StatValue::Int(value) => (0, value),
+            StatValue::Double(value) => (1, value.to_bits().cast_signed()),
+            StatValue::Text(text) => (2, i64::from(text.0)),
+        };
+        out.push(word);
+        put_i64(out, bits);
+    }
+    out.push(u8::from(clock.is_some()));
+    if let Some(clock) = clock {
+        let ChipClock { shift, drift, reference, uncertainty, events, refused, off_p95, off_max } = *clock;
+        let times = [shift, reference, uncertainty, off_p95, off_max].map(|time| time.0);
+        times.iter().for_each(|time| put_i64(out, *time));
+        put_i64(out, drift);
+        [events, refused].iter().for_each(|count| put_u64(out, *count));
+    }
+}
+
+pub(super) fn put_unplaced(out: &mut Vec<u8>, unplaced: &Unplaced) {
+    let Unplaced { plane, shift, warp: Warp(knots), lines } = unplaced;
+    put_u32(out, *plane);
+    put_i64(out, *shift);
+    put_u32(out, u32::try_from(knots.len()).unwrap_or(u32::MAX));
+    for Knot { first, last, delta, ops } in knots {
+        [first, last, delta].iter().for_each(|time| put_i64(out, **time));
+        put_u64(out, *ops);
+    }
+    put_u32(out, u32::try_from(lines.len()).unwrap_or(u32::MAX));
+    for UnplacedLine { line, first, without } in lines {
+        put_u32(out, *line);
+        put_u32(out, *first);
+        put_u32(out, u32::try_from(without.len()).unwrap_or(u32::MAX));
+        without.iter().for_each(|id| put_u32(out, *id));
+    }
+}
+
+pub(super) fn put_line(out: &mut Vec<u8>, line: &Line) {
+    let Line { plane, name, kind } = line;
+    put_u32(out, plane.0);
+    put_u32(out, name.0);
+    out.push(code(&LINE_KINDS, kind));
+}
+
+/// Texts and numbers of a set, each in the order of the declaration; numbers that are there are told by a mask.
+pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
+    let (texts, numbers) = parts(args);
+    texts.iter().for_each(|text| put_u32(out, text.0));
+    let mask = numbers.iter().rev().fold(0u32, |mask, number| mask << 1 | u32::from(number.is_some()));
+    put_u32(out, mask);
+    numbers.iter().flatten().for_each(|number| put_i64(out, *number));
+    out.push(u8::from(args.memory.is_some()));
+    if let Some(memory) = args.memory {
+        let MemoryBytes { hbm_read, hbm_write, cmem_read, cmem_write, vmem_read, vmem_write } = memory;
+        [hbm_read, hbm_write, cmem_read, cmem_write, vmem_read, vmem_write].iter().for_each(|it| put_i64(out, *it));
+    }
+}
+
+/// A set taken apart: an added field does not compile until it is written, too.
+fn parts(args: &Args) -> ([StrId; 12], [Option<i64>; 9]) {
+    let Args {
+        hlo_op,
+        hlo_module,
+        hlo_category,
+        tf_op,
+        long_name,
+        source,
+        kernel_details,
+        memcpy_details,
+        source_stack,
+        deduplicated_name,
+        copy_call,
+        cat,
+        bytes_accessed,
+        model_flops,
+        flops,
+        copy_bytes,
+        program_id,
+        device_ordinal,
+        memory: _,
+        bytes_transferred,
+        graph_id,
+        graph_node_id,
+    } = *args;
+    (
+        [
+            hlo_op,
+            hlo_module,
+            hlo_category,
+            tf_op,
+            long_name,
+            source,
+            kernel_details,
+            memcpy_details,
+            source_stack,
+            deduplicated_name,
+            copy_call,
+            cat,
+        ],
+        [
+            bytes_accessed,
+            model_flops,
+            flops,
+            copy_bytes,
+            program_id,
+            device_ordinal,
+            bytes_transferred,
+            graph_id,
+            graph_node_id,
+        ],
+    )
+}
+
+/// What is left of a payload.
+pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (bytes, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*bytes)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take::<1>().map(|[byte]| byte)
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    pub(super) fn i64(&mut self) -> Option<i64> {
+        self.take().map(i64::from_le_bytes)
+    }
+
+    pub(super) fn optional_i64(&mut self) -> Option<Option<i64>> {
+        let (is_there, value) = (self.byte()?, self.i64()?);
+        Some((is_there == 1).then_some(value))
+    }
+
+    fn id(&mut self) -> Option<StrId> {
+        self.u32().map(StrId)
+    }
+
+    fn code<T: Copy>(&mut self, all: &[T]) -> Option<T> {
+        all.get(usize::from(self.byte()?)).copied()
+    }
+
+    pub(super) fn source(&mut self) -> Option<(Option<SourceFormat>, Framework)> {
+        Some((self.code(&FORMATS)?, self.code(&FRAMEWORKS)?))
+    }
+
+    pub(super) fn texts(&mut self) -> Option<Vec<String>> {
+        let mut texts = Vec::new();
+        for _ in 0..self.u32()? {
+            let length = self.u32()? as usize;
+            let (text, rest) = self.0.split_at_checked(length)?;
+            texts.push(std::str::from_utf8(text).ok()?.to_owned());
+            self.0 = rest;
+        }
+        Some(texts)
+    }
+
+    /// Everything that is left, one after another.
+    pub(super) fn all<T>(&mut self, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let mut all = Vec::new();
+        while !self.0.is_empty() {
+            all.push(one(self)?);
+        }
+        Some(all)
+    }
+
+    pub(super) fn plane(&mut self) -> Option<Plane> {
+        let name = self.id()?;
+        let (word, platform) = (self.byte()?, self.code(&PLATFORMS)?);
+        let ordinal = self.u32()?;
+        let kind = match word {
+            0 => PlaneKind::Other,
+            1 => PlaneKind::Host,
+            2 => PlaneKind::SparseCore { ordinal },
+            3 => PlaneKind::Device { platform, ordinal },
+            _ => return None,
+        };
+        let host = u16::try_from(self.u32()?).ok()?;
+        let mut stats = Vec::new();
+        for _ in 0..self.u32()? {
+            let key = self.id()?;
+            let (word, bits) = (self.byte()?, self.i64()?);
+            let value = match word {
+                0 => StatValue::Int(bits),
+                1 => StatValue::Double(f64::from_bits(bits.cast_unsigned())),
+                2 => StatValue::Text(StrId(u32::try_from(bits).ok()?)),
+                _ => return None,
+            };
+            stats.push((key, value));
+        }
+        let clock = match self.byte()? {
+            0 => None,
+            _ => Some(self.clock()?),
+        };
+        Some(Plane { name, kind, host, stats, clock })
+    }
+
+    fn clock(&mut self) -> Option<ChipClock> {
+        Some(ChipClock {
+            shift: Ps(self.i64()?),
+            reference: Ps(self.i64()?),
+            uncertainty: Ps(self.i64()?),
+            off_p95: Ps(self.i64()?),
+            off_max: Ps(self.i64()?),
+            drift: self.i64()?,
+            events: self.u64()?,
+            refused: self.u64()?,
+        })
+    }
+
+    pub(super) fn unplaced(&mut self) -> Option<Unplaced> {
+        let (plane, shift) = (self.u32()?, self.i64()?);
+        let mut knots = Vec::new();
+        for _ in 0..self.u32()? {
+            let (first, last, delta) = (self.i64()?, self.i64()?, self.i64()?);
+            knots.push(Knot { first, last, delta, ops: self.u64()? });
+        }
+        let mut lines = Vec::new();
+        for _ in 0..self.u32()? {
+            let (line, first, mut without) = (self.u32()?, self.u32()?, Vec::new());
+            for _ in 0..self.u32()? {
+                without.push(self.u32()?);
+            }
+            lines.push(UnplacedLine { line, first, without });
+        }
+        Some(Unplaced { plane, shift, warp: Warp(knots), lines })
+    }
+
+    pub(super) fn line(&mut self) -> Option<Line> {
+        let (plane, name, kind) = (PlaneId(self.u32()?), self.id()?, self.code(&LINE_KINDS)?);
+        Some(Line { plane, name, kind })
+    }
+
+    pub(super) fn args(&mut self) -> Option<Args> {
+        let mut texts = [StrId::EMPTY; 12];
+        for text in &mut texts {
+            *text = self.id()?;
+        }
+        let mask = self.u32()?;
+        let mut numbers = [None; 9];
+        for (bit, number) in (0u32..).zip(&mut numbers) {
+            if mask & 1 << bit != 0 {
+                *number = Some(self.i64()?);
+            }
+        }
+        let memory = match self.byte()? {
+            0 => None,
+            _ => Some(MemoryBytes {
+                hbm_read: self.i64()?,
+                hbm_write: self.i64()?,
+                cmem_read: self.i64()?,
+                cmem_write: self.i64()?,
+                vmem_read: self.i64()?,
+                vmem_write: self.i64()?,
+            }),
+        };
+        let [
+            hlo_op,
+            hlo_module,
+            hlo_category,
+            tf_op,
+            long_name,
+            source,
+            kernel_details,
+            memcpy_details,
+            source_stack,
+            deduplicated_name,
+            copy_call,
+            cat,
+        ] = texts;
+        let [
+            bytes_accessed,
+            model_flops,
+            flops,
+            copy_bytes,
+            program_id,
+            device_ordinal,
+            bytes_transferred,
+            graph_id,
+            graph_node_id,
+        ] = numbers;
+        Some(Args {
+            hlo_op,
+            hlo_module,
+            hlo_category,
+            tf_op,
+            long_name,
+            source,
+            kernel_details,
+            memcpy_details,
+            source_stack,
+            deduplicated_name,
+            copy_call,
+            cat,
+            bytes_accessed,
+            model_flops,
+            flops,
+            copy_bytes,
+            program_id,
+            device_ordinal,
+            memory,
+            bytes_transferred,
+            graph_id,
+            graph_node_id,
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! Distinct strings of a trace, each stored once.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+/// A string of one [`Strings`] table. It must not be used with another table. `StrId::EMPTY` is the empty string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StrId(pub(crate) u32);
+
+impl StrId {
+    /// The empty string, which also stands for "not given".
+    pub const EMPTY: StrId = StrId(0);
+
+    /// True for [`StrId::EMPTY`].
+    pub fn is_empty(self) -> bool {
+        self == StrId::EMPTY
+    }
+
+    /// A dense index, from 0 for the empty string: for side tables with one entry a string.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The handle of a dense index.
+    pub fn from_index(index: usize) -> StrId {
+        u32::try_from(index).map_or(StrId::EMPTY, StrId)
+    }
+}
+
+/// An append-only string table: one text buffer, one offset a string, one hash index. Copies share it until one of them grows.
+#[derive(Clone, Debug, Default)]
+pub struct Strings {
+    kept: Arc<Kept>,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    text: String,
+    /// End of each string in `text`; a string starts where the previous one ends.
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Kept { text: String::new(), ends: vec![0], index: HashTable::new() }
+    }
+}
+
+impl Strings {
+    /// The handle of `text`, stored on first sight.
+    pub fn intern(&mut self, text: &str) -> StrId {
+        if text.is_empty() {
+            return StrId::EMPTY;
+        }
+        let hash = hash(text);
+        let kept = &*self.kept;
+        let found = kept.index.find(hash, |&id| slice(&kept.text, &kept.ends, id) == text).copied();
+        if let Some(id) = found {
+            return StrId(id);
+        }
+        // 2^32 distinct strings would need more memory than a tab has; the empty string stands for the rest.
+        let Ok(id) = u32::try_from(kept.ends.len()) else { return StrId::EMPTY };
+        let kept = Arc::make_mut(&mut self.kept);
+        kept.text.push_str(text);
+        kept.ends.push(kept.text.len());
+        let (all, ends) = (&kept.text, &kept.ends);
+        kept.index.insert_unique(hash, id, |&id| self::hash(slice(all, ends, id)));
+        StrId(id)
+    }
+
+    /// The handle of `text` where it is already stored.
+    pub fn find(&self, text: &str) -> Option<StrId> {
+        if text.is_empty() {
+            return Some(StrId::EMPTY);
+        }
+        self.kept.index.find(hash(text), |&id| slice(&self.kept.text, &self.kept.ends, id) == text).map(|&id| StrId(id))
+    }
+
+    /// The text of a handle; empty for a handle of another table that is out of range.
+    pub fn get(&self, id: StrId) -> &str {
+        slice(&self.kept.text, &self.kept.ends, id.0)
+    }
+
+    /// All strings one after another, and where each of them ends.
+    pub fn parts(&self) -> (&str, &[usize]) {
+        (&self.kept.text, &self.kept.ends)
+    }
+
+    /// All strings in the order in which they were stored, from the empty one on.
+    pub fn iter(&self) -> impl Iterator<Item = &str> + '_ {
+        (0u32..).take(self.kept.ends.len()).map(|id| slice(&self.kept.text, &self.kept.ends, id))
+    }
+
+    /// Number of distinct strings, the empty one included.
+    pub fn len(&self) -> usize {
+        self.kept.ends.len()
+    }
+
+    /// True where only the empty string is stored.
+    pub fn is_empty(&self) -> bool {
+        self.kept.ends.len() == 1
+    }
+
+    /// The texts one after another, and where each ends.
+    pub(crate) fn into_parts(self) -> (String, Vec<usize>) {
+        let Kept { text, ends, .. } = Arc::unwrap_or_clone(self.kept);
+        (text, ends)
+    }
+
+    /// The reverse of [`Strings::into_parts`]; `None` where these are not the parts of a table.
+    pub(crate) fn from_parts(text: String, ends: Vec<usize>) -> Option<Strings> {
+        let fits = ends.first() == Some(&0) && ends.last() == Some(&text.len()) && ends.is_sorted();
+        if !fits || !ends.iter().all(|&end| text.is_char_boundary(end)) {
+            return None;
+        }
+        let count = u32::try_from(ends.len()).ok()?;
+        let mut index = HashTable::with_capacity(ends.len());
+        for id in 1..count {
+            let of = |&id: &u32| hash(slice(&text, &ends, id));
+            index.insert_unique(of(&id), id, of);
+        }
+        Some(Strings { kept: Arc::new(Kept { text, ends, index }) })
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.kept.text.capacity() + self.kept.ends.capacity() * size_of::<usize>() + self.kept.index.capacity() * 5
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    FxBuildHasher.hash_one(text)
+}
+
+fn slice<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
+    let id = id as usize;
+    let end = ends.get(id).copied().unwrap_or(0);
+    let start = if id == 0 { 0 } else { ends.get(id - 1).copied().unwrap_or(end) };
+    text.get(start..end).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_text_has_the_same_handle() {
+        let mut strings = Strings::default();
+        let handles: Vec<StrId> = (0..5000).map(|i| strings.intern(&format!("op.{i}"))).collect();
+        assert_eq!(strings.intern("op.77"), handles[77]);
+        assert_eq!(strings.get(handles[4999]), "op.4999");
+        assert_eq!(strings.find("op.1"), Some(handles[1]));
+        assert_eq!(strings.find("absent"), None);
+        assert_eq!(strings.intern(""), StrId::EMPTY);
+        assert_eq!(strings.len(), 5001);
+    }
+}

@@ -1,0 +1,169 @@
+//! A comparison with something in every part, for the tests of its shapes.
+
+use compare::*;
+
+/// Two runs of the example profile, with hostile names.
+pub(crate) fn subjects() -> Vec<Subject> {
+    ["main", "new"]
+        .map(|name| {
+            let mut profile = report::example::profile();
+            profile.metadata.run_name = Some(name.to_owned());
+            profile.metadata.schema_version = Some(report::v1::SCHEMA_VERSION.to_owned());
+            Subject::new(profile)
+        })
+        .into()
+}
+
+pub(crate) fn comparison() -> Comparison {
+    let run = |name: &str| ComparedRun {
+        name: name.to_owned(),
+        platform: "TPU".to_owned(),
+        device_type: "TPU v6 Lite".to_owned(),
+        devices: 1,
+        file: format!("{name}.xplane.pb"),
+        ..ComparedRun::default()
+    };
+    let check = |check: &str, title: &str, status: &str, values: [Option<&str>; 2]| FairnessCheck {
+        check: check.to_owned(),
+        title: title.to_owned(),
+        status: status.to_owned(),
+        values: values.map(|value| value.map(str::to_owned)).to_vec(),
+        note: "Rates of samples are not those of one work.".to_owned(),
+    };
+    let part = |part: &str, title: &str, class: &str, from: f64, to: f64| PartChange {
+        run: 1,
+        part: part.to_owned(),
+        title: title.to_owned(),
+        class: class.to_owned(),
+        baseline_us: from,
+        run_us: to,
+        delta_us_per_step: to - from,
+    };
+    let change = |name: &str, kind: &str, from: f64, to: f64| Change {
+        run: 1,
+        name: name.to_owned(),
+        baseline_name: Some("dot.1".to_owned()),
+        family: "matmul".to_owned(),
+        matched_by: "name".to_owned(),
+        change: kind.to_owned(),
+        ops: [1, 1],
+        per_step: [1.0, 1.0],
+        time_us: [to, from],
+        delta_us_per_step: to - from,
+        slowdown: (from > 0.0).then_some(to / from),
+        ..Change::default()
+    };
+    let point = |run: u32, devices: u64, step_time_us: f64, speedup: f64| ScalingPoint {
+        run,
+        devices,
+        step_time_us,
+        speedup,
+        efficiency_percent: 100.0 * speedup / devices as f64,
+        ideal_speedup: devices as f64,
+        amdahl_speedup: Some(speedup),
+        exposed_communication_percent: Some(3.0),
+        ..ScalingPoint::default()
+    };
+    let metric = |metric: &str, title: &str, unit: &str, direction: &str, values: [f64; 2]| ComparedMetric {
+        metric: metric.to_owned(),
+        title: title.to_owned(),
+        unit: unit.to_owned(),
+        direction: direction.to_owned(),
+        values: values.map(Some).to_vec(),
+        ratios: vec![Some(1.0), Some(2.0)],
+        differences: vec![Some(0.0), Some(values[1] - values[0])],
+        verdicts: vec![None, Some("better".to_owned())],
+        winner: Some(1),
+        comparable: true,
+        spoiled_by: vec!["batch_size".to_owned()],
+        unknown: Vec::new(),
+    };
+    Comparison {
+        comparison_version: COMPARISON_VERSION.to_owned(),
+        kind: "same_platform".to_owned(),
+        summary: vec!["new is twice as fast as main.".to_owned(), "Compute explains it.".to_owned()],
+        runs: vec![run("main"), run("new")],
+        baseline: 0,
+        fairness: vec![
+            check("framework", "Framework", "same", [Some("JAX"), Some("JAX")]),
+            check("batch_size", "Batch size", "differs", [Some("8"), Some("16")]),
+            check("seq_length", "Sequence length", "unknown", [Some("128"), None]),
+        ],
+        step_time: vec![StepTimeChange {
+            run: 1,
+            step_time_us: Some(50_000.0),
+            baseline_us: Some(100_000.0),
+            delta_us: Some(-50_000.0),
+            margin_us: Some(1200.0),
+            verdict: "faster".to_owned(),
+            steps: [5, 5],
+            degrees_of_freedom: Some(7.5),
+        }],
+        metrics: vec![
+            metric("step_timing.avg_step_time_us", "Step time", "us", "lower", [100_000.0, 50_000.0]),
+            metric("throughput.steps_per_sec", "Steps", "1/s", "higher", [10.0, 20.0]),
+        ],
+        platform_metrics: vec![metric(
+            "timeline_analysis.gap_time_percent",
+            "Idle gaps",
+            "percent",
+            "lower",
+            [4.0, 2.0],
+        )],
+        waterfall: vec![
+            part("compute", "Compute", "matmul", 60_000.0, 40_000.0),
+            part("communication", "Exposed communication", "communication", 5000.0, 7000.0),
+            part("host_bound", "Idle: host", "idle-host", 35_000.0, 3000.0),
+        ],
+        causes: vec![Cause {
+            run: 1,
+            kind: "op".to_owned(),
+            name: "<img onerror=x>".to_owned(),
+            delta_us_per_step: -20_000.0,
+            percent_of_difference: Some(40.0),
+            text: "<img onerror=x> takes 20.0 ms less.".to_owned(),
+        }],
+        categories: vec![change("matmul", "faster", 60_000.0, 40_000.0)],
+        ops: vec![change("<img onerror=x>", "faster", 30_000.0, 10_000.0), change("copy.3", "new", 0.0, 100.0)],
+        kernels: vec![change("gemm</script>", "slower", 10.0, 20.0)],
+        collectives: vec![CollectiveChange {
+            kind: "all-reduce".to_owned(),
+            counts: vec![10, 0],
+            total_time_us: vec![500.0, 0.0],
+            exposed_time_us: vec![100.0, 0.0],
+        }],
+        matching: vec![Matching {
+            run: 1,
+            matched_us: vec![MatchedTime { matched_by: "name".to_owned(), time_us: 40_000.0 }],
+            unmatched_us: [100.0, 0.0],
+            unlisted_us: [0.0, 0.0],
+        }],
+        scaling: Some(Scaling {
+            mode: "strong".to_owned(),
+            mode_source: "batch_size".to_owned(),
+            reference: 0,
+            points: vec![point(0, 1, 100_000.0, 1.0), point(1, 4, 30_000.0, 3.3)],
+            serial_fraction: Some(0.07),
+            ..Scaling::default()
+        }),
+        trend: Some(Trend {
+            ordered_by: "training_step".to_owned(),
+            points: [(0, 100_000.0), (1, 50_000.0)]
+                .map(|(run, time): (u32, f64)| TrendPoint {
+                    run,
+                    label: format!("{}00", run + 1),
+                    step_time_us: Some(time),
+                    margin_us: Some(900.0),
+                    compute_util_percent: Some(80.0),
+                })
+                .to_vec(),
+            change_points: vec![ChangePoint {
+                run: 1,
+                before_us: 100_000.0,
+                after_us: 50_000.0,
+                text: "From 200 on a step takes 50.0 ms instead of 100 ms.".to_owned(),
+            }],
+        }),
+        warnings: vec!["The sequence length of new is unknown.".to_owned()],
+    }
+}

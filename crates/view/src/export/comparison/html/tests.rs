@@ -1,0 +1,63 @@
+use super::*;
+use crate::export::comparison::example;
+use crate::export::html::document::tests::assert_elements_nest;
+use input::decoder::{Decoded, Decoder};
+
+fn report() -> String {
+    html(&example::comparison(), &example::subjects())
+}
+
+#[test]
+fn it_has_every_part() {
+    let page = report();
+    for id in [
+        "summary",
+        "fairness",
+        "scored",
+        "not-scored",
+        "step-time",
+        "waterfall",
+        "scaling",
+        "trend",
+        "categories",
+        "ops",
+        "kernels",
+        "collectives",
+        "matching",
+        "devices",
+        "findings",
+        "environment",
+        "definitions",
+        "warnings",
+    ] {
+        assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
+    }
+    assert!(page.contains("▲ 2.00x faster") && page.contains("new is twice as fast as main."), "{page}");
+    assert!(page.contains("Mean of steps[].duration_us"), "{page}");
+}
+
+/// The page is markup that nests, and no text of a trace is in it as such.
+#[test]
+fn texts_are_no_markup_and_elements_nest() {
+    let page = report();
+    assert!(page.contains("&lt;img onerror=x&gt;") && !page.contains("<img"));
+    assert_eq!(page.matches("</script>").count(), 2);
+    assert!(
+        !page.contains("style=\"") && !page.contains("http://") && !page.contains("https://"),
+        "nothing from elsewhere"
+    );
+    assert_elements_nest(&page);
+}
+
+#[test]
+fn the_profiles_in_it_are_read_as_they_were() {
+    let page = report();
+    for chunk in [1000, usize::MAX] {
+        let mut decoder = Decoder::new("report.html");
+        page.as_bytes().chunks(chunk).for_each(|bytes| decoder.push(bytes).unwrap());
+        let Decoded::Profiles(found) = decoder.finish().unwrap() else { panic!("no profiles") };
+        let found: Vec<_> = found.runs.into_iter().map(|run| run.profile).collect();
+        let given: Vec<_> = example::subjects().into_iter().map(|subject| subject.profile).collect();
+        assert_eq!(found, given);
+    }
+}

@@ -1,0 +1,221 @@
+//! A comparison as Markdown (GitHub's dialect), for a pull request: the answer, the scored numbers, why.
+
+use super::words::{self, Judgement};
+use super::{check_title, name_of, others, unfair};
+use crate::export::markdown::escape;
+use base::format;
+use compare::{Change, Comparison};
+
+/// Rows of a table of ops.
+const OPS: usize = 10;
+
+/// The comparison as Markdown.
+pub fn markdown(comparison: &Comparison) -> String {
+    let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
+    let mut text = format!("## {}\n\n", names.join(" and "));
+    for sentence in &comparison.summary {
+        text.push_str(&format!("- {}\n", escape(sentence)));
+    }
+    push_fairness(&mut text, comparison, &names);
+    push_metrics(&mut text, comparison, &names);
+    for run in others(comparison) {
+        push_waterfall(&mut text, comparison, run);
+        push_changes(&mut text, comparison, run, "Ops", &comparison.ops);
+        if let Some(sentence) = words::without_partner(comparison, run) {
+            text.push_str(&format!("\n{}\n", escape(&sentence)));
+        }
+        push_changes(&mut text, comparison, run, "Kernels", &comparison.kernels);
+    }
+    push_scaling(&mut text, comparison);
+    push_trend(&mut text, comparison);
+    if !comparison.warnings.is_empty() {
+        text.push_str("\n### Warnings\n\n");
+        for warning in &comparison.warnings {
+            text.push_str(&format!("- {}\n", escape(warning)));
+        }
+    }
+    text
+}
+
+fn push_row(text: &mut String, cells: &[String]) {
+    text.push_str(&format!("| {} |\n", cells.join(" | ")));
+}
+
+/// Heading and rule of a table; numbers to the right.
+fn push_head(text: &mut String, titles: &[&str], right: &[bool]) {
+    push_row(text, &titles.iter().map(|title| (*title).to_owned()).collect::<Vec<_>>());
+    let rule = |column| if right.get(column).copied().unwrap_or(false) { "---:" } else { "---" };
+    push_row(text, &(0..titles.len()).map(|column| rule(column).to_owned()).collect::<Vec<_>>());
+}
+
+fn push_fairness(text: &mut String, comparison: &Comparison, names: &[String]) {
+    if comparison.fairness.is_empty() {
+        return;
+    }
+    let same = comparison.fairness.iter().filter(|check| check.status == "same").count();
+    text.push_str(&format!("\n### Fairness\n\n{same} of {} conditions are the same.\n", comparison.fairness.len()));
+    if unfair(comparison).next().is_none() {
+        return;
+    }
+    text.push('\n');
+    let mut titles = vec!["Condition", ""];
+    titles.extend(names.iter().map(String::as_str));
+    titles.push("Note");
+    push_head(text, &titles, &[]);
+    for check in unfair(comparison) {
+        let mut row = vec![escape(&check.title), words::fairness(&check.status).to_owned()];
+        row.extend(check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), escape)));
+        row.push(escape(&check.note));
+        push_row(text, &row);
+    }
+}
+
+fn push_metrics(text: &mut String, comparison: &Comparison, names: &[String]) {
+    for (heading, metrics) in
+        [("Scored", &comparison.metrics), ("On one platform only, not scored", &comparison.platform_metrics)]
+    {
+        let mut shown = metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).peekable();
+        if shown.peek().is_none() {
+            continue;
+        }
+        text.push_str(&format!("\n### {heading}\n\n"));
+        let mut titles = vec!["Number"];
+        let baseline =
+            names.get(comparison.baseline as usize).map(|name| format!("{name} (baseline)")).unwrap_or_default();
+        for (index, name) in names.iter().enumerate() {
+            titles.push(if index == comparison.baseline as usize { &baseline } else { name });
+        }
+        titles.push("Spoiled by");
+        let right: Vec<bool> = (0..titles.len()).map(|column| column > 0 && column <= names.len()).collect();
+        push_head(text, &titles, &right);
+        for metric in shown {
+            let mut row = vec![escape(&metric.title)];
+            for (index, mut cell) in words::values(&metric.values, &metric.unit).into_iter().enumerate() {
+                let run = u32::try_from(index).unwrap_or(u32::MAX);
+                if let Some((judgement, said)) = words::verdict(metric, run).filter(|_| run != comparison.baseline) {
+                    cell.push_str(&format!(", {} {said}", judgement.symbol()));
+                }
+                row.push(if metric.winner == Some(run) { format!("**{cell}**") } else { cell });
+            }
+            let spoiled: Vec<String> =
+                metric.spoiled_by.iter().map(|check| escape(check_title(comparison, check))).collect();
+            row.push(spoiled.join(", "));
+            push_row(text, &row);
+        }
+    }
+}
+
+fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
+    let mut parts =
+        comparison.waterfall.iter().filter(|part| part.run == run && part.delta_us_per_step != 0.0).peekable();
+    if parts.peek().is_none() {
+        return;
+    }
+    let (name, baseline) = (escape(name_of(comparison, run)), escape(name_of(comparison, comparison.baseline)));
+    text.push_str(&format!("\n### A step of {name} less one of {baseline}\n\n"));
+    push_head(text, &["Part", &baseline, &name, "Difference"], &[false, true, true, true]);
+    let mut sum = 0.0;
+    for part in parts {
+        sum += part.delta_us_per_step;
+        let delta = format!(
+            "{} {}",
+            Judgement::of_time(part.delta_us_per_step).symbol(),
+            words::delta_us(part.delta_us_per_step)
+        );
+        let times = [format::time_us(part.baseline_us), format::time_us(part.run_us)];
+        push_row(text, &[vec![escape(&part.title)], times.to_vec(), vec![delta]].concat());
+    }
+    push_row(text, &["**Sum**".to_owned(), String::new(), String::new(), format!("**{}**", words::delta_us(sum))]);
+    for cause in comparison.causes.iter().filter(|cause| cause.run == run) {
+        text.push_str(&format!("\n1. {}", escape(&cause.text)));
+    }
+    text.push('\n');
+}
+
+fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str, changes: &[Change]) {
+    let of_run = || changes.iter().filter(|change| change.run == run && change.delta_us_per_step != 0.0);
+    let count = of_run().count();
+    if count == 0 {
+        return;
+    }
+    let name = escape(name_of(comparison, run));
+    text.push_str(&format!(
+        "\n<details>\n<summary>{what} of {name} that differ most ({} of {count}), per step and device</summary>\n\n",
+        count.min(OPS)
+    ));
+    push_head(
+        text,
+        &["Difference", "", "Name", "Class", "Before", "After", "Matched by"],
+        &[true, false, false, false, true, true],
+    );
+    for change in of_run().take(OPS) {
+        let delta = change.delta_us_per_step;
+        push_row(
+            text,
+            &[
+                format!("{} {}", Judgement::of_time(delta).symbol(), words::delta_us(delta)),
+                escape(&words::change(change)),
+                escape(&format::shorten(&change.name, 80)),
+                escape(&words::class(&change.family)),
+                format::time_us(change.time_us[1]),
+                format::time_us(change.time_us[0]),
+                escape(words::matched_by(&change.matched_by)),
+            ],
+        );
+    }
+    text.push_str("\n</details>\n");
+}
+
+fn push_scaling(text: &mut String, comparison: &Comparison) {
+    let Some(scaling) = &comparison.scaling else { return };
+    text.push_str(&format!("\n### Scaling ({})\n\n", escape(&scaling.mode)));
+    push_head(text, &["Devices", "Step time", "Speed-up", "Ideal", "Efficiency"], &[true; 5]);
+    for point in &scaling.points {
+        push_row(
+            text,
+            &[
+                format::count(point.devices),
+                format::time_us(point.step_time_us),
+                words::times(point.speedup),
+                words::times(point.ideal_speedup),
+                format::percent(point.efficiency_percent),
+            ],
+        );
+    }
+}
+
+fn push_trend(text: &mut String, comparison: &Comparison) {
+    let Some(trend) = &comparison.trend else { return };
+    text.push_str("\n### Over time\n\n");
+    push_head(text, &["Run", "Step time", "Device busy", ""], &[false, true, true]);
+    for point in &trend.points {
+        let change = trend.change_points.iter().find(|change| change.run == point.run);
+        push_row(
+            text,
+            &[
+                escape(&point.label),
+                format::optional_time_us(point.step_time_us),
+                format::optional_percent(point.compute_util_percent),
+                change.map(|change| escape(&change.text)).unwrap_or_default(),
+            ],
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::comparison::example;
+
+    #[test]
+    fn it_has_the_answer_and_no_markup_of_a_trace() {
+        let text = markdown(&example::comparison());
+        assert!(text.starts_with("## main and new\n\n- new is twice as fast"), "{text}");
+        assert!(text.contains("| Step time | 100 ms | **50.0 ms, ▲ 2.00x faster** |"), "{text}");
+        assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
+        assert!(text.contains("&lt;img onerror=x>") && !text.contains("<img"), "{text}");
+        for row in text.lines().filter(|line| line.starts_with('|')) {
+            assert!(row.ends_with(" |"), "{row}");
+        }
+    }
+}

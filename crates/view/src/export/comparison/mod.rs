@@ -1,0 +1,46 @@
+//! A comparison in other shapes: one screen for people, Markdown for a pull request, JSON for programs, and a web page that stands
+//! for itself. All are made from [`Comparison`]; only the web page looks into the profiles too, for what belongs to one run.
+
+mod html;
+mod json;
+mod markdown;
+mod text;
+pub(crate) mod words;
+
+#[cfg(test)]
+pub(crate) mod example;
+
+pub use html::html;
+pub use json::{generate_schema, json, schema};
+pub use markdown::markdown;
+pub use text::text;
+
+use compare::{Comparison, FairnessCheck};
+
+/// Indices of the runs other than the baseline.
+fn others(comparison: &Comparison) -> impl Iterator<Item = u32> {
+    let baseline = comparison.baseline;
+    let runs = u32::try_from(comparison.runs.len()).unwrap_or(u32::MAX);
+    (0..runs).filter(move |run| *run != baseline)
+}
+
+/// Whether there are so many runs that what belongs to each is folded away.
+fn many(comparison: &Comparison) -> bool {
+    comparison.runs.len() > 5
+}
+
+/// The name of a run.
+fn name_of(comparison: &Comparison, run: u32) -> &str {
+    comparison.runs.get(run as usize).map_or("", |run| run.name.as_str())
+}
+
+/// Fairness checks that are not the same, the differing ones first.
+fn unfair(comparison: &Comparison) -> impl Iterator<Item = &FairnessCheck> {
+    let of = |status: &'static str| comparison.fairness.iter().filter(move |check| check.status == status);
+    of("differs").chain(of("unknown"))
+}
+
+/// What a fairness check is called where other parts of the comparison name it.
+pub(crate) fn check_title<'a>(comparison: &'a Comparison, check: &'a str) -> &'a str {
+    comparison.fairness.iter().find(|found| found.check == check).map_or(check, |found| found.title.as_str())
+}

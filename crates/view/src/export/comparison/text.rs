@@ -1,0 +1,321 @@
+//! A comparison on one screen of a terminal: the answer in sentences, what keeps it from being fair, the scored numbers, where the
+//! difference comes from.
+
+use super::words::{self, Judgement};
+use super::{check_title, name_of, others, unfair};
+use crate::export::columns::aligned;
+use crate::export::findings::wrapped;
+use base::format::{self, printable, shorten};
+use compare::{Change, ComparedMetric, Comparison};
+
+/// Columns of the terminal that this is made for.
+const WIDTH: usize = 100;
+/// More runs than this stand below each other, not beside.
+const BESIDE: usize = 3;
+/// Runs that are introduced, and sentences that are told.
+const NAMED: usize = 8;
+const SENTENCES: usize = 8;
+/// Rows of the parts on the one screen; the JSON and the web page have all.
+const METRICS: usize = 12;
+const OPS: usize = 6;
+const WARNINGS: usize = 4;
+/// The longest bar of the waterfall.
+const BAR: f64 = 24.0;
+
+/// The comparison as text.
+pub fn text(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    let named = |index: usize| index < NAMED || index == comparison.baseline as usize;
+    for (index, run) in comparison.runs.iter().enumerate().filter(|(index, _)| named(*index)) {
+        let mark = if index == comparison.baseline as usize { " (baseline)" } else { "" };
+        let devices = format!("{} x {}", format::count(run.devices), clean(&run.device_type, 40));
+        text.push_str(&format!("{:<44}{}, {devices}\n", clean(&run.name, 30) + mark, printable(&run.platform)));
+    }
+    let left = (0..comparison.runs.len()).filter(|index| !named(*index)).count();
+    if left > 0 {
+        text.push_str(&format!("and {left} more runs\n"));
+    }
+    text.push('\n');
+    for sentence in comparison.summary.iter().take(SENTENCES) {
+        push_item(&mut text, sentence);
+    }
+    let left = comparison.summary.len().saturating_sub(SENTENCES);
+    if left > 0 {
+        text.push_str(&format!("  and {left} more: --format json, --output report.html\n"));
+    }
+    push_fairness(&mut text, comparison);
+    if comparison.runs.len() <= BESIDE {
+        push_metrics(&mut text, comparison);
+    } else if comparison.trend.is_none() && comparison.scaling.is_none() {
+        push_runs(&mut text, comparison);
+    }
+    if comparison.runs.len() <= BESIDE {
+        for run in others(comparison) {
+            push_waterfall(&mut text, comparison, run);
+            push_changes(&mut text, comparison, run, "Ops", &comparison.ops);
+            if let Some(sentence) = words::without_partner(comparison, run) {
+                push_wrapped(&mut text, "  ", &sentence);
+            }
+            push_changes(&mut text, comparison, run, "Kernels", &comparison.kernels);
+        }
+    }
+    push_scaling(&mut text, comparison);
+    push_trend(&mut text, comparison);
+    push_warnings(&mut text, comparison);
+    text
+}
+
+fn clean(name: &str, width: usize) -> String {
+    printable(&shorten(name, width))
+}
+
+fn push_wrapped(text: &mut String, before: &str, sentence: &str) {
+    for line in wrapped(&printable(sentence), WIDTH.saturating_sub(before.len())) {
+        text.push_str(&format!("{before}{line}\n"));
+    }
+}
+
+/// A sentence whose later lines stand under its first.
+fn push_item(text: &mut String, sentence: &str) {
+    for (index, line) in wrapped(&printable(sentence), WIDTH.saturating_sub(2)).iter().enumerate() {
+        text.push_str(&format!("{} {line}\n", if index == 0 { "*" } else { " " }));
+    }
+}
+
+/// Only what is not the same; the rest is counted.
+fn push_fairness(text: &mut String, comparison: &Comparison) {
+    if comparison.fairness.is_empty() {
+        return;
+    }
+    text.push_str("\nFairness\n");
+    let rows: Vec<Vec<String>> = unfair(comparison)
+        .map(|check| {
+            let values =
+                check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), |it| clean(it, 24)));
+            let values: Vec<String> = values.take(BESIDE + 1).collect();
+            vec![words::fairness(&check.status).to_owned(), printable(&check.title), values.join(" | ")]
+        })
+        .collect();
+    text.push_str(&aligned(&rows, &[]));
+    let same = comparison.fairness.iter().filter(|check| check.status == "same").count();
+    text.push_str(&format!("  = {same} of {} conditions are the same\n", comparison.fairness.len()));
+}
+
+/// One row a number, one column a run.
+fn push_metrics(text: &mut String, comparison: &Comparison) {
+    for (heading, metrics) in
+        [("Scored", &comparison.metrics), ("On one platform only, not scored", &comparison.platform_metrics)]
+    {
+        let mut rows = vec![vec![String::new()]];
+        for run in &comparison.runs {
+            rows[0].push(clean(&run.name, 24));
+        }
+        rows[0].push(String::new());
+        let shown = metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some));
+        let count = shown.clone().count();
+        let most = if heading == "Scored" { METRICS } else { METRICS / 3 };
+        for metric in shown.take(most) {
+            let mut row = vec![printable(&metric.title)];
+            row.extend(words::values(&metric.values, &metric.unit));
+            row.push(judged(comparison, metric));
+            rows.push(row);
+        }
+        if rows.len() > 1 {
+            let right: Vec<bool> = (0..=comparison.runs.len()).map(|column| column > 0).collect();
+            text.push_str(&format!("\n{heading}\n{}", aligned(&rows, &right)));
+        }
+        if count > most {
+            text.push_str(&format!("  and {} more: --format json, --output report.html\n", count - most));
+        }
+    }
+}
+
+/// What a number says of the runs against the baseline, and what spoils it.
+fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
+    let several = comparison.runs.len() > 2;
+    let mut parts: Vec<String> = Vec::new();
+    for run in others(comparison) {
+        let Some((judgement, said)) = words::verdict(metric, run) else { continue };
+        let whose = if several { format!("{} ", clean(name_of(comparison, run), 16)) } else { String::new() };
+        let sign = words::metric_difference(metric, run).map(|it| format!(" ({it})")).unwrap_or_default();
+        parts.push(format!("{} {whose}{said}{sign}", judgement.symbol()));
+    }
+    if let Some(winner) = metric.winner.filter(|_| several) {
+        parts.push(format!("best: {}", clean(name_of(comparison, winner), 16)));
+    }
+    // A single value is not compared, so nothing spoils it.
+    if !metric.spoiled_by.is_empty() && metric.values.iter().flatten().count() > 1 {
+        let checks: Vec<&str> = metric.spoiled_by.iter().map(|check| check_title(comparison, check)).collect();
+        parts.push(format!("differs: {}", printable(&checks.join(", "))));
+    }
+    parts.join(", ")
+}
+
+/// One row a run, with the first scored numbers: for more runs than fit beside each other.
+fn push_runs(text: &mut String, comparison: &Comparison) {
+    let shown: Vec<&ComparedMetric> =
+        comparison.metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).take(3).collect();
+    let mut rows = vec![vec![String::new()]];
+    for metric in &shown {
+        rows[0].extend([printable(&metric.title), String::new()]);
+    }
+    for (index, run) in comparison.runs.iter().enumerate() {
+        let mut row = vec![clean(&run.name, 24)];
+        for metric in &shown {
+            row.push(words::value_of_run(metric, index));
+            let is_baseline = index == comparison.baseline as usize;
+            let said = words::verdict(metric, u32::try_from(index).unwrap_or(u32::MAX)).filter(|_| !is_baseline);
+            row.push(said.map(|(judgement, said)| format!("{} {said}", judgement.symbol())).unwrap_or_default());
+        }
+        rows.push(row);
+    }
+    let right: Vec<bool> = (0..=2 * shown.len()).map(|column| column % 2 == 1).collect();
+    text.push_str(&format!("\nScored\n{}", aligned(&rows, &right)));
+}
+
+/// Part by part, with bars of plus (slower) and minus (faster).
+fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
+    let changes = || comparison.waterfall.iter().filter(|part| part.run == run && part.delta_us_per_step != 0.0);
+    let largest = changes().fold(0.0_f64, |most, part| most.max(part.delta_us_per_step.abs()));
+    if largest == 0.0 {
+        return;
+    }
+    let mut sum = 0.0;
+    let mut rows = Vec::new();
+    for part in changes() {
+        sum += part.delta_us_per_step;
+        let sign = if part.delta_us_per_step > 0.0 { "+" } else { "-" };
+        let length = (part.delta_us_per_step.abs() / largest * BAR) as usize;
+        rows.push(vec![
+            printable(&part.title),
+            format!("{} -> {}", format::time_us(part.baseline_us), format::time_us(part.run_us)),
+            words::delta_us(part.delta_us_per_step),
+            sign.repeat(length.max(1)),
+        ]);
+    }
+    rows.push(vec!["Sum".to_owned(), String::new(), words::delta_us(sum), String::new()]);
+    let (name, baseline) = (name_of(comparison, run), name_of(comparison, comparison.baseline));
+    text.push_str(&format!("\nA step of {} less one of {}, part by part\n", clean(name, 30), clean(baseline, 30)));
+    text.push_str(&aligned(&rows, &[false, true, true, false]));
+}
+
+fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str, changes: &[Change]) {
+    let of_run = || changes.iter().filter(|change| change.run == run && change.delta_us_per_step != 0.0);
+    let rows: Vec<Vec<String>> = of_run()
+        .take(OPS)
+        .map(|change| {
+            vec![
+                format!(
+                    "{} {}",
+                    Judgement::of_time(change.delta_us_per_step).symbol(),
+                    words::delta_us(change.delta_us_per_step)
+                ),
+                words::change(change),
+                clean(&change.name, 44),
+                format!("{} -> {}", format::time_us(change.time_us[1]), format::time_us(change.time_us[0])),
+                match change.matched_by.as_str() {
+                    "none" => String::new(),
+                    kind => format!("by {}", words::matched_by(kind)),
+                },
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    let name = clean(name_of(comparison, run), 30);
+    text.push_str(&format!("\n{what} of {name} that differ most, per step and device\n{}", aligned(&rows, &[])));
+    let left = of_run().count().saturating_sub(OPS);
+    if left > 0 {
+        text.push_str(&format!("  and {left} more: --format json, --output report.html\n"));
+    }
+}
+
+fn push_scaling(text: &mut String, comparison: &Comparison) {
+    let Some(scaling) = &comparison.scaling else { return };
+    let cells =
+        ["Run", "Devices", "Step time", "Speed-up", "Ideal", "Efficiency", "Lost to comm.", "to idle", "to the rest"];
+    let mut rows = vec![cells.map(str::to_owned).to_vec()];
+    for point in &scaling.points {
+        rows.push(vec![
+            clean(name_of(comparison, point.run), 20),
+            format::count(point.devices),
+            format::time_us(point.step_time_us),
+            words::times(point.speedup),
+            words::times(point.ideal_speedup),
+            format::percent(point.efficiency_percent),
+            format::optional_percent(point.lost_to_communication_percent),
+            format::optional_percent(point.lost_to_idle_percent),
+            format::optional_percent(point.lost_to_rest_percent),
+        ]);
+    }
+    let right = [false, true, true, true, true, true, true, true, true];
+    let source = scaling.mode_source.replace('_', " ");
+    text.push_str(&format!(
+        "\nScaling, {} ({})\n{}",
+        printable(&scaling.mode),
+        printable(&source),
+        aligned(&rows, &right)
+    ));
+    if let Some(serial) = scaling.serial_fraction {
+        text.push_str(&format!("  serial part of the work (Amdahl): {}\n", format::percent(serial * 100.0)));
+    }
+}
+
+fn push_trend(text: &mut String, comparison: &Comparison) {
+    let Some(trend) = &comparison.trend else { return };
+    text.push_str(&format!("\nOver time, by {}\n", printable(&trend.ordered_by.replace('_', " "))));
+    let rows: Vec<Vec<String>> = trend
+        .points
+        .iter()
+        .map(|point| {
+            let margin = point.margin_us.map(|margin| format!("± {}", format::time_us(margin))).unwrap_or_default();
+            let change = trend.change_points.iter().any(|change| change.run == point.run);
+            vec![
+                clean(&point.label, 24),
+                format::optional_time_us(point.step_time_us),
+                margin,
+                format::optional_percent(point.compute_util_percent),
+                if change { "<- changes here".to_owned() } else { String::new() },
+            ]
+        })
+        .collect();
+    text.push_str(&aligned(&rows, &[false, true, true, true]));
+    for change in &trend.change_points {
+        push_wrapped(text, "  ", &change.text);
+    }
+}
+
+fn push_warnings(text: &mut String, comparison: &Comparison) {
+    if comparison.warnings.is_empty() {
+        return;
+    }
+    text.push_str("\nWarnings\n");
+    for warning in comparison.warnings.iter().take(WARNINGS) {
+        push_wrapped(text, "  ", warning);
+    }
+    let left = comparison.warnings.len().saturating_sub(WARNINGS);
+    if left > 0 {
+        text.push_str(&format!("  and {left} more: --format json\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::comparison::example;
+
+    #[test]
+    fn it_fits_a_screen_and_says_the_answer_first() {
+        let text = text(&example::comparison());
+        assert!(text.lines().count() <= 50, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 30), "{text}");
+        assert!(text.contains("2.00x faster (−50.0 ms)"), "{text}");
+        assert!(text.contains("≠ differs") && text.contains("1 of 3 conditions are the same"), "{text}");
+        assert!(text.contains("−20.0 ms") && text.contains("--------"), "{text}");
+        assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+        let position = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+        assert!(position("twice as fast") < position("Fairness") && position("Fairness") < position("Scored"));
+    }
+}

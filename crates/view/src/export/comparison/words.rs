@@ -1,0 +1,316 @@
+//! Numbers of a comparison in words: values with their unit, differences with their sign, ratios as "2.00x faster".
+
+use super::name_of;
+use base::format;
+pub use compare::per_step;
+use compare::{Change, ComparedMetric, Comparison, StepTimeChange};
+
+/// Ratios nearer to 1 than this are the same for people.
+const SAME: f64 = 0.005;
+
+/// As wide as a plus sign.
+const MINUS: &str = "−";
+
+/// What a run's number says against the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Better than the baseline's.
+    Better,
+    /// Worse.
+    Worse,
+    /// The same.
+    Same,
+    /// Too little to count, or within the noise.
+    Noise,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Judgement {
+    /// Stands beside the words, so that colour is never alone.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Judgement::Better => "▲",
+            Judgement::Worse => "▼",
+            Judgement::Same => "=",
+            Judgement::Noise => "≈",
+            Judgement::Unknown => "?",
+        }
+    }
+
+    /// Name of its colour.
+    pub fn class(self) -> &'static str {
+        match self {
+            Judgement::Better => "good",
+            Judgement::Worse => "bad",
+            Judgement::Same | Judgement::Noise | Judgement::Unknown => "even",
+        }
+    }
+
+    /// Of a time that changed.
+    pub fn of_time(delta_us: f64) -> Judgement {
+        if delta_us > 0.0 {
+            Judgement::Worse
+        } else if delta_us < 0.0 {
+            Judgement::Better
+        } else {
+            Judgement::Same
+        }
+    }
+}
+
+/// What could not be matched between a run and the baseline, as a sentence; `None` where all was.
+pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
+    let matching = comparison.matching.iter().find(|matching| matching.run == run)?;
+    let pair = |what: &str, [ours, theirs]: [f64; 2]| {
+        let names = [run, comparison.baseline].map(|index| name_of(comparison, index));
+        let times = [ours, theirs].map(|time| if time > 0.0 { format::time_us(time) } else { "none".to_owned() });
+        (ours > 0.0 || theirs > 0.0)
+            .then(|| format!("{what}: {} of {} and {} of {}", times[0], names[0], times[1], names[1]))
+    };
+    let parts = [pair("without a partner", matching.unmatched_us), pair("not listed", matching.unlisted_us)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Self time of ops, per step and device, {}.", parts.join("; ")))
+}
+
+/// What the symbols mean, where there is no word beside them.
+pub const LEGEND: &str =
+    "▲ better and ▼ worse than the baseline, = the same, ≈ too little to count or within the noise, ★ best of all.";
+
+/// A value in its unit, or a dash.
+pub fn value(value: Option<f64>, unit: &str) -> String {
+    value_of_digits(value, unit, format::DIGITS)
+}
+
+/// Most digits that tell two values apart: with more they are equal for every purpose.
+const MOST_DIGITS: usize = 7;
+
+/// Most runs that stand beside each other; of more nobody compares all digits.
+const MOST_BESIDE: usize = 16;
+
+/// The value of one run in its unit, as [`values`] has it.
+pub fn value_of_run(metric: &ComparedMetric, run: usize) -> String {
+    values(&metric.values, &metric.unit).into_iter().nth(run).unwrap_or_else(|| format::DASH.to_owned())
+}
+
+/// The values of a row in their unit, or dashes: to as many digits as it takes that different values look different.
+pub fn values(values: &[Option<f64>], unit: &str) -> Vec<String> {
+    let all = |digits: usize| -> Vec<String> { values.iter().map(|it| value_of_digits(*it, unit, digits)).collect() };
+    let are_apart = |texts: &[String]| {
+        let mut pairs = values.iter().zip(texts).enumerate();
+        pairs.all(|(at, (value, text))| {
+            let mut others = values.iter().zip(texts).skip(at + 1);
+            others.all(|(other, same)| value == other || text != same)
+        })
+    };
+    let mut texts = all(format::DIGITS);
+    for digits in format::DIGITS + 1..=MOST_DIGITS {
+        if values.len() > MOST_BESIDE || are_apart(&texts) {
+            break;
+        }
+        texts = all(digits);
+    }
+    texts
+}
+
+fn value_of_digits(value: Option<f64>, unit: &str, digits: usize) -> String {
+    let Some(value) = value else { return format::DASH.to_owned() };
+    let number = || format::number_of_digits(value, digits);
+    match unit {
+        "us" => format::si_of_digits(value / 1e6, "s", digits),
+        "ms" => format::si_of_digits(value / 1e3, "s", digits),
+        "s" => format::si_of_digits(value, "s", digits),
+        "percent" => format::percent_of_decimals(value, digits - 2),
+        "bytes" if value >= 0.0 && digits > format::DIGITS => format!("{} B", format::count(value as u64)),
+        "bytes" if value >= 0.0 => format::bytes(value as u64),
+        "GB/s" => format::si_of_digits(value * 1e9, "B/s", digits),
+        "count" | "" => number(),
+        other => match other.strip_prefix("1/") {
+            Some(per) => format!("{}/{per}", number()),
+            None => format!("{} {other}", number()),
+        },
+    }
+}
+
+/// A difference in its unit, with its sign.
+pub fn difference(difference: f64, unit: &str) -> String {
+    let size = difference.abs();
+    let text = match unit {
+        // Of two shares; 10 % more than 50 % would be 55 %.
+        "percent" if size > 0.0 && size < 0.005 => "<0.01 points".to_owned(),
+        "percent" => format!("{} points", format::number(size)),
+        unit => value(Some(size), unit),
+    };
+    let sign = match difference {
+        more if more > 0.0 => "+",
+        less if less < 0.0 => MINUS,
+        _ => "",
+    };
+    format!("{sign}{text}")
+}
+
+/// A change of a time per step, with its sign.
+pub fn delta_us(us: f64) -> String {
+    difference(us, "us")
+}
+
+/// "2.00x"; large ones without decimals.
+pub fn times(ratio: f64) -> String {
+    if ratio < 100.0 { format!("{ratio:.2}x") } else { format!("{}x", format::number(ratio)) }
+}
+
+/// How a run does against the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for what is no speed. `None`
+/// where that has no meaning, and for numbers that are not scored.
+pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
+    let verdict = metric.verdicts.get(run as usize)?.as_deref()?;
+    let ratio = metric.ratios.get(run as usize).copied().flatten().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+    let is_speed = metric.unit == "1/s" || metric.metric.starts_with("step_timing.") && metric.unit == "us";
+    let (better, worse) = match (is_speed, metric.direction.as_str()) {
+        (true, _) => ("faster", "slower"),
+        (false, "lower") => ("lower", "higher"),
+        (false, _) => ("higher", "lower"),
+    };
+    // Without a ratio (one of the two is nothing) the word alone stands.
+    let said = match ratio {
+        Some(ratio) if ratio >= 1.0 => format!("{} {better}", times(ratio)),
+        Some(ratio) => format!("{} {worse}", times(1.0 / ratio)),
+        None if verdict == "worse" => worse.to_owned(),
+        None => better.to_owned(),
+    };
+    Some(match verdict {
+        "equal" => (Judgement::Same, "the same".to_owned()),
+        "better" => (Judgement::Better, said),
+        "worse" => (Judgement::Worse, said),
+        // Of a difference that can be seen, that it is within the noise; of a smaller one no number.
+        _ => match ratio.filter(|ratio| (ratio - 1.0).abs() >= SAME && metric.unit != "percent") {
+            Some(_) => (Judgement::Noise, format!("{said}, within the noise")),
+            None => (Judgement::Noise, "about the same".to_owned()),
+        },
+    })
+}
+
+/// The difference of a run's number to the baseline's, with its sign; `None` where there is none.
+pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
+    let found = metric.differences.get(run as usize).copied().flatten().filter(|found| *found != 0.0)?;
+    Some(difference(found, &metric.unit))
+}
+
+/// What a step time does against the baseline's, with the interval: "50.0 ms less a step, ± 1.2 ms (95 %)".
+pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
+    let interval = match change.margin_us {
+        Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),
+        None => " (too few steps to tell the noise)".to_owned(),
+    };
+    let delta = change.delta_us.map(|delta| format!("{}{interval}", delta_us(delta)));
+    let of = |word: &str| delta.as_ref().map_or_else(|| word.to_owned(), |delta| format!("{word}: {delta}"));
+    match change.verdict.as_str() {
+        "faster" => (Judgement::Better, of("faster")),
+        "slower" => (Judgement::Worse, of("slower")),
+        "within_noise" => (Judgement::Noise, of("within the noise")),
+        "equal" => (Judgement::Same, "the same".to_owned()),
+        _ => (Judgement::Unknown, "unknown: a run has no step time".to_owned()),
+    }
+}
+
+/// What became of an op.
+pub fn change(change: &Change) -> String {
+    let slowdown = change.slowdown.filter(|slowdown| slowdown.is_finite() && *slowdown > 0.0);
+    match (change.change.as_str(), slowdown) {
+        ("slower", Some(slowdown)) => format!("{} slower", times(slowdown)),
+        ("faster", Some(slowdown)) => format!("{} faster", times(1.0 / slowdown)),
+        ("more_often", _) => "more often".to_owned(),
+        ("less_often", _) => "less often".to_owned(),
+        (word, _) => word.to_owned(),
+    }
+}
+
+/// A class of ops.
+pub fn class(class: &str) -> String {
+    class.replace('_', " ")
+}
+
+/// How ops of two runs were matched.
+pub fn matched_by(kind: &str) -> &str {
+    match kind {
+        "framework_path" => "framework path",
+        "none" => "in one run only",
+        kind => kind,
+    }
+}
+
+/// A status of a fairness check, with its symbol.
+pub fn fairness(status: &str) -> &'static str {
+    match status {
+        "same" => "= same",
+        "differs" => "≠ differs",
+        _ => "? unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(unit: &str, ratio: f64) -> ComparedMetric {
+        ComparedMetric {
+            metric: "step_timing.avg_step_time_us".to_owned(),
+            comparable: true,
+            unit: unit.to_owned(),
+            direction: "lower".to_owned(),
+            ratios: vec![Some(1.0), Some(ratio)],
+            differences: vec![Some(0.0), Some(-2500.0)],
+            verdicts: vec![None, Some(if ratio > 1.0 { "better" } else { "worse" }.to_owned())],
+            ..ComparedMetric::default()
+        }
+    }
+
+    #[test]
+    fn different_values_of_a_row_look_different() {
+        let of = |row: [f64; 2], unit: &str| values(&row.map(Some), unit);
+        assert_eq!(of([784.1e3, 784.13e3], "us"), ["784.10 ms", "784.13 ms"]);
+        assert_eq!(of([784.1e3, 784.1e3], "us"), ["784 ms", "784 ms"]);
+        assert_eq!(of([99.97, 100.0], "percent"), [">99.9 %", "100 %"]);
+        assert_eq!(of([12.31, 12.34], "percent"), ["12.31 %", "12.34 %"]);
+        assert_eq!(
+            of([2_496_500_000.0, 2_500_000_000.0], "count"),
+            ["2\u{202f}496\u{202f}500\u{202f}000", "2\u{202f}500\u{202f}000\u{202f}000"]
+        );
+        assert_eq!(
+            of([5_000_000_000.0, 5_000_000_001.0], "bytes"),
+            ["5\u{202f}000\u{202f}000\u{202f}000 B", "5\u{202f}000\u{202f}000\u{202f}001 B"]
+        );
+        assert_eq!(of([0.05, 5.25], "1/J"), ["0.05/J", "5.25/J"]);
+        assert_eq!(values(&[None, Some(0.0)], "1/s"), ["\u{2013}", "0.00/s"]);
+        assert_eq!(difference(-0.001, "1/s"), format!("{MINUS}0.001/s"));
+    }
+
+    #[test]
+    fn verdicts_are_said_for_the_run() {
+        let said = |unit: &str, value| verdict(&metric(unit, value), 1).map(|(_, words)| words);
+        assert_eq!(said("us", 2.0).as_deref(), Some("2.00x faster"));
+        assert_eq!(said("us", 0.5).as_deref(), Some("2.00x slower"));
+        assert_eq!(said("percent", 1.25).as_deref(), Some("1.25x lower"));
+        assert_eq!(said("percent", 0.8).as_deref(), Some("1.25x higher"));
+        assert_eq!(said("us", 0.0).as_deref(), Some("slower"));
+        assert_eq!(verdict(&metric("us", 2.0), 7), None);
+        let judged = |word: &str, value| {
+            let metric = ComparedMetric { verdicts: vec![None, Some(word.to_owned())], ..metric("us", value) };
+            verdict(&metric, 1).map(|(judgement, words)| format!("{} {words}", judgement.symbol()))
+        };
+        assert_eq!(judged("equal", 1.0).as_deref(), Some("= the same"));
+        assert_eq!(judged("within_noise", 1.001).as_deref(), Some("≈ about the same"));
+        assert_eq!(judged("within_noise", 1.2).as_deref(), Some("≈ 1.20x faster, within the noise"));
+        assert_eq!(verdict(&ComparedMetric { verdicts: vec![None, None], ..metric("us", 2.0) }, 1), None);
+    }
+
+    #[test]
+    fn differences_have_signs() {
+        assert_eq!(metric_difference(&metric("us", 2.0), 1).as_deref(), Some("−2.50 ms"));
+        assert_eq!(difference(2.5, "percent"), "+2.50 points");
+        assert_eq!(difference(-2048.0, "bytes"), "−2.00 KiB");
+        assert_eq!(difference(0.0, "us"), "0 s");
+        assert_eq!(difference(-0.001, "percent"), "−<0.01 points");
+        assert_eq!(value(None, "us"), format::DASH);
+        assert_eq!((per_step(3.0), per_step(2.5)), ("3".to_owned(), "2.50".to_owned()));
+    }
+}

@@ -1,0 +1,55 @@
+//! The report of one run as one web page that stands for itself, and what it shares with the report of a comparison.
+//!
+//! ```text
+//! header, headline figures     what was profiled, how long a step takes, how busy the devices are
+//! host                         threads, programs and unknown devices, where no device op ran
+//! findings                     what to do, with the numbers
+//! steps                        each step by its parts, and the mean
+//! time                         categories, ops, kernels
+//! devices, communication, ...  where the run has them
+//! environment, not measured, definitions, warnings
+//! profile                      the profile itself: a drop goes on with it
+//! ```
+//!
+//! Only the unified profile is read, so that an imported result has a report too, and the same profile gives the same bytes.
+
+pub(crate) mod document;
+pub(crate) mod environment;
+mod findings;
+mod headlines;
+pub(crate) mod page;
+pub(crate) mod sections;
+mod steps;
+mod time;
+
+#[cfg(test)]
+mod tests;
+
+use document::Document;
+use report::UnifiedProfile;
+
+/// The report of the run that `profile` is of.
+pub fn report(profile: &UnifiedProfile) -> String {
+    let mut body = String::new();
+    let page = &mut body;
+    headlines::section(page, profile);
+    sections::host(page, profile);
+    findings::section(page, profile);
+    steps::section(page, profile);
+    time::section(page, profile);
+    sections::devices(page, profile);
+    sections::communication(page, profile);
+    sections::transfers(page, profile);
+    sections::gaps(page, profile);
+    environment::environment(page, profile);
+    environment::not_measured(page, profile);
+    environment::definitions(page, profile);
+    environment::warnings(page, &profile.warnings);
+    document::whole(&Document {
+        title: &profile.metadata.full_name(),
+        body: &body,
+        go_on: "Drop it on crossprof, or give it to <code>crossprof</code> as a file, to go on with the profile in it.",
+        download: "Download the profile (JSON)",
+        profiles: vec![profile.clone()],
+    })
+}

@@ -1,0 +1,50 @@
+use super::document::tests::assert_elements_nest;
+use super::*;
+use input::decoder::{Decoded, Decoder};
+
+fn profile() -> UnifiedProfile {
+    report::example::profile()
+}
+
+#[test]
+fn it_has_every_section_that_the_profile_has() {
+    let page = report(&profile());
+    for id in ["summary", "ops", "devices", "transfers", "gaps", "environment", "definitions", "warnings"] {
+        assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
+    }
+    assert!(!page.contains(" id=\"communication\""), "the example has none");
+    assert!(page.contains("120 µs mean, ± 400 ns, median 120 µs"), "{page}");
+    assert!(page.contains("Mean of steps[].duration_us"), "{page}");
+}
+
+#[test]
+fn an_empty_profile_has_a_report_without_invented_numbers() {
+    let page = report(&UnifiedProfile::default());
+    assert_elements_nest(&page);
+    for id in ["steps", "ops", "devices", "communication", "transfers", "gaps", "findings", "warnings"] {
+        assert!(!page.contains(&format!(" id=\"{id}\"")), "{id}");
+    }
+    assert!(!page.contains("0.00 %"), "{page}");
+}
+
+#[test]
+fn texts_are_no_markup_and_elements_nest() {
+    let page = report(&profile());
+    assert!(page.contains("&lt;img onerror=x&gt;") && !page.contains("<img"));
+    assert!(!page.contains("style=\"") && !page.contains("http://") && !page.contains("https://"));
+    assert_eq!(page.matches("</script>").count(), 2);
+    assert_elements_nest(&page);
+}
+
+#[test]
+fn dropped_back_it_is_the_profile() {
+    let read = |text: String| {
+        let mut decoder = Decoder::new("a file");
+        text.as_bytes().chunks(1000).for_each(|bytes| decoder.push(bytes).unwrap());
+        let Decoded::Profiles(found) = decoder.finish().unwrap() else { panic!("no profiles") };
+        found.runs.into_iter().map(|run| run.profile).collect::<Vec<_>>()
+    };
+    let of_page = read(report(&profile()));
+    assert_eq!(of_page, read(crate::export::json::profile(&profile())));
+    assert_eq!(of_page.len(), 1);
+}

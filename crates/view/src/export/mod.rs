@@ -1,0 +1,14 @@
+//! The report in other shapes: JSON and its schema, tables (CSV, Markdown, text), the terminal's one screen, a web page; a
+//! comparison of reports as text, Markdown, JSON and a web page.
+
+pub mod columns;
+pub mod comparison;
+pub mod csv;
+mod definitions;
+mod findings;
+mod host;
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod markup;
+pub mod text;

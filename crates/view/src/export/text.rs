@@ -1,0 +1,440 @@
+//! A run on one screen of a terminal: headline figures, then where the time goes, the warnings last.
+
+use super::markdown::display;
+use super::{findings, host};
+use crate::table::{Cell, Column, Table, Unit};
+use crate::tables::{TableName, of_report};
+use base::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
+use base::warning::{Severity, Warning};
+use report::{LayerFreezing, UnifiedProfile, distinct_names};
+
+/// Columns of the terminal that the report is made for.
+const WIDTH: usize = 100;
+
+/// Rows of the tables on the one screen; `crossprof table` prints them whole.
+const CATEGORIES: usize = 6;
+const KERNELS: usize = 8;
+const DEVICES: usize = 8;
+
+/// The report of one run.
+pub fn report(profile: &UnifiedProfile) -> String {
+    report_called(profile, &title(profile))
+}
+
+/// The reports of several runs, each under a name that tells it from the others.
+pub fn reports(profiles: &[UnifiedProfile]) -> String {
+    let reports = profiles.iter().zip(titles(profiles)).map(|(profile, title)| report_called(profile, &title));
+    reports.collect::<Vec<_>>().join("\n")
+}
+
+fn report_called(profile: &UnifiedProfile, title: &str) -> String {
+    let mut text = format!("{title}\n");
+    for (label, value) in headlines(profile) {
+        text.push_str(&format!("  {label:<13}{}\n", printable(&value)));
+    }
+    text.push_str(&findings::text(profile, WIDTH));
+    let of_devices = [
+        (
+            TableName::Categories,
+            "Kernel time by category (self time, all devices)",
+            CATEGORIES,
+            &["category", "time_us", "percent", "count"][..],
+        ),
+        (TableName::TopKernels, "Top kernels", KERNELS, &["name", "total_us", "percent", "count", "avg_us"][..]),
+        (
+            TableName::Devices,
+            "Devices",
+            DEVICES,
+            &[
+                "device_name",
+                "actual_busy_time_us",
+                "total_time_us",
+                "utilization_percent",
+                "kernel_count",
+                "max_gap_us",
+            ][..],
+        ),
+    ];
+    let of_host = if profile.metadata.num_devices == 0 { host::TABLES } else { &[] };
+    for &(name, heading, rows, keys) in of_host.iter().chain(&of_devices) {
+        let Some(whole) = of_report(profile, name) else { continue };
+        if whole.rows.is_empty() || (name == TableName::Devices && whole.rows.len() < 2) {
+            continue;
+        }
+        let left = whole.rows.len().saturating_sub(rows);
+        text.push_str(&format!("\n{heading}\n{}", aligned(&chosen(&whole, keys, rows), "  ")));
+        if left > 0 {
+            text.push_str(&format!("  and {left} more: crossprof table {}\n", whole.name));
+        }
+    }
+    text.push_str(&warnings(&profile.warnings));
+    text
+}
+
+/// A whole table, aligned.
+pub fn table_text(table: &Table) -> String {
+    if table.rows.is_empty() {
+        return format!("No {} in what was measured of this run.\n", table.name);
+    }
+    if table.name == "findings" {
+        return findings::list(table, WIDTH);
+    }
+    aligned(table, "")
+}
+
+/// Name, device and origin of a run in one line.
+pub fn title(profile: &UnifiedProfile) -> String {
+    title_called(profile, &profile.metadata.full_name())
+}
+
+/// The same of several runs, by names that tell them apart.
+pub fn titles(profiles: &[UnifiedProfile]) -> Vec<String> {
+    if let [only] = profiles {
+        return vec![title(only)];
+    }
+    let naming: Vec<_> = profiles.iter().map(|profile| profile.metadata.naming()).collect();
+    profiles.iter().zip(distinct_names(&naming)).map(|(profile, name)| title_called(profile, &name)).collect()
+}
+
+fn title_called(profile: &UnifiedProfile, name: &str) -> String {
+    let metadata = &profile.metadata;
+    let mut parts = vec![printable(&shorten(name, 80))];
+    if metadata.num_devices > 0 || metadata.device_type != "Unknown" {
+        parts.push(printable(&shorten(&metadata.device_type, 40)));
+    }
+    let accelerators = profile.other_devices.iter().filter(|device| device.kind == "accelerator").count() as u64;
+    parts.push(match (metadata.num_devices, accelerators) {
+        (1, _) => "1 device".to_owned(),
+        (0, 1) => "1 device of unknown kind".to_owned(),
+        (0, 2..) => format!("{} devices of unknown kind", format::count(accelerators)),
+        (0, 0) if profile.host_activity.is_some() => "host only".to_owned(),
+        (devices, _) => format!("{} devices", format::count(devices)),
+    });
+    if metadata.framework != "Unknown" {
+        parts.push(printable(&shorten(&metadata.framework, 40)));
+    }
+    parts.join(", ")
+}
+
+/// The headline figures: label and value. What was not measured says so or is left out.
+pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("Read from", origin(profile))];
+    if let Some(window) = &profile.window {
+        let caution = window.caution.iter().map(|caution| format!("{caution} ")).collect::<String>();
+        lines.push(("Measured", format!("{caution}{}", window.sentence)));
+    }
+    // Without a device op there are no steps on devices: what is known comes first, and no row of dashes.
+    let has_devices = profile.metadata.num_devices > 0 || profile.host_activity.is_none();
+    if has_devices || profile.step_timing.avg_step_time_us.is_some() {
+        lines.push(("Step time", step_time(profile)));
+    }
+    if profile.metadata.num_devices == 0 {
+        lines.extend(host::headlines(profile));
+    }
+    if profile.step_timing.avg_step_time_us.is_some() {
+        lines.push(("Steps", steps(profile)));
+    }
+    if let Some(busy) = &profile.compute_utilization {
+        let per = match busy.window.as_deref() {
+            Some("steps" | "given_steps") | None => "per step and device",
+            Some(_) => "per device",
+        };
+        lines.push((
+            "Device busy",
+            format!(
+                "{}  ({} busy + {} idle {per}{})",
+                percent(busy.compute_util_percent),
+                time_us(busy.kernel_time_us),
+                time_us(busy.overhead_time_us),
+                waiting(profile)
+            ),
+        ));
+    }
+    if has_devices || profile.throughput.steps_per_sec.is_some() {
+        lines.push(("Throughput", throughput(profile)));
+    }
+    if let Some(timeline) = &profile.timeline_analysis {
+        let gaps = &timeline.gaps;
+        lines.push((
+            "Idle gaps",
+            format!(
+                "{} of the time, {} gaps, longest {}",
+                percent(gaps.gap_time_percent),
+                format::count(gaps.total_gaps),
+                optional_time_us(gaps.max_gap_us)
+            ),
+        ));
+    }
+    if let Some(compilation) = profile.compilation.as_ref().filter(|found| found.num_compilation_events > 0) {
+        lines.push(("Compilation", share(compilation.compilation_time_us, compilation.compilation_percent)));
+    }
+    if let Some(io) = profile.io_operations.as_ref().filter(|found| found.io_event_count > 0) {
+        lines.push(("Input", format!("{}, {} of the time", time_us(io.io_total_time_us), percent(io.io_percent))));
+    }
+    if let Some(memory) = profile.memory_operations.as_ref().filter(|memory| !memory.transfers.is_empty()) {
+        let directions = memory.transfers.iter().map(|transfer| {
+            let rate = transfer.bandwidth_gb_per_sec.map(|rate| format!(" at {}", format::si(rate * 1e9, "B/s")));
+            format!("{} {}{}", transfer.direction, time_us(transfer.total_time_us), rate.unwrap_or_default())
+        });
+        lines.push(("Transfers", directions.collect::<Vec<_>>().join(", ")));
+    }
+    if let Some(parameters) = &profile.parameter_counts {
+        lines.push(("Parameters", format::count(parameters.total_params)));
+    }
+    if let Some(freezing) = profile.layer_freezing.as_ref().filter(|freezing| freezing.frozen_arrays > 0) {
+        lines.push(("Frozen", frozen(freezing)));
+    }
+    lines.extend(model(profile).map(|line| ("Model", line)));
+    lines
+}
+
+fn origin(profile: &UnifiedProfile) -> String {
+    let metadata = &profile.metadata;
+    let mut text = shorten(&metadata.trace_file, 60);
+    if let Some(duration) = metadata.capture_duration_us {
+        text += &format!(", {} captured", time_us(duration));
+    }
+    if let Some(timestamp) = &metadata.timestamp {
+        text += &format!(" from {timestamp}");
+    }
+    if let Some(events) = metadata.num_events {
+        text += &format!(", {} events", format::count(events));
+    }
+    text
+}
+
+fn step_time(profile: &UnifiedProfile) -> String {
+    let timing = &profile.step_timing;
+    let Some(mean) = timing.avg_step_time_us else {
+        return format!("{} (no steps found; give --num-steps N)", format::DASH);
+    };
+    let mut text = format!("{} mean", time_us(mean));
+    for (value, name) in [
+        (timing.stddev_step_time_us, "±"),
+        (timing.median_step_time_us, "median"),
+        (timing.p95_step_time_us, "p95"),
+        (timing.min_step_time_us, "min"),
+        (timing.max_step_time_us, "max"),
+    ] {
+        if let Some(value) = value {
+            text += &format!(", {name} {}", time_us(value));
+        }
+    }
+    text
+}
+
+fn steps(profile: &UnifiedProfile) -> String {
+    let timing = &profile.step_timing;
+    let mut text = format::count(timing.num_steps);
+    if let Some(counted) = timing.num_steps_counted {
+        let number = |flag: fn(&report::Step) -> bool| profile.steps.iter().filter(|step| flag(step)).count();
+        text += &format!(", {} counted", format::count(counted));
+        // Where no step is whole and warm, others count.
+        for (found, word) in
+            [(number(|it| it.counted && it.partial), "partial"), (number(|it| it.counted && it.warm_up), "warm-up")]
+        {
+            if found > 0 {
+                text += &format!(", {found} of them {word}");
+            }
+        }
+        // Each step once: what is cut off may also be warm-up.
+        let warm_up = number(|it| !it.counted && !it.partial && it.warm_up);
+        let compiling = number(|it| !it.counted && !it.partial && it.warm_up && it.compiles);
+        let mut left_out = Vec::new();
+        if let partial @ 1.. = number(|it| !it.counted && it.partial) {
+            left_out.push(format!("{partial} partial"));
+        }
+        if warm_up > 0 {
+            left_out.push(format!("{warm_up} warm-up"));
+        }
+        if compiling > 0 {
+            left_out.push(format!("{compiling} of them compiling"));
+        }
+        if !left_out.is_empty() {
+            text += &format!(" (left out: {})", left_out.join(", "));
+        }
+    }
+    match timing.devices_in_step.as_deref() {
+        Some("independent") => text += ", each device for itself",
+        Some("one_after_another") => text += ", one device after another",
+        _ => {}
+    }
+    text += &format!(", from {}", timing.step_count_source);
+    if let Some(marker) = &timing.step_marker {
+        text += &format!(": {}", shorten(marker, 40));
+    }
+    text
+}
+
+/// How much of the busy time is spent in ops that only wait (`copy-done`), where it is worth saying.
+fn waiting(profile: &UnifiedProfile) -> String {
+    let time = |wanted: fn(&str) -> bool| -> f64 {
+        let categories = profile.kernels.kernels_by_category.iter();
+        categories.filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
+    };
+    let (waits, all) = (time(|name| name.ends_with("-done")), time(|_| true));
+    if waits < 0.01 * all || all <= 0.0 {
+        return String::new();
+    }
+    format!("; {} of the busy time waits in -done ops", percent(100.0 * waits / all))
+}
+
+fn throughput(profile: &UnifiedProfile) -> String {
+    let rates = &profile.throughput;
+    let mut parts = Vec::new();
+    for (rate, unit) in [
+        (rates.steps_per_sec, if rates.all_devices_steps_per_sec.is_some() { "steps/s per device" } else { "steps/s" }),
+        (rates.all_devices_steps_per_sec, "steps/s of all devices"),
+        (rates.samples_per_sec, "samples/s"),
+        (rates.tokens_per_sec, "tokens/s"),
+        (rates.tokens_per_sec_per_device, "tokens/s per device"),
+    ] {
+        if let Some(rate) = rate {
+            parts.push(format!("{} {unit}", format::number(rate)));
+        }
+    }
+    if parts.is_empty() {
+        return format::DASH.to_owned();
+    }
+    if rates.samples_per_sec.is_none() {
+        parts.push("samples/s and tokens/s need --batch-size and --seq-length".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// What a training step leaves as it is.
+fn frozen(freezing: &LayerFreezing) -> String {
+    let arrays = freezing.frozen_arrays.saturating_add(freezing.trained_arrays);
+    let params =
+        freezing.frozen_params.map_or(String::new(), |count| format!(" ({} parameters)", format::count(count)));
+    let names: Vec<String> = freezing.frozen.iter().take(3).map(|name| shorten(name, 40)).collect();
+    let more = freezing.frozen.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "{} of {} arrays of parameters{params}: {}{more}; confidence {}",
+        format::count(freezing.frozen_arrays),
+        format::count(arrays),
+        names.join(", "),
+        freezing.confidence
+    )
+}
+
+/// The model as files beside the profile describe it, and which files: nobody may have named them.
+fn model(profile: &UnifiedProfile) -> Option<String> {
+    let files: Vec<String> = profile
+        .provenance
+        .iter()
+        .filter(|file| file.format == "model_config")
+        .map(|file| shorten(&file.path, 60))
+        .collect();
+    let model = &profile.model_config;
+    let known = [
+        ("width", model.model_dims),
+        ("layers", model.num_layers),
+        ("batch", model.batch_size),
+        ("sequence", model.seq_length),
+    ];
+    let known = known.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", format::count(value?))));
+    let known: Vec<String> = known.collect();
+    (!files.is_empty()).then(|| format!("{} (from {})", known.join(", "), files.join(", ")).trim_start().to_owned())
+}
+
+fn share(us: f64, share: f64) -> String {
+    format!("{}, {} of the capture", time_us(us), optional_percent(Some(share)))
+}
+
+/// The columns `keys` and at most `rows` rows.
+fn chosen(table: &Table, keys: &[&str], rows: usize) -> Table {
+    let positions: Vec<usize> =
+        keys.iter().filter_map(|key| table.columns.iter().position(|column| column.key == *key)).collect();
+    let row = |row: &Vec<Cell>| positions.iter().map(|&i| row.get(i).cloned().unwrap_or(Cell::Absent)).collect();
+    Table::new(
+        table.name,
+        positions.iter().filter_map(|&i| table.columns.get(i)).copied().collect(),
+        table.rows.iter().take(rows).map(row).collect(),
+    )
+}
+
+/// Columns side by side; numbers to the right, long names cut in the middle so that a line fits.
+fn aligned(table: &Table, indent: &str) -> String {
+    // The first column of the one screen takes what the numbers leave; whole tables let every name have this much.
+    let name_width = if indent.is_empty() { 60 } else { WIDTH - 50 };
+    let cell = |column: &Column, cell: &Cell| {
+        shorten(&display(cell, column.unit), if table.name == "warnings" { usize::MAX } else { name_width })
+    };
+    let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];
+    for row in &table.rows {
+        lines.push(table.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect());
+    }
+    let width = |index: usize| {
+        lines.iter().filter_map(|line| line.get(index)).map(|text| text.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let mut text = String::new();
+    for line in &lines {
+        let mut row = indent.to_owned();
+        for ((value, column), &width) in line.iter().zip(&table.columns).zip(&widths) {
+            if column.unit == Unit::Text {
+                row.push_str(&format!("{value:<width$}  "));
+            } else {
+                row.push_str(&format!("{value:>width$}  "));
+            }
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn warnings(warnings: &[Warning]) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\nWarnings ({})\n", warnings.len());
+    for warning in warnings {
+        text.push_str(&format!("  {}\n", warning_line(warning)));
+    }
+    text
+}
+
+/// A warning in one line: severity, place, what happened, what to do.
+pub fn warning_line(warning: &Warning) -> String {
+    let severity = match warning.severity {
+        Severity::Note => "note",
+        Severity::Caution => "caution",
+        Severity::Damage => "damage",
+    };
+    let place = match (&warning.file, warning.byte_offset) {
+        (Some(file), Some(byte)) => format!(" {}, byte {}:", shorten(file, 60), format::count(byte)),
+        (Some(file), None) => format!(" {}:", shorten(file, 60)),
+        (None, Some(byte)) => format!(" byte {}:", format::count(byte)),
+        (None, None) => String::new(),
+    };
+    let remedy = warning.remedy.as_deref().map(|remedy| format!(" {remedy}")).unwrap_or_default();
+    printable(&format!("{severity}:{place} {}{remedy}", warning.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_fits_a_screen_and_ends_with_the_warnings() {
+        let text = report(&report::example::profile());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "demo, TPU v6 Lite, 1 device, JAX");
+        assert_eq!(lines[2], "  Step time    120 µs mean, ± 400 ns, median 120 µs");
+        assert_eq!(lines.last(), Some(&"  damage: demo.json, byte 77: The file ends inside an event. Copy it again."));
+        assert!(lines.len() < 50 && lines.iter().all(|line| line.chars().count() <= WIDTH + 20), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn numbers_are_aligned_to_the_right() {
+        let table = of_report(&report::example::profile(), TableName::Categories).unwrap();
+        assert_eq!(
+            table_text(&table),
+            "Category  Self time   Share  Count\nmatmul      60.5 µs  60.5 %      2\ncopy        39.5 µs  39.5 %      2\n"
+        );
+    }
+}

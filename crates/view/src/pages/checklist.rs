@@ -1,0 +1,76 @@
+//! The page of the guide's checklist: its numbers with their judgement, then every question with its answer, what to do, and a
+//! link to where it stands. Made of the profile alone, so an earlier result has it too.
+
+use super::{Block, Figure, Link, Page, PageQuery, table_block_of};
+use crate::table::query;
+use crate::tables::checklist::{Answer, answers};
+use crate::tables::{self, TableName};
+use report::UnifiedProfile;
+
+/// The page.
+pub fn page(profile: &UnifiedProfile, asked: &PageQuery) -> Page {
+    let all = answers(profile);
+    let judged: Vec<Figure> = all.iter().filter(|answer| answer.judgement.is_some()).map(figure).collect();
+    let count = |judgement: &str| all.iter().filter(|answer| answer.judgement == Some(judgement)).count();
+    let note = format!(
+        "The questions of the JAX profiling guide in its order: {} good, {} to look at, {} bad, {} not measured or without a limit.",
+        count("good"),
+        count("warning"),
+        count("bad"),
+        all.len() - judged.len()
+    );
+    let mut blocks = vec![Block::Heading { text: "Checklist".to_owned(), note: Some(note) }];
+    if !judged.is_empty() {
+        blocks.push(Block::Figures { figures: judged });
+    }
+    let rows = tables::of_report(profile, TableName::Checklist).unwrap_or_else(|| tables::empty(TableName::Checklist));
+    let mut table =
+        table_block_of(TableName::Checklist, "", "Questions and answers", asked, &rows.columns, &mut |asked| {
+            query(&rows, asked)
+        });
+    // The rows may be filtered and sorted: the first column says which question each is.
+    let link_of = |row: &Vec<crate::table::Cell>| match row.first() {
+        Some(crate::table::Cell::Text(id)) => all.iter().find(|answer| answer.id == id).map(link),
+        _ => None,
+    };
+    table.links = table.rows.iter().map(link_of).collect();
+    blocks.push(Block::Table(table));
+    Page { blocks }
+}
+
+fn link(answer: &Answer) -> Link {
+    Link { view: answer.view.to_owned(), filter: answer.filter.clone() }
+}
+
+fn figure(answer: &Answer) -> Figure {
+    Figure {
+        label: answer.question.to_owned(),
+        value: answer.value,
+        unit: answer.unit,
+        note: answer.answer.clone(),
+        status: answer.judgement.map(str::to_owned),
+        metric: answer.metric.map(str::to_owned),
+        link: Some(link(answer)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_question_has_a_row_with_a_link_whatever_the_order() {
+        let profile = report::example::profile();
+        let mut asked = PageQuery::default();
+        asked.sorts.insert("checklist".to_owned(), crate::table::Sort::parse("-judgement"));
+        for asked in [PageQuery::default(), asked] {
+            let blocks = page(&profile, &asked).blocks;
+            let Some(Block::Table(table)) = blocks.last() else { panic!("{blocks:?}") };
+            assert_eq!((table.rows.len(), table.links.len()), (19, 19));
+            for (row, link) in table.rows.iter().zip(&table.links) {
+                let Some(crate::table::Cell::Text(view)) = row.last() else { panic!("{row:?}") };
+                assert_eq!(&link.as_ref().unwrap().view, view);
+            }
+        }
+    }
+}

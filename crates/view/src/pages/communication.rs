@@ -1,0 +1,328 @@
+//! The page of communication: how much of it nothing hides, at which bandwidth it runs, and who waits for whom.
+
+use super::{
+    Bar, Bars, Block, Choice, Figure, Link, Matrix, Page, PageQuery, Series, Stack, StackRow, filter, table_block,
+};
+use crate::table::Unit;
+use crate::tables::TableName;
+use base::format;
+use base::units::Ps;
+use metrics::analysis::Context;
+use metrics::collectives::Collectives;
+
+const TABLE: &str = "by";
+/// What a filter by two devices is called: `between=0-3`.
+const BETWEEN: &str = "between";
+/// Devices whose matrix can still be read.
+const MOST_DEVICES: usize = 64;
+
+/// Why there is no picture of who sends to whom.
+fn why_no_matrix(all: &Collectives) -> String {
+    let devices = all.devices.len();
+    if all.matrix.is_some() {
+        return format!("How much each device sends to each other one is not drawn for {devices} devices.");
+    }
+    let groups = all.ops.iter().filter_map(|op| Some((all.members_of(op)?, op.message.groups.as_ref()?)));
+    let outside = groups
+        .flat_map(|(members, groups)| groups.iter().map(move |group| (members, group)))
+        .find(|(members, group)| group.iter().any(|&number| members.device(number).is_none()))
+        .map(|(members, group)| (group, (0..devices as u32).any(|device| members.number(device).is_some())));
+    let reason = match outside {
+        Some((_, false)) => {
+            "the program runs on devices that are not in this capture, and the trace does not say which ones are"
+                .to_owned()
+        }
+        Some((group, true)) => {
+            let members: Vec<String> = group.iter().take(8).map(u32::to_string).collect();
+            let more = if group.len() > members.len() { ", ..." } else { "" };
+            format!("groups such as {{{}{more}}} have members that are not in this capture", members.join(","))
+        }
+        None => "the trace does not tell the bytes and groups of every collective".to_owned(),
+    };
+    format!("How much each device sends to each other one is unknown: {reason}.")
+}
+
+/// The page.
+pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+    let all = &context.analysis.collectives;
+    if all.runs.is_empty() {
+        let apart = (!all.apart.is_empty()).then(|| {
+            Block::Table(table_block(context, TableName::Collectives, "apart", "Communication that is no op", query))
+        });
+        return Page { blocks: std::iter::once(nothing(context)).chain(apart).collect() };
+    }
+    let mut blocks = vec![Block::Figures { figures: figures(context) }];
+    blocks.push(Block::Bars(kinds(all)));
+    if all.devices.len() > 1 {
+        blocks.push(Block::Stack(devices(context)));
+        blocks.push(Block::Bars(balance(context)));
+    }
+    let (pair, filter) = filter::pair(&query.filter, BETWEEN);
+    let name = |device: u32| Some(context.analysis.devices.used.get(device as usize)?.name.as_str());
+    let between = pair.and_then(|(from, to)| Some(((from, to), name(from)?, name(to)?)));
+    let query = &PageQuery { filter, ..query.clone() };
+    match &all.matrix {
+        Some(matrix) if all.devices.len() <= MOST_DEVICES => {
+            let labels = context.analysis.devices.used.iter().map(|device| device.name.clone()).collect();
+            let cell = |&bytes: &f64| (bytes > 0.0).then_some(bytes);
+            blocks.push(Block::Matrix(Matrix {
+                title: "Bytes sent, from the device of the row to that of the column".to_owned(),
+                unit: Unit::Bytes,
+                labels,
+                values: matrix.bytes.iter().map(|row| row.iter().map(cell).collect()).collect(),
+                key: Some(BETWEEN.to_owned()),
+            }));
+        }
+        _ if all.devices.len() > 1 => blocks.push(Block::Note { text: why_no_matrix(all) }),
+        _ => {}
+    }
+    let mut forms = vec![("op", "By op"), ("kind", "By kind"), ("run", "Every run")];
+    if between.is_some() {
+        // Sums of kinds are of all devices, and what is apart belongs to none.
+        forms.retain(|(form, _)| *form != "kind");
+    } else if !all.apart.is_empty() {
+        forms.push(("apart", "Measured apart"));
+    }
+    let by = query.chosen(TABLE, &forms.iter().map(|(value, _)| *value).collect::<Vec<_>>());
+    blocks.push(Block::Choice(Choice {
+        option: TABLE.to_owned(),
+        label: "Table".to_owned(),
+        values: forms.iter().map(|&(value, name)| (value.to_owned(), name.to_owned())).collect(),
+        chosen: by.to_owned(),
+    }));
+    let form = if by == "op" { "" } else { by };
+    let (variant, title) = match between {
+        Some(((from, to), sender, receiver)) => {
+            (format!("{form}:{from}-{to}"), format!("Collectives in which {sender} sends to {receiver}"))
+        }
+        None => (form.to_owned(), "Collectives".to_owned()),
+    };
+    blocks.push(Block::Table(table_block(context, TableName::Collectives, &variant, &title, query)));
+    Page { blocks }
+}
+
+fn nothing(context: &Context<'_>) -> Block {
+    let reason = match context.analysis.devices.used.len() {
+        0 => "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.",
+        1 => "Only one device ran: there was none to communicate with.",
+        _ => "No collective, send or receive ran: the devices worked on their own.",
+    };
+    Block::Empty { reason: reason.to_owned(), remedy: None }
+}
+
+fn figures(context: &Context<'_>) -> Vec<Figure> {
+    let all = &context.analysis.collectives;
+    let sums = &all.sums;
+    let figure = |label: &str, value: Option<f64>, unit: Unit, note: String| Figure {
+        label: label.to_owned(),
+        value,
+        unit,
+        note,
+        status: None,
+        metric: None,
+        link: None,
+    };
+    let share = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
+    let straggler = all
+        .straggler()
+        .and_then(|(device, share)| Some((context.analysis.devices.used.get(device)?.name.as_str(), share)));
+    let best = all.ops.iter().filter_map(|op| Some((op.bus_gb_per_sec()?, op))).max_by(|a, b| a.0.total_cmp(&b.0));
+    vec![
+        figure(
+            "Exposed communication",
+            share(sums.exposed, all.device_time),
+            Unit::Percent,
+            format!("of device time: {} that no computation hides", format::time_us(sums.exposed.as_us())),
+        ),
+        figure(
+            "Overlapped communication",
+            all.hidden_percent(),
+            Unit::Percent,
+            format!(
+                "of {} of communication in the window runs beside computation",
+                format::time_us(sums.total.as_us())
+            ),
+        ),
+        figure(
+            "Waiting for others",
+            share(sums.wait, sums.wait + sums.transfer).filter(|_| sums.compared > 0),
+            Unit::Percent,
+            if sums.compared > 0 {
+                "of collective time is spent until the last device of the group arrives".to_owned()
+            } else if all.devices.len() < 2 {
+                "The devices that this one communicates with are not in this capture.".to_owned()
+            } else {
+                "No run was found on two devices of one group.".to_owned()
+            },
+        ),
+        figure(
+            "Straggler",
+            straggler.map(|(_, share)| 100.0 * share),
+            Unit::Percent,
+            straggler.map_or_else(
+                || "No device stands out.".to_owned(),
+                |(name, _)| format!("of its runs others wait for {name}"),
+            ),
+        ),
+        figure(
+            "Best bus bandwidth",
+            best.as_ref().map(|best| best.0),
+            Unit::GigabytesPerSecond,
+            best.map_or_else(
+                || "Bytes or groups are unknown.".to_owned(),
+                |(_, op)| format::shorten(context.trace().text(op.name), 40),
+            ),
+        ),
+    ]
+}
+
+fn kinds(all: &Collectives) -> Bars {
+    let total = all.sums.total.0.max(1) as f64;
+    let bars = all.kinds().into_iter().map(|(kind, sums)| Bar {
+        label: kind.to_owned(),
+        value: sums.total.as_us(),
+        class: "communication".to_owned(),
+        note: format!(
+            "{}, {} runs",
+            format::percent(100.0 * sums.total.0 as f64 / total),
+            format::count(sums.occurrences)
+        ),
+        link: Some(Link { view: "communication".to_owned(), filter: format!("kind={kind}") }),
+    });
+    Bars { title: "Time by kind, all devices".to_owned(), unit: Unit::TimeUs, bars: bars.collect() }
+}
+
+/// Each device's communication: what it waited for others, what it moved, what nothing was compared with.
+fn devices(context: &Context<'_>) -> Stack {
+    let series = |label: &str, class: &str| Series { label: label.to_owned(), class: class.to_owned(), link: None };
+    let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {
+        let sums = &it.sums;
+        StackRow {
+            label: device.name.clone(),
+            parts: vec![
+                sums.transfer.as_us(),
+                sums.wait.as_us(),
+                (sums.total - sums.transfer - sums.wait).as_us().max(0.0),
+            ],
+            link: Some(Link { view: "communication".to_owned(), filter: format!("device_name=\"{}\"", device.name) }),
+        }
+    });
+    Stack {
+        title: "Communication of each device".to_owned(),
+        unit: Unit::TimeUs,
+        series: vec![
+            series("Transferring", "communication"),
+            series("Waiting for the last of the group", "barrier"),
+            series("Not compared", "group"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// How evenly the devices are loaded: waiting comes from unequal work.
+fn balance(context: &Context<'_>) -> Bars {
+    let used = &context.analysis.devices.used;
+    let most = used.iter().map(|device| device.busy.length()).max().unwrap_or(Ps::ZERO).0.max(1) as f64;
+    let bars = used.iter().map(|device| {
+        let busy = device.busy.length();
+        Bar {
+            label: device.name.clone(),
+            value: busy.as_us(),
+            class: "other_compute".to_owned(),
+            note: format!("{} of the busiest", format::percent(100.0 * busy.0 as f64 / most)),
+            link: None,
+        }
+    });
+    Bars { title: "Busy time of each device".to_owned(), unit: Unit::TimeUs, bars: bars.take(200).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::TableBlock;
+    use crate::table::Cell;
+    use metrics::analysis::Analysis;
+    use metrics::{Run, Settings};
+    use trace::builder::TraceBuilder;
+
+    /// Devices 0 and 1, and 2 and 3, reduce; 0 sends to 2.
+    fn page_of(filter: &str, by: &str) -> Page {
+        page_on(4, filter, by)
+    }
+
+    /// The same where the capture holds the first `chips` of them.
+    fn page_on(chips: u32, filter: &str, by: &str) -> Page {
+        let mut b = TraceBuilder::new();
+        let ops = [
+            ("all-reduce.1", "all-reduce", "f32[250]{0} all-reduce(f32[250]{0} %x), replica_groups={{0,1},{2,3}}"),
+            (
+                "collective-permute.2",
+                "collective-permute",
+                "f32[250]{0} collective-permute(f32[250]{0} %x), source_target_pairs={{0,2}}",
+            ),
+        ];
+        for chip in 0..chips {
+            let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
+            for (at, (name, category, expression)) in (0..).zip(ops) {
+                let text = b.trace_mut().strings.intern(&format!("%{name} = {expression}"));
+                b.event(line, name, at * 100, 10).hlo_category(category).args(|args| args.long_name = text);
+            }
+        }
+        let run = Run { trace: b.build(), ..Run::default() };
+        let analysis = Analysis::new(&run, &Settings::default());
+        let options = [(TABLE.to_owned(), by.to_owned())].into();
+        let query = PageQuery { filter: filter.to_owned(), options, ..PageQuery::default() };
+        page(&Context { run: &run, analysis: &analysis }, &query)
+    }
+
+    fn table(page: &Page) -> &TableBlock {
+        let Some(Block::Table(table)) = page.blocks.last() else { panic!("the table comes last") };
+        table
+    }
+
+    fn column(page: &Page, at: usize) -> Vec<&str> {
+        fn text(cell: &Cell) -> &str {
+            match cell {
+                Cell::Text(text) => text,
+                _ => "",
+            }
+        }
+        table(page).rows.iter().map(|row| text(&row[at])).collect()
+    }
+
+    #[test]
+    fn what_is_not_drawn_has_a_reason() {
+        let reason = |page: &Page| {
+            page.blocks.iter().find_map(|block| match block {
+                Block::Note { text } => Some(text.clone()),
+                _ => None,
+            })
+        };
+        let of_two = reason(&page_on(2, "", "op")).unwrap();
+        assert!(of_two.contains("the program runs on devices that are not in this capture"), "{of_two}");
+        assert_eq!(reason(&page_of("", "op")), None);
+    }
+
+    #[test]
+    fn two_devices_show_the_collectives_between_them() {
+        assert_eq!(table(&page_of("", "op")).rows.len(), 2);
+        let page = page_of("between=0-2", "op");
+        assert_eq!(column(&page, 0), ["collective-permute.2"]);
+        assert_eq!(table(&page).title, "Collectives in which /device:TPU:0 sends to /device:TPU:2");
+        let key = page.blocks.iter().find_map(|block| match block {
+            Block::Matrix(matrix) => matrix.key.as_deref(),
+            _ => None,
+        });
+        assert_eq!(key, Some("between"));
+        assert_eq!(column(&page_of("between=3-2 kind:reduce", "op"), 0), ["all-reduce.1"]);
+        assert!(table(&page_of("between=0-3", "op")).rows.is_empty());
+        assert!(table(&page_of("between=2-0", "op")).rows.is_empty());
+        assert_eq!(column(&page_of("between=1-0", "run"), 2), ["/device:TPU:1"]);
+    }
+
+    #[test]
+    fn devices_that_are_not_there_filter_nothing() {
+        let page = page_of("between=0-9", "op");
+        assert_eq!((table(&page).rows.len(), table(&page).title.as_str()), (2, "Collectives"));
+    }
+}

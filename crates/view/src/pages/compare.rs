@@ -1,0 +1,460 @@
+//! The page that shows runs beside each other: the answer in sentences, whether it is fair, every scored number with one
+//! column a run, and what the difference of the step times consists of.
+//!
+//! It is made of a [`Comparison`] alone and decides nothing: who wins and what is noise stands there. Better and worse are
+//! said by a word, a sign and a symbol; the colour only repeats them.
+
+use super::{Block, Figure, Grid, GridCell, Line, Page, Point, Scatter, Waterfall, WaterfallPart};
+use crate::export::comparison::words::Judgement;
+use crate::export::comparison::{check_title, words};
+use crate::table::{Filter, Unit};
+use base::format;
+use compare::{Change, ComparedMetric, Comparison, Scaling, StepTimeChange, Trend};
+
+/// Rows of a list of ops or kernels: the downloads hold all.
+const MOST_ROWS: usize = 60;
+
+/// The page; `filter` chooses among ops and kernels.
+pub fn page(comparison: &Comparison, filter: &str) -> Page {
+    let filter = Filter::parse(filter);
+    let mut blocks = vec![heading("In short", None)];
+    blocks.extend(comparison.summary.iter().map(|text| Block::Note { text: text.clone() }));
+    if !comparison.step_time.is_empty() {
+        blocks.push(Block::Figures { figures: figures(comparison) });
+    }
+    // Of a series the chart is the answer.
+    blocks.extend(comparison.scaling.iter().map(|scaling| Block::Scatter(speed_up(scaling, comparison))));
+    if let Some(trend) = &comparison.trend {
+        blocks.push(Block::Scatter(over_time(trend, comparison)));
+        // Where the trend is what the runs are compared for, the answer has said these.
+        let told = comparison.kind == "trend";
+        let changes = trend.change_points.iter().filter(|_| !told);
+        blocks.extend(changes.map(|change| Block::Note { text: change.text.clone() }));
+    }
+    blocks.push(heading("Number by number", Some(words::LEGEND)));
+    blocks.push(Block::Grid(metrics("Scored metrics", &comparison.metrics, comparison)));
+    blocks.push(Block::Grid(fairness(comparison)));
+    blocks.push(heading("Why", Some("A step by its parts, then by what explains them: time a step and device.")));
+    blocks.extend(comparison.step_time.iter().filter_map(|change| waterfall(comparison, change)));
+    let lists = [
+        comparison.scaling.as_ref().map(|scaling| scaled(scaling, comparison)),
+        Some(causes(comparison)),
+        Some(changes("Time by class of op, a step and device", &comparison.categories, comparison, None)),
+        Some(changes("Ops, largest difference first", &comparison.ops, comparison, Some(&filter))),
+        Some(changes("Kernels, largest difference first", &comparison.kernels, comparison, Some(&filter))),
+        Some(collectives(comparison)),
+        Some(metrics("Numbers of one platform, not scored", &comparison.platform_metrics, comparison)),
+        Some(matching(comparison)),
+    ];
+    blocks.extend(lists.into_iter().flatten().filter(|grid| !grid.rows.is_empty()).map(Block::Grid));
+    if !comparison.warnings.is_empty() {
+        blocks.push(heading("What limits this comparison", None));
+        blocks.extend(comparison.warnings.iter().map(|text| Block::Note { text: text.clone() }));
+    }
+    Page { blocks }
+}
+
+fn heading(text: &str, note: Option<&str>) -> Block {
+    Block::Heading { text: text.to_owned(), note: note.map(str::to_owned) }
+}
+
+fn name(comparison: &Comparison, run: u32) -> String {
+    comparison.runs.get(run as usize).map_or_else(String::new, |run| run.name.clone())
+}
+
+/// The names of all runs as headings, the baseline marked.
+fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
+    comparison.runs.iter().enumerate().map(|(index, run)| {
+        if index == comparison.baseline as usize { format!("◆ {} (baseline)", run.name) } else { run.name.clone() }
+    })
+}
+
+/// How a judgement is coloured.
+fn status(judgement: Judgement) -> Option<String> {
+    match judgement {
+        Judgement::Better => Some("better".to_owned()),
+        Judgement::Worse => Some("worse".to_owned()),
+        Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
+    }
+}
+
+/// A time beside the baseline's: less is better.
+fn delta_cell(delta_us: f64, largest_us: f64) -> GridCell {
+    let judgement = Judgement::of_time(delta_us);
+    GridCell {
+        text: format!("{} {}", judgement.symbol(), words::delta_us(delta_us)),
+        status: status(judgement),
+        bar: (largest_us > 0.0).then(|| (delta_us.abs() / largest_us).min(1.0)),
+        ..GridCell::default()
+    }
+}
+
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max)
+}
+
+/// The step time of every run, the others with their difference and its interval.
+fn figures(comparison: &Comparison) -> Vec<Figure> {
+    let figure = |label: String, value: Option<f64>, note: String, status: Option<&str>| Figure {
+        label,
+        value,
+        unit: Unit::TimeUs,
+        note,
+        status: status.map(str::to_owned),
+        metric: Some("step_timing.avg_step_time_us".to_owned()),
+        link: None,
+    };
+    let base = comparison.step_time.first().and_then(|change| change.baseline_us);
+    let first = figure(name(comparison, comparison.baseline), base, "step time, the baseline".to_owned(), None);
+    let other = |change: &StepTimeChange| {
+        let (judgement, said) = words::step_time(change);
+        let status = match judgement {
+            Judgement::Better => Some("good"),
+            Judgement::Worse => Some("bad"),
+            Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
+        };
+        figure(name(comparison, change.run), change.step_time_us, format!("{} {said}", judgement.symbol()), status)
+    };
+    std::iter::once(first).chain(comparison.step_time.iter().map(other)).collect()
+}
+
+/// One row a metric, one column a run.
+fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> Grid {
+    let mut columns = vec!["Metric".to_owned()];
+    columns.extend(run_columns(comparison));
+    columns.push("Holds if".to_owned());
+    let row = |metric: &ComparedMetric| {
+        let direction = match metric.direction.as_str() {
+            "higher" => "higher is better",
+            "lower" => "lower is better",
+            _ => "",
+        };
+        let mut row = vec![GridCell { note: direction.to_owned(), ..GridCell::text(&metric.title) }];
+        let most = largest(metric.values.iter().flatten().copied());
+        for (run, number) in metric.values.iter().enumerate() {
+            let (note, status) = judged(metric, run as u32);
+            row.push(GridCell {
+                text: words::value_of_run(metric, run),
+                note,
+                status,
+                bar: number.filter(|_| most > 0.0).map(|number| (number.abs() / most).min(1.0)),
+            });
+        }
+        row.push(caveat(metric, comparison));
+        row
+    };
+    Grid { title: title.to_owned(), columns, rows: metrics.iter().map(row).collect() }
+}
+
+/// How a run's number stands to the baseline's: in words with a symbol, and whether that is good.
+fn judged(metric: &ComparedMetric, run: u32) -> (String, Option<String>) {
+    let crown = if metric.winner == Some(run) { "★ best" } else { "" };
+    let Some((judgement, said)) = words::verdict(metric, run) else {
+        return (crown.to_owned(), (!crown.is_empty()).then(|| "better".to_owned()));
+    };
+    (format!("{} {said} {crown}", judgement.symbol()).trim_end().to_owned(), status(judgement))
+}
+
+/// What spoils a number, by the names of the checks.
+fn caveat(metric: &ComparedMetric, comparison: &Comparison) -> GridCell {
+    let titles =
+        |checks: &[String]| checks.iter().map(|check| check_title(comparison, check)).collect::<Vec<_>>().join(", ");
+    let unknown = titles(&metric.unknown);
+    let note = if unknown.is_empty() { String::new() } else { format!("? unknown: {unknown}") };
+    match metric.spoiled_by.is_empty() {
+        true => GridCell { note, ..GridCell::default() },
+        false => GridCell {
+            text: format!("≠ differs: {}", titles(&metric.spoiled_by)),
+            status: Some("warning".to_owned()),
+            note,
+            bar: None,
+        },
+    }
+}
+
+fn fairness(comparison: &Comparison) -> Grid {
+    let mut columns = vec!["Condition".to_owned(), "Status".to_owned()];
+    columns.extend(run_columns(comparison));
+    let rows = comparison.fairness.iter().map(|check| {
+        let status = match check.status.as_str() {
+            "differs" => "warning",
+            status => status,
+        };
+        let mut row = vec![
+            GridCell { note: check.note.clone(), ..GridCell::text(&check.title) },
+            GridCell { status: Some(status.to_owned()), ..GridCell::text(words::fairness(&check.status)) },
+        ];
+        row.extend(check.values.iter().map(|value| GridCell::text(value.as_deref().unwrap_or(format::DASH))));
+        row
+    });
+    Grid { title: "Is it fair?".to_owned(), rows: rows.collect(), columns }
+}
+
+/// From the baseline's step to a run's; absent without parts.
+fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> {
+    let parts: Vec<WaterfallPart> = comparison
+        .waterfall
+        .iter()
+        .filter(|part| part.run == change.run && part.delta_us_per_step != 0.0)
+        .map(|part| WaterfallPart {
+            label: part.title.clone(),
+            delta: part.delta_us_per_step,
+            class: part.class.clone(),
+        })
+        .collect();
+    let (start, end) = (change.baseline_us?, change.step_time_us?);
+    let (from, to) = (name(comparison, comparison.baseline), name(comparison, change.run));
+    (!parts.is_empty()).then(|| {
+        Block::Waterfall(Waterfall {
+            title: format!("Step time, from {from} to {to}"),
+            unit: Unit::TimeUs,
+            start: (from, start),
+            parts,
+            end: (to, end),
+        })
+    })
+}
+
+fn causes(comparison: &Comparison) -> Grid {
+    let most = largest(comparison.causes.iter().map(|cause| cause.delta_us_per_step));
+    let rows = comparison.causes.iter().take(MOST_ROWS).map(|cause| {
+        let share = cause.percent_of_difference.map_or_else(String::new, |share| match share < 0.0 {
+            true => "works against the difference".to_owned(),
+            false => format!("{} of the difference", format::percent(share)),
+        });
+        vec![
+            GridCell::text(&name(comparison, cause.run)),
+            GridCell { note: share, ..delta_cell(cause.delta_us_per_step, most) },
+            GridCell::text(&cause.text),
+        ]
+    });
+    Grid { title: "Why, largest first".to_owned(), columns: words_of(&["Run", "A step", "What"]), rows: rows.collect() }
+}
+
+fn words_of(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Ops, kernels or classes against the baseline's.
+fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Option<&Filter>) -> Grid {
+    let most = largest(changes.iter().map(|change| change.delta_us_per_step));
+    let passes = |change: &&Change| {
+        let path = change.framework_op.as_deref().unwrap_or("");
+        filter.is_none_or(|filter| filter.passes_texts(&[&change.name, &change.family, path, &change.change]))
+    };
+    let is_class = filter.is_none();
+    let row = |change: &Change| {
+        let [ours, theirs] = change.time_us;
+        let how = match (&change.baseline_name, change.matched_by.as_str()) {
+            // A class is its name.
+            (None, "class") | (_, "none" | "") => String::new(),
+            (Some(other), how) => format!("was {other}, matched by {}", words::matched_by(how)),
+            (None, how) => format!("matched by {}", words::matched_by(how)),
+        };
+        let [runs, before] = change.per_step.map(words::per_step);
+        let often = if runs == before { format!("{runs} a step") } else { format!("{before} → {runs} a step") };
+        vec![
+            GridCell {
+                note: how,
+                ..GridCell::text(&if is_class { words::class(&change.name) } else { change.name.clone() })
+            },
+            GridCell::text(&name(comparison, change.run)),
+            GridCell { note: often, ..GridCell::text(&words::change(change)) },
+            GridCell::text(&format::time_us(theirs)),
+            GridCell::text(&format::time_us(ours)),
+            delta_cell(change.delta_us_per_step, most),
+        ]
+    };
+    let columns = words_of(&["Name", "Run", "Change", "Baseline", "Run's", "A step"]);
+    Grid { title: title.to_owned(), columns, rows: changes.iter().filter(passes).take(MOST_ROWS).map(row).collect() }
+}
+
+fn collectives(comparison: &Comparison) -> Grid {
+    let mut columns = vec!["Collective".to_owned()];
+    columns.extend(run_columns(comparison));
+    let rows = comparison.collectives.iter().map(|change| {
+        let mut row = vec![GridCell::text(&change.kind)];
+        let most = largest(change.total_time_us.iter().copied());
+        let times = change.total_time_us.iter().zip(&change.exposed_time_us);
+        row.extend(change.counts.iter().zip(times).map(|(count, (total, exposed))| GridCell {
+            text: format!("{} times, {}", format::count(*count), format::time_us(*total)),
+            note: format!("{} exposed", format::time_us(*exposed)),
+            bar: (most > 0.0).then(|| (total / most).min(1.0)),
+            status: None,
+        }));
+        row
+    });
+    Grid { title: "Collectives, in each run's window".to_owned(), rows: rows.collect(), columns }
+}
+
+fn matching(comparison: &Comparison) -> Grid {
+    let rows = comparison.matching.iter().map(|matching| {
+        let how = |it: &compare::MatchedTime| {
+            format!("{} by {}", format::time_us(it.time_us), it.matched_by.replace('_', " "))
+        };
+        let pair = |[ours, theirs]: [f64; 2]| format!("{} / {}", format::time_us(ours), format::time_us(theirs));
+        vec![
+            GridCell::text(&name(comparison, matching.run)),
+            GridCell::text(&matching.matched_us.iter().map(how).collect::<Vec<_>>().join(", ")),
+            GridCell::text(&pair(matching.unmatched_us)),
+            GridCell::text(&pair(matching.unlisted_us)),
+        ]
+    });
+    let columns =
+        words_of(&["Run", "Matched", "Without a partner, run's / baseline's", "Not listed, run's / baseline's"]);
+    Grid { title: "How well ops could be matched, time a step".to_owned(), columns, rows: rows.collect() }
+}
+
+fn point(label: String, x: f64, y: f64, notes: Vec<String>) -> Point {
+    Point { label, x, y, size: 0.2, class: "compute".to_owned(), notes, link: None }
+}
+
+/// Speed-up over devices, with what would be ideal and what the fitted serial share allows.
+fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
+    let points = scaling.points.iter().map(|it| {
+        let lost = |what: &str, percent: Option<f64>| percent.map(|it| format!("{what}: {}", format::percent(it)));
+        let notes = [
+            Some(format!("{:.2}x on {} devices", it.speedup, it.devices)),
+            lost("efficiency", Some(it.efficiency_percent)),
+            lost("exposed communication", it.exposed_communication_percent),
+            lost("idle", it.idle_percent),
+            lost("imbalance", it.imbalance_percent),
+        ];
+        point(name(comparison, it.run), it.devices as f64, it.speedup, notes.into_iter().flatten().collect())
+    });
+    // Where several programs scale apart, the lines are of the first.
+    let first = scaling.points.first().and_then(|it| it.series.clone());
+    let of_first = || scaling.points.iter().filter(|it| it.series == first);
+    let ideal = of_first().map(|it| (it.devices as f64, it.ideal_speedup)).collect();
+    let amdahl: Vec<_> = of_first().filter_map(|it| Some((it.devices as f64, it.amdahl_speedup?))).collect();
+    let measured = of_first().map(|it| (it.devices as f64, it.speedup)).collect();
+    let mut lines = vec![
+        Line { label: "ideal".to_owned(), points: ideal },
+        Line { label: "measured".to_owned(), points: measured },
+    ];
+    if amdahl.len() > 1 {
+        lines.push(Line { label: "Amdahl".to_owned(), points: amdahl });
+    }
+    Scatter {
+        title: format!("Speed-up over devices ({} scaling, {})", scaling.mode, scaling.mode_source.replace('_', " ")),
+        x_label: "devices".to_owned(),
+        y_label: "speed-up".to_owned(),
+        // In proportion to the devices is a straight line, and doubling is as far everywhere.
+        logarithmic: true,
+        points: points.collect(),
+        lines,
+    }
+}
+
+/// The same as a table, with what is lost to what.
+fn scaled(scaling: &Scaling, comparison: &Comparison) -> Grid {
+    let columns = [
+        "Run",
+        "Devices",
+        "Step time",
+        "Speed-up",
+        "Ideal",
+        "Efficiency",
+        "Lost to communication",
+        "To idle",
+        "To the rest",
+        "Imbalance",
+    ];
+    let percent = |value: Option<f64>| GridCell::text(&words::value(value, "percent"));
+    let rows = scaling.points.iter().map(|it| {
+        vec![
+            GridCell::text(&name(comparison, it.run)),
+            GridCell::text(&format::count(it.devices)),
+            GridCell::text(&format::time_us(it.step_time_us)),
+            GridCell::text(&words::times(it.speedup)),
+            GridCell::text(&words::times(it.ideal_speedup)),
+            GridCell {
+                bar: Some((it.efficiency_percent / 100.0).clamp(0.0, 1.0)),
+                ..percent(Some(it.efficiency_percent))
+            },
+            percent(it.lost_to_communication_percent),
+            percent(it.lost_to_idle_percent),
+            percent(it.lost_to_rest_percent),
+            percent(it.imbalance_percent),
+        ]
+    });
+    Grid {
+        title: "Scaling, and what efficiency is lost to".to_owned(),
+        rows: rows.collect(),
+        columns: words_of(&columns),
+    }
+}
+
+/// Step times in order, each with the interval of its mean, and the levels between changes.
+fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
+    let by_step = trend.ordered_by == "training_step";
+    let place = |at: usize, label: &str| label.parse().ok().filter(|_| by_step).unwrap_or(at as f64 + 1.0);
+    let measured = || {
+        trend.points.iter().enumerate().filter_map(|(at, it)| Some((place(at, &it.label), it, it.step_time_us? / 1e3)))
+    };
+    let points = measured().map(|(at, it, time_ms)| {
+        let margin = it.margin_us.map(|margin| format!("± {} (95 %)", format::time_us(margin)));
+        let notes = [Some(it.label.clone()), Some(format::time_us(time_ms * 1e3)), margin];
+        point(name(comparison, it.run), at, time_ms, notes.into_iter().flatten().collect())
+    });
+    let mut lines = vec![Line {
+        label: "step time".to_owned(),
+        points: measured().map(|(at, _, time_ms)| (at, time_ms)).collect(),
+    }];
+    lines.extend(measured().filter_map(|(at, it, time_ms)| {
+        let margin_ms = it.margin_us? / 1e3;
+        Some(Line { label: String::new(), points: vec![(at, time_ms - margin_ms), (at, time_ms + margin_ms)] })
+    }));
+    let is_change = |run: u32| trend.change_points.iter().find(|change| change.run == run);
+    for (at, change) in measured().filter_map(|(at, it, _)| Some((at, is_change(it.run)?))) {
+        let top = change.before_us.max(change.after_us) / 1e3;
+        lines.push(Line { label: "change".to_owned(), points: vec![(at, 0.0), (at, top)] });
+    }
+    Scatter {
+        title: format!("Step time of runs, ordered by {}", trend.ordered_by.replace('_', " ")),
+        x_label: if by_step { "training step" } else { "run" }.to_owned(),
+        y_label: "ms a step, with the 95 % interval of each mean".to_owned(),
+        logarithmic: false,
+        points: points.collect(),
+        lines,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(ratio: f64, verdict: &str, winner: Option<u32>) -> ComparedMetric {
+        ComparedMetric {
+            metric: "step_timing.avg_step_time_us".to_owned(),
+            unit: "us".to_owned(),
+            direction: "lower".to_owned(),
+            ratios: vec![Some(1.0), Some(ratio)],
+            verdicts: vec![None, Some(verdict.to_owned())],
+            winner,
+            ..ComparedMetric::default()
+        }
+    }
+
+    #[test]
+    fn twice_as_fast_is_said_of_the_fast_one() {
+        let (text, status) = judged(&metric(2.0, "better", Some(1)), 1);
+        assert_eq!((text.as_str(), status.as_deref()), ("▲ 2.00x faster ★ best", Some("better")));
+        let (text, status) = judged(&metric(0.5, "worse", Some(0)), 1);
+        assert_eq!((text.as_str(), status.as_deref()), ("▼ 2.00x slower", Some("worse")));
+        assert_eq!(judged(&metric(0.5, "worse", Some(0)), 0).0, "★ best");
+    }
+
+    #[test]
+    fn what_is_within_the_noise_has_no_colour() {
+        let (text, status) = judged(&metric(1.01, "within_noise", None), 1);
+        assert_eq!((text.as_str(), status), ("≈ 1.01x faster, within the noise", None));
+        assert_eq!(judged(&metric(1.0, "equal", None), 1), ("= the same".to_owned(), None));
+    }
+
+    #[test]
+    fn more_time_is_worse_and_signed() {
+        let cell = delta_cell(-2000.0, 4000.0);
+        assert_eq!((cell.text.as_str(), cell.status.as_deref(), cell.bar), ("▲ −2.00 ms", Some("better"), Some(0.5)));
+    }
+}

@@ -1,0 +1,153 @@
+//! The overview of a capture without device ops: what its hosts did, and devices of kinds that crossprof does not know.
+
+use super::steps::{host_roles, nothing_ran};
+use super::{Block, Figure, Page, PageQuery, table_block};
+use crate::table::Unit;
+use crate::tables::TableName;
+use base::format;
+use metrics::analysis::Context;
+use report::{HostActivity, OtherDevice};
+
+/// Devices that get a figure of their own.
+const MOST_FIGURES: usize = 4;
+
+/// The blocks: what is known comes first.
+pub(super) fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+    let profile = &context.analysis.profile;
+    let mut figures: Vec<Figure> = profile.other_devices.iter().take(MOST_FIGURES).map(device_figure).collect();
+    if let Some(host) = &profile.host_activity {
+        figures.extend(host_figures(host));
+    }
+    let mut blocks = Vec::new();
+    if figures.is_empty() {
+        blocks.push(nothing_ran());
+    } else {
+        blocks.push(Block::Figures { figures });
+    }
+    if !profile.other_devices.is_empty() {
+        blocks.extend(other_devices(context, query));
+    }
+    let Some(host) = &profile.host_activity else { return Page { blocks } };
+    let mut table = |name, title| blocks.push(Block::Table(table_block(context, name, "", title, query)));
+    if !host.programs.is_empty() {
+        table(TableName::HostPrograms, "Programs: calls, executions, compilations");
+    }
+    table(TableName::HostOps, "Host functions by time");
+    table(TableName::HostThreads, "Host threads");
+    if let Some(threads) = &context.analysis.step_breakdown.host_threads {
+        blocks.push(Block::Bars(host_roles(threads)));
+    }
+    Page { blocks }
+}
+
+/// The tables of devices of unknown kinds.
+pub(super) fn other_devices(context: &Context<'_>, query: &PageQuery) -> [Block; 2] {
+    [
+        (TableName::OtherDevices, "Devices and processes of unknown kind"),
+        (TableName::OtherDeviceEvents, "What they spend their time on"),
+    ]
+    .map(|(name, title)| Block::Table(table_block(context, name, "", title, query)))
+}
+
+fn figure(label: &str, value: f64, unit: Unit, note: String, metric: &str) -> Figure {
+    Figure {
+        label: label.to_owned(),
+        value: Some(value),
+        unit,
+        note,
+        status: None,
+        metric: Some(metric.to_owned()),
+        link: None,
+    }
+}
+
+fn device_figure(device: &OtherDevice) -> Figure {
+    let name = format::printable(&format::shorten(&device.name, 40));
+    let note = format!("{} in {} events", format::time_us(device.busy_time_us), format::count(device.num_events));
+    figure(&format!("{name} busy"), device.busy_percent, Unit::Percent, note, "other_devices[].busy_percent")
+}
+
+fn host_figures(host: &HostActivity) -> Vec<Figure> {
+    let threads = format!("{} on {} threads", format::time_us(host.busy_time_us), format::count(host.num_threads));
+    let mut figures =
+        vec![figure("Host busy", host.busy_percent, Unit::Percent, threads, "host_activity.busy_percent")];
+    if let Some(span) = host.top_spans.first() {
+        let name = format::printable(&format::shorten(&span.name, 40));
+        let note = format!("{name}, {} of all self time", format::percent(span.percent));
+        let metric = "host_activity.top_spans[].self_time_us";
+        figures.push(figure("Most self time", span.self_time_us, Unit::TimeUs, note, metric));
+    }
+    for (activity, label) in [("call", "Program calls"), ("execute", "Executions"), ("compile", "Compilations")] {
+        let programs = || host.programs.iter().filter(|program| program.activity == activity);
+        let Some(first) = programs().next() else { continue };
+        let name = format::printable(&format::shorten(&first.name, 40));
+        let note = format!("most time: {name}, {}", format::time_us(first.total_time_us));
+        // Executions and compilations lie inside each other: the name with most time stands for them.
+        let count = if activity == "call" { programs().map(|program| program.calls).sum() } else { first.calls };
+        figures.push(figure(label, count as f64, Unit::Count, note, "host_activity.programs[].calls"));
+    }
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insight::examine;
+    use metrics::{Run, Settings};
+    use trace::SourceFormat;
+    use trace::builder::TraceBuilder;
+
+    fn blocks(trace: trace::Trace) -> (Vec<String>, Run) {
+        let run = Run { trace, ..Run::default() };
+        let analysis = examine(&run, &Settings::default());
+        let context = Context { run: &run, analysis: &analysis };
+        let page = super::super::overview::page(&context, &PageQuery::default());
+        let name = |block: &Block| match block {
+            Block::Figures { figures } => {
+                assert!(figures.iter().all(|figure| figure.value.is_some()), "no dash: {figures:?}");
+                format!("{} figures", figures.len())
+            }
+            Block::Table(table) => {
+                assert!(!table.rows.is_empty(), "{}", table.table);
+                table.table.clone()
+            }
+            Block::Bars(_) => "bars".to_owned(),
+            Block::Empty { .. } => "empty".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let findings = analysis.profile.findings.iter().map(|finding| finding.id.clone());
+        let findings: Vec<String> = findings.collect();
+        assert!(findings.contains(&"no_device_ops".to_owned()) || run.trace.events.is_empty(), "{findings:?}");
+        assert!(
+            analysis.profile.findings.iter().all(|it| it.severity.label() != "not_checked")
+                || run.trace.events.is_empty()
+        );
+        (page.blocks.iter().map(name).collect(), run)
+    }
+
+    #[test]
+    fn a_host_leads_with_its_own_work() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        b.event(python, "PjitFunction(f)", 0, 50);
+        b.event(python, "TfrtCpuExecutable::Execute", 10, 20);
+        let (blocks, _) = blocks(b.build());
+        assert_eq!(blocks, ["4 figures", "host-programs", "host-ops", "host-threads", "bars"]);
+    }
+
+    #[test]
+    fn another_accelerator_comes_before_its_host() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let device = b.line("/device:CUSTOM:0", "queue 1");
+        b.event(python, "main", 0, 50);
+        b.event(device, "matmul", 10, 20);
+        let mut trace = b.build();
+        trace.format = Some(SourceFormat::ChromeJson);
+        let (blocks, _) = blocks(trace);
+        let expected = ["3 figures", "other-devices", "other-device-events", "host-ops", "host-threads", "bars"];
+        assert_eq!(blocks, expected);
+        let (nothing, _) = super::tests::blocks(trace::Trace::default());
+        assert_eq!(nothing, ["empty"]);
+    }
+}

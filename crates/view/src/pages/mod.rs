@@ -1,0 +1,159 @@
+//! The pages of a run as values: which figures, charts and tables each shows. One page, one file, the same name in code,
+//! docs and addresses. The web page only draws the blocks.
+
+mod block;
+pub mod checklist;
+mod communication;
+pub mod compare;
+mod filter;
+mod findings;
+mod host;
+mod kernels;
+mod ops;
+mod overview;
+mod roofline;
+mod steps;
+mod transfers;
+
+pub use block::{
+    Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link, Matrix, Node,
+    Page, Point, RowName, Scatter, Series, Stack, StackRow, TableBlock, Waterfall, WaterfallPart,
+};
+
+pub use overview::{categories, largest_categories};
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use filter::Applied;
+
+use crate::table::{Cell, Column, Query, Sort, Table, query};
+use crate::tables::{self, TableName};
+use metrics::analysis::Context;
+use metrics::categories::family_of;
+
+/// Rows of a table that a page shows: a filter finds the others.
+const TABLE_ROWS: u32 = 1000;
+
+/// What a page is asked for: the filter of the view and what was chosen on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageQuery {
+    /// See [`crate::table::Filter`].
+    #[serde(default)]
+    pub filter: String,
+    /// The order of its tables by their names.
+    #[serde(default)]
+    pub sorts: BTreeMap<String, Sort>,
+    /// What was chosen, by [`Choice::option`].
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+}
+
+impl PageQuery {
+    /// The chosen value of an option: one of `values`, the first where none of them was chosen.
+    pub fn chosen<'v>(&self, option: &str, values: &[&'v str]) -> &'v str {
+        let chosen = self.options.get(option);
+        let known = values.iter().find(|&&value| chosen.is_some_and(|chosen| chosen == value));
+        known.or(values.first()).copied().unwrap_or("")
+    }
+}
+
+/// The page with this name in addresses; `None` where there is none.
+pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page> {
+    Some(match view {
+        "checklist" => checklist::page(&context.analysis.profile, query),
+        "communication" => communication::page(context, query),
+        "findings" => findings::page(context, query),
+        "ops" => ops::page(context, query),
+        "overview" => overview::page(context, query),
+        "roofline" => roofline::page(context, query),
+        "steps" => steps::page(context, query),
+        "kernels" => kernels::page(context, query),
+        "transfers" => transfers::page(context, query),
+        _ => return None,
+    })
+}
+
+/// A table with the page's filter and order.
+pub fn table_block(
+    context: &Context<'_>,
+    name: TableName,
+    variant: &str,
+    title: &str,
+    page_query: &PageQuery,
+) -> TableBlock {
+    let rows = tables::rows(context, name, variant);
+    table_block_of(name, variant, title, page_query, rows.columns(), &mut |asked| query(&*rows, asked))
+}
+
+/// The same where others have the rows: what is asked of `columns`, and the answer of `ask`.
+pub fn table_block_of(
+    name: TableName,
+    variant: &str,
+    title: &str,
+    page_query: &PageQuery,
+    columns: &[Column],
+    ask: &mut dyn FnMut(&Query) -> Table,
+) -> TableBlock {
+    let sort = page_query.sorts.get(name.key()).cloned();
+    let Applied { filter, lacking } = filter::applied(&page_query.filter, columns);
+    let table = ask(&Query { filter: filter.clone(), sort: sort.clone(), top: Some(TABLE_ROWS) });
+    let classes = classes(&table);
+    TableBlock {
+        table: name.key().to_owned(),
+        variant: variant.to_owned(),
+        title: title.to_owned(),
+        columns: table.columns.iter().map(ColumnBlock::from).collect(),
+        rows: table.rows,
+        matched_rows: table.matched_rows,
+        total_rows: table.total_rows,
+        sort,
+        filter,
+        lacking,
+        classes,
+        row_name: row_name(name, variant),
+        links: Vec::new(),
+    }
+}
+
+/// The categories in the rows and their colours.
+fn classes(table: &Table) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let Some(at) = table.columns.iter().position(|column| column.key == "category") else { return found };
+    for row in &table.rows {
+        if let Some(Cell::Text(category)) = row.get(at)
+            && found.iter().all(|(known, _)| known != category)
+        {
+            found.push((category.clone(), family_of(category).label().to_owned()));
+        }
+    }
+    found
+}
+
+/// By what a click on a row filters everything else: one name for the op in all tables.
+fn row_name(name: TableName, variant: &str) -> Option<RowName> {
+    let form = variant.split_once(':').map_or(variant, |(form, _)| form);
+    let (key, columns): (&str, &[&str]) = match (name, form) {
+        (TableName::Ops, _) => ("hlo_op_name", &["hlo_op_name"]),
+        (TableName::Roofline, _) => ("hlo_op_name", &["operation"]),
+        (TableName::Kernels, _) => ("hlo_op_name", &["hlo_op_name", "kernel_name"]),
+        (TableName::Collectives, "kind") => ("kind", &["kind"]),
+        (TableName::Collectives, "apart") => ("name", &["name"]),
+        (TableName::Collectives, _) => ("hlo_op_name", &["hlo_op_name"]),
+        (TableName::Launches, _) => ("kernel_name", &["kernel_name"]),
+        (TableName::StepBreakdown, _) => ("step", &["step"]),
+        (TableName::HostPrograms, _) => ("program", &["program"]),
+        (TableName::HostThreads, _) => ("thread_name", &["thread_name"]),
+        (TableName::OtherDevices | TableName::OtherDeviceEvents, _) => ("device_name", &["device_name"]),
+        (TableName::OpPlacement, _) => ("op_type", &["op_type"]),
+        (TableName::HostOps, _) => ("host_op_name", &["host_op_name"]),
+        (TableName::StepEvents, _) => ("hlo_op_name", &["hlo_op_name", "before"]),
+        (TableName::Transfers, _) => ("direction", &["direction"]),
+        (TableName::Devices | TableName::Gaps, _) => ("device_name", &["device_name"]),
+        (TableName::TopKernels, _) => ("name", &["name"]),
+        (TableName::Categories, _) => ("category", &["category"]),
+        _ => return None,
+    };
+    Some(RowName { key: key.to_owned(), columns: columns.iter().map(|&column| column.to_owned()).collect() })
+}

@@ -1,0 +1,364 @@
+//! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
+
+use super::filter::applied;
+use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block, table_block_of};
+use crate::table::{Filter, Query, Unit, query_passing};
+use crate::tables::{self, TableName};
+use base::format;
+use base::units::Ps;
+use metrics::analysis::{Context, LEAST_SHARE};
+use metrics::ops::tree::Node as TreeNode;
+use metrics::ops::{Coverage, Grouping, Op};
+use metrics::roofline::OpLabel;
+use trace::{SourceFormat, in_blocks};
+
+const GROUP: &str = "group";
+const IDLE: &str = "idle";
+const ROWS: &str = "rows";
+/// What the rows of the table are.
+const ROW_KINDS: [(&str, &str); 3] =
+    [("ops", "HLO ops"), ("framework-ops", "Framework ops"), ("arguments", "Arguments of programs")];
+/// Spans of the icicle: more could not be told apart.
+const MOST_NODES: usize = 400;
+
+/// The page.
+pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+    let ops = &context.analysis.ops;
+    if ops.rows.is_empty() {
+        return Page { blocks: vec![nothing_ran()] };
+    }
+    let grouping = Grouping::from_key(query.chosen(GROUP, &Grouping::ALL.map(Grouping::key)));
+    let with_idle = query.chosen(IDLE, &["without", "with"]) == "with";
+    let rows = tables::rows(context, TableName::Ops, "");
+    let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
+    // Figures, chart and table are of the same ops.
+    let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
+    let passing = passing.as_deref();
+    let mut blocks = vec![Block::Figures { figures: figures(context, passing) }];
+    blocks.push(Block::Choice(Choice {
+        option: GROUP.to_owned(),
+        label: "Group by".to_owned(),
+        values: [
+            (Grouping::Program, "Program"),
+            (Grouping::Category, "Category"),
+            (Grouping::Scope, "Name scope"),
+            (Grouping::Source, "Source"),
+        ]
+        .map(|(grouping, name)| (grouping.key().to_owned(), name.to_owned()))
+        .to_vec(),
+        chosen: grouping.key().to_owned(),
+    }));
+    blocks.push(Block::Choice(Choice {
+        option: IDLE.to_owned(),
+        label: "Idle time".to_owned(),
+        values: vec![("without".to_owned(), "Left out".to_owned()), ("with".to_owned(), "Shown".to_owned())],
+        chosen: if with_idle { "with" } else { "without" }.to_owned(),
+    }));
+    blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passing)));
+    let chosen = query.chosen(ROWS, &ROW_KINDS.map(|(kind, _)| kind));
+    blocks.push(Block::Choice(Choice {
+        option: ROWS.to_owned(),
+        label: "Rows".to_owned(),
+        values: ROW_KINDS.map(|(kind, name)| (kind.to_owned(), name.to_owned())).to_vec(),
+        chosen: chosen.to_owned(),
+    }));
+    match chosen {
+        "framework-ops" => {
+            let table = table_block(context, TableName::FrameworkOps, "", "Framework ops", query);
+            blocks.push(Block::Table(table));
+        }
+        "arguments" => blocks.extend(arguments(context, query)),
+        _ => {
+            let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
+            let mut table = table_block_of(TableName::Ops, "", "Ops", query, rows.columns(), &mut ask);
+            for column in &mut table.columns {
+                column.empty = why_empty(context, &column.key);
+            }
+            blocks.push(Block::Table(table));
+        }
+    }
+    Page { blocks }
+}
+
+/// The arguments of the programs, with what of them every device holds a copy of.
+fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
+    let all = context.analysis.arguments(context.trace());
+    let Some(first) = all.first() else {
+        return vec![Block::Empty {
+            reason: "The profile embeds no compiled program, so the arguments are unknown.".to_owned(),
+            remedy: Some("Open the *.xplane.pb of the run: a trace.json.gz holds no programs.".to_owned()),
+        }];
+    };
+    // Of the program with the largest arguments: the training step rather than its helpers.
+    let size = |of: (u16, i64)| -> f64 {
+        all.iter().filter(|it| (it.host, it.program_id) == of).map(|it| it.bytes_per_device).sum()
+    };
+    let largest = all.iter().fold(first, |largest, it| {
+        let larger = size((it.host, it.program_id)) > size((largest.host, largest.program_id));
+        if larger { it } else { largest }
+    });
+    let own = || all.iter().filter(|it| (it.host, it.program_id) == (largest.host, largest.program_id));
+    let copied: f64 =
+        own().filter(|it| it.copies().is_some_and(|copies| copies > 1)).map(|it| it.bytes_per_device).sum();
+    let whole: f64 = own().map(|it| it.bytes_per_device).sum();
+    let mut text = format!("{} takes {} of arguments per device", largest.program, format::bytes(whole as u64));
+    if copied > 0.0 {
+        text.push_str(&format!("; {} of it is held by several devices alike", format::bytes(copied as u64)));
+    }
+    text.push('.');
+    let table = table_block(context, TableName::Arguments, "", "Arguments of the programs", query);
+    vec![Block::Note { text }, Block::Table(table)]
+}
+
+fn nothing_ran() -> Block {
+    Block::Empty {
+        reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
+        remedy: Some(
+            "with jax.profiler.trace(\"profiles\"):\n    jax.block_until_ready(step(state, batch))".to_owned(),
+        ),
+    }
+}
+
+/// Of the ops that pass, all where nothing is told.
+fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
+    let (ops, trace) = (&context.analysis.ops, context.trace());
+    let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
+    let sums = Sums::of(context, passing);
+    let (coverage, whole) = (&sums.coverage, sums.op_time);
+    let top = sums.top;
+    let of_busy = if passing.is_some() { "of the busy time of ops that pass the filter" } else { "of busy time" };
+    let figure = |label: &str, value: Option<f64>, unit: Unit, note: String| Figure {
+        label: label.to_owned(),
+        value,
+        unit,
+        note,
+        status: None,
+        metric: None,
+        link: None,
+    };
+    let known = coverage.cost_known;
+    let cost_note = match percent(coverage.cost_from_shapes, whole) {
+        Some(share) if share > 0.0 => {
+            format!("{of_busy}; {} worked out from library calls' shapes", format::percent(share))
+        }
+        _ if known == Ps::ZERO => {
+            why_empty(context, "flops").unwrap_or_else(|| "The profile holds no costs.".to_owned())
+        }
+        _ => match percent(sums.unknown_calls, whole).filter(|&share| share >= 0.05) {
+            Some(share) => format!("{of_busy}; {} is custom calls that nobody counted", format::percent(share)),
+            None => of_busy.to_owned(),
+        },
+    };
+    vec![
+        Figure {
+            link: top.map(|op| Link {
+                view: "ops".to_owned(),
+                filter: format!("hlo_op_name=\"{}\"", ops.text(trace, op.name)),
+            }),
+            ..figure(
+                "Largest op",
+                top.and_then(|op| percent(op.self_time, whole)),
+                Unit::Percent,
+                top.map_or(String::new(), |op| format!("{of_busy}: {}", format::shorten(ops.text(trace, op.name), 40))),
+            )
+        },
+        figure(
+            "Busy",
+            Some(whole.as_us()),
+            Unit::TimeUs,
+            match passing {
+                Some(_) => "self time of the ops that pass the filter, on all devices".to_owned(),
+                None => "self time of all ops on all devices".to_owned(),
+            },
+        ),
+        figure("Idle", percent(ops.idle, ops.device_time), Unit::Percent, "of the window, all devices".to_owned()),
+        figure("Ops", Some(sums.count as f64), Unit::Count, format!("{} runs", format::count(coverage.occurrences))),
+        figure("Cost known", percent(known, whole).filter(|_| known > Ps::ZERO), Unit::Percent, cost_note),
+    ]
+}
+
+/// What the figures are of.
+struct Sums<'a> {
+    coverage: Coverage,
+    op_time: Ps,
+    count: u64,
+    /// Self time of custom calls whose cost is unknown.
+    unknown_calls: Ps,
+    top: Option<&'a Op>,
+}
+
+impl<'a> Sums<'a> {
+    fn of(context: &Context<'a>, passing: Option<&[bool]>) -> Sums<'a> {
+        let ops = &context.analysis.ops;
+        let passes = |row: usize| passing.is_none_or(|passing| passing.get(row).copied().unwrap_or_default());
+        let mut sums =
+            Sums { coverage: Coverage::default(), op_time: Ps::ZERO, count: 0, unknown_calls: Ps::ZERO, top: None };
+        let mut row = 0;
+        in_blocks(&ops.rows, |op| {
+            row += 1;
+            if !passes(row - 1) {
+                return;
+            }
+            sums.coverage.add(op);
+            sums.op_time += op.self_time;
+            sums.count += 1;
+            if op.cost_source.is_none() && ops.text(context.trace(), op.category) == "custom-call" {
+                sums.unknown_calls += op.self_time;
+            }
+        });
+        sums.top = ops.rows.iter().enumerate().find(|&(row, _)| passes(row)).map(|(_, op)| op);
+        sums
+    }
+}
+
+/// The reason for a column without values, where it has one.
+fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
+    let coverage = context.analysis.coverage();
+    let is_json = context.trace().format == Some(SourceFormat::ChromeJson);
+    let no_hlo = context.trace().hlo.is_empty();
+    let (filled, what) = match column {
+        "flops" | "measured_flop_rate_gflops" | "model_flop_rate_gflops" => (coverage.flops, "FLOPs"),
+        "bytes_accessed" | "measured_memory_bw_gibps" | "operational_intensity" => (coverage.bytes, "bytes"),
+        "hbm_bw_gibps"
+        | "cmem_read_bw_gibps"
+        | "cmem_write_bw_gibps"
+        | "vmem_read_bw_gibps"
+        | "vmem_write_bw_gibps" => (coverage.memory, "bytes by memory"),
+        "hlo_op_expression" => (coverage.expression, "the expressions of instructions"),
+        "program_id" => (coverage.program, "program numbers"),
+        "source_info" => (coverage.source, "source lines"),
+        "bound_by" => {
+            let labels = context.analysis.labels(context.trace());
+            let rows = 0..context.analysis.ops.rows.len();
+            (rows.into_iter().any(|row| labels.of_row(OpLabel::Bound, row).is_some()), "the peaks of the device")
+        }
+        _ => return None,
+    };
+    if filled {
+        return None;
+    }
+    Some(if is_json {
+        format!("A trace JSON does not hold {what}: open the *.xplane.pb that lies beside it.")
+    } else if no_hlo {
+        format!("The profile does not hold {what}: it was captured without HLO modules.")
+    } else {
+        format!("The profile does not hold {what}.")
+    })
+}
+
+/// The tree of the ops that pass, of all where nothing is filtered, cut to what can be seen.
+fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: Option<&[bool]>) -> Icicle {
+    let (ops, trace) = (&context.analysis.ops, context.trace());
+    let filtered;
+    let tree = match passing {
+        None => context.analysis.outline(trace, grouping),
+        Some(_) => {
+            filtered = context.analysis.outline_of(trace, grouping, passing);
+            &filtered
+        }
+    };
+    let is_left_out = |node: &TreeNode| node.is_idle && !with_idle;
+    let left_out = tree.nodes.iter().find(|node| is_left_out(node)).map_or(Ps::ZERO, |idle| idle.time);
+    let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time) - left_out;
+    let mut nodes: Vec<Node> = Vec::new();
+    // Where a node of the tree stands in the chart; `None` for those that are too small.
+    let mut places: Vec<Option<u32>> = Vec::with_capacity(tree.nodes.len());
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let parent = node.parent.map(|parent| places.get(parent as usize).copied().flatten());
+        let time = if parent.is_none() { whole } else { node.time };
+        let is_seen = !is_left_out(node) && time.0 as f64 >= LEAST_SHARE * whole.0 as f64 && nodes.len() < MOST_NODES;
+        let place = match parent {
+            None => Some(None),
+            Some(Some(parent)) if is_seen => Some(Some(parent)),
+            Some(_) => None,
+        };
+        places.push(place.and_then(|_| u32::try_from(nodes.len()).ok()));
+        let Some(parent) = place else { continue };
+        let name = tree.name(trace, ops, index);
+        let op = node.op.and_then(|op| ops.rows.get(op as usize));
+        let of = if passing.is_some() { "what passes the filter" } else { "all" };
+        let mut notes = vec![format!("{} of {of}", format::percent(100.0 * time.0 as f64 / whole.0.max(1) as f64))];
+        if node.occurrences > 0 {
+            notes.push(format!("{} runs", format::count(node.occurrences)));
+        }
+        if node.known > Ps::ZERO {
+            let of = if node.known < node.time - node.idle {
+                let share = 100.0 * node.known.0 as f64 / (node.time - node.idle).0 as f64;
+                format!(" (cost known for {} of the op time)", format::percent(share))
+            } else {
+                String::new()
+            };
+            notes.push(format!("{} above the roofline bound{of}", format::time_us(node.wasted.as_us())));
+        } else if !node.is_idle {
+            notes.push("cost unknown".to_owned());
+        }
+        if let Some(op) = op {
+            notes.push(format::shorten(&format::printable(ops.text(trace, op.expression)), 200));
+        }
+        notes.retain(|note| !note.is_empty());
+        nodes.push(Node {
+            label: name.to_owned(),
+            parent,
+            value: time.as_us(),
+            class: class(op, node),
+            notes,
+            link: link(node, grouping, name),
+        });
+    }
+    Icicle { title: "Self time of all devices".to_owned(), unit: Unit::TimeUs, nodes }
+}
+
+/// A leaf has its op's colour, a group none of its own.
+fn class(op: Option<&Op>, node: &TreeNode) -> String {
+    match op {
+        Some(op) => op.family.label().to_owned(),
+        None if node.is_idle => "idle".to_owned(),
+        None => "group".to_owned(),
+    }
+}
+
+/// What a click on a node filters everything by.
+fn link(node: &TreeNode, grouping: Grouping, name: &str) -> Option<Link> {
+    let quoted = |column: &str, sign: char, value: &str| format!("{column}{sign}\"{value}\"");
+    let filter = match (grouping, node.depth) {
+        _ if node.is_idle => return None,
+        (_, 0) => String::new(),
+        _ if node.op.is_some() => quoted("hlo_op_name", '=', name),
+        (Grouping::Program, 1) => quoted("hlo_module", ':', name.split('(').next().unwrap_or(name)),
+        (Grouping::Program, _) | (Grouping::Category, _) => quoted("category", '=', name),
+        (Grouping::Scope, _) => quoted("tf_op_name", ':', name),
+        (Grouping::Source, _) => quoted("source_info", ':', name),
+    };
+    Some(Link { view: "ops".to_owned(), filter })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use metrics::analysis::Analysis;
+    use metrics::{Run, Settings};
+    use trace::builder::TraceBuilder;
+
+    /// A scope that is called like the time in which nothing runs is shown with its time, with and without that time.
+    #[test]
+    fn a_scope_named_idle_is_not_the_idle_time() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion").tf_op("idle/add");
+        b.event(line, "fusion.2", 90, 10).hlo_category("loop fusion").tf_op("layer/mul");
+        let run = Run { trace: b.build(), ..Run::default() };
+        let analysis = Analysis::new(&run, &Settings::default());
+        let context = Context { run: &run, analysis: &analysis };
+        let spans = |with_idle: bool, passing: Option<&[bool]>| -> Vec<(String, String, f64)> {
+            let chart = icicle(&context, Grouping::Scope, with_idle, passing);
+            let top = chart.nodes.into_iter().filter(|node| node.parent.is_none_or(|parent| parent == 0));
+            top.map(|node| (node.label, node.class, node.value)).collect()
+        };
+        let span = |label: &str, class: &str, us: f64| (label.to_owned(), class.to_owned(), us);
+        let (scope, layer) = (span("idle", "group", 30.0), span("layer", "group", 10.0));
+        assert_eq!(spans(false, None), [span("run", "group", 40.0), scope.clone(), layer.clone()]);
+        let idle = span("idle", "idle", 60.0);
+        assert_eq!(spans(true, None), [span("run", "group", 100.0), idle, scope.clone(), layer.clone()]);
+        assert_eq!(spans(false, Some(&[true; 2])), [span("run", "group", 40.0), scope, layer]);
+    }
+}

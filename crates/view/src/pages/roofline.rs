@@ -1,0 +1,354 @@
+//! The page of the roofline: what the devices can reach, how near the program comes, and which op is bound by what.
+
+use super::filter::applied;
+use super::{Block, Figure, Line, Link, Page, PageQuery, Point, Scatter, table_block_of};
+use crate::table::{Filter, Query, Unit, query_passing};
+use crate::tables::{self, TableName};
+use base::format;
+use facts::arithmetic::Arithmetic;
+use metrics::analysis::Context;
+use metrics::ops::{Op, rate};
+use metrics::roofline::{self, Level, Peaks, Roofline, Share, Source, Work};
+use trace::SourceFormat;
+use trace::classify::Platform;
+
+/// Points of the chart: those with the most time.
+const MOST_POINTS: usize = 200;
+/// An op that seems to use more than this share of a bandwidth does not move its bytes in its own time: it starts an
+/// asynchronous copy or waits for one.
+const MOST_SHARE: f64 = 1.25;
+
+/// The page.
+pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+    let roofline = &context.analysis.roofline;
+    let mut blocks = Vec::new();
+    if context.analysis.ops.rows.is_empty() {
+        blocks.push(Block::Empty {
+            reason: "No op ran on a device while the profile was taken.".to_owned(),
+            remedy: Some(
+                "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
+                    .to_owned(),
+            ),
+        });
+        return Page { blocks };
+    }
+    let ops = &context.analysis.ops;
+    let counted = context.analysis.coverage().cost_known.0 as f64 / ops.op_time.0.max(1) as f64;
+    blocks.push(Block::Figures { figures: figures(roofline, counted) });
+    let rows = tables::rows(context, TableName::Roofline, "");
+    let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
+    // Chart and table are of the same ops.
+    let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
+    let passing = passing.as_deref();
+    match &roofline.peaks {
+        None => blocks.push(no_peaks(context)),
+        Some(peaks) => {
+            let (chart, left_out) = chart(context, peaks, passing);
+            if chart.points.is_empty() {
+                blocks.push(Block::Note { text: no_points(context, query) });
+            } else {
+                blocks.push(Block::Scatter(chart));
+            }
+            if !left_out.is_empty() && blocks.last().is_some_and(|block| matches!(block, Block::Scatter(_))) {
+                blocks.push(Block::Note { text: left_out });
+            }
+        }
+    }
+    let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
+    let table = table_block_of(TableName::Roofline, "", "Ops under the roofs", query, rows.columns(), &mut ask);
+    blocks.push(Block::Table(table));
+    Page { blocks }
+}
+
+/// Why there are no roofs, and what to do.
+fn no_peaks(context: &Context<'_>) -> Block {
+    if context.analysis.kernel_stats.platform == Some(Platform::Cpu) {
+        let reason = "The peaks of CPUs are not known here, so there are no roofs. A device to compare with can be chosen on the \
+                      Model page (on the command line: --device h100-sxm).";
+        return Block::Empty { reason: reason.to_owned(), remedy: None };
+    }
+    let reason = "The profile does not tell which device it is of, so its peaks are unknown. Choose the device on the Model page \
+                  (on the command line: --device h100-sxm).";
+    let remedy = "import jax\nprint(jax.devices()[0].device_kind)".to_owned();
+    Block::Empty { reason: reason.to_owned(), remedy: Some(remedy) }
+}
+
+/// Why the chart is empty.
+fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
+    let known = context.analysis.ops.rows.iter().any(|op| placed(context, op).is_some());
+    if known && !query.filter.is_empty() {
+        return "None of the ops that pass the filter both computes and has known bytes, so the chart is empty."
+            .to_owned();
+    }
+    let trace = context.trace();
+    let why = if trace.format == Some(SourceFormat::ChromeJson) {
+        "a trace JSON holds no HLO, which they are worked out from. Open the *.xplane.pb that lies beside it."
+    } else if trace.hlo.is_empty() {
+        "the profile holds no HLO, which they are worked out from."
+    } else {
+        "they move data, or XLA counts no FLOPs for them."
+    };
+    format!("No op has both FLOPs and bytes, so the chart is empty: {why}")
+}
+
+fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &str) -> Figure {
+    Figure {
+        label: label.to_owned(),
+        value,
+        unit,
+        note,
+        status: None,
+        metric: Some(format!("roofline.{metric}")),
+        link: None,
+    }
+}
+
+/// `counted` is the share of the op time whose cost is known.
+fn figures(roofline: &Roofline, counted: f64) -> Vec<Figure> {
+    let known = roofline.known_time_percent.filter(|&share| share < 99.95).map_or_else(String::new, |share| {
+        let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= 0.05);
+        let calls = calls.map(|share| format!("; {} is custom calls of unknown cost", format::percent(share)));
+        format!("; counts {} of the op time{}", format::percent(share), calls.unwrap_or_default())
+    });
+    let found = &roofline.utilization;
+    let share_note = |share: Share, text: &str| match share {
+        Ok(_) => format!("{text}{known}"),
+        Err(missing) => missing.to_owned(),
+    };
+    let mut figures = vec![
+        figure("MFU", found.mfu.ok(), Unit::Percent, share_note(found.mfu, "of peak"), "mfu_percent"),
+        figure(
+            "HFU",
+            found.hfu.ok(),
+            Unit::Percent,
+            share_note(found.hfu, "the same, with what rematerialisation computes again"),
+            "hfu_percent",
+        ),
+    ];
+    let point = roofline.program_point();
+    let work = &roofline.program;
+    figures.push(figure(
+        "Program",
+        work.flop_rate().map(|rate| rate * 1e-9),
+        Unit::GigaflopsPerSecond,
+        match &point {
+            _ if work.flop_rate().is_none() => "No FLOPs are known.".to_owned(),
+            Some(point) => {
+                let reach = point
+                    .compute_efficiency
+                    .map_or_else(String::new, |share| format!("{} of its peak, ", format::percent(100.0 * share)));
+                format!("per device: {reach}bound by {}", point.bound_by.label())
+            }
+            None => "per device".to_owned(),
+        },
+        "program.gflops",
+    ));
+    let hbm = work.level(Level::Hbm).and_then(|bytes| rate(bytes, work.time));
+    let is_compute_bound = point.as_ref().is_some_and(|point| point.bound_by == roofline::Bound::Compute);
+    let (status, judged) = roofline.hbm_share().map_or((None, String::new()), |share| {
+        let percent = 100.0 * share;
+        let (status, limits) = memory_status(percent, is_compute_bound, counted);
+        (status, format!(": {} of its peak; {limits}", format::percent(percent)))
+    });
+    figures.push(Figure {
+        status: status.map(str::to_owned),
+        ..figure(
+            "Memory bandwidth",
+            hbm.map(|speed| speed / (1u64 << 30) as f64),
+            Unit::GibibytesPerSecond,
+            match hbm {
+                Some(_) => format!("per device{judged}"),
+                None => "The profile does not tell how many bytes are moved.".to_owned(),
+            },
+            "program.hbm_gibps",
+        )
+    });
+    figures.extend(roofline.peaks.iter().flat_map(peak_figures));
+    figures
+}
+
+/// Share of the memory's bandwidth above which it is good (JAX guide, key performance indicators).
+const GOOD_PERCENT: f64 = 60.0;
+/// Below it is bad (JAX guide).
+const BAD_PERCENT: f64 = 40.0;
+/// Where the cost of more of the op time is unknown, a low share says nothing (ours).
+const COUNTED: f64 = 0.95;
+
+/// `good`, `warning` or `bad`, and the limits or why they do not hold. Compute-bound programs need no bandwidth; where costs are
+/// missing the share is a lower bound.
+fn memory_status(percent: f64, is_compute_bound: bool, counted: f64) -> (Option<&'static str>, String) {
+    let limits = "good above 60 %, warning from 40 %, bad below";
+    match percent {
+        it if it > GOOD_PERCENT => (Some("good"), limits.to_owned()),
+        _ if is_compute_bound => (None, "not judged, since arithmetic limits the program".to_owned()),
+        _ if counted < COUNTED => {
+            (None, format!("at least, since costs are known for {} of the op time", format::percent(100.0 * counted)))
+        }
+        it if it < BAD_PERCENT => (Some("bad"), limits.to_owned()),
+        _ => (Some("warning"), limits.to_owned()),
+    }
+}
+
+fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
+    let from = |source: Source| match source {
+        Source::Profile => "stated by the profile",
+        Source::Facts => "published by the maker",
+        Source::Chosen => "of the chosen device",
+    };
+    let highest = peaks.highest();
+    let kind = highest.map_or("", |(kind, _)| kind.label());
+    let mut figures = vec![figure(
+        &format!("Peak {kind}"),
+        highest.map(|(_, peak)| peak * 1e-9),
+        Unit::GigaflopsPerSecond,
+        format!("{}, {}", peaks.device, from(peaks.rates_source)),
+        "peak_tflops.*",
+    )];
+    let hbm = peaks.level(Level::Hbm);
+    figures.push(figure(
+        "Peak memory bandwidth",
+        hbm.map(|hbm| hbm.bytes_per_second / (1u64 << 30) as f64),
+        Unit::GibibytesPerSecond,
+        hbm.map_or_else(|| "unknown".to_owned(), |hbm| from(hbm.source).to_owned()),
+        "memory_levels[].gb_per_s",
+    ));
+    figures
+}
+
+/// The ops that pass the filter, under the roofs; and what was left out.
+fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Scatter, String) {
+    let mut points = Vec::new();
+    let mut kinds = Vec::new();
+    let (mut without, mut asynchronous, mut more) = (0u64, 0u64, 0u64);
+    for (index, op) in context.analysis.ops.rows.iter().enumerate() {
+        // The first row of the table is the program.
+        if passing.is_some_and(|passing| passing.get(index + 1) != Some(&true)) {
+            continue;
+        }
+        let Some((point, place)) = placed(context, op) else {
+            without += 1;
+            continue;
+        };
+        if place.max_mem_bw_utilization.is_some_and(|share| share > MOST_SHARE) {
+            asynchronous += 1;
+        } else if points.len() >= MOST_POINTS {
+            more += 1;
+        } else {
+            kinds.extend(place.arithmetic);
+            points.push((op.self_time, point));
+        }
+    }
+    let largest = points.iter().map(|(time, _)| time.0).max().unwrap_or(0).max(1) as f64;
+    let points: Vec<Point> =
+        points.into_iter().map(|(time, point)| Point { size: time.0 as f64 / largest, ..point }).collect();
+    let mut left_out = Vec::new();
+    for (count, what) in [
+        (more, "with less time than those shown"),
+        (without, "without computation, or of unknown FLOPs or bytes"),
+        (asynchronous, "of an asynchronous copy's start or end, whose bytes move during other ops"),
+    ] {
+        if count > 0 {
+            left_out.push(format!("{} {what}", format::count(count)));
+        }
+    }
+    let note = if left_out.is_empty() {
+        String::new()
+    } else {
+        format!("Ops that are not in the chart: {}.", left_out.join("; "))
+    };
+    let lines = lines(peaks, &kinds, &points);
+    let chart = Scatter {
+        title: "Ops under the roofs, sized by self time".to_owned(),
+        x_label: "FLOPs per byte of main memory".to_owned(),
+        y_label: "GFLOP/s".to_owned(),
+        logarithmic: true,
+        points,
+        lines,
+    };
+    (chart, note)
+}
+
+/// An op as a point; `None` where a coordinate is unknown or zero.
+fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
+    let ops = &context.analysis.ops;
+    let place = context.analysis.roofline.point(op).filter(|place| place.peak_flop_rate.is_some())?;
+    let x = Work::of(op).level_intensity(Level::Hbm).filter(|&x| x > 0.0)?;
+    let y = place.flop_rate.map(|rate| rate * 1e-9).filter(|&y| y > 0.0)?;
+    let name = ops.text(context.trace(), op.name);
+    let mut notes = vec![
+        ops.text(context.trace(), op.category).to_owned(),
+        format!("self time {}, {} times", format::time_us(op.self_time.as_us()), format::count(op.occurrences)),
+    ];
+    if let Some(share) = place.roofline_efficiency {
+        notes.push(format!("{} of its roof, bound by {}", format::percent(100.0 * share), place.bound_by.label()));
+    }
+    if let Some((kind, peak)) = place.arithmetic.zip(place.peak_flop_rate) {
+        notes.push(format!("peak of {}: {}", kind.label(), format::si(peak, "FLOP/s")));
+    }
+    let path = ops.text(context.trace(), op.framework_path);
+    if !path.is_empty() {
+        notes.push(path.to_owned());
+    }
+    let point = Point {
+        label: name.to_owned(),
+        x,
+        y,
+        size: 0.0,
+        class: op.family.label().replace('_', " "),
+        notes,
+        link: Some(Link { view: "roofline".to_owned(), filter: format!("hlo_op_name=\"{name}\"") }),
+    };
+    Some((point, place))
+}
+
+/// One roof a level of memory and one a kind of arithmetic that occurs, over the width of the points.
+///
+/// ```text
+///            _________ kind
+///          / :
+///  level /   : ridge point
+/// ```
+fn lines(peaks: &Peaks, kinds: &[Arithmetic], points: &[Point]) -> Vec<Line> {
+    let shown: Vec<(Arithmetic, f64)> = Arithmetic::ALL
+        .into_iter()
+        .filter(|kind| kinds.contains(kind))
+        .filter_map(|kind| Some((kind, peaks.rates.get(kind)?)))
+        .collect();
+    let Some(highest) = shown.iter().map(|&(_, rate)| rate).reduce(f64::max) else { return Vec::new() };
+    let slopes: Vec<(Level, f64)> =
+        Level::ALL.into_iter().filter_map(|level| Some((level, peaks.level(level)?.bytes_per_second))).collect();
+    let ridge = |slope: f64| highest / slope;
+    let (mut left, mut right) = (f64::INFINITY, 0.0f64);
+    for x in points.iter().map(|point| point.x).chain(slopes.iter().map(|&(_, slope)| ridge(slope))) {
+        (left, right) = (left.min(x), right.max(x));
+    }
+    let (left, right) = (left / 2.0, right * 4.0);
+    let steepest = slopes.iter().map(|&(_, slope)| slope).fold(0.0, f64::max);
+    let memory = slopes.iter().map(|&(level, slope)| Line {
+        label: level.label().to_owned(),
+        points: vec![(left, left * slope * 1e-9), (ridge(slope), highest * 1e-9)],
+    });
+    let compute = shown.iter().map(|&(kind, rate)| Line {
+        label: kind.label().to_owned(),
+        points: vec![(if steepest > 0.0 { rate / steepest } else { left }, rate * 1e-9), (right, rate * 1e-9)],
+    });
+    memory.chain(compute).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of key performance indicators of the JAX guide: above 60 %, 40 to 60 %, below 40 %.
+    #[test]
+    fn memory_bandwidth_is_judged_as_the_guide_says() {
+        let status = |percent| memory_status(percent, false, 1.0).0;
+        assert_eq!([60.1, 60.0, 40.0, 39.9].map(status), [Some("good"), Some("warning"), Some("warning"), Some("bad")]);
+        // Arithmetic needs no bandwidth, and bytes that nobody counted may have moved.
+        assert_eq!((memory_status(30.0, true, 1.0).0, memory_status(30.0, false, 0.75).0), (None, None));
+        assert_eq!(
+            (memory_status(70.0, true, 1.0).0, memory_status(70.0, false, 0.75).0),
+            (Some("good"), Some("good"))
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Units of values, and how a number with one looks: three digits in sight, every digit on hover.
+
+use base::format;
+
+/// What the values of a column are: decides how a person sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Unit {
+    /// Names and sentences.
+    #[default]
+    Text,
+    /// A number of things.
+    Count,
+    /// A mean or a ratio without unit.
+    Number,
+    /// Microseconds.
+    TimeUs,
+    /// Percent.
+    Percent,
+    /// Bytes.
+    Bytes,
+    /// 1e9 bytes a second.
+    GigabytesPerSecond,
+    /// 2^30 bytes a second, the unit of XProf.
+    GibibytesPerSecond,
+    /// 1e9 floating-point operations a second.
+    GigaflopsPerSecond,
+    /// Floating-point operations.
+    Flops,
+    /// Floating-point operations a byte.
+    FlopsPerByte,
+    /// Yes or no.
+    Flag,
+}
+
+/// Three significant digits with the unit; counts and bytes whole.
+pub fn short(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::TimeUs => format::time_us(value),
+        Unit::Percent => format::percent(value),
+        Unit::Count if is_whole(value) => format::count(value as u64),
+        Unit::Bytes if value < 0.0 => format!("-{}", format::bytes(-value as u64)),
+        Unit::Bytes if value >= 0.0 => format::bytes(value as u64),
+        Unit::GigabytesPerSecond => format::si(value * 1e9, "B/s"),
+        Unit::GibibytesPerSecond => format!("{} GiB/s", format::number(value)),
+        Unit::GigaflopsPerSecond => format::si(value * 1e9, "FLOP/s"),
+        Unit::Flops => format::si(value, "FLOP"),
+        Unit::FlopsPerByte => format!("{} FLOP/B", format::number(value)),
+        _ => format::number(value),
+    }
+}
+
+/// Every digit, with the unit.
+pub fn full(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::TimeUs => format::full_time_us(value),
+        Unit::Count if is_whole(value) => format::count(value as u64),
+        Unit::Bytes if is_whole(value) => format!("{} bytes", format::count(value as u64)),
+        _ => format!("{} {}", format::full(value), word(unit)).trim_end().to_owned(),
+    }
+}
+
+/// The unit that values are in, as it stands behind them; empty for plain numbers.
+pub fn word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::TimeUs => "µs",
+        Unit::Percent => "%",
+        Unit::Bytes => "bytes",
+        Unit::GigabytesPerSecond => "GB/s",
+        Unit::GibibytesPerSecond => "GiB/s",
+        Unit::GigaflopsPerSecond => "GFLOP/s",
+        Unit::Flops => "FLOP",
+        Unit::FlopsPerByte => "FLOP/B",
+        _ => "",
+    }
+}
+
+fn is_whole(value: f64) -> bool {
+    (0.0..9e15).contains(&value) && value.fract() == 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_always_there() {
+        assert_eq!(short(33_123.456, Unit::TimeUs), "33.1 ms");
+        assert_eq!(short(3.2, Unit::GigaflopsPerSecond), "3.20 GFLOP/s");
+        assert_eq!(full(3.25, Unit::GibibytesPerSecond), "3.25 GiB/s");
+        assert_eq!(short(2048.0, Unit::Bytes), "2.00 KiB");
+        assert_eq!(full(2048.0, Unit::Bytes), "2\u{202f}048 bytes");
+        assert_eq!(short(7.0, Unit::Count), "7");
+        assert_eq!((short(-2048.0, Unit::Bytes), short(-0.0, Unit::Bytes)), ("-2.00 KiB".to_owned(), "0 B".to_owned()));
+    }
+}

@@ -1,0 +1,171 @@
+//! Questions about the devices: copies, memory, communication, balance, and what it takes to compile for them.
+
+use super::time::{of_what, share_of_step};
+use super::{Answer, CAPTURE, judge, judged_by_rules, question, worst};
+use crate::table::Unit;
+use base::format::{self, percent, time_us};
+use report::UnifiedProfile;
+
+pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "transfers",
+        "How much of a step do copies between host and devices take?",
+        Unit::Percent,
+        Some("step_breakdown.parts.h2d_us"),
+        ("transfers", ""),
+    );
+    let Some(share) = share_of_step(profile, |parts| Some(parts.h2d_us + parts.d2h_us)) else {
+        return asked.not_measured(profile, "This profile does not say what a step consists of.", CAPTURE);
+    };
+    let wait = profile.findings.iter().find(|finding| finding.id == "async_copy_wait");
+    let waited = wait.and_then(|finding| finding.time_at_stake_percent).unwrap_or(0.0);
+    let memory = profile.memory_operations.as_ref();
+    let copies = memory.map_or(String::new(), |memory| {
+        let sized = |it: &&report::Transfer| matches!(it.direction.as_str(), "H2D" | "D2H" | "h2d" | "d2h");
+        let sizes = memory.transfers.iter().filter(sized).filter_map(|it| it.total_bytes);
+        let bytes = sizes.fold(0, u64::saturating_add);
+        if bytes > 0 { format!(", {} in the capture", format::bytes(bytes)) } else { String::new() }
+    });
+    asked.answer(
+        share,
+        worst(&[
+            judged_by_rules(profile, &["large_memory_transfers"]),
+            // Of copies within a device it says as much: then the host's are the smaller part of what it names.
+            judged_by_rules(profile, &["async_copy_wait"]).filter(|_| share >= 0.5 * waited),
+        ]),
+        format!("Copies that no op hides take {} {}{copies}.", percent(share), of_what(profile)),
+        "jax.device_put once and ahead of the step, no NumPy conversions inside the loop.",
+    )
+}
+
+pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "cpu_fallback",
+        "Did the program run on the devices that it was meant for?",
+        Unit::Count,
+        Some("metadata.num_devices"),
+        ("devices", ""),
+    );
+    let metadata = &profile.metadata;
+    if metadata.num_devices == 0 || metadata.platform == "Unknown" {
+        return asked.not_measured(profile, "This profile does not say what it ran on.", CAPTURE);
+    }
+    let visible = metadata.num_devices_visible.filter(|visible| *visible > metadata.num_devices);
+    let (judgement, more) = match (metadata.platform.as_str(), visible) {
+        ("CPU", _) => ("warning", String::new()),
+        (_, Some(visible)) => ("warning", format!("; {} devices are visible", format::count(visible))),
+        _ => ("good", String::new()),
+    };
+    let devices = if metadata.num_devices == 1 { "device" } else { "devices" };
+    asked.answer(
+        metadata.num_devices as f64,
+        Some(judgement),
+        format!(
+            "It ran on {} {devices} of the platform {}{more}.",
+            format::count(metadata.num_devices),
+            format::printable(&metadata.platform)
+        ),
+        "Check jax.devices() and JAX_PLATFORMS: a missing plugin makes JAX fall back to the CPU.",
+    )
+}
+
+pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
+    let asked = question("peak_memory", "Is the peak memory below 90 %?", Unit::Percent, None, ("overview", ""));
+    asked.not_measured(
+        profile,
+        "This profile holds times and no use of device memory.",
+        "for device in jax.local_devices(): print(device, device.memory_stats())  # peak_bytes_in_use of bytes_limit",
+    )
+}
+
+pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "memory_bandwidth",
+        "How much of the memory's bandwidth is used?",
+        Unit::Percent,
+        Some("roofline.hbm_utilization_percent"),
+        ("roofline", ""),
+    );
+    match profile.roofline.as_ref().and_then(|roofline| roofline.hbm_utilization_percent) {
+        Some(share) => asked.answer(
+            share,
+            judge(share, 60.0, 40.0),
+            format!("The program moves {} of what the memory could in that time.", percent(share)),
+            "Low is no fault where arithmetic is the limit: the roofline says which ops the memory limits, and how near they are.",
+        ),
+        None => asked.not_measured(
+            profile,
+            "Neither the bytes that ops move nor the device's peak bandwidth are all known.",
+            "Open the *.xplane.pb of the run, and choose the device where it is not named.",
+        ),
+    }
+}
+
+pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "communication",
+        "How much of a step is communication that nothing hides?",
+        Unit::Percent,
+        Some("step_breakdown.parts.communication_us"),
+        ("communication", ""),
+    );
+    let share = share_of_step(profile, |parts| Some(parts.communication_us));
+    // The one device of a capture may be one rank of many, whose captures lie elsewhere.
+    if profile.metadata.num_devices == 1 && share.is_none_or(|share| share <= 0.0) {
+        return asked.absent("One device ran, and it did not communicate.".to_owned(), "");
+    }
+    match share {
+        Some(share) => asked.answer(
+            share,
+            judged_by_rules(profile, &["unhidden_collectives", "gradient_synchronization"]),
+            format!("Exposed communication takes {} {}.", percent(share), of_what(profile)),
+            "Shard so that less has to be exchanged, and let the latency-hiding scheduler overlap it with computation.",
+        ),
+        None => asked.not_measured(profile, "This profile does not say what a step consists of.", CAPTURE),
+    }
+}
+
+pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "balance",
+        "Is the work spread evenly over the devices?",
+        Unit::Percent,
+        Some("multi_device.busy_imbalance_percent"),
+        ("devices", ""),
+    );
+    if profile.metadata.num_devices == 1 {
+        return asked.absent("One device has all of the work.".to_owned(), "");
+    }
+    match profile.multi_device.as_ref().and_then(|devices| devices.busy_imbalance_percent) {
+        Some(share) => asked.answer(
+            share,
+            judged_by_rules(profile, &["straggler_device"]),
+            format!("Perfect balance would take {} off the busiest device.", percent(share)),
+            "Give the devices equal shards, and check the slowest one for heat, clocks and other work.",
+        ),
+        None => asked.not_measured(profile, "This profile does not say how busy each device is.", CAPTURE),
+    }
+}
+
+pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "compilation",
+        "How long did compiling take?",
+        Unit::TimeUs,
+        Some("compilation.compilation_time_us"),
+        ("findings", "compil"),
+    );
+    match &profile.compilation {
+        Some(found) => asked.answer(
+            found.compilation_time_us,
+            // Short programs compiled anew cost little beside the guide's limits and much beside their steps.
+            worst(&[judge(found.compilation_time_us, 2e6, 1e7), judged_by_rules(profile, &["recompilation"])]),
+            match found.num_compilation_events {
+                0 => "Nothing was compiled in the capture.".to_owned(),
+                _ => format!("Compiling took {} of the capture.", time_us(found.compilation_time_us)),
+            },
+            "Warm up before the capture, and set JAX_COMPILATION_CACHE_DIR so that the next start finds the programs.",
+        ),
+        None => asked.not_measured(profile, "This profile holds no host events.", CAPTURE),
+    }
+}

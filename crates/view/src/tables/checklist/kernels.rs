@@ -1,0 +1,202 @@
+//! Questions about kernels and ops.
+
+use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_by_rules, judged_where_checked, question};
+use crate::table::Unit;
+use base::format::{self, percent, time_us};
+use report::UnifiedProfile;
+
+/// Number of kernels and their time.
+fn kernels(profile: &UnifiedProfile) -> Option<(u64, f64)> {
+    if let Some(all) = profile.kernel_statistics.as_ref().filter(|all| all.count > 0) {
+        return Some((all.count, all.total_time_us));
+    }
+    let categories = profile.kernels.kernels_by_category.values();
+    let (count, time) =
+        categories.fold((0u64, 0.0), |(count, time), it| (count.saturating_add(it.count), time + it.time_us));
+    (count > 0).then_some((count, time))
+}
+
+pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "kernel_duration",
+        "How long is a kernel on average?",
+        Unit::TimeUs,
+        Some("kernel_statistics.avg_time_us"),
+        ("kernels", ""),
+    );
+    let Some((count, time)) = kernels(profile) else {
+        return asked.not_measured(profile, "This profile lists no kernels.", CAPTURE);
+    };
+    let mean = time / count as f64;
+    asked.answer(
+        mean,
+        judged_where_checked(profile, "short_mean_kernel", mean, (1000.0, 100.0)),
+        format!("A kernel takes {} on average over {} kernels.", time_us(mean), format::count(count)),
+        "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch or a larger \
+         jax.jit.",
+    )
+}
+
+pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "small_kernels",
+        "Are there many small kernels?",
+        Unit::Percent,
+        Some("kernel_statistics.short_count"),
+        ("kernels", "avg_duration_us<10"),
+    );
+    let Some(all) = profile.kernel_statistics.as_ref().filter(|all| all.count > 0) else {
+        return asked.not_measured(profile, "This profile does not list single kernels.", CAPTURE);
+    };
+    let share = 100.0 * all.short_count as f64 / all.count as f64;
+    let answer = format!(
+        "{} of {} kernels ({}) are shorter than 10 µs.",
+        format::count(all.short_count),
+        format::count(all.count),
+        percent(share)
+    );
+    asked.answer(
+        share,
+        judged_by_rules(profile, &["many_small_kernels"]),
+        answer,
+        "Let XLA fuse them: jax.jit over larger functions, fewer branches, no Python loop over small arrays.",
+    )
+}
+
+/// Ops by self time, most first: name, share of the self time of all ops in percent, self time.
+fn ops(profile: &UnifiedProfile) -> Vec<(&str, Option<f64>, f64)> {
+    match &profile.op_statistics {
+        Some(ops) => {
+            // `self_time_percent` is of the window, idle time included.
+            let share = |time: f64| (ops.op_time_us > 0.0).then(|| 100.0 * time / ops.op_time_us);
+            ops.top_ops.iter().map(|op| (op.name.as_str(), share(op.self_time_us), op.self_time_us)).collect()
+        }
+        None => {
+            let all = profile.kernels.kernels_by_category.values().map(|it| it.time_us).sum::<f64>();
+            let share = |time: f64| (all > 0.0).then(|| 100.0 * time / all);
+            let kernels = profile.kernels.top_kernels.iter();
+            kernels.map(|it| (it.name.as_str(), it.percent.or(share(it.total_us)), it.total_us)).collect()
+        }
+    }
+}
+
+const NO_OPS: &str = "This profile lists no ops.";
+
+fn named(name: &str) -> String {
+    format::printable(&format::shorten(name, 40))
+}
+
+pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "top_ops",
+        "Which five ops take the most time?",
+        Unit::Percent,
+        Some("op_statistics.top_ops"),
+        ("ops", ""),
+    );
+    let ops = ops(profile);
+    let top: Vec<(&str, f64)> = ops.iter().take(5).filter_map(|op| Some((op.0, op.1?))).collect();
+    if top.is_empty() {
+        return asked.not_measured(profile, NO_OPS, CAPTURE);
+    }
+    let list: Vec<String> = top.iter().map(|(name, share)| format!("{} {}", named(name), percent(*share))).collect();
+    let sum = top.iter().map(|op| op.1).sum();
+    let answer = format!("By self time {}: {} of all op time.", list.join(", "), percent(sum));
+    asked.answer(sum, None, answer, "")
+}
+
+pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "dominant_op",
+        "Does one op take more than half of the op time?",
+        Unit::Percent,
+        Some("op_statistics.top_ops"),
+        ("ops", ""),
+    );
+    let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
+        return asked.not_measured(profile, NO_OPS, CAPTURE);
+    };
+    let judgement = if share > 50.0 { "bad" } else { "good" };
+    asked.answer(
+        share,
+        Some(judgement),
+        format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
+        "Profile that op alone; consider another algorithm or a library's kernel for it.",
+    )
+}
+
+/// Steps times the devices that ran them, which the times of [`ops`] are of; else why there are none, and what to do.
+fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, &'static str)> {
+    let timing = &profile.step_timing;
+    if timing.num_steps == 0 {
+        return Err(("No step markers found, so the time of an op in a step is unknown.", CAPTURE_STEPS));
+    }
+    match (&profile.window, &profile.step_ops) {
+        (Some(window), _) if window.num_steps.is_none() => {
+            Err(("The window is none of steps, so the time of an op in a step is unknown.", "Choose the main window."))
+        }
+        (Some(_), Some(ops)) if ops.device_steps > 0 => Ok(ops.device_steps),
+        _ => {
+            let in_window = profile.window.as_ref().and_then(|window| window.num_steps);
+            let steps = in_window.or(timing.num_steps_counted).unwrap_or(timing.num_steps).max(1);
+            Ok(steps.saturating_mul(profile.metadata.num_devices.max(1)))
+        }
+    }
+}
+
+pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "long_ops",
+        "Which ops take more than 50 ms of a step?",
+        Unit::Count,
+        Some("op_statistics.top_ops"),
+        ("ops", ""),
+    );
+    let ops = ops(profile);
+    let Some(first) = ops.first() else { return asked.not_measured(profile, NO_OPS, CAPTURE) };
+    let runs = match device_steps(profile) {
+        Ok(runs) => runs,
+        Err((why, how)) => return asked.absent(why.to_owned(), how),
+    };
+    let per_step = |op: &(&str, Option<f64>, f64)| op.2 / runs as f64;
+    let long: Vec<String> = ops
+        .iter()
+        .filter(|op| per_step(op) > 50_000.0)
+        .map(|op| format!("{} {}", named(op.0), time_us(per_step(op))))
+        .collect();
+    let answer = match long.len() {
+        0 => format!("None: the longest is {} with {} a step and device.", named(first.0), time_us(per_step(first))),
+        _ => format!("{}, a step and device.", long.iter().take(5).cloned().collect::<Vec<_>>().join(", ")),
+    };
+    let judgement = if long.is_empty() { "good" } else { "warning" };
+    asked.answer(
+        long.len() as f64,
+        Some(judgement),
+        answer,
+        "Check whether the time is what the op's work needs: the roofline says how near it is to the device's peak.",
+    )
+}
+
+pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "occupancy",
+        "How high is the occupancy of the kernels?",
+        Unit::Percent,
+        Some("kernel_statistics.occupancy_percent"),
+        ("kernels", "occupancy_pct<50"),
+    );
+    match profile.kernel_statistics.as_ref().and_then(|kernels| kernels.occupancy_percent) {
+        Some(share) => asked.answer(
+            share,
+            Some(if share > 50.0 { "good" } else { "warning" }),
+            format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
+            "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared memory a block.",
+        ),
+        None if profile.metadata.platform == "GPU" => asked.not_measured(
+            profile,
+            "This profile does not say how kernels were launched.",
+            "Capture an xplane on the GPU with CUPTI or roctracer working.",
+        ),
+        None => asked.absent("Only kernels of GPUs have an occupancy.".to_owned(), ""),
+    }
+}

@@ -1,0 +1,394 @@
+//! The checklist of the JAX profiling guide, answered from a profile: its questions in its order, each with its number, the
+//! guide's judgement, and where to look. An earlier result has the same answers, as far as it holds the numbers.
+//!
+//! | number | good | bad |
+//! |---|---|---|
+//! | device utilisation | above 80 % | below 50 % |
+//! | device idle time | below 10 % | above 20 % (the guide's line for host overhead) |
+//! | host overhead | below 10 % | above 20 % |
+//! | mean duration of a kernel | above 1 ms | below 0.1 ms |
+//! | one op's share of the op time | up to 50 % | above 50 % |
+//! | ops of more than 50 ms in a step | none | |
+//! | memory bandwidth | above 60 % | below 40 % |
+//! | occupancy | above 50 % | |
+//! | compilation | below 2 s | above 10 s |
+//!
+//! Between good and bad, and where the guide names no bad, is a warning. Questions for which the guide names no number are judged
+//! by the finding about them, where it was checked.
+
+mod devices;
+mod kernels;
+mod time;
+
+use crate::table::{Cell, Column, Table, Unit};
+use report::{FindingSeverity, UnifiedProfile};
+
+/// One question and its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Name for programs: `device_utilization`.
+    pub id: &'static str,
+    /// The question.
+    pub question: &'static str,
+    /// The number; absent where it was not measured.
+    pub value: Option<f64>,
+    /// Of `value`.
+    pub unit: Unit,
+    /// `good`, `warning` or `bad`; absent where nothing was measured, or nothing says what is good.
+    pub judgement: Option<&'static str>,
+    /// The answer in a sentence, or why there is none.
+    pub answer: String,
+    /// What to do where it is not good, or how to capture what is missing; empty where there is nothing to do.
+    pub remedy: String,
+    /// Path of the number in the profile, where it is one of its fields.
+    pub metric: Option<&'static str>,
+    /// The view that shows it.
+    pub view: &'static str,
+    /// The filter there.
+    pub filter: String,
+}
+
+/// What a question is.
+struct Question {
+    id: &'static str,
+    question: &'static str,
+    unit: Unit,
+    metric: Option<&'static str>,
+    view: &'static str,
+    filter: &'static str,
+}
+
+const fn question(
+    id: &'static str,
+    question: &'static str,
+    unit: Unit,
+    metric: Option<&'static str>,
+    (view, filter): (&'static str, &'static str),
+) -> Question {
+    Question { id, question, unit, metric, view, filter }
+}
+
+impl Question {
+    fn answer(&self, value: f64, judgement: Option<&'static str>, answer: String, remedy: &str) -> Answer {
+        let remedy = if matches!(judgement, Some("warning" | "bad")) { remedy } else { "" };
+        Answer { value: Some(value), judgement, answer, remedy: remedy.to_owned(), ..self.absent(String::new(), "") }
+    }
+
+    fn absent(&self, why: String, how: &str) -> Answer {
+        Answer {
+            id: self.id,
+            question: self.question,
+            value: None,
+            unit: self.unit,
+            judgement: None,
+            answer: why,
+            remedy: how.to_owned(),
+            metric: self.metric,
+            view: self.view,
+            filter: self.filter.to_owned(),
+        }
+    }
+
+    /// Why the profile lacks the number, as it says itself, else `why`.
+    fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Answer {
+        let section = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
+        let is_it = |field: &str| self.metric.is_some_and(|path| field == path || field == section(path));
+        match profile.not_measured.iter().find(|missing| is_it(&missing.field)) {
+            Some(missing) => self.absent(missing.reason.clone(), missing.remedy.as_deref().unwrap_or(how)),
+            None => self.absent(why.to_owned(), how),
+        }
+    }
+}
+
+/// Good on one side of a limit, bad on the other side of another.
+fn judge(value: f64, good: f64, bad: f64) -> Option<&'static str> {
+    let (is_good, is_bad) = if good >= bad { (value > good, value < bad) } else { (value < good, value > bad) };
+    Some(match (is_good, is_bad) {
+        (true, _) => "good",
+        (_, true) => "bad",
+        _ => "warning",
+    })
+}
+
+/// The worst of several judgements; those that are absent do not count.
+fn worst(judgements: &[Option<&'static str>]) -> Option<&'static str> {
+    ["bad", "warning", "good"].into_iter().find(|&judgement| judgements.contains(&Some(judgement)))
+}
+
+/// What the rules about it say, of several the worst: good where it was checked and none fires. The more specific rule about the same
+/// replaces the general one among the findings, so that both are asked.
+fn judged_by_rules(profile: &UnifiedProfile, ids: &[&str]) -> Option<&'static str> {
+    // Results of other tools hold no findings: nothing was checked.
+    if profile.findings.is_empty() {
+        return None;
+    }
+    let judged = |id: &&str| match profile.findings.iter().find(|finding| finding.id == *id).map(|it| it.severity) {
+        Some(FindingSeverity::Critical) => Some("bad"),
+        Some(FindingSeverity::Warning | FindingSeverity::Note) => Some("warning"),
+        Some(FindingSeverity::NotChecked) => None,
+        None => Some("good"),
+    };
+    let first = ids.first().and_then(judged);
+    // What the general rule could not check, a specific one that does not fire says nothing of.
+    let fired = ids.iter().skip(1).map(judged).filter(|it| *it != Some("good"));
+    worst(&std::iter::once(first).chain(fired).collect::<Vec<_>>())
+}
+
+/// As [`judge`], unless the rule about the number could not be checked, as where too few ops ran: nothing says then what is good.
+fn judged_where_checked(
+    profile: &UnifiedProfile,
+    id: &str,
+    value: f64,
+    (good, bad): (f64, f64),
+) -> Option<&'static str> {
+    let unchecked = |it: &report::Finding| it.id == id && it.severity == FindingSeverity::NotChecked;
+    if profile.findings.iter().any(unchecked) { None } else { judge(value, good, bad) }
+}
+
+const CAPTURE: &str = "Capture an xplane with jax.profiler.trace and open the *.xplane.pb: it holds the most.";
+
+const CAPTURE_STEPS: &str =
+    "Wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`, or give the number of steps.";
+
+/// All questions with their answers, in the order of the guide.
+pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {
+    vec![
+        time::step_time(profile),
+        time::host_overhead(profile),
+        time::device_idle(profile),
+        time::kernel_launch(profile),
+        time::input(profile),
+        time::device_utilization(profile),
+        kernels::kernel_duration(profile),
+        kernels::small_kernels(profile),
+        devices::transfers(profile),
+        kernels::top_ops(profile),
+        kernels::dominant_op(profile),
+        kernels::long_ops(profile),
+        devices::cpu_fallback(profile),
+        devices::peak_memory(profile),
+        devices::memory_bandwidth(profile),
+        kernels::occupancy(profile),
+        devices::communication(profile),
+        devices::balance(profile),
+        devices::compilation(profile),
+    ]
+}
+
+/// The table: every question, also of an imported profile.
+pub(super) fn table(profile: &UnifiedProfile) -> Table {
+    let column = |key, title, unit| Column { key, title, unit };
+    let text = |text: &str| if text.is_empty() { Cell::Absent } else { Cell::Text(text.to_owned()) };
+    let rows = answers(profile).into_iter().map(|it| {
+        vec![
+            Cell::Text(it.id.to_owned()),
+            Cell::Text(it.question.to_owned()),
+            Cell::Text(
+                it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" }).to_owned(),
+            ),
+            Cell::Text(it.answer),
+            text(&it.remedy),
+            it.value.map_or(Cell::Absent, Cell::Float),
+            text(it.metric.unwrap_or_default()),
+            Cell::Text(it.view.to_owned()),
+        ]
+    });
+    let columns = vec![
+        column("id", "Check", Unit::Text),
+        column("question", "Question", Unit::Text),
+        column("judgement", "Judgement", Unit::Text),
+        column("answer", "Answer", Unit::Text),
+        column("remedy", "What to do", Unit::Text),
+        column("value", "Value", Unit::Number),
+        column("metric", "Metric", Unit::Text),
+        column("view", "View", Unit::Text),
+    ];
+    Table::new("checklist", columns, rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_question_has_an_answer_or_a_reason() {
+        for profile in [report::example::profile(), UnifiedProfile::default()] {
+            let all = answers(&profile);
+            assert_eq!(all.len(), 19);
+            for answer in &all {
+                assert!(answer.answer.ends_with('.'), "{answer:?}");
+                assert!(answer.question.ends_with('?'), "{answer:?}");
+                assert!(answer.value.is_some() || answer.judgement.is_none(), "{answer:?}");
+                assert!(
+                    !matches!(answer.judgement, Some("warning" | "bad")) || !answer.remedy.is_empty(),
+                    "{answer:?}"
+                );
+            }
+        }
+        assert!(answers(&UnifiedProfile::default()).iter().all(|answer| answer.value.is_none()));
+    }
+
+    /// A capture of 7 steps, 6 of them counted: `matmul` takes 600 µs of the 1,000 µs of all ops of those 6, on 2 devices that were
+    /// busy for half of the time.
+    #[test]
+    fn ops_are_of_the_counted_steps_and_of_the_time_of_all_ops() {
+        let mut profile = report::example::profile();
+        profile.metadata.num_devices = 2;
+        profile.step_timing.num_steps = 7;
+        profile.window = Some(report::MainWindow { num_steps: Some(6), ..Default::default() });
+        let op = |name: &str, time: f64| report::TopOp {
+            name: name.to_owned(),
+            self_time_us: time,
+            self_time_percent: Some(time / 20.0),
+            ..Default::default()
+        };
+        profile.op_statistics = Some(report::OpStatistics {
+            device_time_us: 2000.0,
+            op_time_us: 1000.0,
+            top_ops: vec![op("matmul", 600.0), op("add", 400.0)],
+            ..Default::default()
+        });
+        let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap();
+        let dominant = of("dominant_op");
+        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("bad")), "{}", dominant.answer);
+        assert_eq!(of("top_ops").answer, "By self time matmul 60.0 %, add 40.0 %: 100 % of all op time.");
+        assert_eq!(of("long_ops").answer, "None: the longest is matmul with 50.0 µs a step and device.");
+    }
+
+    #[test]
+    fn nothing_is_good_where_too_little_ran_to_tell() {
+        let mut profile = report::example::profile();
+        profile.compute_utilization.as_mut().unwrap().compute_util_percent = 100.0;
+        let judgement = |profile: &UnifiedProfile| {
+            answers(profile).into_iter().find(|it| it.id == "device_utilization").unwrap().judgement
+        };
+        assert_eq!(judgement(&profile), Some("good"));
+        profile.findings.push(report::Finding {
+            id: "low_device_utilization".to_owned(),
+            severity: FindingSeverity::NotChecked,
+            confidence: report::Confidence::High,
+            title: String::new(),
+            message: String::new(),
+            remedy: String::new(),
+            evidence: Vec::new(),
+            time_at_stake_percent: None,
+            view: None,
+            filter: None,
+        });
+        assert_eq!(judgement(&profile), None);
+    }
+
+    #[test]
+    fn a_rank_by_itself_may_communicate_with_others() {
+        let mut profile = report::example::profile();
+        profile.metadata.num_devices = 1;
+        for (time, expected) in [(0.0, None), (50.0, Some(5.0))] {
+            let parts = report::StepParts { communication_us: time, ..Default::default() };
+            profile.step_breakdown = Some(report::StepBreakdown { duration_us: 1000.0, parts, ..Default::default() });
+            let answer = answers(&profile).into_iter().find(|it| it.id == "communication").unwrap();
+            assert_eq!(answer.value, expected, "{}", answer.answer);
+        }
+    }
+
+    /// The guide's table of key performance indicators: at, below and above each of its limits.
+    #[test]
+    fn the_limits_are_those_of_the_guide() {
+        for (value, good, bad, expected) in [
+            (80.1, 80.0, 50.0, "good"),
+            (80.0, 80.0, 50.0, "warning"),
+            (50.0, 80.0, 50.0, "warning"),
+            (49.9, 80.0, 50.0, "bad"),
+            (9.9, 10.0, 20.0, "good"),
+            (10.0, 10.0, 20.0, "warning"),
+            (20.1, 10.0, 20.0, "bad"),
+        ] {
+            assert_eq!(judge(value, good, bad), Some(expected), "{value}");
+        }
+        let with = |busy: f64, compiled: f64, kernel_us: f64| {
+            let mut profile = report::example::profile();
+            profile.compute_utilization.as_mut().unwrap().compute_util_percent = busy;
+            profile.compilation = Some(report::Compilation {
+                compilation_time_us: compiled,
+                num_compilation_events: 1,
+                ..Default::default()
+            });
+            profile.kernel_statistics = Some(report::KernelStatistics {
+                count: 10,
+                total_time_us: 10.0 * kernel_us,
+                avg_time_us: kernel_us,
+                ..Default::default()
+            });
+            let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap().judgement.unwrap();
+            ["device_utilization", "device_idle", "compilation", "kernel_duration"].map(of)
+        };
+        assert_eq!(with(95.0, 1e6, 1001.0), ["good"; 4]);
+        assert_eq!(with(80.0, 5e6, 500.0), ["warning"; 4]);
+        assert_eq!(with(40.0, 1.1e7, 99.0), ["bad"; 4]);
+    }
+
+    fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {
+        answers(profile).into_iter().find(|it| it.id == id).unwrap()
+    }
+
+    fn fired(id: &str, severity: FindingSeverity, stake: f64) -> report::Finding {
+        report::Finding {
+            id: id.to_owned(),
+            severity,
+            confidence: report::Confidence::High,
+            title: String::new(),
+            message: String::new(),
+            remedy: String::new(),
+            evidence: Vec::new(),
+            time_at_stake_percent: Some(stake),
+            view: None,
+            filter: None,
+        }
+    }
+
+    /// Half of the device time is idle: an op of 60 us in 100 us of ops has 30 % of the device time and 60 % of the op time. Of 4 steps
+    /// 2 count, on one of two devices.
+    #[test]
+    fn shares_are_of_op_time_and_times_of_counted_steps() {
+        let mut profile = report::example::profile();
+        let op = |name: &str, time: f64| report::TopOp {
+            name: name.to_owned(),
+            self_time_us: time,
+            self_time_percent: Some(time / 2e6),
+            ..Default::default()
+        };
+        profile.op_statistics = Some(report::OpStatistics {
+            device_time_us: 200e6,
+            op_time_us: 100e6,
+            top_ops: vec![op("a", 60e6), op("b", 40e6)],
+            ..Default::default()
+        });
+        (profile.step_timing.num_steps, profile.step_timing.num_steps_counted) = (4, Some(2));
+        profile.metadata.num_devices = 2;
+        let window = report::MainWindow { num_steps: Some(2), ..Default::default() };
+        profile.window = Some(window);
+        profile.step_ops = Some(report::StepOps { device_steps: 2, ..Default::default() });
+        let dominant = answer_of(&profile, "dominant_op");
+        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("bad")));
+        assert_eq!(answer_of(&profile, "top_ops").value, Some(100.0));
+        assert!(answer_of(&profile, "long_ops").answer.starts_with("a 30.0 s, b 20.0 s"));
+        profile.window.as_mut().unwrap().num_steps = None;
+        assert_eq!(answer_of(&profile, "long_ops").value, None);
+    }
+
+    #[test]
+    fn a_finding_about_the_same_speaks_where_it_replaced_the_general_one() {
+        let with = |finding, id| {
+            let mut profile = UnifiedProfile { findings: vec![finding], ..report::example::profile() };
+            profile.metadata.num_devices = 2;
+            profile.step_breakdown =
+                Some(report::StepBreakdown { duration_us: 100.0, num_steps: Some(2), ..Default::default() });
+            answer_of(&profile, id).judgement
+        };
+        let warning = FindingSeverity::Warning;
+        let communication = |finding| with(finding, "communication");
+        assert_eq!(communication(fired("gradient_synchronization", warning, 27.0)), Some("warning"));
+        assert_eq!(communication(fired("dominant_op", warning, 27.0)), Some("good"));
+        assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::NotChecked, 0.0)), None);
+        assert_eq!(worst(&[None, Some("good"), Some("bad"), Some("warning")]), Some("bad"));
+    }
+}

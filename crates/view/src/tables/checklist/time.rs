@@ -1,0 +1,164 @@
+//! Questions about a step: how long it is and what devices wait for.
+
+use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_where_checked, question};
+use crate::table::Unit;
+use base::format::{self, percent, time_us};
+use report::UnifiedProfile;
+
+pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "step_time",
+        "How long does a step take?",
+        Unit::TimeUs,
+        Some("step_timing.avg_step_time_us"),
+        ("steps", ""),
+    );
+    let timing = &profile.step_timing;
+    let Some(mean) = timing.avg_step_time_us else {
+        return asked.not_measured(profile, "No step markers found.", CAPTURE_STEPS);
+    };
+    let steps = timing.num_steps_counted.unwrap_or(timing.num_steps);
+    let spread = timing.stddev_step_time_us.map_or(String::new(), |it| format!(" ± {}", time_us(it)));
+    let over = if steps == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(steps)) };
+    asked.answer(mean, None, format!("A step takes {}{spread} on average over {over}.", time_us(mean)), "")
+}
+
+/// A part of a step as its share, in percent.
+pub(super) fn share_of_step(profile: &UnifiedProfile, part: impl Fn(&report::StepParts) -> Option<f64>) -> Option<f64> {
+    let steps = profile.step_breakdown.as_ref().filter(|steps| steps.duration_us > 0.0)?;
+    Some(100.0 * part(&steps.parts)? / steps.duration_us)
+}
+
+/// What such a share is of: of a step, or of the window where no steps were found.
+pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
+    if profile.step_timing.avg_step_time_us.is_some() { "of a step" } else { "of the time" }
+}
+
+pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "host_overhead",
+        "How much of a step do devices wait for the host?",
+        Unit::Percent,
+        Some("step_breakdown.parts.host_bound_us"),
+        ("steps", ""),
+    );
+    match share_of_step(profile, |parts| parts.host_bound_us) {
+        Some(share) => asked.answer(
+            share,
+            judged_where_checked(profile, "host_overhead", share, (10.0, 20.0)),
+            format!("Devices wait {} {} for the host to launch their next op.", percent(share), of_what(profile)),
+            "Let the host run ahead: no block_until_ready, float(x) or np.asarray(x) of a result in every step, and one \
+             jax.jit around the whole step.",
+        ),
+        None => asked.not_measured(
+            profile,
+            "Nothing in this profile says when device ops were launched.",
+            "Capture an xplane of a GPU or TPU with the host tracer on (ProfileOptions.host_tracer_level of at least 1).",
+        ),
+    }
+}
+
+pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "device_idle",
+        "How much of a step are devices idle?",
+        Unit::Percent,
+        Some("compute_utilization.overhead_time_us"),
+        ("steps", ""),
+    );
+    let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };
+    let idle = 100.0 - busy.compute_util_percent;
+    let causes = profile.step_breakdown.iter().flat_map(|steps| {
+        let parts = &steps.parts;
+        [
+            (parts.barrier_us, "barriers"),
+            (parts.compile_us, "compilation"),
+            (parts.input_bound_us, "input"),
+            (parts.host_bound_us, "the host"),
+            (parts.kernel_wait_us, "launches"),
+        ]
+    });
+    let largest = causes.filter_map(|(time, cause)| Some((time.filter(|time| *time > 0.0)?, cause)));
+    let largest = largest.fold(None, |most: Option<(f64, &str)>, it| match most {
+        Some(most) if most.0 >= it.0 => Some(most),
+        _ => Some(it),
+    });
+    let cause =
+        largest.map_or(String::new(), |(_, cause)| format!("; most of what has a known cause is waiting for {cause}"));
+    asked.answer(
+        idle,
+        judged_where_checked(profile, "low_device_utilization", idle, (10.0, 20.0)),
+        format!("Devices are idle {} of the time{cause}.", percent(idle)),
+        "Look at what the idle time of a step consists of, and at the longest gaps.",
+    )
+}
+
+const NOTHING_RAN: &str = "This profile does not say when devices were busy.";
+
+pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "kernel_launch",
+        "How much of a step do kernels wait after their launch?",
+        Unit::Percent,
+        Some("step_breakdown.parts.kernel_wait_us"),
+        ("steps", ""),
+    );
+    match share_of_step(profile, |parts| parts.kernel_wait_us) {
+        Some(share) => asked.answer(
+            share,
+            judged_where_checked(profile, "host_overhead", share, (10.0, 20.0)),
+            format!(
+                "Devices are idle {} {} between the launch of a kernel and its start.",
+                percent(share),
+                of_what(profile)
+            ),
+            "Launch fewer, larger kernels: one jax.jit around more of the step.",
+        ),
+        None => asked.not_measured(
+            profile,
+            "Nothing in this profile says when device ops were launched.",
+            "Capture an xplane of a GPU with the host tracer on (ProfileOptions.host_tracer_level of at least 1).",
+        ),
+    }
+}
+
+pub(super) fn input(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "input",
+        "How much of a step do devices wait for input?",
+        Unit::Percent,
+        Some("step_breakdown.parts.input_bound_us"),
+        ("steps", ""),
+    );
+    match share_of_step(profile, |parts| parts.input_bound_us) {
+        Some(share) => asked.answer(
+            share,
+            judged_where_checked(profile, "data_loading", share, (10.0, 20.0)),
+            format!("Devices wait {} {} for the input pipeline.", percent(share), of_what(profile)),
+            "Prefetch batches to the device in another thread, and read them in parallel.",
+        ),
+        None => asked.not_measured(
+            profile,
+            "No step markers or no host events were found, so waiting for input cannot be told from other idle time.",
+            "Capture an xplane with the host tracer on, with the input inside jax.profiler.TraceAnnotation(\"input\").",
+        ),
+    }
+}
+
+pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
+    let asked = question(
+        "device_utilization",
+        "How busy are the devices?",
+        Unit::Percent,
+        Some("compute_utilization.compute_util_percent"),
+        ("devices", ""),
+    );
+    let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };
+    let value = busy.compute_util_percent;
+    asked.answer(
+        value,
+        judged_where_checked(profile, "low_device_utilization", value, (80.0, 50.0)),
+        format!("Devices are busy {} of the time.", percent(value)),
+        "See what they wait for: the questions about host, launches and input.",
+    )
+}

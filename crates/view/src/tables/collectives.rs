@@ -1,0 +1,192 @@
+//! Collectives, sends and receives: by op, by kind (`kind`), run by run (`run`), or what is measured apart (`apart`). `:0-3` after
+//! the form, which is that by op where it is empty, leaves what device 0 sends to device 3.
+
+use crate::table::{Cell, Column, Table, Unit};
+use base::format;
+use metrics::analysis::Context;
+use metrics::collectives::{CollectiveOp, Collectives, Sums};
+
+const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
+    Column { key, title, unit }
+}
+
+/// The columns of sums.
+const SUMS: [Column; 8] = [
+    column("occurrences", "Count", Unit::Count),
+    column("total_time_us", "Time", Unit::TimeUs),
+    column("avg_time_us", "Mean", Unit::TimeUs),
+    column("min_time_us", "Shortest", Unit::TimeUs),
+    column("max_time_us", "Longest", Unit::TimeUs),
+    column("exposed_time_us", "Exposed", Unit::TimeUs),
+    column("wait_time_us", "Waiting", Unit::TimeUs),
+    column("transfer_time_us", "Transferring", Unit::TimeUs),
+];
+
+/// The table of a run; an unknown variant is that by op.
+pub fn table(context: &Context<'_>, variant: &str) -> Table {
+    let (form, pair) = match variant.split_once(':') {
+        Some((form, pair)) => (form, pair.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))),
+        None => (variant, None),
+    };
+    match form {
+        "kind" => by_kind(context),
+        "run" => by_run(context, pair),
+        "apart" => apart(context),
+        _ => by_op(context, pair),
+    }
+}
+
+/// Whether an op moves data from one used device to another; true where no two are asked for.
+fn sends(all: &Collectives, op: &CollectiveOp, pair: Option<(u32, u32)>) -> bool {
+    let Some((from, to)) = pair else { return true };
+    let message = &op.message;
+    let number = |device| all.members_of(op)?.number(device);
+    let (Some(from), Some(to)) = (number(from), number(to)) else { return false };
+    if !message.pairs.is_empty() {
+        return message.pairs.contains(&(from, to));
+    }
+    from != to && message.groups.iter().flatten().any(|group| group.contains(&from) && group.contains(&to))
+}
+
+fn sums(sums: &Sums) -> Vec<Cell> {
+    let compared = |value: f64| if sums.compared > 0 { Cell::Float(value) } else { Cell::Absent };
+    vec![
+        Cell::Int(sums.occurrences),
+        Cell::Float(sums.total.as_us()),
+        Cell::Float(sums.total.as_us() / sums.occurrences.max(1) as f64),
+        sums.min.map_or(Cell::Absent, |min| Cell::Float(min.as_us())),
+        Cell::Float(sums.max.as_us()),
+        Cell::Float(sums.exposed.as_us()),
+        compared(sums.wait.as_us()),
+        compared(sums.transfer.as_us()),
+    ]
+}
+
+fn by_kind(context: &Context<'_>) -> Table {
+    let columns = std::iter::once(column("kind", "Kind", Unit::Text)).chain(SUMS).collect();
+    let kinds = context.analysis.collectives.kinds();
+    let rows = kinds.iter().map(|(kind, of)| std::iter::once(Cell::Text((*kind).to_owned())).chain(sums(of)).collect());
+    Table::new("collectives", columns, rows.collect())
+}
+
+fn by_op(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
+    let mut columns = vec![column("hlo_op_name", "Op", Unit::Text), column("kind", "Kind", Unit::Text)];
+    columns.extend(SUMS);
+    columns.extend([
+        column("bytes", "Bytes a run", Unit::Bytes),
+        column("algbw_gb_per_sec", "Algorithm bandwidth", Unit::GigabytesPerSecond),
+        column("busbw_gb_per_sec", "Bus bandwidth", Unit::GigabytesPerSecond),
+        column("group_size", "Group", Unit::Count),
+        column("replica_groups", "Groups", Unit::Text),
+        column("data_type", "Type", Unit::Text),
+        column("channel_id", "Channel", Unit::Count),
+        column("sharding", "Sharding", Unit::Text),
+        column("algorithm", "Algorithm", Unit::Text),
+        column("protocol", "Protocol", Unit::Text),
+        column("tf_op_name", "Framework op", Unit::Text),
+        column("program_id", "Program", Unit::Text),
+    ]);
+    let all = &context.analysis.collectives;
+    let ops = all.ops.iter().filter(|op| sends(all, op, pair));
+    let rows = ops.map(|op| op_row(context, op));
+    Table::new("collectives", columns, rows.collect())
+}
+
+fn op_row(context: &Context<'_>, op: &CollectiveOp) -> Vec<Cell> {
+    let trace = context.trace();
+    let args = trace.args.get(op.args);
+    let name = if args.hlo_op.is_empty() { op.name } else { args.hlo_op };
+    let text =
+        |text: Option<&str>| text.filter(|text| !text.is_empty()).map_or(Cell::Absent, |t| Cell::Text(t.to_owned()));
+    let int = |value: Option<u64>| value.map_or(Cell::Absent, Cell::Int);
+    let float = |value: Option<f64>| value.map_or(Cell::Absent, Cell::Float);
+    let message = &op.message;
+    let mut row = vec![Cell::Text(trace.text(name).to_owned()), Cell::Text(op.kind.to_owned())];
+    row.extend(sums(&op.sums));
+    row.extend([
+        int(message.bytes),
+        float(op.algorithm_gb_per_sec()),
+        float(op.bus_gb_per_sec()),
+        int(message.group_size.map(u64::from)),
+        text(message.groups.as_ref().map(|groups| groups_text(groups)).as_deref()),
+        text(message.data_type.map(|it| it.name())),
+        int(message.channel_id),
+        text(message.sharding.as_deref()),
+        text(op.algorithm.as_deref()),
+        text(op.protocol.as_deref()),
+        text(Some(&op.framework_op)),
+        text(args.program_id.map(|id| id.cast_unsigned().to_string()).as_deref()),
+    ]);
+    row
+}
+
+/// `{0,1},{2,3}`; long lists are cut.
+fn groups_text(groups: &[Vec<u32>]) -> String {
+    let group = |members: &Vec<u32>| {
+        let members: Vec<String> = members.iter().map(u32::to_string).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    format::shorten(&groups.iter().take(64).map(group).collect::<Vec<_>>().join(","), 400)
+}
+
+/// What is part of no sum: see `communication.apart`.
+fn apart(context: &Context<'_>) -> Table {
+    let columns = vec![
+        column("name", "Op", Unit::Text),
+        column("kind", "Kind", Unit::Text),
+        column("track", "Seen as", Unit::Text),
+        column("occurrences", "Count", Unit::Count),
+        column("total_time_us", "Time", Unit::TimeUs),
+        column("avg_time_us", "Mean", Unit::TimeUs),
+        column("exposed_time_us", "Exposed", Unit::TimeUs),
+        column("total_bytes", "Bytes", Unit::Bytes),
+        column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond),
+    ];
+    let rows = context.analysis.collectives.apart.iter().map(|one| {
+        let seconds = one.total.0 as f64 * 1e-12;
+        let speed = one.bytes.filter(|_| seconds > 0.0).map(|bytes| bytes as f64 / seconds * 1e-9);
+        vec![
+            Cell::Text(context.trace().text(one.name).to_owned()),
+            Cell::Text(one.kind.to_owned()),
+            Cell::Text(one.track.label().to_owned()),
+            Cell::Int(one.count),
+            Cell::Float(one.total.as_us()),
+            Cell::Float(one.total.as_us() / one.count.max(1) as f64),
+            one.exposed.map_or(Cell::Absent, |exposed| Cell::Float(exposed.as_us())),
+            one.bytes.map_or(Cell::Absent, Cell::Int),
+            speed.map_or(Cell::Absent, Cell::Float),
+        ]
+    });
+    Table::new("collectives", columns, rows.collect())
+}
+
+fn by_run(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
+    let (all, trace) = (&context.analysis.collectives, context.trace());
+    let origin = context.analysis.devices.capture.map_or(base::units::Ps::ZERO, |capture| capture.start);
+    let columns = vec![
+        column("hlo_op_name", "Op", Unit::Text),
+        column("kind", "Kind", Unit::Text),
+        column("device_name", "Device", Unit::Text),
+        column("start_us", "Start", Unit::TimeUs),
+        column("duration_us", "Duration", Unit::TimeUs),
+        column("exposed_time_us", "Exposed", Unit::TimeUs),
+        column("wait_time_us", "Waiting", Unit::TimeUs),
+    ];
+    let rows = all.runs.iter().filter_map(|run| {
+        let op = all.ops.get(run.op as usize)?;
+        if !sends(all, op, pair) || pair.is_some_and(|(from, _)| from != run.device) {
+            return None;
+        }
+        let device = context.analysis.devices.used.get(run.device as usize)?;
+        Some(vec![
+            Cell::Text(trace.text(op.name).to_owned()),
+            Cell::Text(op.kind.to_owned()),
+            Cell::Text(device.name.clone()),
+            Cell::Float((run.start - origin).as_us()),
+            Cell::Float(run.duration.as_us()),
+            Cell::Float(run.exposed.as_us()),
+            run.wait.map_or(Cell::Absent, |wait| Cell::Float(wait.as_us())),
+        ])
+    });
+    Table::new("collectives", columns, rows.collect())
+}

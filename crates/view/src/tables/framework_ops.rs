@@ -1,0 +1,276 @@
+//! The ops by what the framework calls them: XProf's `framework_op_stats` of the devices, with its column ids.
+//!
+//! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops without a path stand for
+//! themselves. Not here: XProf's rows of the host, which are marks of its own preprocessing; host time is told by thread role
+//! in the step breakdown.
+
+use rustc_hash::FxHashMap;
+
+use crate::table::{CellRef, Column, Rows, Unit};
+use base::sort;
+use base::units::Ps;
+use metrics::analysis::Context;
+use metrics::ops::{Op, Text, rate};
+use metrics::roofline::Bound;
+
+const COLUMNS: [Column; 18] = [
+    column("rank", "Rank", Unit::Count),
+    column("operation", "Framework op", Unit::Text),
+    column("type", "Type", Unit::Text),
+    column("total_self_time_us", "Self time", Unit::TimeUs),
+    column("device_total_self_time_percent", "Share", Unit::Percent),
+    column("busy_self_time_percent", "Share of busy time", Unit::Percent),
+    column("device_cumulative_total_self_time_percent", "Cumulative share", Unit::Percent),
+    column("occurrences", "Count", Unit::Count),
+    column("avg_self_time_us", "Mean self time", Unit::TimeUs),
+    column("total_time_us", "Total time", Unit::TimeUs),
+    column("avg_time_us", "Mean time", Unit::TimeUs),
+    column("bound_by", "Bound by", Unit::Text),
+    column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond),
+    column("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond),
+    column("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond),
+    column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte),
+    column("gpu_tensorcore_utilization_percent", "On tensor cores", Unit::Percent),
+    column("num_hlo_ops", "HLO ops", Unit::Count),
+];
+
+const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
+    Column { key, title, unit }
+}
+
+/// A framework op: sums over its HLO ops.
+#[derive(Default)]
+struct Group {
+    /// Its path, or the name of an op without one.
+    text: Text,
+    has_path: bool,
+    /// As XProf counts: runs of the HLO op that ran most often.
+    occurrences: u64,
+    total: Ps,
+    self_time: Ps,
+    flops: Option<f64>,
+    model_flops: Option<f64>,
+    bytes: Option<f64>,
+    /// In which time that was done: the total, but of asynchronous pairs from start to end.
+    work_time: Ps,
+    num_ops: u64,
+    bound_by: Option<&'static str>,
+    tensor_core_percent: Option<f64>,
+    /// Self time of this row and those above it.
+    cumulative: Ps,
+}
+
+impl Group {
+    fn add(&mut self, op: &Op) {
+        self.occurrences = self.occurrences.max(op.occurrences);
+        self.total += op.total;
+        self.self_time += op.self_time;
+        self.num_ops += 1;
+        // What waits for an asynchronous op repeats its cost.
+        if !op.is_left_out() {
+            self.add_cost(op);
+        }
+    }
+
+    fn add_cost(&mut self, op: &Op) {
+        add(&mut self.flops, op.flops);
+        add(&mut self.model_flops, op.model_flops.or(op.flops));
+        add(&mut self.bytes, op.bytes);
+        self.work_time += op.work_time();
+    }
+}
+
+fn add(sum: &mut Option<f64>, value: Option<f64>) {
+    if let Some(value) = value {
+        *sum = Some(sum.unwrap_or(0.0) + value);
+    }
+}
+
+/// The table of a run.
+pub struct FrameworkOpRows<'a> {
+    context: Context<'a>,
+    groups: Vec<Group>,
+}
+
+impl<'a> FrameworkOpRows<'a> {
+    /// The framework ops of a run, by descending self time.
+    pub fn new(context: &Context<'a>) -> FrameworkOpRows<'a> {
+        let (ops, trace, roofline) = (&context.analysis.ops, context.trace(), &context.analysis.roofline);
+        let mut index: FxHashMap<(bool, &str), usize> = FxHashMap::default();
+        let mut members: Vec<Vec<&Op>> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
+        for op in &ops.rows {
+            let has_path = !op.framework_path.is_empty();
+            let text = if has_path { op.framework_path } else { op.name };
+            let name = operation(ops.text(trace, text), has_path);
+            let at = *index.entry((has_path, name)).or_insert_with(|| {
+                groups.push(Group { text, has_path, ..Group::default() });
+                members.push(Vec::new());
+                groups.len() - 1
+            });
+            if let (Some(group), Some(members)) = (groups.get_mut(at), members.get_mut(at)) {
+                group.add(op);
+                members.push(op);
+            }
+        }
+        let tensor_cores = TensorCores::new(context);
+        for (group, members) in groups.iter_mut().zip(&members) {
+            // A row of one op has that op's cost and rates, whoever else states them.
+            if let [op] = members.as_slice()
+                && op.is_left_out()
+            {
+                group.add_cost(op);
+            }
+            let point = roofline.point_of_all(members);
+            group.bound_by = point.map(|point| point.bound_by).filter(|&it| it != Bound::Unknown).map(Bound::label);
+            let name = operation(ops.text(trace, group.text), group.has_path);
+            group.tensor_core_percent = tensor_cores.percent(name, group);
+        }
+        let name = |group: &Group| operation(ops.text(trace, group.text), group.has_path);
+        sort::sort_by(&mut groups, |a, b| b.self_time.cmp(&a.self_time).then_with(|| name(a).cmp(name(b))));
+        let mut sum = Ps::ZERO;
+        for group in &mut groups {
+            sum += group.self_time;
+            group.cumulative = sum;
+        }
+        FrameworkOpRows { context: *context, groups }
+    }
+
+    fn name(&self, group: &Group) -> &'a str {
+        operation(self.context.analysis.ops.text(self.context.trace(), group.text), group.has_path)
+    }
+
+    fn kind(&self, group: &Group) -> &'a str {
+        let text = self.context.analysis.ops.text(self.context.trace(), group.text);
+        if group.has_path { op_type(text) } else { "Unknown" }
+    }
+}
+
+impl Rows for FrameworkOpRows<'_> {
+    fn name(&self) -> &'static str {
+        "framework-ops"
+    }
+
+    fn columns(&self) -> &[Column] {
+        &COLUMNS
+    }
+
+    fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
+        let Some(group) = self.groups.get(row) else { return CellRef::Absent };
+        let ops = &self.context.analysis.ops;
+        let mean = |time: Ps| match group.occurrences {
+            0 => CellRef::Absent,
+            count => CellRef::Float(time.as_us() / count as f64),
+        };
+        let per_second = |amount: Option<f64>, unit: f64| {
+            CellRef::float(amount.and_then(|amount| rate(amount, group.work_time)).map(|rate| rate / unit))
+        };
+        match column {
+            0 => CellRef::Int(row as u64 + 1),
+            1 => CellRef::text(self.name(group)),
+            2 => CellRef::text(self.kind(group)),
+            3 => CellRef::Float(group.self_time.as_us()),
+            4 => share(group.self_time, ops.device_time),
+            5 => share(group.self_time, ops.op_time),
+            6 => share(group.cumulative, ops.device_time),
+            7 => CellRef::Int(group.occurrences),
+            8 => mean(group.self_time),
+            9 => CellRef::Float(group.total.as_us()),
+            10 => mean(group.total),
+            11 => group.bound_by.map_or(CellRef::Absent, CellRef::Text),
+            12 => per_second(group.flops, 1e9),
+            13 => per_second(group.model_flops, 1e9),
+            14 => per_second(group.bytes, (1u64 << 30) as f64),
+            15 => {
+                let bytes = group.bytes.filter(|&bytes| bytes > 0.0);
+                CellRef::float(group.flops.zip(bytes).map(|(flops, bytes)| flops / bytes))
+            }
+            16 => CellRef::float(group.tensor_core_percent),
+            17 => CellRef::Int(group.num_ops),
+            _ => CellRef::Absent,
+        }
+    }
+}
+
+fn share<'a>(part: Ps, whole: Ps) -> CellRef<'a> {
+    if whole <= Ps::ZERO {
+        return CellRef::Absent;
+    }
+    CellRef::Float((100.0 * part.0 as f64 / whole.0 as f64).min(100.0))
+}
+
+/// `path` and `Type` of `path:Type`; the type is empty where a path has none (`jit(f)/add:`, `jit(f)/add`).
+fn parts(text: &str) -> (&str, &str) {
+    match text.rsplit_once(':') {
+        Some((path, kind)) if kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => (path, kind),
+        _ => (text, ""),
+    }
+}
+
+fn operation(text: &str, has_path: bool) -> &str {
+    if has_path { parts(text).0 } else { text }
+}
+
+/// What a path does: its stated type, else its last part, without parameters (`while[cond=...]`).
+fn op_type(text: &str) -> &str {
+    let (path, kind) = parts(text);
+    let last = path.rsplit('/').next().unwrap_or(path);
+    if kind.is_empty() { last.split('[').next().unwrap_or(last) } else { kind }
+}
+
+/// Time of kernels that use tensor cores, by framework op.
+struct TensorCores<'a> {
+    on_gpu: bool,
+    by_path: FxHashMap<&'a str, Ps>,
+    /// A kernel of an op without a path uses them: of which op is not kept.
+    without_path: bool,
+}
+
+impl<'a> TensorCores<'a> {
+    fn new(context: &Context<'a>) -> TensorCores<'a> {
+        let kernels = &context.analysis.kernel_stats;
+        let mut found = TensorCores { on_gpu: false, by_path: FxHashMap::default(), without_path: false };
+        for kernel in &kernels.kernels {
+            let Some(uses) = kernel.uses_tensor_core else { continue };
+            found.on_gpu = true;
+            match operation(kernels.text(context.trace(), kernel.op_name), true) {
+                _ if !uses => {}
+                "" => found.without_path = true,
+                path => *found.by_path.entry(path).or_default() += kernel.occurrences.total,
+            }
+        }
+        found
+    }
+
+    fn percent(&self, name: &str, group: &Group) -> Option<f64> {
+        if !self.on_gpu || group.total <= Ps::ZERO || (!group.has_path && self.without_path) {
+            return None;
+        }
+        let time = self.by_path.get(name).copied().filter(|_| group.has_path).unwrap_or_default();
+        Some((100.0 * time.0 as f64 / group.total.0 as f64).min(100.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_tell_operation_and_type() {
+        for (text, path, kind) in [
+            ("jit(f)/jit(main)/add:", "jit(f)/jit(main)/add", "add"),
+            ("jit(f)/layer_3/dot_general", "jit(f)/layer_3/dot_general", "dot_general"),
+            ("model/dense/MatMul:MatMul", "model/dense/MatMul", "MatMul"),
+            ("jit(f)/jvp(bsd,de->bse)/while[cond=a]", "jit(f)/jvp(bsd,de->bse)/while[cond=a]", "while"),
+            ("a::b/c d", "a::b/c d", "c d"),
+            ("x", "x", "x"),
+        ] {
+            assert_eq!((operation(text, true), op_type(text)), (path, kind), "{text}");
+        }
+        assert_eq!(operation("fusion:1", false), "fusion:1");
+    }
+}

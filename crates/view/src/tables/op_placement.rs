@@ -1,0 +1,134 @@
+//! Which types of op run on the devices, and which on the host although a device was meant.
+
+use crate::table::{CellRef, Column, Rows, Unit};
+use metrics::analysis::Context;
+use metrics::placement::Placement;
+
+const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
+    Column { key, title, unit }
+}
+
+const COLUMNS: [Column; 7] = [
+    column("op_type", "Op type", Unit::Text),
+    column("runs_on", "Runs on", Unit::Text),
+    column("reason", "As", Unit::Text),
+    column("num_ops", "Ops", Unit::Count),
+    column("occurrences", "Count", Unit::Count),
+    column("time_us", "Time", Unit::TimeUs),
+    column("percent", "Share", Unit::Percent),
+];
+
+/// The types of op of a run: those of the devices first, most time first.
+pub struct OpPlacementRows<'a> {
+    placement: &'a Placement,
+    platform: &'static str,
+}
+
+impl<'a> OpPlacementRows<'a> {
+    /// The table of `context`.
+    pub fn new(context: &Context<'a>) -> OpPlacementRows<'a> {
+        let platform = context.analysis.devices.platform.map_or("", |platform| platform.label());
+        OpPlacementRows { placement: context.analysis.placement(context.trace()), platform }
+    }
+}
+
+impl Rows for OpPlacementRows<'_> {
+    fn name(&self) -> &'static str {
+        "op-placement"
+    }
+
+    fn columns(&self) -> &[Column] {
+        &COLUMNS
+    }
+
+    fn len(&self) -> usize {
+        self.placement.rows.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
+        let Some(row) = self.placement.rows.get(row) else { return CellRef::Absent };
+        match COLUMNS.get(column).map_or("", |column| column.key) {
+            "runs_on" => CellRef::Text(if row.reason.is_some() { "host" } else { "device" }),
+            "op_type" => CellRef::text(&row.op_type),
+            "reason" => CellRef::Text(row.reason.map_or(self.platform, |reason| reason.label())),
+            "num_ops" => CellRef::Int(row.num_ops),
+            "occurrences" => CellRef::Int(row.occurrences),
+            "time_us" => CellRef::Float(row.time.as_us()),
+            "percent" => {
+                let whole = self.placement.time(row.reason.is_some()).0;
+                CellRef::float((whole > 0).then(|| 100.0 * row.time.0 as f64 / whole as f64))
+            }
+            _ => CellRef::Absent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::table::{Cell, Query, query};
+    use crate::tables::{TableName, rows};
+    use metrics::analysis::{Analysis, Context};
+    use metrics::{Run, Settings};
+    use trace::builder::TraceBuilder;
+
+    /// The timeline above, with a launch that names its op and a frame inside the callback.
+    fn run(platform: &str) -> Run {
+        let mut b = TraceBuilder::new();
+        let line = if platform == "TPU" { "XLA Ops" } else { "Stream #1(Compute)" };
+        let ops = b.line(&format!("/device:{platform}:0"), line);
+        let python = b.line("/host:CPU", "python");
+        let pool = b.line("/host:CPU", "tf_XLAEigen/1");
+        for (name, category, start, length) in [
+            ("fusion.1", "loop fusion", 0, 10),
+            ("all-reduce.1", "all-reduce", 10, 5),
+            ("fusion.2", "loop fusion", 20, 10),
+        ] {
+            let _ = b.event(ops, name, start, length).hlo_category(category).hlo_op(name).hlo_module("jit_f");
+        }
+        b.event(python, "pure_callback.3", 5, 10);
+        b.event(python, "$callback.py:7 pure_callback_impl", 6, 8);
+        let _ = b.event(python, "hipModuleLaunchKernel", 1, 2).hlo_op("fusion.1").hlo_module("jit_f");
+        for start in [0, 40] {
+            let _ = b.event(pool, "dot.1", start, 4).hlo_op("dot.1").hlo_module("jit_eval");
+        }
+        Run { trace: b.build(), ..Run::default() }
+    }
+
+    #[test]
+    fn op_types_are_listed_by_place() {
+        let run = run("TPU");
+        let analysis = Analysis::new(&run, &Settings::default());
+        let context = Context { run: &run, analysis: &analysis };
+        let table = query(&*rows(&context, TableName::OpPlacement, ""), &Query::default());
+        let text = |cell: Option<&Cell>| match cell {
+            Some(Cell::Text(text)) => text.clone(),
+            other => format!("{other:?}"),
+        };
+        let found: Vec<[String; 3]> = table.rows.iter().map(|row| [1, 0, 2].map(|at| text(row.get(at)))).collect();
+        let expect = |place: &str, op_type: &str, reason: &str| [place, op_type, reason].map(str::to_owned);
+        assert_eq!(
+            found,
+            [
+                expect("device", "loop fusion", "TPU"),
+                expect("device", "all-reduce", "TPU"),
+                expect("host", "pure_callback.3", "callback"),
+                expect("host", "jit_eval", "CPU program"),
+            ]
+        );
+        let placement = analysis.placement(&run.trace);
+        let times: Vec<(u64, u64, f64)> =
+            placement.rows.iter().map(|row| (row.num_ops, row.occurrences, row.time.as_us())).collect();
+        assert_eq!(times, [(2, 2, 20.0), (1, 1, 5.0), (1, 1, 10.0), (1, 2, 8.0)]);
+        // 0 to 4, 5 to 15, 40 to 44.
+        assert_eq!(placement.on_host.length().as_us(), 18.0);
+    }
+
+    #[test]
+    fn a_launch_that_names_its_op_is_no_op_on_the_host() {
+        let run = run("GPU");
+        let analysis = Analysis::new(&run, &Settings::default());
+        let names: Vec<&str> =
+            analysis.placement(&run.trace).host_rows().map(|(_, row)| row.op_type.as_str()).collect();
+        assert_eq!(names, ["pure_callback.3", "jit_eval"]);
+    }
+}

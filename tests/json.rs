@@ -1,0 +1,33 @@
+//! JSON is read by way of a tree: what the page reads comes back as it was.
+
+use crossprof::json::from_str;
+use crossprof::pages::{Block, Page, TableBlock};
+use crossprof::report::example;
+use crossprof::{Cell, UnifiedProfile, export};
+
+#[test]
+fn a_profile_is_read_as_by_the_usual_reader() {
+    let text = export::json::profile(&example::profile());
+    let usual: UnifiedProfile = serde_json::from_str(&text).unwrap();
+    assert_eq!(from_str::<UnifiedProfile>(&text).unwrap(), usual);
+}
+
+#[test]
+fn blocks_come_back() {
+    let rows =
+        vec![vec![Cell::Absent, Cell::Int(u64::MAX), Cell::Float(-1.5), Cell::Flag(true), Cell::Text("é".into())]];
+    let table = Block::Table(TableBlock { table: "ops".into(), rows, matched_rows: 1, ..TableBlock::default() });
+    let empty = Block::Empty { reason: "none".into(), remedy: None };
+    let page = Page { blocks: vec![table, empty, Block::Note { text: "a\u{202e}b".into() }] };
+    let text = serde_json::to_string(&page).unwrap();
+    assert_eq!(from_str::<Page>(&text).unwrap(), page);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    for text in ["", "[]", "{\"blocks\":{}}", "{\"blocks\":[7]}", "{\"blocks\":[{\"table\":[1]}]}", "{\"blocks\":[{}]}"]
+    {
+        assert!(from_str::<Page>(text).is_err(), "{text}");
+    }
+    assert!(from_str::<UnifiedProfile>("{\"metadata\":[]}").is_err());
+}
