@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crossprof::input::chrome_json::ChromeJsonDecoder;
+use crossprof::input::ChromeJsonDecoder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -39,8 +39,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-pub use base::{error, format, json, sort, units, warning};
-pub use metrics::analysis;
+pub use base::{format, json, sort};
 pub use view::{export, pages, table, tables};
 pub use {compare, facts, hlo, input, insight, metrics, report, trace};
 
@@ -50,11 +49,9 @@ pub mod budget;
 // All of it behind one door.
 pub mod session;
 
-pub use base::error::Error;
-pub use base::units::Ps;
-pub use base::warning::{Severity, Warning};
+pub use base::{Error, Ps, Severity, Warning};
 pub use input::plan::{Candidate, Kind, Plan, plan};
-pub use input::unpack::{Unpacked, Unpacker};
+pub use input::{Unpacked, Unpacker};
 pub use metrics::{Settings, WindowChoice};
 pub use report::{ModelConfig, UnifiedProfile};
 pub use session::{FileId, FileResult, MemberResult, RunSummary, Session};

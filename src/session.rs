@@ -25,8 +25,7 @@ pub use peek::peek;
 pub use runs::RunSummary;
 
 use input::plan::Kind;
-use input::unpack::{Unpacked, Unpacker};
-use input::xplane::Outline;
+use input::{Outline, Unpacked, Unpacker};
 use metrics::Settings;
 use report::UnifiedProfile;
 use view::pages::{Page, PageQuery};
@@ -68,7 +67,7 @@ impl Session {
         id
     }
 
-    /// Says what an [`Outliner`](input::xplane::Outliner) found in a file of which nothing was given yet, one plane
+    /// Says what an [`Outliner`](input::Outliner) found in a file of which nothing was given yet, one plane
     /// after the other: these are then decoded while they arrive, and never held as a whole.
     pub fn foresee(&mut self, file: FileId, outline: Outline) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {

@@ -5,10 +5,10 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use crossprof::analysis::Analysis;
 use crossprof::hlo::{self, Conventions, CostSource, Instruction, Modules};
-use crossprof::input::xplane::XPlaneDecoder;
-use crossprof::metrics::{Run, Settings, WindowChoice, cpu_ops};
+use crossprof::input::XPlaneDecoder;
+use crossprof::metrics::Analysis;
+use crossprof::metrics::{Run, Settings, WindowChoice, complete_cpu_ops};
 use serde_json::Value;
 
 fn data() -> std::path::PathBuf {
@@ -30,7 +30,7 @@ fn run(path: &str) -> Run {
     let mut decoder = XPlaneDecoder::new(path);
     decoder.push(&bytes).unwrap();
     let mut trace = decoder.finish().unwrap();
-    cpu_ops::complete(&mut trace);
+    complete_cpu_ops(&mut trace);
     Run { trace, ..Run::default() }
 }
 

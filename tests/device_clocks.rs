@@ -16,11 +16,10 @@
 
 mod support;
 
-use crossprof::input::chrome_json::ChromeJsonDecoder;
-use crossprof::metrics::devices::Devices;
-use crossprof::metrics::steps::Steps;
+use crossprof::Ps;
+use crossprof::input::ChromeJsonDecoder;
+use crossprof::metrics::{Devices, Steps};
 use crossprof::trace::{ChipClock, PlaneKind, Trace};
-use crossprof::units::Ps;
 use crossprof::{Settings, TableName, UnifiedProfile, WindowChoice};
 use support::samples;
 use support::xprof::{Row, number, open, ours, text, trace};
@@ -46,7 +45,7 @@ fn report(path: &str) -> Option<UnifiedProfile> {
 /// Lengths of the closed steps of each device, in milliseconds.
 fn steps_ms(trace: &Trace) -> Vec<Vec<f64>> {
     let steps = Steps::find(trace, &Devices::new(trace));
-    let of_device = |row: &Vec<Option<crossprof::metrics::steps::Window>>| {
+    let of_device = |row: &Vec<Option<crossprof::metrics::StepWindow>>| {
         let closed = row.iter().flatten().filter(|window| !window.open);
         closed.map(|window| window.interval.length().as_us() / 1e3).collect()
     };

@@ -2,8 +2,8 @@
 
 mod support;
 
-use crossprof::analysis::Analysis;
-use crossprof::input::xplane::XPlaneDecoder;
+use crossprof::input::XPlaneDecoder;
+use crossprof::metrics::Analysis;
 use crossprof::metrics::Run;
 use crossprof::{FileResult, Settings, UnifiedProfile, export};
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use crossprof::hlo;
-use crossprof::metrics::freezing;
+use crossprof::metrics::layer_freezing_of;
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -26,7 +26,7 @@ fn what_a_step_trains_is_what_it_changes() {
     let truth = truth.as_object().unwrap();
     assert!(truth.len() >= 10);
     for (case, expected) in truth {
-        let found = freezing::of_module(&module(case));
+        let found = layer_freezing_of(&module(case));
         if expected.is_null() {
             // A program without gradients trains nothing, whatever it changes.
             assert_eq!(found, None, "{case}");
@@ -75,6 +75,6 @@ fn a_damaged_module_tells_nothing_wrong() {
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
     for cut in (0..bytes.len()).step_by(97) {
-        let _ = freezing::of_module(&hlo::read_module(&bytes[..cut]));
+        let _ = layer_freezing_of(&hlo::read_module(&bytes[..cut]));
     }
 }

@@ -5,7 +5,7 @@
 use crossprof::insight::examine;
 use crossprof::metrics::{Run, Settings, WindowChoice};
 use crossprof::report::UnifiedProfile;
-use crossprof::trace::builder::TraceBuilder;
+use crossprof::trace::TraceBuilder;
 use proptest::prelude::*;
 
 const END: usize = 400;

@@ -7,14 +7,9 @@
 
 use std::path::PathBuf;
 
-use crossprof::input::chrome_json::ChromeJsonDecoder;
-use crossprof::input::unpack::{Unpacked, Unpacker};
-use crossprof::input::xplane::XPlaneDecoder;
+use crossprof::input::{ChromeJsonDecoder, Unpacked, Unpacker, XPlaneDecoder};
 use crossprof::insight::examine;
-use crossprof::metrics::devices::Devices;
-use crossprof::metrics::statistics::median;
-use crossprof::metrics::steps::Steps;
-use crossprof::metrics::{Run, Settings, WindowChoice};
+use crossprof::metrics::{Devices, Run, Settings, Steps, WindowChoice, median};
 use crossprof::report::UnifiedProfile;
 use crossprof::trace::Trace;
 

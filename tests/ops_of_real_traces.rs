@@ -2,14 +2,11 @@
 
 mod support;
 
-use crossprof::input::chrome_json::ChromeJsonDecoder;
-use crossprof::input::xplane::XPlaneDecoder;
-use crossprof::metrics::devices::Devices;
-use crossprof::metrics::self_time::self_times;
-use crossprof::metrics::{compilation, io, kernels, transfers};
+use crossprof::Ps;
+use crossprof::input::{ChromeJsonDecoder, XPlaneDecoder};
+use crossprof::metrics::{Devices, Tallies, compilation, io_operations, kernels, memory_operations, self_times};
 use crossprof::report::{KernelCategory, Kernels};
 use crossprof::trace::{Interval, IntervalSet, Trace};
-use crossprof::units::Ps;
 
 /// The file at `path` in the folder of real traces; says so and gives `None` where the folder is absent.
 fn read(path: &str) -> Option<Vec<u8>> {
@@ -30,7 +27,7 @@ fn json(path: &str) -> Option<Trace> {
 
 fn found(trace: &Trace) -> (Devices, Kernels) {
     let devices = Devices::new(trace);
-    let kernels = kernels::kernels(trace, &crossprof::metrics::ops::Tallies::new(trace, &devices));
+    let kernels = kernels(trace, &Tallies::new(trace, &devices));
     let shares: f64 = kernels.kernels_by_category.values().filter_map(|it| it.percent).sum();
     assert!((shares - 100.0).abs() < 1e-6, "{shares}");
     // Per device, the self times of a line add up to the union of its ops.
@@ -77,11 +74,11 @@ fn tpu_categories_are_xlas_own() {
     assert_eq!((total_count(&kernels), kernels.kernels_by_category.len()), (6013, 5));
     let top = kernels.top_kernels.first().unwrap();
     assert_eq!((top.name.as_str(), top.category.as_str(), top.count), ("copy-done.4", "copy-done", 400));
-    assert_eq!(transfers::memory_operations(&trace, &devices), None);
-    let compilation = compilation::compilation(&trace, &devices).unwrap();
+    assert_eq!(memory_operations(&trace, &devices), None);
+    let compilation = compilation(&trace, &devices).unwrap();
     assert_eq!(format!("{:.1}", compilation.compilation_time_us / 1e3), "1528.9");
     assert_eq!(compilation.num_compilation_events, 4);
-    assert_eq!(io::io_operations(&trace, &devices, devices.capture.unwrap()), None);
+    assert_eq!(io_operations(&trace, &devices, devices.capture.unwrap()), None);
 }
 
 #[test]
@@ -98,7 +95,7 @@ fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
         assert_eq!(kernel.category, "matmul", "{}", kernel.name);
     }
     assert_eq!(kernels.kernels_by_category.get("other").map_or(0, |it| it.count), 0);
-    assert!(transfers::memory_operations(&trace, &devices).is_some());
+    assert!(memory_operations(&trace, &devices).is_some());
 }
 
 /// A convolution that the library does as an image-to-column copy and a matrix product: the instruction says what it is.
@@ -119,7 +116,7 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
 fn copies_are_told_by_direction_with_their_bytes() {
     let Some(trace) = xplane("synth-gpu-7steps/vm.xplane.pb") else { return };
     let (devices, kernels) = found(&trace);
-    let memory = transfers::memory_operations(&trace, &devices).unwrap();
+    let memory = memory_operations(&trace, &devices).unwrap();
     assert_eq!((memory.h2d_count, memory.h2d_total_time_us), (Some(14), Some(7.0 * 50.0)));
     assert_eq!((memory.d2h_count, memory.d2h_total_time_us), (Some(7), Some(7.0 * 30.0)));
     assert_eq!((memory.d2d_count, memory.d2d_total_time_us), (Some(7), Some(7.0 * 20.0)));
@@ -147,7 +144,7 @@ fn json_of_a_tpu_has_xlas_categories_too() {
 fn kineto_copies_and_library_kernels_are_told_apart() {
     let Some(trace) = json("kineto/h100-owlv2.json.gz") else { return };
     let (devices, kernels) = found(&trace);
-    let memory = transfers::memory_operations(&trace, &devices).unwrap();
+    let memory = memory_operations(&trace, &devices).unwrap();
     assert_eq!((memory.h2d_count, memory.d2h_count), (Some(25), Some(55)));
     assert_eq!(memory.d2h_total_time_us.map(|us| (us * 10.0).round()), Some(129_035.0));
     let memset = memory.transfers.iter().find(|it| it.direction == "memset").unwrap();

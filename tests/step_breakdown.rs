@@ -5,14 +5,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crossprof::analysis::Analysis;
-use crossprof::input::chrome_json::ChromeJsonDecoder;
-use crossprof::input::xplane::XPlaneDecoder;
-use crossprof::metrics::host_threads::HostRole;
-use crossprof::metrics::step_breakdown::{Mean, Part, StepBreakdown, StepRow};
-use crossprof::metrics::{Run, Settings, WindowChoice};
+use crossprof::Ps;
+use crossprof::input::{ChromeJsonDecoder, XPlaneDecoder};
+use crossprof::metrics::Analysis;
+use crossprof::metrics::{Breakdown, HostRole, MeanPart, Run, Settings, StepPart, StepRow, WindowChoice};
 use crossprof::trace::Trace;
-use crossprof::units::Ps;
 use serde_json::Value;
 
 /// The file at `path` in the folder of real traces; says so and gives `None` where the folder is absent.
@@ -50,16 +47,16 @@ fn analysis_of(path: &str, window: WindowChoice) -> Option<Analysis> {
 }
 
 /// Parts that occur, in microseconds.
-fn parts(row: &StepRow) -> Vec<(Part, f64)> {
-    let all = Part::ALL.into_iter().map(|part| (part, row.parts.get(part).as_us()));
+fn parts(row: &StepRow) -> Vec<(StepPart, f64)> {
+    let all = StepPart::ALL.into_iter().map(|part| (part, row.parts.get(part).as_us()));
     all.filter(|(_, time)| *time != 0.0).collect()
 }
 
 /// Everything that must hold of any breakdown.
-fn check(breakdown: &StepBreakdown) {
+fn check(breakdown: &Breakdown) {
     for row in &breakdown.rows {
         assert_eq!(row.parts.total(), row.duration, "{row:?}");
-        assert!(Part::ALL.into_iter().all(|part| row.parts.get(part) >= Ps::ZERO), "{row:?}");
+        assert!(StepPart::ALL.into_iter().all(|part| row.parts.get(part) >= Ps::ZERO), "{row:?}");
     }
     for mean in breakdown.mean.iter().chain(breakdown.mean_of_device.iter().flatten()) {
         let total: f64 = mean.parts_us.iter().sum();
@@ -76,15 +73,15 @@ fn the_synthetic_steps_have_their_stated_parts() {
     check(found);
     assert_eq!(found.rows.len(), 7);
     let work = [
-        (Part::Compute, 100.0 + 80.0 + 60.0),
-        (Part::Communication, 50.0),
-        (Part::HostToDevice, 40.0 + 10.0),
-        (Part::DeviceToHost, 30.0),
-        (Part::DeviceToDevice, 20.0),
+        (StepPart::Compute, 100.0 + 80.0 + 60.0),
+        (StepPart::Communication, 50.0),
+        (StepPart::HostToDevice, 40.0 + 10.0),
+        (StepPart::DeviceToHost, 30.0),
+        (StepPart::DeviceToDevice, 20.0),
     ];
     for row in &found.rows {
         let last = row.step == Some(6);
-        let waits = [(Part::HostBound, if last { 100.0 } else { 575.0 }), (Part::KernelWait, 35.0)];
+        let waits = [(StepPart::HostBound, if last { 100.0 } else { 575.0 }), (StepPart::KernelWait, 35.0)];
         let expected: Vec<_> = work.into_iter().chain(waits).collect();
         assert_eq!(parts(row), expected);
         assert_eq!(row.duration.as_us(), if last { 525.0 } else { 1000.0 });
@@ -94,7 +91,7 @@ fn the_synthetic_steps_have_their_stated_parts() {
     }
     let mean = found.mean.as_ref().unwrap();
     assert_eq!((mean.num_steps, mean.duration_us, mean.num_ops), (6, 1000.0, 8.0));
-    assert_eq!((mean.part_us(Part::Compute), mean.part_us(Part::HostToDevice)), (240.0, 50.0));
+    assert_eq!((mean.part_us(StepPart::Compute), mean.part_us(StepPart::HostToDevice)), (240.0, 50.0));
     assert_eq!((mean.communication_overlap_percent(), found.concurrency), (Some(0.0), Some(1.0)));
     // The host annotates 900 of 1000 us and launches 8 x 5 of them.
     let all = analysis_of("synth-gpu-7steps/vm.xplane.pb", WindowChoice::All).unwrap();
@@ -135,10 +132,10 @@ fn of_the_synthetic_steps_xprof_knows_the_collectives_only() {
             let cell = &row["c"][column(id)]["v"];
             cell.as_f64().or_else(|| cell.as_str()?.parse().ok()).unwrap()
         };
-        assert!((value("deviceCollectivesTimeMs") * 1e3 - mean.part_us(Part::Communication)).abs() < 1e-6);
+        assert!((value("deviceCollectivesTimeMs") * 1e3 - mean.part_us(StepPart::Communication)).abs() < 1e-6);
         // 240 of kernels and the 90 of `Memcpy*`: ours has copies as copies.
         let copies = ["h2d", "d2h", "d2d"].len() as f64 * 30.0;
-        assert!((value("deviceComputeTimeMs") * 1e3 - (mean.part_us(Part::Compute) + copies)).abs() < 1e-6);
+        assert!((value("deviceComputeTimeMs") * 1e3 - (mean.part_us(StepPart::Compute) + copies)).abs() < 1e-6);
         // First kernel's start to last kernel's end: ours lasts until the next step starts.
         assert!((value("stepTimeMs") * 1e3 - 425.0).abs() < 1e-6);
         assert_eq!(value("kernelLaunchTimeMs"), 0.0);
@@ -150,7 +147,7 @@ fn of_the_synthetic_steps_xprof_knows_the_collectives_only() {
 }
 
 /// Sums of a device's rows over all steps, in milliseconds.
-fn total_ms(breakdown: &StepBreakdown, device: u32, part: Part) -> f64 {
+fn total_ms(breakdown: &Breakdown, device: u32, part: StepPart) -> f64 {
     breakdown.rows.iter().filter(|row| row.device == device).map(|row| row.parts.get(part)).sum::<Ps>().as_us() / 1e3
 }
 
@@ -179,12 +176,12 @@ fn steps_of_a_tpu_that_offloads_are_copies_to_and_from_the_host() {
     assert_eq!(found.rows.len(), 400);
     let ms = |part| (0..4).map(|device| total_ms(found, device, part)).sum::<f64>();
     // 304,033.212 ms of copy-done and 9,619.894 ms of loop fusions by the chips' clocks (device_clocks.rs); both ran in steps only.
-    let copies = ms(Part::HostToDevice) + ms(Part::DeviceToHost);
+    let copies = ms(StepPart::HostToDevice) + ms(StepPart::DeviceToHost);
     assert!((copies / 304_033.212 - 1.0).abs() < 1e-6, "{copies}");
-    assert!((ms(Part::Compute) / 9_619.894 - 1.0).abs() < 1e-6, "{}", ms(Part::Compute));
+    assert!((ms(StepPart::Compute) / 9_619.894 - 1.0).abs() < 1e-6, "{}", ms(StepPart::Compute));
     // No collective and no infeed is inside the steps; the marks of a program that need not wait last a picosecond.
-    assert_eq!((ms(Part::Communication), ms(Part::InfeedOutfeed)), (0.0, 0.0));
-    let idle: f64 = Part::ALL.into_iter().filter(|part| part.is_idle()).map(ms).sum();
+    assert_eq!((ms(StepPart::Communication), ms(StepPart::InfeedOutfeed)), (0.0, 0.0));
+    let idle: f64 = StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(ms).sum();
     assert!(idle < 1.0, "{idle}");
 }
 
@@ -202,10 +199,10 @@ fn waits_for_other_chips_are_barriers() {
     assert!(!found.has_steps);
     for (device, expected) in (0u32..).zip([24.6, 54.5, 341.0, 44.8]) {
         // What lies before a chip's first op is outside its active span.
-        let barrier = total_ms(found, device, Part::Barrier);
+        let barrier = total_ms(found, device, StepPart::Barrier);
         assert!(barrier <= expected + 0.05, "{device}: {barrier}");
         assert!(
-            total_ms(found, device, Part::HostBound) + total_ms(found, device, Part::Compile) > 5_000.0,
+            total_ms(found, device, StepPart::HostBound) + total_ms(found, device, StepPart::Compile) > 5_000.0,
             "{device}"
         );
     }
@@ -216,30 +213,30 @@ fn waits_for_other_chips_are_barriers() {
 #[test]
 fn parts_of_every_trace_add_up() {
     for (path, cause) in [
-        ("mi300x-8gpu-conv/tw003.xplane.pb", Some(Part::HostBound)),
-        ("mi300x-8gpu-conv/tw003.trace.json.gz", Some(Part::HostBound)),
-        ("mi300x-elementwise/tw003.xplane.pb", Some(Part::HostBound)),
-        ("gfx950-te-attention/934987a2fc2f.xplane.pb", Some(Part::HostBound)),
+        ("mi300x-8gpu-conv/tw003.xplane.pb", Some(StepPart::HostBound)),
+        ("mi300x-8gpu-conv/tw003.trace.json.gz", Some(StepPart::HostBound)),
+        ("mi300x-elementwise/tw003.xplane.pb", Some(StepPart::HostBound)),
+        ("gfx950-te-attention/934987a2fc2f.xplane.pb", Some(StepPart::HostBound)),
         ("gtx1080ti-2gpu/cyclops.xplane.pb", None),
         ("gtx1080ti-2gpu/cyclops.trace.json.gz", None),
-        ("pascal-tf-laptop/LAPTOP.xplane.pb", Some(Part::HostBound)),
-        ("tpu-qwen3-runs/run-a.trace.json.gz", Some(Part::Barrier)),
+        ("pascal-tf-laptop/LAPTOP.xplane.pb", Some(StepPart::HostBound)),
+        ("tpu-qwen3-runs/run-a.trace.json.gz", Some(StepPart::Barrier)),
         ("tpu-v6e-4chip/host.trace.json.gz", None),
-        ("kineto/h100-owlv2.json.gz", Some(Part::InputBound)),
-        ("kineto/rank-0.json.gz", Some(Part::HostBound)),
+        ("kineto/h100-owlv2.json.gz", Some(StepPart::InputBound)),
+        ("kineto/rank-0.json.gz", Some(StepPart::HostBound)),
     ] {
         let Some(analysis) = analysis(path) else { continue };
         let found = &analysis.step_breakdown;
         check(found);
         let mean = found.mean.as_ref().unwrap();
         let shown: Vec<String> =
-            Part::ALL.iter().filter(|&&part| mean.part_us(part) > 0.0).map(|&part| show(mean, part)).collect();
+            StepPart::ALL.iter().filter(|&&part| mean.part_us(part) > 0.0).map(|&part| show(mean, part)).collect();
         println!("{path}: {} us; {}", mean.duration_us, shown.join(", "));
         assert!(cause.is_none() || mean.biggest_idle_cause() == cause, "{path}");
     }
 }
 
-fn show(mean: &Mean, part: Part) -> String {
+fn show(mean: &MeanPart, part: StepPart) -> String {
     format!("{} {:.1} %", part.label(), mean.percent(part).unwrap_or_default())
 }
 
@@ -261,7 +258,7 @@ fn the_events_of_a_step_add_up_to_its_parts() {
             breakdown.events(&run.trace, &analysis.captured, &analysis.hosts, &analysis.calls, &|_| true, usize::MAX);
         assert!(events.is_sorted_by_key(|event| event.start), "{path}");
         for (row, at) in breakdown.rows.iter().zip(0u32..) {
-            for part in Part::ALL {
+            for part in StepPart::ALL {
                 let of_part = events.iter().filter(|event| event.row == at && event.part == part);
                 let (time, told): (Ps, Ps) = (of_part.map(|event| event.time).sum(), row.parts.get(part));
                 let is_exact = part.is_idle() || !beside;
@@ -280,6 +277,6 @@ fn the_events_of_a_step_add_up_to_its_parts() {
             &|row| row.step.is_none_or(|step| step == 0),
             10,
         );
-        assert!(!first.is_empty() && first.len() <= analysis.devices.used.len() * 10 * (1 + Part::COUNT), "{path}");
+        assert!(!first.is_empty() && first.len() <= analysis.devices.used.len() * 10 * (1 + StepPart::COUNT), "{path}");
     }
 }

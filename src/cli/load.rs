@@ -11,11 +11,8 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 
-use crossprof::input::decoder::{Decoded, Decoder};
-use crossprof::input::model_config::Sidecar;
 use crossprof::input::plan::{self, Candidate, Kind};
-use crossprof::input::unpack::{Unpacked, Unpacker};
-use crossprof::input::xplane::{Outline, Outliner};
+use crossprof::input::{Decoded, Decoder, Outline, Outliner, Sidecar, Unpacked, Unpacker};
 use crossprof::{ModelConfig, Session, Settings, Warning, session};
 
 use crossprof::report::SourceFile;

@@ -5,14 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::runs::{Imported, LoadedRun, Traced};
 use super::{FileId, Session};
-use base::json;
-use base::warning::Warning;
-use input::model_config::Sidecar;
+use base::{Warning, json};
+use input::Sidecar;
 use metrics::Run;
 use report::{ModelConfig, SourceFile, UnifiedProfile};
-use trace::Trace;
-use trace::events::RowBlock;
 use trace::snapshot::{Damaged, Reader, Writer};
+use trace::{RowBlock, Trace};
 
 /// What a run is beside its events.
 #[derive(Debug, Default, Serialize, Deserialize)]

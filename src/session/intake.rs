@@ -1,15 +1,9 @@
 //! One file while it is read: its unpacked members go to a decoder each, and what they gave is collected.
 
-use base::error::Error;
-use base::warning::Warning;
-use input::decoder::{Decoded, Decoder};
-use input::model_config::Sidecar;
+use base::{Error, Warning};
 use input::plan::{self, Kind};
-use input::profile_json::NamedProfile;
-use input::unpack::Unpacked;
-use input::xplane::Outline;
-use trace::events::RowBlock;
-use trace::{SourceFormat, Trace};
+use input::{Decoded, Decoder, NamedProfile, Outline, Sidecar, Unpacked};
+use trace::{RowBlock, SourceFormat, Trace};
 
 /// What a finished file gave.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,7 @@
 //! What a file holds, told by its first bytes, so that a plan can be made before anything is read.
 
 use input::plan::Kind;
-use input::sniff::{Format, sniff};
-use input::unpack::{Unpacked, Unpacker};
+use input::{Format, Unpacked, Unpacker, sniff};
 
 /// The kind of the file `path` that starts with `head` (64 KiB are plenty; as stored, so gzip is inflated here).
 ///

@@ -6,8 +6,7 @@
 use super::Session;
 use super::runs::{LoadedRun, Traced};
 use metrics::Run;
-use trace::Trace;
-use trace::builder::TraceBuilder;
+use trace::{Trace, TraceBuilder};
 
 impl Session {
     /// A session with a run of three steps on one GPU.

@@ -1,14 +1,12 @@
 //! From finished files to runs: the plan decides what belongs together, hosts are merged, reports are made.
 
 use super::intake::{Content, Member};
-use base::warning::Warning;
-use input::model_config::Sidecar;
+use base::Warning;
 use input::plan::{self, Candidate, Kind, Plan, PlannedRun};
-use input::profile_json::NamedProfile;
-use metrics::analysis::{Analysis, Context};
-use metrics::{Run, Settings};
+use input::{NamedProfile, Sidecar};
+use metrics::{Analysis, Context, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
-use trace::merge::merge;
+use trace::merge;
 use view::pages::{self, Page, PageQuery};
 use view::table::{self, Query, Table};
 use view::tables::{self, TableName};
@@ -51,7 +49,7 @@ impl Traced {
 
     /// The analysis with these settings: made once, until others are given.
     fn analyse(&mut self, settings: &Settings) -> Context<'_> {
-        metrics::cpu_ops::complete(&mut self.run.trace);
+        metrics::complete_cpu_ops(&mut self.run.trace);
         let known = self.analysis.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
         Context { run: &self.run, analysis: &self.analysis.insert(known).1 }
@@ -157,15 +155,13 @@ impl Imported {
         }
         if model != profile.model_config || steps.is_some() {
             let all_devices = profile.throughput.all_devices_steps_per_sec;
-            profile.throughput =
-                metrics::throughput::throughput(timing, &model, profile.metadata.num_devices, all_devices);
-            profile.parameter_counts =
-                metrics::parameters::parameter_counts(&model).or(profile.parameter_counts.take());
+            profile.throughput = metrics::throughput(timing, &model, profile.metadata.num_devices, all_devices);
+            profile.parameter_counts = metrics::parameter_counts(&model).or(profile.parameter_counts.take());
             profile.model_config = model;
             profile.provenance.extend(self.sidecar_files.iter().chain(&settings.model_files).cloned());
         }
         if let Some(device) = settings.device.as_deref().or(self.sidecar.device.as_deref()) {
-            metrics::metadata::name_device(&mut profile.metadata, device);
+            metrics::name_device(&mut profile.metadata, device);
         }
         profile.warnings.extend(self.warnings.iter().cloned());
         profile

@@ -1,5 +1,5 @@
 use super::*;
-use input::unpack::Unpacker;
+use input::Unpacker;
 use report::ModelConfig;
 
 fn json(op: &str) -> Vec<u8> {

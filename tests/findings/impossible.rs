@@ -1,7 +1,7 @@
 //! What the user says of a run against what the machine can do. The limits are worked out by hand beside each case.
 
-use crossprof::analysis::Context;
 use crossprof::insight::{Verdict, examine, verdict};
+use crossprof::metrics::Context;
 use crossprof::metrics::{Run, Settings};
 use crossprof::report::{Finding, FindingSeverity, ModelConfig};
 use crossprof::trace::Trace;

@@ -3,8 +3,7 @@
 use crossprof::insight::{Verdict, examine};
 use crossprof::metrics::{Run, Settings};
 use crossprof::report::FindingSeverity;
-use crossprof::trace::Trace;
-use crossprof::trace::builder::TraceBuilder;
+use crossprof::trace::{Trace, TraceBuilder};
 
 use super::runs::{gpu_steps, kernel, says};
 
@@ -83,7 +82,7 @@ fn two_chips(steps_of_second: i64, code: Option<&str>) -> Trace {
         }
     }
     let mut trace = b.build();
-    trace.warnings.extend(code.map(|code| crossprof::warning::Warning::damage(code, "The file ends.")));
+    trace.warnings.extend(code.map(|code| crossprof::Warning::damage(code, "The file ends.")));
     trace
 }
 

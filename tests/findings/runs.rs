@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use crossprof::analysis::Context;
 use crossprof::insight::{Verdict, examine, verdict};
+use crossprof::metrics::Context;
 use crossprof::metrics::{Run, Settings};
 use crossprof::report::{Finding, FindingSeverity};
-use crossprof::trace::Trace;
-use crossprof::trace::builder::TraceBuilder;
+use crossprof::trace::{Trace, TraceBuilder};
 use crossprof::{Session, UnifiedProfile};
 
 /// A session with one real profile; `None`, with a notice, where it is absent.

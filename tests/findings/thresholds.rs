@@ -2,9 +2,7 @@
 
 use crossprof::insight::Verdict;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
-use crossprof::trace::builder::TraceBuilder;
-use crossprof::trace::{Framework, Trace};
-use crossprof::warning;
+use crossprof::trace::{Framework, Trace, TraceBuilder};
 
 use super::runs::{finding, fine, gpu_steps, host_bound, kernel, says, tpu_op, tpu_steps};
 
@@ -199,8 +197,8 @@ fn debug_print() {
 fn dropped_events() {
     let trace = |code: &str, damage: bool| {
         let mut trace = host_bound(900);
-        let severity = if damage { warning::Severity::Damage } else { warning::Severity::Caution };
-        trace.warnings.push(warning::Warning::new(severity, code, "Something happened."));
+        let severity = if damage { crossprof::Severity::Damage } else { crossprof::Severity::Caution };
+        trace.warnings.push(crossprof::Warning::new(severity, code, "Something happened."));
         trace
     };
     assert_eq!(finding(trace("profiler_dropped_events", false), "dropped_events").severity, Critical);
@@ -211,7 +209,7 @@ fn dropped_events() {
 #[test]
 fn cut_capture() {
     let mut trace = host_bound(900);
-    trace.warnings.push(warning::Warning::caution("json_truncated", "Cut.").with_count(1_000_000));
+    trace.warnings.push(crossprof::Warning::caution("json_truncated", "Cut.").with_count(1_000_000));
     assert_eq!(finding(trace, "cut_capture").severity, Critical);
     fine(host_bound(900), "cut_capture");
 }

@@ -2,8 +2,7 @@
 
 use crossprof::insight::Verdict;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
-use crossprof::trace::builder::TraceBuilder;
-use crossprof::trace::{Framework, StatValue, Trace};
+use crossprof::trace::{Framework, StatValue, Trace, TraceBuilder};
 
 use super::runs::{finding, fine, gpu_steps, host_bound, kernel, op, says, tpu_op, tpu_steps};
 

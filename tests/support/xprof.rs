@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crossprof::input::xplane::XPlaneDecoder;
+use crossprof::input::XPlaneDecoder;
 use crossprof::table::Cell;
 use crossprof::trace::Trace;
 use crossprof::{Query, Session, Settings, TableName, WindowChoice};

@@ -1,6 +1,6 @@
 //! The fields of the model's form, and how they are read and written. Pure.
 
-use crossprof::metrics::parameters::Preset;
+use crossprof::metrics::Preset;
 use crossprof::report::ModelConfig;
 
 /// A whole number of the model configuration.

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use crossprof::Warning;
 use crossprof::report::{
     Compilation, ComputeUtilization, KernelCategory, MainWindow, Metadata, ModelConfig, MultiDevice, NotMeasured,
     ParameterCounts, SourceFile, Step, StepTiming, Throughput,
 };
-use crossprof::warning::Warning;
 use serde::Deserialize;
 
 /// See [`crossprof::report::UnifiedProfile`]; fields that are not listed are passed over.

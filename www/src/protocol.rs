@@ -17,12 +17,12 @@
 //! as the JSON text that is also the download, so page, download and command line cannot differ; a page of the run as the
 //! JSON of its blocks.
 
+use crossprof::Warning;
 use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
 use crossprof::pages::PageQuery;
 use crossprof::report::SourceFile;
 use crossprof::table::Query;
-use crossprof::warning::Warning;
 use serde::{Deserialize, Serialize};
 
 /// Which build this is; a worker's first message carries its own, so that a stale one is noticed.
@@ -232,7 +232,7 @@ pub struct FileDone {
 pub enum Piece {
     /// A file begins.
     File(u32),
-    /// The buffer holds what a large plane says besides its lines: see `crossprof::input::xplane::Outline`.
+    /// The buffer holds what a large plane says besides its lines: see `crossprof::input::Outline`.
     Foreseen {
         /// Where the plane starts in the file.
         start: u64,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crossprof::Warning;
 use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
 use crossprof::pages::Link;
 use crossprof::report::distinct_names;
 use crossprof::table::Sort;
-use crossprof::warning::Warning;
 use leptos::prelude::*;
 
 use crate::profile::Profile;

@@ -1,9 +1,13 @@
-//! What every crate of crossprof uses.
+//! What every crate of crossprof uses: time, warnings, errors, and how text, numbers, JSON and protobuf are read and written.
 
-pub mod error;
+mod error;
 pub mod format;
 pub mod json;
 pub mod sort;
-pub mod units;
-pub mod warning;
+mod units;
+mod warning;
 pub mod wire;
+
+pub use error::Error;
+pub use units::Ps;
+pub use warning::{Cut, Severity, Warning, cut};

@@ -6,8 +6,7 @@
 //! told twice.
 
 use super::{Cause, Change, CollectiveChange, PartChange, StepTimeChange, Subject};
-use base::format;
-use base::sort;
+use base::{format, sort};
 
 /// Causes of one run that are told.
 const MOST: usize = 12;

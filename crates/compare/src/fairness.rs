@@ -1,8 +1,7 @@
 //! Whether runs did the same work under the same conditions. What a run does not tell is unknown, and unknown is never the same.
 
 use super::{FairnessCheck, Subject};
-use base::format;
-use base::warning::Severity;
+use base::{Severity, format};
 use report::{ModelConfig, UnifiedProfile};
 
 /// Work that a step does: where one of these differs, times of a step do not mean the same.
@@ -303,11 +302,11 @@ mod tests {
     /// Each field that a configuration can have is one of a check: a new one has to be compared too.
     #[test]
     fn no_field_of_the_model_is_left_out() {
-        for field in input::model_config::SIDECAR_FIELDS {
+        for field in input::SIDECAR_FIELDS {
             let with = |value: serde_json::Value| {
                 let value: ModelConfig = serde_json::from_value(serde_json::json!({ *field: value })).unwrap();
                 let mut subject = subject(value, None);
-                subject.profile.parameter_counts = metrics::parameters::parameter_counts(&subject.profile.model_config);
+                subject.profile.parameter_counts = metrics::parameter_counts(&subject.profile.model_config);
                 subject
             };
             // The count of one part needs that of another.

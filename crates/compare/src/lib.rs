@@ -34,7 +34,7 @@ pub use causes::{per_step, signed};
 pub use document::*;
 pub use focus::Focus;
 
-use base::units::Ps;
+use base::Ps;
 use report::{Naming, UnifiedProfile, distinct_names};
 
 /// The most runs of one comparison; a trend may have more.

@@ -13,8 +13,7 @@ use std::cmp::Ordering;
 use super::noise::{is_beyond_noise, of_steps};
 use super::{Scaling, ScalingPoint, ScalingSeries, Subject};
 use super::{matching, steps};
-use base::format;
-use base::sort;
+use base::{format, sort};
 use report::{StepBreakdown, UnifiedProfile, methods_of_paths};
 
 /// A share below this is not worth a place in a sentence.

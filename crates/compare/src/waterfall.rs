@@ -11,7 +11,7 @@
 //! zero: causes of idle time that need launches or host threads become "idle: other" on both sides.
 
 use super::{PartChange, Subject, us_to_ps};
-use base::units::Ps;
+use base::Ps;
 use report::{STEP_PARTS, StepParts, UnifiedProfile};
 
 /// Name, name for people, time, and whether the profile can tell it.

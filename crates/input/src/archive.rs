@@ -6,7 +6,7 @@
 pub mod tar;
 pub mod zip;
 
-use base::warning::Warning;
+use base::Warning;
 
 /// What an archive holds, in its order.
 #[derive(Debug)]

@@ -12,9 +12,8 @@ use super::profile_json::{self, Profiles, read_profiles};
 use super::report_html;
 use super::sniff::{self, Format};
 use super::xplane::{Outline, XPlaneDecoder};
-use base::error::Error;
-use trace::Trace;
-use trace::events::RowBlock;
+use base::Error;
+use trace::{RowBlock, Trace};
 
 /// JSON that has not said what it is by here is taken for a trace whose events come late: only traces are large.
 const MAX_HEAD_BYTES: usize = 1 << 20;

@@ -9,7 +9,7 @@
 //! Ignored: the header's time, comment, name and extra field, which no profiler fills with anything that is needed.
 
 use crate::inflate::{InflateLimit, Inflater, Outcome};
-use base::warning::Warning;
+use base::Warning;
 
 /// What a [`GzipDecoder`] hands on.
 #[derive(Debug)]
@@ -91,6 +91,7 @@ impl GzipDecoder {
     }
 
     /// True where nothing that is pushed can change the result any more.
+    #[cfg(test)]
     pub fn is_stopped(&self) -> bool {
         self.state == State::Stopped
     }

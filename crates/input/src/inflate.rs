@@ -145,11 +145,6 @@ impl Inflater {
     pub fn inflated_bytes(&self) -> u64 {
         self.raw.total_out()
     }
-
-    /// Bytes of the stream read so far.
-    pub fn stored_bytes(&self) -> u64 {
-        self.raw.total_in()
-    }
 }
 
 #[cfg(test)]

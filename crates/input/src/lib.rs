@@ -6,15 +6,23 @@
 //!
 //! Both stages are pushed chunks of any size and can run on different threads.
 
-pub mod archive;
-pub mod chrome_json;
-pub mod decoder;
-pub mod gzip;
-pub mod inflate;
-pub mod model_config;
+mod archive;
+mod chrome_json;
+mod decoder;
+mod gzip;
+mod inflate;
+mod model_config;
 pub mod plan;
-pub mod profile_json;
-pub mod report_html;
-pub mod sniff;
-pub mod unpack;
-pub mod xplane;
+mod profile_json;
+mod report_html;
+mod sniff;
+mod unpack;
+mod xplane;
+
+pub use chrome_json::ChromeJsonDecoder;
+pub use decoder::{Decoded, Decoder};
+pub use model_config::{SIDECAR_FIELDS, Sidecar};
+pub use profile_json::NamedProfile;
+pub use sniff::{Format, sniff};
+pub use unpack::{Unpacked, Unpacker};
+pub use xplane::{Outline, Outliner, XPlaneDecoder};

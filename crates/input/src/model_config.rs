@@ -10,7 +10,7 @@ mod architecture;
 use serde_json::{Map, Value};
 
 use architecture::Architecture;
-use base::error::Error;
+use base::Error;
 use report::ModelConfig;
 
 /// Names of the fields of a sidecar file: those of [`ModelConfig`].

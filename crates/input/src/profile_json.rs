@@ -25,8 +25,7 @@ mod version;
 
 use serde_json::Value;
 
-use base::error::Error;
-use base::warning::Warning;
+use base::{Error, Warning};
 use report::UnifiedProfile;
 use section::Notes;
 use version::Version;

@@ -11,7 +11,7 @@
 
 use memchr::memmem;
 
-use base::error::Error;
+use base::Error;
 
 /// The page says what it is within so many bytes.
 const HEAD_BYTES: usize = 4096;

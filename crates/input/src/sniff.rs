@@ -23,7 +23,7 @@ mod protobuf;
 use super::archive::{tar::looks_like_tar, zip::looks_like_zip};
 use super::gzip::looks_like_gzip;
 use super::{report_html, xplane};
-use base::error::Error;
+use base::Error;
 
 /// What can be done about most files that are no profile.
 const DROP_A_PROFILE: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";

@@ -14,7 +14,7 @@ use super::archive::tar::{TarReader, looks_like_tar};
 use super::archive::zip::{ZipReader, looks_like_zip};
 use super::gzip::{GzipDecoder, GzipItem, looks_like_gzip};
 use super::inflate::InflateLimit;
-use base::warning::Warning;
+use base::Warning;
 
 /// Bytes that tell a container: a tar header.
 const HEAD_BYTES: usize = 512;

@@ -4,7 +4,7 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::step_breakdown::Part;
+use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -17,7 +17,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_tpu() {
         return Verdict::Irrelevant;
     }
-    let (Some(window), Some(share)) = (numbers.window_of_parts(), numbers.part_percent(Part::Barrier)) else {
+    let (Some(window), Some(share)) = (numbers.window_of_parts(), numbers.part_percent(StepPart::Barrier)) else {
         return lacks("too few device ops ran. Capture several steps.");
     };
     if share < WARNING_PERCENT {

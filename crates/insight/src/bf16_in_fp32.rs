@@ -3,9 +3,8 @@
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
-use base::units::Ps;
-use metrics::categories::OpFamily;
+use base::{Ps, format};
+use metrics::OpFamily;
 use report::{Confidence, FindingSeverity};
 
 /// The rule.

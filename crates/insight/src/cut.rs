@@ -2,7 +2,7 @@
 
 use super::Verdict;
 use super::numbers::Numbers;
-use base::warning::{Cut, cut};
+use base::{Cut, cut};
 
 /// Rules that compare devices, or look for what is not there: any cut takes their ground away.
 const NEED_THE_WHOLE: [&str; 3] = ["unused_visible_devices", "straggler_device", "single_step"];

@@ -4,7 +4,7 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::step_breakdown::Part;
+use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -23,7 +23,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if window.idle_percent() < WARNING_PERCENT {
         return Verdict::Fine;
     }
-    let Some(share) = numbers.part_percent(Part::InputBound) else {
+    let Some(share) = numbers.part_percent(StepPart::InputBound) else {
         return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
     };
     let Some(input) = &numbers.profile.io_operations else {

@@ -5,8 +5,7 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use facts::host_callbacks;
-use metrics::devices::interval;
-use metrics::host_work::for_each_named;
+use metrics::{for_each_named, interval};
 use report::{Confidence, FindingSeverity};
 use trace::IntervalSet;
 

@@ -4,7 +4,7 @@ use super::draft::{Draft, equals, lacks};
 use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use base::format;
-use metrics::categories::OpClass;
+use metrics::OpClass;
 use report::{Confidence, FindingSeverity};
 
 /// The rule.

@@ -3,8 +3,7 @@
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
-use base::warning::{Severity, Warning};
+use base::{Severity, Warning, format};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.

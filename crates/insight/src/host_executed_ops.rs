@@ -4,9 +4,9 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::placement::HostReason;
+use metrics::HostReason;
 use report::{Confidence, FindingSeverity};
-use trace::classify::Platform;
+use trace::Platform;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "host_executed_ops", title: "Ops that run on the host", check };

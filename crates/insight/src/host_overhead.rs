@@ -4,7 +4,7 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::step_breakdown::Part;
+use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -24,7 +24,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if window.idle_percent() < WARNING_PERCENT {
         return Verdict::Fine;
     }
-    let Some(share) = numbers.part_percent(Part::HostBound) else {
+    let Some(share) = numbers.part_percent(StepPart::HostBound) else {
         return lacks(
             "the capture does not tell when the ops after the idle time were launched. Capture an xplane of a GPU or TPU with \
              the host tracer on (ProfileOptions.host_tracer_level of at least 1).",

@@ -4,7 +4,7 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::step_breakdown::Part;
+use metrics::StepPart;
 use report::{Confidence, FindingSeverity, Transfer};
 
 /// The rule.
@@ -21,9 +21,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         // TPU captures do not record these copies as device ops; a CPU backend has none.
         return Verdict::Irrelevant;
     }
-    let (Some(window), Some(to), Some(from)) =
-        (numbers.window_of_parts(), numbers.part_percent(Part::HostToDevice), numbers.part_percent(Part::DeviceToHost))
-    else {
+    let (Some(window), Some(to), Some(from)) = (
+        numbers.window_of_parts(),
+        numbers.part_percent(StepPart::HostToDevice),
+        numbers.part_percent(StepPart::DeviceToHost),
+    ) else {
         return lacks("too few device ops ran to tell what the devices spend their time on. Capture several steps.");
     };
     let share = to + from;

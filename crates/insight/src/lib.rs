@@ -59,8 +59,7 @@ mod while_loop_overhead;
 use numbers::Numbers;
 
 use base::sort;
-use metrics::analysis::{Analysis, Context};
-use metrics::{Run, Settings};
+use metrics::{Analysis, Context, Run, Settings};
 use report::{Confidence, Finding, FindingSeverity};
 
 /// What a rule says.

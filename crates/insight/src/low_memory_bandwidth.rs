@@ -3,11 +3,9 @@
 use super::draft::{Draft, equals};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
-use base::units::Ps;
-use metrics::categories::OpFamily;
-use metrics::ops::{Op, rate};
+use base::{Ps, format};
 use metrics::roofline::Level;
+use metrics::{Op, OpFamily, rate};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.

@@ -3,10 +3,8 @@
 use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
-use base::units::Ps;
-use metrics::categories::OpFamily;
-use metrics::kernel_stats::Kernel;
+use base::{Ps, format};
+use metrics::{KernelRow, OpFamily};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -52,7 +50,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 
 /// Products, convolutions and attention hold their tiles in registers and run best at low occupancy; copies and
 /// communication are not bound by threads.
-fn is_low(kernel: &Kernel) -> bool {
+fn is_low(kernel: &KernelRow) -> bool {
     let arithmetic = matches!(kernel.family, OpFamily::Elementwise | OpFamily::Reduction | OpFamily::OtherCompute);
     arithmetic && kernel.shape.occupancy_percent.is_some_and(|occupancy| occupancy < OCCUPANCY_PERCENT)
 }

@@ -6,15 +6,10 @@ use std::cell::OnceCell;
 
 use super::Verdict;
 use super::draft::{equals, lacks};
-use base::units::Ps;
-use metrics::analysis::Context;
-use metrics::categories::{OpFamily, family_of};
-use metrics::host_threads::HostRole;
-use metrics::step_breakdown::Part;
-use metrics::window::WindowKind;
+use base::Ps;
+use metrics::{Context, HostRole, OpFamily, StepPart, WindowKind, family_of};
 use report::UnifiedProfile;
-use trace::classify::Platform;
-use trace::{Framework, SourceFormat, StatValue, Trace};
+use trace::{Framework, Platform, SourceFormat, StatValue, Trace};
 
 /// What rules are given.
 pub(super) struct Numbers<'a> {
@@ -242,20 +237,20 @@ impl<'a> Numbers<'a> {
     }
 
     /// Share of the window that is `part`; `None` where nothing ran, or the trace cannot tell.
-    pub fn part_percent(&self, part: Part) -> Option<f64> {
+    pub fn part_percent(&self, part: StepPart) -> Option<f64> {
         let breakdown = &self.context.analysis.step_breakdown;
         breakdown.mean.as_ref().filter(|_| breakdown.measures(part))?.percent(part)
     }
 
     /// Share of the window in which a device runs communication that no computation hides.
     pub fn exposed_communication_percent(&self) -> Option<f64> {
-        self.part_percent(Part::Communication)
+        self.part_percent(StepPart::Communication)
     }
 
     /// How long devices wait for input, whether idle or in infeed; `None` where too little ran.
     pub fn input_wait_percent(&self) -> Option<InputWait> {
         self.window()?;
-        let idle = self.part_percent(Part::InputBound).unwrap_or(0.0);
+        let idle = self.part_percent(StepPart::InputBound).unwrap_or(0.0);
         let infeed = if self.is_tpu() { self.of_window(self.category_percent(&|name| name == "infeed")) } else { 0.0 };
         Some(InputWait { percent: idle + infeed })
     }
@@ -274,7 +269,7 @@ impl<'a> Numbers<'a> {
     /// Why devices are idle: causes with at least 5 % of the window, for sentences.
     pub fn idle_causes(&self) -> String {
         let Some(mean) = self.context.analysis.step_breakdown.mean.as_ref() else { return String::new() };
-        let causes = Part::ALL.into_iter().filter(|part| part.is_idle()).filter_map(|part| {
+        let causes = StepPart::ALL.into_iter().filter(|part| part.is_idle()).filter_map(|part| {
             let share = mean.percent(part).filter(|&share| share >= 5.0)?;
             let title = part.title().trim_start_matches("Idle: ");
             Some(format!("{title} {}", base::format::percent(share)))

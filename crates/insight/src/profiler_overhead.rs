@@ -3,9 +3,8 @@
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
-use base::units::Ps;
-use metrics::host_work::for_each_named;
+use base::{Ps, format};
+use metrics::for_each_named;
 use report::{Confidence, FindingSeverity};
 use trace::Interval;
 

@@ -3,9 +3,8 @@
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
-use base::units::Ps;
-use metrics::host_work::{HostWork, host_spans};
+use base::{Ps, format};
+use metrics::{HostWork, host_spans};
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, Interval};
 

@@ -3,8 +3,7 @@
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
-use base::units::Ps;
+use base::{Ps, format};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.

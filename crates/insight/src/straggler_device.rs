@@ -4,9 +4,7 @@ use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::statistics::median;
-use metrics::step_breakdown::{Mean, Part};
-use metrics::window::WindowKind;
+use metrics::{MeanPart, StepPart, WindowKind, median};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -79,6 +77,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 }
 
 /// What a device does in a step on its own: neither idle nor in communication, where it waits for others.
-fn work_us(mean: &Mean) -> f64 {
-    mean.duration_us - mean.idle_us() - mean.part_us(Part::Communication)
+fn work_us(mean: &MeanPart) -> f64 {
+    mean.duration_us - mean.idle_us() - mean.part_us(StepPart::Communication)
 }

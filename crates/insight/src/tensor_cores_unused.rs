@@ -3,10 +3,8 @@
 use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
-use base::units::Ps;
-use metrics::categories::OpFamily;
-use metrics::kernel_stats::Kernel;
+use base::{Ps, format};
+use metrics::{KernelRow, OpFamily};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -56,7 +54,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-fn could_use(kernel: &Kernel, name: &str) -> bool {
+fn could_use(kernel: &KernelRow, name: &str) -> bool {
     let product = matches!(kernel.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
     product && kernel.tensor_core_eligible == Some(true) && kernel.uses_tensor_core == Some(false) && {
         let name = name.to_lowercase();

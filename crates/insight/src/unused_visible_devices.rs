@@ -4,7 +4,7 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::devices::Devices;
+use metrics::Devices;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 

@@ -15,18 +15,18 @@ use crate::host_threads::{self, HostTime};
 use crate::host_waits::HostWaits;
 use crate::kernel_stats::{self, KernelStats};
 use crate::launches::{self, CallIndex, Launches};
-use crate::ops::tree::{Tree, Wasted};
-use crate::ops::{self, Columns, Coverage, Grouping, Groups, Op, Ops, Tallies, TreeColumns};
+use crate::ops::tree::{OpTree, Wasted};
+use crate::ops::{self, Coverage, Grouping, Groups, Op, OpColumns, Ops, Tallies, TreeColumns};
 use crate::placement::Placement;
 use crate::roofline::{self, OpLabels, Roofline};
-use crate::step_breakdown::{self, Measured, StepBreakdown};
+use crate::step_breakdown::{self, Breakdown, Measured};
 use crate::steps::{self, Steps};
 use crate::window::{self, Limited, Window, WindowChoice};
 use crate::{
     Run, Settings, compilation, device_clocks, framework, freezing, gaps, host_activity, io, kernels, metadata,
     not_measured, other_devices, parameters, step_ops, throughput, transfers, utilization,
 };
-use base::warning::{self, Warning};
+use base::Warning;
 use hlo::Modules;
 use report::UnifiedProfile;
 use trace::Trace;
@@ -53,7 +53,7 @@ pub struct Analysis {
     /// The ops against the peaks of the devices.
     pub roofline: Roofline,
     /// Where the time of each step goes.
-    pub step_breakdown: StepBreakdown,
+    pub step_breakdown: Breakdown,
     /// GPU kernels.
     pub kernel_stats: KernelStats,
     /// Launches of device work.
@@ -97,7 +97,7 @@ impl Analysis {
         let modules = Modules::new(whole);
         let hosts = host_threads::host_times(whole, &captured);
         let compile = host_threads::compiling(&hosts);
-        let cut = warning::cut(run.warnings.iter().chain(&whole.warnings));
+        let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
         let times = DeviceTime::of_all(whole, &captured);
         let mut steps = Steps::find(whole, &captured);
         if cut.is_some() {
@@ -121,7 +121,7 @@ impl Analysis {
         let extents = given.map(|_| steps::extents(&captured, &steps));
         let plain = window::plain(choice, &captured, extents.as_deref());
         let measured = Measured { steps: &steps, judged: &step_report.rows, plain: &plain };
-        let mut step_breakdown = StepBreakdown::new(whole, &captured, &times, &hosts, &calls, measured);
+        let mut step_breakdown = Breakdown::new(whole, &captured, &times, &hosts, &calls, measured);
         let window = Window::new(choice, &steps, &step_breakdown, &plain, given);
         // From here on everything is of the window, or says that it is not.
         let Limited { trace: limited, devices } = Limited::new(whole, &captured, &window.of_device);
@@ -206,8 +206,8 @@ impl Analysis {
 struct Answers {
     labels: OnceLock<OpLabels>,
     coverage: OnceLock<Coverage>,
-    columns: OnceLock<Columns>,
-    kernel_columns: OnceLock<kernel_stats::Columns>,
+    columns: OnceLock<OpColumns>,
+    kernel_columns: OnceLock<kernel_stats::KernelColumns>,
     wasted: OnceLock<Wasted>,
     host_ops: OnceLock<HostOps>,
     arguments: OnceLock<Vec<Argument>>,
@@ -220,9 +220,9 @@ struct Answers {
 #[derive(Clone, Debug, Default)]
 struct Grouped {
     groups: OnceLock<Groups>,
-    tree: OnceLock<Tree>,
+    tree: OnceLock<OpTree>,
     tree_columns: OnceLock<TreeColumns>,
-    outline: OnceLock<Tree>,
+    outline: OnceLock<OpTree>,
 }
 
 /// A chart shows no op that takes less of the whole: it would be a hair on the screen.
@@ -240,13 +240,13 @@ impl Analysis {
     }
 
     /// What questions ask of every op.
-    pub fn columns(&self, trace: &Trace) -> &Columns {
-        self.answers.columns.get_or_init(|| Columns::new(trace, &self.ops))
+    pub fn columns(&self, trace: &Trace) -> &OpColumns {
+        self.answers.columns.get_or_init(|| OpColumns::new(trace, &self.ops))
     }
 
     /// What questions ask of every kernel.
-    pub fn kernel_columns(&self, trace: &Trace) -> &kernel_stats::Columns {
-        self.answers.kernel_columns.get_or_init(|| kernel_stats::Columns::new(trace, &self.kernel_stats))
+    pub fn kernel_columns(&self, trace: &Trace) -> &kernel_stats::KernelColumns {
+        self.answers.kernel_columns.get_or_init(|| kernel_stats::KernelColumns::new(trace, &self.kernel_stats))
     }
 
     /// What the threads of the hosts spend their time on.
@@ -288,8 +288,8 @@ impl Analysis {
     }
 
     /// All ops of the run as a tree, idle time included.
-    pub fn tree(&self, trace: &Trace, grouping: Grouping) -> &Tree {
-        let tree = || Tree::new(trace, &self.ops, self.groups(trace, grouping), &|op| self.efficiency(op));
+    pub fn tree(&self, trace: &Trace, grouping: Grouping) -> &OpTree {
+        let tree = || OpTree::new(trace, &self.ops, self.groups(trace, grouping), &|op| self.efficiency(op));
         self.grouped(grouping).tree.get_or_init(tree)
     }
 
@@ -299,16 +299,16 @@ impl Analysis {
         self.grouped(grouping).tree_columns.get_or_init(columns)
     }
 
-    /// The groups of all ops, and the large ops: [`Tree::outline`].
-    pub fn outline(&self, trace: &Trace, grouping: Grouping) -> &Tree {
+    /// The groups of all ops, and the large ops: [`OpTree::outline`].
+    pub fn outline(&self, trace: &Trace, grouping: Grouping) -> &OpTree {
         self.grouped(grouping).outline.get_or_init(|| self.outline_of(trace, grouping, None))
     }
 
     /// The same of those ops that pass, all where nothing is told.
-    pub fn outline_of(&self, trace: &Trace, grouping: Grouping, passing: Option<&[bool]>) -> Tree {
+    pub fn outline_of(&self, trace: &Trace, grouping: Grouping, passing: Option<&[bool]>) -> OpTree {
         let wasted = self.answers.wasted.get_or_init(|| Wasted::new(&self.ops, &|op| self.efficiency(op)));
         let groups = self.groups(trace, grouping);
-        Tree::outline(trace, &self.ops, groups, self.columns(trace), wasted, passing, LEAST_SHARE)
+        OpTree::outline(trace, &self.ops, groups, self.columns(trace), wasted, passing, LEAST_SHARE)
     }
 
     /// What limits an op: the resource of which it uses the largest share.

@@ -94,13 +94,6 @@ pub fn family_of(category: &str) -> OpFamily {
         .unwrap_or(OpFamily::OtherCompute)
 }
 
-/// Category and class of the op `name` with `args`. Costs dozens of string searches: use a [`Categorizer`] for many ops.
-pub fn categorize(trace: &Trace, name: StrId, args: ArgsId) -> (String, OpClass) {
-    let category = category(trace, name, args);
-    let class = family_of(&category).class();
-    (category, class)
-}
-
 /// A category of one [`Categorizer`]: dense, from 0 in order of first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CategoryId(u32);

@@ -9,8 +9,7 @@ use super::devices::Devices;
 use super::host_work::HostWork;
 use facts::host_spans;
 use report::Compilation;
-use trace::classify::Platform;
-use trace::{Framework, LineKind, Trace, in_blocks};
+use trace::{Framework, LineKind, Platform, Trace, in_blocks};
 
 /// The compilation section. No span in a JAX capture with spans of the runtime on the host means that nothing was compiled, since
 /// JAX marks each compilation; in any other capture without a span the time is unknown and the section absent. Ops of a CPU
@@ -46,7 +45,7 @@ fn is_driver_call(name: &str) -> bool {
 }
 
 /// `100 * time / capture`, 0 for an empty capture.
-fn share_of_capture(time: base::units::Ps, devices: &Devices) -> f64 {
+fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
     let capture = devices.capture.map_or(0, |capture| capture.length().0);
     if capture > 0 { (100.0 * time.0 as f64 / capture as f64).clamp(0.0, 100.0) } else { 0.0 }
 }
@@ -83,7 +82,7 @@ fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn capture(compiles: bool, framework: Framework) -> Option<Compilation> {
         let mut b = TraceBuilder::new();

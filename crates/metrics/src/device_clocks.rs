@@ -1,9 +1,7 @@
 //! What is to be said of the devices' clocks: where the times of events are far from those of the chips that ran them.
 
 use super::devices::{Device, Devices};
-use base::format;
-use base::units::Ps;
-use base::warning::Warning;
+use base::{Ps, Warning, format};
 use trace::ChipClock;
 
 /// From here on the distance is said: shorter ones are shorter than steps (ours).

@@ -9,13 +9,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use base::sort;
-use base::units::Ps;
-use trace::classify::{Platform, is_gpu_cat};
-use trace::cpu_ops::END_MARKER;
+use base::{Ps, sort};
 use trace::{
-    ArgsId, ByLine, ChipClock, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind, StrId, Trace,
-    Union, in_blocks,
+    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind,
+    Platform, StrId, Trace, Union, in_blocks, is_gpu_cat,
 };
 
 /// How it is known which op of a device runs in which.
@@ -273,7 +270,7 @@ pub fn interval(event: &Event) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     #[test]
     fn only_lines_that_occupy_the_device_hold_ops() {

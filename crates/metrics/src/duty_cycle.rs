@@ -6,9 +6,8 @@
 
 use super::categories::Categorizer;
 use super::devices::{Device, Devices, interval};
-use base::units::Ps;
-use trace::classify::Platform;
-use trace::{Interval, LineKind, Trace, Union, in_blocks};
+use base::Ps;
+use trace::{Interval, LineKind, Platform, Trace, Union, in_blocks};
 
 /// Categories in which XProf counts a chip as off duty.
 const OFF_DUTY: [&str; 8] = [
@@ -92,7 +91,7 @@ fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Inter
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     #[test]
     fn waiting_for_the_host_is_off_duty_and_programs_widen_the_span() {

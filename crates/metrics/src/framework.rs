@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::analysis::Analysis;
     use crate::{Run, Settings};
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn told(framework: Framework, source: &str, stack: &str, module: &str, frame: &str) -> String {
         let mut b = TraceBuilder::new();

@@ -8,7 +8,7 @@
 //! ```
 
 use crate::devices::{Device, Devices};
-use base::units::Ps;
+use base::Ps;
 use report::{Gap, Gaps, TimelineAnalysis};
 use trace::{Interval, Trace, in_blocks};
 
@@ -168,7 +168,7 @@ fn started_at(trace: &Trace, device: &Device, time: Ps) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     /// ```text
     /// us      0    10   19    29        128       1128

@@ -5,7 +5,7 @@
 //!          < 1 us   1 - 2 us  2 - 4 us       0.52 - 1.05 s  longer
 //! ```
 
-use base::units::Ps;
+use base::Ps;
 
 /// Number of buckets.
 pub const BUCKETS: usize = 22;

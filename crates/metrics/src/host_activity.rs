@@ -16,8 +16,7 @@ use rustc_hash::FxHashMap;
 use super::devices::Devices;
 use super::host_ops::{HostOp, HostOps, Tally, tallies_of_kinds};
 use super::host_threads::{HostThreads, thread_role};
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use facts::host_spans::{self, HostWork, is_frame};
 use facts::program_spans::{Activity, activity};
 use report::{HostActivity, HostProgram, HostSpan, HostThread};
@@ -213,7 +212,7 @@ pub(super) fn by_name<'t>(kinds: impl Iterator<Item = (&'t Kind, &'t Tally)>) ->
 mod tests {
     use super::*;
     use crate::host_threads::{host_threads, host_times};
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn activity_of(trace: &Trace) -> Option<HostActivity> {
         let devices = Devices::new(trace);

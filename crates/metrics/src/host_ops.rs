@@ -15,8 +15,7 @@ use rustc_hash::FxHashMap;
 use super::devices::Devices;
 use super::host_threads::{HostRole, roles_of_kinds};
 use super::self_time::for_each_self_kind;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use trace::{Interval, LineKind, StrId, Trace};
 
 /// The events of one name whose threads do the same.
@@ -148,7 +147,7 @@ fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn rows(trace: &Trace) -> Vec<(&str, &str, u64, u64, f64, f64)> {
         let devices = Devices::new(trace);

@@ -16,11 +16,10 @@
 use std::collections::BTreeMap;
 
 use super::devices::Devices;
-use base::units::Ps;
+use base::Ps;
 use facts::host_spans::{self, HostWork};
 use facts::host_threads;
-use trace::classify::Platform;
-use trace::{Interval, IntervalSet, Kind, Line, LineEvents, LineKind, Trace, Union};
+use trace::{Interval, IntervalSet, Kind, Line, LineEvents, LineKind, Platform, Trace, Union};
 
 /// What a host thread is for, or what it is doing where an event tells better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -346,7 +345,7 @@ fn union(sets: impl Iterator<Item = IntervalSet>) -> IntervalSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn roles(trace: &Trace) -> Vec<(HostRole, f64)> {
         let devices = Devices::new(trace);

@@ -15,8 +15,7 @@ use std::collections::BTreeMap;
 use super::devices::Devices;
 use super::host_threads::HostRole;
 use super::self_time::for_each_on_line;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use facts::host_spans::{self, HostWork};
 use facts::library_files;
 use trace::{EventId, Interval, IntervalSet, LineKind, StrId, Trace, Union};
@@ -110,7 +109,7 @@ fn shown(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     /// The timeline above, in microseconds from 0 to 60; what a worker thread does is not looked at.
     #[test]

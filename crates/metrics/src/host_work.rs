@@ -13,8 +13,7 @@
 use std::cmp::Reverse;
 
 use crate::devices::{Devices, interval};
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use facts::host_spans;
 use trace::{Event, Interval, IntervalSet, LineKind, Trace};
 
@@ -77,8 +76,8 @@ pub fn for_each_named_on(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::units::Ps;
-    use trace::builder::TraceBuilder;
+    use base::Ps;
+    use trace::TraceBuilder;
 
     #[test]
     fn nested_spans_count_once_across_threads() {

@@ -27,7 +27,7 @@ pub fn io_operations(trace: &Trace, devices: &Devices, window: Interval) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     #[test]
     fn input_is_the_union_of_its_spans() {

@@ -4,8 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::categories::{Categorizer, CategoryId};
 use super::ops::{self, Tallies};
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use report::{Kernel, KernelCategory, Kernels};
 use trace::{ArgsId, StrId, Trace};
 
@@ -123,7 +122,7 @@ fn percent(time: Ps, total: Ps) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::devices::Devices;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn close(a: Option<f64>, b: f64) -> bool {
         a.is_some_and(|a| (a - b).abs() < 1e-9)

@@ -145,7 +145,7 @@ fn environment(trace: &Trace, devices: &Devices) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn gpu(stats: &[(&str, StatValue)], vendor: Option<&str>) -> Run {
         let mut b = TraceBuilder::new();

@@ -245,7 +245,7 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
 mod tests {
     use super::*;
     use report::{Compilation, Metadata, StepTiming, Throughput};
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn profile(platform: &str, num_devices: u64) -> UnifiedProfile {
         UnifiedProfile {

@@ -7,8 +7,7 @@
 use super::devices::Devices;
 use super::host_activity::{by_name, cover};
 use super::host_ops::tallies_of_kinds;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use facts::accelerators;
 use report::{OtherDevice, OtherDeviceEvent};
 use trace::{LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trace};
@@ -87,7 +86,7 @@ fn name(trace: &Trace, plane: &Plane) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn found(mut b: TraceBuilder, label: Option<(&str, &str)>, format: SourceFormat) -> Vec<OtherDevice> {
         if let Some((plane, label)) = label {

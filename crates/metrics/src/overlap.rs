@@ -7,7 +7,7 @@
 //! ```
 
 use super::device_time::DeviceTime;
-use base::units::Ps;
+use base::Ps;
 use trace::{Interval, IntervalSet};
 
 /// Communication and copies in flight, and how much of it computation hides.
@@ -56,7 +56,7 @@ impl<'a> InFlight<'a> {
 mod tests {
     use super::*;
     use crate::devices::Devices;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     /// ```text
     ///          0    10   20   30   40   50

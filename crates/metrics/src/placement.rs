@@ -13,11 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::devices::Devices;
 use super::ops::Ops;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use facts::host_callbacks;
-use trace::classify::Platform;
-use trace::{Interval, IntervalSet, Kind, LineKind, Trace};
+use trace::{Interval, IntervalSet, Kind, LineKind, Platform, Trace};
 
 /// Why something ran on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@
 //! compute on other threads than they start on: of these it is known which runs in which.
 
 use super::devices::{Device, Nesting};
-use base::units::Ps;
+use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace, in_blocks};
 
 /// An op that has started and not yet ended. `op` is its index in the list of ops, or what it is.
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::devices::Devices;
     use proptest::prelude::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     /// Self times in microseconds of events `(line, start, duration)`, in the order given.
     fn self_us(events: &[(usize, i64, i64)]) -> Vec<i64> {

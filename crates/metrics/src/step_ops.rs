@@ -11,11 +11,9 @@ use super::devices::Devices;
 use super::kernel_stats::demangle::demangle;
 use super::ops::{Op, Ops, Tallies, Text};
 use super::window::Window;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use report::{StepFamily, StepKernel, StepOp, StepOps};
-use trace::classify::Platform;
-use trace::{StrId, Trace};
+use trace::{Platform, StrId, Trace};
 
 /// Ops that the section lists: with more, two profiles would no longer fit a report that can be sent around.
 const MOST_OPS: usize = 300;

@@ -1,6 +1,6 @@
 //! Work per second, from the mean step time and what the user says of a batch.
 
-use crate::steps::Together;
+use crate::steps::StepsTogether;
 use report::{ModelConfig, StepTiming, Throughput};
 
 /// The throughput section. Steps a second need only the step time; samples and tokens need the batch, which no trace knows.
@@ -12,7 +12,7 @@ pub fn throughput(timing: &StepTiming, model: &ModelConfig, num_devices: u64, al
     };
     let per_second = 1e6 / step_us;
     // As f64: the product of two hostile numbers must not overflow.
-    let one_batch = timing.devices_in_step.as_deref() != Some(Together::OneAfterAnother.label());
+    let one_batch = timing.devices_in_step.as_deref() != Some(StepsTogether::OneAfterAnother.label());
     let samples = model.batch_size.filter(|&size| size > 0 && one_batch).map(|size| size as f64 * per_second);
     let tokens = samples.zip(model.seq_length.filter(|&length| length > 0)).map(|(it, length)| it * length as f64);
     let per_device = |all: Option<f64>| all.filter(|_| num_devices > 0).map(|all| all / num_devices as f64);

@@ -7,11 +7,10 @@
 use rustc_hash::FxHashMap;
 
 use super::devices::Devices;
-use base::units::Ps;
+use base::Ps;
 use report::{MemoryOperations, Transfer};
-use trace::classify::Platform;
 use trace::copies::{Direction, bytes, direction};
-use trace::{ArgsId, StrId, Trace, in_blocks};
+use trace::{ArgsId, Platform, StrId, Trace, in_blocks};
 
 /// What the name and arguments of a copy say.
 #[derive(Clone, Copy)]
@@ -95,7 +94,7 @@ fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn of(trace: &Trace) -> Option<MemoryOperations> {
         memory_operations(trace, &Devices::new(trace))

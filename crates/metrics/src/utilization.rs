@@ -5,7 +5,7 @@ use crate::gaps::{device_gaps, percent};
 use crate::metadata::device_model;
 use crate::statistics::{mean, range, stddev};
 use crate::window::Window;
-use base::units::Ps;
+use base::Ps;
 use report::{ComputeUtilization, DeviceStats, MultiDevice};
 use trace::{Interval, Trace, in_blocks};
 
@@ -103,7 +103,7 @@ fn ratio(part: Ps, whole: Ps) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     /// ```text
     /// us     0      10     20     30     40

@@ -1,7 +1,7 @@
 //! A profile with something in every section, for the tests of the exporters.
 
 use crate::*;
-use base::warning::Warning;
+use base::Warning;
 
 /// The profile.
 pub fn profile() -> UnifiedProfile {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use base::warning::Warning;
+use base::Warning;
 
 pub use super::communication::*;
 pub use super::findings::*;

@@ -14,7 +14,7 @@
 use super::{
     Args, ChipTime, Event, EventId, Line, LineId, Plane, PlaneId, SourceFormat, StrId, Trace, classify, copies,
 };
-use base::units::Ps;
+use base::Ps;
 
 /// Collects planes, lines and events; times are whole microseconds from the anchor.
 #[derive(Debug)]

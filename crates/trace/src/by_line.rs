@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::{Event, EventId, Events, Interval, LineKind, StrId, Trace, in_blocks};
-use base::units::Ps;
+use base::Ps;
 
 /// The events of a trace by line.
 #[derive(Clone, Debug, Default)]

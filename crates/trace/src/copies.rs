@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::classify::Platform;
 use super::{Args, ArgsId, EventId, Line, LineKind, PlaneKind, StrId, Trace};
-use base::units::Ps;
+use base::Ps;
 
 /// From where to where a copy goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 
 use super::column::SparseColumn;
 use super::{EventId, Interval, LineEvents, Trace};
-use base::units::Ps;
+use base::Ps;
 
 /// What the name of the event that marks an op's end begins with: `end: dot.1`.
 pub const END_MARKER: &str = "end: ";

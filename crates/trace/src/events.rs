@@ -13,7 +13,7 @@ use super::interval::Interval;
 use super::kinds::{Kind, Kinds};
 use super::strings::StrId;
 use crate::LineId;
-use base::units::Ps;
+use base::Ps;
 
 /// Index of an event of one trace, in the order in which the file holds them.
 pub type EventId = u32;

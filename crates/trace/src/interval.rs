@@ -12,7 +12,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::blocks::in_blocks;
-use base::units::Ps;
+use base::Ps;
 
 /// `[start, end)`; empty or reversed intervals have no length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

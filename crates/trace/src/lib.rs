@@ -3,34 +3,37 @@
 //! Every input format is decoded into a [`Trace`]; everything downstream reads only this. The vocabulary is the
 //! XPlane's: a *plane* is a device or a host (a Chrome trace's process), a *line* is one row of it (a thread).
 
-pub mod blocks;
-pub mod builder;
-pub mod by_line;
-pub mod chip_clock;
-pub mod classify;
-pub mod column;
+mod blocks;
+mod builder;
+mod by_line;
+mod chip_clock;
+mod classify;
+mod column;
 pub mod copies;
-pub mod cpu_ops;
-pub mod events;
-pub mod interval;
+mod cpu_ops;
+mod events;
+mod interval;
 mod kinds;
-pub mod merge;
+mod merge;
 pub mod snapshot;
-pub mod strings;
+mod strings;
 
 pub use blocks::in_blocks;
+pub use builder::TraceBuilder;
 pub use by_line::{ByLine, LineEvents};
 pub use chip_clock::{ChipClock, ChipClocks, ChipTime};
-pub use classify::{LineKind, PlaneKind};
-pub use cpu_ops::CpuOps;
-pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes};
+pub use classify::{LineKind, PlaneKind, Platform, classify, is_gpu_cat, plane_kind};
+pub use column::SparseColumn;
+pub use cpu_ops::{CpuOps, END_MARKER};
+pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes, RowBlock};
 pub use interval::{Interval, IntervalSet, Union};
 pub use kinds::Kind;
+pub use merge::merge;
 pub use strings::{StrId, Strings};
 
 use std::sync::Arc;
 
-use base::warning::Warning;
+use base::Warning;
 
 /// Index into [`Trace::planes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

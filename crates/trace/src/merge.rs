@@ -11,8 +11,7 @@
 //! ```
 
 use super::{Args, ArgsId, Event, HloProto, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
-use base::units::Ps;
-use base::warning::Warning;
+use base::{Ps, Warning};
 
 /// Hosts whose captures start further apart than this are not of one run: their clocks are wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;

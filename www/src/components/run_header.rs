@@ -1,7 +1,7 @@
 //! The line above every view of a run: what it is, from where, and whether it is whole.
 
+use crossprof::Severity;
 use crossprof::format;
-use crossprof::warning::Severity;
 use leptos::prelude::*;
 
 use super::live::{live, says};

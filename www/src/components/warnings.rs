@@ -2,7 +2,7 @@
 
 use crossprof::format;
 use crossprof::report::NotMeasured;
-use crossprof::warning::{Severity, Warning};
+use crossprof::{Severity, Warning};
 use leptos::prelude::*;
 
 use crate::table::cell::WHOLE_CHARS;

@@ -1,8 +1,7 @@
 //! What the trace cannot know: batch and sequence length, the model's dimensions, the number of steps.
 
 use crossprof::format;
-use crossprof::metrics::Settings;
-use crossprof::metrics::parameters::presets;
+use crossprof::metrics::{Settings, presets};
 use leptos::prelude::*;
 
 use crate::client;

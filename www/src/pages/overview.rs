@@ -1,9 +1,9 @@
 //! The overview: how long a step is and how steady, how busy the devices are, where the time goes.
 
+use crossprof::Warning;
 use crossprof::format::{count, printable, shorten};
 use crossprof::pages::{Bars, Block};
 use crossprof::report::{NotMeasured, StepTiming};
-use crossprof::warning::Warning;
 use leptos::prelude::*;
 
 use std::sync::Arc;

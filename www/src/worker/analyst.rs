@@ -7,7 +7,7 @@ use crossprof::pages::{self, Page, PageQuery};
 use crossprof::session::Session;
 use crossprof::table::{Query, Table};
 use crossprof::tables::TableName;
-use crossprof::trace::events::RowBlock;
+use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
 use js_sys::{Uint8Array, Uint32Array};
 use wasm_bindgen::JsValue;

@@ -5,8 +5,7 @@
 
 use std::ops::Range;
 
-use crossprof::input::unpack::{Unpacked, Unpacker};
-use crossprof::input::xplane::Outliner;
+use crossprof::input::{Outliner, Unpacked, Unpacker};
 use js_sys::{Array, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;

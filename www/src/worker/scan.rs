@@ -1,11 +1,10 @@
 //! The second worker: decodes what the first has unpacked and hands the runs on to the analyst.
 
+use crossprof::Warning;
 use crossprof::input::plan::Kind;
-use crossprof::input::unpack::Unpacked;
-use crossprof::input::xplane::Outline;
+use crossprof::input::{Outline, Unpacked};
 use crossprof::session::{FileId, FileResult, Session};
 use crossprof::trace::snapshot;
-use crossprof::warning::Warning;
 use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use web_sys::{DedicatedWorkerGlobalScope, MessagePort};

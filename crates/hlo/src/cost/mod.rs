@@ -24,7 +24,7 @@ mod work;
 
 use super::{DataType, Instruction, Module};
 use analysis::Analysis;
-use trace::classify::Platform;
+use trace::Platform;
 
 /// What an instruction costs each time it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@
 //! needed.
 
 use super::{ArchiveItem, Gather};
-use base::warning::Warning;
+use base::Warning;
 
 const BLOCK_BYTES: usize = 512;
 

@@ -11,7 +11,7 @@
 use super::{ArchiveItem, Gather, little_endian};
 use crate::gzip::over_limit;
 use crate::inflate::{InflateLimit, Inflater, Outcome};
-use base::warning::Warning;
+use base::Warning;
 
 const LOCAL_HEADER: [u8; 4] = *b"PK\x03\x04";
 const DIRECTORY: [u8; 4] = *b"PK\x01\x02";

@@ -5,11 +5,10 @@ use super::modules;
 use super::outliers;
 use super::scanner::{Scanner, State};
 use super::store::{Id, Store};
-use base::error::Error;
-use base::warning::Warning;
-use trace::classify::{self, Platform, is_gpu_cat};
-use trace::copies;
-use trace::{EventId, Framework, LineKind, Plane, PlaneKind, SourceFormat, StatValue, StrId, Trace};
+use base::{Error, Warning};
+use trace::{
+    EventId, Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,
+};
 
 /// Numbers of complete events at which XLA's writer stops (the older and the newer limit).
 const WRITER_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
@@ -63,7 +62,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
         warnings.push(Warning::caution("no_events", message));
     }
     trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(path)));
-    classify::classify(&mut trace);
+    trace::classify(&mut trace);
     modules::name_programs(&mut trace);
     copies::complete(&mut trace);
     Ok(trace)
@@ -121,9 +120,7 @@ fn label_the_nameless(trace: &mut Trace) {
 /// Kineto calls every process by the program's name (`python3`) and says in the label which device it is: `GPU 0`.
 fn label_the_devices(trace: &mut Trace) {
     let is_device = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { .. });
-    label_the(trace, |trace, plane| {
-        is_device(plane) && classify::plane_kind(trace.text(plane.name)) == PlaneKind::Other
-    });
+    label_the(trace, |trace, plane| is_device(plane) && trace::plane_kind(trace.text(plane.name)) == PlaneKind::Other);
 }
 
 /// Processes and threads without a name are called by their ids.
@@ -172,7 +169,7 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
         let Some(line) = trace.lines.get_mut(event.line.index()) else { continue };
         let plane = line.plane.index();
         let Some(found) = trace.planes.get_mut(plane) else { continue };
-        if side == Side::Neither || classify::plane_kind(trace.strings.get(found.name)) != PlaneKind::Other {
+        if side == Side::Neither || trace::plane_kind(trace.strings.get(found.name)) != PlaneKind::Other {
             continue;
         }
         if side == Side::Host {
@@ -200,7 +197,7 @@ fn framework(trace: &Trace, top_level: &TopLevel) -> Framework {
         return Framework::PyTorch;
     }
     let is_xla = top_level.is_xla
-        || trace.planes.iter().any(|plane| classify::plane_kind(trace.strings.get(plane.name)) != PlaneKind::Other);
+        || trace.planes.iter().any(|plane| trace::plane_kind(trace.strings.get(plane.name)) != PlaneKind::Other);
     match is_xla {
         true if TENSORFLOW_EVENTS.into_iter().any(has) => Framework::TensorFlow,
         true => Framework::Jax,

@@ -1,6 +1,6 @@
 //! What was lost on the way, counted while reading and told once at the end.
 
-use base::warning::Warning;
+use base::Warning;
 
 /// A kind of loss; the order is that of the warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

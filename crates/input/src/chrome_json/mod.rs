@@ -31,7 +31,7 @@ mod store;
 mod tests;
 mod text;
 
-use base::error::Error;
+use base::Error;
 use scanner::Scanner;
 use trace::Trace;
 

@@ -8,8 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use trace::classify::Platform;
-use trace::{ArgsId, EventId, Kind, LineKind, PlaneKind, StrId, Trace};
+use trace::{ArgsId, EventId, Kind, LineKind, PlaneKind, Platform, StrId, Trace};
 
 /// A run of a program on one device.
 #[derive(Clone, Copy)]
@@ -89,7 +88,7 @@ fn program(name: &str) -> (String, Option<i64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     /// As above, with an op before all runs, one between them and one that sticks out of its run by the clock's rounding; and a
     /// second device, whose runs are its own.

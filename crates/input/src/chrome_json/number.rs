@@ -1,7 +1,7 @@
 //! Numbers of trace events, from decimal digits straight to integers: no `f64` stands between, so times are exact to the
 //! picosecond and ids beyond 2^53 keep every digit.
 
-use base::units::Ps;
+use base::Ps;
 
 /// Microseconds per second and so on are powers of ten; this one is picoseconds in a microsecond.
 pub(super) const PS_PER_US: i64 = 1_000_000;

@@ -11,7 +11,7 @@
 //!
 //! At most one event in a thousand (or a single one) is taken for absurd, so a file with two halves keeps both.
 
-use base::units::Ps;
+use base::Ps;
 use trace::{Event, EventId, Events};
 
 const HOUR: i64 = 3_600_000_000_000_000;

@@ -17,7 +17,7 @@ use super::event::RawEvent;
 use super::losses::{Loss, Losses};
 use super::number::Time;
 use super::store::{Id, Store, Timed};
-use base::units::Ps;
+use base::Ps;
 use trace::{ArgsId, LineId, StrId};
 
 /// What a begin and its end have in common.

@@ -17,7 +17,7 @@ use super::lexer::{Skipper, Stop, colon, skip_space, string, value};
 use super::losses::Loss;
 use super::metadata::{TopLevel, is_known_key};
 use super::store::Store;
-use base::error::Error;
+use base::Error;
 
 /// Longest event, or key of the top level, that is held: 16 MiB.
 pub(super) const MAX_EVENT: usize = 16 << 20;

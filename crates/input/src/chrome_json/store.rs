@@ -15,7 +15,7 @@ use super::memo::{Memo, Stored};
 use super::number::{self, Fault, Time};
 use super::pairs::Pairs;
 use super::text::text;
-use base::units::Ps;
+use base::Ps;
 use trace::{ArgsId, ChipTime, Event, Line, LineId, Plane, PlaneId, StrId, Trace};
 
 /// A `pid`, `tid` or `id`: a number however it is written (`7`, `"7"`, `0x7`), or any other text.

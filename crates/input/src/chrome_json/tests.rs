@@ -7,7 +7,7 @@ mod samples;
 mod totals;
 
 use super::ChromeJsonDecoder;
-use base::error::Error;
+use base::Error;
 use trace::{EventId, Trace};
 
 /// Decodes `text` in chunks of `size` bytes.

@@ -18,8 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::section::Notes;
 use super::{NamedProfile, Profiles, legacy};
-use base::error::Error;
-use base::warning::Warning;
+use base::{Error, Warning};
 use report::{NotMeasured, UnifiedProfile};
 
 /// Keys of a method by which results are told from any other JSON (see [`crate::sniff`]).

@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::section::{Notes, Section};
 use super::utilization;
-use base::sort;
-use base::warning::Warning;
+use base::{Warning, sort};
 use report::{
     Compilation, DeviceStats, Gaps, IoOperations, Kernel, KernelCategory, Kernels, MemoryOperations, Metadata,
     ModelConfig, MultiDevice, PROFILER_VERSION, ParameterCounts, SCHEMA_VERSION, StepTiming, Throughput,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use base::warning::Warning;
+use base::Warning;
 
 /// Fields that are named in one note at most.
 const NAMED_FIELDS: usize = 8;

@@ -11,7 +11,7 @@
 //! ```
 
 use super::section::{Notes, Section};
-use base::warning::Warning;
+use base::Warning;
 use report::{ComputeUtilization, MultiDevice, NotMeasured, StepTiming};
 
 /// Times this close are the same (tools round in print).

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use base::error::Error;
+use base::Error;
 
 /// Schema version of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]

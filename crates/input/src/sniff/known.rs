@@ -1,7 +1,7 @@
 //! Files that people drop by mistake, by their first bytes.
 
 use super::{DROP_A_PROFILE, Format};
-use base::error::Error;
+use base::Error;
 
 /// What is done about a known kind of file.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@
 //! takes them for an XSpace with garbage in its names), and an xplane that went through a text decode, in which every
 //! byte above 127 became U+FFFD (`EF BF BD`): its lengths are lost for good.
 
-use base::error::Error;
+use base::Error;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 
 /// What the encoding of U+FFFD is in UTF-8.

@@ -2,7 +2,7 @@
 
 use super::plane::PlaneDecoder;
 use super::stream::TopLevel;
-use base::warning::Warning;
+use base::Warning;
 use trace::{Framework, StatValue, Trace};
 
 /// Complaints of the profiler that are shown; the rest are counted.

@@ -10,10 +10,9 @@ use super::losses::Loss;
 use super::metadata::{EventMetadata, Resolved};
 use super::stats::{IdColumn, Own, Stat, StatKind, TextArg, Values};
 use super::walk::{EVENT_OR_STAT, Tables, Walk};
-use base::units::Ps;
+use base::Ps;
 use base::wire::{Reader, Value};
-use trace::cpu_ops::END_MARKER;
-use trace::{ArgsId, ChipTime, Event, LineId, StrId, Strings};
+use trace::{ArgsId, ChipTime, END_MARKER, Event, LineId, StrId, Strings};
 
 /// Distinct missing numbers that get a name of their own.
 const MAX_MISSING_NAMES: usize = 10_000;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::tests::{codes, decode, events};
 use super::writer::{event, message, sample};
-use base::warning::Severity;
+use base::Severity;
 use trace::Trace;
 
 /// All that a trace says, for comparison.

@@ -1,7 +1,7 @@
 //! What was lost while decoding, counted by kind with the place of the first: a damaged file gives a handful of
 //! warnings, not one for each of a million events.
 
-use base::warning::{Severity, Warning};
+use base::{Severity, Warning};
 
 /// A kind of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@
 //! The HLO protos of `/host:metadata` are kept as they are. Not read: bytes stats other than these and
 //! `memory_access_breakdown`, and links between events (`_p`, `_c`, `flow`), which no number uses. Events with `num_occurrences` are sums without a
 //! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is told by their
-//! names in [`trace::classify`].
+//! names in `trace::classify`.
 
 mod arriving;
 mod check;
@@ -46,14 +46,12 @@ pub use check::{looks_like_xspace, what_else};
 pub use outline::{Outline, Outliner};
 
 use arriving::{ArrivingPlane, Target};
-use base::error::Error;
-use base::warning::Warning;
+use base::{Error, Warning};
 use environment::XSpaceTexts;
 use losses::Losses;
 use plane::PlaneDecoder;
 use stream::{Fields, Piece, Tail, TopLevel};
-use trace::events::RowBlock;
-use trace::{SourceFormat, Trace, classify, copies};
+use trace::{RowBlock, SourceFormat, Trace, copies};
 
 /// Bytes that decide whether the file is an XSpace. Fixed, so that the verdict does not depend on the chunks.
 const HEAD_BYTES: usize = 4096;
@@ -179,7 +177,7 @@ impl XPlaneDecoder {
         };
         trace.complete_events = trace.events.len() as u64;
         environment::describe(&mut trace, &planes, &texts);
-        classify::classify(&mut trace);
+        trace::classify(&mut trace);
         copies::complete(&mut trace);
         trace.settle_clocks();
         let mut warnings: Vec<Warning> = truncated.into_iter().collect();

@@ -2,7 +2,7 @@
 
 use super::writer::{Message, event, message, sample};
 use super::*;
-use base::warning::Severity;
+use base::Severity;
 use trace::{Args, Event, Framework, LineKind, StatValue, Trace};
 
 pub(super) fn decode(bytes: &[u8], chunk: usize) -> Result<Trace, Error> {

@@ -6,7 +6,7 @@ use super::known::Known;
 use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, StatMetadata};
 use super::stats::{Stat, StatKind, text};
-use base::units::Ps;
+use base::Ps;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 use trace::{Line, LineId, PlaneId, StrId, Trace};
 

@@ -16,8 +16,7 @@ use super::kind;
 use crate::categories::{Categorizer, OpClass};
 use crate::device_time::DeviceTime;
 use crate::devices::{Devices, holds};
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use trace::{ArgsId, EventId, Interval, IntervalSet, LineKind, StrId, Trace};
 
 /// Where communication was seen that is measured apart.

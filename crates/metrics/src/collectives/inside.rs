@@ -2,7 +2,7 @@
 
 use crate::device_time::DeviceTime;
 use crate::devices::{Device, holds};
-use base::units::Ps;
+use base::Ps;
 use trace::{Interval, IntervalSet};
 
 /// The window of one device, and when the device computes in it.

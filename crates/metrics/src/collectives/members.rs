@@ -13,8 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::message::Message;
 use crate::devices::Devices;
-use trace::classify::Platform;
-use trace::{StatValue, Trace};
+use trace::{Platform, StatValue, Trace};
 
 /// The used devices in the groups of an instruction. The lists are by used device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -26,7 +26,7 @@ mod waits;
 #[cfg(test)]
 mod tests;
 
-pub use apart::{Apart, Track};
+pub use apart::Apart;
 pub use kind::bus_factor;
 pub use matrix::Matrix;
 pub use members::Members;
@@ -41,11 +41,9 @@ use self::members::Numbering;
 use super::categories::Categorizer;
 use super::device_time::DeviceTime;
 use super::devices::Devices;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use hlo::{Instruction, Module, Modules};
-use trace::classify::Platform;
-use trace::{Args, ArgsId, Interval, IntervalSet, StrId, Trace, in_blocks};
+use trace::{Args, ArgsId, Interval, IntervalSet, Platform, StrId, Trace, in_blocks};
 
 /// One collective instruction (or kernel) of a program.
 #[derive(Clone, Debug)]
@@ -67,12 +65,12 @@ pub struct CollectiveOp {
     /// `LL`, `SIMPLE`, ... where a kernel's name tells it.
     pub protocol: Option<String>,
     /// What its runs add up to.
-    pub sums: Sums,
+    pub sums: CollectiveSums,
 }
 
 /// Sums over runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct CollectiveSums {
     /// Runs that start in the window: one for each device and execution.
     pub occurrences: u64,
     /// What runs that an edge of the window cuts lack to whole ones, in billionths.
@@ -93,7 +91,7 @@ pub struct Sums {
     pub transfer: Ps,
 }
 
-impl Sums {
+impl CollectiveSums {
     /// Adds a run.
     pub fn add(&mut self, run: &Run) {
         self.occurrences += u64::from(run.counts);
@@ -137,7 +135,7 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceSums {
     /// All its runs.
-    pub sums: Sums,
+    pub sums: CollectiveSums,
     /// Compared runs in which it arrived last and another device waited for it.
     pub last: u64,
     /// In how many of its compared runs it would have, were all members of a group equal.
@@ -158,7 +156,7 @@ pub struct Collectives {
     /// The used devices in the groups of the ops.
     pub members: Vec<Members>,
     /// All together.
-    pub sums: Sums,
+    pub sums: CollectiveSums,
     /// Bytes between the devices, where all groups are known.
     pub matrix: Option<Matrix>,
     /// What is no op, or repeats one: part of nothing above.
@@ -319,14 +317,14 @@ impl Collectives {
     }
 
     /// Kinds with their sums, by descending time.
-    pub fn kinds(&self) -> Vec<(&'static str, Sums)> {
-        let mut kinds: Vec<(&'static str, Sums)> = Vec::new();
+    pub fn kinds(&self) -> Vec<(&'static str, CollectiveSums)> {
+        let mut kinds: Vec<(&'static str, CollectiveSums)> = Vec::new();
         for run in &self.runs {
             let Some(op) = self.ops.get(run.op as usize) else { continue };
             match kinds.iter_mut().find(|(kind, _)| *kind == op.kind) {
                 Some((_, sums)) => sums.add(run),
                 None => {
-                    let mut sums = Sums::default();
+                    let mut sums = CollectiveSums::default();
                     sums.add(run);
                     kinds.push((op.kind, sums));
                 }
@@ -468,6 +466,6 @@ fn op(
         framework_op: path.trim_end_matches(':').to_owned(),
         algorithm: nccl.and_then(|it| it.algorithm).map(str::to_owned),
         protocol: nccl.and_then(|it| it.protocol).map(str::to_owned),
-        sums: Sums::default(),
+        sums: CollectiveSums::default(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Collectives;
 use crate::devices::Devices;
-use base::units::Ps;
+use base::Ps;
 use report::{Communication, CommunicationApart, CommunicationKind, CommunicationOp};
 use trace::Trace;
 

@@ -1,7 +1,7 @@
+use super::apart::Track;
 use super::*;
 use crate::devices::Devices;
-use trace::LineId;
-use trace::builder::TraceBuilder;
+use trace::{LineId, TraceBuilder};
 
 fn measure(trace: &Trace) -> Collectives {
     let devices = Devices::new(trace);

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Run;
-use base::units::Ps;
+use base::Ps;
 
 /// What a device was in the runs that were compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -10,7 +10,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::devices::Devices;
-use base::units::Ps;
+use base::Ps;
 use trace::{EventId, LineEvents, LineKind, StrId, Trace};
 
 /// The sites of some calls.

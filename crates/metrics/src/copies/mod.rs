@@ -22,11 +22,9 @@ use crate::launches::CallIndex;
 use crate::steps::Steps;
 use crate::transfers;
 use crate::window::Window;
-use base::sort;
-use base::units::Ps;
-use trace::classify::Platform;
+use base::{Ps, sort};
 use trace::copies::Direction;
-use trace::{Interval, IntervalSet, StrId, Trace};
+use trace::{Interval, IntervalSet, Platform, StrId, Trace};
 
 /// What kind of transfer a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 
 use super::One;
 use crate::steps::Steps;
-use base::units::Ps;
+use base::Ps;
 use trace::copies::Direction;
 
 /// Directions of [`Direction::ALL`].

@@ -1,6 +1,6 @@
 use super::*;
 use crate::launches::calls_of;
-use trace::builder::TraceBuilder;
+use trace::TraceBuilder;
 
 fn measure(b: TraceBuilder) -> Copies {
     let trace = b.build();

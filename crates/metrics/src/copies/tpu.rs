@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::{CopyClass, CopyKind, One};
 use crate::device_time::copy_space::{Space, spaces};
 use crate::devices::{Devices, interval};
-use base::units::Ps;
+use base::Ps;
 use facts::host_transfers;
 use hlo::DataType;
 use trace::copies::Direction;

@@ -1,7 +1,7 @@
 //! What the threads say of the ends of ops, and of which op runs in which.
 
 use super::{Marker, OpEvent};
-use base::units::Ps;
+use base::Ps;
 use trace::Trace;
 
 /// The name of the spans in which XLA's executor runs the ops that are ready.

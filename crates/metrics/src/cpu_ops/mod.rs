@@ -28,11 +28,9 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use self::runs::Runs;
-use base::units::Ps;
-use base::warning::Warning;
+use base::{Ps, Warning};
 use hlo::Modules;
-use trace::cpu_ops::END_MARKER;
-use trace::{ArgsId, CpuOps, EventId, LineKind, SourceFormat, StrId, Trace};
+use trace::{ArgsId, CpuOps, END_MARKER, EventId, LineKind, SourceFormat, StrId, Trace};
 
 /// An event of an op.
 #[derive(Clone, Copy, Debug)]

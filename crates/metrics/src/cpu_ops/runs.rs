@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::OpEvent;
 use super::program::Program;
-use base::units::Ps;
+use base::Ps;
 use hlo::Modules;
 use trace::{StrId, Trace};
 

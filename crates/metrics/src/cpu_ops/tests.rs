@@ -1,9 +1,7 @@
 use super::*;
 use crate::devices::{Devices, interval};
 use crate::self_time::self_times;
-use trace::HloProto;
-use trace::LineId;
-use trace::builder::TraceBuilder;
+use trace::{HloProto, LineId, TraceBuilder};
 
 /// A loop that JAX compiled, see tests/data/hlo/make.py:
 ///

@@ -3,9 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{OpEvent, Role};
-use base::units::Ps;
-use trace::cpu_ops::END_MARKER;
-use trace::{StrId, Trace};
+use base::Ps;
+use trace::{END_MARKER, StrId, Trace};
 
 /// Does some op go on after its event? The marker of one that does not lies in its event, on its thread.
 pub(super) fn some_op_goes_on(trace: &Trace, roles: &[Role], ops: &[OpEvent]) -> bool {

@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::devices::{Device, interval};
-use base::units::Ps;
+use base::Ps;
 use trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 
 /// What an op does in such a pair.

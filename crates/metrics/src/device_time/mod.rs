@@ -13,28 +13,27 @@ pub use self::op_part::OpParts;
 use crate::categories::Categorizer;
 use crate::devices::{Device, Devices, interval};
 use crate::self_time::for_each_self_interval;
-use crate::step_breakdown::Part;
-use trace::classify::Platform;
-use trace::{Interval, IntervalSet, LineKind, Trace};
+use crate::step_breakdown::StepPart;
+use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
 
 /// The parts that are work, in the order in which they hide each other.
-const WORK: [Part; 8] = [
-    Part::Compute,
-    Part::Communication,
-    Part::HostToDevice,
-    Part::DeviceToHost,
-    Part::PeerToPeer,
-    Part::DeviceToDevice,
-    Part::InfeedOutfeed,
-    Part::DataMovement,
+const WORK: [StepPart; 8] = [
+    StepPart::Compute,
+    StepPart::Communication,
+    StepPart::HostToDevice,
+    StepPart::DeviceToHost,
+    StepPart::PeerToPeer,
+    StepPart::DeviceToDevice,
+    StepPart::InfeedOutfeed,
+    StepPart::DataMovement,
 ];
 
 /// A device's time by what it does.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTime {
-    /// When it does what, in the order of [`Part::ALL`]; these do not overlap, and their union is the busy time. An op that runs
+    /// When it does what, in the order of [`StepPart::ALL`]; these do not overlap, and their union is the busy time. An op that runs
     /// beside one of an earlier part is hidden by it.
-    exposed: Vec<(Part, IntervalSet)>,
+    exposed: Vec<(StepPart, IntervalSet)>,
     /// When communication is in flight, hidden or not.
     pub communication: IntervalSet,
     /// When a copy, fill or change of layout is in flight, hidden or not.
@@ -87,24 +86,24 @@ impl DeviceTime {
     }
 
     /// When the device does work of this part and of no earlier one; empty for idle causes.
-    pub fn exposed(&self, part: Part) -> Option<&IntervalSet> {
+    pub fn exposed(&self, part: StepPart) -> Option<&IntervalSet> {
         self.exposed.iter().find(|(of, _)| *of == part).map(|(_, set)| set)
     }
 
     /// When at least one op computes.
     pub fn compute(&self) -> Option<&IntervalSet> {
-        self.exposed(Part::Compute)
+        self.exposed(StepPart::Compute)
     }
 
     /// The parts that occur, each with its time.
-    pub fn parts(&self) -> impl Iterator<Item = (Part, &IntervalSet)> {
+    pub fn parts(&self) -> impl Iterator<Item = (StepPart, &IntervalSet)> {
         self.exposed.iter().map(|(part, set)| (*part, set))
     }
 }
 
 /// Takes from each set what the earlier ones cover.
-fn exposed(work: [IntervalSet; WORK.len()]) -> Vec<(Part, IntervalSet)> {
-    let mut exposed: Vec<(Part, IntervalSet)> = Vec::new();
+fn exposed(work: [IntervalSet; WORK.len()]) -> Vec<(StepPart, IntervalSet)> {
+    let mut exposed: Vec<(StepPart, IntervalSet)> = Vec::new();
     for (part, set) in WORK.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
         let rest = exposed.iter().fold(set, |rest, (_, hiding)| rest.difference(hiding));
         if !rest.is_empty() {
@@ -131,8 +130,8 @@ fn in_flight(
     let mut both: [IntervalSet; 2] = Default::default();
     for (part, set) in WORK.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
         match part {
-            Part::Compute => {}
-            Part::Communication => both[0] = set.clone(),
+            StepPart::Compute => {}
+            StepPart::Communication => both[0] = set.clone(),
             _ => both[1] = both[1].union(set),
         }
     }
@@ -142,8 +141,8 @@ fn in_flight(
     let some_wait = parts.has_waits();
     let mut flying: [Vec<Interval>; 2] = Default::default();
     let mut add = |name, args, interval| match parts.of(name, args) {
-        Part::Compute => {}
-        Part::Communication => flying[0].push(interval),
+        StepPart::Compute => {}
+        StepPart::Communication => flying[0].push(interval),
         _ => flying[1].push(interval),
     };
     let lines = trace.lines.iter().zip(devices.events_by_line.iter());

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::copy_space::{Space, spaces};
 use crate::categories::{Categorizer, CategoryId, OpClass};
-use crate::step_breakdown::Part;
+use crate::step_breakdown::StepPart;
 use trace::{ArgsId, StrId, Trace};
 
 /// Tells the parts of many ops: each category is looked at once, and so is each distinct copy of a TPU.
@@ -12,13 +12,13 @@ pub struct OpParts<'a> {
     trace: &'a Trace,
     categories: Categorizer<'a>,
     of_category: Vec<Option<OfCategory>>,
-    copies: FxHashMap<(StrId, ArgsId), Part>,
+    copies: FxHashMap<(StrId, ArgsId), StepPart>,
 }
 
 /// What a category says of the part.
 #[derive(Clone, Copy)]
 enum OfCategory {
-    Is(Part),
+    Is(StepPart),
     /// A copy that XLA wrote: its expression tells the memories.
     Copy,
 }
@@ -35,7 +35,7 @@ impl<'a> OpParts<'a> {
     }
 
     /// The part of the op `name` with `args`.
-    pub fn of(&mut self, name: StrId, args: ArgsId) -> Part {
+    pub fn of(&mut self, name: StrId, args: ArgsId) -> StepPart {
         let category = self.categories.of(name, args);
         match self.of_category(category) {
             OfCategory::Is(part) => part,
@@ -69,28 +69,30 @@ impl<'a> OpParts<'a> {
 
 fn of_category(category: &str, class: OpClass) -> OfCategory {
     match class {
-        OpClass::Compute => return OfCategory::Is(Part::Compute),
-        OpClass::Communication => return OfCategory::Is(Part::Communication),
+        OpClass::Compute => return OfCategory::Is(StepPart::Compute),
+        OpClass::Communication => return OfCategory::Is(StepPart::Communication),
         OpClass::Transfer => {}
     }
     OfCategory::Is(match category {
         "copy" | "copy-start" | "copy-done" => return OfCategory::Copy,
-        "memcpy h2d" => Part::HostToDevice,
-        "memcpy d2h" => Part::DeviceToHost,
-        "memcpy d2d" => Part::DeviceToDevice,
-        "memcpy p2p" => Part::PeerToPeer,
-        "infeed" | "host recv" | "host recv-done" | "outfeed" | "host send" | "host send-done" => Part::InfeedOutfeed,
-        _ => Part::DataMovement,
+        "memcpy h2d" => StepPart::HostToDevice,
+        "memcpy d2h" => StepPart::DeviceToHost,
+        "memcpy d2d" => StepPart::DeviceToDevice,
+        "memcpy p2p" => StepPart::PeerToPeer,
+        "infeed" | "host recv" | "host recv-done" | "outfeed" | "host send" | "host send-done" => {
+            StepPart::InfeedOutfeed
+        }
+        _ => StepPart::DataMovement,
     })
 }
 
 /// From the memories that the expression names; a copy that names none stays within the device.
-fn copy_part(trace: &Trace, name: StrId, args: ArgsId) -> Part {
+fn copy_part(trace: &Trace, name: StrId, args: ArgsId) -> StepPart {
     let long_name = trace.args.get(args).long_name;
     let found = spaces(trace.text(long_name)).or_else(|| spaces(trace.text(name)));
     match found {
-        Some((Space::Host, Space::Device)) => Part::HostToDevice,
-        Some((Space::Device, Space::Host)) => Part::DeviceToHost,
-        _ => Part::DeviceToDevice,
+        Some((Space::Host, Space::Device)) => StepPart::HostToDevice,
+        Some((Space::Device, Space::Host)) => StepPart::DeviceToHost,
+        _ => StepPart::DeviceToDevice,
     }
 }

@@ -1,8 +1,8 @@
 //! Parts of a device's time, on timelines small enough to count by hand. Times are microseconds.
 
 use super::*;
-use base::units::Ps;
-use trace::builder::TraceBuilder;
+use base::Ps;
+use trace::TraceBuilder;
 
 fn time_of(trace: &Trace) -> DeviceTime {
     DeviceTime::of_all(trace, &Devices::new(trace)).remove(0)
@@ -36,11 +36,11 @@ fn earlier_parts_hide_later_ones() {
     }
     let time = time_of(&b.build());
     let expected = [
-        (Part::Compute, 20.0),
-        (Part::Communication, 20.0),
-        (Part::HostToDevice, 20.0),
-        (Part::DeviceToHost, 0.0),
-        (Part::DataMovement, 20.0),
+        (StepPart::Compute, 20.0),
+        (StepPart::Communication, 20.0),
+        (StepPart::HostToDevice, 20.0),
+        (StepPart::DeviceToHost, 0.0),
+        (StepPart::DataMovement, 20.0),
     ];
     assert_eq!(expected.map(|(part, _)| (part, us(time.exposed(part)))), expected);
     assert_eq!((time.communication.length(), time.transfer.length()), (Ps(30_000_000), Ps(50_000_000)));
@@ -58,15 +58,15 @@ fn copies_of_a_tpu_go_between_the_memories_that_they_name() {
     b.event(ops, "%infeed.1 = ...", 30, 5).hlo_category("infeed");
     b.event(ops, "%transpose.1 = ...", 35, 3).hlo_category("data formatting");
     let time = time_of(&b.build());
-    let parts: Vec<(Part, f64)> = time.parts().map(|(part, set)| (part, us(Some(set)))).collect();
+    let parts: Vec<(StepPart, f64)> = time.parts().map(|(part, set)| (part, us(Some(set)))).collect();
     assert_eq!(
         parts,
         [
-            (Part::HostToDevice, 10.0),
-            (Part::DeviceToHost, 10.0),
-            (Part::DeviceToDevice, 10.0),
-            (Part::InfeedOutfeed, 5.0),
-            (Part::DataMovement, 3.0)
+            (StepPart::HostToDevice, 10.0),
+            (StepPart::DeviceToHost, 10.0),
+            (StepPart::DeviceToDevice, 10.0),
+            (StepPart::InfeedOutfeed, 5.0),
+            (StepPart::DataMovement, 3.0)
         ]
     );
 }
@@ -81,7 +81,7 @@ fn asynchronous_work_is_in_flight_but_does_not_occupy_the_device() {
     b.event(ops, "all-reduce-done.1", 60, 5).hlo_category("all-reduce-done");
     b.event(flying, "all-reduce-start.1", 0, 65).hlo_category("all-reduce-start");
     let time = time_of(&b.build());
-    assert_eq!((us(time.exposed(Part::Communication)), time.communication.length()), (6.0, Ps(65_000_000)));
+    assert_eq!((us(time.exposed(StepPart::Communication)), time.communication.length()), (6.0, Ps(65_000_000)));
 }
 
 #[test]
@@ -98,5 +98,5 @@ fn without_an_asynchronous_line_pairs_of_ops_tell_what_is_in_flight() {
     }
     let time = time_of(&b.build());
     assert_eq!(time.communication.length(), Ps(70_000_000));
-    assert_eq!(us(time.exposed(Part::Communication)), 11.0);
+    assert_eq!(us(time.exposed(StepPart::Communication)), 11.0);
 }

@@ -1,12 +1,12 @@
 //! The texts of all kernels by number, column by column: what a filter or an order asks of every row. Made when the first
 //! question comes, and kept.
 
-use super::{Kernel, KernelStats};
+use super::{KernelRow, KernelStats};
 use crate::labels::Labels;
 use crate::ops::{Text, Texts};
 use trace::{Trace, in_blocks};
 
-type Told = fn(&Kernel) -> Text;
+type Told = fn(&KernelRow) -> Text;
 
 /// The texts that kernels have, by the keys of the table's columns.
 const TEXTS: [(&str, Told); 7] = [
@@ -21,17 +21,17 @@ const TEXTS: [(&str, Told); 7] = [
 
 /// The columns, by row of [`KernelStats::kernels`].
 #[derive(Clone, Debug, Default)]
-pub struct Columns {
+pub struct KernelColumns {
     texts: [Vec<u32>; TEXTS.len()],
     labels: Labels,
     families: Vec<u32>,
     data_types: Vec<u32>,
 }
 
-impl Columns {
+impl KernelColumns {
     /// Of these kernels.
-    pub fn new(trace: &Trace, stats: &KernelStats) -> Columns {
-        let mut columns = Columns { labels: Labels::new(stats.texts.count(trace)), ..Columns::default() };
+    pub fn new(trace: &Trace, stats: &KernelStats) -> KernelColumns {
+        let mut columns = KernelColumns { labels: Labels::new(stats.texts.count(trace)), ..KernelColumns::default() };
         columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(stats.kernels.len()));
         in_blocks(&stats.kernels, |kernel| {
             for (numbers, (_, text)) in columns.texts.iter_mut().zip(TEXTS) {

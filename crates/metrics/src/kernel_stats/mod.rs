@@ -12,7 +12,7 @@ mod graphs;
 mod resolve;
 mod section;
 
-pub use columns::Columns;
+pub use columns::KernelColumns;
 pub use details::LaunchShape;
 pub use section::section;
 
@@ -25,12 +25,10 @@ use super::devices::Devices;
 use super::histogram::Histogram;
 use super::launches::{CallIndex, each_launched_op};
 use super::ops::{Text, Texts};
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use hlo::Modules;
 use resolve::{Resolver, is_copy};
-use trace::classify::Platform;
-use trace::{ArgsId, StrId, Trace, in_blocks};
+use trace::{ArgsId, Platform, StrId, Trace, in_blocks};
 
 /// A kernel that takes less time than this is short: launching it costs about as much.
 pub const SHORT_KERNEL: Ps = Ps(10_000_000);
@@ -90,7 +88,7 @@ impl Occurrences {
 
 /// One row: a kernel with one launch shape, run for one op.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct KernelRow {
     /// As C++ writes it, where the trace has it mangled.
     pub name: Text,
     /// Without types and arguments.
@@ -123,14 +121,14 @@ pub struct Kernel {
 
 /// Number and time of some kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct KernelSum {
     /// How many.
     pub count: u64,
     /// Sum of their durations.
     pub time: Ps,
 }
 
-impl Sum {
+impl KernelSum {
     fn add(&mut self, occurrences: &Occurrences) {
         self.count += occurrences.count;
         self.time += occurrences.total;
@@ -143,7 +141,7 @@ pub struct KernelStats {
     /// What ran them.
     pub platform: Option<Platform>,
     /// The rows, most time first.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<KernelRow>,
     /// Texts of the rows that are not the trace's own.
     pub texts: Texts,
     /// All of them.
@@ -151,17 +149,17 @@ pub struct KernelStats {
     /// Durations of all of them.
     pub histogram: Histogram,
     /// By family, most time first.
-    pub families: Vec<(OpFamily, Sum)>,
+    pub families: Vec<(OpFamily, KernelSum)>,
     /// Kernels of products, convolutions and attention.
-    pub matrix: Sum,
+    pub matrix: KernelSum,
     /// Those of them that use tensor cores.
-    pub matrix_on_tensor_cores: Sum,
+    pub matrix_on_tensor_cores: KernelSum,
     /// Kernels that CUDA graphs launched and whose op could be told.
-    pub graph_with_op: Sum,
+    pub graph_with_op: KernelSum,
     /// Kernels that CUDA graphs launched and whose op nothing tells.
-    pub graph_without_op: Sum,
+    pub graph_without_op: KernelSum,
     /// All kernels without an op, those included.
-    pub without_op: Sum,
+    pub without_op: KernelSum,
     /// Mean of the stated occupancy, weighted by time; `None` where no kernel states it.
     pub mean_occupancy_percent: Option<f64>,
 }
@@ -204,12 +202,14 @@ impl KernelStats {
         self.texts.get(trace, text)
     }
 
-    fn count(&mut self, kernel: &Kernel, occurrences: &Occurrences) {
+    fn count(&mut self, kernel: &KernelRow, occurrences: &Occurrences) {
         self.all.get_or_insert(Occurrences::NONE).merge(occurrences);
         let family = self.families.iter_mut().find(|(family, _)| *family == kernel.family);
         match family {
             Some((_, sum)) => sum.add(occurrences),
-            None => self.families.push((kernel.family, Sum { count: occurrences.count, time: occurrences.total })),
+            None => {
+                self.families.push((kernel.family, KernelSum { count: occurrences.count, time: occurrences.total }))
+            }
         }
         if matches!(kernel.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention)
             && let Some(uses) = kernel.uses_tensor_core
@@ -241,7 +241,7 @@ impl KernelStats {
         self.mean_occupancy_percent = (time > 0.0).then(|| weighted / time);
         sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
         // By time, then as XProf: by name, then by op; the rest keeps the order of first occurrence.
-        let texts = |kernel: &Kernel| [kernel.name, kernel.op_name].map(|text| self.texts.get(trace, text));
+        let texts = |kernel: &KernelRow| [kernel.name, kernel.op_name].map(|text| self.texts.get(trace, text));
         sort::by_number(&mut self.kernels, |it| it.occurrences.total.0, |a, b| texts(a).cmp(&texts(b)));
     }
 }

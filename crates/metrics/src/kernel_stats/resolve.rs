@@ -6,16 +6,15 @@ use rustc_hash::FxHashMap;
 
 use super::demangle::{demangle, short_name};
 use super::graphs::{GraphOps, Op, is_in_graph};
-use super::{Distinct, Kernel, LaunchShape, Occurrences, data_type};
+use super::{Distinct, KernelRow, LaunchShape, Occurrences, data_type};
 use crate::categories::{Categorizer, OpFamily};
 use crate::devices::Devices;
 use crate::ops::{Text, Texts};
 use facts::pattern::Name;
 use facts::tensor_cores;
 use hlo::{Instruction, Module, Modules};
-use trace::classify::Platform;
 use trace::copies::direction;
-use trace::{ArgsId, StrId, Trace};
+use trace::{ArgsId, Platform, StrId, Trace};
 
 /// A launch shape, and what of it makes two kernels the same row.
 #[derive(Clone)]
@@ -71,7 +70,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The kernel without occurrences, and the number of what of its launch shape makes it a row of its own.
-    pub fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (Kernel, u32) {
+    pub fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
         let args = self.trace.args.get(args_id);
         let in_graph = is_in_graph(&args);
         let mut op = Op::of(self.trace, &mut self.texts, &args);
@@ -97,7 +96,7 @@ impl<'a> Resolver<'a> {
         let tf32 = from_name.filter(|&data_type| data_type == "tf32");
         let data_type = tf32.or_else(from_hlo).or(from_name);
         let Shape { shape, class, grid, block } = self.shape(args.kernel_details);
-        let kernel = Kernel {
+        let kernel = KernelRow {
             name: names.full,
             short_name: names.short,
             hlo_op: op.hlo_op,

@@ -1,12 +1,10 @@
 //! Kernel statistics as the unified profile has them.
 
-use super::{Kernel, KernelStats, Occurrences};
+use super::{KernelRow, KernelStats, Occurrences};
 use crate::ops::Text;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use report::{DataTypeTime, KernelFamilyTime, KernelStatistic, KernelStatistics};
-use trace::Trace;
-use trace::classify::Platform;
+use trace::{Platform, Trace};
 
 /// Rows that the section lists.
 const TOP: usize = 50;
@@ -64,7 +62,7 @@ fn data_types(stats: &KernelStats, all: Ps) -> Vec<DataTypeTime> {
     sums.iter().map(entry).collect()
 }
 
-fn row(trace: &Trace, stats: &KernelStats, kernel: &Kernel) -> KernelStatistic {
+fn row(trace: &Trace, stats: &KernelStats, kernel: &KernelRow) -> KernelStatistic {
     let text = |text: Text| Some(stats.text(trace, text).to_owned()).filter(|text| !text.is_empty());
     let of: &Occurrences = &kernel.occurrences;
     KernelStatistic {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::launches::calls_of;
-use trace::builder::TraceBuilder;
+use trace::TraceBuilder;
 
 const SHAPE: &str = "regs:168 static_shared:0 dynamic_shared:1024 grid:132,1,1 block:384,1,1 occ_pct:18.75";
 
@@ -71,8 +71,8 @@ fn kernels_of_a_graph_have_the_op_of_their_node_or_their_name() {
         stats.kernels.iter().filter(|it| text(it.name) == name).map(|it| text(it.hlo_op)).collect()
     };
     assert_eq!((ops("add"), ops("sub")), (vec!["add.1"], vec!["sub.1"]));
-    assert_eq!(stats.graph_with_op, Sum { count: 3, time: Ps(5_000_000) });
-    assert_eq!(stats.graph_without_op, Sum { count: 1, time: Ps(2_000_000) });
+    assert_eq!(stats.graph_with_op, KernelSum { count: 3, time: Ps(5_000_000) });
+    assert_eq!(stats.graph_without_op, KernelSum { count: 1, time: Ps(2_000_000) });
 }
 
 #[test]

@@ -5,9 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use base::units::Ps;
-use trace::column::SparseColumn;
-use trace::{EventId, LineKind, Trace, in_blocks};
+use base::Ps;
+use trace::{EventId, LineKind, SparseColumn, Trace, in_blocks};
 
 /// Whose numbers are looked up: a host, and on TPUs one of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -158,7 +157,7 @@ impl CallIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     #[test]
     fn the_first_call_with_a_number_is_the_launch() {

@@ -18,17 +18,15 @@ mod section;
 mod statistics;
 
 pub use index::{Call, CallIndex, Scope};
-pub use queue::{QUEUE_LIMIT, Queue};
+pub use queue::Queue;
 pub use section::section;
-pub use statistics::{LAUNCH_DELAY_CUTOFF, LaunchStatistics, RUNTIME_CUTOFF};
+pub use statistics::LaunchStatistics;
 
 use rustc_hash::FxHashMap;
 
 use super::devices::{Device, Devices};
-use base::sort;
-use base::units::Ps;
-use trace::classify::Platform;
-use trace::{Event, EventId, LineKind, StrId, Trace, in_blocks};
+use base::{Ps, sort};
+use trace::{Event, EventId, LineKind, Platform, StrId, Trace, in_blocks};
 
 /// What one call started: 24 bytes, since there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

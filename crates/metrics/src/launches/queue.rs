@@ -10,9 +10,8 @@
 
 use super::{CallIndex, scope_of};
 use crate::devices::Devices;
-use base::units::Ps;
-use trace::classify::Platform;
-use trace::{LineKind, Trace, in_blocks};
+use base::Ps;
+use trace::{LineKind, Platform, Trace, in_blocks};
 
 /// Length at which CUDA makes the calling thread wait (the limit that HTA uses too).
 pub const QUEUE_LIMIT: u32 = 1024;

@@ -1,7 +1,7 @@
 //! What is said of a set of launches.
 
 use crate::histogram::Histogram;
-use base::units::Ps;
+use base::Ps;
 
 /// A call that takes longer is an outlier of the runtime, and its kernel is not called short (as HTA does).
 pub const RUNTIME_CUTOFF: Ps = Ps(50_000_000);

@@ -1,5 +1,5 @@
 use super::*;
-use trace::builder::TraceBuilder;
+use trace::TraceBuilder;
 
 fn measure(b: TraceBuilder) -> (Trace, Launches) {
     let trace = b.build();

@@ -2,7 +2,7 @@
 //! each. Made when the first question comes, and kept.
 
 use super::{Op, Ops, Text, Texts};
-use base::units::Ps;
+use base::Ps;
 use trace::{Trace, in_blocks};
 
 /// A text that ops have.
@@ -55,16 +55,16 @@ impl OpText {
 
 /// The columns, by row of [`Ops::rows`].
 #[derive(Clone, Debug, Default)]
-pub struct Columns {
+pub struct OpColumns {
     texts: [Vec<u32>; OpText::ALL.len()],
     cumulative: Vec<Ps>,
     occurrences: Vec<u64>,
 }
 
-impl Columns {
+impl OpColumns {
     /// Of these ops.
-    pub fn new(trace: &Trace, ops: &Ops) -> Columns {
-        let mut columns = Columns::default();
+    pub fn new(trace: &Trace, ops: &Ops) -> OpColumns {
+        let mut columns = OpColumns::default();
         columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(ops.rows.len()));
         columns.cumulative.reserve_exact(ops.rows.len());
         columns.occurrences.reserve_exact(ops.rows.len());

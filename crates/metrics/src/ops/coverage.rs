@@ -1,7 +1,7 @@
 //! What is known of the ops of a run, in one walk over all of them.
 
 use super::{CostSource, Op, Ops};
-use base::units::Ps;
+use base::Ps;
 use trace::in_blocks;
 
 /// How much of the ops is known, and whether any op has a value at all.

@@ -14,9 +14,8 @@ use rustc_hash::FxHashMap;
 use super::{Op, Ops, Pair, PairRole};
 use crate::device_time::async_pairs::{PairOp, for_each_pair, pair_role};
 use crate::devices::Devices;
-use base::units::Ps;
-use trace::Trace;
-use trace::classify::Platform;
+use base::Ps;
+use trace::{Platform, Trace};
 
 /// Sets [`Op::pair`] of every op that is one of two. Walks the events only where there is one.
 pub(super) fn find_pairs(trace: &Trace, devices: &Devices, ops: &mut Ops) {

@@ -26,7 +26,7 @@ mod tree_columns;
 #[cfg(test)]
 mod tests;
 
-pub use columns::{Columns, OpText};
+pub use columns::{OpColumns, OpText};
 pub use coverage::Coverage;
 pub use grouping::{Grouping, Groups};
 pub use section::section;
@@ -37,7 +37,7 @@ pub use tree_columns::{NodeText, TreeColumns};
 use crate::categories::OpFamily;
 pub use crate::device_time::async_pairs::PairRole;
 use crate::devices::{Device, Devices};
-use base::units::Ps;
+use base::Ps;
 use hlo::{DataType, Modules};
 use trace::{ArgsId, MemoryBytes, StrId, Trace};
 

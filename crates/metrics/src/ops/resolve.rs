@@ -7,11 +7,9 @@ use super::text::{Text, Texts};
 use super::{CostSource, Op, Ops, PROGRAM};
 use crate::categories::{Categorizer, CategoryId};
 use crate::devices::Devices;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use hlo::{Conventions, DataType, Instruction, Module, Modules};
-use trace::classify::Platform;
-use trace::{Args, ArgsId, StrId, Trace};
+use trace::{Args, ArgsId, Platform, StrId, Trace};
 
 /// What makes two tallies the same op: program, and name with expression (TPU), instruction (GPU, CPU), or kernel name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -198,7 +196,7 @@ impl Resolver<'_> {
             executions: 0,
             total: Default::default(),
             self_time: Default::default(),
-            min: base::units::Ps::MAX,
+            min: base::Ps::MAX,
             max: Default::default(),
             dma_stall: (!self.trace.events.dma_stall.is_empty()).then_some(Ps::ZERO),
             flops: None,

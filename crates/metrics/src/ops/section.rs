@@ -1,7 +1,7 @@
 //! The op statistics section of the unified profile.
 
 use super::{Op, Ops, Text};
-use base::units::Ps;
+use base::Ps;
 use report::{OpStatistics, TopOp};
 use trace::Trace;
 

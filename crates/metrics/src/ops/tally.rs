@@ -4,9 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::devices::Devices;
 use crate::self_time::self_times;
-use base::units::Ps;
-use trace::classify::Platform;
-use trace::{ArgsId, Event, Interval, StrId, Trace, in_blocks};
+use base::Ps;
+use trace::{ArgsId, Event, Interval, Platform, StrId, Trace, in_blocks};
 
 /// Occurrences of one name with one argument set, over all devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 use proptest::prelude::*;
 
-use super::tree::Tree;
+use super::tree::OpTree;
 use super::*;
-use trace::builder::TraceBuilder;
-use trace::{IntervalSet, LineId};
+use trace::{IntervalSet, LineId, TraceBuilder};
 
 fn measure(trace: &Trace) -> Ops {
     let devices = Devices::new(trace);
@@ -144,7 +143,7 @@ fn scopes_make_a_tree_whose_children_add_up() {
     }
     let trace = b.build();
     let ops = measure(&trace);
-    let tree = Tree::new(&trace, &ops, &Groups::new(&trace, &ops, Grouping::Scope), &|_| Some(0.25));
+    let tree = OpTree::new(&trace, &ops, &Groups::new(&trace, &ops, Grouping::Scope), &|_| Some(0.25));
     let time = |path: &str| {
         let at = (0..tree.nodes.len()).find(|&at| tree.path(&trace, &ops, at) == path).expect("the node is there");
         us(tree.nodes[at].time)
@@ -174,7 +173,7 @@ fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
     let ops = measure(&trace);
     let groups = Groups::new(&trace, &ops, Grouping::Category);
     let efficiency = |op: &Op| (ops.text(&trace, op.name) == "known").then_some(0.4);
-    let tree = Tree::new(&trace, &ops, &groups, &efficiency);
+    let tree = OpTree::new(&trace, &ops, &groups, &efficiency);
     let of = |name: &str| {
         let node = tree.nodes.iter().find(|node| match node.op {
             Some(op) => ops.text(&trace, ops.rows[op as usize].name) == name,
@@ -188,16 +187,16 @@ fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
     assert_eq!(of("known"), (Some(40), Some(100), Some(6)));
     assert_eq!((of("unknown"), of("custom-call")), ((None, Some(0), None), (None, Some(0), None)));
     assert_eq!(of("idle"), (Some(0), Some(100), Some(70)));
-    let outline = Tree::outline(
+    let outline = OpTree::outline(
         &trace,
         &ops,
         &groups,
-        &Columns::new(&trace, &ops),
+        &OpColumns::new(&trace, &ops),
         &super::tree::Wasted::new(&ops, &efficiency),
         None,
         0.0,
     );
-    let sums = |tree: &Tree| tree.nodes.iter().map(|it| (it.time, it.known, it.wasted, it.idle)).collect::<Vec<_>>();
+    let sums = |tree: &OpTree| tree.nodes.iter().map(|it| (it.time, it.known, it.wasted, it.idle)).collect::<Vec<_>>();
     assert_eq!(sums(&outline), sums(&tree));
 }
 
@@ -284,6 +283,6 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
     assert_eq!(op("fusion.1").work_time(), Ps(50_000_000));
     // All together: the pair once and the fusion; the copy whose end is not there has no time in which it moved its bytes.
     let groups = Groups::new(&trace, &ops, Grouping::Category);
-    let root = Tree::new(&trace, &ops, &groups, &|_| None).nodes.remove(0);
+    let root = OpTree::new(&trace, &ops, &groups, &|_| None).nodes.remove(0);
     assert_eq!((root.bytes, root.work_time), (Some(1500.0), Ps(115_000_000)));
 }

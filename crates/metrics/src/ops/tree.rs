@@ -9,14 +9,14 @@
 //!
 //! A node's time is the self time of the ops below it, so that children add up to their parent exactly.
 
-use super::{Columns, Groups, Op, Ops};
-use base::units::Ps;
+use super::{Groups, Op, OpColumns, Ops};
+use base::Ps;
 use trace::{Trace, in_blocks};
 
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    /// Its name; empty for a leaf, which has its op's ([`Tree::name`]).
+pub struct OpNode {
+    /// Its name; empty for a leaf, which has its op's ([`OpTree::name`]).
     pub name: String,
     /// Index of its parent; `None` for the root.
     pub parent: Option<u32>,
@@ -36,7 +36,7 @@ pub struct Node {
     pub bytes: Option<f64>,
     /// Of `time`: in ops whose cost is known.
     pub known: Ps,
-    /// Of `known`: what these ops would not need at the peak of what limits them; see [`Tree::new`].
+    /// Of `known`: what these ops would not need at the peak of what limits them; see [`OpTree::new`].
     pub wasted: Ps,
     /// Of `time`: devices ran nothing.
     pub idle: Ps,
@@ -44,7 +44,7 @@ pub struct Node {
     pub work_time: Ps,
 }
 
-impl Node {
+impl OpNode {
     fn add(&mut self, time: Ps, occurrences: u64, wasted: Option<Ps>) {
         self.time += time;
         self.occurrences += occurrences;
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    fn add_all(&mut self, below: &Node) {
+    fn add_all(&mut self, below: &OpNode) {
         self.time += below.time;
         self.occurrences += below.occurrences;
         self.known += below.known;
@@ -82,18 +82,18 @@ impl Node {
 
 /// The tree. Parents come before their children, and among the children of one node the longest first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tree {
+pub struct OpTree {
     /// The nodes, the root first.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<OpNode>,
 }
 
 /// What the peaks say of an op: the share of its time that it would need at the peak, 0 to 1.
 pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
-impl Tree {
+impl OpTree {
     /// All ops, grouped, with the time in which devices ran nothing. The wasted time of an op is its self time times one minus
     /// its `efficiency`, and that of a node the sum over its ops. Of an op without FLOPs and bytes nothing is known.
-    pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> Tree {
+    pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> OpTree {
         let mut builder = Builder::new(groups);
         let mut next = 0;
         in_blocks(&ops.rows, |op| {
@@ -113,11 +113,11 @@ impl Tree {
         trace: &Trace,
         ops: &Ops,
         groups: &Groups,
-        columns: &Columns,
+        columns: &OpColumns,
         wasted: &Wasted,
         passing: Option<&[bool]>,
         least_share: f64,
-    ) -> Tree {
+    ) -> OpTree {
         let mut builder = Builder::new(groups);
         builder.add_rows(groups, columns, wasted, passing);
         let whole = builder.nodes.first().map_or(0, |root| root.time.0);
@@ -168,7 +168,7 @@ fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
 pub struct Wasted(Vec<Option<Ps>>);
 
 impl Wasted {
-    /// Of these ops; see [`Tree::new`].
+    /// Of these ops; see [`OpTree::new`].
     pub fn new(ops: &Ops, efficiency: Efficiency<'_>) -> Wasted {
         let mut all = Vec::with_capacity(ops.rows.len());
         in_blocks(&ops.rows, |op| all.push(wasted(op, efficiency)));
@@ -183,13 +183,13 @@ impl Wasted {
 /// Rows that are looked at in one call: see [`trace::blocks`].
 const BLOCK: usize = 2048;
 
-fn name<'t>(trace: &'t Trace, ops: &'t Ops, node: &'t Node) -> &'t str {
+fn name<'t>(trace: &'t Trace, ops: &'t Ops, node: &'t OpNode) -> &'t str {
     let op = node.op.and_then(|op| ops.rows.get(op as usize));
     op.map_or(node.name.as_str(), |op| ops.text(trace, op.name))
 }
 
-fn node(name: String, parent: Option<u32>, depth: u32) -> Node {
-    Node {
+fn node(name: String, parent: Option<u32>, depth: u32) -> OpNode {
+    OpNode {
         name,
         parent,
         depth,
@@ -207,7 +207,7 @@ fn node(name: String, parent: Option<u32>, depth: u32) -> Node {
 }
 
 struct Builder {
-    nodes: Vec<Node>,
+    nodes: Vec<OpNode>,
 }
 
 impl Builder {
@@ -218,7 +218,7 @@ impl Builder {
     }
 
     /// Adds the ops that pass to their groups, and these to the groups that they are in.
-    fn add_rows(&mut self, groups: &Groups, columns: &Columns, wasted: &Wasted, passing: Option<&[bool]>) {
+    fn add_rows(&mut self, groups: &Groups, columns: &OpColumns, wasted: &Wasted, passing: Option<&[bool]>) {
         for (block, of_row) in groups.of_row.chunks(BLOCK).enumerate() {
             let first = block * BLOCK;
             match passing {
@@ -242,7 +242,7 @@ impl Builder {
     fn add_block(
         &mut self,
         of_row: &[u32],
-        columns: &Columns,
+        columns: &OpColumns,
         first: usize,
         wasted: &Wasted,
         passes: impl Fn(usize) -> bool,
@@ -256,9 +256,9 @@ impl Builder {
     }
 
     /// An op below its group, without time.
-    fn empty_leaf(&self, parent: u32, row: usize) -> Node {
+    fn empty_leaf(&self, parent: u32, row: usize) -> OpNode {
         let depth = self.nodes.get(parent as usize).map_or(0, |node| node.depth) + 1;
-        Node { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) }
+        OpNode { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) }
     }
 
     fn leaf(&mut self, parent: u32, row: usize, op: &Op, wasted: Option<Ps>) {
@@ -284,7 +284,7 @@ impl Builder {
         if time <= Ps::ZERO {
             return;
         }
-        self.nodes.push(Node { is_idle: true, ..node("idle".to_owned(), Some(0), 1) });
+        self.nodes.push(OpNode { is_idle: true, ..node("idle".to_owned(), Some(0), 1) });
         let at = u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX);
         self.add(at, |node| {
             node.time += time;
@@ -293,7 +293,7 @@ impl Builder {
     }
 
     /// Changes a node and all above it.
-    fn add(&mut self, at: u32, change: impl Fn(&mut Node)) {
+    fn add(&mut self, at: u32, change: impl Fn(&mut OpNode)) {
         let mut next = Some(at);
         while let Some(node) = next.and_then(|at| self.nodes.get_mut(at as usize)) {
             change(node);
@@ -302,10 +302,10 @@ impl Builder {
     }
 
     /// Orders siblings by time and lays the tree out depth first. Groups without ops are left out.
-    fn finish(self, trace: &Trace, ops: &Ops) -> Tree {
+    fn finish(self, trace: &Trace, ops: &Ops) -> OpTree {
         let nodes = self.nodes;
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
-        let is_empty = |node: &Node| node.op.is_none() && node.occurrences == 0 && !node.is_idle;
+        let is_empty = |node: &OpNode| node.op.is_none() && node.occurrences == 0 && !node.is_idle;
         for (at, node) in (0u32..).zip(&nodes).filter(|(_, node)| !is_empty(node)) {
             if let Some(siblings) = node.parent.and_then(|parent| children.get_mut(parent as usize)) {
                 siblings.push(at);
@@ -315,12 +315,12 @@ impl Builder {
         for siblings in &mut children {
             siblings.sort_by(|&a, &b| key(a).cmp(&key(b)));
         }
-        let mut tree = Tree { nodes: Vec::with_capacity(nodes.len()) };
+        let mut tree = OpTree { nodes: Vec::with_capacity(nodes.len()) };
         let mut stack: Vec<(u32, Option<u32>)> = vec![(0, None)];
         while let Some((at, parent)) = stack.pop() {
             let Some(node) = nodes.get(at as usize) else { continue };
             let place = u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX);
-            tree.nodes.push(Node { parent, ..node.clone() });
+            tree.nodes.push(OpNode { parent, ..node.clone() });
             // The last of the stack comes first.
             let below = children.get(at as usize).into_iter().flatten().rev();
             stack.extend(below.map(|&child| (child, Some(place))));

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::tree::Tree;
+use super::tree::OpTree;
 use super::{Ops, Texts};
 use trace::{Strings, Trace, in_blocks};
 
@@ -29,7 +29,7 @@ pub struct TreeColumns {
 
 impl TreeColumns {
     /// Of a tree of these ops.
-    pub fn new(trace: &Trace, ops: &Ops, tree: &Tree) -> TreeColumns {
+    pub fn new(trace: &Trace, ops: &Ops, tree: &OpTree) -> TreeColumns {
         let first = ops.texts.count(trace);
         let mut kept = TreeColumns::default();
         kept.columns.iter_mut().for_each(|numbers| numbers.reserve_exact(tree.nodes.len()));

@@ -24,12 +24,11 @@ use crate::categories::OpFamily;
 use crate::devices::Devices;
 use crate::ops::{CostSource, Op, Ops, Text, rate};
 use crate::statistics::mean;
-use base::units::Ps;
+use base::Ps;
 use facts::arithmetic::Arithmetic;
 use facts::pattern::Name;
 use facts::tensor_cores;
-use trace::classify::{PlaneKind, Platform};
-use trace::{StatValue, Trace};
+use trace::{PlaneKind, Platform, StatValue, Trace};
 
 /// A run against its peaks.
 #[derive(Clone, Debug, Default)]

@@ -12,7 +12,7 @@
 
 use super::peaks::{Level, Peaks};
 use crate::ops::{Op, rate};
-use base::units::Ps;
+use base::Ps;
 use facts::arithmetic::Arithmetic;
 
 /// What is compared with the peaks: an op, or a program.

@@ -3,8 +3,7 @@
 use super::{Level, Peaks, Roofline};
 use crate::ops::rate;
 use crate::window::WindowKind;
-use base::format;
-use base::warning::Warning;
+use base::{Warning, format};
 use facts::arithmetic::Arithmetic;
 
 /// `roofline` of the unified profile; absent where the peaks are unknown. `window` is what its numbers are of.

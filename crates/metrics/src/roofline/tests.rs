@@ -22,7 +22,7 @@ fn device(stats: &[(&str, StatValue)], texts: &[(&str, &str)]) -> (Trace, Device
     devices.used.push(crate::devices::Device {
         nesting: Default::default(),
         name: "GPU:0".to_owned(),
-        platform: trace::classify::Platform::Gpu,
+        platform: trace::Platform::Gpu,
         ordinal: 0,
         plane: 0,
         host: 0,

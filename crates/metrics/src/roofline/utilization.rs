@@ -11,7 +11,7 @@
 
 use super::Peaks;
 use crate::ops::{Op, Ops};
-use base::units::Ps;
+use base::Ps;
 
 /// A share of 100, or a sentence that says what is missing.
 pub type Share = Result<f64, &'static str>;
@@ -91,8 +91,7 @@ mod tests {
     use crate::window::Limited;
     use facts::devices;
     use hlo::Modules;
-    use trace::builder::TraceBuilder;
-    use trace::{Interval, IntervalSet, Trace};
+    use trace::{Interval, IntervalSet, Trace, TraceBuilder};
 
     /// Two chips, two steps of 100 us each and a warm-up before.
     fn run() -> Trace {

@@ -13,25 +13,24 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::part::{Part, Parts};
+use super::part::{Parts, StepPart};
 use super::rows::gaps;
-use super::{StepBreakdown, StepRow};
+use super::{Breakdown, StepRow};
 use crate::device_time::OpParts;
 use crate::devices::{Device, Devices};
 use crate::host_threads::HostTime;
 use crate::launches::CallIndex;
 use crate::self_time::for_each_self_interval;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use trace::{EventId, Interval, Trace};
 
 /// An op, or idle time of one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepEvent {
-    /// Index into [`StepBreakdown::rows`].
+    /// Index into [`Breakdown::rows`].
     pub row: u32,
     /// What it is.
-    pub part: Part,
+    pub part: StepPart,
     /// When it begins inside the step; of a gap of several causes each begins with the gap.
     pub start: Ps,
     /// How long it is inside the step: of an op without those nested in it.
@@ -40,7 +39,7 @@ pub struct StepEvent {
     pub op: Option<EventId>,
 }
 
-impl StepBreakdown {
+impl Breakdown {
     /// The events of the chosen rows in the order of time, at most about `most` of each device's.
     pub fn events(
         &self,
@@ -67,7 +66,7 @@ impl StepBreakdown {
                     let mut causes = Parts::default();
                     gaps.add(&mut causes, gap, gap.length());
                     let op = ended_by(trace, device, gap);
-                    let times = Part::ALL.into_iter().map(|part| (part, causes.get(part)));
+                    let times = StepPart::ALL.into_iter().map(|part| (part, causes.get(part)));
                     let times = times.filter(|(_, time)| *time > Ps::ZERO);
                     of_device.extend(times.map(|(part, time)| StepEvent { row, part, start: gap.start, time, op }));
                 }

@@ -17,10 +17,10 @@
 //! gap (it waits for other devices) comes before all.
 
 use super::launch_times::{DeviceLaunches, Launch};
-use super::part::{Part, Parts};
+use super::part::{Parts, StepPart};
 use crate::devices::Device;
 use crate::host_threads::{HostRole, HostTime};
-use base::units::Ps;
+use base::Ps;
 use trace::{Interval, IntervalSet, LineEvents, LineKind, Trace};
 
 /// A gap before an op that was launched in time is the cost of going from one op to the next up to this length. Longer ones have a
@@ -66,16 +66,16 @@ impl Causes {
             Launch::At(_) | Launch::Before => Interval::new(inside.start, inside.start),
         };
         let rest = match launch {
-            Launch::Unknown => Part::OtherIdle,
-            Launch::At(launch) if launch > gap.start => Part::HostBound,
-            _ if gap.length() <= LONGEST_KERNEL_WAIT => Part::KernelWait,
-            _ => Part::OtherIdle,
+            Launch::Unknown => StepPart::OtherIdle,
+            Launch::At(launch) if launch > gap.start => StepPart::HostBound,
+            _ if gap.length() <= LONGEST_KERNEL_WAIT => StepPart::KernelWait,
+            _ => StepPart::OtherIdle,
         };
         let mut left = inside.length();
         for (part, set, of) in [
-            (Part::Barrier, &self.barrier, inside),
-            (Part::Compile, &self.compile, unlaunched),
-            (Part::InputBound, &self.input, unlaunched),
+            (StepPart::Barrier, &self.barrier, inside),
+            (StepPart::Compile, &self.compile, unlaunched),
+            (StepPart::InputBound, &self.input, unlaunched),
         ] {
             if set.is_empty() {
                 continue;
@@ -123,7 +123,7 @@ impl<'a> Gaps<'a> {
     /// Adds the causes of all idle time inside `window`; `idle` is how long it is.
     pub fn add(&mut self, parts: &mut Parts, window: Interval, idle: Ps) {
         if self.unexplained || idle == Ps::ZERO {
-            parts.add(Part::OtherIdle, idle);
+            parts.add(StepPart::OtherIdle, idle);
             return;
         }
         while self.busy.get(self.next).is_some_and(|part| part.end <= window.start) {

@@ -5,9 +5,8 @@
 
 use crate::devices::{Device, Devices};
 use crate::launches::{CallIndex, Scope, scope_of};
-use base::units::Ps;
-use trace::classify::Platform;
-use trace::{EventId, Interval, LineKind, Trace};
+use base::Ps;
+use trace::{EventId, Interval, LineKind, Platform, Trace};
 
 /// When the first op after a gap was launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

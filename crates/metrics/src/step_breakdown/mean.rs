@@ -1,17 +1,17 @@
 //! Means over steps.
 
-use super::{Part, StepRow};
-use base::units::Ps;
+use super::{StepPart, StepRow};
+use base::Ps;
 
 /// Means over steps and devices, in microseconds: `parts_us` add up to `duration_us`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mean {
+pub struct MeanPart {
     /// Steps (for a device: rows) in the mean.
     pub num_steps: u64,
     /// Length of a step.
     pub duration_us: f64,
-    /// One value for each of [`Part::ALL`].
-    pub parts_us: [f64; Part::COUNT],
+    /// One value for each of [`StepPart::ALL`].
+    pub parts_us: [f64; StepPart::COUNT],
     /// Communication in flight, hidden or not.
     pub communication_us: f64,
     /// Of it, hidden under computation.
@@ -26,11 +26,11 @@ pub struct Mean {
     pub host_busy_us: Option<f64>,
 }
 
-impl Mean {
+impl MeanPart {
     /// One of so many equal parts: of a window in which there are as many steps as the user says.
-    pub(super) fn of_each(&self, count: u64) -> Mean {
+    pub(super) fn of_each(&self, count: u64) -> MeanPart {
         let each = |value: f64| value / count.max(1) as f64;
-        Mean {
+        MeanPart {
             num_steps: count,
             duration_us: each(self.duration_us),
             parts_us: self.parts_us.map(each),
@@ -45,31 +45,31 @@ impl Mean {
 
     /// The time in which the device does anything.
     pub fn busy_us(&self) -> f64 {
-        Part::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.part_us(part)).sum()
+        StepPart::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.part_us(part)).sum()
     }
 
     /// The time of one part.
-    pub fn part_us(&self, part: Part) -> f64 {
+    pub fn part_us(&self, part: StepPart) -> f64 {
         self.parts_us.get(part as usize).copied().unwrap_or_default()
     }
 
     /// The time in which the device does nothing.
     pub fn idle_us(&self) -> f64 {
-        Part::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.part_us(part)).sum()
+        StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.part_us(part)).sum()
     }
 
     /// A part's share of the step, 0 to 100; absent where the step has no length.
-    pub fn percent(&self, part: Part) -> Option<f64> {
+    pub fn percent(&self, part: StepPart) -> Option<f64> {
         share(self.part_us(part), self.duration_us)
     }
 
     /// Idle cause with the most time, where there is any idle time.
-    pub fn biggest_idle_cause(&self) -> Option<Part> {
+    pub fn biggest_idle_cause(&self) -> Option<StepPart> {
         self.biggest(|part| part.is_idle())
     }
 
     /// Part with the most time, idle causes included.
-    pub fn biggest_part(&self) -> Option<Part> {
+    pub fn biggest_part(&self) -> Option<StepPart> {
         self.biggest(|_| true)
     }
 
@@ -83,10 +83,10 @@ impl Mean {
         share(self.hidden_transfer_us, self.transfer_us)
     }
 
-    /// Of equals the first in the order of [`Part::ALL`].
-    fn biggest(&self, wanted: fn(Part) -> bool) -> Option<Part> {
-        let mut best: Option<Part> = None;
-        for part in Part::ALL.into_iter().filter(|&part| wanted(part) && self.part_us(part) > 0.0) {
+    /// Of equals the first in the order of [`StepPart::ALL`].
+    fn biggest(&self, wanted: fn(StepPart) -> bool) -> Option<StepPart> {
+        let mut best: Option<StepPart> = None;
+        for part in StepPart::ALL.into_iter().filter(|&part| wanted(part) && self.part_us(part) > 0.0) {
             if best.is_none_or(|best| self.part_us(part) > self.part_us(best)) {
                 best = Some(part);
             }
@@ -99,7 +99,7 @@ impl Mean {
 #[derive(Default)]
 struct Sums {
     rows: u64,
-    times: [Ps; Part::COUNT + 6],
+    times: [Ps; StepPart::COUNT + 6],
     num_ops: u64,
     has_host: bool,
 }
@@ -118,7 +118,7 @@ impl Sums {
             row.host_busy.unwrap_or_default(),
         ];
         for (sum, time) in
-            self.times.iter_mut().zip(Part::ALL.map(|part| row.parts.get(part)).into_iter().chain(others))
+            self.times.iter_mut().zip(StepPart::ALL.map(|part| row.parts.get(part)).into_iter().chain(others))
         {
             *sum += time;
         }
@@ -126,9 +126,9 @@ impl Sums {
 }
 
 /// The mean over the `wanted` rows; `None` without one. Every step weighs the same, however many devices ran it.
-pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<Mean> {
+pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<MeanPart> {
     let mut num_steps = 0u64;
-    let mut times = [0.0f64; Part::COUNT + 6];
+    let mut times = [0.0f64; StepPart::COUNT + 6];
     let (mut num_ops, mut has_host) = (0.0f64, false);
     // Rows are grouped by step.
     for step in rows.chunk_by(|a, b| a.step == b.step) {
@@ -148,10 +148,10 @@ pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Op
         return None;
     }
     let mut means = times.into_iter().map(|time| time / num_steps as f64);
-    let mut parts_us = [0.0; Part::COUNT];
+    let mut parts_us = [0.0; StepPart::COUNT];
     parts_us.iter_mut().for_each(|part| *part = means.next().unwrap_or_default());
     let mut next = || means.next().unwrap_or_default();
-    Some(Mean {
+    Some(MeanPart {
         num_steps,
         parts_us,
         duration_us: next(),

@@ -14,8 +14,8 @@ mod rows;
 mod section;
 
 pub use events::StepEvent;
-pub use mean::Mean;
-pub use part::{Part, Parts};
+pub use mean::MeanPart;
+pub use part::{Parts, StepPart};
 pub use section::section;
 
 use std::collections::BTreeMap;
@@ -29,10 +29,9 @@ use super::ops::Tallies;
 use super::overlap::Overlap;
 use super::steps::Steps;
 use super::window::{PlainWindow, Window, WindowKind};
-use base::units::Ps;
+use base::Ps;
 use report::Step;
-use trace::Trace;
-use trace::classify::Platform;
+use trace::{Platform, Trace};
 
 /// One step on one device; where steps are unknown, the window of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,7 +66,7 @@ pub struct StepRow {
 
 /// The parts of every step on every device, and what else is said of steps.
 #[derive(Clone, Debug, Default)]
-pub struct StepBreakdown {
+pub struct Breakdown {
     /// Every step of the capture, by step, then by device. Without steps one row for each device: its window.
     pub rows: Vec<StepRow>,
     /// True where the rows are steps.
@@ -75,9 +74,9 @@ pub struct StepBreakdown {
     /// What the means are of.
     pub window: WindowKind,
     /// Means over the counted rows of each device, as in [`Devices::used`]; absent for a device without one.
-    pub mean_of_device: Vec<Option<Mean>>,
+    pub mean_of_device: Vec<Option<MeanPart>>,
     /// Mean over counted steps and their devices; absent where nothing ran.
-    pub mean: Option<Mean>,
+    pub mean: Option<MeanPart>,
     /// Mean number of streams that run an op at once, while one runs, all devices; absent where nothing ran.
     pub concurrency: Option<f64>,
     /// The trace tells when device work was launched: only then are `host_bound` and `kernel_wait` known.
@@ -90,7 +89,7 @@ pub struct StepBreakdown {
     pub host_threads: Option<HostThreads>,
 }
 
-/// What a [`StepBreakdown`] is of.
+/// What a [`Breakdown`] is of.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
     /// The steps that were found.
@@ -101,7 +100,7 @@ pub struct Measured<'a> {
     pub plain: &'a PlainWindow,
 }
 
-impl StepBreakdown {
+impl Breakdown {
     /// Measures the steps from what the devices do (`times`, as in [`Devices::used`]), what the hosts do and what they launched when
     /// (`calls`). Means are over the counted ones; where none counts, they are of the plain window.
     pub fn new(
@@ -111,7 +110,7 @@ impl StepBreakdown {
         hosts: &BTreeMap<u16, HostTime>,
         calls: &CallIndex,
         Measured { steps, judged, plain }: Measured<'_>,
-    ) -> StepBreakdown {
+    ) -> Breakdown {
         let has_steps = !judged.is_empty() && judged.len() == steps.len();
         let any_counted = judged.iter().any(|step| step.counted);
         let (mut rows, mut whole): (Vec<StepRow>, Vec<StepRow>) = Default::default();
@@ -143,14 +142,14 @@ impl StepBreakdown {
         in_means.sort_by_key(|row| row.step);
         let mean = mean::of_rows(in_means, &|row| row.counted);
         rows.sort_by_key(|row| row.step);
-        StepBreakdown {
+        Breakdown {
             mean,
             mean_of_device,
             has_steps,
             knows_launches: !calls.is_empty(),
             is_tpu: devices.platform == Some(Platform::Tpu),
             rows,
-            ..StepBreakdown::default()
+            ..Breakdown::default()
         }
     }
 
@@ -178,11 +177,11 @@ impl StepBreakdown {
     }
 
     /// False for a part that this run cannot have or that its trace cannot tell: its time is 0 and means nothing.
-    pub fn measures(&self, part: Part) -> bool {
+    pub fn measures(&self, part: StepPart) -> bool {
         match part {
-            Part::HostBound | Part::KernelWait => self.knows_launches,
-            Part::Compile | Part::InputBound => self.host_threads.is_some(),
-            Part::Barrier | Part::InfeedOutfeed => self.is_tpu,
+            StepPart::HostBound | StepPart::KernelWait => self.knows_launches,
+            StepPart::Compile | StepPart::InputBound => self.host_threads.is_some(),
+            StepPart::Barrier | StepPart::InfeedOutfeed => self.is_tpu,
             _ => true,
         }
     }
@@ -193,7 +192,7 @@ impl StepBreakdown {
     }
 
     /// The mean over the rows of one step, of one device or of all; `None` where no row has the length of the step.
-    pub fn mean_of_step(step: &[StepRow], device: Option<u32>) -> Option<Mean> {
+    pub fn mean_of_step(step: &[StepRow], device: Option<u32>) -> Option<MeanPart> {
         mean::of_rows(step, &|row| row.whole && device.is_none_or(|device| device == row.device))
     }
 }

@@ -1,6 +1,6 @@
 //! The parts of a step.
 
-use base::units::Ps;
+use base::Ps;
 use report::STEP_PARTS;
 
 /// What a device does at an instant; where it does nothing, why. Every instant of a step has exactly one part.
@@ -8,7 +8,7 @@ use report::STEP_PARTS;
 /// The order is that of legends and columns, and of precedence: where several kinds of work run at once, the first is
 /// what the time is spent on and hides the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum StepPart {
     /// At least one op computes.
     Compute,
     /// Collectives, sends and receives that no computation hides.
@@ -39,26 +39,26 @@ pub enum Part {
     OtherIdle,
 }
 
-impl Part {
+impl StepPart {
     /// Number of parts.
     pub const COUNT: usize = STEP_PARTS.len();
 
     /// All of them in their order.
-    pub const ALL: [Part; Part::COUNT] = [
-        Part::Compute,
-        Part::Communication,
-        Part::HostToDevice,
-        Part::DeviceToHost,
-        Part::PeerToPeer,
-        Part::DeviceToDevice,
-        Part::InfeedOutfeed,
-        Part::DataMovement,
-        Part::Barrier,
-        Part::Compile,
-        Part::InputBound,
-        Part::HostBound,
-        Part::KernelWait,
-        Part::OtherIdle,
+    pub const ALL: [StepPart; StepPart::COUNT] = [
+        StepPart::Compute,
+        StepPart::Communication,
+        StepPart::HostToDevice,
+        StepPart::DeviceToHost,
+        StepPart::PeerToPeer,
+        StepPart::DeviceToDevice,
+        StepPart::InfeedOutfeed,
+        StepPart::DataMovement,
+        StepPart::Barrier,
+        StepPart::Compile,
+        StepPart::InputBound,
+        StepPart::HostBound,
+        StepPart::KernelWait,
+        StepPart::OtherIdle,
     ];
 
     /// The report's spelling, and the colour's name: `compute`, `communication`, `h2d`, ..., `other_idle`.
@@ -77,22 +77,22 @@ impl Part {
 
     /// True where the device does nothing.
     pub fn is_idle(self) -> bool {
-        self >= Part::Barrier
+        self >= StepPart::Barrier
     }
 }
 
 /// A time for each part: exclusive, and together the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts([Ps; Part::COUNT]);
+pub struct Parts([Ps; StepPart::COUNT]);
 
 impl Parts {
     /// The time of one part.
-    pub fn get(&self, part: Part) -> Ps {
+    pub fn get(&self, part: StepPart) -> Ps {
         self.0.get(part as usize).copied().unwrap_or_default()
     }
 
     /// Adds to one part.
-    pub fn add(&mut self, part: Part, time: Ps) {
+    pub fn add(&mut self, part: StepPart, time: Ps) {
         if let Some(sum) = self.0.get_mut(part as usize) {
             *sum += time;
         }
@@ -105,12 +105,12 @@ impl Parts {
 
     /// The idle ones.
     pub fn idle(&self) -> Ps {
-        Part::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
+        StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
     }
 
     /// The others.
     pub fn busy(&self) -> Ps {
-        Part::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.get(part)).sum()
+        StepPart::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.get(part)).sum()
     }
 }
 
@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn every_part_has_its_own_place_and_name() {
         let mut parts = Parts::default();
-        for (part, time) in Part::ALL.into_iter().zip(1..) {
+        for (part, time) in StepPart::ALL.into_iter().zip(1..) {
             parts.add(part, Ps(time));
         }
-        assert!(Part::ALL.into_iter().zip(1..).all(|(part, time)| parts.get(part) == Ps(time)));
+        assert!(StepPart::ALL.into_iter().zip(1..).all(|(part, time)| parts.get(part) == Ps(time)));
         assert_eq!((parts.total(), parts.idle()), (Ps(105), Ps(9 + 10 + 11 + 12 + 13 + 14)));
         assert_eq!(parts.busy() + parts.idle(), parts.total());
-        let labels = base::sort::set(Part::ALL.map(Part::label));
-        assert_eq!(labels.len(), Part::COUNT);
+        let labels = base::sort::set(StepPart::ALL.map(StepPart::label));
+        assert_eq!(labels.len(), StepPart::COUNT);
     }
 }

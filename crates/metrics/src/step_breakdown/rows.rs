@@ -9,12 +9,12 @@ use crate::devices::{Device, Devices};
 use crate::host_threads::HostTime;
 use crate::launches::CallIndex;
 use crate::overlap::InFlight;
-use crate::steps::{Window, ops_starting_in};
+use crate::steps::{StepWindow, ops_starting_in};
 use report::Step;
 use trace::{Interval, Trace};
 
 /// The rows of one device's windows before they are measured. `windows` and `judged` have one entry a step.
-pub(super) fn of_steps(windows: &[Option<Window>], judged: &[Step]) -> Vec<StepRow> {
+pub(super) fn of_steps(windows: &[Option<StepWindow>], judged: &[Step]) -> Vec<StepRow> {
     let steps = windows.iter().zip(judged).zip(0u32..);
     steps
         .filter_map(|((window, judged), step)| {

@@ -1,17 +1,17 @@
 //! The breakdown as a section of the unified profile.
 
-use super::{Mean, Part, StepBreakdown, StepRow};
+use super::{Breakdown, MeanPart, StepPart, StepRow};
 use crate::devices::{Device, Devices};
 use crate::host_threads::{HostRole, HostThreads};
 use crate::window::WindowKind;
-use base::units::Ps;
+use base::Ps;
 use report::{HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
 
 /// With more steps than this the profile has no row a step: the table has them all.
 const MOST_STEPS: usize = 1000;
 
 /// The section; `None` where nothing ran.
-pub fn section(breakdown: &StepBreakdown, devices: &Devices) -> Option<report::StepBreakdown> {
+pub fn section(breakdown: &Breakdown, devices: &Devices) -> Option<report::StepBreakdown> {
     let mean = breakdown.mean.as_ref()?;
     let duty = breakdown.duty_cycle.as_ref();
     let threads = breakdown.host_threads.as_ref();
@@ -34,28 +34,28 @@ pub fn section(breakdown: &StepBreakdown, devices: &Devices) -> Option<report::S
     })
 }
 
-fn parts(breakdown: &StepBreakdown, mean: &Mean) -> StepParts {
+fn parts(breakdown: &Breakdown, mean: &MeanPart) -> StepParts {
     let measured = |part| breakdown.measures(part).then(|| mean.part_us(part));
     StepParts {
-        compute_us: mean.part_us(Part::Compute),
-        communication_us: mean.part_us(Part::Communication),
-        h2d_us: mean.part_us(Part::HostToDevice),
-        d2h_us: mean.part_us(Part::DeviceToHost),
-        p2p_us: mean.part_us(Part::PeerToPeer),
-        d2d_us: mean.part_us(Part::DeviceToDevice),
-        infeed_outfeed_us: measured(Part::InfeedOutfeed),
-        data_movement_us: mean.part_us(Part::DataMovement),
-        barrier_us: measured(Part::Barrier),
-        compile_us: measured(Part::Compile),
-        input_bound_us: measured(Part::InputBound),
-        host_bound_us: measured(Part::HostBound),
-        kernel_wait_us: measured(Part::KernelWait),
-        other_idle_us: mean.part_us(Part::OtherIdle),
+        compute_us: mean.part_us(StepPart::Compute),
+        communication_us: mean.part_us(StepPart::Communication),
+        h2d_us: mean.part_us(StepPart::HostToDevice),
+        d2h_us: mean.part_us(StepPart::DeviceToHost),
+        p2p_us: mean.part_us(StepPart::PeerToPeer),
+        d2d_us: mean.part_us(StepPart::DeviceToDevice),
+        infeed_outfeed_us: measured(StepPart::InfeedOutfeed),
+        data_movement_us: mean.part_us(StepPart::DataMovement),
+        barrier_us: measured(StepPart::Barrier),
+        compile_us: measured(StepPart::Compile),
+        input_bound_us: measured(StepPart::InputBound),
+        host_bound_us: measured(StepPart::HostBound),
+        kernel_wait_us: measured(StepPart::KernelWait),
+        other_idle_us: mean.part_us(StepPart::OtherIdle),
     }
 }
 
-fn of_devices(breakdown: &StepBreakdown, devices: &Devices) -> Vec<StepBreakdownDevice> {
-    let device = |(device, mean): (&Device, &Option<Mean>)| {
+fn of_devices(breakdown: &Breakdown, devices: &Devices) -> Vec<StepBreakdownDevice> {
+    let device = |(device, mean): (&Device, &Option<MeanPart>)| {
         let mean = mean.as_ref()?;
         Some(StepBreakdownDevice {
             device_name: device.name.clone(),
@@ -76,13 +76,13 @@ fn host_roles(threads: &HostThreads) -> Vec<HostRoleTime> {
     threads.roles.iter().map(role).collect()
 }
 
-fn steps(breakdown: &StepBreakdown) -> Vec<StepBreakdownStep> {
+fn steps(breakdown: &Breakdown) -> Vec<StepBreakdownStep> {
     if !breakdown.has_steps || breakdown.steps().nth(MOST_STEPS).is_some() {
         return Vec::new();
     }
     let step = |rows: &[StepRow]| {
         let index = u64::from(rows.first()?.step?);
-        Some(StepBreakdownStep { index, parts: parts(breakdown, &StepBreakdown::mean_of_step(rows, None)?) })
+        Some(StepBreakdownStep { index, parts: parts(breakdown, &Breakdown::mean_of_step(rows, None)?) })
     };
     breakdown.steps().filter_map(step).collect()
 }

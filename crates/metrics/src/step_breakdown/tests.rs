@@ -6,10 +6,9 @@ use super::*;
 use crate::host_threads::host_times;
 use crate::launches::calls_of;
 use crate::{WindowChoice, steps, window};
-use trace::builder::TraceBuilder;
-use trace::{Interval, IntervalSet};
+use trace::{Interval, IntervalSet, TraceBuilder};
 
-fn breakdown(trace: &Trace) -> StepBreakdown {
+fn breakdown(trace: &Trace) -> Breakdown {
     let devices = Devices::new(trace);
     let hosts = host_times(trace, &devices);
     let found = Steps::find(trace, &devices);
@@ -17,7 +16,7 @@ fn breakdown(trace: &Trace) -> StepBreakdown {
     let report = steps::report(trace, &devices, &times, &found, &IntervalSet::default(), None, None);
     let calls = calls_of(trace, &devices);
     let plain = window::plain(&Default::default(), &devices, None);
-    let mut breakdown = StepBreakdown::new(
+    let mut breakdown = Breakdown::new(
         trace,
         &devices,
         &times,
@@ -32,8 +31,8 @@ fn breakdown(trace: &Trace) -> StepBreakdown {
 }
 
 /// The parts that occur in a row.
-fn parts(row: &StepRow) -> Vec<(Part, f64)> {
-    let all = Part::ALL.into_iter().map(|part| (part, row.parts.get(part).as_us()));
+fn parts(row: &StepRow) -> Vec<(StepPart, f64)> {
+    let all = StepPart::ALL.into_iter().map(|part| (part, row.parts.get(part).as_us()));
     all.filter(|(_, time)| *time != 0.0).collect()
 }
 
@@ -73,26 +72,26 @@ fn idle_time_is_split_by_what_kept_the_next_op() {
     assert_eq!(
         events.iter().map(told).collect::<Vec<_>>(),
         [
-            (Part::HostBound, 0.0, 30.0, "k1"),
-            (Part::Compute, 30.0, 50.0, "k1"),
-            (Part::KernelWait, 80.0, 5.0, "k2"),
-            (Part::Compute, 85.0, 55.0, "k2"),
-            (Part::Compile, 140.0, 60.0, "k3"),
-            (Part::InputBound, 140.0, 150.0, "k3"),
-            (Part::HostBound, 140.0, 200.0, "k3"),
+            (StepPart::HostBound, 0.0, 30.0, "k1"),
+            (StepPart::Compute, 30.0, 50.0, "k1"),
+            (StepPart::KernelWait, 80.0, 5.0, "k2"),
+            (StepPart::Compute, 85.0, 55.0, "k2"),
+            (StepPart::Compile, 140.0, 60.0, "k3"),
+            (StepPart::InputBound, 140.0, 150.0, "k3"),
+            (StepPart::HostBound, 140.0, 200.0, "k3"),
         ]
     );
     assert_eq!(
         parts(row),
         [
-            (Part::Compute, 105.0),
-            (Part::Compile, 60.0),
-            (Part::InputBound, 150.0),
-            (Part::HostBound, 230.0),
-            (Part::KernelWait, 5.0)
+            (StepPart::Compute, 105.0),
+            (StepPart::Compile, 60.0),
+            (StepPart::InputBound, 150.0),
+            (StepPart::HostBound, 230.0),
+            (StepPart::KernelWait, 5.0)
         ]
     );
-    assert_eq!(found.mean.as_ref().and_then(Mean::biggest_idle_cause), Some(Part::HostBound));
+    assert_eq!(found.mean.as_ref().and_then(MeanPart::biggest_idle_cause), Some(StepPart::HostBound));
 }
 
 #[test]
@@ -108,7 +107,10 @@ fn a_long_gap_after_a_timely_launch_is_not_the_hosts() {
     let found = breakdown(&b.build());
     assert!(!found.has_steps);
     // 10 us are short, 11 us are not; the compilation did not hold up what was launched already.
-    assert_eq!(parts(&found.rows[0]), [(Part::Compute, 30.0), (Part::KernelWait, 10.0), (Part::OtherIdle, 11.0)]);
+    assert_eq!(
+        parts(&found.rows[0]),
+        [(StepPart::Compute, 30.0), (StepPart::KernelWait, 10.0), (StepPart::OtherIdle, 11.0)]
+    );
 }
 
 #[test]
@@ -122,7 +124,12 @@ fn without_launches_the_host_explains_what_it_covers() {
     b.event(stream, "k", 100, 10);
     assert_eq!(
         parts(&breakdown(&b.build()).rows[0]),
-        [(Part::Compute, 20.0), (Part::Compile, 30.0), (Part::InputBound, 20.0), (Part::OtherIdle, 40.0)]
+        [
+            (StepPart::Compute, 20.0),
+            (StepPart::Compile, 30.0),
+            (StepPart::InputBound, 20.0),
+            (StepPart::OtherIdle, 40.0)
+        ]
     );
 }
 
@@ -156,10 +163,10 @@ fn programs_of_a_tpu_are_launched_by_the_host() {
     assert_eq!(
         parts(&found.rows[0]),
         [
-            (Part::Compute, 5.0 + 10.0 + 20.0 + 15.0),
-            (Part::Barrier, 20.0),
-            (Part::HostBound, 10.0 + 5.0),
-            (Part::OtherIdle, 15.0)
+            (StepPart::Compute, 5.0 + 10.0 + 20.0 + 15.0),
+            (StepPart::Barrier, 20.0),
+            (StepPart::HostBound, 10.0 + 5.0),
+            (StepPart::OtherIdle, 15.0)
         ]
     );
 }
@@ -180,10 +187,14 @@ fn means_weigh_steps_alike_and_leave_out_those_that_do_not_count() {
     assert_eq!(found.rows.len(), 8);
     assert!(found.rows.iter().map(|row| (row.step, row.device)).is_sorted());
     let mean = found.mean.as_ref().unwrap();
-    assert_eq!((mean.num_steps, mean.duration_us, mean.part_us(Part::Compute), mean.idle_us()), (3, 100.0, 50.0, 50.0));
-    let of_device: Vec<f64> = found.mean_of_device.iter().flatten().map(|mean| mean.part_us(Part::Compute)).collect();
+    assert_eq!(
+        (mean.num_steps, mean.duration_us, mean.part_us(StepPart::Compute), mean.idle_us()),
+        (3, 100.0, 50.0, 50.0)
+    );
+    let of_device: Vec<f64> =
+        found.mean_of_device.iter().flatten().map(|mean| mean.part_us(StepPart::Compute)).collect();
     assert_eq!(of_device, [40.0, 60.0]);
-    assert_eq!(mean.percent(Part::Compute), Some(50.0));
+    assert_eq!(mean.percent(StepPart::Compute), Some(50.0));
 }
 
 #[test]
@@ -244,14 +255,14 @@ proptest! {
         let found = breakdown(&trace);
         for row in &found.rows {
             prop_assert_eq!(row.parts.total(), row.duration);
-            prop_assert!(Part::ALL.into_iter().all(|part| row.parts.get(part) >= Ps::ZERO));
+            prop_assert!(StepPart::ALL.into_iter().all(|part| row.parts.get(part) >= Ps::ZERO));
             let window = Interval::new(row.start, row.start + row.duration);
             let busy = devices.used[row.device as usize].busy.length_within(window);
             prop_assert_eq!(row.parts.busy(), busy);
             let overlap = row.overlap;
             prop_assert!(overlap.hidden_communication <= overlap.communication && overlap.communication <= row.duration);
             prop_assert!(overlap.hidden_transfer <= overlap.transfer && overlap.transfer <= row.duration);
-            prop_assert!(overlap.hidden_communication <= row.parts.get(Part::Compute));
+            prop_assert!(overlap.hidden_communication <= row.parts.get(StepPart::Compute));
             prop_assert!(row.host_busy.is_none_or(|busy| busy <= row.duration));
         }
         prop_assert_eq!(found.rows.is_empty(), devices.used.is_empty());
@@ -284,18 +295,18 @@ proptest! {
         let found = breakdown(&b.build());
         let device: Vec<_> = shown.iter().filter(|event| event.0 < 4).collect();
         prop_assert_eq!(found.rows.len(), usize::from(!device.is_empty()));
-        let mut expected = [0i64; Part::COUNT];
+        let mut expected = [0i64; StepPart::COUNT];
         let span = device.iter().map(|e| e.1).min().unwrap_or(0)..device.iter().map(|e| e.1 + e.2).max().unwrap_or(0);
         for now in span {
             let running = |kind: usize| shown.iter().any(|e| e.0 == kind && e.1 <= now && now < e.1 + e.2);
             let kinds = [
-                Part::Compute, Part::Communication, Part::HostToDevice, Part::DeviceToHost, Part::Compile, Part::InputBound,
+                StepPart::Compute, StepPart::Communication, StepPart::HostToDevice, StepPart::DeviceToHost, StepPart::Compile, StepPart::InputBound,
             ];
-            let part = kinds.into_iter().enumerate().find(|(kind, _)| running(*kind)).map_or(Part::OtherIdle, |(_, part)| part);
+            let part = kinds.into_iter().enumerate().find(|(kind, _)| running(*kind)).map_or(StepPart::OtherIdle, |(_, part)| part);
             expected[part as usize] += 1;
         }
         for row in &found.rows {
-            let got = Part::ALL.map(|part| row.parts.get(part).0 / 1_000_000);
+            let got = StepPart::ALL.map(|part| row.parts.get(part).0 / 1_000_000);
             prop_assert_eq!(got, expected);
         }
     }

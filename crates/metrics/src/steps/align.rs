@@ -69,7 +69,7 @@ fn ranks(marks: &[Vec<Mark>]) -> Aligned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::units::Ps;
+    use base::Ps;
     use trace::Interval;
 
     fn row(keys: &[i64]) -> Vec<Mark> {

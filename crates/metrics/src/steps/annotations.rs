@@ -12,8 +12,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{Mark, align};
 use crate::devices::interval;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use trace::{EventId, LineId, LineKind, StrId, Trace};
 
 /// The annotations that are the steps.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use super::Mark;
 use crate::devices::{Device, Devices, interval};
 use crate::host_work::{HostWork, for_each_named_on};
-use base::units::Ps;
+use base::Ps;
 use facts::host_spans;
 use trace::{Interval, IntervalSet, Trace};
 

@@ -17,8 +17,7 @@ use super::annotations::Annotations;
 use super::{Mark, launches, rhythm};
 use crate::devices::{Devices, interval};
 use crate::host_threads::HostRole;
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use facts::{host_spans, library_files};
 use trace::{Interval, IntervalSet, Kind, LineId, LineKind, Trace};
 

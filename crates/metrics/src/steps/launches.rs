@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 use super::{Mark, align::Aligned, annotations::Annotations};
 use crate::devices::{Devices, interval};
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use trace::{Interval, LineKind, Trace};
 
 /// Marks of every used device: a step's first to last op. `None` where fewer than half of the steps have an op that

@@ -1,11 +1,11 @@
 //! What happened in each step: sums over the devices that ran it.
 
 use super::flags::Seen;
-use super::{Steps, Window};
+use super::{StepWindow, Steps};
 use crate::device_time::DeviceTime;
 use crate::devices::{Device, Devices};
-use crate::step_breakdown::Part;
-use base::units::Ps;
+use crate::step_breakdown::StepPart;
+use base::Ps;
 use trace::{Interval, IntervalSet, Trace};
 
 /// Sums over the windows of one step, in exact picoseconds. Where a next step ended it on some device, the devices on
@@ -81,7 +81,7 @@ pub(super) fn measure(
 fn add(
     trace: &Trace,
     sums: &mut Measured,
-    window: Window,
+    window: StepWindow,
     device: Option<(&Device, &DeviceTime)>,
     compile: &IntervalSet,
 ) {
@@ -94,8 +94,8 @@ fn add(
         sums.busy += device.busy.length_within(time);
         for (part, set) in device_time.parts() {
             let sum = match part {
-                Part::Compute => &mut sums.compute,
-                Part::Communication => &mut sums.communication,
+                StepPart::Compute => &mut sums.compute,
+                StepPart::Communication => &mut sums.communication,
                 _ => &mut sums.transfer,
             };
             *sum += set.length_within(time);

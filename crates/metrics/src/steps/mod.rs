@@ -36,9 +36,9 @@ mod together;
 mod windows;
 
 pub(crate) use measure::ops_starting_in;
-pub use report::{StepReport, extents, report};
-pub use together::{Relation, Together};
-pub use windows::Window;
+pub use report::{extents, report};
+pub use together::{Relation, StepsTogether};
+pub use windows::StepWindow;
 
 use crate::devices::{Device, Devices};
 use trace::{Interval, Trace};
@@ -93,7 +93,7 @@ pub struct Steps {
     pub names: Vec<Option<String>>,
     /// `windows[device][step]`, devices as in [`Devices::used`]; one row for the host alone where no device was used.
     /// `None` where a device did not run a step.
-    pub windows: Vec<Vec<Option<Window>>>,
+    pub windows: Vec<Vec<Option<StepWindow>>>,
     /// How several devices run them together; absent before [`Steps::related`] and for one device.
     pub relation: Option<Relation>,
     /// What the reader should know of where they come from: the rest of a sentence after why nothing better was found; empty for

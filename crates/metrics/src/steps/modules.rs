@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use super::{Mark, align::Aligned, rhythm};
 use crate::devices::{Device, Devices, cpu_op_ordinal, interval};
 use base::format::{percent, shorten};
-use base::sort;
-use base::units::Ps;
+use base::{Ps, sort};
 use trace::{Interval, LineKind, PlaneKind, Trace};
 
 /// The runs of one module.

@@ -1,13 +1,11 @@
 //! The step sections of the report: timing, one row a step, and the means that utilisation is made of.
 
 use super::measure::{measure, ops_starting_in};
-use super::{Relation, StepSource, Steps, Together, flags};
+use super::{Relation, StepSource, Steps, StepsTogether, flags};
 use crate::device_time::DeviceTime;
 use crate::devices::Devices;
 use crate::statistics;
-use base::format;
-use base::units::Ps;
-use base::warning::Warning;
+use base::{Ps, Warning, format};
 use report::{Step, StepTiming};
 use trace::{Interval, IntervalSet, Trace};
 
@@ -63,7 +61,7 @@ fn found(
     chosen: Option<&[bool]>,
 ) -> StepReport {
     let measured = measure(trace, devices, times, steps, compile);
-    let apart = steps.relation.is_some_and(|relation| relation.together == Together::OneAfterAnother);
+    let apart = steps.relation.is_some_and(|relation| relation.together == StepsTogether::OneAfterAnother);
     let seen: Vec<flags::Seen> = measured.iter().map(|step| step.seen(apart)).collect();
     let mut flags = flags::judge(&seen);
     for (flags, &chosen) in flags.iter_mut().zip(chosen.unwrap_or_default()) {
@@ -156,15 +154,15 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
         format!(" While any of them runs a step, all together end {} steps/s.", format::number(rate))
     });
     match relation.together {
-        Together::Together => None,
-        Together::Independent => Some(Warning::note(
+        StepsTogether::StepsTogether => None,
+        StepsTogether::Independent => Some(Warning::note(
             "steps_independent",
             format!(
                 "The {count} devices do not run their steps together: no collective ties them, and the same step starts {skew} \
                  apart, which is longer than a step. Step time and steps/s are means over the devices, of one device each.{rate}"
             ),
         )),
-        Together::OneAfterAnother => Some(Warning::caution(
+        StepsTogether::OneAfterAnother => Some(Warning::caution(
             "steps_one_after_another",
             format!(
                 "The {count} devices run their steps one after another: no collective ties them{first}. Each \
@@ -221,7 +219,7 @@ pub fn extents(devices: &Devices, steps: &Steps) -> Vec<Option<Interval>> {
     if steps.is_empty() {
         return devices.used.iter().map(|device| Some(device.span)).collect();
     }
-    let extent = |row: &Vec<Option<super::Window>>| {
+    let extent = |row: &Vec<Option<super::StepWindow>>| {
         let windows = || row.iter().flatten().map(|window| window.interval);
         Some(Interval::new(windows().map(|w| w.start).min()?, windows().map(|w| w.end).max()?))
     };

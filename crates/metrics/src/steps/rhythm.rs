@@ -47,8 +47,8 @@ fn windows(marks: &[Mark]) -> impl Iterator<Item = Interval> {
 mod tests {
     use super::*;
     use crate::devices::Devices;
-    use base::units::Ps;
-    use trace::builder::TraceBuilder;
+    use base::Ps;
+    use trace::TraceBuilder;
 
     fn marks(starts: &[i64]) -> Vec<Mark> {
         let mark = |&start| Mark { interval: Interval::new(Ps(start), Ps(start + 1)), key: None };

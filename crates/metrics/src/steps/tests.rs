@@ -1,9 +1,10 @@
 //! Steps from each source, on timelines small enough to count by hand. Times are microseconds.
 
+use super::report::StepReport;
 use super::*;
 use crate::device_time::DeviceTime;
-use base::units::Ps;
-use trace::builder::TraceBuilder;
+use base::Ps;
+use trace::TraceBuilder;
 
 fn report_of(trace: &Trace, num_steps: Option<u64>) -> (Steps, StepReport) {
     let devices = Devices::new(trace);
@@ -341,7 +342,7 @@ fn steps_of_devices_that_run_one_after_another_are_told_apart() {
     let times = DeviceTime::of_all(&trace, &devices);
     let steps = Steps::find(&trace, &devices).related(&times);
     let relation = steps.relation.unwrap();
-    assert_eq!((relation.together, relation.start_skew), (Together::OneAfterAnother, Some(Ps(1_015_000_000))));
+    assert_eq!((relation.together, relation.start_skew), (StepsTogether::OneAfterAnother, Some(Ps(1_015_000_000))));
     // Three runs of 10 and three of 20 in 90 us.
     assert_eq!((relation.ended, relation.running), (6, Ps(90_000_000)));
     let report = report(&trace, &devices, &times, &steps, &Default::default(), None, None);
@@ -370,8 +371,8 @@ fn a_collective_ties_devices_whatever_their_clocks_say() {
         let times = DeviceTime::of_all(&trace, &devices);
         Steps::find(&trace, &devices).related(&times).relation.map(|relation| relation.together)
     };
-    assert_eq!(relation("all-reduce"), Some(Together::Together));
-    assert_eq!(relation("fusion"), Some(Together::Independent));
+    assert_eq!(relation("all-reduce"), Some(StepsTogether::StepsTogether));
+    assert_eq!(relation("fusion"), Some(StepsTogether::Independent));
 }
 
 /// Five programs of 3 runs each: none has half of the time. One of 60 % that runs now and then, between others.
@@ -463,7 +464,7 @@ fn an_annotation_is_no_step_of_a_device_that_runs_nothing_in_it() {
     let devices = Devices::new(&trace);
     let times = DeviceTime::of_all(&trace, &devices);
     let steps = Steps::find(&trace, &devices).related(&times);
-    assert_eq!(steps.relation.map(|relation| relation.together), Some(Together::OneAfterAnother));
+    assert_eq!(steps.relation.map(|relation| relation.together), Some(StepsTogether::OneAfterAnother));
     let report = report(&trace, &devices, &times, &steps, &Default::default(), None, None);
     assert_eq!(durations(&report), [100.0, 100.0, 90.0, 100.0, 100.0, 90.0]);
     assert!(report.rows.iter().all(|row| row.num_kernels == 1.0 && row.busy_us == 50.0));

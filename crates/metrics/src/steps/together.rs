@@ -14,31 +14,31 @@
 //!
 //! Devices that run one after another have no step in common: each step of each device is then a step for itself.
 
-use super::{Steps, Window};
+use super::{StepWindow, Steps};
 use crate::device_time::DeviceTime;
 use crate::statistics::median;
-use crate::step_breakdown::Part;
-use base::units::Ps;
+use crate::step_breakdown::StepPart;
+use base::Ps;
 use trace::{Interval, IntervalSet};
 
 /// How the steps of several devices lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Together {
+pub enum StepsTogether {
     /// A step is one of all devices.
-    Together,
+    StepsTogether,
     /// The devices run at the same time, but each for itself.
     Independent,
     /// The devices run one after another.
     OneAfterAnother,
 }
 
-impl Together {
+impl StepsTogether {
     /// The report's spelling.
     pub fn label(self) -> &'static str {
         match self {
-            Together::Together => "together",
-            Together::Independent => "independent",
-            Together::OneAfterAnother => "one_after_another",
+            StepsTogether::StepsTogether => "together",
+            StepsTogether::Independent => "independent",
+            StepsTogether::OneAfterAnother => "one_after_another",
         }
     }
 }
@@ -47,7 +47,7 @@ impl Together {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relation {
     /// How they lie to each other.
-    pub together: Together,
+    pub together: StepsTogether,
     /// Latest minus earliest start of the same step, median over the steps that several devices ran, before they were
     /// told apart; absent where no step is of several.
     pub start_skew: Option<Ps>,
@@ -61,7 +61,7 @@ impl Relation {
     /// Ended steps of all devices per second of the time in which one runs; absent where none ended and where a step is one of all
     /// devices.
     pub fn steps_per_sec(&self) -> Option<f64> {
-        (self.running > Ps::ZERO && self.together != Together::Together)
+        (self.running > Ps::ZERO && self.together != StepsTogether::StepsTogether)
             .then(|| self.ended as f64 / (self.running.as_us() / 1e6))
     }
 }
@@ -77,18 +77,18 @@ impl Steps {
         }
         let start_skew = start_skew(&self.windows);
         let together = if tied(&self.windows, times) {
-            Together::Together
+            StepsTogether::StepsTogether
         } else if barely_meet(&extents) {
-            Together::OneAfterAnother
+            StepsTogether::OneAfterAnother
         } else if start_skew.is_some_and(|skew| skew > median_length(&self.windows)) {
-            Together::Independent
+            StepsTogether::Independent
         } else {
-            Together::Together
+            StepsTogether::StepsTogether
         };
         let ended = || self.windows.iter().flatten().flatten().filter(|window| !window.open);
         let running = IntervalSet::union_of(ended().map(|window| window.interval)).length();
         self.relation = Some(Relation { together, start_skew, ended: ended().count() as u64, running });
-        if together == Together::OneAfterAnother { self.told_apart() } else { self }
+        if together == StepsTogether::OneAfterAnother { self.told_apart() } else { self }
     }
 
     /// One step for each window, in time.
@@ -96,7 +96,7 @@ impl Steps {
         let windows = self.windows.iter().enumerate().flat_map(|(device, row)| {
             row.iter().enumerate().filter_map(move |(step, window)| window.map(|window| (window, device, step)))
         });
-        let mut steps: Vec<(Window, usize, usize)> = windows.collect();
+        let mut steps: Vec<(StepWindow, usize, usize)> = windows.collect();
         steps.sort_by_key(|(window, device, step)| (window.interval.start, *device, *step));
         self.names = steps.iter().map(|&(_, _, step)| self.names.get(step).cloned().flatten()).collect();
         let row = |of: usize| steps.iter().map(|&(window, device, _)| (device == of).then_some(window)).collect();
@@ -105,15 +105,15 @@ impl Steps {
     }
 }
 
-fn extent(row: &[Option<Window>]) -> Option<Interval> {
+fn extent(row: &[Option<StepWindow>]) -> Option<Interval> {
     let windows = || row.iter().flatten().map(|window| window.interval);
     Some(Interval::new(windows().map(|w| w.start).min()?, windows().map(|w| w.end).max()?))
 }
 
 /// True where collectives run in the steps of at least two devices.
-fn tied(windows: &[Vec<Option<Window>>], times: &[DeviceTime]) -> bool {
-    let communicates = |(row, time): &(&Vec<Option<Window>>, &DeviceTime)| {
-        let sets = || time.parts().filter(|(part, _)| *part == Part::Communication).map(|(_, set)| set);
+fn tied(windows: &[Vec<Option<StepWindow>>], times: &[DeviceTime]) -> bool {
+    let communicates = |(row, time): &(&Vec<Option<StepWindow>>, &DeviceTime)| {
+        let sets = || time.parts().filter(|(part, _)| *part == StepPart::Communication).map(|(_, set)| set);
         row.iter().flatten().any(|window| {
             time.communication.length_within(window.interval) > Ps::ZERO
                 || sets().any(|set| set.length_within(window.interval) > Ps::ZERO)
@@ -131,7 +131,7 @@ fn barely_meet(extents: &[Interval]) -> bool {
     common.0 < shortest.0 / 2
 }
 
-fn start_skew(windows: &[Vec<Option<Window>>]) -> Option<Ps> {
+fn start_skew(windows: &[Vec<Option<StepWindow>>]) -> Option<Ps> {
     let steps = windows.iter().map(Vec::len).max().unwrap_or(0);
     let of_step = |step: usize| {
         let starts = || windows.iter().filter_map(|row| row.get(step).copied().flatten()).map(|it| it.interval.start);
@@ -141,7 +141,7 @@ fn start_skew(windows: &[Vec<Option<Window>>]) -> Option<Ps> {
     median(&(0..steps).filter_map(of_step).collect::<Vec<f64>>()).map(|skew| Ps(skew as i64))
 }
 
-fn median_length(windows: &[Vec<Option<Window>>]) -> Ps {
+fn median_length(windows: &[Vec<Option<StepWindow>>]) -> Ps {
     let ended = windows.iter().flatten().flatten().filter(|window| !window.open);
     let lengths: Vec<f64> = ended.map(|window| window.interval.length().0 as f64).collect();
     median(&lengths).map_or(Ps::MAX, |length| Ps(length as i64))

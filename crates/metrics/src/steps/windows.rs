@@ -5,7 +5,7 @@ use trace::Interval;
 
 /// The time of one step on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct StepWindow {
     /// From its start to the next step's start.
     pub interval: Interval,
     /// No next step ended it: it lasts to the end of its own mark, and its true length is unknown.
@@ -20,14 +20,14 @@ pub struct Window {
 /// windows  [----0-----)[--1--)            [--3--)
 ///            closed      open (2 missing)   open (last)
 /// ```
-pub(super) fn start_to_start(marks: &[Option<Mark>]) -> Vec<Option<Window>> {
+pub(super) fn start_to_start(marks: &[Option<Mark>]) -> Vec<Option<StepWindow>> {
     let window = |step: usize| {
         let mark = marks.get(step).copied().flatten()?;
         let start = mark.interval.start;
         let next = marks.get(step + 1).copied().flatten().map(|next| next.interval.start);
         Some(match next.filter(|&next| next > start) {
-            Some(next) => Window { interval: Interval::new(start, next), open: false },
-            None => Window { interval: mark.interval, open: true },
+            Some(next) => StepWindow { interval: Interval::new(start, next), open: false },
+            None => StepWindow { interval: mark.interval, open: true },
         })
     };
     (0..marks.len()).map(window).collect()
@@ -36,13 +36,13 @@ pub(super) fn start_to_start(marks: &[Option<Mark>]) -> Vec<Option<Window>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::units::Ps;
+    use base::Ps;
 
     #[test]
     fn a_step_lasts_until_the_next_start() {
         let interval = |start, end| Interval::new(Ps(start), Ps(end));
         let mark = |start, end| Some(Mark { interval: interval(start, end), key: None });
-        let window = |start, end, open| Some(Window { interval: interval(start, end), open });
+        let window = |start, end, open| Some(StepWindow { interval: interval(start, end), open });
         assert_eq!(
             start_to_start(&[mark(0, 5), mark(10, 15), None, mark(30, 35)]),
             [window(0, 10, false), window(10, 15, true), None, window(30, 35, true)]

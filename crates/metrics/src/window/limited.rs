@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use crate::devices::{Device, Devices, Nesting};
-use base::units::Ps;
+use base::Ps;
 use trace::{EventId, Interval, IntervalSet, Trace};
 
 /// A run inside its window.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::self_time::self_times;
     use proptest::prelude::*;
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     fn us(parts: &[(i64, i64)]) -> IntervalSet {
         let time = |us: i64| Ps(us * 1_000_000);

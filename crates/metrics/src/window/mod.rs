@@ -20,10 +20,9 @@ pub use limited::Limited;
 pub use section::section;
 
 use super::devices::{Device, Devices};
-use super::step_breakdown::StepBreakdown;
+use super::step_breakdown::Breakdown;
 use super::steps::Steps;
-use base::units::Ps;
-use base::warning::Warning;
+use base::{Ps, Warning};
 use trace::{Interval, IntervalSet};
 
 /// What a window is.
@@ -161,7 +160,7 @@ impl Window {
     pub fn new(
         choice: &WindowChoice,
         steps: &Steps,
-        breakdown: &StepBreakdown,
+        breakdown: &Breakdown,
         plain: &PlainWindow,
         given: Option<u64>,
     ) -> Window {
@@ -180,7 +179,7 @@ impl Window {
         }
     }
 
-    fn of_steps(steps: &Steps, breakdown: &StepBreakdown, num_devices: usize) -> Window {
+    fn of_steps(steps: &Steps, breakdown: &Breakdown, num_devices: usize) -> Window {
         let mut windows = vec![Vec::new(); num_devices];
         let (mut first, mut last) = (u32::MAX, 0);
         let (mut device_steps, mut counted) = (0, vec![false; steps.len()]);

@@ -3,8 +3,7 @@
 use super::{Window, WindowChoice, WindowKind};
 use crate::devices::Devices;
 use crate::statistics::mean;
-use base::format;
-use base::units::Ps;
+use base::{Ps, format};
 use report::MainWindow;
 use trace::{Interval, IntervalSet};
 

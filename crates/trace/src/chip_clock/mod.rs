@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 
 use super::classify::{self, PlaneKind};
 use super::{Event, EventId, LineId, Trace};
-use base::units::Ps;
+use base::Ps;
 use fit::Line;
 use knots::Knots;
 use track::Track;

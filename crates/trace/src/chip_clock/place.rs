@@ -3,7 +3,7 @@
 use super::knots::Warp;
 use super::track::Track;
 use crate::{EventId, Trace};
-use base::units::Ps;
+use base::Ps;
 
 /// What is to be done to the rows of one plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

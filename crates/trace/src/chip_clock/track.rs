@@ -3,7 +3,7 @@
 use super::knots::Knots;
 use super::{ChipTime, LineId};
 use crate::{EventId, Events};
-use base::units::Ps;
+use base::Ps;
 
 /// Events that together decide by what the two clocks differ: one damaged value among the first decides nothing.
 const VOTERS: usize = 15;

@@ -3,7 +3,7 @@
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::classify::{LineKind, PlaneKind, Platform};
 use crate::{Args, Capture, ChipClock, Framework, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId};
-use base::units::Ps;
+use base::Ps;
 
 const LINE_KINDS: [LineKind; 7] = [
     LineKind::Other,

@@ -5,7 +5,7 @@ use super::{findings, host};
 use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::{TableName, of_report};
 use base::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
-use base::warning::{Severity, Warning};
+use base::{Severity, Warning};
 use report::{LayerFreezing, UnifiedProfile, distinct_names};
 
 /// Columns of the terminal that the report is made for.

@@ -5,10 +5,8 @@ use super::{
 };
 use crate::table::Unit;
 use crate::tables::TableName;
-use base::format;
-use base::units::Ps;
-use metrics::analysis::Context;
-use metrics::collectives::Collectives;
+use base::{Ps, format};
+use metrics::{Collectives, Context};
 
 const TABLE: &str = "by";
 /// What a filter by two devices is called: `between=0-3`.
@@ -241,9 +239,8 @@ mod tests {
     use super::*;
     use crate::pages::TableBlock;
     use crate::table::Cell;
-    use metrics::analysis::Analysis;
-    use metrics::{Run, Settings};
-    use trace::builder::TraceBuilder;
+    use metrics::{Analysis, Run, Settings};
+    use trace::TraceBuilder;
 
     /// Devices 0 and 1, and 2 and 3, reduce; 0 sends to 2.
     fn page_of(filter: &str, by: &str) -> Page {

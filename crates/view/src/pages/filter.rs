@@ -102,8 +102,7 @@ mod tests {
     use super::*;
     use crate::table::Unit;
     use crate::tables::{self, TableName};
-    use metrics::analysis::{Analysis, Context};
-    use metrics::{Run, Settings};
+    use metrics::{Analysis, Context, Run, Settings};
 
     fn columns(keys: &[&'static str]) -> Vec<Column> {
         keys.iter().map(|&key| Column { key, title: key, unit: Unit::Text }).collect()

@@ -4,7 +4,7 @@ use super::{Block, FindingBlock, Link, Page, PageQuery, table_block};
 use crate::table::Filter;
 use crate::tables::TableName;
 use base::format;
-use metrics::analysis::Context;
+use metrics::Context;
 use report::{Finding, FindingSeverity};
 
 /// The page.

@@ -5,7 +5,7 @@ use super::{Block, Figure, Page, PageQuery, table_block};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
-use metrics::analysis::Context;
+use metrics::Context;
 use report::{HostActivity, OtherDevice};
 
 /// Devices that get a figure of their own.
@@ -94,8 +94,7 @@ mod tests {
     use super::*;
     use insight::examine;
     use metrics::{Run, Settings};
-    use trace::SourceFormat;
-    use trace::builder::TraceBuilder;
+    use trace::{SourceFormat, TraceBuilder};
 
     fn blocks(trace: trace::Trace) -> (Vec<String>, Run) {
         let run = Run { trace, ..Run::default() };

@@ -5,12 +5,8 @@ use super::{Bar, Bars, Block, Figure, Link, Page, PageQuery, table_block};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
-use metrics::analysis::Context;
-use metrics::histogram::Histogram;
-use metrics::kernel_stats::{KernelStats, Occurrences, SHORT_KERNEL};
-use metrics::launches::{LaunchStatistics, Launches};
-use trace::StatValue;
-use trace::classify::Platform;
+use metrics::{Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, SHORT_KERNEL};
+use trace::{Platform, StatValue};
 
 /// The page.
 pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
@@ -165,7 +161,7 @@ fn durations(histogram: &Histogram, title: String, class: &str) -> Bars {
 }
 
 fn families(stats: &KernelStats, all: &Occurrences) -> Bars {
-    let bar = |(family, sum): &(metrics::categories::OpFamily, metrics::kernel_stats::Sum)| Bar {
+    let bar = |(family, sum): &(metrics::OpFamily, metrics::KernelSum)| Bar {
         label: family.label().replace('_', " "),
         value: sum.time.as_us(),
         class: family.label().to_owned(),

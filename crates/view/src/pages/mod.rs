@@ -30,8 +30,7 @@ use filter::Applied;
 
 use crate::table::{Cell, Column, Query, Sort, Table, query};
 use crate::tables::{self, TableName};
-use metrics::analysis::Context;
-use metrics::categories::family_of;
+use metrics::{Context, family_of};
 
 /// Rows of a table that a page shows: a filter finds the others.
 const TABLE_ROWS: u32 = 1000;

@@ -4,12 +4,9 @@ use super::filter::applied;
 use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block, table_block_of};
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
-use base::format;
-use base::units::Ps;
-use metrics::analysis::{Context, LEAST_SHARE};
-use metrics::ops::tree::Node as TreeNode;
-use metrics::ops::{Coverage, Grouping, Op};
+use base::{Ps, format};
 use metrics::roofline::OpLabel;
+use metrics::{Context, Coverage, Grouping, LEAST_SHARE, Op, OpNode};
 use trace::{SourceFormat, in_blocks};
 
 const GROUP: &str = "group";
@@ -257,7 +254,7 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
             &filtered
         }
     };
-    let is_left_out = |node: &TreeNode| node.is_idle && !with_idle;
+    let is_left_out = |node: &OpNode| node.is_idle && !with_idle;
     let left_out = tree.nodes.iter().find(|node| is_left_out(node)).map_or(Ps::ZERO, |idle| idle.time);
     let whole = tree.nodes.first().map_or(Ps::ZERO, |root| root.time) - left_out;
     let mut nodes: Vec<Node> = Vec::new();
@@ -309,7 +306,7 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
 }
 
 /// A leaf has its op's colour, a group none of its own.
-fn class(op: Option<&Op>, node: &TreeNode) -> String {
+fn class(op: Option<&Op>, node: &OpNode) -> String {
     match op {
         Some(op) => op.family.label().to_owned(),
         None if node.is_idle => "idle".to_owned(),
@@ -318,7 +315,7 @@ fn class(op: Option<&Op>, node: &TreeNode) -> String {
 }
 
 /// What a click on a node filters everything by.
-fn link(node: &TreeNode, grouping: Grouping, name: &str) -> Option<Link> {
+fn link(node: &OpNode, grouping: Grouping, name: &str) -> Option<Link> {
     let quoted = |column: &str, sign: char, value: &str| format!("{column}{sign}\"{value}\"");
     let filter = match (grouping, node.depth) {
         _ if node.is_idle => return None,
@@ -335,9 +332,8 @@ fn link(node: &TreeNode, grouping: Grouping, name: &str) -> Option<Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::analysis::Analysis;
-    use metrics::{Run, Settings};
-    use trace::builder::TraceBuilder;
+    use metrics::{Analysis, Run, Settings};
+    use trace::TraceBuilder;
 
     /// A scope that is called like the time in which nothing runs is shown with its time, with and without that time.
     #[test]

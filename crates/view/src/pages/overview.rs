@@ -7,9 +7,7 @@ use super::{Bar, Bars, Block, Link, Page, PageQuery, TableBlock, host, table_blo
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::format;
-use metrics::analysis::Context;
-use metrics::categories::family_of;
-use metrics::kernel_stats::demangle::demangle;
+use metrics::{Context, demangle, family_of};
 use report::UnifiedProfile;
 
 /// Categories that get a bar of their own.

@@ -6,11 +6,9 @@ use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use base::format;
 use facts::arithmetic::Arithmetic;
-use metrics::analysis::Context;
-use metrics::ops::{Op, rate};
 use metrics::roofline::{self, Level, Peaks, Roofline, Share, Source, Work};
-use trace::SourceFormat;
-use trace::classify::Platform;
+use metrics::{Context, Op, rate};
+use trace::{Platform, SourceFormat};
 
 /// Points of the chart: those with the most time.
 const MOST_POINTS: usize = 200;

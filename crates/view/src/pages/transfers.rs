@@ -3,11 +3,9 @@
 use super::{Bar, Bars, Block, Figure, Link, Page, PageQuery, Series, Stack, StackRow, table_block};
 use crate::table::Unit;
 use crate::tables::TableName;
-use base::format;
-use base::units::Ps;
-use metrics::analysis::Context;
-use metrics::copies::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
-use trace::classify::Platform;
+use base::{Ps, format};
+use metrics::{Context, Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
+use trace::Platform;
 use trace::copies::Direction;
 
 /// Steps that the chart shows: the table of steps has all.

@@ -1,8 +1,7 @@
 //! The arguments of the compiled programs and how they are spread over the devices.
 
 use crate::table::{CellRef, Column, Rows, Unit};
-use metrics::analysis::Context;
-use metrics::arguments::Argument;
+use metrics::{Argument, Context};
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
     Column { key, title, unit }

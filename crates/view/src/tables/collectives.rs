@@ -3,8 +3,7 @@
 
 use crate::table::{Cell, Column, Table, Unit};
 use base::format;
-use metrics::analysis::Context;
-use metrics::collectives::{CollectiveOp, Collectives, Sums};
+use metrics::{CollectiveOp, CollectiveSums, Collectives, Context};
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
     Column { key, title, unit }
@@ -48,7 +47,7 @@ fn sends(all: &Collectives, op: &CollectiveOp, pair: Option<(u32, u32)>) -> bool
     from != to && message.groups.iter().flatten().any(|group| group.contains(&from) && group.contains(&to))
 }
 
-fn sums(sums: &Sums) -> Vec<Cell> {
+fn sums(sums: &CollectiveSums) -> Vec<Cell> {
     let compared = |value: f64| if sums.compared > 0 { Cell::Float(value) } else { Cell::Absent };
     vec![
         Cell::Int(sums.occurrences),
@@ -162,7 +161,7 @@ fn apart(context: &Context<'_>) -> Table {
 
 fn by_run(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
     let (all, trace) = (&context.analysis.collectives, context.trace());
-    let origin = context.analysis.devices.capture.map_or(base::units::Ps::ZERO, |capture| capture.start);
+    let origin = context.analysis.devices.capture.map_or(base::Ps::ZERO, |capture| capture.start);
     let columns = vec![
         column("hlo_op_name", "Op", Unit::Text),
         column("kind", "Kind", Unit::Text),

@@ -7,11 +7,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::table::{CellRef, Column, Rows, Unit};
-use base::sort;
-use base::units::Ps;
-use metrics::analysis::Context;
-use metrics::ops::{Op, Text, rate};
+use base::{Ps, sort};
 use metrics::roofline::Bound;
+use metrics::{Context, Op, Text, rate};
 
 const COLUMNS: [Column; 18] = [
     column("rank", "Rank", Unit::Count),

@@ -1,8 +1,7 @@
 //! What the threads of the hosts spend their time on, by name.
 
 use crate::table::{CellRef, Column, Rows, Unit};
-use metrics::analysis::Context;
-use metrics::host_ops::HostOps;
+use metrics::{Context, HostOps};
 use trace::Trace;
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {

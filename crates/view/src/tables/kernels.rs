@@ -1,9 +1,7 @@
 //! Kernel statistics, with XProf's column ids and our own columns behind them.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
-use metrics::analysis::Context;
-use metrics::kernel_stats::{Columns, KernelStats};
-use metrics::ops::Text;
+use metrics::{Context, KernelColumns, KernelStats, Text};
 use trace::Trace;
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
@@ -43,7 +41,7 @@ const COLUMNS: [Column; 26] = [
 pub struct KernelTable<'a> {
     trace: &'a Trace,
     stats: &'a KernelStats,
-    kept: &'a Columns,
+    kept: &'a KernelColumns,
     total_us: f64,
 }
 

@@ -1,9 +1,7 @@
 //! Launches by call and by what they started.
 
 use crate::table::{CellRef, Column, Rows, Unit};
-use metrics::analysis::Context;
-use metrics::kernel_stats::demangle::demangle;
-use metrics::launches::LaunchGroup;
+use metrics::{Context, LaunchGroup, demangle};
 use trace::Trace;
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {

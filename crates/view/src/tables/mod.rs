@@ -25,7 +25,7 @@ pub use report::table as of_report;
 pub use step_breakdown::part_key;
 
 use crate::table::{Rows, Table};
-use metrics::analysis::Context;
+use metrics::Context;
 
 /// Which table of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,7 @@
 //! Which types of op run on the devices, and which on the host although a device was meant.
 
 use crate::table::{CellRef, Column, Rows, Unit};
-use metrics::analysis::Context;
-use metrics::placement::Placement;
+use metrics::{Context, Placement};
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
     Column { key, title, unit }
@@ -67,9 +66,8 @@ impl Rows for OpPlacementRows<'_> {
 mod tests {
     use crate::table::{Cell, Query, query};
     use crate::tables::{TableName, rows};
-    use metrics::analysis::{Analysis, Context};
-    use metrics::{Run, Settings};
-    use trace::builder::TraceBuilder;
+    use metrics::{Analysis, Context, Run, Settings};
+    use trace::TraceBuilder;
 
     /// The timeline above, with a launch that names its op and a frame inside the callback.
     fn run(platform: &str) -> Run {

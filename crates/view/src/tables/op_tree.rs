@@ -1,9 +1,7 @@
 //! The op profile: the ops as a tree, a row a node, each below its parent.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
-use metrics::analysis::Context;
-use metrics::ops::tree::{Node, Tree};
-use metrics::ops::{Grouping, NodeText, TreeColumns, rate};
+use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};
 
 const COLUMNS: [Column; 15] = [
     column("name", "Name", Unit::Text),
@@ -29,7 +27,7 @@ const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
 
 /// The table of a run.
 pub struct OpTreeRows<'a> {
-    tree: &'a Tree,
+    tree: &'a OpTree,
     /// The one peak that XProf compares with, FLOP/s.
     peak: Option<f64>,
     texts: SharedTexts<'a>,
@@ -58,12 +56,12 @@ impl<'a> OpTreeRows<'a> {
     }
 
     /// What XProf's op profile calls FLOPS utilization: known FLOPs over all time, in percent of its one peak.
-    fn of_peak(&self, node: &Node) -> Option<f64> {
+    fn of_peak(&self, node: &OpNode) -> Option<f64> {
         let share = rate(node.flops.unwrap_or(0.0), node.time)? / self.peak?;
         Some(100.0 * share.min(1.0))
     }
 
-    fn share(&self, node: &Node, of: Option<&Node>) -> CellRef<'_> {
+    fn share(&self, node: &OpNode, of: Option<&OpNode>) -> CellRef<'_> {
         let Some(whole) = of.filter(|whole| whole.time.0 > 0) else { return CellRef::Absent };
         CellRef::Float((100.0 * node.time.0 as f64 / whole.time.0 as f64).min(100.0))
     }

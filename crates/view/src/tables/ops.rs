@@ -1,10 +1,9 @@
 //! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
-use base::units::Ps;
-use metrics::analysis::Context;
-use metrics::ops::{Columns, Op, OpText, Ops, rate};
+use base::Ps;
 use metrics::roofline::{OpLabel, OpLabels};
+use metrics::{Context, Op, OpColumns, OpText, Ops, rate};
 use trace::{MemoryBytes, Trace};
 
 /// What a column tells, and how.
@@ -100,7 +99,7 @@ pub struct OpRows<'a> {
     trace: &'a Trace,
     ops: &'a Ops,
     columns: Vec<Column>,
-    kept: &'a Columns,
+    kept: &'a OpColumns,
     labels: &'a OpLabels,
 }
 
@@ -184,9 +183,8 @@ fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
 mod tests {
     use crate::table::{CellRef, Filter, Query, Sort, Table, Unit, query};
     use crate::tables::{self, TableName};
-    use metrics::analysis::{Analysis, Context};
-    use metrics::{Run, Settings};
-    use trace::builder::TraceBuilder;
+    use metrics::{Analysis, Context, Run, Settings};
+    use trace::TraceBuilder;
 
     /// Tables whose texts are shared answer as those with texts of their own, which is how small ones are.
     #[test]

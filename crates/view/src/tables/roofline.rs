@@ -1,10 +1,9 @@
 //! Every op under the roofs of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
-use base::units::Ps;
-use metrics::analysis::Context;
-use metrics::ops::{Columns, Op, OpText, PROGRAM, Texts, rate};
+use base::Ps;
 use metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
+use metrics::{Context, Op, OpColumns, OpText, PROGRAM, Texts, rate};
 
 /// A row, with what its cells are made from.
 struct Row<'r, 'a> {
@@ -121,7 +120,7 @@ pub struct RooflineRows<'a> {
     context: Context<'a>,
     roofline: &'a Roofline,
     columns: Vec<Column>,
-    kept: &'a Columns,
+    kept: &'a OpColumns,
     labels: &'a OpLabels,
 }
 

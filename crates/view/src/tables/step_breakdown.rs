@@ -1,10 +1,8 @@
 //! Where the time of each step goes: the means first, then one row for each step and device.
 
 use crate::table::{CellRef, Column, Rows, Unit};
-use base::units::Ps;
-use metrics::analysis::Context;
-use metrics::devices::Devices;
-use metrics::step_breakdown::{Mean, Part, StepBreakdown, StepRow};
+use base::Ps;
+use metrics::{Breakdown, Context, Devices, MeanPart, StepPart, StepRow};
 
 /// The columns before the parts.
 const FIRST: [Column; 5] = [
@@ -33,32 +31,32 @@ const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
 }
 
 /// The key of a part's column: its label with the unit.
-pub fn part_key(part: Part) -> &'static str {
+pub fn part_key(part: StepPart) -> &'static str {
     match part {
-        Part::Compute => "compute_us",
-        Part::Communication => "communication_us",
-        Part::HostToDevice => "h2d_us",
-        Part::DeviceToHost => "d2h_us",
-        Part::PeerToPeer => "p2p_us",
-        Part::DeviceToDevice => "d2d_us",
-        Part::InfeedOutfeed => "infeed_outfeed_us",
-        Part::DataMovement => "data_movement_us",
-        Part::Barrier => "barrier_us",
-        Part::Compile => "compile_us",
-        Part::InputBound => "input_bound_us",
-        Part::HostBound => "host_bound_us",
-        Part::KernelWait => "kernel_wait_us",
-        Part::OtherIdle => "other_idle_us",
+        StepPart::Compute => "compute_us",
+        StepPart::Communication => "communication_us",
+        StepPart::HostToDevice => "h2d_us",
+        StepPart::DeviceToHost => "d2h_us",
+        StepPart::PeerToPeer => "p2p_us",
+        StepPart::DeviceToDevice => "d2d_us",
+        StepPart::InfeedOutfeed => "infeed_outfeed_us",
+        StepPart::DataMovement => "data_movement_us",
+        StepPart::Barrier => "barrier_us",
+        StepPart::Compile => "compile_us",
+        StepPart::InputBound => "input_bound_us",
+        StepPart::HostBound => "host_bound_us",
+        StepPart::KernelWait => "kernel_wait_us",
+        StepPart::OtherIdle => "other_idle_us",
     }
 }
 
 /// The table of a run.
 pub struct StepBreakdownRows<'a> {
-    breakdown: &'a StepBreakdown,
+    breakdown: &'a Breakdown,
     devices: &'a Devices,
     origin: Ps,
     /// Each with the device that it is of; absent for all of them.
-    means: Vec<(Option<u32>, &'a Mean)>,
+    means: Vec<(Option<u32>, &'a MeanPart)>,
     columns: Vec<Column>,
 }
 
@@ -67,12 +65,12 @@ impl<'a> StepBreakdownRows<'a> {
     pub fn new(context: &Context<'a>) -> StepBreakdownRows<'a> {
         let breakdown = &context.analysis.step_breakdown;
         let devices = &context.analysis.devices;
-        let mut means: Vec<(Option<u32>, &Mean)> = breakdown.mean.iter().map(|mean| (None, mean)).collect();
+        let mut means: Vec<(Option<u32>, &MeanPart)> = breakdown.mean.iter().map(|mean| (None, mean)).collect();
         if devices.used.len() > 1 {
             let each = (0u32..).zip(&breakdown.mean_of_device);
             means.extend(each.filter_map(|(device, mean)| Some((Some(device), mean.as_ref()?))));
         }
-        let parts = Part::ALL.into_iter().map(|part| column(part_key(part), part.title(), Unit::TimeUs));
+        let parts = StepPart::ALL.into_iter().map(|part| column(part_key(part), part.title(), Unit::TimeUs));
         let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
         let columns = FIRST.into_iter().chain(parts).chain(LAST).collect();
         StepBreakdownRows { breakdown, devices, origin, means, columns }
@@ -82,11 +80,11 @@ impl<'a> StepBreakdownRows<'a> {
         self.devices.used.get(device as usize).map_or(CellRef::Absent, |device| CellRef::text(&device.name))
     }
 
-    fn part_cell(&self, part: Part, time_us: f64) -> CellRef<'_> {
+    fn part_cell(&self, part: StepPart, time_us: f64) -> CellRef<'_> {
         if self.breakdown.measures(part) { CellRef::Float(time_us) } else { CellRef::Absent }
     }
 
-    fn mean_cell(&self, device: Option<u32>, mean: &Mean, key: &str, part: Option<Part>) -> CellRef<'_> {
+    fn mean_cell(&self, device: Option<u32>, mean: &MeanPart, key: &str, part: Option<StepPart>) -> CellRef<'_> {
         if let Some(part) = part {
             return self.part_cell(part, mean.part_us(part));
         }
@@ -104,7 +102,7 @@ impl<'a> StepBreakdownRows<'a> {
         }
     }
 
-    fn step_cell(&self, row: &StepRow, key: &str, part: Option<Part>) -> CellRef<'_> {
+    fn step_cell(&self, row: &StepRow, key: &str, part: Option<StepPart>) -> CellRef<'_> {
         if let Some(part) = part {
             return self.part_cell(part, row.parts.get(part).as_us());
         }
@@ -149,7 +147,7 @@ impl Rows for StepBreakdownRows<'_> {
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
         let Some(key) = self.columns.get(column).map(|column| column.key) else { return CellRef::Absent };
-        let part = column.checked_sub(FIRST.len()).and_then(|part| Part::ALL.get(part)).copied();
+        let part = column.checked_sub(FIRST.len()).and_then(|part| StepPart::ALL.get(part)).copied();
         if let Some(&(device, mean)) = self.means.get(row) {
             return self.mean_cell(device, mean, key, part);
         }
@@ -163,7 +161,7 @@ mod tests {
     use super::*;
     use crate::table::{Query, query};
     use metrics::{Run, Settings};
-    use trace::builder::TraceBuilder;
+    use trace::TraceBuilder;
 
     #[test]
     fn means_come_before_steps_and_parts_add_up() {
@@ -177,9 +175,9 @@ mod tests {
             }
         }
         let run = Run { trace: b.build(), ..Run::default() };
-        let analysis = metrics::analysis::Analysis::new(&run, &Settings::default());
+        let analysis = metrics::Analysis::new(&run, &Settings::default());
         let rows = StepBreakdownRows::new(&Context { run: &run, analysis: &analysis });
-        assert_eq!((rows.len(), rows.columns().len()), (3 + 6, FIRST.len() + Part::COUNT + LAST.len()));
+        assert_eq!((rows.len(), rows.columns().len()), (3 + 6, FIRST.len() + StepPart::COUNT + LAST.len()));
         let at = |key: &str| rows.columns().iter().position(|column| column.key == key).unwrap();
         assert_eq!(rows.cell(0, at("device_name")), CellRef::Text("all devices"));
         assert_eq!(rows.cell(0, at("compute_us")), CellRef::Float(50.0));

@@ -1,9 +1,8 @@
 //! What happened in steps, one by one: every op and every idle time, with the part of the step that it is.
 
 use crate::table::{CellRef, Column, Rows, Unit};
-use base::units::Ps;
-use metrics::analysis::{Analysis, Context};
-use metrics::step_breakdown::StepEvent;
+use base::Ps;
+use metrics::{Analysis, Context, StepEvent};
 use trace::{EventId, Trace};
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {

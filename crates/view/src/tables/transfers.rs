@@ -1,8 +1,7 @@
 //! Copies and fills by direction, kind and memory. The columns that the unified profile has too keep their keys.
 
 use crate::table::{CellRef, Column, Rows, Unit};
-use metrics::analysis::Context;
-use metrics::copies::CopyRow;
+use metrics::{Context, CopyRow};
 
 const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
     Column { key, title, unit }

@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 
 use super::{ChromeJsonDecoder, decode, decode_in, describe, events, warnings};
-use base::error::Error;
-use base::warning::Severity;
+use base::{Error, Severity};
 
 const HEAD: &str = r#"{"displayTimeUnit":"ns","traceEvents":["#;
 const OP: &str = r#"{"ph":"X","pid":1,"tid":13,"ts":1.5,"dur":2.25,"name":"fusion.1","args":{"hlo_op":"fusion.1"}}"#;

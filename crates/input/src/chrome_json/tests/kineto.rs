@@ -1,8 +1,7 @@
 //! What other writers than JAX do: categories, absolute times, pairs, names that come late.
 
 use super::{decode, describe, events, warnings};
-use trace::classify::Platform;
-use trace::{Framework, LineKind, PlaneKind, StatValue};
+use trace::{Framework, LineKind, PlaneKind, Platform, StatValue};
 
 #[test]
 fn kineto_is_understood() {

@@ -92,7 +92,7 @@ fn kineto_traces_have_their_known_counts() {
     ] {
         let Some(trace) = trace(name) else { continue };
         assert_eq!(trace.complete_events, complete, "{name}");
-        let gpu = |event: &Event| trace::classify::is_gpu_cat(trace.text(trace.args_of(event).cat));
+        let gpu = |event: &Event| trace::is_gpu_cat(trace.text(trace.args_of(event).cat));
         let found: Vec<_> =
             (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)).filter(gpu).collect();
         assert_eq!(found.len(), on_device, "{name}");

@@ -3,8 +3,7 @@
 use super::page::{Align, Table, escape, push};
 use crate::export::definitions;
 use crate::export::text::warning_line;
-use base::format;
-use base::warning::Warning;
+use base::{Warning, format};
 use report::UnifiedProfile;
 
 /// Warnings that are listed; the profile in the page has all.

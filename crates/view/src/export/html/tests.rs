@@ -1,6 +1,6 @@
 use super::document::tests::assert_elements_nest;
 use super::*;
-use input::decoder::{Decoded, Decoder};
+use input::{Decoded, Decoder};
 
 fn profile() -> UnifiedProfile {
     report::example::profile()

@@ -3,19 +3,18 @@
 use super::link;
 use crate::pages::{Series, Stack, StackRow};
 use crate::table::Unit;
-use metrics::analysis::Context;
-use metrics::step_breakdown::{Mean, Part, StepBreakdown};
+use metrics::{Breakdown, Context, MeanPart, StepPart};
 
 /// A chart has at most so many rows.
 const MOST_ROWS: usize = 200;
 
 /// The steps in order; more than 200 in groups of equal size, each shown as its mean.
 pub(super) fn by_step(context: &Context<'_>, device: Option<u32>) -> Stack {
-    let steps: Vec<(u32, Mean)> = context
+    let steps: Vec<(u32, MeanPart)> = context
         .analysis
         .step_breakdown
         .steps()
-        .filter_map(|step| Some((step.first()?.step?, StepBreakdown::mean_of_step(step, device)?)))
+        .filter_map(|step| Some((step.first()?.step?, Breakdown::mean_of_step(step, device)?)))
         .collect();
     let size = steps.len().div_ceil(MOST_ROWS).max(1);
     let title = match size {
@@ -24,7 +23,7 @@ pub(super) fn by_step(context: &Context<'_>, device: Option<u32>) -> Stack {
     };
     let rows = steps.chunks(size).filter_map(|group| {
         let ((first, _), (last, _)) = (group.first()?, group.last()?);
-        let mean = |part: Part| group.iter().map(|(_, mean)| mean.part_us(part)).sum::<f64>() / group.len() as f64;
+        let mean = |part: StepPart| group.iter().map(|(_, mean)| mean.part_us(part)).sum::<f64>() / group.len() as f64;
         let (label, filter) = if first == last {
             (step_name(context, *first), format!("step={first}"))
         } else {
@@ -33,7 +32,7 @@ pub(super) fn by_step(context: &Context<'_>, device: Option<u32>) -> Stack {
                 format!("step>={first} step<={last}"),
             )
         };
-        Some(Row { label, filter, parts: Part::ALL.map(mean) })
+        Some(Row { label, filter, parts: StepPart::ALL.map(mean) })
     });
     stack(title, rows.collect())
 }
@@ -46,7 +45,7 @@ pub(super) fn by_device(context: &Context<'_>) -> Stack {
         let filter = format!("device_name=\"{}\"", device.name);
         Some(Row { label: device.name.clone(), filter, parts: mean.as_ref()?.parts_us })
     });
-    let title = if analysis.step_breakdown.has_steps { "Mean step by device" } else { "Window by device" };
+    let title = if analysis.step_breakdown.has_steps { "MeanPart step by device" } else { "Window by device" };
     stack(title.to_owned(), rows.collect())
 }
 
@@ -61,13 +60,13 @@ pub(super) fn step_name(context: &Context<'_>, index: u32) -> String {
 struct Row {
     label: String,
     filter: String,
-    parts: [f64; Part::COUNT],
+    parts: [f64; StepPart::COUNT],
 }
 
 /// Parts that occur nowhere are left out.
 fn stack(title: String, rows: Vec<Row>) -> Stack {
-    let occurs = |part: &Part| rows.iter().any(|row| row.parts.get(*part as usize).is_some_and(|&time| time > 0.0));
-    let shown: Vec<Part> = Part::ALL.into_iter().filter(occurs).collect();
+    let occurs = |part: &StepPart| rows.iter().any(|row| row.parts.get(*part as usize).is_some_and(|&time| time > 0.0));
+    let shown: Vec<StepPart> = StepPart::ALL.into_iter().filter(occurs).collect();
     let series = shown.iter().map(|&part| Series {
         label: part.title().to_owned(),
         class: part.label().to_owned(),

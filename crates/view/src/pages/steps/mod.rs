@@ -7,11 +7,7 @@ use super::{Bar, Bars, Block, Choice, Figure, Link, Page, PageQuery, TableBlock,
 use crate::table::{Cell, Column, Filter, Table, Unit};
 use crate::tables::TableName;
 use base::format;
-use metrics::analysis::Context;
-use metrics::host_threads::HostThreads;
-use metrics::step_breakdown::{Mean, Part, StepBreakdown};
-use metrics::steps::Together;
-use metrics::window::WindowKind;
+use metrics::{Breakdown, Context, HostThreads, MeanPart, StepPart, StepsTogether, WindowKind};
 
 /// The choice of the mean or one device.
 const DEVICE: &str = "device";
@@ -33,7 +29,8 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
 
     let mut blocks = vec![Block::Figures { figures: figures(context, shown, device) }];
     if names.len() > 1 {
-        let label = |name: &&str| ((*name).to_owned(), if *name == ALL { "Mean of devices" } else { name }.to_owned());
+        let label =
+            |name: &&str| ((*name).to_owned(), if *name == ALL { "MeanPart of devices" } else { name }.to_owned());
         blocks.push(Block::Choice(Choice {
             option: DEVICE.to_owned(),
             label: "Device".to_owned(),
@@ -113,7 +110,7 @@ fn unknown_steps() -> Block {
     }
 }
 
-fn figures(context: &Context<'_>, mean: &Mean, device: Option<u32>) -> Vec<Figure> {
+fn figures(context: &Context<'_>, mean: &MeanPart, device: Option<u32>) -> Vec<Figure> {
     let breakdown = &context.analysis.step_breakdown;
     let mut figures = vec![length(context, mean)];
     figures.extend(breakdown.has_steps.then(|| worst(context, device)));
@@ -142,7 +139,7 @@ fn figures(context: &Context<'_>, mean: &Mean, device: Option<u32>) -> Vec<Figur
     figures
 }
 
-fn length(context: &Context<'_>, mean: &Mean) -> Figure {
+fn length(context: &Context<'_>, mean: &MeanPart) -> Figure {
     let breakdown = &context.analysis.step_breakdown;
     let steps = context.analysis.steps.len() as u64;
     let count = format::count(mean.num_steps);
@@ -150,13 +147,13 @@ fn length(context: &Context<'_>, mean: &Mean) -> Figure {
         WindowKind::Steps => {
             let noun = if steps == 1 { "step" } else { "steps" };
             let devices = match context.analysis.steps.relation.map(|relation| relation.together) {
-                Some(Together::Independent) => "; the devices run them independently",
-                Some(Together::OneAfterAnother) => " of one device each, one device after another",
+                Some(StepsTogether::Independent) => "; the devices run them independently",
+                Some(StepsTogether::OneAfterAnother) => " of one device each, one device after another",
                 _ => "",
             };
-            ("Mean step", format!("over {count} of {} {noun}{devices}", format::count(steps)))
+            ("MeanPart step", format!("over {count} of {} {noun}{devices}", format::count(steps)))
         }
-        WindowKind::GivenSteps => ("Mean step", format!("over {count} steps, as you said")),
+        WindowKind::GivenSteps => ("MeanPart step", format!("over {count} steps, as you said")),
         WindowKind::Capture => ("Whole capture", "steps are unknown".to_owned()),
         WindowKind::Range => ("Time range", "no whole step lies in it".to_owned()),
         WindowKind::ActiveSpan => {
@@ -181,7 +178,7 @@ fn worst(context: &Context<'_>, device: Option<u32>) -> Figure {
         let Some(index) = step.first().filter(|_| step.iter().any(|row| row.counted)).and_then(|row| row.step) else {
             continue;
         };
-        let length = StepBreakdown::mean_of_step(step, device).map(|mean| mean.duration_us);
+        let length = Breakdown::mean_of_step(step, device).map(|mean| mean.duration_us);
         if let Some(length) = length.filter(|&length| worst.is_none_or(|(_, longest)| length > longest)) {
             worst = Some((index, length));
         }
@@ -197,7 +194,7 @@ fn worst(context: &Context<'_>, device: Option<u32>) -> Figure {
     }
 }
 
-fn biggest(label: &str, mean: &Mean, part: Option<Part>) -> Figure {
+fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
     Figure {
         label: label.to_owned(),
         value: part.and_then(|part| mean.percent(part)),
@@ -212,7 +209,7 @@ fn biggest(label: &str, mean: &Mean, part: Option<Part>) -> Figure {
     }
 }
 
-fn host_busy(mean: &Mean) -> Figure {
+fn host_busy(mean: &MeanPart) -> Figure {
     let percent = |time: f64| (mean.duration_us > 0.0).then(|| (100.0 * time / mean.duration_us).clamp(0.0, 100.0));
     let device = format::optional_percent(percent(mean.busy_us()));
     Figure {
@@ -229,7 +226,7 @@ fn host_busy(mean: &Mean) -> Figure {
     }
 }
 
-fn duty_cycle(breakdown: &StepBreakdown) -> Option<Figure> {
+fn duty_cycle(breakdown: &Breakdown) -> Option<Figure> {
     let duty = breakdown.duty_cycle?;
     Some(Figure {
         label: "Duty cycle".to_owned(),
@@ -267,22 +264,22 @@ pub(super) fn host_roles(threads: &HostThreads) -> Bars {
 }
 
 /// Where the events of a part are.
-fn part_link(part: Part) -> Link {
+fn part_link(part: StepPart) -> Link {
     match part {
-        Part::Compute => link("ops", ""),
-        Part::Communication => link("communication", ""),
-        Part::HostToDevice => link("transfers", "direction=h2d"),
-        Part::DeviceToHost => link("transfers", "direction=d2h"),
-        Part::PeerToPeer => link("transfers", "direction=p2p"),
-        Part::DeviceToDevice => link("transfers", "direction=d2d"),
-        Part::InfeedOutfeed => link("ops", "feed"),
-        Part::DataMovement => link("ops", "\"data formatting\""),
-        Part::Barrier => link("findings", "barrier"),
-        Part::Compile => link("findings", "compilation"),
-        Part::InputBound => link("findings", "input"),
-        Part::HostBound => link("findings", "host_overhead"),
-        Part::KernelWait => link("findings", "kernels"),
-        Part::OtherIdle => link("findings", "idle"),
+        StepPart::Compute => link("ops", ""),
+        StepPart::Communication => link("communication", ""),
+        StepPart::HostToDevice => link("transfers", "direction=h2d"),
+        StepPart::DeviceToHost => link("transfers", "direction=d2h"),
+        StepPart::PeerToPeer => link("transfers", "direction=p2p"),
+        StepPart::DeviceToDevice => link("transfers", "direction=d2d"),
+        StepPart::InfeedOutfeed => link("ops", "feed"),
+        StepPart::DataMovement => link("ops", "\"data formatting\""),
+        StepPart::Barrier => link("findings", "barrier"),
+        StepPart::Compile => link("findings", "compilation"),
+        StepPart::InputBound => link("findings", "input"),
+        StepPart::HostBound => link("findings", "host_overhead"),
+        StepPart::KernelWait => link("findings", "kernels"),
+        StepPart::OtherIdle => link("findings", "idle"),
     }
 }
 

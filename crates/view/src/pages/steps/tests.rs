@@ -2,10 +2,8 @@
 
 use super::*;
 use crate::pages::Stack;
-use metrics::analysis::Analysis;
-use metrics::{Run, Settings};
-use trace::Trace;
-use trace::builder::TraceBuilder;
+use metrics::{Analysis, Run, Settings};
+use trace::{Trace, TraceBuilder};
 
 fn page_of(trace: Trace, device: &str) -> Page {
     filtered(trace, device, "")

@@ -1,7 +1,7 @@
 use super::*;
 use crate::export::comparison::example;
 use crate::export::html::document::tests::assert_elements_nest;
-use input::decoder::{Decoded, Decoder};
+use input::{Decoded, Decoder};
 
 fn report() -> String {
     html(&example::comparison(), &example::subjects())
