@@ -53,11 +53,7 @@ pub fn run(command: &Table) -> u8 {
 
 /// A form that the table lacks is a wrong call: another one would answer another question.
 fn known_form(name: TableName, by: &str) -> Result<(), String> {
-    let forms: &[&str] = match name {
-        TableName::OpTree => &["program", "category", "scope", "source"],
-        TableName::Collectives => &["op", "kind", "run", "apart"],
-        _ => &[],
-    };
+    let forms = name.forms();
     if by.is_empty() || forms.contains(&by) {
         return Ok(());
     }

@@ -21,153 +21,134 @@ mod step_breakdown;
 mod step_events;
 mod transfers;
 
-pub use report::table as of_report;
 pub use step_breakdown::part_key;
 
 use crate::table::{Rows, Table};
+use ::report::UnifiedProfile;
 use metrics::Context;
 
-/// Which table of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TableName {
+/// Declares the tables: the doc comment and name of each, its key, the forms that it has (the first is the usual one), and what
+/// makes it: a function of the unified profile, or one of the run and the form that is asked for. A table that both can make is
+/// made of the run where it is there, with all its columns.
+macro_rules! tables {
+    ($($(#[$doc:meta])+ $name:ident $key:literal [$($form:literal),*] from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
+        /// Which table of a run.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum TableName {
+            $($(#[$doc])+ $name,)+
+        }
+
+        impl TableName {
+            /// All of them, in the order of the pages.
+            pub const ALL: [TableName; [$($key),+].len()] = [$(TableName::$name),+];
+
+            /// The word of the command line and of file names.
+            pub fn key(self) -> &'static str {
+                match self {
+                    $(TableName::$name => $key,)+
+                }
+            }
+
+            /// The forms that it has, the usual one first; empty where there is one only.
+            pub fn forms(self) -> &'static [&'static str] {
+                match self {
+                    $(TableName::$name => &[$($form),*],)+
+                }
+            }
+        }
+
+        /// A table of a run. `variant` chooses among the [forms](TableName::forms) that some tables have; empty for the first.
+        pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
+            match name {
+                $(TableName::$name => made!(rows $source $make, context, variant),)+
+            }
+        }
+
+        /// A table that a unified profile holds, so that an imported result has it too; `None` for one that needs the run itself.
+        pub fn of_report(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
+            match name {
+                $(TableName::$name => made!(report $source $make, profile $(, $of_report)?),)+
+            }
+        }
+    };
+}
+
+/// A table from its source.
+macro_rules! made {
+    (rows profile $make:expr, $context:ident, $variant:ident) => {
+        Box::new($make(&$context.analysis.profile))
+    };
+    (rows run $make:expr, $context:ident, $variant:ident) => {
+        Box::new($make($context, $variant))
+    };
+    (report profile $make:expr, $profile:ident) => {
+        Some($make($profile))
+    };
+    (report run $make:expr, $profile:ident) => {
+        None
+    };
+    (report run $make:expr, $profile:ident, $of_report:path) => {
+        Some($of_report($profile))
+    };
+}
+
+tables! {
     /// Every step of the capture.
-    Steps,
+    Steps "steps" [] from profile report::steps;
     /// Where the time of each step goes, by device.
-    StepBreakdown,
+    StepBreakdown "step-breakdown" [] from run |context, _| step_breakdown::StepBreakdownRows::new(context);
     /// What happened in steps, one by one.
-    StepEvents,
+    StepEvents "step-events" [] from run |context, variant| step_events::StepEventRows::new(context, variant);
     /// What the threads of the hosts spend their time on, by name.
-    HostOps,
+    HostOps "host-ops" [] from run |context, _| host_ops::HostOpRows::new(context);
     /// The threads of the hosts, where no device op ran.
-    HostThreads,
+    HostThreads "host-threads" [] from profile host_activity::threads;
     /// What the hosts called, executed and compiled, where no device op ran.
-    HostPrograms,
+    HostPrograms "host-programs" [] from profile host_activity::programs;
     /// Devices of kinds that crossprof does not know.
-    OtherDevices,
+    OtherDevices "other-devices" [] from profile host_activity::other_devices;
     /// What these spend their time on.
-    OtherDeviceEvents,
+    OtherDeviceEvents "other-device-events" [] from profile host_activity::other_device_events;
     /// Every op with its time and cost.
-    Ops,
+    Ops "ops" [] from run |context, _| ops::OpRows::new(context);
     /// The same by framework op.
-    FrameworkOps,
+    FrameworkOps "framework-ops" [] from run |context, _| framework_ops::FrameworkOpRows::new(context);
     /// The arguments of the programs and how they are spread over the devices.
-    Arguments,
+    Arguments "arguments" [] from run |context, _| arguments::ArgumentRows::new(context);
     /// Types of op by where they run.
-    OpPlacement,
+    OpPlacement "op-placement" [] from run |context, _| op_placement::OpPlacementRows::new(context);
     /// The ops as a tree: by program, category, name scope or source.
-    OpTree,
+    OpTree "op-tree" ["program", "category", "scope", "source"] from run |context, variant| op_tree::OpTreeRows::new(context, variant);
     /// The ops against the peaks of the device.
-    Roofline,
+    Roofline "roofline" [] from run |context, _| roofline::RooflineRows::new(context);
     /// Kernel statistics.
-    Kernels,
+    Kernels "kernels" [] from run |context, _| kernels::KernelTable::new(context);
     /// The kernels with the most self time, as the unified profile lists them.
-    TopKernels,
+    TopKernels "top-kernels" [] from profile report::kernels;
     /// Self time by category.
-    Categories,
+    Categories "categories" [] from profile report::categories;
     /// Launches of device work on the host and what became of them.
-    Launches,
+    Launches "launches" [] from run |context, _| launches::LaunchTable::new(context);
     /// Collectives, sends and receives.
-    Collectives,
+    Collectives "collectives" ["op", "kind", "run", "apart"] from run |context, variant| collectives::table(context, variant);
     /// Copies by direction.
-    Transfers,
+    Transfers "transfers" [] from run |context, _| transfers::TransferTable::new(context), or report::transfers;
     /// The used devices.
-    Devices,
+    Devices "devices" [] from profile report::devices;
     /// The longest idle gaps.
-    Gaps,
+    Gaps "gaps" [] from profile report::gaps;
     /// What to do, with the numbers it rests on.
-    Findings,
+    Findings "findings" [] from profile findings::table;
     /// The questions of the profiling guide and their answers.
-    Checklist,
+    Checklist "checklist" [] from profile checklist::table;
     /// What was lost or odd.
-    Warnings,
+    Warnings "warnings" [] from profile report::warnings;
 }
 
 impl TableName {
-    /// All of them, in the order of the pages.
-    pub const ALL: [TableName; 25] = [
-        TableName::Steps,
-        TableName::StepBreakdown,
-        TableName::StepEvents,
-        TableName::HostOps,
-        TableName::HostThreads,
-        TableName::HostPrograms,
-        TableName::OtherDevices,
-        TableName::OtherDeviceEvents,
-        TableName::Ops,
-        TableName::FrameworkOps,
-        TableName::Arguments,
-        TableName::OpPlacement,
-        TableName::OpTree,
-        TableName::Roofline,
-        TableName::Kernels,
-        TableName::TopKernels,
-        TableName::Categories,
-        TableName::Launches,
-        TableName::Collectives,
-        TableName::Transfers,
-        TableName::Devices,
-        TableName::Gaps,
-        TableName::Findings,
-        TableName::Checklist,
-        TableName::Warnings,
-    ];
-
-    /// The word of the command line and of file names.
-    pub fn key(self) -> &'static str {
-        match self {
-            TableName::Steps => "steps",
-            TableName::StepBreakdown => "step-breakdown",
-            TableName::StepEvents => "step-events",
-            TableName::HostOps => "host-ops",
-            TableName::HostThreads => "host-threads",
-            TableName::HostPrograms => "host-programs",
-            TableName::OtherDevices => "other-devices",
-            TableName::OtherDeviceEvents => "other-device-events",
-            TableName::Ops => "ops",
-            TableName::FrameworkOps => "framework-ops",
-            TableName::Arguments => "arguments",
-            TableName::OpPlacement => "op-placement",
-            TableName::OpTree => "op-tree",
-            TableName::Roofline => "roofline",
-            TableName::Kernels => "kernels",
-            TableName::TopKernels => "top-kernels",
-            TableName::Categories => "categories",
-            TableName::Launches => "launches",
-            TableName::Collectives => "collectives",
-            TableName::Transfers => "transfers",
-            TableName::Devices => "devices",
-            TableName::Gaps => "gaps",
-            TableName::Findings => "findings",
-            TableName::Checklist => "checklist",
-            TableName::Warnings => "warnings",
-        }
-    }
-
     /// The table of that word.
     pub fn from_key(key: &str) -> Option<TableName> {
         TableName::ALL.into_iter().find(|name| name.key() == key)
-    }
-}
-
-/// A table of a run. `variant` chooses among the forms that some tables have (the grouping of `op-tree`: `program`,
-/// `category`, `scope`, `source`); empty for the first.
-pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
-    match name {
-        TableName::StepBreakdown => Box::new(step_breakdown::StepBreakdownRows::new(context)),
-        TableName::StepEvents => Box::new(step_events::StepEventRows::new(context, variant)),
-        TableName::Collectives => Box::new(collectives::table(context, variant)),
-        TableName::HostOps => Box::new(host_ops::HostOpRows::new(context)),
-        TableName::Ops => Box::new(ops::OpRows::new(context)),
-        TableName::FrameworkOps => Box::new(framework_ops::FrameworkOpRows::new(context)),
-        TableName::Arguments => Box::new(arguments::ArgumentRows::new(context)),
-        TableName::OpPlacement => Box::new(op_placement::OpPlacementRows::new(context)),
-        TableName::Roofline => Box::new(roofline::RooflineRows::new(context)),
-        TableName::OpTree => Box::new(op_tree::OpTreeRows::new(context, variant)),
-        // Tables made from the run itself are added here, each by its own module.
-        TableName::Kernels => Box::new(kernels::KernelTable::new(context)),
-        TableName::Launches => Box::new(launches::LaunchTable::new(context)),
-        TableName::Transfers => Box::new(transfers::TransferTable::new(context)),
-        _ => Box::new(of_report(&context.analysis.profile, name).unwrap_or_else(|| empty(name))),
     }
 }
 

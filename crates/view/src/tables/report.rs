@@ -1,30 +1,9 @@
 //! The tables that a unified profile holds, so that an imported result has them too.
 
-use super::TableName;
 use crate::table::{Cell, Column, Table, Unit};
 use report::{DeviceStats, UnifiedProfile};
 
-/// One of these tables; `None` for a table that needs the run itself.
-pub fn table(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
-    Some(match name {
-        TableName::Steps => steps(profile),
-        TableName::Devices => devices(profile),
-        TableName::TopKernels => kernels(profile),
-        TableName::Categories => categories(profile),
-        TableName::Gaps => gaps(profile),
-        TableName::Transfers => transfers(profile),
-        TableName::Warnings => warnings(profile),
-        TableName::HostThreads => super::host_activity::threads(profile),
-        TableName::HostPrograms => super::host_activity::programs(profile),
-        TableName::OtherDevices => super::host_activity::other_devices(profile),
-        TableName::OtherDeviceEvents => super::host_activity::other_device_events(profile),
-        TableName::Findings => super::findings::table(profile),
-        TableName::Checklist => super::checklist::table(profile),
-        _ => return None,
-    })
-}
-
-fn steps(profile: &UnifiedProfile) -> Table {
+pub fn steps(profile: &UnifiedProfile) -> Table {
     let rows = profile.steps.iter().map(|step| {
         vec![
             Cell::Int(step.index),
@@ -65,7 +44,7 @@ fn steps(profile: &UnifiedProfile) -> Table {
     )
 }
 
-fn devices(profile: &UnifiedProfile) -> Table {
+pub fn devices(profile: &UnifiedProfile) -> Table {
     let row = |device: &DeviceStats| {
         vec![
             Cell::Text(device.device_name.clone()),
@@ -100,7 +79,7 @@ fn devices(profile: &UnifiedProfile) -> Table {
     )
 }
 
-fn kernels(profile: &UnifiedProfile) -> Table {
+pub fn kernels(profile: &UnifiedProfile) -> Table {
     let rows = profile.kernels.top_kernels.iter().map(|kernel| {
         vec![
             Cell::Text(kernel.name.clone()),
@@ -131,7 +110,7 @@ fn kernels(profile: &UnifiedProfile) -> Table {
     )
 }
 
-fn categories(profile: &UnifiedProfile) -> Table {
+pub fn categories(profile: &UnifiedProfile) -> Table {
     let mut categories: Vec<_> = profile.kernels.kernels_by_category.iter().collect();
     categories.sort_by(|a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(b.0)));
     let rows = categories.into_iter().map(|(name, category)| {
@@ -154,7 +133,7 @@ fn categories(profile: &UnifiedProfile) -> Table {
     )
 }
 
-fn gaps(profile: &UnifiedProfile) -> Table {
+pub fn gaps(profile: &UnifiedProfile) -> Table {
     let rows = profile.timeline_analysis.iter().flat_map(|timeline| &timeline.longest_gaps).map(|gap| {
         vec![
             Cell::Text(gap.device_name.clone()),
@@ -177,7 +156,7 @@ fn gaps(profile: &UnifiedProfile) -> Table {
     )
 }
 
-fn transfers(profile: &UnifiedProfile) -> Table {
+pub fn transfers(profile: &UnifiedProfile) -> Table {
     let rows = profile.memory_operations.iter().flat_map(|memory| &memory.transfers).map(|transfer| {
         vec![
             Cell::Text(transfer.direction.clone()),
@@ -202,7 +181,7 @@ fn transfers(profile: &UnifiedProfile) -> Table {
     )
 }
 
-fn warnings(profile: &UnifiedProfile) -> Table {
+pub fn warnings(profile: &UnifiedProfile) -> Table {
     let rows = profile.warnings.iter().map(|warning| {
         vec![
             Cell::Text(format!("{:?}", warning.severity).to_lowercase()),
@@ -247,12 +226,12 @@ fn float(value: Option<f64>) -> Cell {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::{TableName, of_report};
 
     #[test]
     fn every_row_is_as_wide_as_its_table_and_keys_are_unique() {
         let profile = report::example::profile();
-        for table in TableName::ALL.into_iter().filter_map(|name| table(&profile, name)) {
+        for table in TableName::ALL.into_iter().filter_map(|name| of_report(&profile, name)) {
             assert!(TableName::from_key(table.name).is_some());
             assert!(!table.rows.is_empty(), "{}", table.name);
             assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.name);
@@ -265,7 +244,7 @@ mod tests {
 
     #[test]
     fn json_rows_keep_the_order_of_columns() {
-        let table = table(&report::example::profile(), TableName::Categories).unwrap();
+        let table = of_report(&::report::example::profile(), TableName::Categories).unwrap();
         let json = serde_json::to_string(&table).unwrap();
         assert!(json.starts_with(r#"[{"category":"matmul","time_us":60.5,"percent":"#), "{json}");
     }
