@@ -1,8 +1,8 @@
-// Times questions to the tables of a profile of many ops, in the tab: from the order that the page gives its worker to the answer.
+// Times questions to the tables of a profile of many ops, in the tab: from the page's request to its worker to the response.
 //
 //   node bench-tables.mjs DIST FILE
 //
-// The first answer is told apart: a browser compiles WebAssembly well only after it was used. Memory is that of the tab's process.
+// The first response is told apart: a browser compiles WebAssembly well only after it was used. Memory is that of the tab's process.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -13,31 +13,34 @@ import { serve } from "./server.mjs";
 const ROUNDS = 4;
 const [dist, file] = process.argv.slice(2);
 
-/** Runs in the page: notes when an order is given and when its answer is there. */
-function watchOrders() {
-  window.asked = [];
+/** Runs in the page: notes when a page or table is asked for and when the response is there. A message is `[id, kind, body]`. */
+function watchRequests() {
+  const [REQUEST, CANCEL, RESPONSE] = [0, 1, 3];
+  window.asked = new Map();
   window.told = [];
   const Plain = window.Worker;
   window.Worker = class extends Plain {
     constructor(...args) {
       super(...args);
-      this.addEventListener("message", (event) => {
-        if (JSON.stringify(event.data).slice(0, 30).includes("Answer")) window.told.push(performance.now());
+      this.addEventListener("message", ({ data }) => {
+        if (data[1] === RESPONSE && window.asked.has(data[0])) window.told.push(performance.now());
       });
     }
-    postMessage(...args) {
-      if (/Page|Table/.test(JSON.stringify(args[0]).slice(0, 12))) window.asked.push(performance.now());
-      return super.postMessage(...args);
+    postMessage(data, ...rest) {
+      if (data[1] === REQUEST && (data[2].Page || data[2].Table)) window.asked.set(data[0], performance.now());
+      if (data[1] === CANCEL) window.asked.delete(data[0]);
+      return super.postMessage(data, ...rest);
     }
   };
 }
 
-/** Milliseconds from the first order since the last call to the last answer. */
+/** Milliseconds from the first request since the last call to the last response. */
 async function taken(page) {
-  await page.waitForFunction(() => window.asked.length > 0 && window.told.length === window.asked.length, null, { polling: 20 });
+  await page.waitForFunction(() => window.asked.size > 0 && window.told.length === window.asked.size, null, { polling: 20 });
   return page.evaluate(() => {
-    const taken = window.told.at(-1) - window.asked[0];
-    [window.asked, window.told] = [[], []];
+    const taken = window.told.at(-1) - Math.min(...window.asked.values());
+    window.asked.clear();
+    window.told = [];
     return taken;
   });
 }
@@ -55,7 +58,7 @@ async function memory(browser) {
 const site = await serve(resolve(dist), "/bench/");
 const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-await page.addInitScript(watchOrders);
+await page.addInitScript(watchRequests);
 await open(page, site);
 const dropped = performance.now();
 await load(page, file);

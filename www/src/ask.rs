@@ -1,66 +1,69 @@
-//! Questions to a run's analyst: pages, tables, texts. Each has a number; whoever asked gets the answer, or nothing where the
-//! run was closed.
+//! Requests to a run's analyst: its numbers, pages, tables, texts. Whoever asks hears the response, or why there is none.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-
-use crossprof::pages::PageQuery;
+use crossprof::metrics::Settings;
+use crossprof::pages::{Page, PageQuery};
 use crossprof::table::Query;
+use wasm_bindgen::JsValue;
 
-use crate::client;
-use crate::protocol::{Order, SummaryForm, TextFormat};
+use crate::protocol::analyst::{
+    CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RunReport, Subjects, SummaryForm,
+    SummaryRequest, TableRequest, TextFormat,
+};
+use crate::protocol::wire::{Body, Document, Packed};
+use crate::protocol::{Place, Request};
 use crate::state::Run;
+use crate::teams;
 
-type Heard = Box<dyn FnOnce(String)>;
+/// Hears a response, or a sentence that says why there is none.
+pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
 
-thread_local! {
-    static LAST: Cell<u32> = const { Cell::new(0) };
-    static OPEN: RefCell<BTreeMap<u32, Heard>> = const { RefCell::new(BTreeMap::new()) };
+/// Asks for the page that is to be shown: what was asked for another before is not wanted any more, of whichever run.
+pub fn page(run: &Run, view: &str, query: PageQuery, heard: Heard<Page>) {
+    teams::cancel_others(run.load, Place::View);
+    let request = PageRequest { run: run.index, view: view.to_owned(), query };
+    ask(run.load, request, Some(Place::View), &[], move |page| heard(page.map(|Packed(page)| page)));
 }
 
-/// Asks for a page; the answer is its JSON.
-pub fn page(run: &Run, view: &str, query: PageQuery, heard: Heard) {
-    let order = Order::Page { run: run.index, view: view.to_owned(), query, asked: number() };
-    ask(run, order, heard);
-}
-
-/// Asks for a whole table; the answer is its text.
-pub fn table(run: &Run, name: &str, variant: &str, query: Query, format: TextFormat, heard: Heard) {
+/// Asks for a whole table as a text.
+pub fn table(run: &Run, name: &str, variant: &str, query: Query, format: TextFormat, heard: Heard<Document>) {
     let (name, variant) = (name.to_owned(), variant.to_owned());
-    ask(run, Order::Table { run: run.index, name, variant, query, format, asked: number() }, heard);
+    ask(run.load, TableRequest { run: run.index, name, variant, query, format }, None, &[], heard);
 }
 
-/// Asks for a comparison; the analyst of any run can make it.
-pub fn compare(run: &Run, order: impl FnOnce(u32) -> Order, heard: Heard) {
-    ask(run, order(number()), heard);
+/// Asks for the page of a comparison; the analyst of any run can make it. The profiles are those of the subjects.
+pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filter: String, heard: Heard<Page>) {
+    teams::cancel_others(run.load, Place::Comparison);
+    let request = ComparisonPageRequest { subjects, filter };
+    ask(run.load, request, Some(Place::Comparison), profiles, move |page| heard(page.map(|Packed(page)| page)));
 }
 
-/// Asks for the report of a run; the answer is its text.
-pub fn summary(run: &Run, form: SummaryForm, heard: Heard) {
-    ask(run, Order::Summary { run: run.index, form, asked: number() }, heard);
+/// Asks for a comparison as a text; the analyst of any run can make it. The profiles are those of the subjects.
+pub fn compare(run: &Run, subjects: Subjects, profiles: &[JsValue], form: CompareForm, heard: Heard<Document>) {
+    ask(run.load, CompareRequest { subjects, form }, None, profiles, heard);
 }
 
-/// An answer has come.
-pub fn answered(asked: u32, text: String) {
-    let heard = OPEN.with_borrow_mut(|open| open.remove(&asked));
-    if let Some(heard) = heard {
-        heard(text);
+/// Asks for the report of a run as a text.
+pub fn summary(run: &Run, form: SummaryForm, heard: Heard<Document>) {
+    ask(run.load, SummaryRequest { run: run.index, form }, None, &[], heard);
+}
+
+/// Asks for the numbers of the run with this number within a load, under these settings.
+pub fn report(load: u32, run: u32, settings: Settings, heard: Heard<RunReport>) {
+    let request = ReportRequest { run, settings: Box::new(settings) };
+    ask(load, request, Some(Place::Report(run)), &[], heard);
+}
+
+fn ask<Q: Request>(
+    load: u32,
+    request: Q,
+    place: Option<Place>,
+    attachments: &[JsValue],
+    heard: impl FnOnce(Result<Q::Response, String>) + 'static,
+) where
+    Q::Response: Body,
+{
+    match teams::analyst(load) {
+        Some(analyst) => analyst.ask(request, place, attachments, heard),
+        None => heard(Err(teams::ENDED.to_owned())),
     }
-}
-
-fn number() -> u32 {
-    LAST.set(LAST.get().wrapping_add(1));
-    LAST.get()
-}
-
-fn ask(run: &Run, order: Order, heard: Heard) {
-    let asked = LAST.get();
-    OPEN.with_borrow_mut(|open| {
-        // Those of closed runs are never answered: only the latest questions are kept.
-        while open.len() >= 64 {
-            open.pop_first();
-        }
-        open.insert(asked, heard)
-    });
-    client::send(run.load, &order);
 }

@@ -1,13 +1,12 @@
 //! The few things the page asks of the browser: addresses, downloads, the clipboard, what it remembers.
 
-use js_sys::Array;
+use js_sys::{Array, ArrayBuffer, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, HtmlElement, Storage, Url};
 
 use crate::route::Route;
-use crate::state::State;
 
 /// The address behind the page's own.
 pub fn hash() -> String {
@@ -32,14 +31,19 @@ pub fn is_narrow() -> bool {
     window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width <= 600.0)
 }
 
-/// Saves a text as a file.
-pub fn download(name: &str, kind: &str, text: &str) {
+/// Saves a text, or a buffer with one, as a file.
+pub fn download(name: &str, kind: &str, text: impl Into<JsValue>) {
     let options = BlobPropertyBag::new();
     options.set_type(kind);
     // Fails only where the browser has no room left; it says so itself.
     if let Ok(blob) = Blob::new_with_str_sequence_and_options(&Array::of1(&text.into()), &options) {
         download_blob(name, &blob);
     }
+}
+
+/// Bytes in a buffer of the browser's.
+pub fn buffer(bytes: &[u8]) -> ArrayBuffer {
+    Uint8Array::from(bytes).buffer()
 }
 
 /// Saves bytes as a file.
@@ -68,16 +72,9 @@ pub fn file_stem(name: &str) -> String {
     if stem.is_empty() { "profile".to_owned() } else { stem.to_owned() }
 }
 
-/// Copies a text and says so.
-pub fn copy(state: State, text: String, what: &'static str) {
-    let promise = window().navigator().clipboard().write_text(&text);
-    wasm_bindgen_futures::spawn_local(async move {
-        let outcome = JsFuture::from(promise).await;
-        state.say(match outcome {
-            Ok(_) => format!("{what} copied."),
-            Err(_) => "The browser did not allow copying. Download the file instead.".to_owned(),
-        });
-    });
+/// Copies a text; the browser may refuse.
+pub fn copy(text: &str) -> JsFuture {
+    window().navigator().clipboard().write_text(text).into()
 }
 
 /// Something remembered from an earlier visit.

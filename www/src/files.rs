@@ -8,8 +8,10 @@ use web_sys::{
     FileSystemFileEntry,
 };
 
-use crate::client::{self, Source};
-use crate::protocol::{FileEntry, Groups};
+use crate::client;
+use crate::protocol::files::{FileEntry, Groups};
+use crate::protocol::reader::Looked;
+use crate::teams::Source;
 
 /// A file that was dropped or picked.
 #[derive(Clone, Debug)]
@@ -92,10 +94,10 @@ fn promise(mut start: impl FnMut(&Function, &Function) -> Result<(), JsValue>) -
     })
 }
 
-/// Tells what the files hold, and what to do with them.
+/// Says what the files hold, and what to do with them.
 pub async fn look_at(files: Vec<Found>) -> (Vec<Source>, Groups) {
     let (paths, blobs): (Vec<String>, Vec<Blob>) = files.into_iter().map(|file| (file.path, file.blob)).unzip();
-    let (kinds, groups) = client::look_at(&paths, &blobs).await;
+    let Looked { kinds, groups } = client::look_at(&paths, &blobs).await;
     let sources = paths.into_iter().zip(blobs).zip(kinds);
     let sources = sources
         .map(|((path, blob), kind)| Source { entry: FileEntry { path, size_bytes: blob.size() as u64, kind }, blob });

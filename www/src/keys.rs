@@ -143,13 +143,13 @@ pub fn act(state: State, action: Action) -> bool {
             let Some(run) = untrack(|| state.run()) else { return false };
             let report = run.report.get_untracked();
             let name = format!("{}.crossprof.json", browser::file_stem(&untrack(|| state.name_of(run.id))));
-            browser::download(&name, "application/json", &report.json);
+            browser::download(&name, "application/json", browser::buffer(&report.document));
         }
         Action::CloseRun => {
             let Some(run) = untrack(|| state.run()) else { return false };
             client::close(state, &run);
         }
-        Action::CopyAddress => browser::copy(state, browser::address(), "Address"),
+        Action::CopyAddress => state.copy(&browser::address(), "Address"),
         Action::Press(press) => browser::press(press.within, press.at, &format!("[data-save={}]", press.button)),
     }
     true

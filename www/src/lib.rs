@@ -1,7 +1,7 @@
 //! The screen of crossprof: everything that touches the browser, and nothing that measures.
 //!
 //! Components are skins over pure values. The pure parts (`route`, `status`, `headline`, `model`, `table`, `plot`, the
-//! key map, the grouping of files) are tested natively; the rest runs in the browser's tests.
+//! key map, the grouping of files, what is asked and not yet answered) are tested natively; the rest runs in the browser's tests.
 
 pub mod app;
 pub mod ask;
@@ -10,7 +10,7 @@ pub mod boot;
 pub mod browser;
 pub mod client;
 pub mod components;
-pub mod crew;
+pub mod connection;
 pub mod files;
 pub mod glossary;
 pub mod headline;
@@ -18,12 +18,13 @@ pub mod keys;
 pub mod model;
 pub mod pages;
 pub mod plot;
+pub mod pool;
 pub mod profile;
 pub mod protocol;
 pub mod route;
 pub mod state;
 pub mod status;
 pub mod table;
+pub mod teams;
 pub mod theme;
-pub mod wire;
 pub mod worker;

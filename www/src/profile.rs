@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use crossprof::Warning;
 use crossprof::report::{
     Compilation, ComputeUtilization, KernelCategory, MainWindow, Metadata, ModelConfig, MultiDevice, NotMeasured,
-    ParameterCounts, SourceFile, Step, StepTiming, Throughput,
+    ParameterCounts, SourceFile, Step, StepTiming, Throughput, UnifiedProfile,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-/// See [`crossprof::report::UnifiedProfile`]; fields that are not listed are passed over.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// See [`crossprof::report::UnifiedProfile`]: the analyst leaves out the fields that are not listed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// What was profiled.
     pub metadata: Metadata,
@@ -59,8 +59,29 @@ impl Profile {
     }
 }
 
+impl From<UnifiedProfile> for Profile {
+    fn from(all: UnifiedProfile) -> Profile {
+        Profile {
+            metadata: all.metadata,
+            model_config: all.model_config,
+            parameter_counts: all.parameter_counts,
+            step_timing: all.step_timing,
+            throughput: all.throughput,
+            compute_utilization: all.compute_utilization,
+            kernels: Kernels { kernels_by_category: all.kernels.kernels_by_category },
+            multi_device: all.multi_device,
+            compilation: all.compilation,
+            window: all.window,
+            steps: all.steps,
+            warnings: all.warnings,
+            not_measured: all.not_measured,
+            provenance: all.provenance,
+        }
+    }
+}
+
 /// Kernel time by category.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kernels {
     /// By name.
     pub kernels_by_category: BTreeMap<String, KernelCategory>,

@@ -10,6 +10,7 @@ use crossprof::report::distinct_names;
 use crossprof::table::Sort;
 use leptos::prelude::*;
 
+use crate::browser;
 use crate::profile::Profile;
 use crate::route::{Route, View};
 
@@ -118,8 +119,8 @@ pub struct Run {
 pub struct Report {
     /// The profile.
     pub profile: Profile,
-    /// The whole document as the text to download.
-    pub json: String,
+    /// The whole document, the text to download, as its bytes.
+    pub document: Vec<u8>,
 }
 
 /// The runs' names, told apart where they are equal.
@@ -202,6 +203,17 @@ impl State {
         set_timeout(over, std::time::Duration::from_secs(4));
     }
 
+    /// Copies a text and says so.
+    pub fn copy(&self, text: &str, what: &'static str) {
+        let (state, copied) = (*self, browser::copy(text));
+        wasm_bindgen_futures::spawn_local(async move {
+            state.say(match copied.await {
+                Ok(_) => format!("{what} copied."),
+                Err(_) => "The browser did not allow copying. Download the file instead.".to_owned(),
+            });
+        });
+    }
+
     /// Filters the tables of this view, in the address too.
     pub fn filter(&self, text: String) {
         if self.route.with_untracked(|route| route.query.filter != text) {
@@ -251,7 +263,7 @@ impl State {
 
     fn change(&self, change: impl FnOnce(&mut Route)) {
         self.route.update(change);
-        crate::browser::replace(&self.route.get_untracked());
+        browser::replace(&self.route.get_untracked());
     }
 
     /// Goes where a mark leads: another view of the same run, filtered. Orders and choices of a view stay on it.
@@ -265,7 +277,7 @@ impl State {
                     next.as_tables.clone_from(&now.as_tables);
                 }
             });
-            crate::browser::go(&next);
+            browser::go(&next);
         }
     }
 

@@ -2,60 +2,109 @@
 
 #![cfg(target_arch = "wasm32")]
 
+use crossprof::Warning;
 use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
-use crossprof::pages::PageQuery;
-use crossprof::table::{Query, Sort};
-use crossprof::warning::Warning;
+use crossprof::pages::{Block, Page, PageQuery, TableBlock};
+use crossprof::table::{Cell, Query, Sort};
+use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
-use www::protocol::{FileDone, FileEntry, Image, News, Order, Piece, TextFormat};
-use www::wire;
+use www::protocol::RequestId;
+use www::protocol::analyst::{
+    AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, PageRequest, ReportRequest, RunChunk, SubjectEntry,
+    Subjects, TableRequest, TextFormat,
+};
+use www::protocol::files::{FileDone, FileEntry};
+use www::protocol::reader::{DecodeProgress, DecodeRequest, FileChunk, LookRequest, ReaderRequest, UnpackRequest};
+use www::protocol::wire::{self, Body, Document, Kind as Does, Message, Packed};
 
 wasm_bindgen_test_configure!(run_in_browser);
 
+/// What arrives of a body that is sent.
+fn sent<T: Body>(body: &T) -> Option<T> {
+    T::from_js(body.to_js(&Array::new())?)
+}
+
 #[wasm_bindgen_test]
-fn messages_arrive_as_they_were_sent() {
+fn requests_arrive_as_they_were_sent() {
     let entry = FileEntry { path: "a/\u{202e}b.xplane.pb".into(), size_bytes: u64::MAX, kind: Kind::XPlane };
+    for request in [
+        ReaderRequest::from(UnpackRequest { files: vec![entry.clone()] }),
+        DecodeRequest { files: vec![entry.clone()], left_out: vec![entry] }.into(),
+        LookRequest { paths: vec!["a".into(), "b".into()] }.into(),
+    ] {
+        assert_eq!(sent(&request), Some(request));
+    }
     let mut settings = Settings { num_steps: Some(7), ..Settings::default() };
-    settings.model.total_params = Some(8_030_261_248);
+    settings.model.total_params = Some(u64::MAX);
     let mut query = PageQuery { filter: "a \"b\"".into(), ..PageQuery::default() };
     query.sorts.insert("ops".into(), Sort { column: "time_us".into(), descending: true });
     query.options.insert("group".into(), "scope".into());
     let sort = query.sorts.get("ops").cloned();
     let table = Query { filter: String::new(), sort, top: Some(5) };
-    for order in [
-        Order::Unpack(vec![entry.clone()]),
-        Order::Scan { files: vec![entry.clone()], left_out: vec![entry] },
-        Order::Analyse,
-        Order::Report { run: 3, settings: settings.into() },
-        Order::Page { run: 1, view: "ops".into(), query, asked: 9 },
-        Order::Table {
-            run: 1,
-            name: "ops".into(),
-            variant: "".into(),
-            query: table,
-            format: TextFormat::Csv,
-            asked: 7,
-        },
-        Order::Look(vec!["a".into(), "b".into()]),
+    let subject = SubjectEntry { name: "a".into(), watts_per_device: Some(700.0), dollars_per_device_hour: None };
+    let subjects = Subjects { subjects: vec![subject], baseline: 0, weak_scaling: Some(true) };
+    for request in [
+        AnalystRequest::from(AnalyseRequest),
+        ReportRequest { run: 3, settings: settings.into() }.into(),
+        PageRequest { run: 1, view: "ops".into(), query }.into(),
+        TableRequest { run: 1, name: "ops".into(), variant: "".into(), query: table, format: TextFormat::Csv }.into(),
+        CompareRequest { subjects, form: CompareForm::Json }.into(),
     ] {
-        let (back, extras) = wire::unpack::<Order>(wire::pack(&order, &[JsValue::from_str("port")])).unwrap();
-        assert_eq!(back, order);
-        assert_eq!(extras.get(1), JsValue::from_str("port"));
+        assert_eq!(sent(&request), Some(request));
     }
+}
+
+#[wasm_bindgen_test]
+fn responses_arrive_as_they_were_sent() {
     let warning = Warning::damage("json_truncated", "The file ends early.").with_offset(1 << 40).with_file("a");
     let done = FileDone { warnings: vec![warning.clone()], kind: Some(Kind::TraceJson), ..FileDone::default() };
-    let news = News::FileDone(done);
-    assert_eq!(wire::unpack::<News>(wire::pack(&news, &[])).unwrap().0, news);
-    let piece = Piece::Warning(warning);
-    assert_eq!(wire::unpack::<Piece>(wire::pack(&piece, &[])).unwrap().0, piece);
-    assert_eq!(wire::unpack::<Image>(wire::pack(&Image::Bytes(9), &[])).unwrap().0, Image::Bytes(9));
+    let progress = DecodeProgress::FileDone(done);
+    assert_eq!(sent(&progress), Some(progress));
+    let chunk = FileChunk::Warning(warning);
+    assert_eq!(sent(&chunk), Some(chunk));
+    assert_eq!(sent(&RunChunk::Bytes(9)), Some(RunChunk::Bytes(9)));
+    assert_eq!(sent(&()), Some(()));
+    let rows =
+        vec![vec![Cell::Absent, Cell::Int(u64::MAX), Cell::Float(-1.5), Cell::Flag(true), Cell::Text("é".into())]];
+    let table = TableBlock { table: "ops".into(), rows, matched_rows: 1, ..TableBlock::default() };
+    let page = Packed(Page { blocks: vec![Block::Table(table), Block::Note { text: "a\u{202e}b".into() }] });
+    assert_eq!(sent(&page), Some(page));
+    assert_eq!(sent(&Document::new("é\0")).map(|document| document.text()).as_deref(), Some("é\0"));
+}
+
+#[wasm_bindgen_test]
+fn large_things_are_transferred() {
+    let transferred = Array::new();
+    let body = Packed(Page::default()).to_js(&transferred).unwrap();
+    let document = Document::new("text").to_js(&transferred).unwrap();
+    assert_eq!(transferred.to_vec(), [body, document]);
+}
+
+#[wasm_bindgen_test]
+fn a_message_names_its_request() {
+    let sent = wire::message(RequestId(7), Does::Error, &"No.".into(), &["port".into()]);
+    let Message { id, kind, body, attachments } = Message::read(sent.into()).unwrap();
+    assert_eq!((id, kind, body.as_string().as_deref()), (RequestId(7), Does::Error, Some("No.")));
+    assert_eq!(attachments.to_vec(), [JsValue::from_str("port")]);
 }
 
 #[wasm_bindgen_test]
 fn foreign_messages_are_ignored() {
-    for message in [JsValue::NULL, JsValue::from_str("hello"), js_sys::Array::new().into()] {
-        assert!(wire::unpack::<News>(message).is_none());
+    let of = |parts: &[JsValue]| parts.iter().collect::<Array>().into();
+    for message in [
+        JsValue::NULL,
+        "hello".into(),
+        of(&[]),
+        of(&[1.into()]),
+        of(&["a".into(), 1.into()]),
+        of(&[1.into(), 5.into()]),
+    ] {
+        assert!(Message::read(message).is_none());
     }
+    for body in [JsValue::NULL, 7.into(), "Nothing".into(), of(&[])] {
+        assert_eq!(AnalystRequest::from_js(body), None);
+    }
+    assert!(Packed::<Page>::from_js(js_sys::ArrayBuffer::new(3).into()).is_none());
 }

@@ -23,6 +23,15 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     T::deserialize(Tree(serde_json::from_str(text)?))
 }
 
+/// Reads a value from a tree.
+///
+/// # Errors
+///
+/// A tree that does not fit the type.
+pub fn from_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
+    T::deserialize(Tree(tree))
+}
+
 // Nothing is inlined: a struct of thirty numbers would hold the reading of a number thirty times.
 struct Tree(Value);
 

@@ -102,7 +102,7 @@ pub fn figure(chart: Chart) -> AnyView {
             format!("{}.{}.{what}", stem(state), browser::file_stem(&title.to_ascii_lowercase().replace('/', "-")));
         match what.as_str() {
             "table" => state.toggle_table(&key),
-            "tsv" => browser::copy(state, copied().tsv(), "Table"),
+            "tsv" => state.copy(&copied().tsv(), "Table"),
             "svg" => browser::download(&file, "image/svg+xml", &export::picture(&element).svg),
             "png" => export::save_png(state, file, export::picture(&element)),
             _ => {}

@@ -14,7 +14,8 @@ use super::colour;
 use crate::components::live::{live, says};
 use crate::components::tip::Tips;
 use crate::components::warnings::bounded;
-use crate::protocol::TextFormat;
+use crate::protocol::analyst::TextFormat;
+use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::table::window::window;
 use crate::table::{cell, order, terms};
@@ -48,17 +49,21 @@ pub fn TableView(
     let title = Memo::new(move |_| shown.get().table().map(|table| bounded(&table.title)).unwrap_or_default());
     let counted = move || shown.get().table().map(counted).unwrap_or_default();
     // All rows that pass, in the order shown, as a text.
-    let whole = move |format: TextFormat, done: fn(State, &str, String)| {
+    let whole = move |format: TextFormat, done: fn(State, &str, Document)| {
         let shown = shown.get_untracked();
         let Some(table) = shown.table() else { return };
         let query = Query { filter: table.filter.clone(), sort: table.sort.clone(), top: None };
         let name = table.table.clone();
-        ask::table(&run, &table.table, &table.variant, query, format, Box::new(move |text| done(state, &name, text)));
+        let heard = move |text| match text {
+            Ok(text) => done(state, &name, text),
+            Err(reason) => state.say(reason),
+        };
+        ask::table(&run, &table.table, &table.variant, query, format, Box::new(heard));
     };
     let (copy_of, csv_of) = (whole.clone(), whole);
-    let copy = move |_| copy_of(TextFormat::Tsv, |state, _, text| browser::copy(state, text, "Table"));
+    let copy = move |_| copy_of(TextFormat::Tsv, |state, _, text| state.copy(&text.text(), "Table"));
     let download = move |_| {
-        csv_of(TextFormat::Csv, |_, name, text| browser::download(&format!("{name}.csv"), "text/csv", &text));
+        csv_of(TextFormat::Csv, |_, name, text| browser::download(&format!("{name}.csv"), "text/csv", text.buffer()));
     };
     let on_scroll = move |_| {
         if let Some(element) = scroller.get_untracked() {

@@ -2,7 +2,6 @@
 
 use leptos::prelude::*;
 
-use crate::browser;
 use crate::components::warnings::bounded;
 use crate::state::State;
 
@@ -30,7 +29,7 @@ pub fn empty(reason: &str, remedy: Option<String>) -> AnyView {
         view! {
             <div class="remedy-code">
                 <pre class="snippet" tabindex="0"><code>{remedy}</code></pre>
-                <button class="plain" on:click=move |_| browser::copy(state, copied.clone(), "Snippet")>"Copy"</button>
+                <button class="plain" on:click=move |_| state.copy(&copied, "Snippet")>"Copy"</button>
             </div>
         }
         .into_any()

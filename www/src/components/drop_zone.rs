@@ -6,7 +6,7 @@ use web_sys::{DragEvent, HtmlInputElement};
 
 use crate::client;
 use crate::files::Found;
-use crate::protocol::FileEntry;
+use crate::protocol::files::FileEntry;
 use crate::route::{Route, View};
 use crate::state::{FileRow, Phase, State};
 use crate::{boot, browser, files};

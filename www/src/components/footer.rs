@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{PerformanceObserver, PerformanceObserverEntryList, PerformanceObserverInit};
 
 use crate::protocol::BUILD_ID;
-use crate::{boot, browser, crew};
+use crate::{boot, browser, pool};
 
 /// The footer. Its counter starts when everything that belongs to the page is there.
 #[component]
@@ -13,7 +13,7 @@ pub fn Footer() -> impl IntoView {
     let requests = RwSignal::new(None::<u32>);
     wasm_bindgen_futures::spawn_local(async move {
         boot::prefetch().await;
-        crew::fill();
+        pool::fill();
         // Entries of what was fetched until now are delivered in a task of their own.
         set_timeout(move || requests.set(Some(0)), std::time::Duration::from_millis(50));
         observe(requests);

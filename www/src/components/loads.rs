@@ -6,9 +6,8 @@ use leptos::prelude::*;
 use super::live::{live, shown};
 use super::tip::Name;
 use super::warnings::WarningRow;
-use crate::browser;
 use crate::client;
-use crate::protocol::kind_name;
+use crate::protocol::files::kind_name;
 use crate::state::{FileRow, Load, Phase, State};
 
 /// All loads of this visit, the latest first.
@@ -94,7 +93,7 @@ fn File(file: FileRow) -> impl IntoView {
                     <details>
                         <summary>"Details"</summary>
                         <pre>{details}</pre>
-                        <button class="plain" on:click=move |_| browser::copy(state, text.clone(), "Details")>"Copy details"</button>
+                        <button class="plain" on:click=move |_| state.copy(&text, "Details")>"Copy details"</button>
                     </details>
                 }
             })}

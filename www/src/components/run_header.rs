@@ -8,7 +8,7 @@ use super::live::{live, says};
 use super::tip::Name;
 use super::window::Window;
 use crate::client;
-use crate::protocol::{format_name, total_bytes};
+use crate::protocol::files::{format_name, total_bytes};
 use crate::state::{Run, State};
 
 /// The header of a run.

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::live::{live, shown};
 use super::tip::Term;
 use crate::client;
-use crate::state::Run;
+use crate::state::{Run, State};
 
 /// Choices with a name, and what they are called.
 const NAMED: [(&str, &str); 3] = [("main", "main window"), ("active", "active span"), ("all", "whole capture")];
@@ -17,7 +17,7 @@ pub fn Window(
     /// The run.
     run: Run,
 ) -> impl IntoView {
-    let (settings, report) = (run.settings, run.report);
+    let (state, settings, report) = (State::get(), run.settings, run.report);
     let wrong = RwSignal::new(false);
     let sentences = move || {
         let window = report.get().profile.window.clone()?;
@@ -31,7 +31,7 @@ pub fn Window(
         let choice = if text.is_empty() { Ok(WindowChoice::Main) } else { text.parse() };
         wrong.set(choice.is_err());
         if let Ok(window) = choice {
-            client::analyse(&run, Settings { window, ..settings.get_untracked() });
+            client::analyse(state, &run, Settings { window, ..settings.get_untracked() });
         }
     };
     let options = NAMED.map(|(value, label)| view! { <option value=value>{label}</option> }).collect_view();

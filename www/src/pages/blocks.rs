@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossprof::pages::{Page, PageQuery};
+use crossprof::pages::Page;
 use leptos::prelude::*;
 
 use crate::ask;
 use crate::blocks::{Blocks, blocks_view};
-use crate::components::live::shown;
+use crate::components::live::{live, shown};
 use crate::route::View;
 use crate::state::{Run, State};
 
@@ -27,23 +27,26 @@ pub fn BlocksPage(
     view: View,
 ) -> impl IntoView {
     let (blocks, failed) = asked(&run, view);
-    let is_empty = move || blocks.with(Vec::is_empty);
+    let is_waiting = move || failed.with(Option::is_none) && blocks.with(Vec::is_empty);
     view! {
-        <div class="blocks" aria-busy=move || is_empty().to_string()>
+        <div class="blocks" aria-busy=move || is_waiting().to_string()>
+            {failure(failed)}
             {blocks_view(run, blocks)}
-            {shown(is_empty, move || {
-                let text = if failed.get() { "This view could not be made." } else { "One moment …" };
-                view! { <p class="quiet waiting">{text}</p> }
-            })}
+            {shown(is_waiting, move || view! { <p class="quiet waiting">"One moment …"</p> })}
         </div>
     }
 }
 
-/// The blocks of a view, kept up to date; and whether the latest answer could not be read.
-pub fn asked(run: &Run, view: View) -> (Blocks, RwSignal<bool>) {
+/// Why a view is not what was asked for.
+pub fn failure(failed: RwSignal<Option<String>>) -> AnyView {
+    live(move || failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))
+}
+
+/// The blocks of a view, kept up to date; and why the latest could not be made.
+pub fn asked(run: &Run, view: View) -> (Blocks, RwSignal<Option<String>>) {
     let state = State::get();
     let blocks: Blocks = RwSignal::new(Vec::new());
-    let failed = RwSignal::new(false);
+    let failed = RwSignal::new(None);
     let latest = Rc::new(Cell::new(0u32));
     let typed = Rc::new(std::cell::RefCell::new(String::new()));
     let run = run.clone();
@@ -59,7 +62,7 @@ pub fn asked(run: &Run, view: View) -> (Blocks, RwSignal<bool>) {
         let (question, latest, run) = (latest.get(), latest.clone(), run.clone());
         let ask = move || {
             if latest.get() == question {
-                question_of(&run, view, query, blocks, failed, latest, question);
+                ask::page(&run, view.slug(), query, show(blocks, failed));
             }
         };
         if is_typing { set_timeout(ask, PAUSE) } else { ask() }
@@ -67,24 +70,18 @@ pub fn asked(run: &Run, view: View) -> (Blocks, RwSignal<bool>) {
     (blocks, failed)
 }
 
-fn question_of(
-    run: &Run,
-    view: View,
-    query: PageQuery,
-    blocks: Blocks,
-    failed: RwSignal<bool>,
-    latest: Rc<Cell<u32>>,
-    question: u32,
-) {
-    let heard = move |json: String| {
-        // Another question was asked since, or the view was left.
-        if latest.get() != question || blocks.is_disposed() {
+/// Shows a page that is heard, or why there is none; nothing where the view was left.
+pub fn show(blocks: Blocks, failed: RwSignal<Option<String>>) -> ask::Heard<Page> {
+    Box::new(move |page| {
+        if blocks.is_disposed() {
             return;
         }
-        match crossprof::json::from_str::<Page>(&json) {
-            Ok(page) => blocks.set(page.blocks.into_iter().map(Arc::new).collect()),
-            Err(_) => failed.set(true),
+        match page {
+            Ok(page) => {
+                failed.set(None);
+                blocks.set(page.blocks.into_iter().map(Arc::new).collect());
+            }
+            Err(reason) => failed.set(Some(reason)),
         }
-    };
-    ask::page(run, view.slug(), query, Box::new(heard));
+    })
 }

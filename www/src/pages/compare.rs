@@ -5,16 +5,16 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crossprof::compare::MOST_RUNS;
-use crossprof::pages::Page;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 
+use super::blocks::{failure, show};
+use super::export::{copied, saved};
 use crate::blocks::{Blocks, blocks_view};
 use crate::components::live::{live, shown};
-use crate::protocol::{CompareForm, Order};
+use crate::protocol::analyst::{CompareForm, SubjectEntry, Subjects};
 use crate::state::{Run, State};
 use crate::{ask, browser};
 
@@ -214,42 +214,36 @@ fn keep_up(state: State) {
     });
 }
 
-/// The question for what the address says; nothing with fewer than two runs.
-fn question(state: State, choice: &Choice, form: CompareForm) -> Option<(Run, Order)> {
+/// What is compared, as the address says.
+struct Compared {
+    /// The first run: its analyst compares.
+    first: Run,
+    subjects: Subjects,
+    /// The profile of each run.
+    profiles: Vec<JsValue>,
+}
+
+/// What the address compares; nothing with fewer than two runs, or where one is missing.
+fn compared(state: State, choice: &Choice) -> Option<Compared> {
     let (runs, _) = found(state, choice);
-    let first = runs.iter().flatten().next()?.clone();
-    if runs.iter().any(Option::is_none) || runs.len() < 2 {
-        return None;
-    }
-    let subject = |(run, chosen): (&Option<Run>, &Chosen)| {
-        let run = run.as_ref()?;
-        let json = run.report.with(|report| report.json.clone());
-        Some((chosen.shown(state, Some(run)), json, chosen.watts.parse().ok(), chosen.dollars.parse().ok()))
+    let runs: Vec<Run> = runs.into_iter().collect::<Option<_>>()?;
+    let first = runs.first().filter(|_| runs.len() >= 2)?.clone();
+    let subject = |(run, chosen): (&Run, &Chosen)| SubjectEntry {
+        name: chosen.shown(state, Some(run)),
+        watts_per_device: chosen.watts.parse().ok(),
+        dollars_per_device_hour: chosen.dollars.parse().ok(),
     };
-    let order = Order::Compare {
-        subjects: runs.iter().zip(&choice.runs).filter_map(subject).collect(),
+    let subjects = Subjects {
+        subjects: runs.iter().zip(&choice.runs).map(subject).collect(),
         baseline: choice.baseline as u32,
         weak_scaling: match choice.scaling.as_str() {
             "weak" => Some(true),
             "strong" => Some(false),
             _ => None,
         },
-        form,
-        asked: 0,
     };
-    Some((first, order))
-}
-
-fn ask_for(state: State, choice: &Choice, form: CompareForm, heard: Box<dyn FnOnce(String)>) {
-    if let Some((run, mut order)) = untrack(|| question(state, choice, form)) {
-        let numbered = move |number| {
-            if let Order::Compare { asked, .. } = &mut order {
-                *asked = number;
-            }
-            order
-        };
-        ask::compare(&run, numbered, heard);
-    }
+    let profiles = runs.iter().map(|run| run.report.with(|report| browser::buffer(&report.document).into())).collect();
+    Some(Compared { first, subjects, profiles })
 }
 
 /// The page.
@@ -261,7 +255,7 @@ pub fn Compare() -> impl IntoView {
         SEEN.set(untrack(|| latest(state)));
     }
     Effect::new(move |_| keep_up(state));
-    let blocks = answered(state);
+    let (blocks, failed) = asked(state);
     let is_shown = move || {
         let choice = Choice::read(state);
         choice.runs.len() >= 2 && found(state, &choice).0.iter().all(Option::is_some)
@@ -272,7 +266,7 @@ pub fn Compare() -> impl IntoView {
             <header class="run-header"><h1>"Compare runs"</h1></header>
             {live(move || chips(state))}
             {live(move || notice(state))}
-            {shown(is_shown, move || view! { {downloads(state)}<div class="blocks">{live(drawn)}</div> })}
+            {shown(is_shown, move || view! { {downloads(state)}{failure(failed)}<div class="blocks">{live(drawn)}</div> })}
         </div>
     }
 }
@@ -300,10 +294,9 @@ fn notice(state: State) -> Option<AnyView> {
     Some(view! { <p class="empty" role="status">{text}</p> }.into_any())
 }
 
-/// The blocks of the comparison, kept up to date.
-fn answered(state: State) -> Blocks {
-    let blocks: Blocks = RwSignal::new(Vec::new());
-    let latest = Rc::new(Cell::new(0u32));
+/// The blocks of the comparison, kept up to date; and why the latest could not be made.
+fn asked(state: State) -> (Blocks, RwSignal<Option<String>>) {
+    let (blocks, failed): (Blocks, _) = (RwSignal::new(Vec::new()), RwSignal::new(None));
     Effect::new(move |_| {
         let choice = Choice::read(state);
         let filter = state.route.with(|route| route.query.filter.clone());
@@ -311,19 +304,11 @@ fn answered(state: State) -> Blocks {
         for run in found(state, &choice).0.iter().flatten() {
             run.report.track();
         }
-        latest.set(latest.get().wrapping_add(1));
-        let (this, latest) = (latest.get(), latest.clone());
-        let heard = move |json: String| {
-            if latest.get() == this
-                && !blocks.is_disposed()
-                && let Ok(page) = crossprof::json::from_str::<Page>(&json)
-            {
-                blocks.set(page.blocks.into_iter().map(Arc::new).collect());
-            }
-        };
-        ask_for(state, &choice, CompareForm::Page(filter), Box::new(heard));
+        if let Some(Compared { first, subjects, profiles }) = untrack(|| compared(state, &choice)) {
+            ask::comparison_page(&first, subjects, &profiles, filter, show(blocks, failed));
+        }
     });
-    blocks
+    (blocks, failed)
 }
 
 /// What an event is about: the word and the number of the nearest element that has them.
@@ -457,11 +442,13 @@ fn downloads(state: State) -> AnyView {
             "json" => (CompareForm::Json, "application/json"),
             _ => (CompareForm::Markdown, ""),
         };
-        let heard = move |text: String| match kind {
-            "" => browser::copy(state, text, "Comparison"),
-            kind => browser::download(&format!("{name}.{word}"), kind, &text),
+        let heard = match kind {
+            "" => copied(state, "Comparison"),
+            kind => saved(state, format!("{name}.{word}"), kind),
         };
-        ask_for(state, &choice, form, Box::new(heard));
+        if let Some(Compared { first, subjects, profiles }) = untrack(|| compared(state, &choice)) {
+            ask::compare(&first, subjects, &profiles, form, heard);
+        }
     };
     view! {
         <p class="buttons compare-downloads" on:click=get>

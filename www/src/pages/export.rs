@@ -4,9 +4,27 @@ use crossprof::table::Query;
 use crossprof::tables::TableName;
 use leptos::prelude::*;
 
-use crate::protocol::{SummaryForm, TextFormat};
+use crate::ask::Heard;
+use crate::protocol::analyst::{SummaryForm, TextFormat};
+use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, boot, browser};
+
+/// Saves what is heard as a file, or says why there is nothing.
+pub fn saved(state: State, file: String, kind: &'static str) -> Heard<Document> {
+    Box::new(move |text| match text {
+        Ok(text) => browser::download(&file, kind, text.buffer()),
+        Err(reason) => state.say(reason),
+    })
+}
+
+/// Copies what is heard, or says why there is nothing.
+pub fn copied(state: State, what: &'static str) -> Heard<Document> {
+    Box::new(move |text| match text {
+        Ok(text) => state.copy(&text.text(), what),
+        Err(reason) => state.say(reason),
+    })
+}
 
 /// The page.
 #[component]
@@ -19,7 +37,8 @@ pub fn Export(
     let id = run.id;
     let stem = move || browser::file_stem(&untrack(|| state.name_of(id)));
     let profile = move |_| {
-        browser::download(&format!("{}.crossprof.json", stem()), "application/json", &report.get_untracked().json)
+        let name = format!("{}.crossprof.json", stem());
+        browser::download(&name, "application/json", browser::buffer(&report.get_untracked().document))
     };
     let schema = move |_| {
         wasm_bindgen_futures::spawn_local(async move {
@@ -31,27 +50,25 @@ pub fn Export(
     };
     let (summed, paged) = (run.clone(), run.clone());
     let text = move |_| {
-        let heard = Box::new(move |text| browser::copy(state, text, "Report"));
-        ask::summary(&summed, SummaryForm::Markdown, heard);
+        ask::summary(&summed, SummaryForm::Markdown, copied(state, "Report"));
     };
     let page = move |_| {
         let file = format!("{}.report.html", stem());
-        let heard = Box::new(move |text: String| browser::download(&file, "text/html", &text));
-        ask::summary(&paged, SummaryForm::Html, heard);
+        ask::summary(&paged, SummaryForm::Html, saved(state, file, "text/html"));
     };
-    let size = move || report.with(|report| crossprof::format::bytes(report.json.len() as u64));
+    let size = move || report.with(|report| crossprof::format::bytes(report.document.len() as u64));
     let tables = TableName::ALL
         .into_iter()
         .map(|name| {
-            let (saved, copied) = (run.clone(), run.clone());
+            let (to_save, to_copy) = (run.clone(), run.clone());
             let save = move |_| {
                 let file = format!("{}.{}.csv", stem(), name.key());
-                let heard = Box::new(move |text: String| browser::download(&file, "text/csv", &text));
-                ask::table(&saved, name.key(), "", Query::default(), TextFormat::Csv, heard);
+                let heard = saved(state, file, "text/csv");
+                ask::table(&to_save, name.key(), "", Query::default(), TextFormat::Csv, heard);
             };
             let copy = move |_| {
-                let heard = Box::new(move |text| browser::copy(state, text, "Table"));
-                ask::table(&copied, name.key(), "", Query::default(), TextFormat::Markdown, heard);
+                let heard = copied(state, "Table");
+                ask::table(&to_copy, name.key(), "", Query::default(), TextFormat::Markdown, heard);
             };
             view! {
                 <li data-table=name.key()><span class="name">{name.key()}</span>

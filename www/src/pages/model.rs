@@ -8,7 +8,7 @@ use crate::client;
 use crate::components::live::{live, shown};
 use crate::components::tip::Term;
 use crate::model::{self, FIELDS, FLAGS, Field, Flag, Group};
-use crate::state::Run;
+use crate::state::{Run, State};
 
 /// The page.
 #[component]
@@ -17,8 +17,8 @@ pub fn Model(
     run: Run,
 ) -> impl IntoView {
     let changed = {
-        let run = run.clone();
-        Callback::new(move |settings: Settings| client::analyse(&run, settings))
+        let (state, run) = (State::get(), run.clone());
+        Callback::new(move |settings: Settings| client::analyse(state, &run, settings))
     };
     let (settings, report) = (run.settings, run.report);
     let preset = move |event: web_sys::Event| {

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use std::sync::Arc;
 
-use super::blocks::asked;
+use super::blocks::{asked, failure};
 use crate::blocks::figure::{Chart, figure};
 use crate::blocks::findings::findings;
 use crate::blocks::table::TableView;
@@ -34,7 +34,7 @@ pub fn Overview(
     run: Run,
 ) -> impl IntoView {
     let (id, report) = (run.id, run.report);
-    let (blocks, _) = asked(&run, View::Overview);
+    let (blocks, failed) = asked(&run, View::Overview);
     // Without a device op the library's blocks say what is known instead: no cards and charts of dashes.
     let is_bare = Memo::new(move |_| {
         let report = report.get();
@@ -120,6 +120,7 @@ pub fn Overview(
     };
     let of_library = move |run: Run| view! { <div class="blocks">{blocks_view(run, rest)}</div> };
     view! {
+        {failure(failed)}
         <div class="cards">{live(cards)}{live(more_cards)}</div>
         {shown(move || is_bare.get(), move || of_library(run_of_blocks.clone()))}
         <div class="overview-grid">

@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 
 use crate::boot::EXAMPLES;
-use crate::browser;
 use crate::components::drop_zone::{DropZone, open_example};
 use crate::components::loads::Loads;
 use crate::state::State;
@@ -54,7 +53,7 @@ pub fn Start() -> impl IntoView {
                 </section>
                 <section>
                     <header class="snippet-head"><h2>"Capture a profile"</h2><span class="spring"></span>
-                        <button class="plain" on:click=move |_| browser::copy(state, SNIPPET.to_owned(), "Snippet")>"Copy"</button></header>
+                        <button class="plain" on:click=move |_| state.copy(SNIPPET, "Snippet")>"Copy"</button></header>
                     <pre class="snippet" tabindex="0"><code>{SNIPPET}</code></pre>
                     <p class="quiet">"Then drop the folder /tmp/profile here. The step annotations make every step visible; block_until_ready keeps the last one whole."</p>
                 </section>

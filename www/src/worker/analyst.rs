@@ -1,25 +1,89 @@
-//! The third worker: takes decoded runs, makes their reports, pages and tables, and keeps them as long as the page shows them.
+//! The analyst: takes decoded runs, makes their reports, pages and tables, and keeps them as long as the page shows them.
 
-use crossprof::compare::{Options, Subject, compare};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::export::{comparison, csv, html, json, markdown};
 use crossprof::metrics::Settings;
 use crossprof::pages::{self, Page, PageQuery};
 use crossprof::session::Session;
-use crossprof::table::{Query, Table};
 use crossprof::tables::TableName;
 use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
-use js_sys::{Uint8Array, Uint32Array};
+use js_sys::{Array, Uint8Array, Uint32Array};
 use wasm_bindgen::JsValue;
-use web_sys::DedicatedWorkerGlobalScope;
 
-use super::{fallback, tell, tell_text};
-use crate::protocol::{CompareForm, Image, News, Order, SummaryForm, TextFormat};
+use super::asker::Asker;
+use super::{fallback, pipe};
+use crate::protocol::analyst::{
+    AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, RehearseRequest,
+    ReportRequest, RunChunk, RunReport, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
+};
+use crate::protocol::packed;
+use crate::protocol::wire::{Body, Document, Packed};
 use crate::table::cell;
 
+const DAMAGED: &str = "A run was damaged on its way between two workers. Load the profile again.";
+const NO_RUN: &str = "This run is not loaded. Open its files again.";
+const NO_TABLE: &str = "This run has no such table.";
+const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
+
+/// Does what the page asks for.
+pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Asker) {
+    match request {
+        AnalystRequest::Rehearse(RehearseRequest) => {
+            rehearse();
+            asker.respond::<RehearseRequest>(&());
+        }
+        AnalystRequest::Analyse(AnalyseRequest) => receive(analyst.clone(), asker),
+        AnalystRequest::Report(request) => {
+            asker.answer::<ReportRequest>(analyst.borrow_mut().report(request).ok_or(NO_RUN));
+        }
+        AnalystRequest::Page(request) => {
+            asker.answer::<PageRequest>(analyst.borrow_mut().page(request).map(Packed).ok_or(NO_RUN));
+        }
+        AnalystRequest::Table(request) => {
+            asker.answer::<TableRequest>(analyst.borrow_mut().table(request).ok_or(NO_TABLE));
+        }
+        AnalystRequest::Summary(request) => {
+            asker.answer::<SummaryRequest>(analyst.borrow_mut().summary(request).ok_or(NO_RUN));
+        }
+        AnalystRequest::Compare(CompareRequest { subjects, form }) => {
+            let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
+            asker.answer::<CompareRequest>(compared.map(|(found, subjects)| written(&found, &subjects, form)));
+        }
+        AnalystRequest::ComparisonPage(ComparisonPageRequest { subjects, filter }) => {
+            let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
+            let page = compared.map(|(found, _)| Packed(pages::compare::page(&found, &filter)));
+            asker.answer::<ComparisonPageRequest>(page);
+        }
+    }
+}
+
+/// Takes the runs that the decoder hands over.
+fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
+    let from_decoder = asker.attachment(0);
+    let mut asker = Some(asker);
+    pipe::listen(from_decoder, move |chunk, buffer| {
+        let mut analyst = analyst.borrow_mut();
+        match chunk {
+            Some(RunChunk::Done) => {
+                if let Some(asker) = asker.take() {
+                    asker.answer::<AnalyseRequest>(analyst.received());
+                }
+            }
+            Some(RunChunk::Bytes(length)) => analyst.bytes(buffer, length),
+            Some(RunChunk::Rows) => analyst.rows(buffer),
+            Some(RunChunk::End) => analyst.run(),
+            None => analyst.damaged = true,
+        }
+    });
+}
+
 /// Analyses the runs of one load.
+#[derive(Default)]
 pub struct Analyst {
-    scope: DedicatedWorkerGlobalScope,
     session: Session,
     /// What the user gave for each run.
     settings: Vec<Settings>,
@@ -29,140 +93,106 @@ pub struct Analyst {
 }
 
 impl Analyst {
-    /// One without runs.
-    pub fn new(scope: DedicatedWorkerGlobalScope) -> Analyst {
-        let (session, reader) = (Session::new(), Reader::new());
-        Analyst { scope, session, settings: Vec::new(), reader, block: Vec::new(), damaged: false }
+    /// The image of a run goes on.
+    fn bytes(&mut self, buffer: &JsValue, length: u32) {
+        self.block.resize(length as usize, 0);
+        Uint8Array::new(buffer).subarray(0, length).copy_to(&mut self.block);
+        self.reader.push(&self.block);
     }
 
-    /// Takes the next piece of a run's image; bytes come in a buffer.
-    pub fn take(&mut self, image: Image, buffer: &JsValue) {
-        match image {
-            Image::Bytes(length) => {
-                self.block.resize(length as usize, 0);
-                Uint8Array::new(buffer).subarray(0, length).copy_to(&mut self.block);
-                self.reader.push(&self.block);
-            }
-            Image::Rows => {
-                let words = Uint32Array::new(buffer);
-                match RowBlock::filled(words.length() as usize, |slots| words.copy_to(slots)) {
-                    Some(rows) => self.reader.push_rows(rows),
-                    None => self.damaged = true,
-                }
-            }
-            Image::End => {
-                self.damaged |= self.session.take_over(std::mem::take(&mut self.reader)).is_err();
-                self.settings.push(Settings::default());
-            }
-            Image::Done => self.all_here(),
+    /// Events of a run.
+    fn rows(&mut self, buffer: &JsValue) {
+        let words = Uint32Array::new(buffer);
+        match RowBlock::filled(words.length() as usize, |slots| words.copy_to(slots)) {
+            Some(rows) => self.reader.push_rows(rows),
+            None => self.damaged = true,
         }
     }
 
-    fn all_here(&mut self) {
+    /// The image of a run is whole.
+    fn run(&mut self) {
+        self.damaged |= self.session.take_over(std::mem::take(&mut self.reader)).is_err();
+        self.settings.push(Settings::default());
+    }
+
+    /// No run follows: how many they are.
+    fn received(&mut self) -> Result<u32, &'static str> {
         self.block = Vec::new();
-        if self.damaged {
-            let message = "A run was damaged on its way between two workers. Load the profile again.".to_owned();
-            return tell(&self.scope, &News::Failed { file: None, message });
-        }
-        let runs = self.settings.len() as u32;
-        tell(&self.scope, &News::Runs(runs));
-        for run in 0..runs {
-            self.report(run, run + 1 == runs);
-        }
+        if self.damaged { Err(DAMAGED) } else { Ok(self.settings.len() as u32) }
     }
 
-    /// Does what the page asks for.
-    pub fn obey(&mut self, order: Order) {
-        match order {
-            Order::Report { run, settings } => {
-                if let Some(slot) = self.settings.get_mut(run as usize) {
-                    *slot = *settings;
-                }
-                self.report(run, false);
-            }
-            Order::Page { run, view, query, asked } => {
-                let page = self.page(run, &view, &query);
-                self.answer(asked, &serde_json::to_string(&page).unwrap_or_default());
-            }
-            Order::Table { run, name, variant, query, format, asked } => {
-                let table = self.table(run, &name, &variant, &query);
-                let text = table.map(|table| match format {
-                    TextFormat::Csv => csv::to_csv(&table),
-                    TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),
-                    TextFormat::Markdown => markdown::to_markdown(&table),
-                });
-                self.answer(asked, &text.unwrap_or_default());
-            }
-            Order::Compare { subjects, baseline, weak_scaling, form, asked } => {
-                self.answer(asked, &compared(subjects, baseline, weak_scaling, &form));
-            }
-            Order::Summary { run, form, asked } => {
-                let settings = self.settings_of(run);
-                let report = self.session.report(run, &settings).map(|report| match form {
-                    SummaryForm::Html => html::report(&report),
-                    SummaryForm::Markdown => markdown::report(&report),
-                });
-                self.answer(asked, &report.unwrap_or_default());
-            }
-            Order::Look(_) | Order::Unpack(_) | Order::Scan { .. } | Order::Analyse | Order::Rehearse => {}
-        }
+    /// What the user gave for a run; nothing where there is no such run.
+    fn settings_of(&self, run: u32) -> Option<Settings> {
+        self.settings.get(run as usize).cloned()
     }
 
-    fn settings_of(&self, run: u32) -> Settings {
-        self.settings.get(run as usize).cloned().unwrap_or_default()
+    fn report(&mut self, ReportRequest { run, settings }: ReportRequest) -> Option<RunReport> {
+        let slot = self.settings.get_mut(run as usize)?;
+        slot.clone_from(&settings);
+        let profile = self.session.report(run, &settings)?;
+        let document = Document::new(&json::profile(&profile));
+        Some(RunReport { profile: Packed(profile.into()), document })
     }
 
-    fn report(&mut self, run: u32, last: bool) {
-        let settings = self.settings_of(run);
-        if let Some(profile) = self.session.report(run, &settings) {
-            tell_text(&self.scope, &News::Report { run, last }, &json::profile(&profile));
-        }
-    }
-
-    fn page(&mut self, run: u32, view: &str, query: &PageQuery) -> Page {
-        let settings = self.settings_of(run);
+    fn page(&mut self, PageRequest { run, view, query }: PageRequest) -> Option<Page> {
+        let settings = self.settings_of(run)?;
         if view == "overview" {
-            return fallback::overview(&mut self.session, run, &settings, query);
+            return Some(fallback::overview(&mut self.session, run, &settings, &query));
         }
-        let page = self.session.page(run, &settings, view, query);
-        page.unwrap_or_else(|| fallback::page(&mut self.session, run, &settings, view, query))
+        let page = self.session.page(run, &settings, &view, &query);
+        Some(page.unwrap_or_else(|| fallback::page(&mut self.session, run, &settings, &view, &query)))
     }
 
-    fn table(&mut self, run: u32, name: &str, variant: &str, query: &Query) -> Option<Table> {
-        let settings = self.settings_of(run);
-        self.session.table(run, &settings, TableName::from_key(name)?, variant, query)
+    fn table(&mut self, request: TableRequest) -> Option<Document> {
+        let TableRequest { run, name, variant, query, format } = request;
+        let settings = self.settings_of(run)?;
+        let table = self.session.table(run, &settings, TableName::from_key(&name)?, &variant, &query)?;
+        Some(Document::new(&match format {
+            TextFormat::Csv => csv::to_csv(&table),
+            TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),
+            TextFormat::Markdown => markdown::to_markdown(&table),
+        }))
     }
 
-    fn answer(&self, asked: u32, text: &str) {
-        tell_text(&self.scope, &News::Answer { asked }, text);
+    fn summary(&mut self, SummaryRequest { run, form }: SummaryRequest) -> Option<Document> {
+        let settings = self.settings_of(run)?;
+        let report = self.session.report(run, &settings)?;
+        Some(Document::new(&match form {
+            SummaryForm::Html => html::report(&report),
+            SummaryForm::Markdown => markdown::report(&report),
+        }))
     }
 }
 
-/// Goes once through what a load asks for, with a made-up run: what the browser has compiled by then need not be waited for.
-pub fn rehearse() {
+/// Goes once through what a load asks for, with a synthetic run: what the browser has compiled by then need not be waited for.
+fn rehearse() {
     let (mut session, settings) = (Session::rehearsal(), Settings::default());
     let report = session.report(0, &settings).map(|report| json::profile(&report));
     let page = fallback::overview(&mut session, 0, &settings, &PageQuery::default());
-    drop((report, serde_json::to_string(&page)));
+    drop((report, serde_json::to_value(&page).ok().as_ref().and_then(packed::write)));
 }
 
-/// The comparison of these runs as the page wants it.
-fn compared(
-    subjects: Vec<(String, String, Option<f64>, Option<f64>)>,
-    baseline: u32,
-    weak_scaling: Option<bool>,
-    form: &CompareForm,
-) -> String {
-    let subject = |(name, profile, watts_per_device, dollars_per_device_hour): (String, String, _, _)| {
-        let profile = crossprof::json::from_str(&profile).ok()?;
-        Some(Subject { name, profile, watts_per_device, dollars_per_device_hour })
-    };
-    let subjects: Vec<Subject> = subjects.into_iter().filter_map(subject).collect();
-    let found = compare(&subjects, &Options { baseline: baseline as usize, weak_scaling });
-    match form {
-        CompareForm::Page(filter) => serde_json::to_string(&pages::compare::page(&found, filter)).unwrap_or_default(),
-        CompareForm::Html => comparison::html(&found, &subjects),
-        CompareForm::Json => comparison::json(&found),
-        CompareForm::Markdown => comparison::markdown(&found),
-    }
+/// The comparison of these runs; nothing where a profile of one cannot be read.
+fn compared(asked: Subjects, profiles: &Array) -> Option<(Comparison, Vec<Subject>)> {
+    let subjects = asked.subjects.into_iter().zip(profiles.iter());
+    let subjects = subjects.map(|(entry, profile)| {
+        let bytes = Document::from_js(profile)?.to_vec();
+        Some(Subject {
+            name: entry.name,
+            profile: crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()?,
+            watts_per_device: entry.watts_per_device,
+            dollars_per_device_hour: entry.dollars_per_device_hour,
+        })
+    });
+    let subjects: Vec<Subject> = subjects.collect::<Option<_>>()?;
+    let options = Options { baseline: asked.baseline as usize, weak_scaling: asked.weak_scaling };
+    Some((compare(&subjects, &options), subjects))
+}
+
+fn written(found: &Comparison, subjects: &[Subject], form: CompareForm) -> Document {
+    Document::new(&match form {
+        CompareForm::Html => comparison::html(found, subjects),
+        CompareForm::Json => comparison::json(found),
+        CompareForm::Markdown => comparison::markdown(found),
+    })
 }

@@ -2,7 +2,7 @@
 
 use crossprof::input::plan::{self, Candidate, Kind};
 
-use crate::protocol::{FileEntry, Groups};
+use crate::protocol::files::{FileEntry, Groups};
 
 /// Plans a drop. A file that nobody knows is read when it was dropped by itself or is called like a profile, so that it
 /// can say what is wrong; what a folder holds beside its profiles is no mistake.

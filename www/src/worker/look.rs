@@ -5,17 +5,19 @@ use crossprof::session::peek;
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, DedicatedWorkerGlobalScope};
+use web_sys::Blob;
 
-use crate::protocol::{FileEntry, News};
+use crate::protocol::files::FileEntry;
+use crate::protocol::reader::{LookRequest, Looked};
+use crate::worker::asker::Asker;
 use crate::worker::groups::groups;
-use crate::worker::tell;
 
 /// Bytes that tell what a file holds.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Looks at every file and answers with their kinds, and which of them are read together.
-pub async fn run(scope: DedicatedWorkerGlobalScope, paths: Vec<String>, files: Array) {
+pub async fn run(LookRequest { paths }: LookRequest, asker: Asker) {
+    let files: Array = asker.attachment(0);
     let mut entries = Vec::with_capacity(paths.len());
     for (path, file) in paths.into_iter().zip(files.iter()) {
         let file: &Blob = file.unchecked_ref();
@@ -24,7 +26,8 @@ pub async fn run(scope: DedicatedWorkerGlobalScope, paths: Vec<String>, files: A
         entries.push(FileEntry { path, size_bytes: file.size() as u64, kind });
     }
     let groups = groups(&entries);
-    tell(&scope, &News::Looked(entries.iter().map(|entry| entry.kind).collect(), groups));
+    let kinds = entries.iter().map(|entry| entry.kind).collect();
+    asker.respond::<LookRequest>(&Looked { kinds, groups });
 }
 
 async fn kind(path: &str, file: &Blob) -> Result<Kind, JsValue> {

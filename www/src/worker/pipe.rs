@@ -7,11 +7,10 @@ use std::rc::Rc;
 use futures_channel::mpsc;
 use futures_util::StreamExt;
 use js_sys::{Array, ArrayBuffer, Uint8Array, Uint32Array};
-use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use web_sys::{MessageEvent, MessagePort};
 
-use crate::wire;
+use crate::protocol::wire::Body;
 
 /// Bytes of a block.
 const BLOCK_BYTES: u32 = 4 << 20;
@@ -31,7 +30,7 @@ pub struct Pipe<M> {
     returned: mpsc::UnboundedReceiver<()>,
 }
 
-impl<M: Serialize> Pipe<M> {
+impl<M: Body> Pipe<M> {
     /// A pipe through a port.
     pub fn new(port: MessagePort, filled_message: fn(u32) -> M) -> Pipe<M> {
         let (sender, returned) = mpsc::unbounded();
@@ -61,7 +60,9 @@ impl<M: Serialize> Pipe<M> {
     pub fn send(&mut self, message: &M) {
         self.flush();
         // A reader that is gone has been cancelled.
-        let _ = self.port.post_message(&wire::pack(message, &[]));
+        if let Some(message) = message.to_js(&Array::new()) {
+            let _ = self.port.post_message(&Array::of1(&message));
+        }
     }
 
     /// Sends bytes.
@@ -122,8 +123,8 @@ impl<M: Serialize> Pipe<M> {
     }
 
     fn post(&mut self, buffer: &ArrayBuffer, message: &M) {
-        let message = wire::pack(message, &[buffer.clone().into()]);
-        let _ = self.port.post_message_with_transferable(&message, &Array::of1(buffer));
+        let Some(message) = message.to_js(&Array::new()) else { return };
+        let _ = self.port.post_message_with_transferable(&Array::of2(&message, buffer), &Array::of1(buffer));
         self.outstanding.set(self.outstanding.get() + 1);
     }
 }
@@ -135,20 +136,17 @@ fn keep(spare: &RefCell<Vec<ArrayBuffer>>, buffer: ArrayBuffer) {
     }
 }
 
-/// The reading end: calls back for each message, with its buffer, which then goes back to be filled again.
-pub fn listen<M: serde::de::DeserializeOwned + 'static>(
-    port: MessagePort,
-    mut heard: impl FnMut(M, &JsValue) + 'static,
-) {
+/// The reading end: calls back for each message, with its buffer, which then goes back to be filled again. Nothing instead
+/// of a message that cannot be read.
+pub fn listen<M: Body + 'static>(port: MessagePort, mut heard: impl FnMut(Option<M>, &JsValue) + 'static) {
     let back = port.clone();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        if let Some((message, extras)) = wire::unpack(event.data()) {
-            let buffer = extras.get(1);
-            heard(message, &buffer);
-            if !buffer.is_undefined() {
-                // The other worker is gone only when both are.
-                let _ = back.post_message_with_transferable(&buffer, &Array::of1(&buffer));
-            }
+        let parts: Array = event.data().unchecked_into();
+        let buffer = parts.get(1);
+        heard(M::from_js(parts.get(0)), &buffer);
+        if !buffer.is_undefined() {
+            // The other worker is gone only when both are.
+            let _ = back.post_message_with_transferable(&buffer, &Array::of1(&buffer));
         }
     });
     port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));

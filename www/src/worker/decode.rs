@@ -1,4 +1,4 @@
-//! The second worker: decodes what the first has unpacked and hands the runs on to the analyst.
+//! The second reader: decodes what the first has unpacked and hands the runs over to the analyst.
 
 use crossprof::Warning;
 use crossprof::input::plan::Kind;
@@ -7,88 +7,111 @@ use crossprof::session::{FileId, FileResult, Session};
 use crossprof::trace::snapshot;
 use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
-use web_sys::{DedicatedWorkerGlobalScope, MessagePort};
 
-use crate::protocol::{FileDone, FileEntry, Image, News, Piece};
-use crate::worker::pipe::Pipe;
-use crate::worker::{Pace, tell};
+use crate::protocol::analyst::RunChunk;
+use crate::protocol::files::{FileDone, FileEntry};
+use crate::protocol::reader::{DecodeProgress, DecodeRequest, FileChunk};
+use crate::worker::Pace;
+use crate::worker::asker::Asker;
+use crate::worker::pipe::{self, Pipe};
 
-/// Reads pieces into a session and tells the page what comes of them.
-pub struct Scanner {
-    scope: DedicatedWorkerGlobalScope,
+const DAMAGED: &str = "A file was damaged on its way between two workers. Load the profile again.";
+
+/// Decodes what the other reader sends.
+pub fn run(request: DecodeRequest, asker: Asker) {
+    let from_unpacker = asker.attachment(0);
+    let mut decoder = Some(Decoder::new(request, asker));
+    pipe::listen(from_unpacker, move |chunk, buffer| match chunk {
+        Some(FileChunk::Done) => {
+            if let Some(decoder) = decoder.take() {
+                wasm_bindgen_futures::spawn_local(decoder.hand_over());
+            }
+        }
+        Some(chunk) => {
+            if let Some(decoder) = &mut decoder {
+                decoder.take(chunk, buffer);
+            }
+        }
+        None => {
+            if let Some(decoder) = decoder.take() {
+                decoder.asker.refuse(DAMAGED);
+            }
+        }
+    });
+}
+
+/// Decodes chunks into a session and tells the page what comes of them.
+struct Decoder {
+    asker: Asker,
     entries: Vec<FileEntry>,
     session: Session,
     /// The file that is being read: its index and the session's name for it.
     file: Option<(u32, FileId)>,
     block: Vec<u8>,
-    to_analyst: Pipe<Image>,
+    to_analyst: Pipe<RunChunk>,
     pace: Pace,
 }
 
-impl Scanner {
-    /// For the files of one load. The port leads to the analyst.
-    pub fn new(
-        scope: DedicatedWorkerGlobalScope,
-        entries: Vec<FileEntry>,
-        left_out: &[FileEntry],
-        port: MessagePort,
-    ) -> Scanner {
+impl Decoder {
+    fn new(request: DecodeRequest, asker: Asker) -> Decoder {
         let mut session = Session::new();
-        for entry in left_out {
+        for entry in request.left_out {
             session.leave_out(&entry.path, entry.size_bytes, entry.kind);
         }
-        let to_analyst = Pipe::new(port, Image::Bytes);
-        Scanner { scope, entries, session, file: None, block: Vec::new(), to_analyst, pace: Pace::default() }
+        let to_analyst = Pipe::new(asker.attachment(1), RunChunk::Bytes);
+        let (entries, block, pace) = (request.files, Vec::new(), Pace::default());
+        Decoder { asker, entries, session, file: None, block, to_analyst, pace }
     }
 
-    /// Takes the next piece; bytes come in a buffer.
-    pub fn take(&mut self, piece: Piece, buffer: &JsValue) {
-        match piece {
-            Piece::File(index) => {
+    /// Takes the next chunk; bytes come in a buffer.
+    fn take(&mut self, chunk: FileChunk, buffer: &JsValue) {
+        match chunk {
+            FileChunk::File(index) => {
                 if let Some(entry) = self.entries.get(index as usize) {
                     self.file = Some((index, self.session.begin(&entry.path, Some(entry.size_bytes))));
                 }
             }
-            Piece::Foreseen { start, end } => {
+            FileChunk::Foreseen { start, end } => {
                 if let Some((_, id)) = self.file {
                     let outline = Outline::new(start..end, Uint8Array::new(buffer).to_vec());
                     self.session.foresee(id, outline);
                 }
             }
-            Piece::Begin { path, size_bytes } => self.give(Unpacked::Begin { path: &path, size: size_bytes }),
-            Piece::Bytes(length) => self.bytes(buffer, length),
-            Piece::End => self.give(Unpacked::End),
-            Piece::Warning(warning) => self.give(Unpacked::Warning(warning)),
-            Piece::FileEnd => {
+            FileChunk::Begin { path, size_bytes } => self.give(Unpacked::Begin { path: &path, size: size_bytes }),
+            FileChunk::Bytes(length) => self.bytes(buffer, length),
+            FileChunk::End => self.give(Unpacked::End),
+            FileChunk::Warning(warning) => self.give(Unpacked::Warning(warning)),
+            FileChunk::FileEnd => {
                 if let Some((index, id)) = self.file.take() {
                     let done = done(index, self.session.finish(id));
-                    tell(&self.scope, &News::FileDone(done));
+                    self.asker.progress::<DecodeRequest>(&DecodeProgress::FileDone(done));
                 }
             }
             // The caller hands over what was read.
-            Piece::Done => {}
+            FileChunk::Done => {}
         }
     }
 
     /// All is read: the analyst gets the runs.
-    pub async fn hand_over(mut self) {
+    async fn hand_over(mut self) {
         self.block = Vec::new();
         let wanted = self.session.wanted();
         if !wanted.is_empty() {
-            tell(&self.scope, &News::Wanted(wanted));
+            self.asker.progress::<DecodeRequest>(&DecodeProgress::Wanted(wanted));
         }
         self.session.runs();
         while let Some(image) = self.session.hand_over() {
             for piece in image {
                 self.to_analyst.ready().await;
                 match piece {
-                    snapshot::Piece::Rows(rows) => self.to_analyst.send_words(&Image::Rows, rows.words()),
+                    snapshot::Piece::Rows(rows) => self.to_analyst.send_words(&RunChunk::Rows, rows.words()),
                     snapshot::Piece::Bytes(bytes) => self.to_analyst.fill(&bytes),
                 }
             }
-            self.to_analyst.send(&Image::End);
+            self.to_analyst.send(&RunChunk::End);
         }
-        self.to_analyst.send(&Image::Done);
+        self.to_analyst.send(&RunChunk::Done);
+        self.asker.respond::<DecodeRequest>(&());
     }
 
     fn give(&mut self, piece: Unpacked<'_>) {
@@ -104,11 +127,12 @@ impl Scanner {
         self.session.unpacked(id, Unpacked::Data(&self.block));
         if self.entries.len() == 1 {
             for rows in self.session.early_rows(id) {
-                self.to_analyst.send_words(&Image::Rows, rows.words());
+                self.to_analyst.send_words(&RunChunk::Rows, rows.words());
             }
         }
         if self.pace.is_due() {
-            tell(&self.scope, &News::Scanned { file: index, events: self.session.events(id) });
+            let events = self.session.events(id);
+            self.asker.progress::<DecodeRequest>(&DecodeProgress::Events { file: index, events });
         }
     }
 }

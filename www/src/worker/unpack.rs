@@ -1,6 +1,6 @@
-//! The first worker: reads files, unpacks them, and passes blocks of bytes on to the scanner, so that inflating and decoding
+//! The first worker: reads files, unpacks them, and passes blocks of bytes on to the decoder, so that inflating and decoding
 //! overlap on two cores and no more than a few blocks of text are ever in memory. What is not packed is passed on in the
-//! buffers that it was read into; what an xplane says behind its events is read before them, so that the scanner need not
+//! buffers that it was read into; what an xplane says behind its events is read before them, so that the decoder need not
 //! wait for it.
 
 use std::ops::Range;
@@ -9,42 +9,46 @@ use crossprof::input::{Outliner, Unpacked, Unpacker};
 use js_sys::{Array, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, DedicatedWorkerGlobalScope, MessagePort};
+use web_sys::Blob;
 
-use crate::protocol::{FileEntry, News, Piece};
+use crate::protocol::files::FileEntry;
+use crate::protocol::reader::{FileChunk, UnpackProgress, UnpackRequest};
+use crate::worker::Pace;
+use crate::worker::asker::Asker;
 use crate::worker::pipe::Pipe;
 use crate::worker::stream::FileStream;
-use crate::worker::{Pace, tell};
 
 /// Bytes read at once of what is not packed, and is passed on in the buffer that it is read into.
 const PLAIN_READ_BYTES: u32 = 4 << 20;
 /// Bytes read at once of what is unpacked: soon there, and the browser reads on meanwhile.
 const PACKED_READ_BYTES: u32 = 512 << 10;
-/// Bytes unpacked before the scanner gets a chance to push back: deflate makes at most a thousand times as many of them.
+/// Bytes unpacked before the decoder gets a chance to push back: deflate makes at most a thousand times as many of them.
 const PUSH_BYTES: usize = 64 << 10;
 
-/// Reads every file and closes the worker.
-pub async fn run(scope: DedicatedWorkerGlobalScope, entries: Vec<FileEntry>, files: Array, port: MessagePort) {
-    let mut pipe = Pipe::new(port, Piece::Bytes);
-    for (index, entry) in entries.iter().enumerate() {
+/// Reads every file.
+pub async fn run(request: UnpackRequest, asker: Asker) {
+    let blobs: Array = asker.attachment(1);
+    let mut pipe = Pipe::new(asker.attachment(0), FileChunk::Bytes);
+    for (index, entry) in request.files.iter().enumerate() {
         let index = index as u32;
-        let blob: Blob = files.get(index).unchecked_into();
-        if let Err(message) = one(&scope, index, entry, &blob, &mut pipe).await {
-            tell(&scope, &News::Failed { file: Some(index), message });
+        let blob: Blob = blobs.get(index).unchecked_into();
+        if let Err(reason) = one(&asker, index, entry, &blob, &mut pipe).await {
+            asker.progress::<UnpackRequest>(&UnpackProgress::Unreadable { file: index, reason });
         }
     }
-    pipe.send(&Piece::Done);
+    pipe.send(&FileChunk::Done);
+    asker.respond::<UnpackRequest>(&());
 }
 
 /// Reads one file; the browser reads on while these bytes are unpacked or passed on.
 async fn one(
-    scope: &DedicatedWorkerGlobalScope,
+    asker: &Asker,
     index: u32,
     entry: &FileEntry,
     blob: &Blob,
-    pipe: &mut Pipe<Piece>,
+    pipe: &mut Pipe<FileChunk>,
 ) -> Result<(), String> {
-    pipe.send(&Piece::File(index));
+    pipe.send(&FileChunk::File(index));
     let gone = |_| {
         format!(
             "{} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.",
@@ -58,7 +62,7 @@ async fn one(
     }
     for outline in outliner.outlines() {
         let Range { start, end } = outline.plane();
-        pipe.send_with(&Piece::Foreseen { start, end }, outline.records());
+        pipe.send_with(&FileChunk::Foreseen { start, end }, outline.records());
     }
     let mut unpacker = Unpacker::new(&entry.path);
     let mut stream = FileStream::new(blob).map_err(gone)?;
@@ -79,11 +83,11 @@ async fn one(
             pipe.keep(buffer);
         }
         if pace.is_due() || done == entry.size_bytes {
-            tell(scope, &News::Read { file: index, bytes: done });
+            asker.progress::<UnpackRequest>(&UnpackProgress::Read { file: index, bytes: done });
         }
     }
     unpacker.finish(&mut |piece| pass(pipe, piece));
-    pipe.send(&Piece::FileEnd);
+    pipe.send(&FileChunk::FileEnd);
     Ok(())
 }
 
@@ -95,11 +99,11 @@ fn read(blob: &Blob, start: u64, end: u64) -> Result<Promise, String> {
 }
 
 /// Passes on what the unpacker makes.
-fn pass(pipe: &mut Pipe<Piece>, piece: Unpacked<'_>) {
+fn pass(pipe: &mut Pipe<FileChunk>, piece: Unpacked<'_>) {
     match piece {
-        Unpacked::Begin { path, size } => pipe.send(&Piece::Begin { path: path.to_owned(), size_bytes: size }),
+        Unpacked::Begin { path, size } => pipe.send(&FileChunk::Begin { path: path.to_owned(), size_bytes: size }),
         Unpacked::Data(bytes) => pipe.fill(bytes),
-        Unpacked::End => pipe.send(&Piece::End),
-        Unpacked::Warning(warning) => pipe.send(&Piece::Warning(warning)),
+        Unpacked::End => pipe.send(&FileChunk::End),
+        Unpacked::Warning(warning) => pipe.send(&FileChunk::Warning(warning)),
     }
 }

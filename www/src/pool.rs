@@ -1,17 +1,19 @@
-//! Workers that are up before they are needed: starting one takes longer than a small profile.
+//! Workers that are up before they are needed: starting one takes longer than reading a small profile.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 use futures_channel::oneshot;
+use js_sys::Array;
 use leptos::prelude::set_timeout;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
-use crate::boot::Program;
-use crate::protocol::{BUILD_ID, News, Order};
-use crate::{boot, wire};
+use crate::boot::{self, Program};
+use crate::protocol::analyst::{AnalystRequest, RehearseRequest};
+use crate::protocol::wire::{self, Body, Kind};
+use crate::protocol::{BUILD_ID, RequestId};
 
 /// Those of one load: two that read and one that looks at the files, one that analyses.
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
@@ -36,7 +38,7 @@ thread_local! {
 }
 
 /// A worker that listens. Its handlers are the caller's to set.
-pub async fn hire(program: Program) -> Result<Worker, NoWorker> {
+pub async fn take(program: Program) -> Result<Worker, NoWorker> {
     set_timeout(fill, REST);
     let waiting = WAITING.with_borrow_mut(|waiting| {
         let found = waiting.iter().position(|(of, _)| *of == program)?;
@@ -69,13 +71,14 @@ pub fn fill() {
     }
 }
 
-/// Has the first analyst go through a made-up run, unless it was hired already: the others share what the browser compiled
+/// Has the first analyst go through a synthetic run, unless it was taken already: the others share what the browser compiled
 /// for it.
 fn rehearse() {
+    let Some(request) = AnalystRequest::from(RehearseRequest).to_js(&Array::new()) else { return };
     WAITING.with_borrow(|waiting| {
         if let Some((_, worker)) = waiting.iter().find(|(program, _)| *program == Program::Analyst) {
             // A worker that is gone need not rehearse.
-            let _ = worker.post_message(&wire::pack(&Order::Rehearse, &[]));
+            let _ = worker.post_message(&wire::message(RequestId::UNAWAITED, Kind::Request, &request, &[]));
         }
     });
 }
@@ -95,9 +98,7 @@ async fn start(program: Program) -> Result<Worker, NoWorker> {
     let sender = Rc::new(RefCell::new(Some(sender)));
     let failed = sender.clone();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        if let (Some((News::Ready { build }, _)), Some(sender)) =
-            (wire::unpack(event.data()), sender.borrow_mut().take())
-        {
+        if let (Some(build), Some(sender)) = (event.data().as_string(), sender.borrow_mut().take()) {
             let _ = sender.send(build);
         }
     });

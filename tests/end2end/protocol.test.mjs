@@ -1,0 +1,137 @@
+// What the page and its workers say to each other: the latest view wins, and whoever asks hears of an error.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { drop } from "./browser.mjs";
+import { test, until } from "./harness.mjs";
+import { load, open, scratch, view } from "./page.mjs";
+
+/** A trace of many steps and ops, so that its pages take a while. */
+function profile() {
+  const meta = (tid, name, value) => ({ ph: "M", pid: 3, ...(tid ? { tid } : {}), name, args: { name: value } });
+  const events = [meta(0, "process_name", "/device:TPU:0"), meta(1, "thread_name", "XLA Modules"), meta(2, "thread_name", "XLA Ops")];
+  for (let step = 0; step < 100; step++) {
+    events.push({ ph: "X", pid: 3, tid: 1, ts: step * 10_000, dur: 9_500, name: "jit_train_step(7)", args: { run_id: `${step}` } });
+    for (let at = 0; at < 900; at++) {
+      const name = `fusion.${(step * 7 + at) % 2500}`;
+      events.push({ ph: "X", pid: 3, tid: 2, ts: step * 10_000 + at * 10, dur: 8, name, args: { hlo_category: "loop fusion" } });
+    }
+  }
+  const path = join(scratch(), "many.trace.json");
+  writeFileSync(path, JSON.stringify({ displayTimeUnit: "ns", traceEvents: events }));
+  return path;
+}
+
+/** Runs in the page: notes each message, keeps the workers, and lets a test change what the page sends. */
+function watch() {
+  const kinds = ["request", "cancel", "progress", "response", "error"];
+  Object.assign(window, { said: [], workers: [], change: null });
+  const Plain = window.Worker;
+  window.Worker = class extends Plain {
+    constructor(...args) {
+      super(...args);
+      window.workers.push(this);
+      this.addEventListener("message", ({ data }) => Array.isArray(data) && this.note(data));
+    }
+    note([id, kind, body]) {
+      const what = body && typeof body === "object" ? Object.keys(body)[0] : body;
+      window.said.push({ worker: window.workers.indexOf(this), id, kind: kinds[kind], what });
+    }
+    postMessage(data, ...rest) {
+      if (Array.isArray(data)) {
+        window.change?.(data, this);
+        this.note(data);
+      }
+      return super.postMessage(data, ...rest);
+    }
+  };
+}
+
+const said = (page) => page.evaluate(() => window.said);
+const banner = (page) => page.locator("#main .banner");
+
+/** The headings and the first table of the view that is shown. */
+const content = (page) => page.locator(".page h2, .page .table-head .quiet, .page tbody tr:not(.pad)").allInnerTexts();
+
+test("of views that are asked for in quick succession only the last is shown", async ({ page, site }) => {
+  await page.addInitScript(watch);
+  await open(page, site);
+  await load(page, profile());
+  await view(page, "roofline");
+  await page.locator(".table-box tbody tr:not(.pad)").nth(2).waitFor();
+  const slowly = await content(page);
+  await view(page, "export");
+  await page.evaluate(async () => {
+    window.said = [];
+    const run = location.hash.split("/")[2] ?? "1";
+    for (let round = 0; round < 4; round++) {
+      for (const name of ["ops", "kernels", "steps", "findings", "roofline"]) {
+        location.hash = `#/${name}/${run}`;
+        // As fast as addresses change: each is a task of the browser.
+        await new Promise((next) => addEventListener("hashchange", () => setTimeout(next), { once: true }));
+      }
+    }
+  });
+  await page.locator(".page.roofline .table-box tbody tr:not(.pad)").nth(2).waitFor();
+  await until("every request is answered or cancelled", async () => {
+    const all = await said(page);
+    const ended = new Set(all.filter(({ kind }) => kind !== "request").map(({ id }) => id));
+    return all.every(({ id }) => ended.has(id));
+  });
+  assert.deepEqual(await content(page), slowly, "the last view is as if it were the only one");
+  const all = await said(page);
+  const count = (kind) => all.filter((message) => message.kind === kind).length;
+  assert.equal(count("request"), 20);
+  assert.ok(count("cancel") >= 1, "earlier views are cancelled");
+  assert.ok(count("response") < 20, "the worker does not make what nobody waits for");
+  assert.equal(await banner(page).count(), 0);
+});
+
+test("a worker that dies says so, at once and to whoever asks later", async ({ page, site }) => {
+  await page.addInitScript(watch);
+  await open(page, site);
+  await load(page, profile());
+  await view(page, "export");
+  await page.evaluate(() => {
+    // While it makes a page.
+    window.change = (data, worker) => data[2]?.Page && setTimeout(() => worker.dispatchEvent(new ErrorEvent("error")));
+    window.said = [];
+    location.hash = location.hash.replace("export", "ops");
+  });
+  await banner(page).waitFor();
+  assert.match(await banner(page).innerText(), /analysis stopped.*command line/s);
+  await page.evaluate(() => (location.hash = location.hash.replace("ops", "kernels")));
+  await page.locator(".page.kernels .banner").waitFor();
+  await page.evaluate(() => (location.hash = location.hash.replace("kernels", "export")));
+  await page.locator("#copy-markdown").click();
+  await until("a button says so too", async () => /analysis stopped/.test(await page.locator(".notice.shown").innerText()));
+  await page.evaluate(() => (window.change = null));
+  await page.goto(`${site.url}#/start`);
+  await load(page, profile());
+  assert.equal(await banner(page).count(), 0, "the next load has workers of its own");
+});
+
+test("what a worker cannot read or do ends as a sentence", async ({ page, site, expected }) => {
+  await page.addInitScript(watch);
+  await open(page, site);
+  const path = profile();
+  await load(page, path);
+  await page.evaluate(() => (window.change = (data) => data[2]?.Page && (data[2] = { Page: 7 })));
+  await page.locator('.views a[href^="#/ops"]').click();
+  await banner(page).waitFor();
+  assert.match(await banner(page).innerText(), /do not understand each other/);
+  await page.evaluate(() => (window.change = (data) => data[2]?.Page && (data[2].Page.run = 9)));
+  await page.locator('.views a[href^="#/kernels"]').click();
+  await until("there is no such run", async () => /not loaded/.test(await banner(page).innerText()));
+  await page.evaluate(() => (window.change = null));
+  await view(page, "steps");
+  assert.equal(await banner(page).count(), 0, "the worker goes on");
+  // No port where one is needed: an error in the worker's program.
+  expected.push(/TypeError|RuntimeError|undefined|unreachable/);
+  await page.evaluate(() => (window.change = (data) => data[2] && "Analyse" in data[2] && (data[3] = null)));
+  await page.keyboard.press("o");
+  await drop(page, "#main", [path]);
+  await page.locator(".file.failed .message").waitFor();
+  assert.match(await page.locator(".file.failed .message").innerText(), /analysis stopped/);
+});

@@ -1,0 +1,193 @@
+//! A worker as the page sees it: requests go in, and whoever asked hears what comes of them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::Array;
+use wasm_bindgen::prelude::*;
+use web_sys::{Event, MessageEvent, Worker};
+
+use crate::protocol::pending::Pending;
+use crate::protocol::wire::{self, Body, Kind, Message};
+use crate::protocol::{Place, Request, RequestId};
+
+const CRASHED: &str = "The analysis stopped: the tab ran out of memory, or this profile hits a fault of crossprof. \
+    Close other runs and try again, or use the command line: crossprof analyze FILE.";
+const UNSENDABLE: &str = "The page could not put this request in a message.";
+const UNREADABLE: &str = "The response to this request could not be read. Reload the page.";
+
+/// A worker and what is asked of it. It is ended when this is dropped.
+pub struct Connection {
+    worker: Worker,
+    pending: Rc<RefCell<Pending<Waiter>>>,
+    _on_message: Closure<dyn FnMut(MessageEvent)>,
+    _on_error: Closure<dyn FnMut(Event)>,
+}
+
+/// Hears what comes of one request.
+type Waiter = Rc<dyn Fn(Heard)>;
+
+enum Heard {
+    Progress(JsValue),
+    Response(JsValue),
+    Error(String),
+}
+
+impl Connection {
+    /// To a worker that listens.
+    pub fn new(worker: Worker) -> Connection {
+        let pending = Rc::new(RefCell::new(Pending::default()));
+        let hears = pending.clone();
+        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            if let Some(message) = Message::read(event.data()) {
+                hear(&hears, message);
+            }
+        });
+        let (fails, failed) = (pending.clone(), worker.clone());
+        let on_error = Closure::<dyn FnMut(Event)>::new(move |_: Event| {
+            // What is left of its program answers nothing.
+            failed.terminate();
+            end(&fails, CRASHED);
+        });
+        worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+        worker.set_onmessageerror(Some(on_error.as_ref().unchecked_ref()));
+        Connection { worker, pending, _on_message: on_message, _on_error: on_error }
+    }
+
+    /// Asks for something; `heard` is told once. Of the requests for one place only the latest is: the others are forgotten.
+    /// Attachments are transferred.
+    pub fn ask<Q: Request>(
+        &self,
+        request: Q,
+        place: Option<Place>,
+        attachments: &[JsValue],
+        heard: impl FnOnce(Result<Q::Response, String>) + 'static,
+    ) where
+        Q::Response: Body,
+    {
+        self.follow(request, place, attachments, &attachments.iter().collect(), |_: JsValue| true, heard);
+    }
+
+    /// Asks for something and hears how far it is. Of the attachments those are transferred that are named again.
+    pub fn work<Q: Request>(
+        &self,
+        request: Q,
+        attachments: &[JsValue],
+        transferred: &Array,
+        progress: impl Fn(Q::Progress) + 'static,
+        heard: impl FnOnce(Result<Q::Response, String>) + 'static,
+    ) where
+        Q::Progress: Body,
+        Q::Response: Body,
+    {
+        let progress = move |body| Body::from_js(body).map(&progress).is_some();
+        self.follow(request, None, attachments, transferred, progress, heard);
+    }
+
+    fn follow<Q: Request>(
+        &self,
+        request: Q,
+        place: Option<Place>,
+        attachments: &[JsValue],
+        transferred: &Array,
+        progress: impl Fn(JsValue) -> bool + 'static,
+        heard: impl FnOnce(Result<Q::Response, String>) + 'static,
+    ) where
+        Q::Response: Body,
+    {
+        let heard = RefCell::new(Some(heard));
+        let waiter = move |what| {
+            let outcome = match what {
+                Heard::Progress(body) if progress(body.clone()) => return,
+                Heard::Progress(_) => Err(UNREADABLE.to_owned()),
+                Heard::Response(body) => Q::Response::from_js(body).ok_or_else(|| UNREADABLE.to_owned()),
+                Heard::Error(reason) => Err(reason),
+            };
+            let heard = heard.borrow_mut().take();
+            if let Some(heard) = heard {
+                heard(outcome);
+            }
+        };
+        let request: Q::Worker = request.into();
+        self.send(request.to_js(transferred), place, attachments, transferred, Rc::new(waiter));
+    }
+
+    fn send(
+        &self,
+        request: Option<JsValue>,
+        place: Option<Place>,
+        attachments: &[JsValue],
+        transferred: &Array,
+        waiter: Waiter,
+    ) {
+        let Some(request) = request else { return waiter(Heard::Error(UNSENDABLE.to_owned())) };
+        let opened = self.pending.borrow_mut().open(place, waiter.clone());
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(reason) => return waiter(Heard::Error(reason)),
+        };
+        if let Some(id) = opened.superseded {
+            self.tell_cancelled(id);
+        }
+        let message = wire::message(opened.id, Kind::Request, &request, attachments);
+        if self.worker.post_message_with_transfer(&message, transferred).is_err() {
+            self.pending.borrow_mut().close(opened.id);
+            waiter(Heard::Error(UNSENDABLE.to_owned()));
+        }
+    }
+
+    /// Forgets what was asked for a place.
+    pub fn cancel(&self, place: Place) {
+        let id = self.pending.borrow_mut().cancel(place);
+        if let Some(id) = id {
+            self.tell_cancelled(id);
+        }
+    }
+
+    fn tell_cancelled(&self, id: RequestId) {
+        // The message holds two numbers, which can always be sent.
+        let _ = self.worker.post_message(&wire::message(id, Kind::Cancel, &JsValue::NULL, &[]));
+    }
+
+    /// Ends the worker; whoever waits hears why.
+    pub fn end(&self, reason: &str) {
+        self.worker.terminate();
+        end(&self.pending, reason);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.worker.terminate();
+        for forget in [Worker::set_onmessage, Worker::set_onerror, Worker::set_onmessageerror] {
+            forget(&self.worker, None);
+        }
+    }
+}
+
+fn hear(pending: &RefCell<Pending<Waiter>>, message: Message) {
+    let Message { id, kind, body, .. } = message;
+    let heard = match kind {
+        Kind::Progress => Heard::Progress(body),
+        Kind::Response => Heard::Response(body),
+        Kind::Error => Heard::Error(body.as_string().unwrap_or_else(|| UNREADABLE.to_owned())),
+        // The page's own.
+        Kind::Request | Kind::Cancel => return,
+    };
+    // Whoever hears may ask again at once.
+    let waiter = {
+        let mut pending = pending.borrow_mut();
+        if matches!(heard, Heard::Progress(_)) { pending.progress(id) } else { pending.close(id) }
+    };
+    if let Some(waiter) = waiter {
+        waiter(heard);
+    }
+}
+
+fn end(pending: &RefCell<Pending<Waiter>>, reason: &str) {
+    let waiting = pending.borrow_mut().end(reason);
+    for waiter in waiting {
+        waiter(Heard::Error(reason.to_owned()));
+    }
+}

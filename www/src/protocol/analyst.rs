@@ -1,0 +1,217 @@
+//! What the analyst is asked.
+
+use crossprof::metrics::Settings;
+use crossprof::pages::{Page, PageQuery};
+use crossprof::table::Query;
+use js_sys::Array;
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::{JsCast, JsValue};
+
+use super::Request;
+use super::wire::{Body, Document, Packed};
+use crate::profile::Profile;
+
+/// Every request to an analyst.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum AnalystRequest {
+    /// See [`RehearseRequest`].
+    Rehearse(RehearseRequest),
+    /// See [`AnalyseRequest`].
+    Analyse(AnalyseRequest),
+    /// See [`ReportRequest`].
+    Report(ReportRequest),
+    /// See [`PageRequest`].
+    Page(PageRequest),
+    /// See [`TableRequest`].
+    Table(TableRequest),
+    /// See [`CompareRequest`].
+    Compare(CompareRequest),
+    /// See [`ComparisonPageRequest`].
+    ComparisonPage(ComparisonPageRequest),
+    /// See [`SummaryRequest`].
+    Summary(SummaryRequest),
+}
+
+/// To an analyst that waits for its first load: go through a synthetic run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RehearseRequest;
+
+/// Take the runs that the decoder hands over. Attached: the port to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnalyseRequest;
+
+/// Analyse a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReportRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// What the user gave. They hold for all later requests about this run.
+    pub settings: Box<Settings>,
+}
+
+/// The numbers of a run: those that the page shows, and the whole unified profile as JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunReport {
+    /// The numbers that the page itself shows.
+    pub profile: Packed<Profile>,
+    /// The unified profile: the same text as the download and the command line's.
+    pub document: Document,
+}
+
+impl Body for RunReport {
+    fn to_js(&self, transferred: &Array) -> Option<JsValue> {
+        Some(Array::of2(&self.profile.to_js(transferred)?, &self.document.to_js(transferred)?).into())
+    }
+
+    fn from_js(body: JsValue) -> Option<RunReport> {
+        let parts: Array = body.dyn_into().ok()?;
+        Some(RunReport { profile: Body::from_js(parts.get(0))?, document: Body::from_js(parts.get(1))? })
+    }
+}
+
+/// Make a page of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PageRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// Which page, by its name in addresses.
+    pub view: String,
+    /// Its filter, orders and choices.
+    pub query: PageQuery,
+}
+
+/// Make a whole table of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// The word of the table.
+    pub name: String,
+    /// Its form.
+    pub variant: String,
+    /// Its filter and order.
+    pub query: Query,
+    /// As what.
+    pub format: TextFormat,
+}
+
+/// Runs to be compared, whoever analysed them. Attached: the unified profile of each subject, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Subjects {
+    /// The runs.
+    pub subjects: Vec<SubjectEntry>,
+    /// Index of the baseline.
+    pub baseline: u32,
+    /// The user says whether the work grows with the devices.
+    pub weak_scaling: Option<bool>,
+}
+
+/// One run of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SubjectEntry {
+    /// What it is called.
+    pub name: String,
+    /// Power of a device, in watts.
+    pub watts_per_device: Option<f64>,
+    /// Price of a device, in dollars per hour.
+    pub dollars_per_device_hour: Option<f64>,
+}
+
+/// Compare runs and write the comparison. Attached: as [`Subjects`] says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompareRequest {
+    /// The runs.
+    pub subjects: Subjects,
+    /// As what.
+    pub form: CompareForm,
+}
+
+/// Compare runs and make the page of the comparison. Attached: as [`Subjects`] says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonPageRequest {
+    /// The runs.
+    pub subjects: Subjects,
+    /// The filter of its lists.
+    pub filter: String,
+}
+
+/// Write a run's report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummaryRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// As what.
+    pub form: SummaryForm,
+}
+
+/// What a run's report is wanted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SummaryForm {
+    /// One web page.
+    Html,
+    /// For a pull request.
+    Markdown,
+}
+
+/// What a comparison is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CompareForm {
+    /// The report: one web page.
+    Html,
+    /// The document.
+    Json,
+    /// For a pull request.
+    Markdown,
+}
+
+/// What a table is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TextFormat {
+    /// Comma-separated values, for a file.
+    Csv,
+    /// Tab-separated values, for the clipboard.
+    Tsv,
+    /// A Markdown table.
+    Markdown,
+}
+
+/// The type of the response of each request, and its place among all.
+macro_rules! requests {
+    ($($variant:ident($request:ident) -> $response:ty;)*) => {$(
+        impl Request for $request {
+            type Worker = AnalystRequest;
+            type Progress = ();
+            type Response = $response;
+        }
+
+        impl From<$request> for AnalystRequest {
+            fn from(request: $request) -> AnalystRequest {
+                AnalystRequest::$variant(request)
+            }
+        }
+    )*};
+}
+
+requests! {
+    Rehearse(RehearseRequest) -> ();
+    Analyse(AnalyseRequest) -> u32;
+    Report(ReportRequest) -> RunReport;
+    Page(PageRequest) -> Packed<Page>;
+    Table(TableRequest) -> Document;
+    Compare(CompareRequest) -> Document;
+    ComparisonPage(ComparisonPageRequest) -> Packed<Page>;
+    Summary(SummaryRequest) -> Document;
+}
+
+/// From the decoder to the analyst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RunChunk {
+    /// The first so many bytes of the buffer, which comes with the message, go on with the image of a run.
+    Bytes(u32),
+    /// The buffer holds its next events. The first of a run may come while it is still read.
+    Rows,
+    /// The image of this run is whole.
+    End,
+    /// No run follows.
+    Done,
+}

@@ -1,0 +1,83 @@
+//! What is said of files.
+
+use crossprof::Warning;
+use crossprof::input::plan::Kind;
+use crossprof::report::SourceFile;
+use serde::{Deserialize, Serialize};
+
+/// One file of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Path as it was dropped.
+    pub path: String,
+    /// Size as stored.
+    pub size_bytes: u64,
+    /// What it holds, judged by its first bytes.
+    pub kind: Kind,
+}
+
+/// What to do with the files of one drop.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Groups {
+    /// Files that workers of their own read, and files left out beside them: one group per run or archive.
+    pub loads: Vec<(Vec<usize>, Vec<usize>)>,
+    /// Files that are not read, with the reason.
+    pub ignored: Vec<(usize, String)>,
+}
+
+/// What became of one file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileDone {
+    /// Index into the load's files.
+    pub file: u32,
+    /// Events read from it.
+    pub events: u64,
+    /// What it is.
+    pub kind: Option<Kind>,
+    /// What was lost or odd.
+    pub warnings: Vec<Warning>,
+    /// Why there is nothing to show, as a sentence.
+    pub error: Option<String>,
+    /// Why it was not read although nothing is wrong with it, as a sentence.
+    pub skipped: Option<String>,
+}
+
+/// What a file is, for people.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::XPlane => "XPlane",
+        Kind::TraceJson => "trace JSON",
+        Kind::UnifiedProfile => "unified profile",
+        Kind::ModelConfig => "model configuration",
+        Kind::MemoryProfile => "memory profile",
+        Kind::Archive => "archive",
+        Kind::Unknown => "not known",
+    }
+}
+
+/// What a file is, for people, from the word that stands in a profile.
+pub fn format_name(format: &str) -> &'static str {
+    match format {
+        "xplane" => kind_name(Kind::XPlane),
+        "trace_json" => kind_name(Kind::TraceJson),
+        "unified_profile" => kind_name(Kind::UnifiedProfile),
+        "model_config" => kind_name(Kind::ModelConfig),
+        _ => "file",
+    }
+}
+
+/// Bytes of all files of a run.
+pub fn total_bytes(files: &[SourceFile]) -> u64 {
+    files.iter().fold(0, |sum, file| sum.saturating_add(file.size_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_do_not_overflow() {
+        let file = SourceFile { path: "a".into(), size_bytes: u64::MAX, format: "xplane".into(), num_events: None };
+        assert_eq!(total_bytes(&[file.clone(), file]), u64::MAX);
+    }
+}

@@ -1,0 +1,85 @@
+//! The requests that a worker has taken and not begun. Pure: it knows no browser.
+
+use std::collections::VecDeque;
+
+use super::RequestId;
+
+/// Requests in the order in which they came, less those that were cancelled.
+#[derive(Debug)]
+pub struct Queue<Q> {
+    waiting: VecDeque<(RequestId, Q)>,
+}
+
+impl<Q> Default for Queue<Q> {
+    fn default() -> Queue<Q> {
+        Queue { waiting: VecDeque::new() }
+    }
+}
+
+impl<Q> Queue<Q> {
+    /// Takes a request.
+    pub fn push(&mut self, id: RequestId, request: Q) {
+        self.waiting.push_back((id, request));
+    }
+
+    /// Drops a request that was not begun. One that was is answered all the same, and the page ignores it.
+    pub fn cancel(&mut self, id: RequestId) {
+        self.waiting.retain(|(waiting, _)| *waiting != id);
+    }
+
+    /// The request to begin now.
+    pub fn pop(&mut self) -> Option<(RequestId, Q)> {
+        self.waiting.pop_front()
+    }
+
+    /// True where no request waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Place;
+    use super::super::pending::Pending;
+    use super::*;
+
+    #[test]
+    fn a_cancelled_request_is_never_begun() {
+        let mut queue = Queue::default();
+        for id in 1..=3 {
+            queue.push(RequestId(id), id);
+        }
+        queue.cancel(RequestId(2));
+        queue.cancel(RequestId(9));
+        assert_eq!((queue.pop(), queue.pop()), (Some((RequestId(1), 1)), Some((RequestId(3), 3))));
+        queue.cancel(RequestId(1));
+        assert!(queue.pop().is_none() && queue.is_empty());
+    }
+
+    /// The page asks for a view while the worker is busy with another: of five views it makes the first and the last.
+    #[test]
+    fn a_busy_worker_makes_the_view_that_it_began_and_the_last_one() {
+        let (mut pending, mut queue) = (Pending::default(), Queue::default());
+        let (mut begun, mut heard) = (Vec::new(), Vec::new());
+        let mut busy_with = None;
+        for view in ["ops", "kernels", "steps", "roofline", "devices"] {
+            let opened = pending.open(Some(Place::View), view).unwrap();
+            if let Some(id) = opened.superseded {
+                queue.cancel(id);
+            }
+            queue.push(opened.id, view);
+            if busy_with.is_none() {
+                busy_with = queue.pop();
+                begun.extend(busy_with);
+            }
+        }
+        while let Some((id, _)) = busy_with {
+            heard.extend(pending.close(id));
+            busy_with = queue.pop();
+            begun.extend(busy_with);
+        }
+        assert_eq!(begun.iter().map(|(_, view)| *view).collect::<Vec<_>>(), ["ops", "devices"]);
+        assert_eq!(heard, ["devices"]);
+    }
+}

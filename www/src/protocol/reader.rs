@@ -1,0 +1,154 @@
+//! What the reader is asked. A reader gets one request, which decides what it does.
+
+use crossprof::Warning;
+use crossprof::input::plan::Kind;
+use serde::{Deserialize, Serialize};
+
+use super::Request;
+use super::files::{FileDone, FileEntry, Groups};
+
+/// Every request to a reader.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ReaderRequest {
+    /// See [`LookRequest`].
+    Look(LookRequest),
+    /// See [`UnpackRequest`].
+    Unpack(UnpackRequest),
+    /// See [`DecodeRequest`].
+    Decode(DecodeRequest),
+}
+
+/// Say what files hold, and which of them are one run. Attached: the list of the files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LookRequest {
+    /// Their paths, in the order of the list.
+    pub paths: Vec<String>,
+}
+
+/// What files hold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Looked {
+    /// What each of them holds.
+    pub kinds: Vec<Kind>,
+    /// What to do with them.
+    pub groups: Groups,
+}
+
+/// Read files and pass on what is in them. Attached: the port to the reader that decodes, the list of the files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnpackRequest {
+    /// The files, in the order of the list.
+    pub files: Vec<FileEntry>,
+}
+
+/// How far reading is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum UnpackProgress {
+    /// Bytes of a file were read.
+    Read {
+        /// Index into the load's files.
+        file: u32,
+        /// Bytes so far.
+        bytes: u64,
+    },
+    /// A file cannot be read.
+    Unreadable {
+        /// Index into the load's files.
+        file: u32,
+        /// Why, as a sentence.
+        reason: String,
+    },
+}
+
+/// Decode what the other reader passes on, then hand the runs over. Attached: the port to that reader, the port to the
+/// analyst.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecodeRequest {
+    /// The files that come.
+    pub files: Vec<FileEntry>,
+    /// Files that are there too and are not read, because another of the same host is.
+    pub left_out: Vec<FileEntry>,
+}
+
+/// How far decoding is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum DecodeProgress {
+    /// Events of a file were decoded.
+    Events {
+        /// Index into the load's files.
+        file: u32,
+        /// Events so far.
+        events: u64,
+    },
+    /// A file is through.
+    FileDone(FileDone),
+    /// Paths of files that were left out and are needed after all: what was read instead of them was no profile.
+    Wanted(Vec<String>),
+}
+
+impl Request for LookRequest {
+    type Worker = ReaderRequest;
+    type Progress = ();
+    type Response = Looked;
+}
+
+impl Request for UnpackRequest {
+    type Worker = ReaderRequest;
+    type Progress = UnpackProgress;
+    type Response = ();
+}
+
+impl Request for DecodeRequest {
+    type Worker = ReaderRequest;
+    type Progress = DecodeProgress;
+    type Response = ();
+}
+
+impl From<LookRequest> for ReaderRequest {
+    fn from(request: LookRequest) -> ReaderRequest {
+        ReaderRequest::Look(request)
+    }
+}
+
+impl From<UnpackRequest> for ReaderRequest {
+    fn from(request: UnpackRequest) -> ReaderRequest {
+        ReaderRequest::Unpack(request)
+    }
+}
+
+impl From<DecodeRequest> for ReaderRequest {
+    fn from(request: DecodeRequest) -> ReaderRequest {
+        ReaderRequest::Decode(request)
+    }
+}
+
+/// From the reader that unpacks to the one that decodes. `Bytes` and `Foreseen` come with a buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FileChunk {
+    /// A file begins.
+    File(u32),
+    /// The buffer holds what a large plane says besides its lines: see `crossprof::input::Outline`.
+    Foreseen {
+        /// Where the plane starts in the file.
+        start: u64,
+        /// Where it ends.
+        end: u64,
+    },
+    /// A member of it begins.
+    Begin {
+        /// Its path, inside its archive where it came from one.
+        path: String,
+        /// Its size, where known.
+        size_bytes: Option<u64>,
+    },
+    /// The first so many bytes of the buffer belong to the member.
+    Bytes(u32),
+    /// The member ends.
+    End,
+    /// Something about the file.
+    Warning(Warning),
+    /// The file ends.
+    FileEnd,
+    /// No file follows.
+    Done,
+}

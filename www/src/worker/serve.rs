@@ -1,0 +1,73 @@
+//! Takes the page's requests, and begins one after the other.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::*;
+use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort};
+
+use super::asker::Asker;
+use crate::protocol::BUILD_ID;
+use crate::protocol::queue::Queue;
+use crate::protocol::wire::{Body, Kind, Message};
+
+const NOT_UNDERSTOOD: &str = "The page and its worker do not understand each other. Reload the page.";
+
+/// Says which build this is, and serves the page from then on: `begin` gets each request with whoever made it.
+///
+/// A request is not begun by the message that brings it, but by one that the worker sends to itself: it comes behind
+/// everything that the page has sent meanwhile, so a request that was cancelled in that time is never begun.
+pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
+    console_error_panic_hook::set_once();
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    // A worker without channels could not take a run either: it is as good as one that does not start.
+    let Ok(channel) = MessageChannel::new() else { return };
+    let turns = Rc::new(Turns { queue: RefCell::default(), port: channel.port2(), is_due: Cell::new(false) });
+    let (taking, asked) = (turns.clone(), scope.clone());
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        let Some(message) = Message::read(event.data()) else { return };
+        match message.kind {
+            Kind::Request => {
+                let asker = Asker::new(asked.clone(), message.id, message.attachments);
+                match Q::from_js(message.body) {
+                    Some(request) => taking.queue.borrow_mut().push(message.id, (request, asker)),
+                    None => return asker.refuse(NOT_UNDERSTOOD),
+                }
+                taking.next();
+            }
+            Kind::Cancel => taking.queue.borrow_mut().cancel(message.id),
+            // A worker's own.
+            Kind::Progress | Kind::Response | Kind::Error => {}
+        }
+    });
+    let begin = RefCell::new(begin);
+    let on_turn = Closure::<dyn FnMut(MessageEvent)>::new(move |_: MessageEvent| {
+        turns.is_due.set(false);
+        let next = turns.queue.borrow_mut().pop();
+        if let Some((_, (request, asker))) = next {
+            begin.borrow_mut()(request, asker);
+        }
+        turns.next();
+    });
+    channel.port1().set_onmessage(Some(on_turn.as_ref().unchecked_ref()));
+    scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+    on_turn.forget();
+    on_message.forget();
+    let _ = scope.post_message(&JsValue::from_str(BUILD_ID));
+}
+
+/// The requests that wait, and the port through which the worker tells itself to begin one.
+struct Turns<Q> {
+    queue: RefCell<Queue<(Q, Asker)>>,
+    port: MessagePort,
+    is_due: Cell<bool>,
+}
+
+impl<Q> Turns<Q> {
+    /// Lets the next request begin behind the messages that are here already.
+    fn next(&self) {
+        if !self.queue.borrow().is_empty() && !self.is_due.replace(true) {
+            let _ = self.port.post_message(&JsValue::NULL);
+        }
+    }
+}
