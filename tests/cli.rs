@@ -125,6 +125,16 @@ fn the_schema_is_printed() {
 }
 
 #[test]
+fn the_licences_of_the_program_are_printed() {
+    let output = crossprof(&["notices"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = stdout(&output);
+    for words in ["serde_json 1.", "Apache License", "Permission is hereby granted, free of charge"] {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+#[test]
 fn damage_exits_with_1_and_says_where() {
     let folder = scratch("damage");
     let path = folder.join("cut.trace.json.gz");

@@ -74,6 +74,8 @@ pub enum Command {
     Compare(Compare),
     /// Print the JSON Schema of the documents that --output-json writes
     Schema(Schema),
+    /// Print the licences of the software that this program contains
+    Notices,
 }
 
 /// What to read.
@@ -290,7 +292,8 @@ fn table_name(key: &str) -> Result<crossprof::TableName, String> {
 /// The arguments with `analyze` put in front where no command is named: `crossprof FILE`, `crossprof --trace_file FILE`.
 pub fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    let known = ["analyze", "table", "check", "compare", "schema", "help", "-h", "--help", "-V", "--version"];
+    let known =
+        ["analyze", "table", "check", "compare", "schema", "notices", "help", "-h", "--help", "-V", "--version"];
     if arguments.get(1).is_some_and(|first| !known.iter().any(|known| first == known)) {
         arguments.insert(1, "analyze".into());
     }

@@ -29,6 +29,9 @@ const FAILED: u8 = 2;
 /// A finding fires that the call asked about.
 const FOUND: u8 = 3;
 
+/// Licences of what this program contains, made by `cargo xtask notices`.
+const NOTICES: &str = include_str!("../../docs/third-party-notices.txt");
+
 /// Runs the tool with the given arguments (the first is its own name).
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments = match Args::try_parse_from(args::with_default_command(arguments)) {
@@ -50,6 +53,10 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
                 args::Document::Profile => crossprof::export::json::schema(),
                 args::Document::Comparison => crossprof::export::comparison::schema(),
             });
+            READ
+        }
+        Command::Notices => {
+            print_result(NOTICES);
             READ
         }
     };

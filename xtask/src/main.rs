@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask serve`, `test`, `build`, `bench`.
+//! The project's commands: `cargo xtask serve`, `test`, `build`, `bench`, `fuzz`, `notices`.
 //!
 //! Each installs what it needs and is missing. Tools go to a cache outside the checkout, keyed by
 //! version, so the second run installs and builds nothing.
@@ -8,7 +8,9 @@ mod bench;
 mod browser;
 mod build;
 mod cache;
+mod fuzz;
 mod node;
+mod notices;
 mod process;
 mod serve;
 mod sources;
@@ -25,6 +27,8 @@ The project's commands. Each installs what it needs and is missing.
     cargo xtask build [--dev]              build the page into dist/, ready for any static host
     cargo xtask test [CHECK...]            run every check (or the ones named)
     cargo xtask bench [--events N]         time loads and tables, natively and in a browser tab
+    cargo xtask fuzz [--seconds N] [--seed N]   put damaged inputs through everything (CONTRIBUTING.md)
+    cargo xtask notices                    write docs/third-party-notices.txt
     cargo xtask setup                      install every tool and stop
 
 --dev builds in seconds instead of minutes and runs several times slower.
@@ -46,6 +50,8 @@ fn main() -> ExitCode {
         "build" => build::command(&rest),
         "test" => test::command(&rest),
         "bench" => bench::command(&rest),
+        "fuzz" => fuzz::command(&rest),
+        "notices" => notices::command(&rest),
         "setup" => tools::setup(),
         "" | "help" | "-h" | "--help" => {
             print!("{USAGE}");

@@ -16,7 +16,11 @@ const SOURCES: [&str; 13] = [
     "index.html",
     "docs/metrics.md",
     "docs/schema",
+<<<<<<< HEAD
     "crates",
+=======
+    "docs/third-party-notices.txt",
+>>>>>>> bca6e76 (Fuzz every format on the stable toolchain, and ship the licences of what is built in)
     "src",
     "www/Cargo.toml",
     "www/src",

@@ -2,7 +2,7 @@
 
 use crate::build::{self, Variant, size};
 use crate::toolchain::{self, TARGET};
-use crate::{Result, browser, cache, node, process, tools};
+use crate::{Result, browser, cache, fuzz, node, notices, process, tools};
 use std::process::Command;
 
 /// One check.
@@ -18,6 +18,8 @@ pub const ALL: &[Check] = &[
     Check { name: "clippy", what: "lints, native", run: clippy },
     Check { name: "clippy-wasm", what: "lints, wasm32", run: clippy_wasm },
     Check { name: "native", what: "tests of the library, the command line and xtask", run: native },
+    Check { name: "notices", what: "licences of what is shipped", run: notices::check },
+    Check { name: "fuzz", what: "damaged inputs through everything, for half a minute", run: fuzz::check },
     Check { name: "doc", what: "the examples in the documentation", run: doc },
     Check { name: "build", what: "the page, in release mode", run: page },
     Check { name: "size", what: "wasm sizes", run: sizes },

@@ -1,0 +1,119 @@
+//! A child process with a limit of memory, watched for how long its cases take.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use crate::Result;
+
+/// A case that takes longer hangs. Most take some hundredths of a second, with all checks on.
+pub const MOST_TIME: Duration = Duration::from_secs(10);
+/// Address space of a child: what a page's tab may use up is far more, but a case has a few hundred kilobytes.
+const MOST_MEMORY_KIB: u64 = 1 << 20;
+/// Of what a child says when it fails.
+const MOST_SAID_BYTES: usize = 4000;
+
+/// How a child's work ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum End {
+    /// All cases are driven.
+    Done,
+    /// The run's own time is over.
+    TimeOver,
+    /// A case took longer than [`MOST_TIME`].
+    Hangs,
+    /// The process ended in the middle: what it said.
+    Fails(String),
+}
+
+/// This program again, with a limit of memory where the shell can set one.
+pub fn start(arguments: &[String]) -> Result<Child> {
+    let program = std::env::current_exe().map_err(|error| format!("This program cannot start itself: {error}"))?;
+    Command::new("sh")
+        // Not every system limits the address space; a case's time is limited everywhere.
+        .args(["-c", &format!("ulimit -v {MOST_MEMORY_KIB} 2>/dev/null; exec \"$0\" \"$@\"")])
+        .arg(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("A child process cannot be started: {error}"))
+}
+
+/// Waits for a child to end, until a deadline, and gives `progress` each line that it prints. No process is left.
+pub fn watch(mut child: Child, deadline: Instant, mut progress: impl FnMut(&str)) -> End {
+    let lines = child.stdout.take().map(lines);
+    let said = child.stderr.take().map(|mut stderr| {
+        std::thread::spawn(move || {
+            let mut said = Vec::new();
+            // What it said up to then is what can be shown.
+            let _ = stderr.read_to_end(&mut said);
+            said
+        })
+    });
+    let end = loop {
+        let Some(lines) = &lines else { break None };
+        let left = deadline.saturating_duration_since(Instant::now());
+        match lines.recv_timeout(left.min(MOST_TIME)) {
+            Ok(line) => progress(&line),
+            Err(RecvTimeoutError::Timeout) if left <= MOST_TIME => break Some(End::TimeOver),
+            Err(RecvTimeoutError::Timeout) => break Some(End::Hangs),
+            Err(RecvTimeoutError::Disconnected) => break None,
+        }
+        if Instant::now() >= deadline {
+            break Some(End::TimeOver);
+        }
+    };
+    if end.is_some() {
+        // It may have ended by itself just now.
+        let _ = child.kill();
+    }
+    let status = child.wait();
+    let said = said.and_then(|thread| thread.join().ok()).unwrap_or_default();
+    match (end, status) {
+        (Some(end), _) => end,
+        (None, Ok(status)) if status.success() => End::Done,
+        (None, status) => {
+            let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+            let tail = &said[said.len().saturating_sub(MOST_SAID_BYTES)..];
+            End::Fails(format!("{status}\n{}", String::from_utf8_lossy(tail).trim()))
+        }
+    }
+}
+
+/// The lines of a child, read by a thread so that waiting for one can end.
+fn lines(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(std::result::Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, time: Duration) -> (End, Vec<String>) {
+        let child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut lines = Vec::new();
+        let end = watch(child.unwrap(), Instant::now() + time, |line| lines.push(line.to_owned()));
+        (end, lines)
+    }
+
+    #[test]
+    fn ends_are_told_apart() {
+        let (end, lines) = shell("echo 1; echo 2", Duration::from_secs(60));
+        assert_eq!((end, lines), (End::Done, vec!["1".to_owned(), "2".to_owned()]));
+        let (end, lines) = shell("echo 1; echo broken >&2; exit 3", Duration::from_secs(60));
+        assert_eq!(lines, ["1"]);
+        assert!(matches!(end, End::Fails(said) if said.contains('3') && said.ends_with("broken")));
+        assert_eq!(shell("exec sleep 100", Duration::from_millis(100)).0, End::TimeOver);
+    }
+}

@@ -1,0 +1,89 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use crate::Result;
+
+/// How long a run is where nobody says.
+const SECONDS: u64 = 60;
+
+/// What to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Mutates and drives until the time is over.
+    Run,
+    /// Drives kept cases.
+    Replay(Vec<PathBuf>),
+    /// Writes the samples into a folder, one folder a format.
+    WriteCorpus(PathBuf),
+    /// In a child process: drives case after case.
+    Cases {
+        /// Folder of the samples.
+        corpus: PathBuf,
+        /// Number of the first case.
+        first: u64,
+        /// From one case to the next.
+        step: u64,
+    },
+    /// In a child process: drives one kept case.
+    Case(PathBuf),
+}
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    pub command: Command,
+    /// How long a run lasts.
+    pub seconds: u64,
+    /// Which cases there are.
+    pub seed: u64,
+}
+
+impl Options {
+    /// Reads the words of a command line.
+    pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Options> {
+        let mut options = Options { command: Command::Run, seconds: SECONDS, seed: 1 };
+        let (mut first, mut step, mut corpus) = (0, 1, None);
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or(format!("{word} needs a value."));
+            let number = |text: String| text.parse::<u64>().map_err(|_| format!("{text:?} is no whole number."));
+            match word.as_str() {
+                "--seconds" => options.seconds = number(value()?)?,
+                "--seed" => options.seed = number(value()?)?,
+                "--first" => first = number(value()?)?,
+                "--step" => step = number(value()?)?.max(1),
+                "--write-corpus" => options.command = Command::WriteCorpus(value()?.into()),
+                "--cases" => corpus = Some(value()?.into()),
+                "--case" => options.command = Command::Case(value()?.into()),
+                "--replay" => {
+                    let mut files = vec![PathBuf::from(value()?)];
+                    files.extend(words.by_ref().map(PathBuf::from));
+                    options.command = Command::Replay(files);
+                }
+                _ => return Err(format!("`fuzz` does not know {word:?}.")),
+            }
+        }
+        if let Some(corpus) = corpus {
+            options.command = Command::Cases { corpus, first, step };
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn options_are_read() {
+        assert_eq!(parse(""), Ok(Options { command: Command::Run, seconds: SECONDS, seed: 1 }));
+        let command = Command::Cases { corpus: "c".into(), first: 3, step: 2 };
+        assert_eq!(parse("--cases c --seed 7 --first 3 --step 2"), Ok(Options { command, seconds: SECONDS, seed: 7 }));
+        assert_eq!(parse("--replay a b").unwrap().command, Command::Replay(vec!["a".into(), "b".into()]));
+        assert!(parse("--seconds").is_err() && parse("--seed x").is_err() && parse("--other").is_err());
+    }
+}

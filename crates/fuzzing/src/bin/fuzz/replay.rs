@@ -1,0 +1,23 @@
+//! Kept cases, driven again with the limits of a run.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::Result;
+use crate::child::{self, End, MOST_TIME};
+
+/// Drives each file in a process of its own.
+pub fn replay(files: &[PathBuf]) -> Result {
+    let mut failed = 0;
+    for file in files {
+        let child = child::start(&["--case".to_owned(), file.display().to_string()])?;
+        let verdict = match child::watch(child, Instant::now() + MOST_TIME, |_| {}) {
+            End::Done => "holds".to_owned(),
+            End::Hangs | End::TimeOver => format!("takes longer than {} s", MOST_TIME.as_secs()),
+            End::Fails(said) => said,
+        };
+        failed += usize::from(verdict != "holds");
+        println!("{}: {verdict}", file.display());
+    }
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} cases fail.", files.len())) }
+}

@@ -1,0 +1,53 @@
+//! What the generators of the tests and of the benchmark write.
+
+use crate::Format;
+
+// The packages that they are part of are no libraries.
+#[allow(dead_code, missing_docs)]
+#[path = "../../../../tests/support"]
+mod tests {
+    pub mod chrome;
+    pub mod gpu;
+    pub mod tpu;
+}
+
+#[allow(dead_code)]
+#[path = "../../../../xtask/src/bench"]
+mod bench {
+    pub mod generate;
+    pub mod json;
+    pub mod random;
+    pub mod shapes;
+    pub mod xplane;
+}
+
+/// Events of a run: a step and a half.
+const EVENTS: u64 = 400;
+
+/// Traces with format, name and content.
+pub fn traces() -> Vec<(Format, String, Vec<u8>)> {
+    use bench::generate::{Platform, run};
+    use bench::{json::JsonSink, shapes, xplane::XplaneSink};
+    let mut found = vec![
+        (Format::ChromeJson, "gpu.trace.json".to_owned(), tests::gpu::trace().0.into_bytes()),
+        (Format::ChromeJson, "tpu.trace.json".to_owned(), tests::tpu::trace().0.into_bytes()),
+    ];
+    // Writing to memory does not fail.
+    for (platform, name) in [(Platform::Gpu, "gpu"), (Platform::Tpu, "tpu")] {
+        if let Ok(mut sink) = JsonSink::new(Vec::new())
+            && run(platform, EVENTS, &mut sink).is_ok()
+        {
+            found.push((Format::ChromeJson, format!("bench-{name}.trace.json"), sink.finish().unwrap_or_default()));
+        }
+        found.push((Format::Xplane, format!("bench-{name}.xplane.pb"), xplane(|sink| run(platform, EVENTS, sink))));
+    }
+    found.push((Format::Xplane, "annotations.xplane.pb".to_owned(), xplane(|sink| shapes::annotations(EVENTS, sink))));
+    found.push((Format::Xplane, "ops.xplane.pb".to_owned(), xplane(|sink| shapes::distinct_ops(EVENTS, sink))));
+    return found;
+
+    fn xplane(fill: impl FnOnce(&mut XplaneSink) -> std::io::Result<()>) -> Vec<u8> {
+        let (mut sink, mut out) = (XplaneSink::default(), Vec::new());
+        let _ = fill(&mut sink).and_then(|()| sink.write(&mut out));
+        out
+    }
+}

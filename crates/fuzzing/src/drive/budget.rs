@@ -1,0 +1,69 @@
+//! Budgets: damaged ones against a whole profile, and every kind of limit against the profile of a damaged input.
+
+use std::sync::OnceLock;
+
+use crossprof::UnifiedProfile;
+use crossprof::budget::file::BudgetFile;
+use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit};
+
+use super::{Kept, promise, reference};
+use crate::Random;
+
+/// Limits that look at a profile in other ways than a path and a number do.
+const LIMITS: [&str; 5] = [
+    "steps[*].idle_us < 5 ms if measured",
+    "count(findings[severity=critical]) == 0",
+    "throughput.steps_per_sec >= 97 % of baseline",
+    "kernels.kernels_by_category.*.percent <= baseline + 3 % if measured",
+    "multi_device.device_stats[*].utilization_percent >= baseline - 5",
+];
+
+/// Lines of a damaged budget that are read as limits.
+const MOST_LINES: usize = 100;
+
+/// Paths whose numbers are held against the baseline's, a case.
+const PATHS: usize = 12;
+
+fn catalogue() -> &'static Catalogue {
+    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+    CATALOGUE.get_or_init(Catalogue::of_profile)
+}
+
+/// A budget file, and each of its lines as a limit of the command line.
+pub fn text(bytes: &[u8]) -> Kept {
+    let text = String::from_utf8_lossy(bytes);
+    let mut limits = BudgetFile::parse(&text, catalogue()).map(|file| file.limits).unwrap_or_default();
+    for line in text.lines().take(MOST_LINES) {
+        match Limit::parse(line, catalogue()) {
+            Ok(limit) => limits.push(limit),
+            Err(error) if line.get(error.span.clone()).is_none() => {
+                return Err(format!("The place of a mistake is outside of its line: {:?}", error.span));
+            }
+            Err(_) => {}
+        }
+    }
+    let run = Document::of(reference(), "reference.json");
+    shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, Some(&run))]))
+}
+
+/// Limits on the numbers of a profile, with the reference as its baseline.
+pub fn judged(profile: &UnifiedProfile, random: &mut Random) -> Kept {
+    let numbers = catalogue().numbers();
+    let of_path = |_| format!("{} >= 97 % of baseline", random.pick(&numbers));
+    let paths: Vec<String> = (0..PATHS).map(of_path).collect();
+    let texts = LIMITS.iter().copied().chain(paths.iter().map(String::as_str));
+    // Not of every number a baseline's share can be asked.
+    let limits: Vec<Limit> = texts.filter_map(|text| Limit::parse(text, catalogue()).ok()).collect();
+    let run = Document::of(profile, "run");
+    let baseline = Document::of(reference(), "reference.json");
+    shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, Some(&baseline))]))?;
+    shapes(&CheckReport::new(None, vec![budget::check(&limits, &baseline, Some(&run))]))
+}
+
+fn shapes(report: &CheckReport) -> Kept {
+    promise::finite("the result of a check", report)?;
+    promise::plain("the text of a check", &budget::to_text(report))?;
+    promise::inert("the Markdown of a check", &budget::to_markdown(report))?;
+    promise::inert("the JUnit file of a check", &budget::to_junit(report))?;
+    promise::json("the result of a check", &report.to_json(), true)
+}

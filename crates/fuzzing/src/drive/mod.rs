@@ -1,0 +1,154 @@
+//! An input through everything: read in pieces of any size, report, tables, pages, exports, comparison, budgets.
+//!
+//! What is chosen on the way (sizes of pieces, orders, filters) depends on the input's bytes alone, so that an input that
+//! breaks a promise breaks it again.
+
+mod budget;
+mod compare;
+mod hlo;
+mod promise;
+mod run;
+
+use std::sync::OnceLock;
+
+use crossprof::input::xplane::Outliner;
+use crossprof::trace::snapshot::{Piece, Reader};
+use crossprof::{FileResult, Session, Settings, UnifiedProfile};
+
+use crate::{Format, Random};
+
+/// What a driven input keeps, or a sentence about the promise that it breaks.
+pub type Kept<T = ()> = Result<T, String>;
+
+/// Runs of one input that are looked at.
+const MOST_RUNS: usize = 2;
+
+/// Puts the bytes of a format through everything that is made of it.
+///
+/// # Errors
+///
+/// A promise that does not hold: a number that is not finite, text that could act on a terminal or page, an answer that
+/// depends on how the bytes came.
+///
+/// # Panics
+///
+/// Where the library does, which is what fuzzing looks for.
+pub fn drive(format: Format, bytes: &[u8]) -> Kept {
+    let mut random = Random::of_bytes(bytes);
+    match format {
+        Format::Budgets => budget::text(bytes),
+        Format::ChromeJson => profile("run/host.trace.json", bytes, true, &mut random),
+        Format::Xplane => {
+            outlined(bytes);
+            profile("run/host.xplane.pb", bytes, true, &mut random)
+        }
+        Format::Hlo => profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random),
+        Format::Archives => profile("upload", bytes, true, &mut random),
+        Format::ProfileJson => {
+            beside_a_trace(bytes)?;
+            profile("run/profile.json", bytes, false, &mut random)
+        }
+    }
+}
+
+/// A profile of three steps on one GPU, to compare others with.
+fn reference() -> &'static UnifiedProfile {
+    static REFERENCE: OnceLock<UnifiedProfile> = OnceLock::new();
+    REFERENCE.get_or_init(|| Session::rehearsal().report(0, &Settings::default()).unwrap_or_default())
+}
+
+/// `measured`: its numbers are made of events, not read from a document.
+fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kept {
+    let (whole, mut session) = load(path, bytes, &[bytes.len()]);
+    let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
+    let (in_pieces, mut other) = load(path, bytes, &sizes);
+    promise::equal("what a file gives, read in pieces of other sizes", &whole, &in_pieces)?;
+    promise::equal("runs, read in pieces of other sizes", &session.runs(), &other.runs())?;
+    let mut other = if random.once_in(2) { handed_over(other)? } else { other };
+    for run in session.runs().iter().take(MOST_RUNS) {
+        let settings = Settings::default();
+        let reports = (session.report(run.index, &settings), other.report(run.index, &settings));
+        promise::equal("a report, read in other pieces or handed over", &reports.0, &reports.1)?;
+        run::examine(&mut session, run.index, measured, random)?;
+    }
+    Ok(())
+}
+
+/// A session with one file, pushed in pieces of these sizes, over and over.
+fn load(path: &str, bytes: &[u8], sizes: &[usize]) -> (FileResult, Session) {
+    let mut session = Session::new();
+    let file = session.begin(path, Some(bytes.len() as u64));
+    push(&mut session, file, bytes, sizes);
+    let result = session.finish(file);
+    (result, session)
+}
+
+fn push(session: &mut Session, file: crossprof::FileId, bytes: &[u8], sizes: &[usize]) {
+    let mut rest = bytes;
+    for size in sizes.iter().cycle() {
+        if rest.is_empty() {
+            break;
+        }
+        let (piece, after) = rest.split_at((*size).clamp(1, rest.len()));
+        session.push(file, piece);
+        rest = after;
+    }
+}
+
+/// Read as from a disk, where the lines of large planes are stepped over first.
+fn outlined(bytes: &[u8]) {
+    let mut outliner = Outliner::new(bytes.len() as u64);
+    while let Some(wanted) = outliner.wanted() {
+        let end = usize::try_from(wanted.end).unwrap_or(usize::MAX).min(bytes.len());
+        let start = usize::try_from(wanted.start).unwrap_or(usize::MAX).min(end);
+        outliner.give(&bytes[start..end]);
+    }
+    let mut session = Session::new();
+    let file = session.begin("run/host.xplane.pb", Some(bytes.len() as u64));
+    for outline in outliner.outlines() {
+        session.foresee(file, outline);
+    }
+    push(&mut session, file, bytes, &[1 << 16]);
+    session.finish(file);
+    for run in session.runs() {
+        session.report(run.index, &Settings::default());
+    }
+}
+
+/// A document in the folder of a trace may be its model's configuration.
+fn beside_a_trace(document: &[u8]) -> Kept {
+    const TRACE: &[u8] = br#"{"traceEvents":[{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}},
+        {"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"XLA Ops"}},
+        {"ph":"M","pid":3,"tid":2,"name":"thread_name","args":{"name":"Steps"}},
+        {"ph":"X","pid":3,"tid":2,"ts":0,"dur":90,"name":"1"},{"ph":"X","pid":3,"tid":2,"ts":100,"dur":90,"name":"2"},
+        {"ph":"X","pid":3,"tid":1,"ts":0,"dur":60,"name":"fusion.1"},
+        {"ph":"X","pid":3,"tid":1,"ts":110,"dur":60,"name":"fusion.1"},{}]}"#;
+    let mut session = Session::new();
+    for (path, bytes) in [("run/config.json", document), ("run/t.trace.json", TRACE)] {
+        let file = session.begin(path, None);
+        session.push(file, bytes);
+        session.finish(file);
+    }
+    for run in session.runs() {
+        if let Some(report) = session.report(run.index, &Settings::default()) {
+            promise::finite("a report with a model's configuration", &report)?;
+        }
+    }
+    Ok(())
+}
+
+/// The runs in another session: the page decodes in one worker and analyses in another.
+fn handed_over(mut from: Session) -> Kept<Session> {
+    let mut to = Session::new();
+    while let Some(image) = from.hand_over() {
+        let mut reader = Reader::new();
+        for piece in image {
+            match piece {
+                Piece::Rows(rows) => reader.push_rows(rows),
+                Piece::Bytes(bytes) => reader.push(&bytes),
+            }
+        }
+        to.take_over(reader).map_err(|_| "The image of a run cannot be read again.".to_owned())?;
+    }
+    Ok(to)
+}

@@ -1,0 +1,112 @@
+//! Damage: bytewise, and such as keeps the structure of a format, so that it reaches what lies behind the first check.
+
+mod archive;
+mod bytes;
+mod json;
+mod protobuf;
+mod words;
+
+use crate::corpus::{Sample, pack};
+use crate::{Format, Random};
+
+/// Markup that is written into names: no page and no Markdown may hold it as it is.
+pub const MARKUP: &str = "<fuzz-tag onload=x>";
+
+/// Larger inputs show nothing that smaller ones do not.
+const MOST_BYTES: usize = 2 << 20;
+
+/// Case `number` of a seed: a damaged sample, the same whichever cases were made before.
+///
+/// # Panics
+///
+/// Where the corpus has no samples.
+pub fn case(corpus: &[Sample], seed: u64, number: u64) -> (Format, Vec<u8>) {
+    let mut random = Random::of_case(seed, number);
+    let format = *random.pick(&Format::ALL);
+    let of_format: Vec<&Sample> = corpus.iter().filter(|sample| sample.format == format).collect();
+    let sample = *random.pick(&of_format);
+    let other = *random.pick(&of_format);
+    let mut bytes = sample.bytes.clone();
+    for _ in 0..1 + random.below(4) {
+        bytes = once(format, &bytes, &other.bytes, &mut random);
+        bytes.truncate(MOST_BYTES);
+    }
+    (format, bytes)
+}
+
+/// One change.
+fn once(format: Format, bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
+    if random.once_in(5) {
+        return bytes::changed(bytes, other, random);
+    }
+    match format {
+        Format::ChromeJson => json::changed(bytes, random),
+        Format::Xplane | Format::Hlo => protobuf::changed(bytes, random),
+        Format::Archives => archive::changed(bytes, random),
+        Format::ProfileJson if bytes.starts_with(b"<") => words::changed(bytes, random),
+        Format::ProfileJson => json::changed(bytes, random),
+        Format::Budgets => words::changed(bytes, random),
+    }
+}
+
+/// Texts that have caused trouble elsewhere.
+fn hostile_text(random: &mut Random) -> String {
+    match random.below(14) {
+        0 => MARKUP.to_owned(),
+        1 => format!("</script>{MARKUP}"),
+        2 => "\u{202e}gnp.exe\u{2066}".to_owned(),
+        3 => "\u{1b}[2J\u{7}\0".to_owned(),
+        4 => "x".repeat(1 << random.below(18)),
+        5 => "é".repeat(random.below(300)),
+        6 => String::new(),
+        7 => "=HYPERLINK(1)".to_owned(),
+        8 => "| a | **b** `c`\r\n# d".to_owned(),
+        9 => format!("fusion.{}", u64::MAX),
+        10 => "../../../etc/passwd".to_owned(),
+        11 => "jit_f(18446744073709551616)/a/b//c:".to_owned(),
+        12 => "(((((((((([[[[[[[[[[{{{{{{{{{{".repeat(1 << random.below(10)),
+        _ => {
+            const WORDS: [&str; 12] = [
+                "XLA Ops",
+                "XLA Modules",
+                "Steps",
+                "/device:TPU:0",
+                "/device:GPU:1",
+                "/host:CPU",
+                "all-reduce-start.1",
+                "Stream #13(Compute)",
+                "MemcpyH2D",
+                "train",
+                "while.1",
+                "/device:CUSTOM:Megascale Trace",
+            ];
+            (*random.pick(&WORDS)).to_owned()
+        }
+    }
+}
+
+/// Whole numbers at the edges of what can be told.
+const NUMBERS: [u64; 14] = [
+    0,
+    1,
+    2,
+    127,
+    255,
+    65_536,
+    0x7fff_ffff,
+    0xffff_ffff,
+    1 << 32,
+    1 << 53,
+    0x7fff_ffff_ffff_ffff,
+    1 << 63,
+    u64::MAX - 1,
+    u64::MAX,
+];
+
+/// Packs again what was packed, after the content was changed.
+fn repacked(bytes: &[u8], change: impl FnOnce(&[u8]) -> Vec<u8>) -> Option<Vec<u8>> {
+    Some(pack::gzip(&change(&pack::gunzip(bytes)?)))
+}
+
+#[cfg(test)]
+mod tests;

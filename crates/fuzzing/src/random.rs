@@ -1,0 +1,60 @@
+//! Numbers that look random and are the same for the same seed on every machine (SplitMix64).
+
+/// A generator of such numbers.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of a seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// The sequence of case `number` of a seed: the same whichever other cases are run.
+    pub fn of_case(seed: u64, number: u64) -> Random {
+        let mut of_seed = Random(seed);
+        let start = of_seed.next() ^ number.wrapping_mul(0xd605_bbb5_8c8a_bbfd);
+        Random(start)
+    }
+
+    /// A sequence that depends on the bytes alone (FNV-1a), so that a kept input is driven as it was when it was found.
+    pub fn of_bytes(bytes: &[u8]) -> Random {
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        Random(bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
+    }
+
+    /// The next number.
+    #[allow(clippy::should_implement_trait)] // It never ends, so it is no iterator.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`; 0 where that is 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        if end == 0 { 0 } else { (self.next() % end as u64) as usize }
+    }
+
+    /// A number below 2 to the power of `bits`, small ones as often as large ones.
+    pub fn size(&mut self, bits: usize) -> usize {
+        let most = 1 << self.below(bits + 1);
+        self.below(most)
+    }
+
+    /// True once in `times` on average.
+    pub fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of several.
+    ///
+    /// # Panics
+    ///
+    /// Where there are none.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+}

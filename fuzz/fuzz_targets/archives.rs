@@ -1,0 +1,9 @@
+//! gzip, zip and tar through everything.
+
+#![no_main]
+
+use fuzzing::{Format, drive};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    drive::drive(Format::Archives, bytes).unwrap();
+});

@@ -1,0 +1,9 @@
+//! A budget, held against a profile.
+
+#![no_main]
+
+use fuzzing::{Format, drive};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    drive::drive(Format::Budgets, bytes).unwrap();
+});

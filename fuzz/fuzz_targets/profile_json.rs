@@ -1,0 +1,9 @@
+//! Profiles, comparisons and model configurations through everything.
+
+#![no_main]
+
+use fuzzing::{Format, drive};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    drive::drive(Format::ProfileJson, bytes).unwrap();
+});

@@ -1,0 +1,9 @@
+//! An xplane through everything.
+
+#![no_main]
+
+use fuzzing::{Format, drive};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    drive::drive(Format::Xplane, bytes).unwrap();
+});

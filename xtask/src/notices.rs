@@ -1,0 +1,139 @@
+//! `cargo xtask notices`: the licences of what the command line and the page contain, as one text that both ship.
+//!
+//! ```text
+//! cargo tree -> packages -> licence: the best of those that each offers -> text: from its sources -> one file
+//! ```
+//!
+//! The file is committed, because the command line is compiled with it; `cargo xtask test` holds it against the packages
+//! of Cargo.lock. A package under a licence that is not in [`licence::ALLOWED`] is an error.
+
+mod licence;
+mod package;
+
+use crate::{Result, cache, process, toolchain};
+use licence::Licence;
+use package::Package;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+const FILE: &str = "docs/third-party-notices.txt";
+
+const HEAD: &str = "\
+Third-party software in crossprof
+
+The crossprof command line (marked C) and the WebAssembly programs of its page (marked P) are built from the packages
+below, and from the Rust standard library (MIT OR Apache-2.0). Where a package offers several licences, it is used under
+the one that it is listed under here. Each text stands below the packages that it belongs to.
+";
+
+/// Programs that are shipped: their mark, and what asks cargo for their packages.
+const PROGRAMS: [(char, &[&str]); 2] = [
+    ('C', &["--package", "crossprof", "--target", "all"]),
+    ('P', &["--package", "www", "--target", toolchain::TARGET]),
+];
+
+/// `cargo xtask notices`: writes the file.
+pub fn command(words: &[String]) -> Result {
+    if let Some(word) = words.first() {
+        return Err(format!("`notices` does not know {word:?}."));
+    }
+    let text = text()?;
+    cache::write(&cache::repository().join(FILE), &text)?;
+    println!("{FILE}: {} bytes", text.len());
+    Ok(())
+}
+
+/// Whether the file is what would be written.
+pub fn check() -> Result {
+    let kept = cache::read(&cache::repository().join(FILE))?;
+    if kept == text()? { Ok(()) } else { Err(format!("{FILE} is not that of Cargo.lock: run `cargo xtask notices`.")) }
+}
+
+/// Licence texts, and the packages of each with the marks of the programs that contain them.
+type Texts = BTreeMap<(&'static str, String), BTreeMap<Package, String>>;
+
+fn text() -> Result<String> {
+    let apache = cache::read(&cache::repository().join("LICENSE"))?;
+    let sources = sources()?;
+    let mut texts = Texts::new();
+    for (mark, of_program) in PROGRAMS {
+        for (package, expression) in packages(of_program)? {
+            let folder = package.folder(&sources)?;
+            for licence in Licence::of_expression(&expression).map_err(|wrong| format!("{package}: {wrong}"))? {
+                let text = licence.text_in(&folder, &apache)?;
+                let marks = texts.entry((licence.name, text)).or_default().entry(package.clone()).or_default();
+                if !marks.contains(mark) {
+                    marks.push(mark);
+                }
+            }
+        }
+    }
+    Ok(written(&texts))
+}
+
+fn written(texts: &Texts) -> String {
+    let mut out = HEAD.to_owned();
+    let line = "=".repeat(80);
+    for ((licence, text), packages) in texts {
+        out.push_str(&format!("\n{line}\n{licence}\n\n"));
+        for (package, marks) in packages {
+            out.push_str(&format!("  {marks:<2}  {package}\n"));
+        }
+        out.push_str(&format!("\n{text}\n"));
+    }
+    out
+}
+
+/// The packages of a program, and what each says of its licence. What only builds it is left out.
+fn packages(of_program: &[&str]) -> Result<Vec<(Package, String)>> {
+    let mut tree = Command::new(toolchain::own_cargo());
+    tree.args(["tree", "--quiet", "--locked", "--edges", "no-dev,no-build,no-proc-macro", "--prefix", "none"])
+        .args(["--format", "{p}|{l}"])
+        .args(of_program)
+        .current_dir(cache::repository());
+    let lines = process::output(&mut tree)?;
+    let found = lines.lines().filter_map(package_of_line).collect::<Vec<_>>();
+    if found.is_empty() { Err("cargo tree names no package.".into()) } else { Ok(found) }
+}
+
+/// `serde v1.0.229|MIT OR Apache-2.0 (*)`; `None` for a package of this workspace, whose path follows its version.
+fn package_of_line(line: &str) -> Option<(Package, String)> {
+    let (package, licence) = line.split_once('|')?;
+    let (name, version) = package.split_once(" v")?;
+    let package = Package { name: name.to_owned(), version: version.to_owned() };
+    (!version.contains(' ')).then(|| (package, licence.trim_end_matches(" (*)").to_owned()))
+}
+
+/// The folders into which cargo unpacks the sources of packages.
+fn sources() -> Result<Vec<PathBuf>> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = set("CARGO_HOME").or_else(|| set("HOME").map(|home| home.join(".cargo")));
+    let folder = home.ok_or("There is no folder of cargo: set CARGO_HOME.")?.join("registry/src");
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_cargo_tree_are_read() {
+        let (package, licence) = package_of_line("toml v1.2.1+spec-1.1.0|MIT OR Apache-2.0 (*)").unwrap();
+        assert_eq!((package.to_string().as_str(), licence.as_str()), ("toml 1.2.1+spec-1.1.0", "MIT OR Apache-2.0"));
+        assert_eq!(package_of_line("www v0.1.0 (/home/x/www)|Apache-2.0"), None);
+    }
+
+    #[test]
+    fn packages_with_the_same_text_share_it() {
+        let package = |name: &str| Package { name: name.to_owned(), version: "1.0.0".to_owned() };
+        let mut texts = Texts::new();
+        for (name, marks) in [("b", "CP"), ("a", "P")] {
+            let of_text = texts.entry(("MIT", "The text.".to_owned())).or_default();
+            of_text.insert(package(name), marks.to_owned());
+        }
+        let out = written(&texts);
+        assert!(out.ends_with("MIT\n\n  P   a 1.0.0\n  CP  b 1.0.0\n\nThe text.\n"), "{out}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Licences: which of them a package may have, and where its text is.
+
+use crate::{Result, cache};
+use std::path::Path;
+
+/// A licence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Licence {
+    /// Its SPDX name.
+    pub name: &'static str,
+    /// Words that only its text has.
+    words: &'static str,
+}
+
+/// Licences that packages may have, the one that is chosen first before the others. deny.toml has the same ones.
+pub const ALLOWED: [Licence; 8] = [
+    Licence { name: "Apache-2.0", words: "Apache License" },
+    Licence { name: "MIT", words: "Permission is hereby granted, free of charge" },
+    Licence { name: "Zlib", words: "This software is provided 'as-is'" },
+    Licence { name: "BSD-2-Clause", words: "Redistribution and use in source and binary forms" },
+    Licence { name: "BSD-3-Clause", words: "Redistribution and use in source and binary forms" },
+    Licence { name: "BSL-1.0", words: "Boost Software License" },
+    Licence { name: "ISC", words: "Permission to use, copy, modify, and" },
+    Licence { name: "Unicode-3.0", words: "UNICODE LICENSE V3" },
+];
+
+/// Of a package that says that its licence is this one, and ships no text.
+const MIT: &str = include_str!("mit.txt");
+
+impl Licence {
+    /// The licences that a package is used under: of each `OR` the first that is allowed, of an `AND` all.
+    pub fn of_expression(expression: &str) -> Result<Vec<Licence>> {
+        let alternatives = |part: &str| {
+            let names: Vec<&str> = part.split(" OR ").flat_map(|name| name.split('/')).map(str::trim).collect();
+            ALLOWED.into_iter().find(|licence| names.contains(&licence.name))
+        };
+        // Parentheses stand around alternatives: (MIT OR Apache-2.0) AND Unicode-3.0.
+        let chosen = expression.split(" AND ").map(|part| alternatives(part.trim_matches(['(', ')'])));
+        chosen.collect::<Option<Vec<_>>>().ok_or_else(|| format!("its licence ({expression}) is not allowed."))
+    }
+
+    /// The text that a package has for this licence. All packages share that of Apache-2.0, which names no holder.
+    pub fn text_in(self, folder: &Path, apache: &str) -> Result<String> {
+        if self.name == "Apache-2.0" {
+            // Where there is a NOTICE, the licence asks that it is passed on.
+            let notice = std::fs::read_to_string(folder.join("NOTICE")).unwrap_or_default();
+            return Ok(format!("{}{}{}", notice.trim(), if notice.is_empty() { "" } else { "\n\n" }, apache.trim()));
+        }
+        let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let is_text = |name: &str| {
+            let name = name.to_uppercase();
+            ["LICENSE", "LICENCE", "COPYING"].iter().any(|start| name.starts_with(start))
+        };
+        let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|file| is_text(&file.file_name().unwrap_or_default().to_string_lossy()));
+        files.sort();
+        let texts = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
+        let own = texts.map(|text| tidy(&text)).find(|text| flat(text).contains(&flat(self.words)));
+        match own {
+            Some(text) => Ok(text),
+            None if self.name == "MIT" => Ok(tidy(MIT).replace("HOLDERS", &holders(folder)?)),
+            None => Err(format!("{} has no text of {}.", folder.display(), self.name)),
+        }
+    }
+}
+
+/// A text without the differences that nobody sees.
+fn tidy(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().map(str::trim_end).collect();
+    lines.join("\n").trim().to_owned()
+}
+
+/// A text as its words, for a search over the ends of lines.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// Who wrote a package, as its manifest says.
+fn holders(folder: &Path) -> Result<String> {
+    let manifest = cache::read(&folder.join("Cargo.toml"))?;
+    let list = manifest.split("\nauthors = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
+    let names: Vec<&str> =
+        list.split('"').skip(1).step_by(2).map(|name| name.split(" <").next().unwrap_or(name)).collect();
+    Ok(if names.is_empty() { "the authors of the package".to_owned() } else { names.join(", ") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(expression: &str) -> Vec<&'static str> {
+        Licence::of_expression(expression).unwrap().iter().map(|licence| licence.name).collect()
+    }
+
+    #[test]
+    fn the_best_licence_is_chosen() {
+        assert_eq!(names("MIT OR Apache-2.0"), ["Apache-2.0"]);
+        assert_eq!(names("Unlicense/MIT"), ["MIT"]);
+        assert_eq!(names("Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT"), ["Apache-2.0"]);
+        assert_eq!(names("(MIT OR Apache-2.0) AND Unicode-3.0"), ["Apache-2.0", "Unicode-3.0"]);
+        assert!(Licence::of_expression("GPL-3.0").is_err() && Licence::of_expression("MIT AND GPL-3.0").is_err());
+    }
+
+    /// deny.toml allows what this module allows: one looks at the licences of all dependencies, the other of what is shipped.
+    #[test]
+    fn the_lists_of_allowed_licences_agree() {
+        let deny = cache::read(&cache::repository().join("deny.toml")).unwrap();
+        let list = deny.split("allow = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap();
+        let mut theirs: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+        let mut ours = ALLOWED.map(|licence| licence.name);
+        theirs.sort_unstable();
+        ours.sort_unstable();
+        assert_eq!(theirs, ours);
+    }
+
+    #[test]
+    fn a_package_without_a_text_has_the_usual_one() {
+        let folder = std::env::temp_dir().join(format!("crossprof-notices-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("Cargo.toml"), "[package]\nauthors = [\n    \"A <a@b>\",\n    \"B\",\n]\n").unwrap();
+        let [mit] = Licence::of_expression("MIT").unwrap()[..] else { panic!("one licence") };
+        let text = mit.text_in(&folder, "").unwrap();
+        assert!(text.contains("Copyright (c) A, B\n"), "{text}");
+        std::fs::write(folder.join("LICENSE-MIT"), "Mine.\r\n\r\nPermission is hereby\ngranted, free of charge")
+            .unwrap();
+        assert!(mit.text_in(&folder, "").unwrap().starts_with("Mine.\n"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
