@@ -22,7 +22,8 @@ impl Tools {
     pub fn find() -> Result<Self> {
         // rustup waits for its server while the tools compile.
         let search = Search::start()?;
-        let trunk = cargo_tool("trunk", TRUNK, &["--locked"])?;
+        // Without its own server's encryption: no certificate, no compiling of a C library.
+        let trunk = cargo_tool("trunk", TRUNK, &["trunk"], &["--locked", "--no-default-features"])?;
         let bindgen = wasm_bindgen()?;
         let wasm_opt = node::package("binaryen", BINARYEN)?.join("bin");
         Ok(Self { toolchain: search.finish()?, path: vec![trunk, bindgen, wasm_opt] })
@@ -56,8 +57,10 @@ pub fn setup() -> Result {
 /// The folder of wasm-bindgen and its test runner, of the version in Cargo.lock.
 pub fn wasm_bindgen() -> Result<PathBuf> {
     let version = locked_version("wasm-bindgen")?;
-    // Without --locked: its own lock file names a crate that not every registry still has.
-    cargo_tool("wasm-bindgen-cli", &version, &[])
+    // Without --locked: its own lock file names a crate that not every registry still has. It talks to the browser's driver on
+    // this machine, which needs no encryption.
+    let programs = ["wasm-bindgen", "wasm-bindgen-test-runner"];
+    cargo_tool("wasm-bindgen-cli", &version, &programs, &["--no-default-features"])
 }
 
 /// The version of a package in Cargo.lock.
@@ -71,34 +74,48 @@ fn locked_version(package: &str) -> Result<String> {
         .ok_or_else(|| format!("Cargo.lock has no package {package}."))
 }
 
-/// The `bin` folder of a program that cargo builds, built where it is missing.
+/// The folder of the programs of a package: where they are on PATH in this version, else in the cache, built where they are missing.
 ///
-/// Helpers run for seconds, so they are built without link-time optimisation and with little of
-/// any other; they share a target folder, so that what they have in common is built once.
-fn cargo_tool(name: &str, version: &str, more: &[&str]) -> Result<PathBuf> {
+/// Helpers run for seconds, so they are built without any optimisation; they share a target folder, so that what they have in
+/// common is built once.
+fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Result<PathBuf> {
+    if let Some(folder) = on_path(version, programs) {
+        return Ok(folder);
+    }
     let root = cache::folder("tools")?.join(format!("{name}-{version}"));
     let complete = root.join("complete");
     if complete.is_file() {
         return Ok(root.join("bin"));
     }
-    eprintln!("Building {name} {version} (minutes, once).");
+    eprintln!("Building {name} {version} (minutes, once; not where {} {version} is on PATH).", programs.join(" and "));
     let scratch = cache::folder("build")?;
     let mut command = Command::new(toolchain::own_cargo());
     command
-        .args(["install", "--quiet", name, "--version", version, "--force", "--root"])
+        .args(["install", name, "--version", version, "--force", "--root"])
         .arg(&root)
+        .args(programs.iter().flat_map(|program| ["--bin", program]))
         .args(more)
         // Away from this checkout, whose .cargo/config.toml is for the page alone.
         .current_dir(&scratch)
         .env("CARGO_TARGET_DIR", &scratch)
-        .env("CARGO_PROFILE_RELEASE_LTO", "false")
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "256")
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
         .env_remove("RUSTFLAGS");
     process::run(&mut command)?;
     mark(&complete)?;
     Ok(root.join("bin"))
+}
+
+/// The folder on PATH whose programs are all of this version; each says it: `trunk 0.21.14`.
+fn on_path(version: &str, programs: &[&str]) -> Option<PathBuf> {
+    let folder = process::which(programs.first()?)?.parent()?.to_owned();
+    let is_it = |program: &&str| {
+        let said = process::output(Command::new(folder.join(program)).arg("--version"));
+        said.is_ok_and(|said| said.split_whitespace().any(|word| word == version))
+    };
+    programs.iter().all(is_it).then_some(folder)
 }
 
 /// Says that what lies beside this file is whole.
