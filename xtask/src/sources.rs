@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// What the page is built from.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo/config.toml",
@@ -16,11 +16,8 @@ const SOURCES: [&str; 13] = [
     "index.html",
     "docs/metrics.md",
     "docs/schema",
-<<<<<<< HEAD
-    "crates",
-=======
     "docs/third-party-notices.txt",
->>>>>>> bca6e76 (Fuzz every format on the stable toolchain, and ship the licences of what is built in)
+    "crates",
     "src",
     "www/Cargo.toml",
     "www/src",
