@@ -11,7 +11,7 @@ mod run;
 
 use std::sync::OnceLock;
 
-use crossprof::input::xplane::Outliner;
+use crossprof::input::Outliner;
 use crossprof::trace::snapshot::{Piece, Reader};
 use crossprof::{FileResult, Session, Settings, UnifiedProfile};
 
