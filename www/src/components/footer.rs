@@ -25,7 +25,7 @@ pub fn Footer() -> impl IntoView {
     };
     view! {
         <footer class="footer" class:ready=move || requests.get().is_some()>
-            <a href="third-party-notices.txt" target="_blank" title="Licences of what this page contains">"crossprof "{env!("CARGO_PKG_VERSION")}</a>
+            <span>"crossprof "{env!("CARGO_PKG_VERSION")}</span>
             <span>"build "<code>{BUILD_ID}</code></span>
             <span class="requests" class:alarm=move || requests.get().is_some_and(|count| count > 0)
                 title="Counted by this page's PerformanceObserver. Your browser's network panel shows the same.">{text}</span>
