@@ -31,7 +31,10 @@ pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     if tokens.is_empty() {
         return bytes::changed(text, text, random);
     }
-    let at = random.below(tokens.len());
+    // Mostly where a value or a key starts, so that most of what comes out is JSON.
+    let starts: Vec<usize> =
+        (0..tokens.len()).filter(|&at| !matches!(tokens[at].kind, Kind::Close | Kind::Between)).collect();
+    let at = if starts.is_empty() || random.once_in(8) { random.below(tokens.len()) } else { *random.pick(&starts) };
     let token = &tokens[at];
     let value = token.range.start..tokens[end_of_value(&tokens, at)].range.end;
     let mut out = text.to_vec();
@@ -64,8 +67,8 @@ pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
             let piece: Vec<u8> = text[other].iter().copied().take(1 << 16).collect();
             out.splice(value, piece);
         }
-        5 => out.splice(token.range.clone(), number(random).bytes()).for_each(drop),
-        6 => out.splice(token.range.clone(), quoted(random).bytes()).for_each(drop),
+        5 => out.splice(value, number(random).bytes()).for_each(drop),
+        6 => out.splice(value, quoted(random).bytes()).for_each(drop),
         _ => match token.kind {
             Kind::Text => out.splice(token.range.clone(), quoted(random).bytes()).for_each(drop),
             Kind::Word => out.splice(token.range.clone(), number(random).bytes()).for_each(drop),
@@ -125,15 +128,11 @@ fn end_of_value(tokens: &[Token], start: usize) -> usize {
     start
 }
 
-/// A number as no profiler writes it, but a JSON text may.
+/// A number as no profiler writes it, but a JSON text may; and some that it may not.
 fn number(random: &mut Random) -> String {
-    const NUMBERS: [&str; 24] = [
-        "NaN",
-        "Infinity",
-        "-Infinity",
+    const NUMBERS: [&str; 20] = [
         "1e308",
         "-1e308",
-        "1e309",
         "5e-324",
         "-1",
         "-0",
@@ -150,10 +149,15 @@ fn number(random: &mut Random) -> String {
         "true",
         "\"1e308\"",
         "\"-5\"",
-        "0x10",
         "4503599627370497.5",
+        "100000000",
     ];
-    if random.once_in(12) { "9".repeat(1 << random.below(14)) } else { (*random.pick(&NUMBERS)).to_owned() }
+    const NO_NUMBERS: [&str; 5] = ["NaN", "Infinity", "-Infinity", "1e309", "0x10"];
+    match random.below(12) {
+        0 => "9".repeat(1 << random.below(14)),
+        1 | 2 => (*random.pick(&NO_NUMBERS)).to_owned(),
+        _ => (*random.pick(&NUMBERS)).to_owned(),
+    }
 }
 
 fn nested(random: &mut Random) -> Vec<u8> {
