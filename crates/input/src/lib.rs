@@ -26,3 +26,6 @@ pub use profile_json::NamedProfile;
 pub use sniff::{Format, sniff};
 pub use unpack::{Unpacked, Unpacker};
 pub use xplane::{Outline, Outliner, XPlaneDecoder};
+
+#[cfg(test)]
+mod registry_tests;

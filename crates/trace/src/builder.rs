@@ -12,7 +12,8 @@
 //! ```
 
 use super::{
-    Args, ChipTime, Event, EventId, Line, LineId, Plane, PlaneId, SourceFormat, StrId, Trace, classify, copies,
+    Args, ChipTime, ColumnValues, Event, EventColumn, EventId, Line, LineId, Plane, PlaneId, SourceFormat, StrId,
+    Trace, classify, copies,
 };
 use base::Ps;
 
@@ -34,10 +35,7 @@ pub struct EventBuilder<'a> {
     trace: &'a mut Trace,
     event: Event,
     args: Args,
-    correlation: Option<i64>,
-    run_id: Option<i64>,
-    step_num: Option<i64>,
-    flow: Option<i64>,
+    values: ColumnValues,
     chip: Option<ChipTime>,
 }
 
@@ -71,10 +69,7 @@ impl TraceBuilder {
             trace: &mut self.trace,
             event,
             args: Args::default(),
-            correlation: None,
-            run_id: None,
-            step_num: None,
-            flow: None,
+            values: ColumnValues::default(),
             chip: None,
         }
     }
@@ -144,28 +139,25 @@ impl EventBuilder<'_> {
         self
     }
 
-    /// Sets the correlation id.
-    pub fn correlation(mut self, id: i64) -> Self {
-        self.correlation = Some(id);
+    /// Sets the value of a column.
+    pub fn value(mut self, column: EventColumn, value: i64) -> Self {
+        self.values.set(column, Some(value));
         self
+    }
+
+    /// Sets the correlation id.
+    pub fn correlation(self, id: i64) -> Self {
+        self.value(EventColumn::Correlation, id)
     }
 
     /// Sets the run id of a module execution.
-    pub fn run_id(mut self, id: i64) -> Self {
-        self.run_id = Some(id);
-        self
-    }
-
-    /// Sets the number that the event of an op and the marker of its end share.
-    pub fn flow(mut self, id: i64) -> Self {
-        self.flow = Some(id);
-        self
+    pub fn run_id(self, id: i64) -> Self {
+        self.value(EventColumn::RunId, id)
     }
 
     /// Sets the step number of an annotation.
-    pub fn step_num(mut self, number: i64) -> Self {
-        self.step_num = Some(number);
-        self
+    pub fn step_num(self, number: i64) -> Self {
+        self.value(EventColumn::StepNum, number)
     }
 
     /// Sets when it ran by its chip's own clock, in picoseconds.
@@ -185,16 +177,6 @@ impl Drop for EventBuilder<'_> {
     fn drop(&mut self) {
         self.event.args = self.trace.args.intern(&self.args);
         let Some(id) = self.trace.push_event(self.event, self.chip) else { return };
-        let events = &mut self.trace.events;
-        for (column, value) in [
-            (&mut events.correlation, self.correlation),
-            (&mut events.run_id, self.run_id),
-            (&mut events.step_num, self.step_num),
-            (&mut events.flow, self.flow),
-        ] {
-            if let Some(value) = value {
-                column.push(id, value);
-            }
-        }
+        self.trace.events.push_values(id, &self.values);
     }
 }

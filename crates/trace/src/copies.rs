@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::classify::Platform;
-use super::{Args, ArgsId, EventId, Line, LineKind, PlaneKind, StrId, Trace};
+use super::{Args, ArgsId, EventColumn, EventId, Line, LineKind, PlaneKind, StrId, Trace};
 use base::Ps;
 
 /// From where to where a copy goes.
@@ -135,13 +135,16 @@ pub fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
 /// correlation id the one that starts first. Linear in the events, and nothing where every copy tells both.
 pub fn complete(trace: &mut Trace) {
     let incomplete: Vec<bool> = (0..trace.events.kinds().len()).map(|kind| is_incomplete(trace, kind)).collect();
-    if !incomplete.contains(&true) || trace.events.correlation.is_empty() || !trace.events.is_whole() {
+    if !incomplete.contains(&true)
+        || trace.events.column(EventColumn::Correlation).is_empty()
+        || !trace.events.is_whole()
+    {
         return;
     }
     let mut copies: Vec<(EventId, u16, i64)> = Vec::new();
     let mut calls: FxHashMap<(u16, i64), Option<(Ps, EventId)>> = FxHashMap::default();
     let hosts: Vec<(u16, bool)> = trace.lines.iter().map(|line| host_of(trace, line)).collect();
-    trace.events.correlation.for_each(|id, number| {
+    trace.events.column(EventColumn::Correlation).for_each(|id, number| {
         let Some((kind, _)) = trace.events.kind_and_time(id).filter(|(kind, _)| incomplete.get(*kind) == Some(&true))
         else {
             return;
@@ -151,7 +154,7 @@ pub fn complete(trace: &mut Trace) {
         copies.push((id, host, number));
         calls.insert((host, number), None);
     });
-    trace.events.correlation.for_each(|id, number| {
+    trace.events.column(EventColumn::Correlation).for_each(|id, number| {
         let Some((kind, time)) = trace.events.kind_and_time(id) else { return };
         let line = trace.events.kinds().get(kind).map_or(0, |kind| kind.line.index());
         let Some(&(host, true)) = hosts.get(line) else { return };

@@ -1,14 +1,12 @@
 //! The events of a trace: rows of 20 bytes, plus 12 for each of the few ids an event may carry.
 
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
 use std::ops::Range;
-use std::sync::Arc;
 
+use super::args::ArgsId;
 use super::blocks::{by_block, in_blocks};
 use super::column::{Column, SparseColumn};
+use super::event_columns::{ColumnValues, EventColumn};
 use super::interval::Interval;
 use super::kinds::{Kind, Kinds};
 use super::strings::StrId;
@@ -17,162 +15,6 @@ use base::Ps;
 
 /// Index of an event of one trace, in the order in which the file holds them.
 pub type EventId = u32;
-
-/// Bytes that an op moves once it runs, by memory and direction, as XLA's compiler counted them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MemoryBytes {
-    /// Read from the device's main memory (HBM).
-    pub hbm_read: i64,
-    /// Written to it.
-    pub hbm_write: i64,
-    /// Read from the common memory of older TPUs (CMEM).
-    pub cmem_read: i64,
-    /// Written to it.
-    pub cmem_write: i64,
-    /// Read from the vector memory on the chip (VMEM).
-    pub vmem_read: i64,
-    /// Written to it.
-    pub vmem_write: i64,
-}
-
-/// What an event says of itself beyond name and time, with all values that differ from one occurrence to the next
-/// (correlation, run and step ids) taken out: a few thousand distinct sets describe millions of events.
-///
-/// Strings are [`StrId::EMPTY`] and numbers `None` where the file does not give them. Names are those of the
-/// profiler's stats.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Args {
-    /// HLO instruction (`fusion.12`).
-    pub hlo_op: StrId,
-    /// HLO module (`jit_train_step`).
-    pub hlo_module: StrId,
-    /// XLA's category of the instruction (`loop fusion`).
-    pub hlo_category: StrId,
-    /// Framework path (`jit(f)/layer_3/attn/dot_general`): stat `tf_op`, or `name` on GPU events.
-    pub tf_op: StrId,
-    /// Full expression of the instruction.
-    pub long_name: StrId,
-    /// Source file and line.
-    pub source: StrId,
-    /// Registers, shared memory, grid, block, occupancy, as the collector wrote them.
-    pub kernel_details: StrId,
-    /// `kind_src:… kind_dst:… size:… dest:… async:…` of a copy or fill.
-    pub memcpy_details: StrId,
-    /// The call stack of the instruction in the program, a frame a line, innermost last.
-    pub source_stack: StrId,
-    /// Name of the instruction that this one is an equal copy of.
-    pub deduplicated_name: StrId,
-    /// Name of the call on the host that launched a copy which does not tell its direction; see [`super::copies::complete`].
-    pub copy_call: StrId,
-    /// The category (`cat`) of a Chrome trace event; JAX writes none, Kineto does.
-    pub cat: StrId,
-    /// Bytes read and written as XLA estimates them.
-    pub bytes_accessed: Option<i64>,
-    /// FLOPs of the model's arithmetic.
-    pub model_flops: Option<i64>,
-    /// FLOPs with the compiler's additions.
-    pub flops: Option<i64>,
-    /// Bytes of a copy where they are a number of their own (Kineto's `bytes`), or where only the call that launched it tells them.
-    pub copy_bytes: Option<i64>,
-    /// HLO program the instruction belongs to.
-    pub program_id: Option<i64>,
-    /// Device of an op that runs on a host thread (CPU backend).
-    pub device_ordinal: Option<i64>,
-    /// Bytes by memory (TPU); `None` where the compiler did not split them.
-    pub memory: Option<MemoryBytes>,
-    /// Bytes that a transfer between hosts or devices moved.
-    pub bytes_transferred: Option<i64>,
-    /// CUDA graph (XLA command buffer) that the kernel was launched by.
-    pub graph_id: Option<i64>,
-    /// The kernel's node in that graph.
-    pub graph_node_id: Option<i64>,
-}
-
-/// Handle of an [`Args`] set; `ArgsId::NONE` is the empty one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ArgsId(pub(crate) u32);
-
-impl ArgsId {
-    /// The set without any value.
-    pub const NONE: ArgsId = ArgsId(0);
-
-    /// A dense index, from 0 for the empty set: for side tables with one entry a set.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// Distinct argument sets, each stored once. Copies share them until one of them grows.
-#[derive(Clone, Debug)]
-pub struct ArgsTable {
-    kept: Arc<KeptArgs>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct KeptArgs {
-    sets: Vec<Args>,
-    index: HashTable<u32>,
-}
-
-impl Default for ArgsTable {
-    fn default() -> Self {
-        let mut table = ArgsTable { kept: Arc::default() };
-        table.intern(&Args::default());
-        table
-    }
-}
-
-impl ArgsTable {
-    /// The handle of `args`, stored on first sight.
-    pub fn intern(&mut self, args: &Args) -> ArgsId {
-        let hash = FxBuildHasher.hash_one(args);
-        let sets = &self.kept.sets;
-        if let Some(&id) = self.kept.index.find(hash, |&id| sets.get(id as usize) == Some(args)) {
-            return ArgsId(id);
-        }
-        let Ok(id) = u32::try_from(sets.len()) else { return ArgsId::NONE };
-        let kept = Arc::make_mut(&mut self.kept);
-        kept.sets.push(*args);
-        let sets = &kept.sets;
-        // The same hash as above: that of a set, not of an `Option` of one.
-        kept.index.insert_unique(hash, id, |&id| sets.get(id as usize).map_or(0, |set| FxBuildHasher.hash_one(set)));
-        ArgsId(id)
-    }
-
-    /// The set of a handle; the empty one for a handle of another table that is out of range.
-    pub fn get(&self, id: ArgsId) -> Args {
-        self.kept.sets.get(id.index()).copied().unwrap_or_default()
-    }
-
-    /// The set with a dense index, to go through all of them.
-    pub fn set(&self, index: usize) -> Option<&Args> {
-        self.kept.sets.get(index)
-    }
-
-    /// A table of these sets, in their order; `None` where they are not those of a table.
-    pub(crate) fn from_sets(sets: Vec<Args>) -> Option<ArgsTable> {
-        let count = sets.len();
-        let kept = KeptArgs { sets: Vec::with_capacity(count), index: HashTable::with_capacity(count) };
-        let mut table = ArgsTable { kept: Arc::new(kept) };
-        let are_distinct = (0u32..).zip(&sets).all(|(id, set)| table.intern(set) == ArgsId(id));
-        (are_distinct && sets.first() == Some(&Args::default())).then_some(table)
-    }
-
-    /// Number of distinct sets, the empty one included.
-    pub fn len(&self) -> usize {
-        self.kept.sets.len()
-    }
-
-    /// True where only the empty set is stored.
-    pub fn is_empty(&self) -> bool {
-        self.kept.sets.len() == 1
-    }
-
-    /// Bytes of memory held.
-    pub fn memory_bytes(&self) -> usize {
-        self.kept.sets.capacity() * size_of::<Args>() + self.kept.index.capacity() * 5
-    }
-}
 
 /// One event, copied out of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,25 +104,16 @@ impl Row {
     }
 }
 
+/// One sparse column for each [`EventColumn`], in their order.
+pub(crate) type SparseColumns = [SparseColumn; EventColumn::ALL.len()];
+
 /// The duration events (`X`, and closed `B`/`E` and `b`/`e` pairs) of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     rows: Column<RowWords>,
     kinds: Kinds,
-    /// `correlation_id`: ties a launch on the host to its device event.
-    pub correlation: SparseColumn,
-    /// `run_id` of a module execution.
-    pub run_id: SparseColumn,
-    /// `step_num` of a step annotation or of events inside one.
-    pub step_num: SparseColumn,
-    /// Number that the same run of one collective has on all devices (TPU).
-    pub all_reduce_id: SparseColumn,
-    /// Picoseconds in which an op waited for a copy of its operands or results (TPU).
-    pub dma_stall: SparseColumn,
-    /// Picoseconds that a message took, on an event that marks its end (megascale, between slices of TPUs).
-    pub message_duration: SparseColumn,
-    /// Number that the event of an op and the marker of its end share (XLA's CPU backend).
-    pub flow: SparseColumn,
+    /// What only some events say, by [`EventColumn`].
+    columns: SparseColumns,
     /// Events of which only a part is left, and when they were as a whole: see [`cut`](Events::cut).
     cut: BTreeMap<EventId, Interval>,
 }
@@ -484,55 +317,51 @@ impl Events {
         self.rows.append(block.0);
     }
 
-    /// The rows that were not taken; what they are of; the sparse columns in the order of their declaration.
-    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, [SparseColumn; 7]) {
-        let Events {
-            rows,
-            kinds,
-            correlation,
-            run_id,
-            step_num,
-            all_reduce_id,
-            dma_stall,
-            message_duration,
-            flow,
-            cut: _,
-        } = self;
-        let sparse = [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow];
-        (rows.into_blocks().map(RowBlock), kinds.into_list(), sparse)
+    /// The values of a column that only some events have.
+    #[inline]
+    pub fn column(&self, column: EventColumn) -> &SparseColumn {
+        &self.columns[column as usize]
     }
 
-    /// Puts in what the rows are of, and the sparse columns in the order of their declaration; `None` where these are none.
-    pub(crate) fn with_columns(self, kinds: Vec<Kind>, sparse: [SparseColumn; 7]) -> Option<Events> {
-        if !sparse.iter().all(SparseColumn::is_sorted) {
-            return None;
+    /// Gives the event `id` a value. Events must be given in ascending order, each at most once a column.
+    #[inline]
+    pub fn push_value(&mut self, id: EventId, column: EventColumn, value: i64) {
+        self.columns[column as usize].push(id, value);
+    }
+
+    /// Gives the event `id` all its values.
+    #[inline]
+    pub fn push_values(&mut self, id: EventId, values: &ColumnValues) {
+        values.iter().for_each(|(column, value)| self.push_value(id, column, value));
+    }
+
+    /// The values of the event `id`.
+    pub fn values(&self, id: EventId) -> ColumnValues {
+        let mut values = ColumnValues::default();
+        for &column in EventColumn::ALL {
+            values.set(column, self.column(column).get(id));
         }
-        let [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow] = sparse;
-        Some(Events {
-            rows: self.rows,
-            kinds: Kinds::from_list(kinds),
-            correlation,
-            run_id,
-            step_num,
-            all_reduce_id,
-            dma_stall,
-            message_duration,
-            flow,
-            cut: BTreeMap::new(),
-        })
+        values
+    }
+
+    /// The rows that were not taken; what they are of; the sparse columns.
+    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, SparseColumns) {
+        let Events { rows, kinds, columns, cut: _ } = self;
+        (rows.into_blocks().map(RowBlock), kinds.into_list(), columns)
+    }
+
+    /// Puts in what the rows are of, and the sparse columns; `None` where these are none.
+    pub(crate) fn with_columns(self, kinds: Vec<Kind>, columns: SparseColumns) -> Option<Events> {
+        let is_sorted = columns.iter().all(SparseColumn::is_sorted);
+        let kinds = Kinds::from_list(kinds);
+        is_sorted.then(|| Events { rows: self.rows, kinds, columns, cut: BTreeMap::new() })
     }
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.rows.memory_bytes()
             + self.kinds.memory_bytes()
-            + self.correlation.memory_bytes()
-            + self.run_id.memory_bytes()
-            + self.step_num.memory_bytes()
-            + self.all_reduce_id.memory_bytes()
-            + self.dma_stall.memory_bytes()
-            + self.message_duration.memory_bytes()
-            + self.flow.memory_bytes()
+            + self.columns.iter().map(SparseColumn::memory_bytes).sum::<usize>()
     }
 }
 
@@ -555,17 +384,6 @@ fn change_block(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_set_is_found_again_however_many_follow_it() {
-        let set = |flops| Args { flops: Some(flops), ..Args::default() };
-        let mut table = ArgsTable::default();
-        let ids: Vec<ArgsId> = (0..5_000).map(|flops| table.intern(&set(flops))).collect();
-        assert!(
-            (0..5_000).zip(&ids).all(|(flops, &id)| table.intern(&set(flops)) == id && table.get(id) == set(flops))
-        );
-        assert_eq!(table.len(), 5_001);
-    }
 
     #[test]
     fn an_event_comes_back_as_it_was_pushed() {

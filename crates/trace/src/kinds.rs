@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::events::ArgsId;
+use super::args::ArgsId;
 use super::strings::StrId;
 use crate::LineId;
 

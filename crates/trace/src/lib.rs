@@ -3,6 +3,7 @@
 //! Every input format is decoded into a [`Trace`]; everything downstream reads only this. The vocabulary is the
 //! XPlane's: a *plane* is a device or a host (a Chrome trace's process), a *line* is one row of it (a thread).
 
+mod args;
 mod blocks;
 mod builder;
 mod by_line;
@@ -11,6 +12,8 @@ mod classify;
 mod column;
 pub mod copies;
 mod cpu_ops;
+mod event_columns;
+mod event_stat;
 mod events;
 mod interval;
 mod kinds;
@@ -18,6 +21,7 @@ mod merge;
 pub mod snapshot;
 mod strings;
 
+pub use args::{Args, ArgsId, ArgsTable, MemoryBytes, NumberArg, TextArg};
 pub use blocks::in_blocks;
 pub use builder::TraceBuilder;
 pub use by_line::{ByLine, LineEvents};
@@ -25,7 +29,9 @@ pub use chip_clock::{ChipClock, ChipClocks, ChipTime};
 pub use classify::{LineKind, PlaneKind, Platform, classify, is_gpu_cat, plane_kind};
 pub use column::SparseColumn;
 pub use cpu_ops::{CpuOps, END_MARKER};
-pub use events::{Args, ArgsId, ArgsTable, Event, EventId, Events, MemoryBytes, RowBlock};
+pub use event_columns::{ColumnValues, EventColumn, Holds};
+pub use event_stat::EventStat;
+pub use events::{Event, EventId, Events, RowBlock};
 pub use interval::{Interval, IntervalSet, Union};
 pub use kinds::Kind;
 pub use merge::merge;

@@ -10,14 +10,14 @@
 //!                                   |--b1--|   |--b2--|
 //! ```
 
-use super::{Args, ArgsId, Event, HloProto, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
+use super::{Args, ArgsId, Event, EventColumn, HloProto, Holds, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
 use base::{Ps, Warning};
 
 /// Hosts whose captures start further apart than this are not of one run: their clocks are wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
 
-/// Correlation ids are unique on one host only: those of host `n` are moved up by `n` times this.
-const CORRELATION_STRIDE: i64 = 1 << 40;
+/// Some ids are unique in one capture only: those of host `n` are moved up by `n` times this.
+const ID_STRIDE: i64 = 1 << 40;
 
 /// One trace out of the named hosts' traces, in the given order. A single one keeps its times.
 pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
@@ -87,7 +87,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     let string = |id: StrId| strings.get(id.index()).copied().unwrap_or_default();
     let args: Vec<ArgsId> = (0..other.args.len())
         .map(|id| other.args.get(ArgsId(u32::try_from(id).unwrap_or(0))))
-        .map(|set| merged.args.intern(&map_args(set, string)))
+        .map(|set| merged.args.intern(&set.with_texts(string)))
         .collect();
 
     let plane_base = u32::try_from(merged.planes.len()).unwrap_or(u32::MAX);
@@ -124,20 +124,12 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         }
     }
     let moved = |event: u32| u32::try_from(event_base + u64::from(event)).ok();
-    let stride = CORRELATION_STRIDE.wrapping_mul(i64::from(host));
-    let events = &mut merged.events;
-    for (column, from, add) in [
-        (&mut events.correlation, &other.events.correlation, stride),
-        (&mut events.run_id, &other.events.run_id, 0),
-        (&mut events.step_num, &other.events.step_num, 0),
-        (&mut events.all_reduce_id, &other.events.all_reduce_id, 0),
-        (&mut events.dma_stall, &other.events.dma_stall, 0),
-        (&mut events.message_duration, &other.events.message_duration, 0),
-        (&mut events.flow, &other.events.flow, 0),
-    ] {
-        for (event, value) in from.iter() {
+    let stride = ID_STRIDE.wrapping_mul(i64::from(host));
+    for &column in EventColumn::ALL {
+        let add = if column.holds() == Holds::CaptureId { stride } else { 0 };
+        for (event, value) in other.events.column(column).iter() {
             if let Some(event) = moved(event) {
-                column.push(event, value.wrapping_add(add));
+                merged.events.push_value(event, column, value.wrapping_add(add));
             }
         }
     }
@@ -162,24 +154,6 @@ fn earliest(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (known, None) | (None, known) => known,
-    }
-}
-
-fn map_args(set: Args, string: impl Fn(StrId) -> StrId) -> Args {
-    Args {
-        hlo_op: string(set.hlo_op),
-        hlo_module: string(set.hlo_module),
-        hlo_category: string(set.hlo_category),
-        tf_op: string(set.tf_op),
-        long_name: string(set.long_name),
-        source: string(set.source),
-        kernel_details: string(set.kernel_details),
-        memcpy_details: string(set.memcpy_details),
-        source_stack: string(set.source_stack),
-        deduplicated_name: string(set.deduplicated_name),
-        copy_call: string(set.copy_call),
-        cat: string(set.cat),
-        ..set
     }
 }
 
@@ -229,8 +203,11 @@ mod tests {
             events(&merged),
             [named("shared", 0, 0), named("a1", 10, 0), named("shared", 4, 1), named("b1", 14, 1)]
         );
-        assert_eq!(merged.events.run_id.get(2), Some(3));
-        assert_ne!(merged.events.correlation.get(0), merged.events.correlation.get(2));
+        assert_eq!(merged.events.column(EventColumn::RunId).get(2), Some(3));
+        assert_ne!(
+            merged.events.column(EventColumn::Correlation).get(0),
+            merged.events.column(EventColumn::Correlation).get(2)
+        );
         let category = merged.args_of(&merged.events.get(3).unwrap()).hlo_category;
         assert_eq!(merged.text(category), "loop fusion");
         assert!(merged.warnings.is_empty());

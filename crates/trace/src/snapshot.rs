@@ -15,8 +15,7 @@
 
 mod fields;
 
-use super::column::SparseColumn;
-use super::events::RowBlock;
+use super::events::{RowBlock, SparseColumns};
 use super::kinds::Kind;
 use super::{ArgsId, ArgsTable, Capture, HloProto, LineId, StrId, Strings, Trace, copies};
 use fields::{Fields, put_args, put_capture, put_plane};
@@ -182,7 +181,7 @@ pub struct Reader {
     notes: Vec<u8>,
     text: String,
     kinds: Vec<Kind>,
-    sparse: [SparseColumn; 7],
+    sparse: SparseColumns,
     frames: u64,
     /// Events and frames that the last frame speaks of.
     counts: Option<(u64, u64)>,

@@ -1,4 +1,5 @@
-//! The `args` of an event: the keys that metrics use, found in one pass and turned into [`Args`] and ids.
+//! The `args` of an event: the keys that metrics use, found in one pass and turned into [`Args`] and what the event
+//! has of its own. Which they are, and under which keys, is listed in `trace::args` and `trace::event_columns`.
 //!
 //! JAX writes every value as a string, Kineto as numbers: both are taken. Keys that no number needs
 //! (`shape_with_layout`, Kineto's `External id`, input shapes, ...) are passed over; nested values are never looked into.
@@ -7,44 +8,13 @@ use super::kineto;
 use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
 use super::number;
 use super::text::text;
-use trace::{Args, StrId, Strings};
+use trace::{Args, ColumnValues, EventColumn, EventStat, Holds, StrId, Strings};
 
 /// Which argument a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
-    HloOp,
-    HloModule,
-    HloCategory,
-    TfOp,
-    /// The op path on GPU events; the name in metadata events.
-    Name,
-    LongName,
-    Source,
-    SourceStack,
-    DeduplicatedName,
-    BytesTransferred,
-    GraphId,
-    GraphNodeId,
-    KernelDetails,
-    MemcpyDetails,
-    BytesAccessed,
-    ModelFlops,
-    Flops,
-    /// Kineto's `bytes` of a copy.
-    CopyBytes,
-    ProgramId,
-    /// Also Kineto's `device`.
-    DeviceOrdinal,
-    /// Also Kineto's `correlation`.
-    Correlation,
-    RunId,
-    StepNum,
-    DeviceOffset,
-    DeviceDuration,
-    AllReduce,
-    DmaStall,
-    /// TensorFlow's `annotation`: the op, where there is no `tf_op`.
-    Annotation,
+    /// What an xplane has as a stat; `name` is also the name in metadata events.
+    Stat(EventStat),
     /// What Kineto tells of a kernel's launch and of a collective.
     Kineto(kineto::Detail),
     /// Of a `process_labels` event.
@@ -62,68 +32,44 @@ pub(super) struct Field {
     pub value: Span,
 }
 
-/// Ids that differ from one occurrence of an event to the next: they have columns of their own.
+/// What differs from one occurrence of an event to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ids {
-    pub correlation: Option<i64>,
-    pub run_id: Option<i64>,
-    pub step_num: Option<i64>,
-    pub device_offset: Option<i64>,
-    pub device_duration: Option<i64>,
-    pub all_reduce: Option<i64>,
-    pub dma_stall: Option<i64>,
+pub(super) struct Own {
+    pub values: ColumnValues,
+    /// Start by the chip's clock.
+    pub chip_start: Option<i64>,
+    /// Duration by the chip's clock.
+    pub chip_duration: Option<i64>,
 }
 
-impl Ids {
-    /// Sets the id that `key` names; other keys are ignored.
-    pub fn set(&mut self, key: Key, id: Option<i64>) {
-        match key {
-            Key::Correlation => self.correlation = id,
-            Key::RunId => self.run_id = id,
-            Key::StepNum => self.step_num = id,
-            Key::DeviceOffset => self.device_offset = id,
-            Key::DeviceDuration => self.device_duration = id,
-            Key::AllReduce => self.all_reduce = id,
-            Key::DmaStall => self.dma_stall = id,
+impl Own {
+    /// Sets the number that `stat` names; stats that many events share are ignored.
+    #[inline]
+    pub fn set(&mut self, stat: EventStat, number: Option<i64>) {
+        match stat {
+            EventStat::Column(column) => self.values.set(column, number.and_then(|it| column.holds().kept(it))),
+            EventStat::ChipStart => self.chip_start = number,
+            EventStat::ChipDuration => self.chip_duration = number,
             _ => {}
         }
+    }
+
+    /// The step is `number`, unless an argument says which it is.
+    pub fn step_num_or(&mut self, number: Option<i64>) {
+        let step = self.values.get(EventColumn::StepNum).or(number);
+        self.values.set(EventColumn::StepNum, step);
     }
 }
 
 fn key_of(name: &[u8]) -> Option<Key> {
-    Some(match name {
-        b"hlo_op" => Key::HloOp,
-        b"hlo_module" => Key::HloModule,
-        b"hlo_category" => Key::HloCategory,
-        b"tf_op" => Key::TfOp,
-        b"name" => Key::Name,
-        b"long_name" => Key::LongName,
-        b"source" => Key::Source,
-        b"kernel_details" => Key::KernelDetails,
-        b"memcpy_details" => Key::MemcpyDetails,
-        b"bytes_accessed" => Key::BytesAccessed,
-        b"model_flops" => Key::ModelFlops,
-        b"flops" => Key::Flops,
-        b"bytes" | b"size" => Key::CopyBytes,
-        b"annotation" => Key::Annotation,
-        b"program_id" => Key::ProgramId,
-        b"device_ordinal" | b"device" => Key::DeviceOrdinal,
-        b"correlation_id" | b"correlation" => Key::Correlation,
-        b"run_id" => Key::RunId,
-        b"step_num" => Key::StepNum,
-        b"device_offset_ps" => Key::DeviceOffset,
-        b"device_duration_ps" => Key::DeviceDuration,
-        b"all_reduce_id" | b"all_reduce_unique_id" => Key::AllReduce,
-        b"dma_stall_duration_ps" => Key::DmaStall,
-        b"source_stack" => Key::SourceStack,
-        b"deduplicated_name" => Key::DeduplicatedName,
-        b"bytes_transferred" => Key::BytesTransferred,
-        b"cuda_graph_id" => Key::GraphId,
-        b"cuda_graph_node_id" | b"graph node id" => Key::GraphNodeId,
-        b"labels" => Key::Labels,
-        b"sort_index" => Key::SortIndex,
-        name => Key::Kineto(kineto::detail_of(name)?),
-    })
+    if let Some(stat) = EventStat::of_json(name) {
+        return Some(Key::Stat(stat));
+    }
+    match name {
+        b"labels" => Some(Key::Labels),
+        b"sort_index" => Some(Key::SortIndex),
+        name => kineto::detail_of(name).map(Key::Kineto),
+    }
 }
 
 /// Reads the object at `pos` (its `{`) into `fields` and returns the position after it.
@@ -173,45 +119,32 @@ fn is_number(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&byte| is_number_byte(byte))
 }
 
-/// The arguments and ids of `fields`, except for the event's category, which stands outside them.
-///
-/// The op's path is `tf_op`; GPU events have it as `name`, with a mere `XlaModule:` as `tf_op` beside it.
-pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch: &mut String) -> (Args, Ids) {
-    let (mut args, mut ids) = (Args::default(), Ids::default());
+/// What `fields` say, except for the event's category, which stands outside them.
+pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch: &mut String) -> (Args, Own) {
+    let (mut args, mut own) = (Args::default(), Own::default());
     let (mut path, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
     let mut details = kineto::Details::default();
     for &Field { key, value } in fields {
         let bytes = value.bytes(buf);
-        let slot = match key {
-            Key::HloOp => &mut args.hlo_op,
-            Key::HloModule => &mut args.hlo_module,
-            Key::HloCategory => &mut args.hlo_category,
-            Key::TfOp => &mut args.tf_op,
-            Key::Name => &mut path,
-            Key::Annotation => &mut annotation,
+        let stat = match key {
+            Key::Stat(stat) => stat,
             Key::Kineto(detail) => {
                 details.set(detail, value, buf, scratch);
                 continue;
             }
-            Key::LongName => &mut args.long_name,
-            Key::Source => &mut args.source,
-            Key::SourceStack => &mut args.source_stack,
-            Key::DeduplicatedName => &mut args.deduplicated_name,
-            Key::KernelDetails => &mut args.kernel_details,
-            Key::MemcpyDetails => &mut args.memcpy_details,
-            _ => {
-                match key {
-                    Key::BytesAccessed => args.bytes_accessed = number::count(bytes),
-                    Key::ModelFlops => args.model_flops = number::count(bytes),
-                    Key::Flops => args.flops = number::count(bytes),
-                    Key::CopyBytes => args.copy_bytes = number::count(bytes),
-                    Key::BytesTransferred => args.bytes_transferred = number::count(bytes),
-                    Key::GraphId => args.graph_id = number::id(bytes),
-                    Key::GraphNodeId => args.graph_node_id = number::id(bytes),
-                    Key::ProgramId => args.program_id = number::id(bytes),
-                    Key::DeviceOrdinal => args.device_ordinal = number::id(bytes),
-                    key => ids.set(key, number::id(bytes)),
-                }
+            Key::Labels | Key::SortIndex | Key::OtherNumber => continue,
+        };
+        let slot = match stat {
+            EventStat::Text(text) => args.text_mut(text),
+            EventStat::Name => &mut path,
+            EventStat::Annotation => &mut annotation,
+            EventStat::Number(number) => {
+                let is_count = number.holds() == Holds::Count;
+                *args.number_mut(number) = if is_count { number::count(bytes) } else { number::id(bytes) };
+                continue;
+            }
+            other => {
+                own.set(other, number::id(bytes));
                 continue;
             }
         };
@@ -219,18 +152,11 @@ pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch
             *slot = strings.intern(text(value, buf, scratch));
         }
     }
-    if !path.is_empty() && (args.tf_op.is_empty() || strings.get(args.tf_op) == "XlaModule:") {
-        args.tf_op = path;
-    }
-    if args.tf_op.is_empty() && !annotation.is_empty() {
-        // `Mul:Mul#id=1,...#`
-        let op = strings.get(annotation).split('#').next().unwrap_or_default().to_owned();
-        args.tf_op = strings.intern(&op);
-    }
+    args.complete_path(path, annotation, strings);
     if args.kernel_details.is_empty()
         && let Some(details) = details.text()
     {
         args.kernel_details = strings.intern(details);
     }
-    (args, ids)
+    (args, own)
 }

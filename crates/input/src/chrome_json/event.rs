@@ -1,7 +1,7 @@
 //! One object of the event list, as places in the text: nothing is converted or stored yet, so an event that turns out
 //! to be cut off or malformed has left no trace.
 
-use super::args::{self, Field, Ids};
+use super::args::{self, Field, Own};
 use super::bytes::equal;
 use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
 use super::memo::Memo;
@@ -23,8 +23,8 @@ pub(super) struct RawEvent {
     /// `id`, or `id2` with its braces.
     pub id: Span,
     pub args: Span,
-    /// The remembered event whose name and arguments this one repeats, and the ids that differ.
-    pub repeats: Option<(usize, Ids)>,
+    /// The remembered event whose name and arguments this one repeats, and what differs.
+    pub repeats: Option<(usize, Own)>,
     /// False for `{}`.
     pub has_keys: bool,
 }
@@ -81,7 +81,7 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<Fiel
         }
     }
     if !event.args.is_given() {
-        event.repeats = memo.find_without_args(event.name, event.tid, buf).map(|slot| (slot, Ids::default()));
+        event.repeats = memo.find_without_args(event.name, event.tid, buf).map(|slot| (slot, Own::default()));
     }
     Ok((event, pos + 1))
 }
@@ -116,8 +116,8 @@ fn number(buf: &[u8], start: usize) -> Option<(Span, usize)> {
 }
 
 fn args(buf: &[u8], at: usize, memo: &Memo, fields: &mut Vec<Field>, event: &mut RawEvent) -> Scan<usize> {
-    if let Some((slot, ids, end)) = memo.find(event.name, event.tid, buf, at) {
-        event.repeats = Some((slot, ids));
+    if let Some((slot, own, end)) = memo.find(event.name, event.tid, buf, at) {
+        event.repeats = Some((slot, own));
         return Ok(end);
     }
     event.repeats = None;

@@ -1,10 +1,11 @@
 //! What can be said only when the whole file was seen: kinds of planes, the writer, and what was lost.
 
+use super::id::Id;
 use super::metadata::TopLevel;
 use super::modules;
 use super::outliers;
 use super::scanner::{Scanner, State};
-use super::store::{Id, Store};
+use super::store::Store;
 use base::{Error, Warning};
 use trace::{
     EventId, Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,

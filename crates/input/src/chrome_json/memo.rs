@@ -15,10 +15,10 @@ use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
 
-use super::args::{Field, Ids, Key, is_number_byte};
+use super::args::{Field, Key, Own, is_number_byte};
 use super::bytes::equal;
 use super::lexer::{Kind, Span};
-use trace::{ArgsId, StrId};
+use trace::{ArgsId, EventStat, StrId};
 
 const SLOTS: usize = 4096;
 /// Events with more text than this are not remembered: the memo stays under 16 MiB.
@@ -79,21 +79,21 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// The slot whose event has this name, and whose arguments are those at `at` up to the holes; with the ids in the
+    /// The slot whose event has this name, and whose arguments are those at `at` up to the holes; with what is in the
     /// holes and the position after the arguments.
     #[inline]
-    pub fn find(&self, name: Span, tid: Span, buf: &[u8], at: usize) -> Option<(usize, Ids, usize)> {
+    pub fn find(&self, name: Span, tid: Span, buf: &[u8], at: usize) -> Option<(usize, Own, usize)> {
         let (index, slot) = self.slot(name, tid, buf)?;
         let args = slot.args();
-        let mut ids = Ids::default();
+        let mut own = Own::default();
         let (mut seen, mut pos) = (0, at);
         for hole in &slot.holes {
             pos = same(args.get(seen..hole.start as usize)?, buf, pos)?;
-            pos = fill(hole.key, buf, pos, &mut ids)?;
+            pos = fill(hole.key, buf, pos, &mut own)?;
             seen = hole.end as usize;
         }
         let rest = args.get(seen..).filter(|rest| !rest.is_empty())?;
-        Some((index, ids, same(rest, buf, pos)?))
+        Some((index, own, same(rest, buf, pos)?))
     }
 
     /// The slot whose event has this name and no arguments.
@@ -164,13 +164,9 @@ fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
 fn hole(field: &Field, args_start: usize, buf: &[u8]) -> Option<Hole> {
     let digits = field.value.bytes(buf);
     let fits = match field.key {
-        Key::Correlation
-        | Key::RunId
-        | Key::StepNum
-        | Key::DeviceOffset
-        | Key::DeviceDuration
-        | Key::AllReduce
-        | Key::DmaStall => (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit),
+        Key::Stat(EventStat::Column(_) | EventStat::ChipStart | EventStat::ChipDuration) => {
+            (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
+        }
         Key::OtherNumber => true,
         _ => false,
     };
@@ -180,14 +176,14 @@ fn hole(field: &Field, args_start: usize, buf: &[u8]) -> Option<Hole> {
 
 /// Reads the number at `pos` into the hole of `key`.
 #[inline]
-fn fill(key: Key, buf: &[u8], start: usize, ids: &mut Ids) -> Option<usize> {
+fn fill(key: Key, buf: &[u8], start: usize, own: &mut Own) -> Option<usize> {
     let mut pos = start;
-    if key == Key::OtherNumber {
+    let Key::Stat(stat) = key else {
         while buf.get(pos).is_some_and(|&byte| is_number_byte(byte)) {
             pos += 1;
         }
         return (pos > start).then_some(pos);
-    }
+    };
     let mut id = 0i64;
     while let Some(digit) = buf.get(pos).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
         id = id.wrapping_mul(10).wrapping_add(i64::from(digit));
@@ -196,7 +192,7 @@ fn fill(key: Key, buf: &[u8], start: usize, ids: &mut Ids) -> Option<usize> {
     if !(1..=MAX_DIGITS).contains(&(pos - start)) {
         return None;
     }
-    ids.set(key, Some(id));
+    own.set(stat, Some(id));
     Some(pos)
 }
 

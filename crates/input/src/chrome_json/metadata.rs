@@ -10,7 +10,7 @@ use super::args::{Field, Key};
 use super::event::RawEvent;
 use super::number;
 use super::store::Store;
-use trace::{StatValue, StrId};
+use trace::{EventStat, StatValue, StrId};
 
 /// What the keys beside the event list tell.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +87,7 @@ impl Store {
             self.reparse_args(event, buf);
         }
         let wanted = match event.name.bytes(buf) {
-            b"process_name" | b"thread_name" => Key::Name,
+            b"process_name" | b"thread_name" => Key::Stat(EventStat::Name),
             b"process_labels" => Key::Labels,
             b"process_sort_index" => Key::SortIndex,
             _ => return,
@@ -96,7 +96,7 @@ impl Store {
         let pid = self.id(event.pid, buf);
         let plane = self.plane(pid);
         match wanted {
-            Key::Name => {
+            Key::Stat(_) => {
                 let name = self.intern(value, buf);
                 if name.is_empty() {
                     return;

@@ -16,6 +16,7 @@ mod bytes;
 mod clock;
 mod event;
 mod finish;
+mod id;
 mod kineto;
 mod lexer;
 mod losses;

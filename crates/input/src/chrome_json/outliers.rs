@@ -66,19 +66,7 @@ fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> Events {
     let mut kept = Events::default();
     for id in 0..events.len() as EventId {
         let Some(new) = events.get(id).filter(&keep).and_then(|event| kept.push(event)) else { continue };
-        for (from, to) in [
-            (&events.correlation, &mut kept.correlation),
-            (&events.run_id, &mut kept.run_id),
-            (&events.step_num, &mut kept.step_num),
-            (&events.all_reduce_id, &mut kept.all_reduce_id),
-            (&events.dma_stall, &mut kept.dma_stall),
-            (&events.message_duration, &mut kept.message_duration),
-            (&events.flow, &mut kept.flow),
-        ] {
-            if let Some(value) = from.get(id) {
-                to.push(new, value);
-            }
-        }
+        kept.push_values(new, &events.values(id));
     }
     kept
 }
@@ -86,6 +74,7 @@ fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> Events {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace::EventColumn;
 
     /// Events of `(start, duration)` in seconds.
     fn kept(seconds: &[(i64, i64)]) -> Option<(usize, u64)> {
@@ -99,10 +88,10 @@ mod tests {
                 duration: Ps(duration.saturating_mul(unit)),
                 args: Default::default(),
             });
-            events.run_id.push(id.unwrap(), run);
+            events.push_value(id.unwrap(), EventColumn::RunId, run);
         }
         let (events, removed) = without_outliers(&events)?;
-        assert_eq!(events.run_id.len(), events.len());
+        assert_eq!(events.column(EventColumn::RunId).len(), events.len());
         Some((events.len(), removed))
     }
 

@@ -12,29 +12,27 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::args::Ids;
-use super::event::RawEvent;
+use super::args::Own;
+use super::id::Id;
 use super::losses::{Loss, Losses};
 use super::number::Time;
-use super::store::{Id, Store, Timed};
-use base::Ps;
 use trace::{ArgsId, LineId, StrId};
 
 /// What a begin and its end have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Track {
+pub(super) enum Track {
     Thread(LineId),
     Async { cat: StrId, id: Id },
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Open {
-    line: LineId,
-    name: StrId,
-    args: ArgsId,
-    ids: Ids,
-    start: Time,
-    offset: u64,
+pub(super) struct Open {
+    pub line: LineId,
+    pub name: StrId,
+    pub args: ArgsId,
+    pub own: Own,
+    pub start: Time,
+    pub offset: u64,
 }
 
 /// The begins that wait for their ends.
@@ -44,8 +42,13 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
+    /// Opens a pair of a track.
+    pub fn push(&mut self, track: Track, open: Open) {
+        self.open.entry(track).or_default().push(open);
+    }
+
     /// The innermost open begin of a track. An id is often used once: its track goes with its last begin.
-    fn pop(&mut self, track: Track) -> Option<Open> {
+    pub fn pop(&mut self, track: Track) -> Option<Open> {
         let stack = self.open.get_mut(&track)?;
         let open = stack.pop();
         if stack.is_empty() && matches!(track, Track::Async { .. }) {
@@ -67,40 +70,5 @@ impl Pairs {
         for offset in offsets {
             losses.add(Loss::UnmatchedBegin, offset);
         }
-    }
-}
-
-impl Store {
-    /// Opens a pair.
-    pub fn begin(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
-        let Some(start) = self.time(event.ts, buf, offset) else { return };
-        let (stored, ids) = self.describe(event, buf);
-        let (track, line) = self.track(event, buf);
-        let open = Open { line, name: stored.name, args: stored.args, ids, start, offset };
-        self.pairs.open.entry(track).or_default().push(open);
-    }
-
-    /// Closes a pair and stores its event.
-    pub fn end(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
-        let Some(end) = self.time(event.ts, buf, offset) else { return };
-        let (track, _) = self.track(event, buf);
-        let Some(open) = self.pairs.pop(track) else { return self.losses.add(Loss::UnmatchedEnd, offset) };
-        let Open { line, name, args, ids, start, offset } = open;
-        match end.since(start) {
-            None => self.losses.add(Loss::OutOfRange, offset),
-            Some(duration) if duration < Ps::ZERO => self.losses.add(Loss::NegativeDuration, offset),
-            Some(duration) => self.add(Timed { line, name, args, ids, start, duration, offset }),
-        }
-    }
-
-    /// Asynchronous events overlap what runs on the thread that reports them: they get a line of their own.
-    fn track(&mut self, event: &RawEvent, buf: &[u8]) -> (Track, LineId) {
-        if event.phase.is_ascii_uppercase() {
-            let line = self.line_of(event, buf);
-            return (Track::Thread(line), line);
-        }
-        let pid = self.id(event.pid, buf);
-        let (cat, id) = (self.intern(event.cat, buf), self.id(event.id, buf));
-        (Track::Async { cat, id }, self.line(pid, Id::Async))
     }
 }

@@ -6,28 +6,18 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::args::{self, Field, Ids};
+use super::args::{self, Field, Own};
 use super::clock::{self, VOTERS};
 use super::event::RawEvent;
+use super::id::Id;
 use super::lexer::{Kind, Span};
 use super::losses::{Loss, Losses};
 use super::memo::{Memo, Stored};
 use super::number::{self, Fault, Time};
-use super::pairs::Pairs;
+use super::pairs::{Open, Pairs, Track};
 use super::text::text;
 use base::Ps;
 use trace::{ArgsId, ChipTime, Event, Line, LineId, Plane, PlaneId, StrId, Trace};
-
-/// A `pid`, `tid` or `id`: a number however it is written (`7`, `"7"`, `0x7`), or any other text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Id {
-    #[default]
-    Missing,
-    Number(i64),
-    Text(StrId),
-    /// In place of a thread: the line of a process's asynchronous events.
-    Async,
-}
 
 /// An event that is complete but for its place on the trace's clock.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +25,7 @@ pub(super) struct Timed {
     pub line: LineId,
     pub name: StrId,
     pub args: ArgsId,
-    pub ids: Ids,
+    pub own: Own,
     pub start: Time,
     pub duration: Ps,
     /// Where it stands in the unpacked text.
@@ -92,9 +82,42 @@ impl Store {
         if duration < Ps::ZERO {
             return self.losses.add(Loss::NegativeDuration, offset);
         }
-        let (stored, ids) = self.describe(event, buf);
+        let (stored, own) = self.describe(event, buf);
         let line = self.line_of(event, buf);
-        self.add(Timed { line, name: stored.name, args: stored.args, ids, start, duration, offset });
+        self.add(Timed { line, name: stored.name, args: stored.args, own, start, duration, offset });
+    }
+
+    /// Opens a pair.
+    fn begin(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
+        let Some(start) = self.time(event.ts, buf, offset) else { return };
+        let (stored, own) = self.describe(event, buf);
+        let (track, line) = self.track(event, buf);
+        let open = Open { line, name: stored.name, args: stored.args, own, start, offset };
+        self.pairs.push(track, open);
+    }
+
+    /// Closes a pair and stores its event.
+    fn end(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
+        let Some(end) = self.time(event.ts, buf, offset) else { return };
+        let (track, _) = self.track(event, buf);
+        let Some(open) = self.pairs.pop(track) else { return self.losses.add(Loss::UnmatchedEnd, offset) };
+        let Open { line, name, args, own, start, offset } = open;
+        match end.since(start) {
+            None => self.losses.add(Loss::OutOfRange, offset),
+            Some(duration) if duration < Ps::ZERO => self.losses.add(Loss::NegativeDuration, offset),
+            Some(duration) => self.add(Timed { line, name, args, own, start, duration, offset }),
+        }
+    }
+
+    /// Asynchronous events overlap what runs on the thread that reports them: they get a line of their own.
+    fn track(&mut self, event: &RawEvent, buf: &[u8]) -> (Track, LineId) {
+        if event.phase.is_ascii_uppercase() {
+            let line = self.line_of(event, buf);
+            return (Track::Thread(line), line);
+        }
+        let pid = self.id(event.pid, buf);
+        let (cat, id) = (self.intern(event.cat, buf), self.id(event.id, buf));
+        (Track::Async { cat, id }, self.line(pid, Id::Async))
     }
 
     /// The time in `span`, a number or a string; what is neither is counted.
@@ -109,23 +132,23 @@ impl Store {
         None
     }
 
-    /// Name, arguments and ids of an event.
-    pub fn describe(&mut self, event: &RawEvent, buf: &[u8]) -> (Stored, Ids) {
-        if let Some((slot, mut ids)) = event.repeats {
+    /// Name, arguments and own values of an event.
+    pub fn describe(&mut self, event: &RawEvent, buf: &[u8]) -> (Stored, Own) {
+        if let Some((slot, mut own)) = event.repeats {
             if let Some(stored) = self.memo.stored(slot, event.cat.bytes(buf)) {
-                ids.step_num = ids.step_num.or(stored.step_num);
-                return (stored, ids);
+                own.step_num_or(stored.step_num);
+                return (stored, own);
             }
             self.reparse_args(event, buf);
         }
         let Store { trace, fields, scratch, .. } = self;
-        let (mut args, mut ids) = args::build(fields, buf, &mut trace.strings, scratch);
+        let (mut args, mut own) = args::build(fields, buf, &mut trace.strings, scratch);
         args.cat = intern(trace, event.cat, buf, scratch);
         let name = intern(trace, event.name, buf, scratch);
         let stored = Stored { name, args: trace.args.intern(&args), step_num: profiler_step(event, buf) };
         self.memo.remember([event.name, event.tid, event.cat, event.args], fields, buf, stored);
-        ids.step_num = ids.step_num.or(stored.step_num);
-        (stored, ids)
+        own.step_num_or(stored.step_num);
+        (stored, own)
     }
 
     /// Reads the arguments into `fields` where the memo stood in for them.
@@ -166,32 +189,17 @@ impl Store {
     }
 
     fn place(&mut self, event: Timed, anchor_us: i64) {
-        let Timed { line, name, args, ids, start, duration, offset } = event;
+        let Timed { line, name, args, own, start, duration, offset } = event;
         // XLA's exporter writes a picosecond for no duration, which viewers would not show. No clock counts picoseconds.
         let duration = if duration == Ps(1) { Ps::ZERO } else { duration };
         let start = start.since_us(anchor_us).filter(|start| start.0.checked_add(duration.0).is_some());
         let Some(start) = start else { return self.losses.add(Loss::OutOfRange, offset) };
-        let chip_duration = ids.device_duration.filter(|&ps| ps >= 0).map(Ps);
-        let chip = ids.device_offset.map(|start| ChipTime { start: Ps(start), duration: chip_duration });
+        let duration_of_chip = own.chip_duration.filter(|&ps| ps >= 0).map(Ps);
+        let chip = own.chip_start.map(|start| ChipTime { start: Ps(start), duration: duration_of_chip });
         let Some(id) = self.trace.push_event(Event { line, name, start, duration, args }, chip) else {
             return self.losses.add(Loss::TooMany, offset);
         };
-        let events = &mut self.trace.events;
-        if let Some(value) = ids.correlation {
-            events.correlation.push(id, value);
-        }
-        if let Some(value) = ids.run_id {
-            events.run_id.push(id, value);
-        }
-        if let Some(value) = ids.step_num {
-            events.step_num.push(id, value);
-        }
-        if let Some(value) = ids.all_reduce {
-            events.all_reduce_id.push(id, value);
-        }
-        if let Some(value) = ids.dma_stall.filter(|&ps| ps >= 0) {
-            events.dma_stall.push(id, value);
-        }
+        self.trace.events.push_values(id, &own.values);
     }
 
     /// The line of an event's thread.

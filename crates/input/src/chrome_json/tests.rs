@@ -8,7 +8,7 @@ mod totals;
 
 use super::ChromeJsonDecoder;
 use base::Error;
-use trace::{EventId, Trace};
+use trace::{EventColumn, EventId, Trace};
 
 /// Decodes `text` in chunks of `size` bytes.
 fn decode_in(text: &[u8], size: usize) -> Result<Trace, Error> {
@@ -45,7 +45,11 @@ fn describe(trace: &Trace) -> String {
     for id in 0..trace.events.len() as EventId {
         let event = trace.events.get(id).unwrap();
         let line = trace.lines.get(event.line.index()).unwrap();
-        let ids = (trace.events.correlation.get(id), trace.events.run_id.get(id), trace.events.step_num.get(id));
+        let ids = (
+            trace.events.column(EventColumn::Correlation).get(id),
+            trace.events.column(EventColumn::RunId).get(id),
+            trace.events.column(EventColumn::StepNum).get(id),
+        );
         let names = (trace.text(event.name), trace.text(line.name), line.plane.index(), line.kind);
         writeln!(out, "{names:?} {:?} {:?} {ids:?} {:?}", event.start, event.duration, trace.args_of(&event)).unwrap();
     }

@@ -1,5 +1,6 @@
 //! What the file says of the capture as a whole: its times, the host, who wrote it, and what the profiler complained of.
 
+use super::metadata::is_jax_name;
 use super::plane::PlaneDecoder;
 use super::stream::TopLevel;
 use base::Warning;
@@ -92,9 +93,4 @@ fn framework(trace: &Trace, named_by_jax: bool) -> Framework {
     let tensorflow =
         lines.any(|line| line.starts_with("TensorFlow ") || line.starts_with("tf_data_") || line == "tf_Compute");
     if tensorflow || has_stat("tf_version") { Framework::TensorFlow } else { Framework::Unknown }
-}
-
-/// `jit_f`, `pmap_f`: modules; `PjitFunction(f)`: their dispatch.
-pub(super) fn is_jax_name(name: &[u8]) -> bool {
-    [b"jit_".as_slice(), b"pmap_", b"pjit_", b"PjitFunction("].iter().any(|prefix| name.starts_with(prefix))
 }

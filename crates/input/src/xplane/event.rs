@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 
 use super::losses::Loss;
 use super::metadata::{EventMetadata, Resolved};
-use super::stats::{IdColumn, Own, Stat, StatKind, TextArg, Values};
+use super::stats::{Own, Stat, Values};
 use super::walk::{EVENT_OR_STAT, Tables, Walk};
 use base::Ps;
 use base::wire::{Reader, Value};
-use trace::{ArgsId, ChipTime, END_MARKER, Event, LineId, StrId, Strings};
+use trace::{ArgsId, ChipTime, END_MARKER, Event, EventColumn, EventStat, LineId, StrId, Strings, TextArg};
 
 /// Distinct missing numbers that get a name of their own.
 const MAX_MISSING_NAMES: usize = 10_000;
@@ -103,22 +103,22 @@ impl<'a> Walk<'_, 'a> {
     /// Keeps a stat of the current event, whose metadata is number `event`, where some number needs it. `Err`: where in the
     /// file it is corrupt.
     fn stat(&mut self, message: &'a [u8], event: i64, at: u64) -> Result<(), u64> {
-        let kind = match Stat::peek_metadata_id(message) {
-            Some(id) => self.stat_kind(id),
-            None => self.stat_kind(Stat::read(message, at)?.metadata_id),
+        let meaning = match Stat::peek_metadata_id(message) {
+            Some(id) => self.meaning(id),
+            None => self.meaning(Stat::read(message, at)?.metadata_id),
         };
-        if kind != StatKind::Ignored && self.is_wanted(kind, event) {
-            self.own.push((kind, Stat::read(message, at)?));
+        if let Some(meaning) = meaning.filter(|meaning| self.is_wanted(*meaning, event)) {
+            self.own.push((meaning, Stat::read(message, at)?));
         }
         Ok(())
     }
 
     /// Nearly all events of a thread pool follow others; only the ends of ops are of use.
-    fn is_wanted(&mut self, kind: StatKind, event: i64) -> bool {
-        let says = |&(kind, _): &(StatKind, Stat<'_>)| kind == StatKind::Text(TextArg::HloOp);
-        match kind {
-            StatKind::Id(IdColumn::Producer) => self.own.iter().any(says),
-            StatKind::Id(IdColumn::Consumer) => {
+    fn is_wanted(&mut self, meaning: EventStat, event: i64) -> bool {
+        let is_op = |&(meaning, _): &(EventStat, Stat<'_>)| meaning == EventStat::Text(TextArg::HloOp);
+        match meaning {
+            EventStat::Column(EventColumn::Producer) => self.own.iter().any(is_op),
+            EventStat::Column(EventColumn::Consumer) => {
                 let metadata = self.tables.event_metadata.get_mut(event);
                 metadata.is_some_and(|metadata| metadata.has_name_with(END_MARKER, self.source))
             }
@@ -127,8 +127,8 @@ impl<'a> Walk<'_, 'a> {
     }
 
     #[inline]
-    fn stat_kind(&mut self, id: i64) -> StatKind {
-        self.tables.stat_metadata.get_mut(id).map_or(StatKind::Ignored, |metadata| metadata.kind)
+    fn meaning(&mut self, id: i64) -> Option<EventStat> {
+        self.tables.stat_metadata.get_mut(id)?.meaning
     }
 
     /// Gives the event its name and arguments and appends it.
@@ -180,8 +180,8 @@ impl<'a> Walk<'_, 'a> {
 
     /// Appends an event with what it alone says.
     fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
-        let duration = own.device_duration.filter(|&ps| ps >= 0).map(Ps);
-        let chip = own.device_offset.map(|start| ChipTime { start: Ps(start), duration });
+        let duration = own.chip_duration.filter(|&ps| ps >= 0).map(Ps);
+        let chip = own.chip_start.map(|start| ChipTime { start: Ps(start), duration });
         let clocks = self.trace.clocks.lines();
         let Some(index) = self.trace.push_event(event, chip) else {
             self.losses.add(Loss::TooMany, offset);
@@ -190,20 +190,7 @@ impl<'a> Walk<'_, 'a> {
         if self.trace.clocks.lines() != clocks {
             self.tables.known.forget();
         }
-        let events = &mut self.trace.events;
-        for (column, id) in [
-            (&mut events.correlation, own.correlation),
-            (&mut events.run_id, own.run),
-            (&mut events.step_num, own.step),
-            (&mut events.all_reduce_id, own.all_reduce),
-            (&mut events.dma_stall, own.dma_stall),
-            (&mut events.message_duration, own.message_duration),
-            (&mut events.flow, own.flow),
-        ] {
-            if let Some(id) = id {
-                column.push(index, id);
-            }
-        }
+        self.trace.events.push_values(index, &own.values);
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a walk over events need not look up again: the kinds of events that were met, and the stats that are of no use.
 
 use super::metadata::{IdMap, StatMetadata};
-use super::stats::StatKind;
 use trace::LineId;
 
 /// By the numbers that stand in the file.
@@ -19,7 +18,7 @@ impl Known {
     pub fn new(event_metadata: usize, stat_metadata: &mut IdMap<StatMetadata>) -> Known {
         let mut ignored = [false; 128];
         for (id, slot) in (0..).zip(&mut ignored) {
-            *slot = stat_metadata.get_mut(id).is_none_or(|metadata| metadata.kind == StatKind::Ignored);
+            *slot = stat_metadata.get_mut(id).is_none_or(|metadata| metadata.meaning.is_none());
         }
         Known { ignored, kinds: vec![(0, 0); 2 * event_metadata + 16] }
     }

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::losses::Losses;
-use super::stats::{StatKind, text};
+use super::text::text;
 use base::wire::{Reader, Value};
-use trace::{ArgsId, StrId, Strings};
+use trace::{ArgsId, EventStat, StrId, Strings};
 
 /// A table by id. Profilers number from 1, so nearly all ids index a dense list; the others (program ids, hostile ones)
 /// are hashed, so that a huge id costs no memory.
@@ -108,8 +108,8 @@ pub(super) struct Resolved {
 pub(super) struct StatMetadata {
     name: Span,
     offset: u64,
-    /// What the stat means here.
-    pub kind: StatKind,
+    /// What the stat means; `None` where nothing here uses it.
+    pub meaning: Option<EventStat>,
     interned: Option<StrId>,
 }
 
@@ -120,7 +120,7 @@ impl StatMetadata {
             Some((name, at)) => (body.part(at, name.len()), offset + at as u64),
             None => (Span::default(), offset),
         };
-        StatMetadata { name, offset, kind: StatKind::of(name.of(source)), interned: None }
+        StatMetadata { name, offset, meaning: EventStat::of_xplane(name.of(source)), interned: None }
     }
 
     /// Its name as a string of the trace: interned on first use, for most of these texts are never asked for.
@@ -162,6 +162,11 @@ fn bytes_field(message: &[u8], number: u32) -> Option<(&[u8], usize)> {
         }
     }
     found
+}
+
+/// True for names that only JAX gives. `jit_f`, `pmap_f`: modules; `PjitFunction(f)`: their dispatch.
+pub(super) fn is_jax_name(name: &[u8]) -> bool {
+    [b"jit_".as_slice(), b"pmap_", b"pjit_", b"PjitFunction("].iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

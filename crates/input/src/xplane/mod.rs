@@ -29,6 +29,7 @@ mod outline;
 mod plane;
 mod stats;
 mod stream;
+mod text;
 mod walk;
 
 #[cfg(test)]
@@ -40,7 +41,7 @@ mod tests;
 #[cfg(test)]
 mod truth_tests;
 #[cfg(test)]
-mod writer;
+pub(crate) mod writer;
 
 pub use check::{looks_like_xspace, what_else};
 pub use outline::{Outline, Outliner};

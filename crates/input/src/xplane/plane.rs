@@ -4,11 +4,12 @@ use rustc_hash::FxHashMap;
 
 use super::known::Known;
 use super::losses::{Loss, Losses};
-use super::metadata::{EventMetadata, IdMap, Span, StatMetadata, map_entry};
-use super::stats::{RawValue, Stat, StatKind, Values, text};
+use super::metadata::{EventMetadata, IdMap, Span, StatMetadata, is_jax_name, map_entry};
+use super::stats::{RawValue, Stat, Values};
+use super::text::text;
 use super::walk::{Clock, Tables, Walk, is_cut};
 use base::wire::{Fault, Reader, Value};
-use trace::{Args, HloProto, Plane, StrId, Trace};
+use trace::{Args, EventStat, HloProto, Plane, StrId, Trace};
 
 /// Decodes planes one after the other; keeps what belongs to the whole file.
 #[derive(Debug, Default)]
@@ -159,7 +160,7 @@ impl EventMetadata {
                 2 => name = text(body, at, values.strings, values.losses),
                 4 => display_name = text(body, at, values.strings, values.losses),
                 5 => match Stat::read(body, at) {
-                    Ok(stat) => stats.push((values.kind(&stat), stat)),
+                    Ok(stat) => stats.extend(values.meaning(&stat).map(|meaning| (meaning, stat))),
                     Err(bad) => values.losses.add(Loss::Corrupt, bad),
                 },
                 _ => {}
@@ -171,7 +172,7 @@ impl EventMetadata {
             args.long_name = name;
         }
         // Ids of single events do not stand on what many events share.
-        stats.retain(|(kind, _)| !matches!(kind, StatKind::Id(_)));
+        stats.retain(|(meaning, _)| !matches!(meaning, EventStat::Column(_)));
         values.apply(&stats, &mut args);
         (shown, args)
     }
@@ -181,7 +182,7 @@ impl EventMetadata {
         let mut reader = Reader::new(self.body.of(source));
         while let Ok(Some(field)) = reader.field() {
             if let (2, Value::Bytes(name)) = (field.number, field.value) {
-                return super::environment::is_jax_name(name);
+                return is_jax_name(name);
             }
         }
         false

@@ -4,127 +4,12 @@ use std::io::Read;
 
 use super::losses::{Loss, Losses};
 use super::metadata::{IdMap, StatMetadata};
+use super::text::text;
 use base::wire::{Reader, Value};
-use trace::{Args, MemoryBytes, StatValue, StrId, Strings};
+use trace::{Args, ColumnValues, EventStat, MemoryBytes, StatValue, StrId, Strings};
 
 /// A gzipped stat that inflates to more is not read: the texts that profilers compress are HLO expressions.
 const MAX_INFLATED_BYTES: u64 = 16 << 20;
-
-/// What a stat means here, told by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StatKind {
-    /// Of no use to any view.
-    Ignored,
-    /// A text of [`Args`].
-    Text(TextArg),
-    /// A number of [`Args`].
-    Number(NumberArg),
-    /// An id that differs from event to event: a column of its own.
-    Id(IdColumn),
-    /// Bytes by memory, a message of its own.
-    Memory,
-    /// Start on the device's own clock.
-    DeviceOffset,
-    /// Duration on the device's own clock.
-    DeviceDuration,
-    /// The name of a step, which takes the place of the event's name, as in the profiler's own JSON.
-    StepName,
-}
-
-/// The texts of [`Args`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TextArg {
-    HloOp,
-    HloModule,
-    HloCategory,
-    TfOp,
-    /// Stat `name` of a GPU event: the path in the program, where `tf_op` says only `XlaModule:`.
-    OpName,
-    LongName,
-    Source,
-    KernelDetails,
-    MemcpyDetails,
-    SourceStack,
-    DeduplicatedName,
-    /// Stat `annotation` of TensorFlow's GPU events: `Mul:Mul#id=1,...#`, where they have no `tf_op`.
-    Annotation,
-}
-
-/// The numbers of [`Args`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NumberArg {
-    BytesAccessed,
-    ModelFlops,
-    Flops,
-    ProgramId,
-    DeviceOrdinal,
-    BytesTransferred,
-    /// Stat `size` of the host's transfer calls.
-    CopyBytes,
-    GraphId,
-    GraphNodeId,
-}
-
-/// The ids an event may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IdColumn {
-    Correlation,
-    Run,
-    Step,
-    AllReduce,
-    DmaStall,
-    /// Of a message of megascale, in microseconds.
-    MessageDuration,
-    /// Of an event that others follow: kept where it is of an op.
-    Producer,
-    /// Of an event that follows another: kept where it marks the end of an op.
-    Consumer,
-}
-
-impl StatKind {
-    /// From the stat's name.
-    pub fn of(name: &[u8]) -> StatKind {
-        use StatKind::{Id, Number, Text};
-        match name {
-            b"hlo_op" => Text(TextArg::HloOp),
-            b"hlo_module" => Text(TextArg::HloModule),
-            b"hlo_category" => Text(TextArg::HloCategory),
-            b"tf_op" => Text(TextArg::TfOp),
-            b"name" => Text(TextArg::OpName),
-            b"annotation" => Text(TextArg::Annotation),
-            b"long_name" => Text(TextArg::LongName),
-            b"source" => Text(TextArg::Source),
-            b"kernel_details" => Text(TextArg::KernelDetails),
-            b"memcpy_details" => Text(TextArg::MemcpyDetails),
-            b"bytes_accessed" => Number(NumberArg::BytesAccessed),
-            b"model_flops" => Number(NumberArg::ModelFlops),
-            b"flops" => Number(NumberArg::Flops),
-            b"program_id" => Number(NumberArg::ProgramId),
-            b"device_ordinal" => Number(NumberArg::DeviceOrdinal),
-            b"source_stack" => Text(TextArg::SourceStack),
-            b"deduplicated_name" => Text(TextArg::DeduplicatedName),
-            b"bytes_transferred" => Number(NumberArg::BytesTransferred),
-            b"size" => Number(NumberArg::CopyBytes),
-            b"cuda_graph_id" => Number(NumberArg::GraphId),
-            b"cuda_graph_node_id" => Number(NumberArg::GraphNodeId),
-            b"memory_access_breakdown" => StatKind::Memory,
-            b"device_offset_ps" => StatKind::DeviceOffset,
-            b"device_duration_ps" => StatKind::DeviceDuration,
-            b"all_reduce_id" | b"all_reduce_unique_id" => Id(IdColumn::AllReduce),
-            b"dcn_label" => Text(TextArg::TfOp),
-            b"payload_size_bytes" => Number(NumberArg::BytesTransferred),
-            b"duration_us" => Id(IdColumn::MessageDuration),
-            b"dma_stall_duration_ps" => Id(IdColumn::DmaStall),
-            b"correlation_id" => Id(IdColumn::Correlation),
-            b"run_id" => Id(IdColumn::Run),
-            b"step_num" => Id(IdColumn::Step),
-            b"_p" => Id(IdColumn::Producer),
-            b"_c" => Id(IdColumn::Consumer),
-            b"step_name" => StatKind::StepName,
-            _ => StatKind::Ignored,
-        }
-    }
-}
 
 /// The value of a stat as it stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -203,10 +88,10 @@ pub(super) struct Values<'p> {
 }
 
 impl Values<'_> {
-    /// What a stat means.
+    /// What a stat means; `None` where nothing here uses it.
     #[inline]
-    pub fn kind(&mut self, stat: &Stat<'_>) -> StatKind {
-        self.metadata.get_mut(stat.metadata_id).map_or(StatKind::Ignored, |metadata| metadata.kind)
+    pub fn meaning(&mut self, stat: &Stat<'_>) -> Option<EventStat> {
+        self.metadata.get_mut(stat.metadata_id)?.meaning
     }
 
     /// A stat as text; empty where it is none.
@@ -274,102 +159,41 @@ impl Values<'_> {
     }
 
     /// Sets in `args` what `stats` say; returns what does not belong there.
-    pub fn apply(&mut self, stats: &[(StatKind, Stat<'_>)], args: &mut Args) -> Own {
+    pub fn apply(&mut self, stats: &[(EventStat, Stat<'_>)], args: &mut Args) -> Own {
         let mut own = Own::default();
-        let (mut op_name, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
-        for (kind, stat) in stats {
-            match *kind {
-                StatKind::Ignored => {}
-                StatKind::StepName => own.step_name = self.text(stat),
-                StatKind::Id(IdColumn::Correlation) => own.correlation = self.number(stat),
-                StatKind::Id(IdColumn::Run) => own.run = self.number(stat),
-                StatKind::Id(IdColumn::Step) => own.step = self.number(stat),
-                StatKind::Id(IdColumn::AllReduce) => own.all_reduce = self.number(stat),
-                StatKind::Id(IdColumn::MessageDuration) => {
-                    let micros = self.number(stat).filter(|&us| us > 0);
-                    own.message_duration = micros.and_then(|us| us.checked_mul(1_000_000));
+        let (mut name, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
+        for (meaning, stat) in stats {
+            match *meaning {
+                EventStat::Text(text) => *args.text_mut(text) = self.text(stat),
+                EventStat::Number(number) => *args.number_mut(number) = self.number(stat),
+                EventStat::Column(column) => {
+                    let kept = self.number(stat).and_then(|number| column.holds().kept(number));
+                    own.values.set(column, kept);
                 }
-                StatKind::Id(IdColumn::Producer | IdColumn::Consumer) => own.flow = self.number(stat),
-                StatKind::Id(IdColumn::DmaStall) => own.dma_stall = self.number(stat).filter(|&ps| ps >= 0),
-                StatKind::DeviceOffset => own.device_offset = self.number(stat),
-                StatKind::DeviceDuration => own.device_duration = self.number(stat),
-                StatKind::Memory => args.memory = stat.value.bytes().and_then(memory_bytes),
-                StatKind::Number(arg) => *number_slot(args, arg) = self.number(stat),
-                StatKind::Text(TextArg::OpName) => op_name = self.text(stat),
-                StatKind::Text(TextArg::Annotation) => annotation = self.text(stat),
-                StatKind::Text(arg) => *text_slot(args, arg) = self.text(stat),
+                EventStat::Name => name = self.text(stat),
+                EventStat::Annotation => annotation = self.text(stat),
+                EventStat::ChipStart => own.chip_start = self.number(stat),
+                EventStat::ChipDuration => own.chip_duration = self.number(stat),
+                EventStat::Memory => args.memory = stat.value.bytes().and_then(memory_bytes),
+                EventStat::StepName => own.step_name = self.text(stat),
             }
         }
-        // On GPUs `tf_op` is mostly the same empty word, and the path stands in `name`.
-        if !op_name.is_empty() && (args.tf_op.is_empty() || self.strings.get(args.tf_op) == "XlaModule:") {
-            args.tf_op = op_name;
-        }
-        if args.tf_op.is_empty() && !annotation.is_empty() {
-            args.tf_op = annotated_op(annotation, self.strings);
-        }
+        args.complete_path(name, annotation, self.strings);
         own
     }
-}
-
-/// The op that a TensorFlow annotation names: `Mul:Mul` of `Mul:Mul#id=1,...#`.
-fn annotated_op(annotation: StrId, strings: &mut Strings) -> StrId {
-    let Some((op, _)) = strings.get(annotation).split_once('#') else { return annotation };
-    let op = op.to_owned();
-    strings.intern(&op)
 }
 
 /// What belongs to one event alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
-    /// `correlation_id`.
-    pub correlation: Option<i64>,
-    /// `run_id`.
-    pub run: Option<i64>,
-    /// `step_num`.
-    pub step: Option<i64>,
-    /// `all_reduce_id`.
-    pub all_reduce: Option<i64>,
-    /// `dma_stall_duration_ps`.
-    pub dma_stall: Option<i64>,
-    /// `duration_us`, in picoseconds.
-    pub message_duration: Option<i64>,
-    /// `_p` of an op, `_c` of the marker of its end.
-    pub flow: Option<i64>,
-    /// `device_offset_ps`.
-    pub device_offset: Option<i64>,
-    /// `device_duration_ps`.
-    pub device_duration: Option<i64>,
-    /// `step_name`, empty where there is none.
+    /// Values that have columns.
+    pub values: ColumnValues,
+    /// Start by the chip's clock.
+    pub chip_start: Option<i64>,
+    /// Duration by the chip's clock.
+    pub chip_duration: Option<i64>,
+    /// The name of a step, empty where there is none.
     pub step_name: StrId,
-}
-
-fn number_slot(args: &mut Args, arg: NumberArg) -> &mut Option<i64> {
-    match arg {
-        NumberArg::BytesAccessed => &mut args.bytes_accessed,
-        NumberArg::ModelFlops => &mut args.model_flops,
-        NumberArg::Flops => &mut args.flops,
-        NumberArg::ProgramId => &mut args.program_id,
-        NumberArg::DeviceOrdinal => &mut args.device_ordinal,
-        NumberArg::BytesTransferred => &mut args.bytes_transferred,
-        NumberArg::CopyBytes => &mut args.copy_bytes,
-        NumberArg::GraphId => &mut args.graph_id,
-        NumberArg::GraphNodeId => &mut args.graph_node_id,
-    }
-}
-
-fn text_slot(args: &mut Args, arg: TextArg) -> &mut StrId {
-    match arg {
-        TextArg::HloOp => &mut args.hlo_op,
-        TextArg::HloModule => &mut args.hlo_module,
-        TextArg::HloCategory => &mut args.hlo_category,
-        TextArg::TfOp | TextArg::OpName | TextArg::Annotation => &mut args.tf_op,
-        TextArg::LongName => &mut args.long_name,
-        TextArg::Source => &mut args.source,
-        TextArg::KernelDetails => &mut args.kernel_details,
-        TextArg::MemcpyDetails => &mut args.memcpy_details,
-        TextArg::SourceStack => &mut args.source_stack,
-        TextArg::DeduplicatedName => &mut args.deduplicated_name,
-    }
 }
 
 impl<'a> RawValue<'a> {
@@ -413,17 +237,6 @@ fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
         any = true;
     }
     any.then_some(memory)
-}
-
-/// Interns text from the file; bad bytes become U+FFFD and are counted.
-pub(super) fn text(bytes: &[u8], offset: u64, strings: &mut Strings, losses: &mut Losses) -> StrId {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => strings.intern(text),
-        Err(_) => {
-            losses.add(Loss::InvalidText, offset);
-            strings.intern(&String::from_utf8_lossy(bytes))
-        }
-    }
 }
 
 /// Inflates a gzip stream, or says that it is damaged or too large.

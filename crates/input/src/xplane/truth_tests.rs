@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use super::tests::{codes, decode, events};
-use trace::{Event, Framework, Interval, IntervalSet, Trace};
+use trace::{Event, EventColumn, Framework, Interval, IntervalSet, Trace};
 
 /// The bytes of a shared trace, or `None` with a visible notice.
 pub(super) fn shared(path: &str) -> Option<Vec<u8>> {
@@ -48,7 +48,7 @@ fn tpu_totals_are_those_of_the_readme() {
     assert_eq!(
         trace
             .events
-            .run_id
+            .column(EventColumn::RunId)
             .iter()
             .filter(|(id, _)| names(&trace, &trace.events.get(*id).unwrap()).1 == "XLA Modules")
             .count(),
@@ -112,7 +112,7 @@ fn gpu_totals_are_those_of_the_readme() {
     }
     if let Some(trace) = load("synth-gpu-7steps/vm.xplane.pb") {
         assert_eq!(device_events(&trace).len(), 56);
-        assert_eq!(trace.events.step_num.len(), 7);
+        assert_eq!(trace.events.column(EventColumn::StepNum).len(), 7);
     }
 }
 

@@ -5,10 +5,11 @@ use rustc_hash::FxHashMap;
 use super::known::Known;
 use super::losses::{Loss, Losses};
 use super::metadata::{EventMetadata, IdMap, StatMetadata};
-use super::stats::{Stat, StatKind, text};
+use super::stats::Stat;
+use super::text::text;
 use base::Ps;
 use base::wire::{Fault, Field, Reader, Value, WireError};
-use trace::{Line, LineId, PlaneId, StrId, Trace};
+use trace::{EventStat, Line, LineId, PlaneId, StrId, Trace};
 
 /// Nanoseconds above which a line's time is absolute Unix time (1e15 ns = 12 days after 1970), not time since the start
 /// of the capture.
@@ -50,7 +51,7 @@ pub(super) struct Walk<'p, 'a> {
     /// The file's clock.
     clock: &'p mut Clock,
     /// Interesting stats of the current event, kept to reuse its memory.
-    pub(super) own: Vec<(StatKind, Stat<'a>)>,
+    pub(super) own: Vec<(EventStat, Stat<'a>)>,
 }
 
 /// A line whose events are walked over.

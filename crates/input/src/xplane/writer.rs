@@ -2,7 +2,7 @@
 
 /// A message being written.
 #[derive(Clone, Default)]
-pub(super) struct Message(pub Vec<u8>);
+pub(crate) struct Message(pub Vec<u8>);
 
 impl Message {
     fn number(&mut self, mut value: u64) {
@@ -52,17 +52,17 @@ impl Message {
 }
 
 /// An empty message.
-pub(super) fn message() -> Message {
+pub(crate) fn message() -> Message {
     Message::default()
 }
 
 /// An event without stats.
-pub(super) fn event(metadata_id: i64, offset_ps: i64, duration_ps: i64) -> Message {
+pub(crate) fn event(metadata_id: i64, offset_ps: i64, duration_ps: i64) -> Message {
     message().int(1, metadata_id).int(2, offset_ps).int(3, duration_ps)
 }
 
 /// A GPU plane with two kernels, a copy and an aggregated event; a host; the capture's times; texts of the profiler.
-pub(super) fn sample() -> Vec<u8> {
+pub(crate) fn sample() -> Vec<u8> {
     let kernel = |id, offset, correlation, op| {
         event(id, offset, 2_000)
             .message(4, message().int(1, 1).int(3, correlation))

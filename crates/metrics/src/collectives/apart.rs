@@ -17,7 +17,7 @@ use crate::categories::{Categorizer, OpClass};
 use crate::device_time::DeviceTime;
 use crate::devices::{Devices, holds};
 use base::{Ps, sort};
-use trace::{ArgsId, EventId, Interval, IntervalSet, LineKind, StrId, Trace};
+use trace::{ArgsId, EventColumn, EventId, Interval, IntervalSet, LineKind, StrId, Trace};
 
 /// Where communication was seen that is measured apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,7 +157,7 @@ fn message(trace: &Trace, kinds: &[(StrId, &'static str)], id: EventId) -> Optio
         kind,
         track: Track::Megascale,
         count: 1,
-        total: trace.events.message_duration.get(id).map_or(event.duration, Ps),
+        total: trace.events.column(EventColumn::MessageDuration).get(id).map_or(event.duration, Ps),
         exposed: None,
         bytes: args.bytes_transferred.and_then(|bytes| u64::try_from(bytes).ok()),
     })

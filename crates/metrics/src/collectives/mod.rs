@@ -43,7 +43,7 @@ use super::device_time::DeviceTime;
 use super::devices::Devices;
 use base::{Ps, sort};
 use hlo::{Instruction, Module, Modules};
-use trace::{Args, ArgsId, Interval, IntervalSet, Platform, StrId, Trace, in_blocks};
+use trace::{Args, ArgsId, EventColumn, Interval, IntervalSet, Platform, StrId, Trace, in_blocks};
 
 /// One collective instruction (or kernel) of a program.
 #[derive(Clone, Debug)]
@@ -207,7 +207,7 @@ impl Collectives {
                 let (name, args, kind, interval) = match role {
                     Role::Other => return,
                     Role::Start(_) => {
-                        let number = trace.events.all_reduce_id.get(id);
+                        let number = trace.events.column(EventColumn::AllReduceId).get(id);
                         started
                             .insert(pair_name(trace.text(event.name)), (event.name, event.args, event.start, number));
                         return;
@@ -239,7 +239,7 @@ impl Collectives {
                     exposed: part.exposed,
                     counts: part.counts,
                     parts: part.missing,
-                    id: trace.events.all_reduce_id.get(id),
+                    id: trace.events.column(EventColumn::AllReduceId).get(id),
                     wait: None,
                 });
             });

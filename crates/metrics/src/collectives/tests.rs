@@ -1,7 +1,7 @@
 use super::apart::Track;
 use super::*;
 use crate::devices::Devices;
-use trace::{LineId, TraceBuilder};
+use trace::{EventColumn, LineId, TraceBuilder};
 
 fn measure(trace: &Trace) -> Collectives {
     let devices = Devices::new(trace);
@@ -198,7 +198,7 @@ fn what_repeats_an_op_or_is_none_is_part_of_no_sum() {
         event.id()
     });
     for (id, us) in ids.into_iter().zip([50, 30]) {
-        b.trace_mut().events.message_duration.push(id, us * 1_000_000);
+        b.trace_mut().events.push_value(id, EventColumn::MessageDuration, us * 1_000_000);
     }
     let trace = b.build();
     let found = measure(&trace);

@@ -9,7 +9,7 @@ use super::{CopyClass, CopyKind, One};
 use crate::devices::{Devices, interval};
 use crate::launches::{Call, CallIndex, scope_of};
 use trace::copies::{bytes, detail, direction};
-use trace::{Args, ArgsId, Event, EventId, StrId, Trace, in_blocks};
+use trace::{Args, ArgsId, Event, EventColumn, EventId, StrId, Trace, in_blocks};
 
 /// What name and arguments tell of a copy.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
             let Some(event) = trace.events.get(id) else { return };
             let told = known.entry((event.name, event.args)).or_insert_with(|| told(trace, event.name, event.args));
             let Some(told) = told else { return };
-            let number = trace.events.correlation.get(id);
+            let number = trace.events.column(EventColumn::Correlation).get(id);
             let call = number.and_then(|number| calls.find(trace, scope_of(device), number)).map(|(_, call)| call);
             found.push(Found { device: index, event, told: told.clone(), call });
         });

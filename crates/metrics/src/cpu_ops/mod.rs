@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 use self::runs::Runs;
 use base::{Ps, Warning};
 use hlo::Modules;
-use trace::{ArgsId, CpuOps, END_MARKER, EventId, LineKind, SourceFormat, StrId, Trace};
+use trace::{ArgsId, CpuOps, END_MARKER, EventColumn, EventId, LineKind, SourceFormat, StrId, Trace};
 
 /// An event of an op.
 #[derive(Clone, Copy, Debug)]
@@ -147,14 +147,15 @@ fn find(trace: &Trace, roles: &[Role]) -> Found {
                 ops.push(OpEvent { id, line, name, args, start: interval.start, end: interval.end });
             }
             Role::Marker => {
-                if let (Some(host), Some(flow)) = (host(line), trace.events.flow.get(id)) {
+                if let (Some(host), Some(flow)) = (host(line), trace.events.column(EventColumn::Consumer).get(id)) {
                     markers.insert((host, flow), Marker { line, start: interval.start });
                 }
             }
         }
     });
     ops.sort_unstable_by_key(|op| (op.start, Reverse(op.end), op.id));
-    let marker_of = |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.flow.get(op.id)?)).copied();
+    let marker_of =
+        |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.column(EventColumn::Producer).get(op.id)?)).copied();
     let marked: Vec<Option<Marker>> = ops.iter().map(marker_of).collect();
     let modules = Modules::new(trace);
     let runs = Runs::new(trace, &modules, &ops, &|line| host(line).unwrap_or(0));

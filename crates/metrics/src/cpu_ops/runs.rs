@@ -6,7 +6,7 @@ use super::OpEvent;
 use super::program::Program;
 use base::Ps;
 use hlo::Modules;
-use trace::{StrId, Trace};
+use trace::{EventColumn, StrId, Trace};
 
 /// A program of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,7 +69,7 @@ impl Runs {
         let mut index: FxHashMap<RunKey, usize> = FxHashMap::default();
         let mut runs: Vec<Run> = Vec::new();
         let place = |(at, op): (usize, &OpEvent)| {
-            let run_id = trace.events.run_id.get(op.id)?;
+            let run_id = trace.events.column(EventColumn::RunId).get(op.id)?;
             let args = trace.args.get(op.args);
             let module = if args.program_id.is_some() { StrId::EMPTY } else { args.hlo_module };
             let key = ProgramKey { host: host(op.line), program_id: args.program_id, module };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::devices::{Devices, interval};
 use crate::self_time::self_times;
-use trace::{HloProto, LineId, TraceBuilder};
+use trace::{EventColumn, HloProto, LineId, TraceBuilder};
 
 /// A loop that JAX compiled, see tests/data/hlo/make.py:
 ///
@@ -42,13 +42,18 @@ impl Timeline {
     fn op(&mut self, run: i64, thread: usize, name: &str, start: i64, duration: i64) -> i64 {
         let flow = self.next;
         self.next += 1;
-        let event = self.b.event(self.threads[thread], name, start, duration).hlo_op(name).run_id(run).flow(flow);
+        let event = self
+            .b
+            .event(self.threads[thread], name, start, duration)
+            .hlo_op(name)
+            .run_id(run)
+            .value(EventColumn::Producer, flow);
         drop(event.args(|args| (args.program_id, args.device_ordinal) = (Some(PROGRAM), Some(0))));
         flow
     }
 
     fn marker(&mut self, flow: i64, thread: usize, start: i64) {
-        self.b.event(self.threads[thread], "end: it", start, 0).flow(flow);
+        self.b.event(self.threads[thread], "end: it", start, 0).value(EventColumn::Consumer, flow);
     }
 
     fn complete(self) -> Trace {
@@ -235,8 +240,8 @@ fn it_is_done_once_and_costs_nothing_without_such_ops() {
     let stream = b.line("/device:GPU:0", "Stream #1");
     let host = b.line("/host:CPU", "python");
     b.event(stream, "gemm", 0, 5).hlo_op("dot.1");
-    b.event(host, "dot.1", 0, 5).hlo_op("dot.1").flow(1);
-    b.event(host, "end: dot.1", 9, 0).flow(1);
+    b.event(host, "dot.1", 0, 5).hlo_op("dot.1").value(EventColumn::Producer, 1);
+    b.event(host, "end: dot.1", 9, 0).value(EventColumn::Consumer, 1);
     let mut trace = b.build();
     complete(&mut trace);
     assert_eq!(ends(&trace, "dot.1"), [5]);

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use base::Ps;
-use trace::{EventId, LineKind, SparseColumn, Trace, in_blocks};
+use trace::{EventColumn, EventId, LineKind, SparseColumn, Trace, in_blocks};
 
 /// Whose numbers are looked up: a host, and on TPUs one of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,12 +80,12 @@ impl Calls {
 impl CallIndex {
     /// The host events of a GPU trace that carry a correlation id.
     pub fn by_correlation(trace: &Trace) -> CallIndex {
-        CallIndex::new(trace, &trace.events.correlation, |host, _| Scope { host, device: None })
+        CallIndex::new(trace, trace.events.column(EventColumn::Correlation), |host, _| Scope { host, device: None })
     }
 
     /// The host events of a TPU trace that carry the id of a module's run.
     pub fn by_run(trace: &Trace) -> CallIndex {
-        CallIndex::new(trace, &trace.events.run_id, |host, id| {
+        CallIndex::new(trace, trace.events.column(EventColumn::RunId), |host, id| {
             let args = trace.events.get(id).map(|event| trace.args_of(&event));
             let ordinal = args.and_then(|args| args.device_ordinal).and_then(|ordinal| u32::try_from(ordinal).ok());
             Scope { host, device: Some(ordinal.unwrap_or(0)) }

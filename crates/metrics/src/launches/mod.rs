@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 
 use super::devices::{Device, Devices};
 use base::{Ps, sort};
-use trace::{Event, EventId, LineKind, Platform, StrId, Trace, in_blocks};
+use trace::{Event, EventColumn, EventId, LineKind, Platform, StrId, Trace, in_blocks};
 
 /// What one call started: 24 bytes, since there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +190,8 @@ fn count_ops(trace: &Trace, devices: &Devices) -> u64 {
 fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
     let tpu = devices.platform == Some(Platform::Tpu);
     let wanted = if tpu { LineKind::Modules } else { LineKind::DeviceOps };
-    let numbers = if tpu { &trace.events.run_id } else { &trace.events.correlation };
+    let numbers =
+        if tpu { trace.events.column(EventColumn::RunId) } else { trace.events.column(EventColumn::Correlation) };
     let device_of_line: Vec<Option<&Device>> = trace
         .lines
         .iter()

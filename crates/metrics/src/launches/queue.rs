@@ -11,7 +11,7 @@
 use super::{CallIndex, scope_of};
 use crate::devices::Devices;
 use base::Ps;
-use trace::{LineKind, Platform, Trace, in_blocks};
+use trace::{EventColumn, LineKind, Platform, Trace, in_blocks};
 
 /// Length at which CUDA makes the calling thread wait (the limit that HTA uses too).
 pub const QUEUE_LIMIT: u32 = 1024;
@@ -51,7 +51,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     }
     let lines = || trace.lines.iter().zip(devices.events_by_line.iter()).enumerate();
     let mut correlations = vec![Vec::new(); trace.lines.len()];
-    trace.events.correlation.for_each(|id, number| {
+    trace.events.column(EventColumn::Correlation).for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
         let is_stream = trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
         if let Some(list) = correlations.get_mut(event.line.index()).filter(|_| is_stream) {

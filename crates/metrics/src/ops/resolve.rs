@@ -9,7 +9,7 @@ use crate::categories::{Categorizer, CategoryId};
 use crate::devices::Devices;
 use base::{Ps, sort};
 use hlo::{Conventions, DataType, Instruction, Module, Modules};
-use trace::{Args, ArgsId, Platform, StrId, Trace};
+use trace::{Args, ArgsId, EventColumn, Platform, StrId, Trace};
 
 /// What makes two tallies the same op: program, and name with expression (TPU), instruction (GPU, CPU), or kernel name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -198,7 +198,7 @@ impl Resolver<'_> {
             self_time: Default::default(),
             min: base::Ps::MAX,
             max: Default::default(),
-            dma_stall: (!self.trace.events.dma_stall.is_empty()).then_some(Ps::ZERO),
+            dma_stall: (!self.trace.events.column(EventColumn::DmaStall).is_empty()).then_some(Ps::ZERO),
             flops: None,
             model_flops: None,
             bytes: None,

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::devices::Devices;
 use crate::self_time::self_times;
 use base::Ps;
-use trace::{ArgsId, Event, Interval, Platform, StrId, Trace, in_blocks};
+use trace::{ArgsId, Event, EventColumn, Interval, Platform, StrId, Trace, in_blocks};
 
 /// Occurrences of one name with one argument set, over all devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Tallies {
     pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
         let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
         let mut tallies = Tallies::default();
-        let stalls = !trace.events.dma_stall.is_empty();
+        let stalls = !trace.events.column(EventColumn::DmaStall).is_empty();
         let parts = trace.cpu_ops.as_ref().map(|ops| &ops.part_of).filter(|parts| !parts.is_empty());
         // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.
         let nests = devices.platform != Some(Platform::Gpu);
@@ -111,7 +111,11 @@ impl Tallies {
                         op_self,
                         min: event.duration,
                         max: event.duration,
-                        dma_stall: Ps(if stalls { trace.events.dma_stall.get(id).unwrap_or(0) } else { 0 }),
+                        dma_stall: Ps(if stalls {
+                            trace.events.column(EventColumn::DmaStall).get(id).unwrap_or(0)
+                        } else {
+                            0
+                        }),
                         missing,
                         devices: bit,
                     });

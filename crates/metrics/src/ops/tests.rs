@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::tree::OpTree;
 use super::*;
-use trace::{IntervalSet, LineId, TraceBuilder};
+use trace::{EventColumn, IntervalSet, LineId, TraceBuilder};
 
 fn measure(trace: &Trace) -> Ops {
     let devices = Devices::new(trace);
@@ -77,7 +77,7 @@ fn stalls_add_up_and_are_absent_where_no_op_tells_them() {
     let without = b.build();
     let mut with = without.clone();
     for (id, us) in [(ids[0], 2), (ids[2], 4)] {
-        with.events.dma_stall.push(id, us * 1_000_000);
+        with.events.push_value(id, EventColumn::DmaStall, us * 1_000_000);
     }
     let stall = |trace: &Trace, name| row(trace, &measure(trace), name).dma_stall.map(us);
     assert_eq!(

@@ -6,7 +6,7 @@
 use crate::devices::{Device, Devices};
 use crate::launches::{CallIndex, Scope, scope_of};
 use base::Ps;
-use trace::{EventId, Interval, LineKind, Platform, Trace};
+use trace::{EventColumn, EventId, Interval, LineKind, Platform, Trace};
 
 /// When the first op after a gap was launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl<'a> DeviceLaunches<'a> {
         let mut programs: Vec<(Ps, Option<i64>)> = modules
             .filter(|(line, _)| line.kind == LineKind::Modules && line.plane.index() == device.plane)
             .flat_map(|(_, events)| events.iter())
-            .filter_map(|id| Some((trace.events.time(id)?.0, trace.events.run_id.get(id))))
+            .filter_map(|id| Some((trace.events.time(id)?.0, trace.events.column(EventColumn::RunId).get(id))))
             .collect();
         if !programs.is_sorted() {
             programs.sort_unstable();
@@ -90,7 +90,7 @@ impl<'a> DeviceLaunches<'a> {
             self.op += 1;
         }
         let starting = self.device.ops.iter().skip(self.op).take_while(|&&id| start(id) == Some(time));
-        let ids = starting.filter_map(|&id| self.trace.events.correlation.get(id));
+        let ids = starting.filter_map(|&id| self.trace.events.column(EventColumn::Correlation).get(id));
         ids.filter_map(|correlation| self.call(correlation)).min()
     }
 

@@ -13,7 +13,7 @@ use rustc_hash::FxBuildHasher;
 use super::{Mark, align};
 use crate::devices::interval;
 use base::{Ps, sort};
-use trace::{EventId, LineId, LineKind, StrId, Trace};
+use trace::{EventColumn, EventId, LineId, LineKind, StrId, Trace};
 
 /// The annotations that are the steps.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Candidate {
 /// The step annotations of `trace`, or `None` where it has none.
 pub(super) fn find(trace: &Trace) -> Option<Annotations> {
     let mut candidates = Candidates::new(trace);
-    for (id, number) in trace.events.step_num.iter() {
+    for (id, number) in trace.events.column(EventColumn::StepNum).iter() {
         candidates.push(id, number);
     }
     let (name, hosts) = candidates.best()?;

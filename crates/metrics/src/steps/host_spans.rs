@@ -19,7 +19,7 @@ use crate::devices::{Devices, interval};
 use crate::host_threads::HostRole;
 use base::{Ps, sort};
 use facts::{host_spans, library_files};
-use trace::{Interval, IntervalSet, Kind, LineId, LineKind, Trace};
+use trace::{EventColumn, Interval, IntervalSet, Kind, LineId, LineKind, Trace};
 
 /// Fewer spans show no rhythm.
 const FEWEST: usize = 4;
@@ -93,7 +93,7 @@ fn launched(trace: &Trace, devices: &Devices, candidate: &Candidate) -> f64 {
     };
     let plane = |line: LineId| trace.lines.get(line.index()).and_then(|line| Some((line.kind, trace.plane_of(line)?)));
     let mut ids: FxHashSet<i64> = FxHashSet::default();
-    trace.events.correlation.for_each(|id, correlation| {
+    trace.events.column(EventColumn::Correlation).for_each(|id, correlation| {
         let Some(event) = trace.events.get(id).filter(|event| inside(event.start)) else { return };
         let launch = plane(event.line).is_some_and(|(kind, it)| kind == LineKind::Host && it.host == candidate.host);
         if launch {
@@ -102,7 +102,7 @@ fn launched(trace: &Trace, devices: &Devices, candidate: &Candidate) -> f64 {
     });
     let mut union: Vec<Vec<Interval>> = vec![Vec::new(); devices.used.len()];
     let index = sort::map(devices.used.iter().zip(0usize..).map(|(device, index)| (device.plane, index)));
-    trace.events.correlation.for_each(|id, correlation| {
+    trace.events.column(EventColumn::Correlation).for_each(|id, correlation| {
         let Some(event) = trace.events.get(id).filter(|_| ids.contains(&correlation)) else { return };
         let line = trace.lines.get(event.line.index()).filter(|line| line.kind == LineKind::DeviceOps);
         let device = line.and_then(|line| index.get(&line.plane.index()));

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::{Mark, align::Aligned, annotations::Annotations};
 use crate::devices::{Devices, interval};
 use base::{Ps, sort};
-use trace::{Interval, LineKind, Trace};
+use trace::{EventColumn, Interval, LineKind, Trace};
 
 /// Marks of every used device: a step's first to last op. `None` where fewer than half of the steps have an op that
 /// can be tied to them.
@@ -22,7 +22,7 @@ pub(super) fn attribute(trace: &Trace, devices: &Devices, found: &Annotations) -
     let count = found.numbers.len();
     let mut marks: Aligned = vec![vec![None; count]; devices.used.len()];
     let device_of_line = device_of_line(trace, devices);
-    trace.events.correlation.for_each(|id, correlation| {
+    trace.events.column(EventColumn::Correlation).for_each(|id, correlation| {
         let Some(event) = trace.events.get(id) else { return };
         let Some(&(device, host)) = device_of_line.get(event.line.index()).and_then(Option::as_ref) else { return };
         let Some(step) = launches.get(&host).and_then(|launches| launches.step(correlation)) else { return };
@@ -96,9 +96,9 @@ fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launche
         .collect();
     let starts = sort::map(found.by_host.iter().map(|(&host, marks)| (host, Starts::new(marks))));
     let step_of_number = sort::map(found.numbers.iter().copied().zip(0u32..));
-    let mut step_nums = trace.events.step_num.iter().peekable();
+    let mut step_nums = trace.events.column(EventColumn::StepNum).iter().peekable();
     let mut hosts: BTreeMap<u16, Launches> = BTreeMap::new();
-    trace.events.correlation.for_each(|id, correlation| {
+    trace.events.column(EventColumn::Correlation).for_each(|id, correlation| {
         let Some(event) = trace.events.get(id) else { return };
         let Some(&Some(host)) = host_of_line.get(event.line.index()) else { return };
         while step_nums.next_if(|&(other, _)| other < id).is_some() {}

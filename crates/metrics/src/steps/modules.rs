@@ -10,7 +10,7 @@ use super::{Mark, align::Aligned, rhythm};
 use crate::devices::{Device, Devices, cpu_op_ordinal, interval};
 use base::format::{percent, shorten};
 use base::{Ps, sort};
-use trace::{Interval, LineKind, PlaneKind, Trace};
+use trace::{EventColumn, Interval, LineKind, PlaneKind, Trace};
 
 /// The runs of one module.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
             }
             for id in events.iter() {
                 let Some(event) = trace.events.get(id) else { continue };
-                let mark = Mark { interval: interval(&event), key: trace.events.run_id.get(id) };
+                let mark = Mark { interval: interval(&event), key: trace.events.column(EventColumn::RunId).get(id) };
                 let name = without_fingerprint(trace.text(event.name));
                 let rows = by_module.entry(name).or_insert_with(|| vec![Vec::new(); devices.used.len()]);
                 if let Some(row) = rows.get_mut(index) {
@@ -150,7 +150,7 @@ fn from_ops<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     let key = |(index, device): (usize, &Device)| ((device.host, i64::from(device.ordinal)), index);
     let device_index = sort::map(devices.used.iter().enumerate().map(key));
     let mut runs: BTreeMap<(&str, usize, i64), Interval> = BTreeMap::new();
-    for (id, run_id) in trace.events.run_id.iter() {
+    for (id, run_id) in trace.events.column(EventColumn::RunId).iter() {
         let Some(event) = trace.events.get(id) else { continue };
         let Some(plane) = trace.lines.get(event.line.index()).and_then(|line| trace.plane_of(line)) else { continue };
         let Some(ordinal) = cpu_op_ordinal(trace, &event).filter(|_| plane.kind == PlaneKind::Host) else { continue };

@@ -3,7 +3,7 @@
 use super::Mark;
 use crate::devices::{Devices, interval};
 use base::sort;
-use trace::{LineKind, Trace};
+use trace::{EventColumn, LineKind, Trace};
 
 /// The marks of every used device, by start. The key is the event's `step_num`, else its name where that is a number.
 pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
@@ -15,7 +15,8 @@ pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
             }
             for id in events.iter() {
                 let Some(event) = trace.events.get(id) else { continue };
-                let key = trace.events.step_num.get(id).or_else(|| trace.text(event.name).parse().ok());
+                let key =
+                    trace.events.column(EventColumn::StepNum).get(id).or_else(|| trace.text(event.name).parse().ok());
                 marks.push(Mark { interval: interval(&event), key });
             }
         }

@@ -2,7 +2,10 @@
 
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::classify::{LineKind, PlaneKind, Platform};
-use crate::{Args, Capture, ChipClock, Framework, Line, MemoryBytes, Plane, PlaneId, SourceFormat, StatValue, StrId};
+use crate::{
+    Args, Capture, ChipClock, Framework, Line, MemoryBytes, NumberArg, Plane, PlaneId, SourceFormat, StatValue, StrId,
+    TextArg,
+};
 use base::Ps;
 
 const LINE_KINDS: [LineKind; 7] = [
@@ -121,8 +124,9 @@ pub(super) fn put_line(out: &mut Vec<u8>, line: &Line) {
 
 /// Texts and numbers of a set, each in the order of the declaration; numbers that are there are told by a mask.
 pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
-    let (texts, numbers) = parts(args);
-    texts.iter().for_each(|text| put_u32(out, text.0));
+    let mut args = *args;
+    TextArg::ALL.iter().for_each(|&text| put_u32(out, args.text_mut(text).0));
+    let numbers: Vec<Option<i64>> = NumberArg::ALL.iter().map(|&number| *args.number_mut(number)).collect();
     let mask = numbers.iter().rev().fold(0u32, |mask, number| mask << 1 | u32::from(number.is_some()));
     put_u32(out, mask);
     numbers.iter().flatten().for_each(|number| put_i64(out, *number));
@@ -131,61 +135,6 @@ pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
         let MemoryBytes { hbm_read, hbm_write, cmem_read, cmem_write, vmem_read, vmem_write } = memory;
         [hbm_read, hbm_write, cmem_read, cmem_write, vmem_read, vmem_write].iter().for_each(|it| put_i64(out, *it));
     }
-}
-
-/// A set taken apart: an added field does not compile until it is written, too.
-fn parts(args: &Args) -> ([StrId; 12], [Option<i64>; 9]) {
-    let Args {
-        hlo_op,
-        hlo_module,
-        hlo_category,
-        tf_op,
-        long_name,
-        source,
-        kernel_details,
-        memcpy_details,
-        source_stack,
-        deduplicated_name,
-        copy_call,
-        cat,
-        bytes_accessed,
-        model_flops,
-        flops,
-        copy_bytes,
-        program_id,
-        device_ordinal,
-        memory: _,
-        bytes_transferred,
-        graph_id,
-        graph_node_id,
-    } = *args;
-    (
-        [
-            hlo_op,
-            hlo_module,
-            hlo_category,
-            tf_op,
-            long_name,
-            source,
-            kernel_details,
-            memcpy_details,
-            source_stack,
-            deduplicated_name,
-            copy_call,
-            cat,
-        ],
-        [
-            bytes_accessed,
-            model_flops,
-            flops,
-            copy_bytes,
-            program_id,
-            device_ordinal,
-            bytes_transferred,
-            graph_id,
-            graph_node_id,
-        ],
-    )
 }
 
 /// What is left of a payload.
@@ -319,18 +268,17 @@ impl Fields<'_> {
     }
 
     pub(super) fn args(&mut self) -> Option<Args> {
-        let mut texts = [StrId::EMPTY; 12];
-        for text in &mut texts {
-            *text = self.id()?;
+        let mut args = Args::default();
+        for &text in TextArg::ALL {
+            *args.text_mut(text) = self.id()?;
         }
         let mask = self.u32()?;
-        let mut numbers = [None; 9];
-        for (bit, number) in (0u32..).zip(&mut numbers) {
+        for (bit, &number) in (0u32..).zip(NumberArg::ALL) {
             if mask & 1 << bit != 0 {
-                *number = Some(self.i64()?);
+                *args.number_mut(number) = Some(self.i64()?);
             }
         }
-        let memory = match self.byte()? {
+        args.memory = match self.byte()? {
             0 => None,
             _ => Some(MemoryBytes {
                 hbm_read: self.i64()?,
@@ -341,54 +289,6 @@ impl Fields<'_> {
                 vmem_write: self.i64()?,
             }),
         };
-        let [
-            hlo_op,
-            hlo_module,
-            hlo_category,
-            tf_op,
-            long_name,
-            source,
-            kernel_details,
-            memcpy_details,
-            source_stack,
-            deduplicated_name,
-            copy_call,
-            cat,
-        ] = texts;
-        let [
-            bytes_accessed,
-            model_flops,
-            flops,
-            copy_bytes,
-            program_id,
-            device_ordinal,
-            bytes_transferred,
-            graph_id,
-            graph_node_id,
-        ] = numbers;
-        Some(Args {
-            hlo_op,
-            hlo_module,
-            hlo_category,
-            tf_op,
-            long_name,
-            source,
-            kernel_details,
-            memcpy_details,
-            source_stack,
-            deduplicated_name,
-            copy_call,
-            cat,
-            bytes_accessed,
-            model_flops,
-            flops,
-            copy_bytes,
-            program_id,
-            device_ordinal,
-            memory,
-            bytes_transferred,
-            graph_id,
-            graph_node_id,
-        })
+        Some(args)
     }
 }

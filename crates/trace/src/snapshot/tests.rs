@@ -1,6 +1,6 @@
 use super::*;
 use crate::builder::TraceBuilder;
-use crate::{ByLine, Event, Events, StatValue};
+use crate::{ByLine, Event, EventColumn, Events, StatValue};
 
 fn trace() -> Trace {
     let mut builder = TraceBuilder::new();
@@ -17,9 +17,9 @@ fn trace() -> Trace {
     builder.plane_stat("/device:TPU:0", "peak", StatValue::Double(f64::NAN));
     builder.plane_stat("/device:TPU:0", "cores", StatValue::Int(-2));
     let trace = builder.trace_mut();
-    trace.events.all_reduce_id.push(1, 99);
-    trace.events.dma_stall.push(1, 7);
-    trace.events.message_duration.push(0, 8);
+    trace.events.push_value(1, EventColumn::AllReduceId, 99);
+    trace.events.push_value(1, EventColumn::DmaStall, 7);
+    trace.events.push_value(0, EventColumn::MessageDuration, 8);
     trace.hosts = vec!["a".into(), String::new()];
     trace.capture = Capture { anchor_ns: -7, start_unix_ns: Some(1), stop_unix_ns: None };
     let name = trace.strings.intern("jit_f(1)");
@@ -69,9 +69,8 @@ fn a_trace_comes_back_whatever_the_chunks() {
             |trace: &Trace| format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo));
         assert_eq!(small(&after), small(&before));
         let sparse = |events: &Events| {
-            let Events { correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow, .. } = events;
-            [correlation, run_id, step_num, all_reduce_id, dma_stall, message_duration, flow]
-                .map(|column| column.iter().collect::<Vec<_>>())
+            let values = |column: &EventColumn| events.column(*column).iter().collect::<Vec<_>>();
+            EventColumn::ALL.iter().map(values).collect::<Vec<_>>()
         };
         assert_eq!(sparse(&after.events), sparse(&before.events));
         assert_eq!((after.format, after.complete_events), (before.format, before.complete_events));

@@ -1,7 +1,7 @@
 //! What other writers than JAX do: categories, absolute times, pairs, names that come late.
 
 use super::{decode, describe, events, warnings};
-use trace::{Framework, LineKind, PlaneKind, Platform, StatValue};
+use trace::{EventColumn, Framework, LineKind, PlaneKind, Platform, StatValue};
 
 #[test]
 fn kineto_is_understood() {
@@ -38,9 +38,9 @@ fn kineto_is_understood() {
             (-484_000_000, 3_000_000_000)
         ]
     );
-    let ids: Vec<_> = trace.events.correlation.iter().collect();
+    let ids: Vec<_> = trace.events.column(EventColumn::Correlation).iter().collect();
     assert_eq!(ids, [(1, 524_077), (2, 10_159_970_886_766_084_423u64.cast_signed())]);
-    assert_eq!(trace.events.step_num.iter().collect::<Vec<_>>(), [(0, 551)]);
+    assert_eq!(trace.events.column(EventColumn::StepNum).iter().collect::<Vec<_>>(), [(0, 551)]);
     assert_eq!(trace.args_of(&trace.events.get(2).unwrap()).copy_bytes, Some(4096));
     let details = |id| trace.text(trace.args_of(&trace.events.get(id).unwrap()).kernel_details);
     assert_eq!((details(1), details(2)), ("regs:168 shm:231424 grid:56,2,1 block:384,1,1", ""));

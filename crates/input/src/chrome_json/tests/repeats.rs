@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{decode, decode_in, events};
-use trace::{Args, EventId, Trace};
+use trace::{Args, EventColumn, EventId, Trace};
 
 /// All that the event at `id` says, with text in place of handles.
 fn said(trace: &Trace, id: EventId) -> String {
@@ -30,7 +30,13 @@ fn said(trace: &Trace, id: EventId) -> String {
         ..args
     };
     let events = &trace.events;
-    let columns = [&events.correlation, &events.run_id, &events.step_num, &events.all_reduce_id, &events.dma_stall];
+    let columns = [
+        events.column(EventColumn::Correlation),
+        events.column(EventColumn::RunId),
+        events.column(EventColumn::StepNum),
+        events.column(EventColumn::AllReduceId),
+        events.column(EventColumn::DmaStall),
+    ];
     let ids = columns.map(|column| column.get(id));
     format!("{:?} {numbers:?} {ids:?} {:?} {:?}", texts.map(|text| trace.text(text)), event.start, event.duration)
 }
@@ -127,7 +133,11 @@ fn of_a_repeated_key_the_last_counts() {
     let found: Vec<_> = (0..4)
         .map(|id| {
             let event = trace.events.get(id).unwrap();
-            (trace.text(event.name), trace.text(trace.args_of(&event).hlo_op), trace.events.run_id.get(id))
+            (
+                trace.text(event.name),
+                trace.text(trace.args_of(&event).hlo_op),
+                trace.events.column(EventColumn::RunId).get(id),
+            )
         })
         .collect();
     assert_eq!(found, [("a", "x", Some(5)), ("b", "x", Some(5)), ("b", "x", Some(5)), ("a", "y", None)]);
@@ -147,7 +157,7 @@ fn more_names_than_are_remembered_lose_nothing() {
     for (id, (name, _, _)) in (0u32..).zip(events(&trace)) {
         assert_eq!(name, format!("op.{}", id % count));
         assert_eq!(trace.text(trace.args_of(&trace.events.get(id).unwrap()).hlo_op), name);
-        assert_eq!(trace.events.run_id.get(id), Some(i64::from(id)));
+        assert_eq!(trace.events.column(EventColumn::RunId).get(id), Some(i64::from(id)));
     }
     assert_eq!(trace.events.len(), 2 * count as usize);
 }

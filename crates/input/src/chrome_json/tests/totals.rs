@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::{decode, decode_in, warnings};
-use trace::{EventId, Trace};
+use trace::{EventColumn, EventId, Trace};
 
 /// Microseconds as XLA's writer prints them: 17 significant digits.
 fn us(ps: i64) -> String {
@@ -61,9 +61,9 @@ fn op_totals_are_exact_and_ids_stay_with_their_events() {
     for id in 0..3_000u32 {
         let index = i64::from(id);
         let (op, args) = (index * 7 % 240, trace.args_of(&trace.events.get(id).unwrap()));
-        assert_eq!(trace.events.correlation.get(id), Some(index));
-        assert_eq!(trace.events.run_id.get(id), Some(index / 240));
-        assert_eq!(trace.events.step_num.get(id), Some(index / 480));
+        assert_eq!(trace.events.column(EventColumn::Correlation).get(id), Some(index));
+        assert_eq!(trace.events.column(EventColumn::RunId).get(id), Some(index / 240));
+        assert_eq!(trace.events.column(EventColumn::StepNum).get(id), Some(index / 480));
         assert_eq!(args.bytes_accessed, Some(op));
         assert_eq!(trace.text(args.long_name), format!("%fusion.{op} = f32[8]{{0}} \"fusion.{op}\""));
     }

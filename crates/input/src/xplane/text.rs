@@ -1,0 +1,15 @@
+//! Text of the file as strings of the trace.
+
+use super::losses::{Loss, Losses};
+use trace::{StrId, Strings};
+
+/// Interns text from the file; bad bytes become U+FFFD and are counted.
+pub(super) fn text(bytes: &[u8], offset: u64, strings: &mut Strings, losses: &mut Losses) -> StrId {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => strings.intern(text),
+        Err(_) => {
+            losses.add(Loss::InvalidText, offset);
+            strings.intern(&String::from_utf8_lossy(bytes))
+        }
+    }
+}

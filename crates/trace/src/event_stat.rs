@@ -1,0 +1,60 @@
+//! The stats of an event that mean something here, by the names that the two formats give them.
+
+use super::args::{NumberArg, TextArg};
+use super::event_columns::EventColumn;
+
+/// A stat of an event (xplane) or an argument of one (Chrome trace).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventStat {
+    /// A text of [`Args`](super::Args).
+    Text(TextArg),
+    /// A number of [`Args`](super::Args).
+    Number(NumberArg),
+    /// A value of this event alone.
+    Column(EventColumn),
+    /// `name`: the framework path on GPU events; see [`Args::complete_path`](super::Args::complete_path).
+    Name,
+    /// `annotation`: the framework op, as TensorFlow writes it.
+    Annotation,
+    /// Start by the chip's own clock, in picoseconds.
+    ChipStart,
+    /// Duration by the chip's own clock, in picoseconds.
+    ChipDuration,
+    /// [`MemoryBytes`](super::MemoryBytes), as a message (xplane only).
+    Memory,
+    /// The name of a step, which takes the place of the event's name (xplane only).
+    StepName,
+}
+
+impl EventStat {
+    /// The meaning of a stat of this name in an xplane; `None` for one that nothing here uses.
+    pub fn of_xplane(stat: &[u8]) -> Option<EventStat> {
+        let argument = || TextArg::of_xplane(stat).map(EventStat::Text);
+        let number = || NumberArg::of_xplane(stat).map(EventStat::Number);
+        let column = || EventColumn::of_xplane(stat).map(EventStat::Column);
+        let other = || match stat {
+            b"memory_access_breakdown" => Some(EventStat::Memory),
+            b"step_name" => Some(EventStat::StepName),
+            _ => EventStat::of_either(stat),
+        };
+        argument().or_else(number).or_else(column).or_else(other)
+    }
+
+    /// The meaning of an argument with this key in a Chrome trace; `None` for one that nothing here uses.
+    pub fn of_json(key: &[u8]) -> Option<EventStat> {
+        let argument = || TextArg::of_json(key).map(EventStat::Text);
+        let number = || NumberArg::of_json(key).map(EventStat::Number);
+        let column = || EventColumn::of_json(key).map(EventStat::Column);
+        argument().or_else(number).or_else(column).or_else(|| EventStat::of_either(key))
+    }
+
+    fn of_either(name: &[u8]) -> Option<EventStat> {
+        Some(match name {
+            b"name" => EventStat::Name,
+            b"annotation" => EventStat::Annotation,
+            b"device_offset_ps" => EventStat::ChipStart,
+            b"device_duration_ps" => EventStat::ChipDuration,
+            _ => return None,
+        })
+    }
+}
