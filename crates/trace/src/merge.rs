@@ -10,7 +10,7 @@
 //!                                   |--b1--|   |--b2--|
 //! ```
 
-use super::{Args, ArgsId, Event, EventColumn, HloProto, Holds, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
+use super::{ArgsId, Event, EventColumn, HloProto, Holds, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
 use base::{Ps, Warning};
 
 /// Hosts whose captures start further apart than this are not of one run: their clocks are wrong.
