@@ -1,6 +1,7 @@
 //! A child process with a limit of memory, watched for how long its cases take.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -9,6 +10,8 @@ use crate::Result;
 
 /// A case that takes longer hangs. Most take some hundredths of a second, with all checks on.
 pub const MOST_TIME: Duration = Duration::from_secs(10);
+/// A single case is given so much of the processor, on a machine that may be busy with other things.
+const MOST_ALONE: Duration = Duration::from_secs(20 * MOST_TIME.as_secs());
 /// Address space of a child: what a page's tab may use up is far more, but a case has a few hundred kilobytes.
 const MOST_MEMORY_KIB: u64 = 1 << 20;
 /// Of what a child says when it fails.
@@ -27,12 +30,24 @@ pub enum End {
     Fails(String),
 }
 
+/// Drives the case in a file alone: whether it is slow is told by its own time, not by that of a busy machine.
+pub fn alone(file: &Path) -> Result<End> {
+    let limits = format!("ulimit -t {} 2>/dev/null;", MOST_TIME.as_secs());
+    let child = with_limits(&limits, &["--case".to_owned(), file.display().to_string()])?;
+    let end = wait(child, Instant::now() + MOST_ALONE, MOST_ALONE, |_| {});
+    Ok(if end == End::TimeOver { End::Hangs } else { end })
+}
+
 /// This program again, with a limit of memory where the shell can set one.
 pub fn start(arguments: &[String]) -> Result<Child> {
+    with_limits("", arguments)
+}
+
+fn with_limits(more: &str, arguments: &[String]) -> Result<Child> {
     let program = std::env::current_exe().map_err(|error| format!("This program cannot start itself: {error}"))?;
     Command::new("sh")
         // Not every system limits the address space; a case's time is limited everywhere.
-        .args(["-c", &format!("ulimit -v {MOST_MEMORY_KIB} 2>/dev/null; exec \"$0\" \"$@\"")])
+        .args(["-c", &format!("ulimit -v {MOST_MEMORY_KIB} 2>/dev/null; {more} exec \"$0\" \"$@\"")])
         .arg(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -43,7 +58,11 @@ pub fn start(arguments: &[String]) -> Result<Child> {
 }
 
 /// Waits for a child to end, until a deadline, and gives `progress` each line that it prints. No process is left.
-pub fn watch(mut child: Child, deadline: Instant, mut progress: impl FnMut(&str)) -> End {
+pub fn watch(child: Child, deadline: Instant, progress: impl FnMut(&str)) -> End {
+    wait(child, deadline, MOST_TIME, progress)
+}
+
+fn wait(mut child: Child, deadline: Instant, most_silence: Duration, mut progress: impl FnMut(&str)) -> End {
     let lines = child.stdout.take().map(lines);
     let said = child.stderr.take().map(|mut stderr| {
         std::thread::spawn(move || {
@@ -56,9 +75,9 @@ pub fn watch(mut child: Child, deadline: Instant, mut progress: impl FnMut(&str)
     let end = loop {
         let Some(lines) = &lines else { break None };
         let left = deadline.saturating_duration_since(Instant::now());
-        match lines.recv_timeout(left.min(MOST_TIME)) {
+        match lines.recv_timeout(left.min(most_silence)) {
             Ok(line) => progress(&line),
-            Err(RecvTimeoutError::Timeout) if left <= MOST_TIME => break Some(End::TimeOver),
+            Err(RecvTimeoutError::Timeout) if left <= most_silence => break Some(End::TimeOver),
             Err(RecvTimeoutError::Timeout) => break Some(End::Hangs),
             Err(RecvTimeoutError::Disconnected) => break None,
         }

@@ -14,7 +14,8 @@ use crate::{Result, cases};
 
 /// Failures after which a run ends: more are the same one again.
 const MOST_FAILURES: usize = 20;
-/// Numbers of the slowest case that is told.
+
+/// The case that took longest.
 #[derive(Default)]
 struct Slowest {
     time: Duration,
@@ -104,10 +105,10 @@ impl Run<'_> {
             };
             let what = match end {
                 End::TimeOver | End::Done => return Ok(()),
-                End::Hangs => format!("it takes longer than {} s", MOST_TIME.as_secs()),
-                End::Fails(said) => said,
+                End::Hangs => None,
+                End::Fails(said) => Some(said),
             };
-            if self.keep(number, &what)? >= MOST_FAILURES {
+            if self.keep(number, what)? >= MOST_FAILURES {
                 return Ok(());
             }
             next = number + step;
@@ -125,18 +126,26 @@ impl Run<'_> {
         }
     }
 
-    /// Writes a case that fails and says how it is run again; how many have failed.
-    fn keep(&self, number: u64, what: &str) -> Result<usize> {
+    /// Writes a case that fails and says how it is run again; how many have failed. One that only took long is driven again,
+    /// alone.
+    fn keep(&self, number: u64, said: Option<String>) -> Result<usize> {
         let (format, bytes) = mutate::case(self.corpus, self.seed, number);
         let file = folder("found").join(format!("{}-{}-{number}", format.name(), self.seed));
         write(&file, &bytes)?;
-        println!(
-            "\nCase {number} of seed {} fails: {what}\n\ncargo xtask fuzz --replay {}\n",
-            self.seed,
-            file.display()
-        );
+        let said = match said {
+            Some(said) => Some(said),
+            None => match child::alone(&file)? {
+                End::Done => None,
+                End::Fails(said) => Some(said),
+                End::Hangs | End::TimeOver => Some(format!("it takes longer than {} s", MOST_TIME.as_secs())),
+            },
+        };
         let mut failures = self.failures.lock().map_err(|_| "A thread ended early.")?;
-        failures.push(what.to_owned());
+        if let Some(said) = said {
+            let (seed, file) = (self.seed, file.display());
+            println!("\nCase {number} of seed {seed} fails: {said}\n\ncargo xtask fuzz --replay {file}\n");
+            failures.push(said);
+        }
         Ok(failures.len())
     }
 }
