@@ -22,8 +22,7 @@ impl Tools {
     pub fn find() -> Result<Self> {
         // rustup waits for its server while the tools compile.
         let search = Search::start()?;
-        // Without its own server's encryption: no certificate, no compiling of a C library.
-        let trunk = cargo_tool("trunk", TRUNK, &["trunk"], &["--locked", "--no-default-features"])?;
+        let trunk = cargo_tool("trunk", TRUNK, &["trunk"], &["--locked"])?;
         let bindgen = wasm_bindgen()?;
         let wasm_opt = node::package("binaryen", BINARYEN)?.join("bin");
         Ok(Self { toolchain: search.finish()?, path: vec![trunk, bindgen, wasm_opt] })
@@ -76,8 +75,8 @@ fn locked_version(package: &str) -> Result<String> {
 
 /// The folder of the programs of a package: where they are on PATH in this version, else in the cache, built where they are missing.
 ///
-/// Helpers run for seconds, so they are built without any optimisation; they share a target folder, so that what they have in
-/// common is built once.
+/// Helpers run for seconds, so they are built without link-time optimisation and with little of any other; they share a target
+/// folder, so that what they have in common is built once.
 fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Result<PathBuf> {
     if let Some(folder) = on_path(version, programs) {
         return Ok(folder);
@@ -98,9 +97,9 @@ fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Re
         // Away from this checkout, whose .cargo/config.toml is for the page alone.
         .current_dir(&scratch)
         .env("CARGO_TARGET_DIR", &scratch)
-        .env("CARGO_PROFILE_RELEASE_LTO", "off")
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
+        .env("CARGO_PROFILE_RELEASE_LTO", "false")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "256")
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
         .env_remove("RUSTFLAGS");
     process::run(&mut command)?;
