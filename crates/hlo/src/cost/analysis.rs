@@ -148,8 +148,15 @@ fn ragged_dot(module: &Module, instruction: &Instruction) -> Work {
 fn sort(module: &Module, instruction: &Instruction) -> Work {
     let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     let Some(array) = operand else { return Work::UNKNOWN };
-    let flops = array.elements() * array.elements().max(1.0).log2().ceil();
+    let flops = array.elements() * halvings(array.elements());
     Work { flops, arithmetic: other(array, flops), ..moves::default(module, instruction) }
+}
+
+/// `ceil(log2 n)`: how often 1 doubles until it is `n` or more. 0 below 2. Exact, unlike a logarithm,
+/// which machines round differently.
+fn halvings(n: f64) -> f64 {
+    let powers = std::iter::successors(Some(1.0), |power| Some(power * 2.0));
+    powers.take_while(|&power| power < n).count() as f64
 }
 
 /// `n^3 / 3` for each matrix, of which one half is read and written.
@@ -173,4 +180,17 @@ pub(super) fn triangular_solve(module: &Module, instruction: &Instruction) -> Wo
 /// Size of the last dimension.
 fn last(array: &ArrayShape) -> f64 {
     array.dimensions.last().map_or(1.0, |&size| size as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::halvings;
+
+    #[test]
+    fn halvings_are_the_logarithm_rounded_up() {
+        let cases = [(0.0, 0.0), (1.0, 0.0), (2.0, 1.0), (3.0, 2.0), (4.0, 2.0), (5.0, 3.0), (1023.0, 10.0)];
+        for (n, expected) in cases.into_iter().chain([(1024.0, 10.0), (1025.0, 11.0), (f64::INFINITY, 1024.0)]) {
+            assert_eq!(halvings(n), expected, "{n}");
+        }
+    }
 }
