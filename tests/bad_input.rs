@@ -140,10 +140,9 @@ fn impossible_times_are_dropped_and_counted() {
         let bad = format!(r#"{{"ph":"X","pid":1,"tid":13,{time},"name":"bad"}},{EVENT}"#);
         let (result, reports) = load("times", &trace(&bad));
         assert_eq!(result.error, None, "{time}");
-        let ops = reports[0].step_timing.total_kernels;
-        assert!(ops == 2 || ops == 3, "{time}: {ops}");
+        assert_eq!(reports[0].step_timing.total_kernels, 2, "{time}");
         assert!(!result.warnings.is_empty(), "{time} without a word");
-        let span = reports[0].metadata.capture_duration_us.unwrap_or(0.0);
+        let span = reports[0].metadata.capture_duration_us.expect("events have times");
         assert!(span < 1e9, "{time}: a capture of {span} us");
     }
 }
@@ -209,8 +208,8 @@ fn other_files_of_a_drop_still_load() {
 
 /// What each file of the collection should give: device ops, or a word of the refusal.
 #[test]
+#[ignore = "reads real profiles"]
 fn the_collection_of_damaged_files() {
-    let Some(folder) = samples::traces() else { return };
     let ops = |name: &str| match name {
         // No metadata, so no device; in spaces.json the device's name itself has spaces.
         "array_only.json" | "array_unterminated.json" | "metadata_first.json" | "spaces.json" => Ok(0),
@@ -219,7 +218,9 @@ fn the_collection_of_damaged_files() {
         "bad_utf8.json" | "ctrl_char.json" | "neg_ts.json" | "unicode.json" => Ok(3),
         _ => Ok(2),
     };
-    for path in samples::files(&folder.join("damaged"), &[".json", ".gz"]) {
+    let files = samples::files(&samples::traces().join("damaged"), &[".json", ".gz"]);
+    assert_eq!(files.len(), 21);
+    for path in files {
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
         let bytes = std::fs::read(&path).expect("a readable sample");
         match ops(&name) {
@@ -232,19 +233,19 @@ fn the_collection_of_damaged_files() {
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn the_collection_of_broken_files() {
-    let Some(folder) = samples::traces() else { return };
     for (name, words) in [
         ("utf8-mangled.xplane.pb", "decoded as text"),
         ("incomplete.json", "not a"),
         ("not-an-xspace.trace", "not a"),
         ("tensorflow_stats.pb", "not a"),
     ] {
-        let bytes = std::fs::read(folder.join("broken").join(name)).expect("a readable sample");
+        let bytes = samples::real_bytes(&format!("broken/{name}"));
         refused(name, &bytes, words);
     }
     for name in ["bad-world-bounds.json", "integer-over-2p53.json.gz"] {
-        let bytes = std::fs::read(folder.join("broken").join(name)).expect("a readable sample");
+        let bytes = samples::real_bytes(&format!("broken/{name}"));
         let (result, reports) = load(name, &bytes);
         assert_eq!((result.error, reports.len()), (None, 1), "{name}");
     }

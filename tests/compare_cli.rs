@@ -281,20 +281,15 @@ fn the_schema_is_printed_and_true() {
     assert_ne!(stdout(&crossprof(&root, &["schema"])), stdout(&crossprof(&root, &["schema", "comparison"])));
 }
 
-/// One run sends 256 all-to-all messages, the other none: among the first lines.
+/// What it says of them: comparison.rs.
 #[test]
-fn two_real_runs_of_one_program() {
-    let Some(folder) = samples::traces().map(|traces| traces.join("tpu-qwen3-runs")).filter(|it| it.is_dir()) else {
-        eprintln!("skipped: tpu-qwen3-runs is not here");
-        return;
-    };
+#[ignore = "reads real profiles"]
+fn the_report_of_two_real_runs_is_small() {
+    let folder = samples::traces().join("tpu-qwen3-runs");
     let out = scratch("qwen3").join("report.html");
     let arguments = ["compare", "run-a.trace.json.gz", "run-b.trace.json.gz", "--output", out.to_str().unwrap()];
     let output = crossprof(&folder, &arguments);
     assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
-    let summary: Vec<&str> = text.lines().filter(|line| line.starts_with("* ")).collect();
-    assert!(summary.iter().take(3).any(|line| line.contains("256 all-to-all")), "{summary:#?}");
     let size = std::fs::metadata(&out).unwrap().len();
     assert!(size < 500_000, "{size}");
 }

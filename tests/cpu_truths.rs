@@ -36,10 +36,14 @@ fn run(path: &str) -> Run {
 
 #[test]
 fn ops_end_where_the_raw_events_say() {
-    for (path, truth) in json("cpu_ends.json").as_object().unwrap() {
+    let truths = json("cpu_ends.json");
+    let truths = truths.as_object().unwrap();
+    assert_eq!(truths.len(), 2);
+    for (path, truth) in truths {
         let run = run(path);
         let analysis = Analysis::new(&run, &whole());
         let trace = &run.trace;
+        assert_eq!(analysis.devices.used.len(), truth["devices"].as_object().unwrap().len(), "{path}");
         for device in &analysis.devices.used {
             let expected = &truth["devices"][device.ordinal.to_string()];
             let found = (device.busy.length().0, device.span.length().0);

@@ -17,29 +17,22 @@
 mod support;
 
 use crossprof::Ps;
-use crossprof::input::ChromeJsonDecoder;
-use crossprof::metrics::{Devices, Steps};
+use crossprof::metrics::Devices;
+use crossprof::metrics::Steps;
 use crossprof::trace::{ChipClock, PlaneKind, Trace};
 use crossprof::{Settings, TableName, UnifiedProfile, WindowChoice};
-use support::samples;
-use support::xprof::{Row, number, open, ours, text, trace};
+use support::xprof::{Row, number, open, ours, text};
+use support::{decode, samples};
 
-const FILES: [&str; 2] = ["tpu-v6e-4chip/host.xplane.pb", "tpu-v6e-4chip/host.trace.json.gz"];
-
-fn json(path: &str) -> Option<Trace> {
-    let bytes = std::fs::read(samples::traces()?.join(path)).unwrap();
-    let mut decoder = ChromeJsonDecoder::new(path);
-    decoder.push(&support::gunzip(&bytes)).unwrap();
-    Some(decoder.finish().unwrap())
-}
+const FILES: [&str; 2] = ["tpu-v6e-4chip/*.xplane.pb", "tpu-v6e-4chip/*.trace.json.gz"];
 
 /// Over all that the devices did, as the sums of the script are.
 fn whole() -> Settings {
     Settings { window: WindowChoice::Active, ..Settings::default() }
 }
 
-fn report(path: &str) -> Option<UnifiedProfile> {
-    open(&samples::traces()?.join(path)).report(0, &whole())
+fn report(path: &str) -> UnifiedProfile {
+    open(&samples::real(path)).report(0, &whole()).unwrap()
 }
 
 /// Lengths of the closed steps of each device, in milliseconds.
@@ -62,11 +55,11 @@ fn clocks(trace: &Trace) -> Vec<ChipClock> {
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn steps_of_four_chips_are_as_even_as_the_chips_ran_them() {
-    let Some(trace) = trace("tpu-v6e-4chip") else { return };
-    let json = json(FILES[1]).unwrap();
-    for trace in [&trace, &json] {
-        let steps = steps_ms(trace);
+    for file in FILES {
+        let steps = steps_ms(&decode(&samples::real(file)));
+        assert_eq!(steps.len(), 4);
         let truths = [("784.144", "0.036"), ("784.235", "0.131"), ("784.161", "0.196"), ("784.003", "0.147")];
         for (lengths, truth) in steps.iter().zip(truths) {
             assert_eq!(lengths.len(), 99);
@@ -78,11 +71,12 @@ fn steps_of_four_chips_are_as_even_as_the_chips_ran_them() {
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn an_op_has_one_total_wherever_it_stands() {
     for file in FILES {
-        let Some(profile) = report(file) else { return };
+        let profile = report(file);
         let truth_us = 77_642_772.818_75;
-        let mut session = open(&samples::traces().unwrap().join(file));
+        let mut session = open(&samples::real(file));
         let mut table = |name, key: &str, column: &str| -> f64 {
             let rows: Vec<Row> = ours(&mut session, &whole(), name);
             let of_op = rows.iter().filter(|row| text(row, key) == "copy-done.2");
@@ -106,18 +100,21 @@ fn an_op_has_one_total_wherever_it_stands() {
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn the_warp_of_the_event_times_is_measured_and_said() {
-    let Some(trace) = trace("tpu-v6e-4chip") else { return };
+    let trace = decode(&samples::real(FILES[0]));
     // Drift in ppm, the 95th percentile of the distance of event times and the largest, in milliseconds.
     let truths = [(15.05, 173.0, 197.5), (15.04, 174.1, 197.1), (15.05, 175.4, 197.3), (15.04, 173.5, 198.0)];
-    for (clock, (drift, p95, max)) in clocks(&trace).into_iter().zip(truths) {
+    let clocks = clocks(&trace);
+    assert_eq!(clocks.len(), 4);
+    for (clock, (drift, p95, max)) in clocks.into_iter().zip(truths) {
         assert!((clock.drift_ppm() - drift).abs() < 0.05, "{clock:?}");
         assert!((clock.off_p95.as_us() / 1e3 - p95).abs() < 0.5, "{clock:?}");
         assert!((clock.off_max.as_us() / 1e3 - max).abs() < 0.1, "{clock:?}");
         assert!(clock.uncertainty < Ps(20_000_000) && clock.refused == 0, "{clock:?}");
     }
     for file in FILES {
-        let warnings = report(file).unwrap().warnings;
+        let warnings = report(file).warnings;
         let warning = warnings.iter().find(|warning| warning.code == "event_times_warped").unwrap();
         assert_eq!(warning.count, Some(6013), "{warning:?}");
         assert!(warning.message.contains("198 ms") && warning.message.contains("4 of 4 device"), "{warning:?}");
@@ -126,6 +123,7 @@ fn the_warp_of_the_event_times_is_measured_and_said() {
 
 /// In these two runs both clocks agree to a nanosecond: programs start and end where their events do.
 #[test]
+#[ignore = "reads real profiles"]
 fn clocks_that_agree_change_nothing() {
     // `ts` and `dur` of the runs of jit_step_fun on both devices, in microseconds.
     let truths = [
@@ -133,7 +131,7 @@ fn clocks_that_agree_change_nothing() {
         ("tpu-qwen3-runs/run-b.trace.json.gz", [(1_154_164.486, 63_485.505), (1_153_866.937, 63_782.541)]),
     ];
     for (file, programs) in truths {
-        let Some(trace) = json(file) else { return };
+        let trace = decode(&samples::real(file));
         let is_program = |event: &crossprof::trace::Event| {
             trace.text(event.name).starts_with("jit_step_fun")
                 && trace.text(trace.lines[event.line.index()].name) == "XLA Modules"
@@ -147,7 +145,9 @@ fn clocks_that_agree_change_nothing() {
                 "{file}: {found:?} {truth:?}"
             );
         }
-        assert!(clocks(&trace).iter().all(|clock| clock.off_max < Ps(1_000) && clock.drift == 0 && clock.refused == 0));
-        assert!(report(file).unwrap().warnings.iter().all(|warning| warning.code != "event_times_warped"));
+        let clocks = clocks(&trace);
+        assert_eq!(clocks.len(), 2);
+        assert!(clocks.iter().all(|clock| clock.off_max < Ps(1_000) && clock.drift == 0 && clock.refused == 0));
+        assert!(report(file).warnings.iter().all(|warning| warning.code != "event_times_warped"));
     }
 }

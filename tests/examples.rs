@@ -6,8 +6,8 @@
 
 mod support;
 
-use crossprof::{UnifiedProfile, WindowChoice};
-use support::{gpu, gunzip, gzip, load_window, tpu};
+use crossprof::{Settings, UnifiedProfile, WindowChoice};
+use support::{gpu, gunzip, gzip, load_with, tpu};
 
 const PS_PER_US: f64 = 1e6;
 
@@ -20,7 +20,8 @@ fn committed(name: &str, text: &str) -> UnifiedProfile {
     let bytes = std::fs::read(&path).expect("the example is there");
     assert!(bytes.len() < 150_000, "{name} is {} bytes: too large for a page", bytes.len());
     assert!(gunzip(&bytes) == text.as_bytes(), "{name} is not what its generator writes");
-    let (result, mut reports) = load_window(name, &bytes, WindowChoice::Active);
+    let (result, mut reports) =
+        load_with(name, &bytes, &Settings { window: WindowChoice::Active, ..Settings::default() });
     assert_eq!((result.error, result.warnings.len()), (None, 0), "{name}");
     assert_eq!(reports.len(), 1);
     reports.remove(0)
@@ -40,6 +41,7 @@ fn tpu_training() {
     assert_eq!(report.step_timing.total_kernels, truth.ops);
     assert!(report.steps.first().is_some_and(|step| step.warm_up), "it compiles again before the next");
     let devices = report.multi_device.expect("four devices").device_stats;
+    assert_eq!(devices.len(), truth.busy.len());
     for (device, (busy, span)) in devices.iter().zip(truth.busy.iter().zip(truth.span)) {
         assert!(close(device.actual_busy_time_us, *busy as f64 / PS_PER_US), "{device:?}");
         assert!(close(device.total_time_us, span as f64 / PS_PER_US), "{device:?}");
@@ -51,7 +53,8 @@ fn tpu_training() {
     let compilation = report.compilation.expect("it compiles");
     assert!(close(compilation.compilation_time_us, truth.compile as f64 / PS_PER_US), "{compilation:?}");
     let bytes = std::fs::read(support::samples::root().join("www/assets/examples/tpu-training.trace.json.gz")).unwrap();
-    let (_, all) = load_window("tpu-training.trace.json.gz", &bytes, WindowChoice::All);
+    let whole = Settings { window: WindowChoice::All, ..Settings::default() };
+    let (_, all) = load_with("tpu-training.trace.json.gz", &bytes, &whole);
     let io = all.into_iter().next().and_then(|report| report.io_operations).expect("it loads data");
     assert!(close(io.io_total_time_us, truth.input as f64 / PS_PER_US), "{io:?}");
 }
@@ -65,6 +68,7 @@ fn gpu_training() {
     assert_eq!(report.step_timing.num_steps, gpu::STEPS);
     assert_eq!(report.step_timing.total_kernels, truth.ops);
     let devices = report.multi_device.expect("two devices").device_stats;
+    assert_eq!(devices.len(), truth.busy.len());
     for (device, busy) in devices.iter().zip(truth.busy) {
         assert!(close(device.actual_busy_time_us, busy as f64 / PS_PER_US), "{device:?}");
     }

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+mod support;
+
 #[path = "findings/impossible.rs"]
 mod impossible;
 #[path = "findings/links.rs"]

@@ -41,7 +41,7 @@ fn threads_spans_and_calls_are_those_of_the_events() {
     assert_eq!(truth["threads"].as_u64(), Some(host.num_threads));
     assert_eq!(truth["events"].as_u64(), profile.metadata.num_events);
     let spans = truth["spans"].as_array().unwrap();
-    assert_eq!(spans.len(), 12);
+    assert!(spans.len() == 12 && host.top_spans.len() >= 12, "{}", host.top_spans.len());
     for (theirs, ours) in spans.iter().zip(&host.top_spans) {
         assert_eq!((theirs[0].as_str(), theirs[1].as_u64()), (Some(ours.name.as_str()), Some(ours.occurrences)));
         assert!(close(ours.total_time_us, &theirs[2]), "{ours:?} {theirs}");

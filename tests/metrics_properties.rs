@@ -74,6 +74,7 @@ proptest! {
     fn parts_of_steps_are_what_a_count_finds(ops in ops()) {
         let profile = profile(&ops, WindowChoice::Main);
         let cells = brute_force(&ops);
+        prop_assert_eq!(profile.steps.len(), 4);
         for (step, cells) in profile.steps.iter().zip(cells.chunks(100)).take(3) {
             let count = |part: usize| cells.iter().filter(|&&cell| cell == part).count() as f64;
             let found = [step.compute_us, step.communication_us, step.transfer_us, step.idle_us];
@@ -111,6 +112,7 @@ proptest! {
     fn windows_add_up(ops in ops()) {
         let of = |window: &str| profile(&ops, window.parse().unwrap());
         let main = of("main");
+        prop_assert_eq!(main.steps.len(), 4);
         for step in main.steps.iter().take(3) {
             let name = step.name.clone().unwrap();
             let chosen = of(&format!("steps:{name}"));

@@ -3,26 +3,15 @@
 mod support;
 
 use crossprof::Ps;
-use crossprof::input::{ChromeJsonDecoder, XPlaneDecoder};
-use crossprof::metrics::{Devices, Tallies, compilation, io_operations, kernels, memory_operations, self_times};
+use crossprof::metrics::Devices;
+use crossprof::metrics::self_times;
+use crossprof::metrics::{Tallies, compilation, io_operations, kernels, memory_operations};
 use crossprof::report::{KernelCategory, Kernels};
 use crossprof::trace::{Interval, IntervalSet, Trace};
+use support::{decode, samples};
 
-/// The file at `path` in the folder of real traces; says so and gives `None` where the folder is absent.
-fn read(path: &str) -> Option<Vec<u8>> {
-    Some(std::fs::read(support::samples::traces()?.join(path)).expect("a profile"))
-}
-
-fn xplane(path: &str) -> Option<Trace> {
-    let mut decoder = XPlaneDecoder::new(path);
-    decoder.push(&read(path)?).expect("a profile");
-    Some(decoder.finish().expect("a profile"))
-}
-
-fn json(path: &str) -> Option<Trace> {
-    let mut decoder = ChromeJsonDecoder::new(path);
-    decoder.push(&support::gunzip(&read(path)?)).expect("a profile");
-    Some(decoder.finish().expect("a profile"))
+fn real(path: &str) -> Trace {
+    decode(&samples::real(path))
 }
 
 fn found(trace: &Trace) -> (Devices, Kernels) {
@@ -30,6 +19,7 @@ fn found(trace: &Trace) -> (Devices, Kernels) {
     let kernels = kernels(trace, &Tallies::new(trace, &devices));
     let shares: f64 = kernels.kernels_by_category.values().filter_map(|it| it.percent).sum();
     assert!((shares - 100.0).abs() < 1e-6, "{shares}");
+    assert!(!devices.used.is_empty());
     // Per device, the self times of a line add up to the union of its ops.
     for device in &devices.used {
         let total: Ps = self_times(trace, device).into_iter().sum();
@@ -56,21 +46,12 @@ fn total_count(kernels: &Kernels) -> u64 {
     kernels.kernels_by_category.values().map(|it| it.count).sum()
 }
 
-/// Sums of device_duration_ps by hlo_category, in milliseconds to the printed digit.
+/// Its categories are in truths.rs.
 #[test]
-fn tpu_categories_are_xlas_own() {
-    let Some(trace) = xplane("tpu-v6e-4chip/host.xplane.pb") else { return };
+#[ignore = "reads real profiles"]
+fn a_tpu_compiles_and_neither_copies_nor_loads() {
+    let trace = real("tpu-v6e-4chip/*.xplane.pb");
     let (devices, kernels) = found(&trace);
-    for (name, count, ms) in [
-        ("copy-done", 2400, "304033.212"),
-        ("loop fusion", 1200, "9619.894"),
-        ("all-reduce", 12, "1460.345"),
-        ("broadcast", 1, "4.444"),
-        ("copy-start", 2400, "0.009"),
-    ] {
-        let found = category(&kernels, name);
-        assert_eq!((found.count, format!("{:.3}", found.time_us / 1e3).as_str()), (count, ms), "{name}");
-    }
     assert_eq!((total_count(&kernels), kernels.kernels_by_category.len()), (6013, 5));
     let top = kernels.top_kernels.first().unwrap();
     assert_eq!((top.name.as_str(), top.category.as_str(), top.count), ("copy-done.4", "copy-done", 400));
@@ -82,8 +63,9 @@ fn tpu_categories_are_xlas_own() {
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
-    let Some(trace) = xplane("gfx950-te-attention/934987a2fc2f.xplane.pb") else { return };
+    let trace = real("gfx950-te-attention/*.xplane.pb");
     let (devices, kernels) = found(&trace);
     assert_eq!(total_count(&kernels), 150);
     let attention = kernels.top_kernels.iter().filter(|it| it.name.contains("Fmha"));
@@ -91,7 +73,9 @@ fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
     for kernel in attention {
         assert_eq!(kernel.category, "attention", "{}", kernel.name);
     }
-    for kernel in kernels.top_kernels.iter().filter(|it| it.name.starts_with("gemm_fusion")) {
+    let products = kernels.top_kernels.iter().filter(|it| it.name.starts_with("gemm_fusion"));
+    assert!(products.clone().count() > 0);
+    for kernel in products {
         assert_eq!(kernel.category, "matmul", "{}", kernel.name);
     }
     assert_eq!(kernels.kernels_by_category.get("other").map_or(0, |it| it.count), 0);
@@ -100,8 +84,9 @@ fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
 
 /// A convolution that the library does as an image-to-column copy and a matrix product: the instruction says what it is.
 #[test]
+#[ignore = "reads real profiles"]
 fn a_convolution_stays_one_whatever_kernels_do_it() {
-    let Some(trace) = xplane("mi300x-8gpu-conv/tw003.xplane.pb") else { return };
+    let trace = real("mi300x-8gpu-conv/*.xplane.pb");
     let (devices, kernels) = found(&trace);
     assert_eq!((devices.used.len(), total_count(&kernels)), (8, 235));
     let parts: Vec<_> = kernels.top_kernels.iter().filter(|it| it.name.starts_with("Cijk_")).collect();
@@ -111,38 +96,11 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
     assert!(path.is_some_and(|path| path.ends_with("conv_general_dilated")));
 }
 
-/// Built by hand: per step H2D 40 + 10 us, D2H 30, D2D 20, one all-reduce 50; each `Memcpy*` moves 1 MiB.
-#[test]
-fn copies_are_told_by_direction_with_their_bytes() {
-    let Some(trace) = xplane("synth-gpu-7steps/vm.xplane.pb") else { return };
-    let (devices, kernels) = found(&trace);
-    let memory = memory_operations(&trace, &devices).unwrap();
-    assert_eq!((memory.h2d_count, memory.h2d_total_time_us), (Some(14), Some(7.0 * 50.0)));
-    assert_eq!((memory.d2h_count, memory.d2h_total_time_us), (Some(7), Some(7.0 * 30.0)));
-    assert_eq!((memory.d2d_count, memory.d2d_total_time_us), (Some(7), Some(7.0 * 20.0)));
-    for (transfer, us) in memory.transfers.iter().zip([40.0, 30.0, 20.0]) {
-        assert_eq!((transfer.total_bytes, transfer.sized_count), (Some(7 * 1_048_576), 7), "{}", transfer.direction);
-        let bandwidth = transfer.bandwidth_gb_per_sec.unwrap();
-        assert!((bandwidth - 1_048_576.0 / us / 1e3).abs() < 1e-9, "{bandwidth}");
-    }
-    assert_eq!(category(&kernels, "all-reduce").time_us, 7.0 * 50.0);
-    let all: f64 = kernels.kernels_by_category.values().map(|it| it.time_us).sum();
-    assert!((all - 7.0 * 390.0).abs() < 1e-6, "{all}");
-}
-
-/// Of two runs of one serving job, only the first exchanges all to all.
-#[test]
-fn json_of_a_tpu_has_xlas_categories_too() {
-    let Some(trace) = json("tpu-qwen3-runs/run-a.trace.json.gz") else { return };
-    assert_eq!(category(&found(&trace).1, "all-to-all").count, 256);
-    let Some(trace) = json("tpu-qwen3-runs/run-b.trace.json.gz") else { return };
-    assert!(!found(&trace).1.kernels_by_category.contains_key("all-to-all"));
-}
-
 /// Counts and times by `cat` and name, summed from the file by a few lines of another language.
 #[test]
+#[ignore = "reads real profiles"]
 fn kineto_copies_and_library_kernels_are_told_apart() {
-    let Some(trace) = json("kineto/h100-owlv2.json.gz") else { return };
+    let trace = real("kineto/h100-owlv2.json.gz");
     let (devices, kernels) = found(&trace);
     let memory = memory_operations(&trace, &devices).unwrap();
     assert_eq!((memory.h2d_count, memory.d2h_count), (Some(25), Some(55)));
@@ -157,10 +115,11 @@ fn kineto_copies_and_library_kernels_are_told_apart() {
 /// Sums of self time on the chip's clock by a few lines of another language: of 131,442.706 us 91,984.025 are custom calls of which the
 /// profile says 0 FLOPs and 0 bytes (run-b: 91,230.525 of 127,557.201): Pallas kernels without an estimate.
 #[test]
+#[ignore = "reads real profiles"]
 fn pallas_kernels_without_an_estimate_have_no_cost() {
     for (run, unknown, all) in [("run-a", 91_984.025_144, 131_442.706_466), ("run-b", 91_230.524_573, 127_557.201_176)]
     {
-        let Some(trace) = json(&format!("tpu-qwen3-runs/{run}.trace.json.gz")) else { return };
+        let trace = real(&format!("tpu-qwen3-runs/{run}.trace.json.gz"));
         let run = crossprof::metrics::Run { trace, ..Default::default() };
         let window = crossprof::WindowChoice::Active;
         let settings = crossprof::Settings { device: Some("tpu-v7x".to_owned()), window, ..Default::default() };

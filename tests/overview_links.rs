@@ -35,7 +35,9 @@ fn links(path: &Path) -> usize {
     for block in page.blocks {
         match block {
             Block::Bars(bars) => {
-                for bar in &bars.bars {
+                // The last bar may be of what is too small to be one.
+                let named = bars.bars.iter().filter(|bar| !bar.label.ends_with(" other categories"));
+                for bar in named {
                     let Some(link) = &bar.link else { panic!("{}: {} leads nowhere", path.display(), bar.label) };
                     let found = rows(&mut session, link);
                     assert!(!found.rows.is_empty(), "{}: {} leads to {link:?}", path.display(), bar.label);
@@ -68,7 +70,12 @@ fn links(path: &Path) -> usize {
 fn every_line_of_the_overview_leads_to_rows() {
     let own: usize = samples::own().iter().map(|path| links(path)).sum();
     assert!(own > 30, "{own} links");
-    let Some(folder) = samples::traces() else { return };
+}
+
+#[test]
+#[ignore = "reads real profiles"]
+fn every_line_of_the_overview_of_real_profiles_leads_to_rows() {
+    let folder = samples::traces();
     let mut paths = samples::files(&folder, &[".xplane.pb", ".trace.json.gz"]);
     paths.retain(|path| !path.components().any(|part| part.as_os_str() == "broken" || part.as_os_str() == "damaged"));
     let found: Vec<(String, usize)> =
@@ -78,9 +85,9 @@ fn every_line_of_the_overview_leads_to_rows() {
 
 /// On a TPU categories, ops and kernels are of the same events (their times differ by the clock: docs/metrics.md, Ops).
 #[test]
+#[ignore = "reads real profiles"]
 fn the_rows_are_the_ops_of_the_category() {
-    let Some(folder) = samples::traces() else { return };
-    let mut session = xprof::open(&folder.join("tpu-v6e-4chip/host.xplane.pb"));
+    let mut session = xprof::open(&samples::real("tpu-v6e-4chip/*.xplane.pb"));
     let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
     let Some(Block::Bars(bars)) = page.blocks.first() else { panic!("no bars") };
     let of = |label: &str| bars.bars.iter().find(|bar| bar.label == label).unwrap().link.clone().unwrap();
@@ -91,9 +98,9 @@ fn the_rows_are_the_ops_of_the_category() {
 
 /// Mangled names are shown as C++ writes them, and still lead to their kernel; a copy is an op.
 #[test]
+#[ignore = "reads real profiles"]
 fn names_are_those_that_people_read() {
-    let Some(folder) = samples::traces() else { return };
-    let mut session = xprof::open(&folder.join("pascal-tf-laptop/LAPTOP.xplane.pb"));
+    let mut session = xprof::open(&samples::real("pascal-tf-laptop/*.xplane.pb"));
     let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
     let Some(Block::Table(table)) = page.blocks.get(1) else { panic!("no table") };
     for row in &table.rows {
@@ -101,7 +108,7 @@ fn names_are_those_that_people_read() {
     }
     let views: Vec<&str> = table.links.iter().flatten().map(|link| link.view.as_str()).collect();
     assert!(views.contains(&"kernels"), "{views:?}");
-    let mut session = xprof::open(&folder.join("kineto/h100-owlv2.json.gz"));
+    let mut session = xprof::open(&samples::real("kineto/h100-owlv2.json.gz"));
     let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
     let Some(Block::Table(table)) = page.blocks.get(1) else { panic!("no table") };
     let copies = table

@@ -15,8 +15,8 @@ use support::xprof::{Comparison, Row, TOLERANCE, number, number_of, rows, text, 
 /// The same for what XProf prints with six digits.
 const SIX_DIGITS: f64 = 5e-6;
 
-/// A trace as a session, and XProf's table; says so and gives `None` where they are absent.
-fn read(name: &str) -> Option<(Session, Value)> {
+/// A trace as a session, and XProf's table.
+fn read(name: &str) -> (Session, Value) {
     support::xprof::read(name, "roofline_model")
 }
 
@@ -45,9 +45,10 @@ const TRACES: [(&str, Option<f64>); 5] = [
 ];
 
 #[test]
+#[ignore = "reads real profiles"]
 fn peaks_and_ridge_points() {
     for (name, published) in TRACES {
-        let Some((mut session, expected)) = read(name) else { continue };
+        let (mut session, expected) = read(name);
         let report = session.report(0, &support::xprof::active()).unwrap();
         let roofline = report.roofline.unwrap();
         let told = |key: &str| number_of(&expected[0]["p"][key]);
@@ -87,7 +88,17 @@ fn peaks_and_ridge_points() {
                 );
             }
         }
-        println!("{name}: {compared} peaks and ridge points equal");
+        assert_eq!(
+            compared,
+            if name.starts_with("tpu") {
+                9
+            } else if published.is_none() {
+                5
+            } else {
+                3
+            },
+            "{name}"
+        );
     }
 }
 
@@ -139,10 +150,11 @@ const BY_TIME: [&str; 9] = [
 ];
 
 #[test]
+#[ignore = "reads real profiles"]
 fn every_row_of_a_tpu() {
-    let Some((mut session, expected)) = read("tpu-v6e-4chip") else { return };
+    let (mut session, expected) = read("tpu-v6e-4chip");
     let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &support::xprof::active()));
-    assert_eq!(theirs.len(), ours.len());
+    assert_eq!((theirs.len(), ours.len()), (18, 18));
     let mut compared = 0;
     for (wanted, found) in theirs.iter().zip(&ours) {
         for (key, our_key, scale) in NUMBERS {
@@ -193,10 +205,11 @@ const OF_PEAKS: [&str; 5] = [
 
 /// On GPUs times and counts are equal; what differs in rates and places under the roofs has its reason.
 #[test]
+#[ignore = "reads real profiles"]
 fn every_row_of_gpus() {
     let mut rows = 0;
     for folder in support::xprof::folders("roofline_model").iter().filter(|name| !name.starts_with("tpu")) {
-        let Some((mut session, expected)) = read(folder) else { return };
+        let (mut session, expected) = read(folder);
         let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &support::xprof::active()));
         let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
         let mut comparison = Comparison::new(format!("roofline_model of {folder}"));
@@ -237,47 +250,40 @@ fn every_row_of_gpus() {
         rows += comparison.rows;
         comparison.print();
     }
-    assert!(rows == 0 || rows >= 38, "{rows}");
+    assert_eq!(rows, 38);
 }
 
 /// XProf's rows of matrix products again from ours (of elementwise kernels XLA counts cycles, which are compared with no peak
 /// here): where it has FLOPs of an op, its efficiency is ours times our peak over its one peak.
 #[test]
+#[ignore = "reads real profiles"]
 fn compute_efficiency_of_gpus() {
     let name = "gfx950-te-attention";
-    {
-        let Some((mut session, expected)) = read(name) else { return };
-        let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
-        let ours = ours(&mut session, &support::xprof::active());
-        let mut compared = 0;
-        for wanted in theirs(&expected[0]).iter().skip(1).filter(|row| row["compute_efficiency"].as_f64() > Some(0.0)) {
-            let same = |row: &&Row| row["operation"] == wanted["operation"] && row["hlo_module_id"].as_str().is_some();
-            let found = ours.iter().find(same).unwrap_or_else(|| panic!("{name}: no row {}", wanted["operation"]));
-            if found["compute_efficiency_percent"].is_null()
-                || found["cost_source"] != "hlo"
-                || (number(wanted, "measured_flop_rate") / number(found, "measured_flop_rate_gflops") - 1.0).abs()
-                    > 1e-6
-            {
-                continue;
-            }
-            let again =
-                number(found, "compute_efficiency_percent") / 100.0 * number(found, "peak_flop_rate_gflops") / peak;
-            assert_close(
-                again,
-                number(wanted, "compute_efficiency"),
-                SIX_DIGITS,
-                &format!("{name} {}", wanted["operation"]),
-            );
-            compared += 1;
+    let (mut session, expected) = read(name);
+    let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
+    let ours = ours(&mut session, &support::xprof::active());
+    let mut compared = 0;
+    for wanted in theirs(&expected[0]).iter().skip(1).filter(|row| row["compute_efficiency"].as_f64() > Some(0.0)) {
+        let same = |row: &&Row| row["operation"] == wanted["operation"] && row["hlo_module_id"].as_str().is_some();
+        let found = ours.iter().find(same).unwrap_or_else(|| panic!("{name}: no row {}", wanted["operation"]));
+        let rates = (number(wanted, "measured_flop_rate"), number(found, "measured_flop_rate_gflops"));
+        let is_elementwise = found["compute_efficiency_percent"].is_null();
+        if is_elementwise || found["cost_source"] != "hlo" || (rates.0 / rates.1 - 1.0).abs() > 1e-6 {
+            continue;
         }
-        assert!(compared > 0, "{name}: nothing compared");
-        println!("{name}: {compared} rows by their compute efficiency");
+        let ratio = number(found, "peak_flop_rate_gflops") / peak;
+        let again = number(found, "compute_efficiency_percent") / 100.0 * ratio;
+        let what = format!("{name} {}", wanted["operation"]);
+        assert_close(again, number(wanted, "compute_efficiency"), SIX_DIGITS, &what);
+        compared += 1;
     }
+    assert_eq!(compared, 5);
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn a_chosen_device_replaces_the_profiles() {
-    let Some((mut session, _)) = read("mi300x-elementwise") else { return };
+    let (mut session, _) = read("mi300x-elementwise");
     let settings = Settings { device: Some("h100-sxm".to_owned()), ..support::xprof::active() };
     let roofline = session.report(0, &settings).unwrap().roofline.unwrap();
     assert_eq!((roofline.peak_source.as_str(), roofline.device_key.as_deref()), ("chosen", Some("h100-sxm")));
@@ -288,8 +294,9 @@ fn a_chosen_device_replaces_the_profiles() {
 /// Each step runs three fusions of 5 x 1024 x 1024 x 256 additions on each chip, whose peak is 918 TFLOP/s; the all-reduces run between
 /// steps and count in none.
 #[test]
+#[ignore = "reads real profiles"]
 fn mfu_of_the_steps_of_a_tpu() {
-    let Some((mut session, _)) = read("tpu-v6e-4chip") else { return };
+    let (mut session, _) = read("tpu-v6e-4chip");
     let profile = session.report(0, &Settings::default()).unwrap();
     let roofline = profile.roofline.unwrap();
     assert_eq!(roofline.window.as_deref(), Some("steps"));

@@ -32,17 +32,19 @@ fn close(what: &str, a: f64, b: f64) {
     assert!((a - b).abs() <= tolerance, "{what}: {a} is not {b}");
 }
 
-/// Holds the sections of one profile against each other.
-fn agree(what: &str, profile: &UnifiedProfile) {
+/// Holds the sections of one profile against each other. Whether it has them: a capture without device ops has not.
+fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     let (Some(window), Some(usage), Some(devices)) =
         (&profile.window, &profile.compute_utilization, &profile.multi_device)
     else {
-        return;
+        return false;
     };
     let stats = &devices.device_stats;
     let sum = |value: fn(&crossprof::report::DeviceStats) -> f64| stats.iter().map(value).sum::<f64>();
     let (busy, whole) = (sum(|it| it.actual_busy_time_us), sum(|it| it.total_time_us));
-    close(&format!("{what}: window"), whole / stats.len() as f64, window.duration_us);
+    // Devices that have no part in the window have none of their own.
+    let taking_part = stats.iter().filter(|it| it.total_time_us > 0.0).count();
+    close(&format!("{what}: window"), whole / taking_part as f64, window.duration_us);
     close(&format!("{what}: total time"), profile.step_timing.total_time_us, window.duration_us);
     let share = usage.kernel_time_us / (usage.kernel_time_us + usage.overhead_time_us).max(1e-9);
     close(&format!("{what}: busy share"), 100.0 * share, usage.compute_util_percent);
@@ -55,6 +57,19 @@ fn agree(what: &str, profile: &UnifiedProfile) {
     assert_eq!(profile.step_timing.total_kernels, ops, "{what}: ops");
     let counted: u64 = profile.kernels.kernels_by_category.values().map(|it| it.count).sum();
     assert_eq!(counted, ops, "{what}: ops by category");
+    for device in stats {
+        assert!((0.0..=100.0).contains(&device.utilization_percent), "{what}: {device:?}");
+        let idle = device.gaps.as_ref().unwrap().total_gap_time_us;
+        close(&format!("{what}: {}", device.device_name), device.actual_busy_time_us + idle, device.total_time_us);
+    }
+    let buckets = gaps.gaps_under_10us + gaps.gaps_10_100us + gaps.gaps_100_1000us + gaps.gaps_over_1000us;
+    assert_eq!(buckets, gaps.total_gaps, "{what}");
+    for step in &profile.steps {
+        let parts = step.compute_us + step.communication_us + step.transfer_us;
+        close(&format!("{what}: parts of {step:?}"), parts, step.busy_us);
+        close(&format!("{what}: {step:?}"), step.busy_us + step.idle_us, step.duration_us);
+        assert!(step.busy_us >= 0.0 && step.idle_us >= 0.0, "{what}: {step:?}");
+    }
     if let Some(breakdown) = &profile.step_breakdown {
         let parts = &breakdown.parts;
         let all = [
@@ -81,6 +96,7 @@ fn agree(what: &str, profile: &UnifiedProfile) {
         let families: f64 = step_ops.families.iter().map(|it| it.self_time_us).sum();
         close(&format!("{what}: families"), families, step_ops.op_time_us);
     }
+    true
 }
 
 /// The op tree's root is the self time of all ops and the idle time; the devices' table and page show the report's numbers.
@@ -95,7 +111,7 @@ fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile:
         table.columns.iter().position(|column| column.key == key).unwrap_or_else(|| panic!("{key}"))
     };
     let tree = table(session, TableName::OpTree);
-    let Some(ops) = profile.op_statistics.as_ref().filter(|_| !tree.rows.is_empty()) else { return };
+    let ops = profile.op_statistics.as_ref().unwrap();
     let time = column(&tree, "total_self_time_us");
     close(&format!("{what}: tree"), number(&tree.rows[0][time]), ops.op_time_us + ops.idle_time_us);
     let rows = table(session, TableName::Ops);
@@ -107,8 +123,10 @@ fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile:
     close(&format!("{what}: devices"), devices.rows.iter().map(|row| number(&row[at])).sum(), busy);
 }
 
-fn check(session: &mut Session, name: &str, with_tables: bool) {
-    let Some(main) = session.report(0, &Settings::default()) else { return };
+/// How many windows there are, and in how many of them there was something to compare.
+fn check(session: &mut Session, name: &str, with_tables: bool) -> (usize, usize) {
+    let Some(main) = session.report(0, &Settings::default()) else { return (0, 0) };
+    let mut compared = 0;
     for window in choices(&main) {
         let what = format!("{name}, {window}");
         let settings = Settings { window: window.clone(), ..Settings::default() };
@@ -116,8 +134,9 @@ fn check(session: &mut Session, name: &str, with_tables: bool) {
         if let Some(measured) = profile.window.as_ref().filter(|_| window != WindowChoice::Main) {
             assert_eq!(measured.chosen, Some(window.to_string()), "{what}");
         }
-        agree(&what, &profile);
-        if with_tables {
+        let has_devices = agree(&what, &profile);
+        compared += usize::from(has_devices);
+        if has_devices && with_tables {
             tables_agree(&what, session, &settings, &profile);
         }
         if let WindowChoice::Steps { first, last } = &window
@@ -130,20 +149,25 @@ fn check(session: &mut Session, name: &str, with_tables: bool) {
             close(&format!("{what}: step"), profile.step_timing.avg_step_time_us.unwrap(), step.duration_us);
         }
     }
+    (choices(&main).len(), compared)
 }
 
 #[test]
 fn sections_agree_in_every_window_of_our_own_profiles() {
     for path in samples::own() {
         let mut session = support::xprof::open(&path);
-        check(&mut session, &path.file_name().unwrap().to_string_lossy(), true);
+        let (windows, compared) = check(&mut session, &path.file_name().unwrap().to_string_lossy(), true);
+        let host_only = path.components().any(|part| part.as_os_str() == "host-only");
+        assert!(windows >= 3 && compared == if host_only { 0 } else { windows }, "{path:?}: {compared} of {windows}");
     }
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn sections_agree_in_every_window_of_real_profiles() {
-    let Some(traces) = samples::traces() else { return };
-    for path in samples::files(&traces, &[".xplane.pb"]) {
+    let traces = samples::traces();
+    let mut total = 0;
+    for path in samples::files(&traces, &[".xplane.pb", ".trace.json.gz"]) {
         if std::fs::metadata(&path).unwrap().len() < 20 << 20 {
             // Broken ones too, as far as they are read.
             let mut session = Session::new();
@@ -153,23 +177,10 @@ fn sections_agree_in_every_window_of_real_profiles() {
             session.finish(file);
             session.runs();
             let name = path.strip_prefix(&traces).unwrap().to_string_lossy().into_owned();
-            check(&mut session, &name, false);
+            total += check(&mut session, &name, false).1;
         }
     }
-}
-
-/// Parts are shares of a step in every window of no steps too: the capture is 6.9 ms long, its counted steps 1 ms each.
-#[test]
-fn a_share_of_a_step_is_a_time_of_a_step() {
-    let Some(traces) = samples::traces() else { return };
-    let mut session = support::xprof::open(&traces.join("synth-gpu-7steps/vm.xplane.pb"));
-    for window in [WindowChoice::Main, WindowChoice::All, WindowChoice::Active] {
-        let settings = Settings { window, ..Settings::default() };
-        let profile = session.report(0, &settings).unwrap();
-        let waiting = profile.findings.iter().find(|finding| finding.id == "host_overhead").unwrap();
-        let said = "Devices wait 575 µs of each 1.00 ms step for the host (57.5 %)";
-        assert!(waiting.message.starts_with(said), "{}", waiting.message);
-    }
+    assert!(total > 40, "{total} windows");
 }
 
 #[test]

@@ -97,10 +97,11 @@ fn strays(theirs: &[Row], ours: &[Row]) -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn framework_op_stats() {
     let mut compared = 0;
     for folder in folders("framework_op_stats") {
-        let Some((mut session, expected)) = read(&folder, "framework_op_stats") else { continue };
+        let (mut session, expected) = read(&folder, "framework_op_stats");
         let is_tpu = folder.starts_with("tpu");
         let ops = ours(&mut session, &support::xprof::active(), TableName::Ops);
         let ours = ours(&mut session, &support::xprof::active(), TableName::FrameworkOps);
@@ -109,7 +110,7 @@ fn framework_op_stats() {
             rows.filter(|row| text(row, "host_or_device") == "Device" && text(row, "operation") != "IDLE")
                 .collect::<Vec<Row>>()
         };
-        let hlo_stats = rows(&output(&folder, "hlo_stats").unwrap());
+        let hlo_stats = rows(&output(&folder, "hlo_stats"));
         let strays = strays(&hlo_stats, &ops);
         let (with_idle, busy) = (on_device(0), on_device(1));
         assert_eq!(with_idle.len(), busy.len(), "{folder}");
@@ -188,7 +189,7 @@ fn framework_op_stats() {
         compared += comparison.rows;
         comparison.print();
     }
-    assert!(compared == 0 || compared >= 35, "{compared}");
+    assert_eq!(compared, 37);
 }
 
 /// Is this a column of FLOPs or bytes?
@@ -205,9 +206,12 @@ const PEAK: &str =
     "XProf compares every op with the fp16 peak: here it is that of the op's own type, and the maker's bandwidth";
 
 #[test]
+#[ignore = "reads real profiles"]
 fn the_rows_are_all_of_the_time() {
-    for folder in folders("framework_op_stats") {
-        let Some((mut session, _)) = read(&folder, "framework_op_stats") else { continue };
+    let folders = folders("framework_op_stats");
+    assert_eq!(folders.len(), 5);
+    for folder in folders {
+        let (mut session, _) = read(&folder, "framework_op_stats");
         let ours = ours(&mut session, &support::xprof::active(), TableName::FrameworkOps);
         let total: f64 = ours.iter().map(|row| number(row, "busy_self_time_percent")).sum();
         assert!(close(total, 100.0), "{folder}: {total}");

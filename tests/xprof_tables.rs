@@ -45,9 +45,13 @@ const RATES: [&str; 4] = ["measured_memory_bw", "hbm_bw", "cmem_read_bw", "cmem_
 const LIBRARY: &str = "XProf does not look into library calls: their cost is from their shapes here";
 
 #[test]
+#[ignore = "reads real profiles"]
 fn hlo_stats() {
-    for folder in folders("hlo_stats") {
-        let Some((mut session, expected)) = read(&folder, "hlo_stats") else { continue };
+    let folders = folders("hlo_stats");
+    assert_eq!(folders.len(), 6);
+    let mut rows_compared = 0;
+    for folder in folders {
+        let (mut session, expected) = read(&folder, "hlo_stats");
         let ours = ours(&mut session, TableName::Ops);
         let is_tpu = folder.starts_with("tpu");
         let expected: Vec<Row> = rows(&expected).into_iter().filter(|row| text(row, "hlo_op_name") != "IDLE").collect();
@@ -106,8 +110,10 @@ fn hlo_stats() {
             assert_eq!(expected.len(), ours.len(), "{folder}");
             assert!(comparison.on_purpose() <= RATES.len() * pairs.count(), "{folder}");
         }
+        rows_compared += comparison.rows;
         comparison.print();
     }
+    assert_eq!(rows_compared, 55);
 }
 
 const UNSPLIT: &str = "XProf's op_profile leaves out bytes that the profile does not split by memory: its hlo_stats, as here, takes them for the main memory's";
@@ -115,9 +121,12 @@ const UNSPLIT: &str = "XProf's op_profile leaves out bytes that the profile does
 /// The op profile: every program, category and op, with time, occurrences, and on TPUs FLOPs and bytes of the main memory; and the
 /// whole with idle time.
 #[test]
+#[ignore = "reads real profiles"]
 fn op_profile() {
-    for folder in folders("op_profile") {
-        let Some((mut session, expected)) = read(&folder, "op_profile") else { continue };
+    let folders = folders("op_profile");
+    assert_eq!(folders.len(), 5);
+    for folder in folders {
+        let (mut session, expected) = read(&folder, "op_profile");
         let found = session.report(0, &support::xprof::active()).unwrap().op_statistics.unwrap();
         let mut comparison = Comparison::new(format!("op_profile of {folder}"));
         let whole_us = number_of(&expected["byProgram"]["metrics"]["rawTime"]) * 1e-6;

@@ -14,8 +14,9 @@ fn expect(folder: &Path, arguments: &[&str], rules: &[(&str, i32)]) {
 }
 
 #[test]
+#[ignore = "reads real profiles"]
 fn four_chips_are_as_busy_as_was_measured_elsewhere() {
-    let Some(traces) = samples::traces() else { return };
+    let traces = samples::traces();
     // Chip 0 is busy in 85.2 % of its span, the others in 87.1 %.
     expect(
         &traces,
@@ -32,24 +33,9 @@ fn four_chips_are_as_busy_as_was_measured_elsewhere() {
 }
 
 #[test]
-fn a_trace_made_by_hand_holds_its_numbers() {
-    let Some(traces) = samples::traces() else { return };
-    // 7 steps of 1000 us; each copies 1 MiB to the device and 1 MiB back.
-    expect(
-        &traces,
-        &["synth-gpu-7steps", "--window", "all"],
-        &[
-            ("step_timing.num_steps == 7", 0),
-            ("step_timing.median_step_time_us == 1 ms", 0),
-            ("memory_operations.transfers[direction=d2h].total_bytes == 7 MiB", 0),
-            ("memory_operations.transfers[direction=d2h].total_bytes < 7.3 MB", 1),
-        ],
-    );
-}
-
-#[test]
+#[ignore = "reads real profiles"]
 fn one_of_two_runs_has_all_to_alls() {
-    let Some(traces) = samples::traces() else { return };
+    let traces = samples::traces();
     let folder = traces.join("tpu-qwen3-runs");
     // 256 in the first, none in the second.
     let number = "communication.kinds[kind=all-to-all].count";

@@ -1,14 +1,16 @@
 //! Every link leads to a page that exists, with a filter that leaves something on it.
 
+use std::path::Path;
+
 use crossprof::report::FindingSeverity;
 use crossprof::table::Query;
 use crossprof::{Settings, TableName};
 
-use super::runs::session;
+use crate::support::{samples, xprof};
 
-/// The table of a view that links are filtered on.
-fn table_of(view: &str) -> TableName {
-    match view {
+/// The table of a view that links are filtered on; none of the overview, where what is lost stands among its warnings.
+fn table_of(view: &str) -> Option<TableName> {
+    Some(match view {
         "ops" => TableName::Ops,
         "kernels" => TableName::Kernels,
         "roofline" => TableName::Roofline,
@@ -16,32 +18,44 @@ fn table_of(view: &str) -> TableName {
         "communication" => TableName::Collectives,
         "transfers" => TableName::Transfers,
         "devices" => TableName::Devices,
-        // What is lost stands among its warnings.
-        "overview" => TableName::TopKernels,
+        "overview" => return None,
         other => panic!("no table is known for the view {other}"),
+    })
+}
+
+/// Follows the links of all findings of a profile: how many there are.
+fn follow(path: &Path) -> usize {
+    let mut session = xprof::open(path);
+    let profile = session.report(0, &Settings::default()).unwrap();
+    let path = path.display();
+    let mut followed = 0;
+    for finding in &profile.findings {
+        let Some(view) = &finding.view else {
+            assert_eq!(finding.severity, FindingSeverity::NotChecked, "{path}: {} leads nowhere", finding.id);
+            continue;
+        };
+        // The page of devices is made of tables alone.
+        let has_page = session.page(0, &Settings::default(), view, &Default::default()).is_some();
+        assert!(has_page || view == "devices", "{path}: {view}");
+        followed += 1;
+        let Some(name) = table_of(view) else { continue };
+        let filter = finding.filter.clone().unwrap_or_default();
+        let query = Query { filter: filter.clone(), ..Query::default() };
+        let table = session.table(0, &Settings::default(), name, "", &query).unwrap();
+        assert!(table.matched_rows > 0, "{path}: {} leads to {view} with {filter:?}, where nothing is", finding.id);
     }
+    followed
 }
 
 #[test]
-fn links_open_the_evidence() {
-    let mut followed = 0;
-    for (path, _) in super::real::EXPECTED {
-        let Some(mut session) = session(path) else { return };
-        let profile = session.report(0, &Settings::default()).unwrap();
-        for finding in &profile.findings {
-            let Some(view) = &finding.view else {
-                assert_eq!(finding.severity, FindingSeverity::NotChecked, "{path}: {} leads nowhere", finding.id);
-                continue;
-            };
-            // The page of devices is made of tables alone.
-            let has_page = session.page(0, &Settings::default(), view, &Default::default()).is_some();
-            assert!(has_page || view == "devices", "{path}: {view}");
-            let filter = finding.filter.clone().unwrap_or_default();
-            let query = Query { filter: filter.clone(), ..Query::default() };
-            let table = session.table(0, &Settings::default(), table_of(view), "", &query).unwrap();
-            assert!(table.matched_rows > 0, "{path}: {} leads to {view} with {filter:?}, where nothing is", finding.id);
-            followed += 1;
-        }
-    }
+fn links_of_our_own_profiles_open_the_evidence() {
+    let followed: usize = samples::own().iter().map(|path| follow(path)).sum();
+    assert!(followed > 10, "{followed}");
+}
+
+#[test]
+#[ignore = "reads real profiles"]
+fn links_of_real_profiles_open_the_evidence() {
+    let followed: usize = super::real::EXPECTED.iter().map(|(path, _)| follow(&samples::real(path))).sum();
     assert!(followed > 10, "{followed}");
 }

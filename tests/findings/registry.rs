@@ -18,7 +18,7 @@ fn ids_are_unique() {
 
 #[test]
 fn every_rule_is_a_file_of_its_name() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/insight");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/insight/src");
     let mut files = BTreeSet::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

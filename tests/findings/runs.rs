@@ -1,30 +1,12 @@
 //! Runs for the tests: real ones, and such as the trace builder makes.
 
-use std::path::PathBuf;
-
+use crossprof::UnifiedProfile;
 use crossprof::insight::{Verdict, examine, verdict};
 use crossprof::metrics::Context;
 use crossprof::metrics::{Run, Settings};
 use crossprof::report::{Finding, FindingSeverity};
-use crossprof::trace::{Trace, TraceBuilder};
-use crossprof::{Session, UnifiedProfile};
-
-/// A session with one real profile; `None`, with a notice, where it is absent.
-pub fn session(path: &str) -> Option<Session> {
-    let folder = std::env::var_os("CROSSPROF_TRACES")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/traces"), PathBuf::from);
-    let file = folder.join(path);
-    let Ok(bytes) = std::fs::read(&file) else {
-        eprintln!("skipped: {} is not there", file.display());
-        return None;
-    };
-    let mut session = Session::new();
-    let id = session.begin(path, Some(bytes.len() as u64));
-    session.push(id, &bytes);
-    assert_eq!(session.finish(id).error, None, "{path}");
-    assert_eq!(session.runs().len(), 1, "{path}");
-    Some(session)
-}
+use crossprof::trace::Trace;
+use crossprof::trace::TraceBuilder;
 
 /// The findings that fired, as `severity id`, in order.
 pub fn fired(profile: &UnifiedProfile) -> Vec<String> {

@@ -5,10 +5,16 @@ pub mod chrome;
 pub mod cli;
 pub mod gpu;
 pub mod samples;
+pub mod seven_steps;
 pub mod tpu;
 pub mod xprof;
 
-use crossprof::{FileResult, Session, Settings, UnifiedProfile, WindowChoice};
+use std::path::Path;
+
+use crossprof::input::ChromeJsonDecoder;
+use crossprof::input::XPlaneDecoder;
+use crossprof::trace::Trace;
+use crossprof::{FileResult, Session, Settings, UnifiedProfile};
 
 /// One file pushed in chunks of `chunk` bytes: what it gave, and its runs' reports.
 pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<UnifiedProfile>) {
@@ -21,14 +27,13 @@ pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<
     (result, reports(&mut session))
 }
 
-/// One file pushed at once, and its runs' reports of another window than the main one.
-pub fn load_window(path: &str, bytes: &[u8], window: WindowChoice) -> (FileResult, Vec<UnifiedProfile>) {
+/// One file pushed at once, and its runs' reports under these settings.
+pub fn load_with(path: &str, bytes: &[u8], settings: &Settings) -> (FileResult, Vec<UnifiedProfile>) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
     session.push(file, bytes);
     let result = session.finish(file);
-    let settings = Settings { window, ..Settings::default() };
-    (result, session.runs().iter().filter_map(|run| session.report(run.index, &settings)).collect())
+    (result, session.runs().iter().filter_map(|run| session.report(run.index, settings)).collect())
 }
 
 /// One file pushed at once.
@@ -39,6 +44,26 @@ pub fn load(path: &str, bytes: &[u8]) -> (FileResult, Vec<UnifiedProfile>) {
 /// The reports of all runs, without settings.
 pub fn reports(session: &mut Session) -> Vec<UnifiedProfile> {
     session.runs().iter().filter_map(|run| session.report(run.index, &Settings::default())).collect()
+}
+
+/// The events of a profile: of an xplane, or of a trace JSON. Either may be packed.
+pub fn decode(path: &Path) -> Trace {
+    let name = path.to_string_lossy();
+    let stored = std::fs::read(path).expect("a readable sample");
+    let plain = if name.ends_with(".gz") { gunzip(&stored) } else { stored };
+    if !name.contains(".pb") {
+        return decode_json(&plain);
+    }
+    let mut decoder = XPlaneDecoder::new(&name);
+    decoder.push(&plain).expect("an xplane");
+    decoder.finish().expect("an xplane")
+}
+
+/// The events of a trace JSON.
+pub fn decode_json(text: &[u8]) -> Trace {
+    let mut decoder = ChromeJsonDecoder::new("a.trace.json");
+    decoder.push(text).expect("a trace JSON");
+    decoder.finish().expect("a trace JSON")
 }
 
 /// Bytes as a gzip stream.

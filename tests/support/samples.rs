@@ -7,15 +7,32 @@ pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of real profiles: `$CROSSPROF_TRACES`, or beside the repository. `None`, with a visible notice, where it
-/// is absent.
-pub fn traces() -> Option<PathBuf> {
+/// The folder of real profiles: `$CROSSPROF_TRACES`, or beside the repository. A test that asks for it is marked
+/// `#[ignore = "reads real profiles"]`: it runs where somebody says that they are there, and then fails without them.
+pub fn traces() -> PathBuf {
+    let is_asked_for = std::env::args().any(|word| word == "--ignored" || word == "--include-ignored");
+    assert!(is_asked_for, "a test of real profiles needs #[ignore = \"reads real profiles\"]");
     let folder = std::env::var_os("CROSSPROF_TRACES").map_or_else(|| root().join("../shared/traces"), PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no real profiles at {}; set CROSSPROF_TRACES to their folder", folder.display());
-    None
+    assert!(folder.is_dir(), "no real profiles at {}: set CROSSPROF_TRACES to their folder", folder.display());
+    folder
+}
+
+/// The real profile at `path` below their folder. Profilers name files after hosts: `*` stands for that name, as in
+/// `mi300x-8gpu-conv/*.xplane.pb`.
+pub fn real(path: &str) -> PathBuf {
+    let Some((folder, suffix)) = path.split_once("/*") else {
+        let file = traces().join(path);
+        assert!(file.is_file(), "there is no {}", file.display());
+        return file;
+    };
+    let found = files(&traces().join(folder), &[suffix]);
+    let [file] = found.as_slice() else { panic!("{path} is not one file: {found:?}") };
+    file.clone()
+}
+
+/// The content of such a file.
+pub fn real_bytes(path: &str) -> Vec<u8> {
+    std::fs::read(real(path)).expect("a readable sample")
 }
 
 /// All files below `folder` whose names end with one of `suffixes`, sorted.
@@ -36,9 +53,9 @@ pub fn files(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
 
 /// The project's own profiles: fixtures of the tests and examples of the page.
 pub fn own() -> Vec<PathBuf> {
-    let suffixes = [".xplane.pb", ".trace.json.gz", ".trace.json"];
+    let suffixes = [".xplane.pb", ".xplane.pb.gz", ".trace.json.gz"];
     let mut found = files(&root().join("tests/data"), &suffixes);
     found.extend(files(&root().join("www/assets/examples"), &suffixes));
-    assert!(found.len() >= 4, "the fixtures are missing");
+    assert!(found.len() >= 20, "fixtures are missing");
     found
 }

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crossprof::input::XPlaneDecoder;
 use crossprof::table::Cell;
-use crossprof::trace::Trace;
 use crossprof::{Query, Session, Settings, TableName, WindowChoice};
 use serde_json::Value;
 
@@ -20,10 +18,9 @@ pub const ABSENT: f64 = f64::NAN;
 /// A row by column id.
 pub type Row = BTreeMap<String, Value>;
 
-/// The folders below the real profiles for which XProf's output of `tool` is there; none, visibly, where they are absent.
+/// The folders below the real profiles for which XProf's output of `tool` is there.
 pub fn folders(tool: &str) -> Vec<String> {
-    let Some(traces) = samples::traces() else { return Vec::new() };
-    let outputs = samples::files(&traces, &[&format!("xprof/{tool}.json")]);
+    let outputs = samples::files(&samples::traces(), &[&format!("xprof/{tool}.json")]);
     let folder = |path: &PathBuf| Some(path.parent()?.parent()?.file_name()?.to_string_lossy().into_owned());
     outputs.iter().filter_map(folder).collect()
 }
@@ -38,19 +35,15 @@ pub fn all() -> Settings {
     Settings { window: WindowChoice::All, ..Settings::default() }
 }
 
-/// What XProf's `tool` printed for a folder's profile; says so and gives `None` where it is absent.
-pub fn output(folder: &str, tool: &str) -> Option<Value> {
-    let path = samples::traces()?.join(folder).join(format!("xprof/{tool}.json"));
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: no {}", path.display());
-        return None;
-    };
-    Some(serde_json::from_str(&text).expect("XProf writes JSON"))
+/// What XProf's `tool` printed for a folder's profile.
+pub fn output(folder: &str, tool: &str) -> Value {
+    let text = samples::real_bytes(&format!("{folder}/xprof/{tool}.json"));
+    serde_json::from_slice(&text).expect("XProf writes JSON")
 }
 
 /// The xplane of a folder.
-pub fn xplane(folder: &str) -> Option<PathBuf> {
-    samples::files(&samples::traces()?.join(folder), &[".xplane.pb"]).into_iter().next()
+pub fn xplane(folder: &str) -> PathBuf {
+    samples::real(&format!("{folder}/*.xplane.pb"))
 }
 
 /// A profile as a session.
@@ -64,17 +57,9 @@ pub fn open(path: &Path) -> Session {
     session
 }
 
-/// A folder's xplane as events.
-pub fn trace(folder: &str) -> Option<Trace> {
-    let mut decoder = XPlaneDecoder::new("profile.xplane.pb");
-    decoder.push(&std::fs::read(xplane(folder)?).expect("a profile")).expect("a profile");
-    Some(decoder.finish().expect("a profile"))
-}
-
 /// A folder's xplane as a session, and XProf's output of `tool`.
-pub fn read(folder: &str, tool: &str) -> Option<(Session, Value)> {
-    let expected = output(folder, tool)?;
-    Some((open(&xplane(folder)?), expected))
+pub fn read(folder: &str, tool: &str) -> (Session, Value) {
+    (open(&xplane(folder)), output(folder, tool))
 }
 
 /// The rows of one of XProf's data tables.

@@ -25,7 +25,8 @@ The project's commands. Each installs what it needs and is missing.
 
     cargo xtask serve [--port N] [--dev]   build the page and serve it at http://127.0.0.1:8080
     cargo xtask build [--dev]              build the page into dist/, ready for any static host
-    cargo xtask test [CHECK...]            run every check (or the ones named)
+    cargo xtask test [CHECK...]            run every check (or the ones named); with --require-traces,
+                                           tests of real profiles must run, too
     cargo xtask bench [--events N]         time loads and tables, natively and in a browser tab
     cargo xtask fuzz [--seconds N] [--seed N]   put damaged inputs through everything (CONTRIBUTING.md)
     cargo xtask notices                    write docs/third-party-notices.txt

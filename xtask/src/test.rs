@@ -1,25 +1,46 @@
 //! `cargo xtask test`: every check, each under its heading, with a count at the end.
 
 mod checks;
+mod real;
 
 use crate::Result;
 use std::time::Instant;
 
-/// `cargo xtask test [CHECK...]`
-pub fn command(words: &[String]) -> Result {
-    let known: Vec<&str> = checks::ALL.iter().map(|check| check.name).collect();
-    if let Some(word) = words.iter().find(|word| !known.contains(&word.as_str())) {
-        return Err(format!("There is no check {word:?}; there are: {}.", known.join(", ")));
+/// What the person asks for.
+struct Request {
+    /// Names of checks; none is all of them.
+    checks: Vec<String>,
+    /// A test that is skipped is a failure.
+    require_traces: bool,
+}
+
+impl Request {
+    fn read(words: &[String]) -> Result<Request> {
+        let (options, checks): (Vec<_>, Vec<_>) = words.iter().cloned().partition(|word| word.starts_with("--"));
+        if let Some(option) = options.iter().find(|option| *option != "--require-traces") {
+            return Err(format!("There is no option {option:?}; there is --require-traces."));
+        }
+        let known: Vec<&str> = checks::ALL.iter().map(|check| check.name).collect();
+        if let Some(word) = checks.iter().find(|word| !known.contains(&word.as_str())) {
+            return Err(format!("There is no check {word:?}; there are: {}.", known.join(", ")));
+        }
+        Ok(Request { checks, require_traces: !options.is_empty() })
     }
+}
+
+/// `cargo xtask test [--require-traces] [CHECK...]`
+pub fn command(words: &[String]) -> Result {
+    let request = Request::read(words)?;
+    let mut run = checks::Run { real: real::Profiles::find(request.require_traces), skipped: Vec::new() };
     let mut lines = Vec::new();
     let (mut passed, mut failed) = (0, 0);
     for check in checks::ALL {
-        if !words.is_empty() && !words.iter().any(|word| word == check.name) {
+        if !request.checks.is_empty() && !request.checks.iter().any(|word| word == check.name) {
             continue;
         }
         eprintln!("\n=== {}: {} ===", check.name, check.what);
         let start = Instant::now();
-        let outcome = (check.run)();
+        let outcome = (check.run)(&mut run);
         let seconds = start.elapsed().as_secs_f64();
         let verdict = match outcome {
             Ok(()) => {
@@ -38,6 +59,26 @@ pub fn command(words: &[String]) -> Result {
     for line in lines {
         println!("{line}");
     }
-    println!("{passed} passed, {failed} failed");
+    print!("{}", run.real.notice(&run.skipped));
+    println!("{passed} checks passed, {failed} failed, {} tests skipped", run.skipped.len());
     if failed == 0 { Ok(()) } else { Err("A check failed.".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Request;
+
+    fn read(words: &[&str]) -> Result<Request, String> {
+        Request::read(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn checks_and_the_option_stand_in_any_order() {
+        let request = read(&["native", "--require-traces", "doc"]).unwrap();
+        assert_eq!((request.checks, request.require_traces), (vec!["native".to_owned(), "doc".to_owned()], true));
+        let request = read(&[]).unwrap();
+        assert_eq!((request.checks.len(), request.require_traces), (0, false));
+        assert!(read(&["--require-trace"]).err().unwrap().contains("--require-traces"));
+        assert!(read(&["nativ"]).err().unwrap().contains("native"));
+    }
 }

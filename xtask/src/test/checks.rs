@@ -1,5 +1,6 @@
 //! The checks, cheapest first.
 
+use super::real;
 use crate::build::{self, Variant, size};
 use crate::toolchain::{self, TARGET};
 use crate::{Result, browser, cache, fuzz, node, notices, process, tools};
@@ -9,7 +10,14 @@ use std::process::Command;
 pub struct Check {
     pub name: &'static str,
     pub what: &'static str,
-    pub run: fn() -> Result,
+    pub run: fn(&mut Run) -> Result,
+}
+
+/// What a check is told of the run that it is part of, and what it tells.
+pub struct Run {
+    pub real: real::Profiles,
+    /// Tests that did not run for want of real profiles.
+    pub skipped: Vec<String>,
 }
 
 /// Every check, in the order in which they run.
@@ -18,8 +26,8 @@ pub const ALL: &[Check] = &[
     Check { name: "clippy", what: "lints, native", run: clippy },
     Check { name: "clippy-wasm", what: "lints, wasm32", run: clippy_wasm },
     Check { name: "native", what: "tests of the library, the command line and xtask", run: native },
-    Check { name: "notices", what: "licences of what is shipped", run: notices::check },
-    Check { name: "fuzz", what: "damaged inputs through everything, for half a minute", run: fuzz::check },
+    Check { name: "notices", what: "licences of what is shipped", run: |_| notices::check() },
+    Check { name: "fuzz", what: "damaged inputs through everything, for half a minute", run: |_| fuzz::check() },
     Check { name: "doc", what: "the examples in the documentation", run: doc },
     Check { name: "build", what: "the page, in release mode", run: page },
     Check { name: "size", what: "wasm sizes", run: sizes },
@@ -34,17 +42,17 @@ fn cargo(words: &[&str]) -> Command {
     command
 }
 
-fn fmt() -> Result {
+fn fmt(_: &mut Run) -> Result {
     process::run(&mut cargo(&["fmt", "--all", "--check"]))
 }
 
-fn clippy() -> Result {
+fn clippy(_: &mut Run) -> Result {
     let words = ["clippy", "--locked", "--workspace", "--exclude", "www", "--all-targets", "--", "-D", "warnings"];
     process::run(&mut cargo(&words))
 }
 
 /// Lints of what runs in the browser: the library without its command line, and the page.
-fn clippy_wasm() -> Result {
+fn clippy_wasm(_: &mut Run) -> Result {
     let toolchain = toolchain::find()?;
     if toolchain.has_clippy() {
         let mut clippy = on_page(toolchain.cargo()?, "clippy");
@@ -74,17 +82,35 @@ fn on_page(mut cargo: Command, command: &str) -> Command {
     cargo
 }
 
-fn native() -> Result {
+fn native(run: &mut Run) -> Result {
     let nextest = process::works(&mut cargo(&["nextest", "--version"]));
-    let (runner, all): (&[&str], &[&str]) =
-        if nextest { (&["nextest", "run"], &[]) } else { (&["test"], &["--lib", "--bins", "--tests"]) };
-    let run = |packages: &[&str]| process::run(cargo(runner).args(["--locked", "--no-fail-fast"]).args(packages));
-    let all_but_page = ["--workspace", "--exclude", "www"].iter().chain(all).copied().collect::<Vec<_>>();
+    let all_but_page: &[&str] = &["--workspace", "--exclude", "www"];
+    let targets: &[&str] = if nextest { &[] } else { &["--lib", "--bins", "--tests"] };
+    let start = |packages: &[&str], words: &[&str]| {
+        let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test"] };
+        process::run(cargo(runner).args(["--locked", "--no-fail-fast"]).args(packages).args(words))
+    };
+    let real: &[&str] = match (run.real.run(), nextest) {
+        (false, _) => &[],
+        (true, true) => &["--run-ignored", "all"],
+        (true, false) => &["--", "--include-ignored"],
+    };
     // The page's pure parts; its tests in a browser are a check of their own.
-    run(&all_but_page).and(run(&["--package", "www", "--lib"]))
+    let outcome = start(all_but_page, &[targets, real].concat()).and(start(&["--package", "www", "--lib"], &[]));
+    if !run.real.run() {
+        let (runner, list): (&[&str], &[&str]) = if nextest {
+            (&["nextest", "list"], &["--run-ignored", "only", "--message-format", "oneline"])
+        } else {
+            (&["test"], &["--", "--list", "--ignored"])
+        };
+        let mut command = cargo(runner);
+        run.skipped =
+            real::names(&process::output(command.arg("--locked").args(all_but_page).args(targets).args(list))?);
+    }
+    outcome
 }
 
-fn doc() -> Result {
+fn doc(_: &mut Run) -> Result {
     let library = ["--workspace", "--exclude", "www", "--exclude", "xtask"];
     process::run(cargo(&["test", "--locked", "--doc"]).args(library))?;
     let mut links = cargo(&["doc", "--locked", "--no-deps"]);
@@ -92,7 +118,7 @@ fn doc() -> Result {
     process::run(links.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-fn in_browser() -> Result {
+fn in_browser(_: &mut Run) -> Result {
     let toolchain = toolchain::find()?;
     let runner = tools::wasm_bindgen()?.join("wasm-bindgen-test-runner");
     let mut test = on_page(toolchain.cargo()?, "test");
@@ -103,15 +129,15 @@ fn in_browser() -> Result {
     process::run(&mut test)
 }
 
-fn page() -> Result {
+fn page(_: &mut Run) -> Result {
     build::page(Variant::Release).map(drop)
 }
 
-fn sizes() -> Result {
+fn sizes(_: &mut Run) -> Result {
     size::check(&build::dist())
 }
 
-fn end_to_end() -> Result {
+fn end_to_end(_: &mut Run) -> Result {
     // Tests compare the page's figures with the command line's.
     process::run(&mut cargo(&["build", "--locked", "--release", "--bin", "crossprof"]))?;
     let mut run = node::playwright()?;

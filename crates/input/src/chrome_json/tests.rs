@@ -3,7 +3,6 @@
 mod damage;
 mod kineto;
 mod repeats;
-mod samples;
 mod totals;
 
 use super::ChromeJsonDecoder;

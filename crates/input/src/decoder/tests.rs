@@ -1,9 +1,6 @@
-use std::path::{Path, PathBuf};
-
 use proptest::prelude::*;
 
 use super::*;
-use crate::unpack::{Unpacked, Unpacker};
 
 fn decode(bytes: &[u8], chunk: usize) -> Result<Decoded, Error> {
     let mut decoder = Decoder::new("a");
@@ -84,77 +81,6 @@ fn a_profile_of_any_size_is_bounded() {
     let filler = vec![b' '; 1 << 20];
     let refused = (0..70).find_map(|_| decoder.push(&filler).err()).expect("a limit");
     assert!(refused.to_string().contains("64 MiB"), "{refused}");
-}
-
-/// The folder of real profiles, if this machine has it.
-fn traces() -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
-    let folder = std::env::var_os("CROSSPROF_TRACES").map_or(default, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no real profiles at {}", folder.display());
-    None
-}
-
-/// What the one member of a file is, unpacked.
-fn described_file(path: &Path) -> String {
-    let bytes = std::fs::read(path).expect("readable");
-    let mut unpacker = Unpacker::new("a");
-    let mut content = Vec::new();
-    let mut take = |item: Unpacked<'_>| {
-        if let Unpacked::Data(bytes) = item {
-            content.extend_from_slice(bytes);
-        }
-    };
-    unpacker.push(&bytes, &mut take);
-    unpacker.finish(&mut take);
-    described(&content)
-}
-
-#[test]
-fn broken_files_give_one_sentence() {
-    let Some(traces) = traces() else { return };
-    for (file, expected) in [
-        ("broken/utf8-mangled.xplane.pb", "decoded as text"),
-        ("broken/incomplete.json", "a speedscope profile"),
-        ("broken/not-an-xspace.trace", "not a profile"),
-        ("broken/tensorflow_stats.pb", "not a profile"),
-        ("damaged/empty.json", "The file is empty"),
-        ("damaged/empty.json.gz", "The file is empty"),
-        ("damaged/html.json", "an HTML page"),
-    ] {
-        let described = described_file(&traces.join(file));
-        assert!(described.contains(expected), "{file}: {described}");
-    }
-}
-
-#[test]
-fn damaged_traces_are_read_all_the_same() {
-    let Some(traces) = traces() else { return };
-    for entry in std::fs::read_dir(traces.join("damaged")).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        if !["empty.json", "empty.json.gz", "html.json"].contains(&name.as_str()) {
-            let described = described_file(&path);
-            assert!(described.ends_with(" events") && !described.starts_with('0'), "{name}: {described}");
-        }
-    }
-}
-
-#[test]
-fn memory_profiles_and_viewer_output_are_told() {
-    let Some(traces) = traces() else { return };
-    for (file, expected) in [
-        ("memory-prof/cuda-led-getter.prof", "memory profile"),
-        ("memory-prof/cuda-poscidyn.prof", "memory profile"),
-        ("pascal-tf-laptop/LAPTOP.memory_profile.json.gz", "ignored: This is a memory profile"),
-        ("tpu-v6e-4chip/xprof/overview_page.json", "ignored: This is a table"),
-        ("tpu-v6e-4chip/xprof/op_profile.json", "ignored: This is an op profile"),
-    ] {
-        let described = described_file(&traces.join(file));
-        assert!(described.starts_with(expected), "{file}: {described}");
-    }
 }
 
 proptest! {

@@ -39,8 +39,6 @@ mod hostile_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod truth_tests;
-#[cfg(test)]
 pub(crate) mod writer;
 
 pub use check::{looks_like_xspace, what_else};

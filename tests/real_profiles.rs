@@ -1,0 +1,55 @@
+//! Tests that read real profiles cannot pass without them: they are ignored unless somebody asks for them, and then they fail.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use support::samples::{files, root, traces};
+
+#[test]
+#[ignore = "reads real profiles"]
+fn a_test_of_real_profiles() {
+    assert!(traces().is_dir());
+}
+
+/// Runs that test with words for its runner, where the folder of real profiles is this one.
+fn run(words: &[&str], folder: &Path) -> (Output, String) {
+    let mut test = Command::new(std::env::current_exe().expect("this program"));
+    test.args(["--exact", "a_test_of_real_profiles"]).args(words).env("CROSSPROF_TRACES", folder);
+    let output = test.output().expect("it starts");
+    let said = [output.stdout.as_slice(), &output.stderr].concat();
+    (output, String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn it_is_skipped_by_name_and_with_the_reason() {
+    let (output, said) = run(&[], &root());
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("a_test_of_real_profiles ... ignored, reads real profiles"), "{said}");
+}
+
+#[test]
+fn asked_for_it_fails_where_the_folder_is_missing() {
+    for word in ["--ignored", "--include-ignored"] {
+        let (output, said) = run(&[word], Path::new("/nowhere/traces"));
+        assert!(!output.status.success(), "{said}");
+        assert!(said.contains("no real profiles at /nowhere/traces: set CROSSPROF_TRACES"), "{said}");
+        let (output, said) = run(&[word], &root());
+        assert!(output.status.success(), "{said}");
+    }
+}
+
+/// Whatever looks for the folder itself could pass without it.
+#[test]
+fn only_one_place_knows_where_they_are() {
+    let sources = ["src", "crates", "tests", "www/src"].map(|folder| files(&root().join(folder), &[".rs"])).concat();
+    let mut knowing = Vec::new();
+    for path in sources {
+        let text = std::fs::read_to_string(&path).expect("a source");
+        if text.contains(&["shared", "/traces"].concat()) {
+            knowing.push(path);
+        }
+    }
+    assert_eq!(knowing, [root().join("tests/support/samples.rs")]);
+}

@@ -1,0 +1,85 @@
+//! Tests that read real profiles, which need not be there: `#[ignore]` marks them, and they fail without the profiles. They run
+//! where the profiles are; elsewhere they are skipped, and said to be.
+
+use crate::cache;
+use std::path::PathBuf;
+
+/// Where the real profiles should be, and whether tests of them run.
+pub struct Profiles {
+    folder: PathBuf,
+    run: bool,
+}
+
+impl Profiles {
+    /// `$CROSSPROF_TRACES`, or beside the checkout, as the tests themselves look for it. Where they are required their tests run
+    /// even if they are missing, and fail.
+    pub fn find(required: bool) -> Profiles {
+        let named = std::env::var_os("CROSSPROF_TRACES").map(PathBuf::from);
+        Profiles::at(named.unwrap_or_else(|| cache::repository().join("../shared/traces")), required)
+    }
+
+    fn at(folder: PathBuf, required: bool) -> Profiles {
+        let run = required || folder.is_dir();
+        Profiles { folder, run }
+    }
+
+    /// Do the tests of them run?
+    pub fn run(&self) -> bool {
+        self.run
+    }
+
+    /// The closing lines about tests that were skipped; empty where none was.
+    pub fn notice(&self, skipped: &[String]) -> String {
+        if skipped.is_empty() {
+            return String::new();
+        }
+        let mut text = format!(
+            "{} tests SKIPPED: no real profiles at {} (CROSSPROF_TRACES names their folder; --require-traces makes this a failure):\n",
+            skipped.len(),
+            self.folder.display()
+        );
+        skipped.iter().for_each(|name| text += &format!("    {name}\n"));
+        text
+    }
+}
+
+/// The names in what `cargo nextest list --message-format oneline` prints (`crate::binary test`), or `cargo test -- --list` (`test: test`).
+pub fn names(listed: &str) -> Vec<String> {
+    let lines = listed.lines().map(|line| line.trim().trim_end_matches(": test"));
+    let is_name = |line: &&str| !line.is_empty() && !line.ends_with("benchmarks");
+    lines.filter(is_name).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Profiles, names};
+
+    #[test]
+    fn tests_run_where_the_profiles_are_or_must_be() {
+        let nowhere = || std::path::PathBuf::from("/nowhere/traces");
+        assert!(Profiles::at(std::env::temp_dir(), false).run());
+        assert!(!Profiles::at(nowhere(), false).run());
+        assert!(Profiles::at(nowhere(), true).run());
+    }
+
+    #[test]
+    fn what_was_skipped_is_said_by_name_and_number() {
+        let profiles = Profiles::at("/nowhere/traces".into(), false);
+        assert_eq!(profiles.notice(&[]), "");
+        let notice = profiles.notice(&["crossprof::truths pytorch".to_owned(), "crossprof::steps gpus".to_owned()]);
+        assert!(notice.starts_with("2 tests SKIPPED: no real profiles at /nowhere/traces"), "{notice}");
+        assert!(notice.ends_with("    crossprof::truths pytorch\n    crossprof::steps gpus\n"), "{notice}");
+    }
+
+    #[test]
+    fn names_are_read_from_both_runners() {
+        assert_eq!(
+            names("crossprof::truths pytorch\ncrossprof::steps gpus\n"),
+            ["crossprof::truths pytorch", "crossprof::steps gpus"]
+        );
+        assert_eq!(
+            names("real::fires: test\n\n1 test, 0 benchmarks\n\npytorch: test\n0 tests, 0 benchmarks\n"),
+            ["real::fires", "pytorch"]
+        );
+    }
+}
