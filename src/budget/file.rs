@@ -19,6 +19,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::catalogue::{Catalogue, with_suggestions};
 use super::cursor::RuleError;
+use super::excerpt::excerpt;
 use super::limit::{self, Limit};
 use super::rule::{Bound, Relation, Subject};
 use super::suggest;
@@ -299,15 +300,12 @@ fn mistake(text: &str, span: Range<usize>, message: String) -> Mistake {
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let line_before = before.get(line_start..).unwrap_or_default();
     let line_after = after.split('\n').next().unwrap_or_default().trim_end_matches('\r');
+    let marked = line_before.len()..line_before.len().saturating_add(span.end.saturating_sub(start));
+    let (shown, marks) = excerpt(&format!("{line_before}{line_after}"), marked);
     let line = before.matches('\n').count() as u64 + 1;
     let column = line_before.chars().count() as u64 + 1;
-    let marked = span.end.saturating_sub(start).min(line_after.len());
-    let marks = line_after.get(..marked).map_or(1, |part| part.chars().count()).max(1);
     let number = line.to_string();
-    // A tab stays one, so that the mark stands below what it marks.
-    let indent: String = line_before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    let excerpt =
-        format!("{number} | {line_before}{line_after}\n{} | {indent}{}", " ".repeat(number.len()), "^".repeat(marks));
+    let excerpt = format!("{number} | {shown}\n{} | {marks}", " ".repeat(number.len()));
     Mistake { line, column, message, excerpt }
 }
 

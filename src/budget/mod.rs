@@ -17,6 +17,7 @@
 mod catalogue;
 mod check_report;
 mod cursor;
+mod excerpt;
 #[cfg(feature = "cli")]
 pub mod file;
 mod junit;
@@ -34,6 +35,7 @@ mod verdict;
 pub use catalogue::Catalogue;
 pub use check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, VERSION};
 pub use cursor::RuleError;
+pub use excerpt::excerpt;
 pub use junit::to_junit;
 pub use limit::{Limit, Line};
 pub use markdown::to_markdown;

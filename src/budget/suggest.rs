@@ -49,10 +49,15 @@ fn path_distance(a: &[Option<String>], b: &[Option<String>]) -> usize {
     })
 }
 
-/// Letters that have to be changed, put in or left out.
+/// Letters that have to be changed, put in or left out. At least so many, where one is far longer than the other.
 fn distance(a: &str, b: &str) -> usize {
+    const FAR: usize = 64;
     let letters = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<_>>();
-    edit_distance(&letters(a), &letters(b), 1, |a, b| usize::from(a != b))
+    let (a, b) = (letters(a), letters(b));
+    match a.len().abs_diff(b.len()) {
+        far @ FAR.. => far,
+        _ => edit_distance(&a, &b, 1, |a, b| usize::from(a != b)),
+    }
 }
 
 /// Levenshtein's distance, row by row.

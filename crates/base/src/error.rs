@@ -2,14 +2,19 @@
 //! the part that could be read.
 //!
 //! The `Display` of an error is the sentence that people read, after the name of the file: it says what the file is and
-//! what to do.
+//! what to do. What it quotes of the file is shortened.
+
+use crate::format::shorten;
+
+/// Characters of what a sentence quotes at most: a file may hold a value of any length.
+const QUOTED: usize = 300;
 
 /// Why a file gives no profile.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The file is something else.
-    #[error("This is {what}, not a profile. {remedy}")]
+    #[error("This is {what}, not a profile. {remedy}", what = shorten(what, QUOTED))]
     NotAProfile {
         /// What it is, with its article (`an HTML page`).
         what: String,
@@ -20,7 +25,7 @@ pub enum Error {
     #[error("The file is empty. Check that the capture had finished when the file was copied, and copy it again.")]
     Empty,
     /// It is a profile or an archive of one, but of a kind that cannot be read.
-    #[error("{what} cannot be read. {remedy}")]
+    #[error("{what} cannot be read. {remedy}", what = shorten(what, QUOTED))]
     Unsupported {
         /// What it is, as the start of a sentence (`A unified profile of version 2.0.0`).
         what: String,
@@ -38,7 +43,7 @@ pub enum Error {
         remedy: String,
     },
     /// It says that it is a profile, and its content contradicts that.
-    #[error("This is {what}, but it cannot be read: {reason}. {remedy}")]
+    #[error("This is {what}, but it cannot be read: {reason}. {remedy}", reason = shorten(reason, QUOTED))]
     Malformed {
         /// What it claims to be, with its article.
         what: String,
@@ -70,5 +75,11 @@ mod tests {
             remedy: "Drop the trace instead.".to_owned(),
         };
         assert_eq!(error.to_string(), "The profile JSON is larger than the limit of 64 MiB. Drop the trace instead.");
+        let (what, reason) = ("a list".to_owned(), format!("no number: {}", "x".repeat(70_000)));
+        let error = Error::Malformed { what, reason, remedy: "Mend it.".to_owned() }.to_string();
+        assert!(
+            error.contains("read: no number: xxx") && error.ends_with("xx. Mend it.") && error.len() < 400,
+            "{error}"
+        );
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use base::format::shorten;
+
 /// The part of a run that is measured. As text: `main`, `all`, `active`, `steps:3-98`, `steps:7`, `1500-2500` (microseconds).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -37,7 +39,7 @@ impl FromStr for WindowChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<WindowChoice, String> {
-        let wrong = || format!("\"{text}\" is no window. {EXPECTED}");
+        let wrong = || format!("\"{}\" is no window. {EXPECTED}", shorten(text, 60));
         match text {
             "main" => return Ok(WindowChoice::Main),
             "all" => return Ok(WindowChoice::All),
@@ -114,5 +116,7 @@ mod tests {
         for text in ["", "steps", "steps:", "steps:3-", "7-3", "3-3", "-3-7", "3", "inf-inf", "a-b", "steps:3 -4"] {
             assert!(text.parse::<WindowChoice>().is_err(), "{text}");
         }
+        let message = "x".repeat(70_000).parse::<WindowChoice>().unwrap_err();
+        assert!(message.starts_with("\"xxx") && message.len() < 300, "{message}");
     }
 }

@@ -22,6 +22,7 @@ pub use section::section;
 use super::devices::{Device, Devices};
 use super::step_breakdown::Breakdown;
 use super::steps::Steps;
+use base::format::shorten;
 use base::{Ps, Warning};
 use trace::{Interval, IntervalSet};
 
@@ -94,10 +95,10 @@ pub fn chosen_steps(
             let (first_step, last_step) = (index_of(steps, first), index_of(steps, last));
             let missing = if first_step.is_none() { first } else { last };
             let (Some(from), Some(to)) = (first_step, last_step) else {
-                return Err(ignored(&format!("The run has no step {missing}.")));
+                return Err(ignored(&format!("The run has no step {}.", shorten(missing, 60))));
             };
             if from > to {
-                return Err(ignored(&format!("Step {last} comes before step {first}.")));
+                return Err(ignored(&format!("Step {} comes before step {}.", shorten(last, 60), shorten(first, 60))));
             }
             Ok(Some((0..steps.len()).map(|step| (from..=to).contains(&step)).collect()))
         }

@@ -1,7 +1,8 @@
 //! What to do first, for the one screen of a terminal and for Markdown: the three most important findings.
 
+use super::text::SENTENCE;
 use crate::table::{Cell, Table};
-use base::format::{self, printable};
+use base::format::{self, printable, shorten};
 use report::{Finding, FindingSeverity, UnifiedProfile};
 
 /// Findings on the one screen; `crossprof table findings` prints them all.
@@ -20,8 +21,12 @@ pub(super) fn text(profile: &UnifiedProfile, width: usize) -> String {
     }
     let mut text = "\nWhat to do first\n".to_owned();
     for finding in fired(profile).take(FIRST) {
-        text.push_str(&format!("  {:<10}{}\n", finding.severity.label(), printable(&finding.title)));
-        for line in wrapped(&printable(&finding.message), width.saturating_sub(12)) {
+        text.push_str(&format!(
+            "  {:<10}{}\n",
+            finding.severity.label(),
+            shorten(&printable(&finding.title), SENTENCE)
+        ));
+        for line in wrapped(&shorten(&printable(&finding.message), SENTENCE), width.saturating_sub(12)) {
             text.push_str(&format!("{:12}{line}\n", ""));
         }
     }
@@ -51,7 +56,7 @@ pub(super) fn list(table: &Table, width: usize) -> String {
         let cell = |key: &str| {
             let position = table.columns.iter().position(|column| column.key == key);
             match position.and_then(|position| row.get(position)) {
-                Some(Cell::Text(text)) => printable(text),
+                Some(Cell::Text(text)) => shorten(&printable(text), SENTENCE),
                 _ => String::new(),
             }
         };

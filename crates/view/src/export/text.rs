@@ -11,6 +11,9 @@ use report::{LayerFreezing, UnifiedProfile, distinct_names};
 /// Columns of the terminal that the report is made for.
 const WIDTH: usize = 100;
 
+/// Characters of a sentence at most: ours are shorter, those of an imported document need not be.
+pub(super) const SENTENCE: usize = 1_000;
+
 /// Rows of the tables on the one screen; `crossprof table` prints them whole.
 const CATEGORIES: usize = 6;
 const KERNELS: usize = 8;
@@ -355,13 +358,13 @@ fn chosen(table: &Table, keys: &[&str], rows: usize) -> Table {
     )
 }
 
-/// Columns side by side; numbers to the right, long names cut in the middle so that a line fits.
+/// Columns side by side; numbers to the right, long names cut in the middle so that a line fits. Sentences of warnings are whole
+/// up to a length, which also bounds the padding of the others.
 fn aligned(table: &Table, indent: &str) -> String {
     // The first column of the one screen takes what the numbers leave; whole tables let every name have this much.
     let name_width = if indent.is_empty() { 60 } else { WIDTH - 50 };
-    let cell = |column: &Column, cell: &Cell| {
-        shorten(&display(cell, column.unit), if table.name == "warnings" { usize::MAX } else { name_width })
-    };
+    let most = if table.name == "warnings" { SENTENCE } else { name_width };
+    let cell = |column: &Column, cell: &Cell| shorten(&display(cell, column.unit), most);
     let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];
     for row in &table.rows {
         lines.push(table.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect());
@@ -410,8 +413,8 @@ pub fn warning_line(warning: &Warning) -> String {
         (None, Some(byte)) => format!(" byte {}:", format::count(byte)),
         (None, None) => String::new(),
     };
-    let remedy = warning.remedy.as_deref().map(|remedy| format!(" {remedy}")).unwrap_or_default();
-    printable(&format!("{severity}:{place} {}{remedy}", warning.message))
+    let remedy = warning.remedy.as_deref().map(|remedy| format!(" {}", shorten(remedy, SENTENCE))).unwrap_or_default();
+    printable(&format!("{severity}:{place} {}{remedy}", shorten(&warning.message, SENTENCE)))
 }
 
 #[cfg(test)]
@@ -427,6 +430,19 @@ mod tests {
         assert_eq!(lines.last(), Some(&"  damage: demo.json, byte 77: The file ends inside an event. Copy it again."));
         assert!(lines.len() < 50 && lines.iter().all(|line| line.chars().count() <= WIDTH + 20), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
+    }
+
+    /// A width above 65 535 cannot be formatted.
+    #[test]
+    fn a_long_warning_is_cut_in_the_table_and_in_the_report() {
+        let mut profile = report::example::profile();
+        let long = "x".repeat(70_000);
+        profile.warnings =
+            vec![Warning::note(&long, &long).with_file(&long).with_remedy(&long), Warning::note("a", "b")];
+        let table = of_report(&profile, TableName::Warnings).unwrap();
+        for text in [table_text(&table), report(&profile)] {
+            assert!(text.contains("xx…xx") && text.lines().all(|line| line.chars().count() < 5 * SENTENCE), "{text}");
+        }
     }
 
     #[test]
