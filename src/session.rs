@@ -78,7 +78,7 @@ impl Session {
     /// Gives the next bytes of a file, as stored. Ignored for a file that is finished.
     pub fn push(&mut self, file: FileId, bytes: &[u8]) {
         let Some(File { unpacker, intake: Some(intake) }) = self.files.get_mut(file.0 as usize) else { return };
-        intake.count_stored(bytes.len());
+        intake.count_stored(bytes.len() as u64);
         let unpacker = unpacker.get_or_insert_with(|| Unpacker::new(intake.path()));
         unpacker.push(bytes, &mut |piece| intake.accept(piece));
     }
@@ -87,6 +87,14 @@ impl Session {
     pub fn unpacked(&mut self, file: FileId, piece: Unpacked<'_>) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
             intake.accept(piece);
+        }
+    }
+
+    /// Says that `bytes` more of a file, as stored, were read elsewhere, before the pieces that they gave: so that its size is
+    /// known where [`Session::begin`] was not told it.
+    pub fn stored(&mut self, file: FileId, bytes: u64) {
+        if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
+            intake.count_stored(bytes);
         }
     }
 

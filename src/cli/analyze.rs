@@ -1,13 +1,14 @@
 //! `crossprof analyze`: the report of every run.
 
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crossprof::report::FindingSeverity;
 use crossprof::{Session, Settings, Severity, UnifiedProfile, export};
 
 use super::args::{Analyze, Inputs, OutputFormat};
 use super::load::{self, Loaded};
+use super::output::{self, Outputs};
 use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result};
 
 /// Reads, reports, and returns the exit status.
@@ -20,7 +21,8 @@ pub fn run(command: &Analyze) -> u8 {
             return FAILED;
         }
     };
-    let reports = match reports(&command.inputs) {
+    let outputs = Outputs::new(command.output.iter().chain(&command.output_json));
+    let reports = match reports(&command.inputs, &outputs) {
         Ok(reports) => reports,
         Err(message) => {
             complain(&message);
@@ -33,15 +35,14 @@ pub fn run(command: &Analyze) -> u8 {
     let mut status = reports.status();
     let json = command.output_json.as_ref().map(|path| (path.clone(), OutputFormat::Json));
     for (path, format) in files.into_iter().chain(json) {
-        let written = shaped(&reports.profiles, format)
-            .and_then(|text| std::fs::write(&path, text).map_err(|error| format!("cannot be written: {error}")));
-        if let Err(message) = written {
-            complain(&format!("{}: {message}", path.display()));
+        let text = shaped(&reports.profiles, format).map_err(|message| format!("{}: {message}", path.display()));
+        if let Err(message) = text.and_then(|text| output::write(&path, &text)) {
+            complain(&message);
             status = FAILED;
         }
     }
     match shaped(&reports.profiles, command.format) {
-        Ok(text) => print_result(&text),
+        Ok(text) => status = print_result(&text, status),
         Err(message) => complain(&message),
     }
     if command.format != OutputFormat::Text {
@@ -111,9 +112,14 @@ impl Reports {
 }
 
 /// Loads the inputs and analyses every run.
-pub fn reports(inputs: &Inputs) -> Result<Reports, String> {
+///
+/// # Errors
+///
+/// The model is not described as it should be, or one of the `outputs` is an input.
+pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
     let settings = load::settings(&inputs.model)?;
-    let Loaded { session, failed } = load::load(inputs.paths(), inputs.model.checkpoint_dir.is_none());
+    settings.model_files.iter().try_for_each(|file| outputs.spare(Path::new(&file.path)))?;
+    let Loaded { session, failed } = load::load(inputs.paths(), inputs.model.checkpoint_dir.is_none(), outputs)?;
     let mut session = ManuallyDrop::new(session);
     let runs = session.runs();
     let profiles = runs.iter().filter_map(|run| session.report(run.index, &settings)).collect();

@@ -19,6 +19,7 @@ Examples:
   crossprof analyze logdir --batch-size 16 --seq-length 2048
   crossprof analyze trace.json.gz --num-steps 5 --output-json profile.json
   crossprof analyze host.xplane.pb --output report.html
+  curl -s https://host/trace.json.gz | crossprof analyze -
   crossprof table kernels host.xplane.pb --format csv > kernels.csv
   crossprof table steps logdir
   crossprof table ops host.xplane.pb --filter 'category:fusion -copy' --sort=-total_self_time_us --top 20
@@ -30,7 +31,7 @@ Examples:
 A folder is searched for profiles: each plugins/profile/<run> is one run. Archives (zip, tar, tar.gz) of one work too.
 
 Exit status: 0 the profile was read; 1 it was read, but parts of it are damaged or lost (the warnings say which);
-2 a file is not a profile, or the call was wrong; 3 a finding of the severity of --fail-on, or worse.";
+2 a file is not a profile, the result cannot be written, or the call was wrong; 3 a finding of the severity of --fail-on, or worse.";
 
 const CHECK_HELP: &str = "\
 Examples:
@@ -81,7 +82,7 @@ pub enum Command {
 /// What to read.
 #[derive(Debug, clap::Args)]
 pub struct Inputs {
-    /// Profiles, folders or archives of them
+    /// Profiles, folders or archives of them; - is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present = "trace_file")]
     pub files: Vec<PathBuf>,
     /// Another way to give FILE or DIR; so is --logdir

@@ -1,6 +1,6 @@
 //! `crossprof check`: holds runs against a budget.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crossprof::budget::file::BudgetFile;
@@ -9,7 +9,12 @@ use crossprof::format::printable;
 
 use super::analyze::{self, Reports};
 use super::args::{Check, CheckFormat, Inputs};
-use super::{FAILED, complain, print_result};
+use super::input::read_small;
+use super::output::{self, Outputs};
+use super::{FAILED, bounded, complain, print_result};
+
+/// Budgets are written by hand.
+const MOST_BUDGET_BYTES: u64 = 1 << 20;
 
 /// All limits hold.
 const HELD: u8 = 0;
@@ -32,7 +37,7 @@ fn complain_lines(message: &str) {
     let mut lines = message.lines();
     complain(lines.next().unwrap_or_default());
     for line in lines {
-        let _ = writeln!(std::io::stderr().lock(), "  {}", printable(line));
+        let _ = writeln!(std::io::stderr().lock(), "  {}", bounded(&printable(line)));
     }
 }
 
@@ -57,13 +62,15 @@ fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
     if !needs_baseline && command.baseline.is_some() {
         complain("--baseline is not used: no limit mentions the baseline.");
     }
-    let runs = documents(&command.inputs).map_err(only)?;
+    let outputs = Outputs::new(&command.output);
+    command.budget.iter().try_for_each(|path| outputs.spare(path)).map_err(only)?;
+    let runs = documents(&command.inputs, &outputs).map_err(only)?;
     let runs = chosen(runs, &command.run).map_err(only)?;
     let baselines = match budget.baseline.as_ref().filter(|_| needs_baseline) {
         Some(path) => {
             let inputs =
                 Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.inputs.model.clone() };
-            documents(&inputs).map_err(only)?
+            documents(&inputs, &outputs).map_err(only)?
         }
         None => Vec::new(),
     };
@@ -89,8 +96,7 @@ fn read_budget(command: &Check) -> Result<Budget, Vec<String>> {
     let mut mistakes = Vec::new();
     let mut found = BudgetFile::default();
     if let Some(path) = &command.budget {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| vec![format!("{}: cannot be read: {error}", path.display())])?;
+        let text = budget_text(path).map_err(|error| vec![format!("{}: cannot be read: {error}", path.display())])?;
         match BudgetFile::parse(&text, &catalogue) {
             Ok(file) => found = file,
             Err(wrong) => mistakes.extend(wrong.iter().map(|mistake| format!("{}:{mistake}", path.display()))),
@@ -114,17 +120,20 @@ fn read_budget(command: &Check) -> Result<Budget, Vec<String>> {
     })
 }
 
+fn budget_text(path: &Path) -> io::Result<String> {
+    let bytes = read_small(path, MOST_BUDGET_BYTES)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
+}
+
 /// What is wrong with a rule, and the rule with the place marked.
 fn marked(rule: &str, error: &RuleError) -> String {
-    let line: String = rule.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let before = rule.get(..error.span.start).map_or(0, |text| text.chars().count());
-    let marks = rule.get(error.span.clone()).map_or(1, |text| text.chars().count()).max(1);
-    format!("{}\n{line}\n{}{}", error.message, " ".repeat(before), "^".repeat(marks))
+    let (line, marks) = budget::excerpt(rule, error.span.clone());
+    format!("{}\n{line}\n{marks}", error.message)
 }
 
 /// Every run of the inputs as a rule sees it.
-fn documents(inputs: &Inputs) -> Result<Vec<Document>, String> {
-    let mut reports: Reports = analyze::reports(inputs)?;
+fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String> {
+    let mut reports: Reports = analyze::reports(inputs, outputs)?;
     let files = || inputs.paths().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     if reports.profiles.is_empty() || reports.status() == FAILED {
         // Each file has said what is wrong with it.
@@ -174,14 +183,13 @@ fn deliver(command: &Check, report: &CheckReport) -> u8 {
     let mut status = if report.holds { HELD } else { NOT_HELD };
     for path in &command.output {
         let format = command.format.unwrap_or_else(|| CheckFormat::of_name(path));
-        if let Err(error) = std::fs::write(path, shaped(report, format)) {
-            complain(&format!("{}: cannot be written: {error}", path.display()));
+        if let Err(message) = output::write(path, &shaped(report, format)) {
+            complain(&message);
             status = FAILED;
         }
     }
     let format = if command.output.is_empty() { command.format } else { None };
-    print_result(&shaped(report, format.unwrap_or(CheckFormat::Text)));
-    status
+    print_result(&shaped(report, format.unwrap_or(CheckFormat::Text)), status)
 }
 
 fn shaped(report: &CheckReport, format: CheckFormat) -> String {

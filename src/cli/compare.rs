@@ -8,6 +8,7 @@ use crossprof::format::printable;
 
 use super::analyze;
 use super::args::{Compare, Inputs, OutputFormat, Scaling};
+use super::output::{self, Outputs};
 use super::{DAMAGED, FAILED, READ, complain, print_result};
 
 /// Reads, compares, writes, prints, and returns the exit status.
@@ -68,11 +69,12 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let mut status = READ;
     let mut subjects = Vec::new();
+    let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
     let groups = [(None, &command.files), (Some("GPU"), &command.gpu), (Some("TPU"), &command.tpu)];
     let paths = groups.iter().flat_map(|(platform, paths)| paths.iter().map(move |path| (*platform, path)));
     for (platform, path) in paths {
         let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.model.clone() };
-        let reports = analyze::reports(&inputs)?;
+        let reports = analyze::reports(&inputs, &outputs)?;
         if reports.profiles.is_empty() || reports.status() == FAILED {
             // The file has said what is wrong with it.
             return Err(format!("{}: nothing was compared, since this could not be read.", path.display()));
@@ -127,13 +129,12 @@ fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> 
     let page = command.html.iter().map(|path| (path, OutputFormat::Html));
     let others = command.output.iter().filter_map(|path| Some((path, OutputFormat::of_name(path).ok()?))).chain(page);
     for (path, format) in others.chain(json) {
-        if let Err(error) = std::fs::write(path, shaped(comparison, subjects, format)) {
-            complain(&format!("{}: cannot be written: {error}", path.display()));
+        if let Err(message) = output::write(path, &shaped(comparison, subjects, format)) {
+            complain(&message);
             status = FAILED;
         }
     }
-    print_result(&shaped(&comparison.focused(command.focus.into()), subjects, command.format));
-    status
+    print_result(&shaped(&comparison.focused(command.focus.into()), subjects, command.format), status)
 }
 
 fn shaped(comparison: &Comparison, subjects: &[Subject], format: OutputFormat) -> String {

@@ -13,12 +13,14 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel}
 
 use crossprof::input::plan::{self, Candidate, Kind};
 use crossprof::input::{Decoded, Decoder, Outline, Outliner, Sidecar, Unpacked, Unpacker};
-use crossprof::{ModelConfig, Session, Settings, Warning, session};
+use crossprof::{ModelConfig, Session, Settings, Warning};
 
 use crossprof::report::SourceFile;
 
 use super::args::Model;
 use super::complain;
+use super::input::{Input, Source, read_small, walk};
+use super::output::Outputs;
 use super::progress::Progress;
 use super::sidecars;
 
@@ -28,8 +30,8 @@ const READ_BYTES: usize = 1 << 20;
 const SEND_BYTES: usize = 256 << 10;
 /// Buffers on their way at most: bounds memory and lets neither thread wait for a hiccup of the other.
 const BUFFERS: usize = 8;
-/// Enough to tell what a file holds.
-const HEAD_BYTES: u64 = 64 << 10;
+/// A model configuration is smaller.
+const MOST_CONFIG_BYTES: u64 = 4 << 20;
 
 /// What was loaded.
 pub struct Loaded {
@@ -37,17 +39,6 @@ pub struct Loaded {
     pub session: Session,
     /// A named file gave nothing.
     pub failed: bool,
-}
-
-/// A file on disk.
-struct Input {
-    path: PathBuf,
-    /// As the session knows it.
-    name: String,
-    size: u64,
-    kind: Kind,
-    /// Named on the command line, or called like a profile: has to say why it gives nothing.
-    expected: bool,
 }
 
 /// What the user gives beside the profile.
@@ -102,7 +93,7 @@ fn source_file(path: &Path) -> SourceFile {
 }
 
 fn model_config(path: &Path) -> Result<Sidecar, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = read_small(path, MOST_CONFIG_BYTES).map_err(|error| format!("cannot be read: {error}."))?;
     let mut decoder = Decoder::new(&path.to_string_lossy());
     decoder.push(&bytes).map_err(|error| error.to_string())?;
     match decoder.finish().map_err(|error| error.to_string())? {
@@ -112,26 +103,25 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
 }
 
 /// Reads everything under `paths`. `search`: model configurations above the profiles are read too.
-pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool) -> Loaded {
+///
+/// # Errors
+///
+/// One of the `outputs` is a file that would be read: nothing was.
+pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool, outputs: &Outputs) -> Result<Loaded, String> {
     let mut loaded = Loaded { session: Session::new(), failed: false };
     let mut inputs = Vec::new();
     for path in paths {
         let found = inputs.len();
-        let mut files = Vec::new();
-        let walked = walk(path, &mut files);
-        if let Err(error) = walked {
-            complain(&format!("{}: cannot be read: {error}", path.display()));
-            loaded.failed = true;
-        }
+        let (mut files, mut problems) = (Vec::new(), Vec::new());
+        walk(path, &mut files, &mut problems);
         for file in files {
-            match look_at(file, !path.is_dir()) {
+            match Input::open(file, !path.is_dir()) {
                 Ok(input) => inputs.push(input),
-                Err(message) => {
-                    complain(&message);
-                    loaded.failed = true;
-                }
+                Err(message) => problems.push(message),
             }
         }
+        loaded.failed |= !problems.is_empty();
+        problems.iter().for_each(|problem| complain(problem));
         let is_expected = |input: &Input| input.expected;
         if path.is_dir() && !inputs.iter().skip(found).any(is_expected) {
             complain(&format!(
@@ -145,8 +135,9 @@ pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool) -> Loade
     if search {
         add_sidecars(&mut inputs);
     }
+    inputs.iter().filter(|input| input.expected).try_for_each(|input| outputs.spare(input.place()))?;
     read_planned(&mut loaded, &inputs);
-    loaded
+    Ok(loaded)
 }
 
 /// Adds the model configurations that lie above the profiles. What does not describe a model is not one of them.
@@ -157,7 +148,9 @@ fn add_sidecars(inputs: &mut Vec<Input>) {
     // A document says what it knows of its model: only what lies beside it completes that.
     let levels = |input: &Input| if input.kind == Kind::UnifiedProfile { 1 } else { usize::MAX };
     let profiles: Vec<(PathBuf, usize)> =
-        inputs.iter().filter(is_profile).map(|input| (input.path.clone(), levels(input))).collect();
+        // A pipe lies in no folder.
+        inputs.iter().filter(is_profile).filter(|input| input.size.is_some())
+        .map(|input| (input.path.clone(), levels(input))).collect();
     for (profile, levels) in profiles {
         for folder in sidecars::folders_above(&profile).into_iter().take(levels) {
             let is_found = match looked_into.get(&folder) {
@@ -184,7 +177,7 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
             continue;
         }
         // Nobody named it: what it is wrong with is not asked.
-        if let Ok(input) = look_at(path, false)
+        if let Ok(input) = Input::open(path, false)
             && input.kind == Kind::ModelConfig
             && model_config(&input.path).is_ok()
         {
@@ -193,42 +186,6 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
         }
     }
     is_found
-}
-
-/// The files under `path` in the order of their names; `path` itself where it is a file.
-fn walk(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    // The kind of a link's target for what the user named, of the link itself inside folders: no cycles.
-    if !std::fs::metadata(path)?.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
-    }
-    let mut entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            walk(&entry.path(), files)?;
-        } else if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) {
-            files.push(entry.path());
-        }
-    }
-    Ok(())
-}
-
-fn look_at(path: PathBuf, named: bool) -> Result<Input, String> {
-    let failed = |error: std::io::Error| format!("{}: cannot be read: {error}", path.display());
-    let mut head = Vec::new();
-    let file = File::open(&path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    file.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
-    let name = path.to_string_lossy().replace('\\', "/");
-    let kind = session::peek(&name, &head, size <= HEAD_BYTES);
-    let expected = named || is_input(kind) || is_called_profile(&name);
-    Ok(Input { path, name, size, kind, expected })
-}
-
-fn is_called_profile(name: &str) -> bool {
-    [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| name.ends_with(suffix))
 }
 
 /// Reads what the plan of all inputs says, then what it turns out to need after all.
@@ -242,16 +199,12 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input]) {
     let chosen: Vec<&Input> =
         inputs.iter().enumerate().filter(|(index, input)| is_read(*index, input)).map(|(_, input)| input).collect();
     for input in repeated.iter().filter_map(|&index| inputs.get(index)) {
-        loaded.session.leave_out(&input.name, input.size, input.kind);
+        loaded.session.leave_out(&input.name, input.size.unwrap_or(0), input.kind);
     }
     read_all(loaded, &chosen);
     let wanted = loaded.session.wanted();
     let wanted: Vec<&Input> = inputs.iter().filter(|input| wanted.contains(&input.name)).collect();
     read_all(loaded, &wanted);
-}
-
-fn is_input(kind: Kind) -> bool {
-    !matches!(kind, Kind::Unknown | Kind::MemoryProfile)
 }
 
 /// What the reader thread sends.
@@ -309,7 +262,7 @@ fn receive_file(
     empty: &std::sync::mpsc::Sender<Vec<u8>>,
     progress: &mut Progress,
 ) -> Option<String> {
-    let file = session.begin(&input.name, Some(input.size));
+    let file = session.begin(&input.name, input.size);
     let mut failure = None;
     while let Ok(piece) = received.recv() {
         match piece {
@@ -321,7 +274,10 @@ fn receive_file(
             }
             Piece::End => session.unpacked(file, Unpacked::End),
             Piece::Warning(warning) => session.unpacked(file, Unpacked::Warning(warning)),
-            Piece::Read(bytes) => progress.advance(bytes),
+            Piece::Read(bytes) => {
+                session.stored(file, bytes);
+                progress.advance(bytes);
+            }
             Piece::Done(read) => {
                 failure = read.err();
                 break;
@@ -342,23 +298,29 @@ fn receive_file(
 
 /// Reads, unpacks and sends one file.
 fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<u8>>) -> std::io::Result<()> {
-    let mut file = File::open(&input.path)?;
-    let outlines = outlines(&mut file, input.size)?;
-    if !outlines.is_empty() {
-        let _ = pieces.send(Piece::Foreseen(outlines));
+    let mut source = input.source()?;
+    if let (Source::File(file), Some(size)) = (&mut source, input.size) {
+        let outlines = outlines(file, size)?;
+        if !outlines.is_empty() {
+            let _ = pieces.send(Piece::Foreseen(outlines));
+        }
     }
+    let bytes: &mut dyn Read = match &mut source {
+        Source::File(file) => file,
+        Source::Stream(stream) => stream,
+    };
     let mut unpacker = Unpacker::new(&input.name);
     let mut sender = Sender { pieces, recycled, buffer: Vec::with_capacity(SEND_BYTES) };
     let mut chunk = vec![0; READ_BYTES];
     loop {
-        let read = match file.read(&mut chunk) {
+        let read = match bytes.read(&mut chunk) {
             Ok(0) => break,
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        unpacker.push(chunk.get(..read).unwrap_or_default(), &mut |piece| sender.send(piece));
         let _ = pieces.send(Piece::Read(read as u64));
+        unpacker.push(chunk.get(..read).unwrap_or_default(), &mut |piece| sender.send(piece));
     }
     unpacker.finish(&mut |piece| sender.send(piece));
     sender.flush();
@@ -369,7 +331,7 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
 fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     let mut outliner = Outliner::new(size);
     if outliner.wanted().is_none() {
-        // A small file, or a pipe, which cannot be read anywhere.
+        // A small file.
         return Ok(Vec::new());
     }
     let mut window = Vec::new();

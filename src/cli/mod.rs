@@ -6,16 +6,19 @@ mod analyze;
 mod args;
 mod check;
 mod compare;
+mod input;
 mod load;
+mod output;
 mod progress;
 mod sidecars;
 mod table;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use crossprof::format::{printable, shorten};
 
 use args::{Args, Command};
 
@@ -38,9 +41,11 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(message) => {
             // Help and version are results; anything else is a wrong call.
-            let code = if message.use_stderr() { FAILED } else { READ };
-            let _ = message.print();
-            return ExitCode::from(code);
+            if message.use_stderr() {
+                wrong_call(&message);
+                return ExitCode::from(FAILED);
+            }
+            return ExitCode::from(printed(message.print(), READ));
         }
     };
     let code = match arguments.command {
@@ -49,26 +54,55 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Check(command) => check::run(&command),
         Command::Compare(command) => compare::run(&command),
         Command::Schema(command) => {
-            print_result(match command.document {
+            let schema = match command.document {
                 args::Document::Profile => crossprof::export::json::schema(),
                 args::Document::Comparison => crossprof::export::comparison::schema(),
-            });
-            READ
+            };
+            print_result(schema, READ)
         }
-        Command::Notices => {
-            print_result(NOTICES);
-            READ
-        }
+        Command::Notices => print_result(NOTICES, READ),
     };
     ExitCode::from(code)
 }
 
-/// Writes a result to standard output. A reader that stops early (`| head`) is no failure.
-fn print_result(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+/// Writes a result to standard output and returns the exit status: `status`, or that of a failure. A reader that stops early
+/// (`| head`) is none.
+fn print_result(text: &str, status: u8) -> u8 {
+    printed(std::io::stdout().lock().write_all(text.as_bytes()), status)
+}
+
+fn printed(written: std::io::Result<()>, status: u8) -> u8 {
+    match written.and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            complain(&format!("The result cannot be written to standard output: {error}"));
+            FAILED
+        }
+        _ => status,
+    }
 }
 
 /// Writes a message for the person at the terminal.
 fn complain(message: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "crossprof: {}", crossprof::format::printable(message));
+    let _ = writeln!(std::io::stderr().lock(), "crossprof: {}", bounded(&printable(message)));
+}
+
+/// Says what is wrong with the call.
+fn wrong_call(message: &clap::Error) {
+    let text = message.render().to_string();
+    let lines: Vec<String> = text.lines().map(bounded).collect();
+    if lines.iter().map(String::as_str).eq(text.lines()) {
+        // In colours, where there are any.
+        let _ = message.print();
+    } else {
+        let _ = writeln!(std::io::stderr().lock(), "{}", lines.join("\n"));
+    }
+}
+
+/// A line for people: a message quotes values of the call and of files, which can be of any length.
+fn bounded(line: &str) -> String {
+    const LONGEST_WORD: usize = 400;
+    const LONGEST_LINE: usize = 2_000;
+    let is_long = |word: &str| word.chars().count() > LONGEST_WORD;
+    let words = line.split(' ').map(|word| if is_long(word) { shorten(word, 160) } else { word.to_owned() });
+    shorten(&words.collect::<Vec<_>>().join(" "), LONGEST_LINE)
 }

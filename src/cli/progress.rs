@@ -9,15 +9,15 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Bytes read of all files of a call.
 pub struct Progress {
-    total: u64,
+    total: Option<u64>,
     done: u64,
     started: Instant,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// For `total` bytes.
-    pub fn new(total: u64) -> Progress {
+    /// For `total` bytes, where that is known.
+    pub fn new(total: Option<u64>) -> Progress {
         Progress { total, done: 0, started: Instant::now(), bar: None }
     }
 
@@ -26,8 +26,12 @@ impl Progress {
         self.done = self.done.saturating_add(bytes);
         if self.bar.is_none() && self.started.elapsed() > PATIENCE {
             // indicatif draws nothing where standard error is not a terminal.
-            let bar = ProgressBar::with_draw_target(Some(self.total), ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}") {
+            let bar = ProgressBar::with_draw_target(self.total, ProgressDrawTarget::stderr());
+            let template = match self.total {
+                Some(_) => "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}",
+                None => "{bytes}, {bytes_per_sec}",
+            };
+            if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style);
             }
             self.bar = Some(bar);

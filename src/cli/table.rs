@@ -5,7 +5,8 @@ use crossprof::export::{csv, json, text};
 use crossprof::{Query, Sort, TableName};
 
 use super::args::{Table, TableFormat};
-use super::{FAILED, complain, print_result};
+use super::output::Outputs;
+use super::{FAILED, READ, complain, print_result};
 
 /// Reads, prints the table, and returns the exit status.
 pub fn run(command: &Table) -> u8 {
@@ -13,7 +14,7 @@ pub fn run(command: &Table) -> u8 {
         complain(&message);
         return FAILED;
     }
-    let mut reports = match super::analyze::reports(&command.inputs) {
+    let mut reports = match super::analyze::reports(&command.inputs, &Outputs::default()) {
         Ok(reports) => reports,
         Err(message) => {
             complain(&message);
@@ -38,12 +39,15 @@ pub fn run(command: &Table) -> u8 {
         }
         // Several runs follow each other: named and apart for people, apart for CSV, a line each for JSON.
         let before = if index > 0 { "\n" } else { "" };
-        print_result(&match command.format {
+        let text = match command.format {
             TableFormat::Text if several => format!("{before}{title}\n{}", text::table_text(&table)),
             TableFormat::Text => text::table_text(&table),
             TableFormat::Csv => format!("{}{}", if index > 0 { "\r\n" } else { "" }, csv::to_csv(&table)),
             TableFormat::Json => json::table(&table),
-        });
+        };
+        if print_result(&text, READ) == FAILED {
+            return FAILED;
+        }
     }
     if command.table != TableName::Warnings {
         reports.print_warnings();

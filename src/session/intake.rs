@@ -106,8 +106,8 @@ impl Intake {
         &self.path
     }
 
-    pub(super) fn count_stored(&mut self, bytes: usize) {
-        self.stored = self.stored.saturating_add(bytes as u64);
+    pub(super) fn count_stored(&mut self, bytes: u64) {
+        self.stored = self.stored.saturating_add(bytes);
     }
 
     pub(super) fn foresee(&mut self, outline: Outline) {

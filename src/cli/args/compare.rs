@@ -23,7 +23,7 @@ Exit status: 0 the runs were compared; 1 they were, but parts of a file are dama
 /// `crossprof compare`.
 #[derive(Debug, clap::Args)]
 pub struct Compare {
-    /// Profiles, folders or archives of them, reports: two runs or more
+    /// Profiles, folders or archives of them, reports: two runs or more; - is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present_any = ["gpu", "tpu"])]
     pub files: Vec<PathBuf>,
     /// A run on GPUs, after FILE
@@ -113,7 +113,8 @@ fn page_name(text: &str) -> Result<PathBuf, String> {
 
 fn positive(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err("a number above 0 is needed".to_owned()),
+        // Sums and ratios of larger ones would be infinite.
+        Ok(value) if value > 0.0 && value <= 1e12 => Ok(value),
+        _ => Err("a number above 0, and of at most 1e12, is needed".to_owned()),
     }
 }

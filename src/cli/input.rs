@@ -1,0 +1,177 @@
+//! The files of a call: folders are walked, and each file is opened once to tell what it holds. A pipe is read from there on,
+//! since its bytes come once.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossprof::input::plan::Kind;
+use crossprof::session;
+
+/// Enough to tell what a file holds.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Means standard input where a file is named.
+const STANDARD_INPUT: &str = "-";
+
+/// Standard input was named before.
+static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// A file to read.
+pub struct Input {
+    /// Where it is; `-` is standard input.
+    pub path: PathBuf,
+    /// As the session knows it.
+    pub name: String,
+    /// Bytes as stored; `None` for a pipe.
+    pub size: Option<u64>,
+    /// What it holds.
+    pub kind: Kind,
+    /// Named on the command line, or called like a profile: has to say why it gives nothing.
+    pub expected: bool,
+    /// A pipe from its start, until it is read.
+    stream: Mutex<Option<Box<dyn Read + Send>>>,
+}
+
+/// An opened input.
+pub enum Source {
+    /// It can be read anywhere.
+    File(File),
+    /// It comes once, in order.
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Input {
+    /// Opens a file and looks at its start. `named`: on the command line.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read: a sentence that names it.
+    pub fn open(path: PathBuf, named: bool) -> Result<Input, String> {
+        let is_standard = path == Path::new(STANDARD_INPUT);
+        if is_standard && STANDARD_INPUT_TAKEN.swap(true, Ordering::Relaxed) {
+            return Err("-: standard input can be read once only.".to_owned());
+        }
+        let opened = if is_standard { Ok(None) } else { regular(&path) };
+        let failed = |error: io::Error| format!("{}: cannot be read: {error}", path.display());
+        let name = if is_standard { "stdin".to_owned() } else { path.to_string_lossy().replace('\\', "/") };
+        let mut head = Vec::new();
+        let (size, kind, stream) = match opened.map_err(failed)? {
+            Some((file, size)) => {
+                file.take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
+                (Some(size), session::peek(&name, &head, size <= HEAD_BYTES), None)
+            }
+            None => {
+                let mut rest: Box<dyn Read + Send> =
+                    if is_standard { Box::new(io::stdin()) } else { Box::new(File::open(&path).map_err(failed)?) };
+                rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
+                let kind = session::peek(&name, &head, (head.len() as u64) < HEAD_BYTES);
+                // Its start says why it is no profile; a device such as /dev/zero has no end.
+                let is_read = !matches!(kind, Kind::Unknown | Kind::MemoryProfile);
+                let head = Cursor::new(head);
+                let stream: Box<dyn Read + Send> = if is_read { Box::new(head.chain(rest)) } else { Box::new(head) };
+                (None, kind, Some(stream))
+            }
+        };
+        let expected = named || is_profile(kind) || is_called_profile(&name);
+        Ok(Input { path, name, size, kind, expected, stream: Mutex::new(stream) })
+    }
+
+    /// The bytes from the start.
+    ///
+    /// # Errors
+    ///
+    /// The file is gone, or a pipe was read before.
+    pub fn source(&self) -> io::Result<Source> {
+        if self.size.is_some() {
+            return File::open(&self.path).map(Source::File);
+        }
+        let stream = self.stream.lock().ok().and_then(|mut stream| stream.take());
+        stream.map(Source::Stream).ok_or_else(|| io::Error::other("a pipe can be read once only"))
+    }
+
+    /// The file as a path that tells which file it is.
+    pub fn place(&self) -> &Path {
+        if self.path == Path::new(STANDARD_INPUT) { Path::new("/dev/stdin") } else { &self.path }
+    }
+}
+
+/// The file and its size; `None` for what is no regular file.
+fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
+    // Asked before it is opened: a pipe that is opened twice has lost its writer.
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    Ok(Some((file, size)))
+}
+
+fn is_profile(kind: Kind) -> bool {
+    !matches!(kind, Kind::Unknown | Kind::MemoryProfile)
+}
+
+fn is_called_profile(name: &str) -> bool {
+    [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// Adds the files under `path` in the order of their names; `path` itself where it is a file. What cannot be read is named in
+/// `problems`, and the walk goes on behind it.
+pub fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
+    if path == Path::new(STANDARD_INPUT) {
+        files.push(path.to_owned());
+        return;
+    }
+    // The kind of a link's target for what the user named, of the link itself inside folders: no cycles.
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => walk_folder(path, files, problems),
+        Ok(_) => files.push(path.to_owned()),
+        Err(error) => problems.push(unreadable(path, &error)),
+    }
+}
+
+fn walk_folder(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
+    let mut entries = Vec::new();
+    match std::fs::read_dir(path) {
+        Ok(all) => {
+            for entry in all {
+                match entry {
+                    Ok(entry) => entries.push(entry),
+                    Err(error) => problems.push(unreadable(path, &error)),
+                }
+            }
+        }
+        Err(error) => problems.push(unreadable(path, &error)),
+    }
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => walk_folder(&path, files, problems),
+            Ok(kind) if kind.is_file() || (kind.is_symlink() && path.is_file()) => files.push(path),
+            Ok(_) => {}
+            Err(error) => problems.push(unreadable(&path, &error)),
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("{}: cannot be read: {error}", path.display())
+}
+
+/// All bytes of a small file.
+///
+/// # Errors
+///
+/// It cannot be read, or has more than `most` bytes.
+pub fn read_small(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let limit = crossprof::format::bytes(most);
+        return Err(io::Error::other(format!("it has more than {limit}, check that it is the right file")));
+    }
+    Ok(bytes)
+}
