@@ -58,6 +58,49 @@ fn what_is_no_profile_is_named() {
 }
 
 #[test]
+fn what_is_nested_too_deeply_says_so() {
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    refused("a list", deep(200).as_bytes(), "nested too deeply");
+    refused("an object", format!("{{\"a\":{}}}", deep(200)).as_bytes(), "nested too deeply");
+    refused("a profile", format!("{{\"step_timing\":{}}}", deep(200)).as_bytes(), "nested too deeply");
+    // So long that what it is stands behind the bytes that are looked at.
+    for inside in [deep(2 << 20), format!("\"{}\"", "x".repeat(2 << 20))] {
+        let document = format!("{{\"metadata\":{inside},\"step_timing\":{{}}}}");
+        refused("a late profile", document.as_bytes(), "This is a unified profile, but it cannot be read");
+    }
+}
+
+/// The largest numbers that are imported have finite sums and ratios.
+#[test]
+fn nothing_is_infinite() {
+    fn all_numbers(value: &mut serde_json::Value, to: f64) {
+        match value {
+            serde_json::Value::Number(number) if number.is_f64() => *value = to.into(),
+            serde_json::Value::Array(entries) => entries.iter_mut().for_each(|it| all_numbers(it, to)),
+            serde_json::Value::Object(fields) => fields.values_mut().for_each(|it| all_numbers(it, to)),
+            _ => {}
+        }
+    }
+    let events: Vec<String> = (0..9)
+        .map(|at| format!(r#"{{"ph":"X","pid":1,"tid":13,"ts":{at}.5,"dur":0.25,"name":"fusion.{}"}}"#, at % 2))
+        .collect();
+    let profile = read("a trace", &trace(&events.join(",")), 10);
+    for size in [1e30, 1e-320] {
+        let mut document = serde_json::to_value(&profile).expect("a document");
+        all_numbers(&mut document, size);
+        let (result, reports) = load("huge.json", document.to_string().as_bytes());
+        assert_eq!(result.error, None);
+        for name in crossprof::TableName::ALL {
+            let Some(table) = crossprof::tables::of_report(&reports[0], name) else { continue };
+            let csv = crossprof::export::csv::to_csv(&table);
+            assert!(!csv.split([',', '\r']).any(|it| ["inf", "-inf", "NaN"].contains(&it)), "{name:?}: {csv}");
+        }
+        let page = crossprof::export::html::report(&reports[0]);
+        assert!(!page.contains("NaN") && !page.contains("\"inf") && !page.contains(">inf"), "{size}");
+    }
+}
+
+#[test]
 fn cut_files_give_what_came_before_the_cut() {
     let whole = trace(&vec![EVENT; 5000].join(","));
     let report = partial("cut JSON", &whole[..whole.len() / 2]);

@@ -186,7 +186,7 @@ pub fn shorten(name: &str, width: usize) -> String {
 pub fn printable(name: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
     };
     if !name.contains(hidden) {
         return name.to_owned();
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(shorten("loop_fusion_kernel.123", 11), "loop_…l.123");
         assert_eq!(shorten("short", 11), "short");
         assert_eq!(shorten("日本語の名前です", 5), "日本…です");
-        assert_eq!(printable("a\u{1b}[31mb\nc\u{202e}d"), "a\\u{1b}[31mb c\\u{202e}d");
+        assert_eq!(printable("a\u{1b}[31mb\nc\u{202e}d\u{61c}"), "a\\u{1b}[31mb c\\u{202e}d\\u{61c}");
         assert_eq!(printable("<img onerror=x>"), "<img onerror=x>");
     }
 }

@@ -12,6 +12,8 @@
 //! All are read into the present schema; what was converted, corrected or left out stands in the profile's warnings.
 //! A document that says 1.1.0 is taken as it is: what this program exports, it imports unchanged.
 //!
+//! Sentences (warnings, findings, what was not measured) are made printable, as ours are; names stay as they are, since whatever
+//! shows them makes them so. Numbers that no measurement gives are absent (`values`).
 //! A document may have comments, and parts that are left out, as documentation prints them (`lenient`).
 //! A document can hold several runs: a list of profiles of any of these shapes, or the results of a benchmark
 //! ([`benchmark`]).
@@ -21,6 +23,7 @@ mod legacy;
 pub(super) mod lenient;
 mod section;
 mod utilization;
+mod values;
 mod version;
 
 use serde_json::Value;
@@ -32,6 +35,9 @@ use version::Version;
 
 /// Largest document that is read: a profile is a few hundred kilobytes.
 pub const MAX_BYTES: usize = 64 << 20;
+
+/// What is wrong with a document that only an attack holds: a profile has a dozen levels.
+const TOO_DEEP: &str = "it is nested too deeply, with more than 127 lists and objects inside each other";
 
 /// The runs of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,13 +102,21 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
 }
 
 /// Reads one profile.
-fn read_one(document: Value, about: Vec<Warning>, path: &str) -> Result<UnifiedProfile, Error> {
+fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<UnifiedProfile, Error> {
     if !document.is_object() {
         return Err(malformed("it is no JSON object".to_owned()));
     }
     let version = Version::of(&document)?;
     let mut notes = Notes::new(path);
     about.into_iter().for_each(|note| notes.push(note));
+    for sentences in ["warnings", "findings", "not_measured"] {
+        document.get_mut(sentences).into_iter().for_each(values::make_printable);
+    }
+    let immeasurable = values::take_immeasurable(&mut document);
+    if immeasurable > 0 {
+        let message = format!("{immeasurable} numbers are larger than any measurement: they were read as absent.");
+        notes.push(Warning::caution("profile_immeasurable", message).with_count(immeasurable));
+    }
     let mut profile = if version.is_current() {
         if version.is_newer() {
             notes.push(Warning::note(
@@ -110,7 +124,10 @@ fn read_one(document: Value, about: Vec<Warning>, path: &str) -> Result<UnifiedP
                 format!("This profile has the newer schema {version}; sections that are new in it were left out."),
             ));
         }
-        serde_json::from_value(document).map_err(|error| malformed(error.to_string()))?
+        serde_json::from_value(document).map_err(|error| {
+            let because = if immeasurable > 0 { ", as a number is larger than any measurement" } else { "" };
+            malformed(format!("{error}{because}"))
+        })?
     } else {
         legacy::convert(&document, &mut notes)
     };
@@ -138,7 +155,11 @@ fn parse(text: &[u8]) -> Result<Parsed, Error> {
     {
         return Ok(Parsed { document, notes: not_numbers(count).into_iter().collect() });
     }
-    let Some(found) = lenient::read(text) else { return Err(malformed(format!("its JSON is damaged ({first})"))) };
+    let Some(found) = lenient::read(text) else {
+        let is_deep = first.to_string().starts_with("recursion limit");
+        let damaged = || format!("its JSON is damaged ({first})");
+        return Err(malformed(if is_deep { TOO_DEEP.to_owned() } else { damaged() }));
+    };
     let mut notes: Vec<Warning> = not_numbers(found.not_numbers).into_iter().collect();
     if found.unclear > 0 {
         let message = format!(

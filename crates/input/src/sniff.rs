@@ -102,6 +102,11 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     Some(Format::Other(xplane::what_else(head).unwrap_or_else(|| known::by_appearance(head))))
 }
 
+/// Whether this key of a JSON object is a section of a unified profile.
+pub(super) fn is_profile_section(key: &str) -> bool {
+    json::is_profile_section(key.as_bytes())
+}
+
 /// [`Error::NotAProfile`] with the usual remedy.
 fn not_a_profile(what: &str) -> Format {
     Format::Other(Error::not_a_profile(what, DROP_A_PROFILE))

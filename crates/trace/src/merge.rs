@@ -51,6 +51,7 @@ pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
         merged.hosts.push(name);
         append(&mut merged, trace, host, shift);
     }
+    merged.warnings.extend(merged.strings.take_warning());
     merged
 }
 
@@ -236,5 +237,20 @@ mod tests {
         assert_eq!(merged.hosts, ["only"]);
         assert!(merged.warnings.is_empty());
         assert!(merge(Vec::new()).events.is_empty());
+    }
+
+    #[test]
+    fn names_that_find_no_room_are_said_once() {
+        let (mut a, b) = (host(Some(1), "a1"), host(Some(1), "b1"));
+        let bytes = a.strings.iter().map(str::len).sum();
+        let mut full = crate::Strings::of_at_most(bytes);
+        a.strings.iter().for_each(|text| {
+            full.intern(text);
+        });
+        a.strings = full;
+        let merged = merge(vec![("a".to_owned(), a), ("b".to_owned(), b)]);
+        assert!(events(&merged).contains(&named("...", 10, 1)), "{:?}", events(&merged));
+        let codes: Vec<&str> = merged.warnings.iter().map(|warning| warning.code.as_str()).collect();
+        assert_eq!(codes, ["too_many_names"]);
     }
 }

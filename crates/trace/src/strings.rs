@@ -6,6 +6,8 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
+use base::Warning;
+
 /// A string of one [`Strings`] table. It must not be used with another table. `StrId::EMPTY` is the empty string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StrId(pub(crate) u32);
@@ -30,10 +32,26 @@ impl StrId {
     }
 }
 
+/// Bytes of all strings at most. A buffer grows by doubling, and one of 2 GiB is more than a tab can hold.
+const MOST_BYTES: usize = 1 << 30;
+/// Strings at most: their index has the same limit.
+const MOST_STRINGS: usize = 1 << 27;
+/// Stands for the strings that came when the table was full.
+const REST: &str = "...";
+
 /// An append-only string table: one text buffer, one offset a string, one hash index. Copies share it until one of them grows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Strings {
     kept: Arc<Kept>,
+    most_bytes: usize,
+    /// Times that a string found no room.
+    left_out: u64,
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Strings { kept: Arc::default(), most_bytes: MOST_BYTES, left_out: 0 }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +69,13 @@ impl Default for Kept {
 }
 
 impl Strings {
-    /// The handle of `text`, stored on first sight.
+    /// A table of so many bytes at most.
+    #[cfg(test)]
+    pub(super) fn of_at_most(most_bytes: usize) -> Strings {
+        Strings { most_bytes, ..Strings::default() }
+    }
+
+    /// The handle of `text`, stored on first sight. When the table is full, a new string becomes `...`.
     pub fn intern(&mut self, text: &str) -> StrId {
         if text.is_empty() {
             return StrId::EMPTY;
@@ -62,7 +86,11 @@ impl Strings {
         if let Some(id) = found {
             return StrId(id);
         }
-        // 2^32 distinct strings would need more memory than a tab has; the empty string stands for the rest.
+        let is_full = kept.text.len().saturating_add(text.len()) > self.most_bytes || kept.ends.len() >= MOST_STRINGS;
+        if is_full && text != REST {
+            self.left_out += 1;
+            return self.intern(REST);
+        }
         let Ok(id) = u32::try_from(kept.ends.len()) else { return StrId::EMPTY };
         let kept = Arc::make_mut(&mut self.kept);
         kept.text.push_str(text);
@@ -70,6 +98,17 @@ impl Strings {
         let (all, ends) = (&kept.text, &kept.ends);
         kept.index.insert_unique(hash, id, |&id| self::hash(slice(all, ends, id)));
         StrId(id)
+    }
+
+    /// Says what was lost since the last call, where strings found no room.
+    pub fn take_warning(&mut self) -> Option<Warning> {
+        let left_out = std::mem::take(&mut self.left_out);
+        let message = format!(
+            "The names and texts are more than can be kept ({} MiB): {} times a new one was read as \"{REST}\".",
+            self.most_bytes >> 20,
+            left_out
+        );
+        (left_out > 0).then(|| Warning::damage("too_many_names", message).with_count(left_out))
     }
 
     /// The handle of `text` where it is already stored.
@@ -123,7 +162,7 @@ impl Strings {
             let of = |&id: &u32| hash(slice(&text, &ends, id));
             index.insert_unique(of(&id), id, of);
         }
-        Some(Strings { kept: Arc::new(Kept { text, ends, index }) })
+        Some(Strings { kept: Arc::new(Kept { text, ends, index }), ..Strings::default() })
     }
 
     /// Bytes of memory held.
@@ -157,5 +196,17 @@ mod tests {
         assert_eq!(strings.find("absent"), None);
         assert_eq!(strings.intern(""), StrId::EMPTY);
         assert_eq!(strings.len(), 5001);
+    }
+    #[test]
+    fn a_full_table_has_one_name_for_the_rest() {
+        let mut strings = Strings::of_at_most(20);
+        let handles: Vec<StrId> = (10..90).map(|i| strings.intern(&format!("op.{i}"))).collect();
+        assert_eq!(handles.iter().filter(|&&id| strings.get(id) == REST).count(), 76);
+        assert_eq!([strings.get(handles[3]), strings.get(handles[4])], ["op.13", REST]);
+        assert_eq!(strings.intern("op.12"), handles[2], "what is stored stays");
+        assert_eq!((strings.len(), strings.left_out), (6, 76));
+        let warning = strings.take_warning().unwrap();
+        assert_eq!((warning.code.as_str(), warning.count), ("too_many_names", Some(76)));
+        assert_eq!(strings.take_warning(), None, "it is said once");
     }
 }

@@ -6,6 +6,7 @@ use super::modules;
 use super::outliers;
 use super::scanner::{Scanner, State};
 use super::store::Store;
+use crate::sniff;
 use base::{Error, Warning};
 use trace::{
     EventId, Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,
@@ -52,6 +53,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     }
     warnings.extend(cut_off(state, [is_array, has_list], store.trace.events.len(), done, length));
     warnings.extend(store.losses.warnings());
+    warnings.extend(store.trace.strings.take_warning());
     let mut trace = store.trace;
     if trace.framework == Framework::PyTorch {
         set_unix_time(&mut trace, &top_level);
@@ -83,6 +85,13 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
     }
     if scanner.is_array {
         return Some(Error::not_a_profile("a JSON array without trace events", remedy));
+    }
+    if scanner.keys.iter().any(|key| sniff::is_profile_section(key)) {
+        return Some(Error::Malformed {
+            what: "a unified profile".to_owned(),
+            reason: "what stands before its sections is too large or nested too deeply".to_owned(),
+            remedy: "Export it again, or drop the trace it was made from.".to_owned(),
+        });
     }
     let keys = scanner.keys.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ");
     let what = match (scanner.state == State::Done, keys.is_empty()) {

@@ -314,3 +314,47 @@ proptest::proptest! {
         }
     }
 }
+
+/// The documented example as this program writes it.
+fn current() -> Value {
+    serde_json::to_value(read(documented())).expect("a document")
+}
+
+#[test]
+fn texts_that_drive_a_terminal_are_written_out() {
+    let mut document = current();
+    document["warnings"] =
+        json!([{"code": "a\u{202e}", "severity": "note", "message": "b", "remedy": "\u{0}\u{1b}[31m"}]);
+    document["metadata"]["run_name"] = json!("a\u{202e}");
+    let profile = read(document);
+    assert_eq!(profile.warnings[0].code, "a\\u{202e}");
+    assert_eq!(profile.warnings[0].remedy.as_deref(), Some("\\u{0}\\u{1b}[31m"));
+    assert_eq!(profile.metadata.run_name.as_deref(), Some("a\u{202e}"), "a name is imported as it was exported");
+}
+
+#[test]
+fn numbers_beyond_measurement_are_absent() {
+    let mut old = documented();
+    old["step_timing"]["avg_step_time_us"] = json!(1e308);
+    let mut new = current();
+    new["step_timing"]["avg_step_time_us"] = json!(-1e308);
+    for document in [old, new.clone()] {
+        let profile = read(document);
+        assert_eq!(profile.step_timing.avg_step_time_us, None);
+        assert!(message(&profile, "profile_immeasurable").starts_with("1 numbers"), "{:?}", profile.warnings);
+    }
+    // The profile must have this one.
+    new["step_timing"]["total_time_us"] = json!(1e300);
+    let error = read_profile(new.to_string().as_bytes(), "p").unwrap_err().to_string();
+    assert!(error.contains("a number is larger than any measurement"), "{error}");
+}
+
+#[test]
+fn what_is_nested_too_deeply_says_so() {
+    let deep = |levels: usize| format!("{{\"step_timing\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+    let error = |levels: usize| read_profile(deep(levels).as_bytes(), "p").map_err(|error| error.to_string());
+    assert!(error(126).is_ok());
+    for levels in [127, 100_000] {
+        assert!(error(levels).unwrap_err().contains("nested too deeply"), "{levels}");
+    }
+}

@@ -8,6 +8,9 @@ use crate::model_config::{DEVICE_FIELD, SIDECAR_FIELDS};
 use crate::profile_json::benchmark::METHOD_KEYS;
 use crate::profile_json::lenient::after_comments;
 
+/// Brackets inside each other that a document can have: JSON of more is not read.
+const DEEPEST: u64 = 127;
+
 /// The text from its first bracket on, without byte order mark and space; `None` where it is not JSON.
 pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
     let text = after_comments(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
@@ -21,6 +24,11 @@ pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     let decided = keys.iter().find_map(|key| if is_list { by_list_key(key) } else { by_key(key) });
     if let Some(format) = decided {
         return Some(format);
+    }
+    if depth(text) > DEEPEST {
+        let what = if is_list { "a JSON list" } else { "a JSON object" };
+        return (is_list || complete)
+            .then(|| not_a_profile(&format!("{what} that is nested too deeply for a profile")));
     }
     if is_list {
         // An empty list is an empty trace.
@@ -77,6 +85,11 @@ fn by_key(key: &[u8]) -> Option<Format> {
     })
 }
 
+/// Whether this key of the outermost object is a section of a unified profile.
+pub(super) fn is_profile_section(key: &[u8]) -> bool {
+    by_key(key) == Some(Format::UnifiedProfile)
+}
+
 /// What a list of objects with this key is.
 fn by_list_key(key: &[u8]) -> Option<Format> {
     Some(match key {
@@ -126,6 +139,25 @@ fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
         }
     }
     keys
+}
+
+/// The largest number of brackets inside each other.
+fn depth(text: &[u8]) -> u64 {
+    let (mut depth, mut deepest, mut at) = (0u64, 0, 0);
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => match string_length(text.get(at..).unwrap_or_default()) {
+                Some(length) => at += length + 1,
+                None => break,
+            },
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// Length of a string up to its closing quote; `None` where it is cut.

@@ -182,6 +182,7 @@ impl XPlaneDecoder {
         let mut warnings: Vec<Warning> = truncated.into_iter().collect();
         losses.append_to(&mut warnings);
         texts.append_to(&mut warnings);
+        warnings.extend(trace.strings.take_warning());
         if trace.events.is_empty() {
             let sentence = "The file holds no events.";
             let remedy = "Capture while the program runs steps, and stop the trace before it exits.";

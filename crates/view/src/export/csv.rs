@@ -2,9 +2,11 @@
 //!
 //! Numbers are exact: the shortest decimal that reads back as the same value, never an exponent. What was not measured
 //! is an empty field. Spreadsheets run text that starts with `=`, `+`, `-` or `@` as a formula, and names come from
-//! files that anyone may have written: such a text gets an apostrophe in front, which spreadsheets hide.
+//! files that anyone may have written: such a text gets an apostrophe in front, which spreadsheets hide. Control characters and
+//! marks that reorder text are written out, but for line breaks.
 
 use crate::table::{Cell, Table};
+use base::format::printable;
 
 /// The whole table.
 pub fn to_csv(table: &Table) -> String {
@@ -36,9 +38,13 @@ fn push_record(csv: &mut String, fields: impl Iterator<Item = String>) {
 fn field(cell: &Cell) -> String {
     match cell {
         Cell::Absent => String::new(),
-        Cell::Text(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
-        Cell::Text(text) => text.clone(),
+        Cell::Text(text) => {
+            let text = text.split('\n').map(printable).collect::<Vec<_>>().join("\n");
+            // A blank in front hides nothing.
+            if text.trim_start().starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
+        }
         Cell::Int(value) => value.to_string(),
+        Cell::Float(value) if !value.is_finite() => String::new(),
         Cell::Float(value) => value.to_string(),
         Cell::Flag(value) => value.to_string(),
     }
@@ -60,9 +66,13 @@ mod tests {
                 vec![text("say \"hi\", you"), Cell::Float(1e-7)],
                 vec![text("=cmd()"), Cell::Float(-1.5)],
                 vec![text("two\nlines"), Cell::Absent],
+                vec![text("\t@x\u{202e}y\u{0}"), Cell::Float(f64::INFINITY)],
             ],
         );
         let csv = to_csv(&table);
-        assert_eq!(csv, "a,b_us\r\n\"say \"\"hi\"\", you\",0.0000001\r\n'=cmd(),-1.5\r\n\"two\nlines\",\r\n");
+        assert_eq!(
+            csv,
+            "a,b_us\r\n\"say \"\"hi\"\", you\",0.0000001\r\n'=cmd(),-1.5\r\n\"two\nlines\",\r\n' @x\\u{202e}y\\u{0},\r\n"
+        );
     }
 }

@@ -76,8 +76,16 @@ fn push_row(text: &mut String, cells: &[String]) {
 /// Text from a trace is never markup: every character that could start any is escaped.
 pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
-    for c in format::printable(name).chars() {
+    let text = format::printable(name);
+    for (at, c) in text.char_indices() {
+        // GitHub makes a link of every address.
+        let begins_link = match c {
+            ':' => text.get(at..).is_some_and(|rest| rest.starts_with("://")),
+            '.' => text.get(..at).is_some_and(|before| before.to_ascii_lowercase().ends_with("www")),
+            _ => false,
+        };
         match c {
+            _ if begins_link => escaped.extend(['\\', c]),
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' | '$' | '@' => {
@@ -119,6 +127,7 @@ mod tests {
     fn names_never_become_markup() {
         assert_eq!(escape("<img onerror=x>|*a_b*"), "&lt;img onerror=x>\\|\\*a\\_b\\*");
         assert_eq!(escape("[x](javascript:1)\n# h"), "\\[x\\](javascript:1) \\# h");
+        assert_eq!(escape("see http://a.b, WWW.a.b: 1.5"), "see http\\://a.b, WWW\\.a.b: 1.5");
     }
 
     #[test]

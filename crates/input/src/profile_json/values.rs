@@ -1,0 +1,62 @@
+//! What the values of a document may be: texts that can be shown, and numbers that a measurement can give.
+
+use serde_json::Value;
+
+use base::format::printable;
+
+/// Larger numbers come from no measurement, and sums, products and ratios of them would be infinite.
+const LARGEST: f64 = 1e30;
+/// Smaller ones are 0: what is divided by them would be infinite.
+const SMALLEST: f64 = 1e-60;
+
+/// Writes out the control characters, and the marks that reorder text, of every text: no warning or remedy can drive a terminal
+/// or disguise itself.
+pub(super) fn make_printable(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = printable(text),
+        Value::Array(entries) => entries.iter_mut().for_each(make_printable),
+        Value::Object(fields) => fields.values_mut().for_each(make_printable),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Takes away the numbers that no measurement gives; how many there were.
+pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
+    match value {
+        Value::Number(number) => {
+            let size = number.as_f64().map_or(f64::INFINITY, f64::abs);
+            if size > LARGEST {
+                *value = Value::Null;
+                return 1;
+            }
+            if size > 0.0 && size < SMALLEST {
+                *value = 0.0.into();
+            }
+            0
+        }
+        Value::Array(entries) => entries.iter_mut().map(take_immeasurable).sum(),
+        Value::Object(fields) => fields.values_mut().map(take_immeasurable).sum(),
+        Value::Null | Value::Bool(_) | Value::String(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn texts_are_made_printable() {
+        let mut value = json!({"a": ["\u{0}x\u{61c}", {"b": "\u{1b}[31m"}], "plain": "é"});
+        make_printable(&mut value);
+        assert_eq!(value, json!({"a": ["\\u{0}x\\u{61c}", {"b": "\\u{1b}[31m"}], "plain": "é"}));
+    }
+
+    #[test]
+    fn numbers_beyond_measurement_are_absent() {
+        let mut value = json!({"a": [1e308, -1e31, 1e30, u64::MAX], "b": 1e-300, "c": -0.5});
+        assert_eq!(take_immeasurable(&mut value), 2);
+        assert_eq!(value, json!({"a": [null, null, 1e30, u64::MAX], "b": 0.0, "c": -0.5}));
+    }
+}
