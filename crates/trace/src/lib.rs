@@ -17,6 +17,7 @@ mod event_stat;
 mod events;
 mod interval;
 mod kinds;
+mod marks;
 mod merge;
 pub mod snapshot;
 mod strings;
@@ -34,6 +35,7 @@ pub use event_stat::EventStat;
 pub use events::{Event, EventId, Events, RowBlock};
 pub use interval::{Interval, IntervalSet, Union};
 pub use kinds::Kind;
+pub use marks::{CounterTrack, Instant, InstantScope};
 pub use merge::merge;
 pub use strings::{StrId, Strings};
 
@@ -111,6 +113,8 @@ pub struct Plane {
     pub kind: PlaneKind,
     /// Index of the host (input file) it belongs to, where a run has several.
     pub host: u16,
+    /// Its place among the planes on display, ascending, where the file gives one (`process_sort_index`).
+    pub order: Option<i64>,
     /// `(name, value)` of its stats, in file order.
     pub stats: Vec<(StrId, StatValue)>,
     /// How its own clock, which its events are on, lies against the host's; `None` where the file gives event times only.
@@ -126,6 +130,12 @@ pub struct Line {
     pub name: StrId,
     /// What it is; see [`classify`].
     pub kind: LineKind,
+    /// Its number in the file: a Chrome trace's `tid`, an xplane's line id.
+    pub id: Option<i64>,
+    /// The number by which the profiler shows it, where an xplane gives one (`display_id`).
+    pub display_id: Option<i64>,
+    /// Its place among the plane's lines on display, ascending, where the file gives one (`thread_sort_index`).
+    pub order: Option<i64>,
 }
 
 /// A compiled module as the file embeds it.
@@ -169,6 +179,10 @@ pub struct Trace {
     pub args: ArgsTable,
     /// The events.
     pub events: Events,
+    /// Values over time.
+    pub counters: Vec<CounterTrack>,
+    /// Moments without duration, in file order.
+    pub instants: Vec<Instant>,
     /// Clock of the capture.
     pub capture: Capture,
     /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is told by it.

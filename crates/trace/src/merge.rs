@@ -10,7 +10,10 @@
 //!                                   |--b1--|   |--b2--|
 //! ```
 
-use super::{ArgsId, Event, EventColumn, HloProto, Holds, Line, LineId, Plane, PlaneId, StatValue, StrId, Trace};
+use super::{
+    ArgsId, CounterTrack, Event, EventColumn, HloProto, Holds, Instant, InstantScope, Line, LineId, Plane, PlaneId,
+    StatValue, StrId, Trace,
+};
 use base::{Ps, Warning};
 
 /// Hosts whose captures start further apart than this are not of one run: their clocks are wrong.
@@ -97,13 +100,30 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         name: string(plane.name),
         kind: plane.kind,
         host: plane.host.saturating_add(host),
+        order: plane.order,
         stats: plane.stats.iter().map(|&(name, value)| (string(name), map_stat(value, string))).collect(),
         clock: plane.clock.map(|clock| clock.moved(shift)),
     }));
     merged.lines.extend(other.lines.iter().map(|line| Line {
         plane: PlaneId(line.plane.0.saturating_add(plane_base)),
         name: string(line.name),
-        kind: line.kind,
+        ..line.clone()
+    }));
+    let plane_of = |plane: PlaneId| PlaneId(plane.0.saturating_add(plane_base));
+    merged.counters.extend(other.counters.into_iter().map(|track| CounterTrack {
+        plane: plane_of(track.plane),
+        name: string(track.name),
+        times: track.times.iter().map(|time| *time + shift).collect(),
+        values: track.values,
+    }));
+    merged.instants.extend(other.instants.iter().map(|instant| Instant {
+        scope: match instant.scope {
+            InstantScope::Trace => InstantScope::Trace,
+            InstantScope::Plane(plane) => InstantScope::Plane(plane_of(plane)),
+            InstantScope::Line(line) => InstantScope::Line(LineId(line.0.saturating_add(line_base))),
+        },
+        name: string(instant.name),
+        time: instant.time + shift,
     }));
 
     let event_base = merged.events.len() as u64;
@@ -175,7 +195,11 @@ mod tests {
         let ops = b.line("/device:TPU:0", "XLA Ops");
         b.event(ops, "shared", 0, 5).run_id(3).correlation(9);
         b.event(ops, op, 10, 5).hlo_category("loop fusion");
-        b.trace_mut().capture.start_unix_ns = start_unix_ns;
+        let trace = b.trace_mut();
+        trace.capture.start_unix_ns = start_unix_ns;
+        let (plane, name, time) = (trace.lines[0].plane, trace.strings.intern(op), Ps::ZERO);
+        trace.counters.push(CounterTrack { plane, name, times: vec![time], values: vec![2.0] });
+        trace.instants.push(Instant { scope: InstantScope::Line(ops), name, time });
         b.build()
     }
 
@@ -211,6 +235,10 @@ mod tests {
         );
         let category = merged.args_of(&merged.events.get(3).unwrap()).hlo_category;
         assert_eq!(merged.text(category), "loop fusion");
+        let (track, instant, moved) = (&merged.counters[1], &merged.instants[1], Ps(4_000_000));
+        assert_eq!((merged.text(track.name), track.plane, &*track.times), ("b1", PlaneId(1), &[moved][..]));
+        assert_eq!((merged.text(instant.name), instant.time), ("b1", moved));
+        assert_eq!(instant.scope, InstantScope::Line(LineId(1)));
         assert!(merged.warnings.is_empty());
 
         let swapped = merge(vec![late, early]);

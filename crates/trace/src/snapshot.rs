@@ -32,6 +32,8 @@ const NOTES: u8 = 9;
 const KINDS: u8 = 10;
 const END: u8 = 11;
 const UNPLACED: u8 = 12;
+const COUNTER: u8 = 13;
+const INSTANTS: u8 = 14;
 
 const HEADER_BYTES: usize = 8;
 
@@ -78,6 +80,8 @@ impl Writer {
             lines,
             args,
             events,
+            counters,
+            instants,
             capture,
             complete_events,
             hlo,
@@ -106,6 +110,16 @@ impl Writer {
         clocks.unplaced.iter().for_each(|unplaced| fields::put_unplaced(&mut bytes, unplaced));
         parts.push(Part::Ready(UNPLACED, bytes));
         parts.push(Part::Args(args));
+        for track in &counters {
+            let mut bytes = Vec::new();
+            fields::put_counter(&mut bytes, track);
+            parts.push(Part::Ready(COUNTER, bytes));
+        }
+        if !instants.is_empty() {
+            let mut bytes = Vec::new();
+            instants.iter().for_each(|instant| fields::put_instant(&mut bytes, instant));
+            parts.push(Part::Ready(INSTANTS, bytes));
+        }
         let counts = events.len();
         let (rows, kinds, sparse) = events.into_columns();
         parts.push(Part::Kinds(kinds));
@@ -273,6 +287,8 @@ impl Reader {
             PLANES => trace.planes = fields.all(Fields::plane)?,
             LINES => trace.lines = fields.all(Fields::line)?,
             UNPLACED => trace.clocks.unplaced = fields.all(Fields::unplaced)?,
+            COUNTER => trace.counters.push(fields.counter()?),
+            INSTANTS => trace.instants = fields.all(Fields::instant)?,
             ARGS => trace.args = ArgsTable::from_sets(fields.all(Fields::args)?)?,
             KINDS => {
                 let words = payload.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));

@@ -23,6 +23,8 @@ pub(super) struct RawEvent {
     /// `id`, or `id2` with its braces.
     pub id: Span,
     pub args: Span,
+    /// First letter of `s`: what an instant belongs to; 0 where it is missing.
+    pub scope: u8,
     /// The remembered event whose name and arguments this one repeats, and what differs.
     pub repeats: Option<(usize, Own)>,
     /// False for `{}`.
@@ -67,6 +69,7 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<Fiel
                 b"pid" => event.pid = value,
                 b"tid" => event.tid = value,
                 b"cat" => event.cat = value,
+                b"s" => event.scope = value.bytes(buf).first().copied().unwrap_or(0),
                 b"id" | b"id2" => event.id = value,
                 b"name" => {
                     // A name after the arguments: those of a remembered event stand in no field yet.

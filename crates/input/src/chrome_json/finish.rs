@@ -34,7 +34,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
         return Err(error);
     }
     let Scanner { state, mut store, top_level, is_array, has_list, .. } = scanner;
-    store.settle_anchor();
+    store.finish();
     let Store { pairs, losses, .. } = &mut store;
     pairs.count_open(losses);
     label_the_nameless(&mut store.trace);

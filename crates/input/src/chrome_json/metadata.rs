@@ -1,7 +1,7 @@
 //! What a file says about itself: `M` events (names of processes and threads) and Kineto's keys beside the event list.
 //!
-//! Used: `process_name`, `thread_name`, `process_labels`, `process_sort_index` (the latter two become stats `labels` and
-//! `sort_index` of the plane). Not used: `thread_sort_index` (lines keep the file's order; the page orders them by kind).
+//! Used: `process_name`, `thread_name`, `process_labels`, `process_sort_index` (the latter two are also stats `labels` and
+//! `sort_index` of the plane), `thread_sort_index`, which makes no thread known that has no event and no name.
 //! Of repeated names the last one counts.
 
 use serde_json::Value;
@@ -89,11 +89,16 @@ impl Store {
         let wanted = match event.name.bytes(buf) {
             b"process_name" | b"thread_name" => Key::Stat(EventStat::Name),
             b"process_labels" => Key::Labels,
-            b"process_sort_index" => Key::SortIndex,
+            b"process_sort_index" | b"thread_sort_index" => Key::SortIndex,
             _ => return,
         };
         let Some(&Field { value, .. }) = self.fields.iter().rfind(|field| field.key == wanted) else { return };
         let pid = self.id(event.pid, buf);
+        if event.name.bytes(buf) == b"thread_sort_index" {
+            let tid = self.id(event.tid, buf);
+            self.marks.orders.extend(number::id(value.bytes(buf)).map(|order| (pid, tid, order)));
+            return;
+        }
         let plane = self.plane(pid);
         match wanted {
             Key::Stat(_) => {
@@ -116,6 +121,7 @@ impl Store {
             _ => {
                 let Some(index) = number::id(value.bytes(buf)) else { return };
                 self.set_stat(plane.index(), "sort_index", StatValue::Int(index));
+                self.trace.planes.get_mut(plane.index()).into_iter().for_each(|plane| plane.order = Some(index));
             }
         }
     }

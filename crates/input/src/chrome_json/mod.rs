@@ -8,8 +8,8 @@
 //!
 //! Only the unfinished tail of a chunk is copied; memory depends on the events and their distinct strings, never on the
 //! size of the text. Read: durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, names of processes
-//! and threads, and what Kineto says of devices and clock. Ignored: events without a duration (instants, flows,
-//! counters), all other arguments and keys. The JSON of an xplane is a lossy export: the xplane is the better input.
+//! and threads, their order on display, counters and instants, and what Kineto says of devices and clock. Ignored: flows, objects
+//! and samples, all other arguments and keys. The JSON of an xplane is a lossy export: the xplane is the better input.
 
 mod args;
 mod bytes;
@@ -20,6 +20,7 @@ mod id;
 mod kineto;
 mod lexer;
 mod losses;
+mod marks;
 mod memo;
 mod metadata;
 mod modules;

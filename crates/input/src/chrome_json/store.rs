@@ -12,6 +12,7 @@ use super::event::RawEvent;
 use super::id::Id;
 use super::lexer::{Kind, Span};
 use super::losses::{Loss, Losses};
+use super::marks::Marks;
 use super::memo::{Memo, Stored};
 use super::number::{self, Fault, Time};
 use super::pairs::{Open, Pairs, Track};
@@ -41,6 +42,7 @@ pub(super) struct Store {
     /// Arguments of the event that was parsed last.
     pub fields: Vec<Field>,
     pub pairs: Pairs,
+    pub marks: Marks,
     /// Objects with a phase: what tells an event list from any other array.
     pub events_seen: u64,
     pub plane_ids: Vec<Id>,
@@ -56,9 +58,8 @@ pub(super) struct Store {
 impl Store {
     /// Takes one event of the list.
     ///
-    /// Durations are kept: complete events (`X`), thread pairs (`B`/`E`), asynchronous pairs (`b`/`e`). Instants, flows,
-    /// counters, samples, objects and async marks (`i I s t f C P O N D n R c`) have none, so no number here can use them:
-    /// they are passed over.
+    /// Durations become events: complete ones (`X`), thread pairs (`B`/`E`), asynchronous pairs (`b`/`e`). Counters and instants
+    /// are kept beside them. Flows, samples, objects and async marks (`s t f P O N D n R c`) are passed over.
     pub fn event(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         self.events_seen += u64::from(event.phase != 0);
         match event.phase {
@@ -66,7 +67,9 @@ impl Store {
             b'B' | b'b' => self.begin(event, buf, offset),
             b'E' | b'e' => self.end(event, buf, offset),
             b'M' => self.metadata(event, buf),
-            b'i' | b'I' | b's' | b't' | b'f' | b'C' | b'P' | b'O' | b'N' | b'D' | b'n' | b'R' | b'c' => {}
+            b'C' => self.counter(event, buf),
+            b'i' | b'I' => self.instant(event, buf),
+            b's' | b't' | b'f' | b'P' | b'O' | b'N' | b'D' | b'n' | b'R' | b'c' => {}
             // JAX ends its list with an empty object.
             0 if !event.has_keys => {}
             0 => self.losses.add(Loss::Unreadable, offset),
@@ -173,8 +176,14 @@ impl Store {
         }
     }
 
+    /// Everything was read: places what waits.
+    pub fn finish(&mut self) {
+        self.settle_anchor();
+        self.place_marks(self.anchor_us.unwrap_or(0));
+    }
+
     /// Decides the anchor from the events that wait for it, and places them.
-    pub fn settle_anchor(&mut self) {
+    fn settle_anchor(&mut self) {
         if self.anchor_us.is_some() {
             return;
         }
@@ -219,6 +228,16 @@ impl Store {
         self.line_ids.push(tid);
         self.lines.insert((pid, tid), line);
         line
+    }
+
+    /// The line of a thread that is known.
+    pub fn known_line(&self, pid: Id, tid: Id) -> Option<LineId> {
+        self.lines.get(&(pid, tid)).copied()
+    }
+
+    /// The plane of a process that is known.
+    pub fn known_plane(&self, pid: Id) -> Option<PlaneId> {
+        self.planes.get(&pid).copied()
     }
 
     /// The plane of a process, made on first use.

@@ -2,6 +2,7 @@
 
 mod damage;
 mod kineto;
+mod marks;
 mod repeats;
 mod totals;
 
@@ -34,8 +35,14 @@ fn decode(text: impl AsRef<[u8]>) -> Result<Trace, Error> {
 fn describe(trace: &Trace) -> String {
     use std::fmt::Write;
     let mut out = format!(
-        "{:?} {:?} {:?} complete {}\n{:?}\n",
-        trace.format, trace.framework, trace.capture, trace.complete_events, trace.warnings
+        "{:?} {:?} {:?} complete {}\n{:?}\n{:?} {:?}\n",
+        trace.format,
+        trace.framework,
+        trace.capture,
+        trace.complete_events,
+        trace.warnings,
+        trace.counters,
+        trace.instants
     );
     for plane in &trace.planes {
         let stats: Vec<_> = plane.stats.iter().map(|&(key, value)| (trace.text(key), value)).collect();

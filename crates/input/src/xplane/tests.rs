@@ -319,3 +319,12 @@ fn a_time_after_the_events_is_told_and_not_used() {
     assert_eq!(events(&trace).iter().map(|event| event.start.0).collect::<Vec<_>>(), [50, 90]);
     assert_eq!(codes(&trace), ["xplane_late_time"]);
 }
+
+#[test]
+fn lines_keep_their_numbers() {
+    let numbered = message().int(1, 3).bytes(2, "a").message(4, event(1, 0, 1)).int(10, -9);
+    let plane = message().bytes(2, "/host:CPU").message(3, numbered).message(3, message().bytes(2, "b"));
+    let trace = decode(&message().message(1, plane.event_metadata(1, "e")).0, 7).unwrap();
+    let numbers: Vec<_> = trace.lines.iter().map(|line| (line.id, line.display_id, line.order)).collect();
+    assert_eq!(numbers, [(Some(3), Some(-9), None), (None, None, None)]);
+}

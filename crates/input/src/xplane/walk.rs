@@ -113,7 +113,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             match (field.number, field.value) {
                 _ if end <= line.read_to => {}
                 (3, Value::Varint(1..)) => self.losses.add(Loss::LateTime, end),
-                _ => self.name_line(field, line.id, end),
+                _ => self.describe_line(field, line.id, end),
             }
         }
     }
@@ -140,10 +140,24 @@ impl<'p, 'a> Walk<'p, 'a> {
             match (field.number, field.value) {
                 (4, Value::Bytes(_)) => return Some((timestamp_ns, reader.position())),
                 (3, Value::Varint(time)) => timestamp_ns = time as i64,
-                _ => self.name_line(field, line, offset + reader.position() as u64),
+                _ => self.describe_line(field, line, offset + reader.position() as u64),
             }
         }
         None
+    }
+
+    /// Takes what a field that ends at `end` of the file says of a line.
+    fn describe_line(&mut self, field: Field<'a>, line: LineId, end: u64) {
+        let number = match field.value {
+            Value::Varint(number) => number.cast_signed(),
+            _ => return self.name_line(field, line, end),
+        };
+        let Some(line) = self.trace.lines.get_mut(line.index()) else { return };
+        match field.number {
+            1 => line.id = Some(number),
+            10 => line.display_id = Some(number),
+            _ => {}
+        }
     }
 
     /// Takes a line's name from a field that ends at `end` of the file; other fields are passed over. The name shown is

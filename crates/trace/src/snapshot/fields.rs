@@ -3,8 +3,8 @@
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::classify::{LineKind, PlaneKind, Platform};
 use crate::{
-    Args, Capture, ChipClock, Framework, Line, MemoryBytes, NumberArg, Plane, PlaneId, SourceFormat, StatValue, StrId,
-    TextArg,
+    Args, Capture, ChipClock, CounterTrack, Framework, Instant, InstantScope, Line, LineId, MemoryBytes, NumberArg,
+    Plane, PlaneId, SourceFormat, StatValue, StrId, TextArg,
 };
 use base::Ps;
 
@@ -65,7 +65,7 @@ pub(super) fn put_texts(out: &mut Vec<u8>, texts: &[String]) {
 }
 
 pub(super) fn put_plane(out: &mut Vec<u8>, plane: &Plane) {
-    let Plane { name, kind, host, stats, clock } = plane;
+    let Plane { name, kind, host, order, stats, clock } = plane;
     put_u32(out, name.0);
     let (word, platform, ordinal) = match *kind {
         PlaneKind::Other => (0, 0, 0),
@@ -76,6 +76,7 @@ pub(super) fn put_plane(out: &mut Vec<u8>, plane: &Plane) {
     out.extend([word, platform]);
     put_u32(out, ordinal);
     put_u32(out, u32::from(*host));
+    put_optional_i64(out, *order);
     put_u32(out, u32::try_from(stats.len()).unwrap_or(u32::MAX));
     for (key, value) in stats {
         put_u32(out, key.0);
@@ -116,10 +117,34 @@ pub(super) fn put_unplaced(out: &mut Vec<u8>, unplaced: &Unplaced) {
 }
 
 pub(super) fn put_line(out: &mut Vec<u8>, line: &Line) {
-    let Line { plane, name, kind } = line;
+    let Line { plane, name, kind, id, display_id, order } = line;
     put_u32(out, plane.0);
     put_u32(out, name.0);
     out.push(code(&LINE_KINDS, kind));
+    [id, display_id, order].iter().for_each(|number| put_optional_i64(out, **number));
+}
+
+pub(super) fn put_counter(out: &mut Vec<u8>, track: &CounterTrack) {
+    let CounterTrack { plane, name, times, values } = track;
+    put_u32(out, plane.0);
+    put_u32(out, name.0);
+    for (time, value) in times.iter().zip(values) {
+        put_i64(out, time.0);
+        put_u64(out, value.to_bits());
+    }
+}
+
+pub(super) fn put_instant(out: &mut Vec<u8>, instant: &Instant) {
+    let Instant { scope, name, time } = instant;
+    let (word, place) = match scope {
+        InstantScope::Trace => (0, 0),
+        InstantScope::Plane(plane) => (1, plane.0),
+        InstantScope::Line(line) => (2, line.0),
+    };
+    out.push(word);
+    put_u32(out, place);
+    put_u32(out, name.0);
+    put_i64(out, time.0);
 }
 
 /// Texts and numbers of a set, each in the order of the declaration; numbers that are there are told by a mask.
@@ -212,6 +237,7 @@ impl Fields<'_> {
             _ => return None,
         };
         let host = u16::try_from(self.u32()?).ok()?;
+        let order = self.optional_i64()?;
         let mut stats = Vec::new();
         for _ in 0..self.u32()? {
             let key = self.id()?;
@@ -228,7 +254,7 @@ impl Fields<'_> {
             0 => None,
             _ => Some(self.clock()?),
         };
-        Some(Plane { name, kind, host, stats, clock })
+        Some(Plane { name, kind, host, order, stats, clock })
     }
 
     fn clock(&mut self) -> Option<ChipClock> {
@@ -264,7 +290,26 @@ impl Fields<'_> {
 
     pub(super) fn line(&mut self) -> Option<Line> {
         let (plane, name, kind) = (PlaneId(self.u32()?), self.id()?, self.code(&LINE_KINDS)?);
-        Some(Line { plane, name, kind })
+        let [id, display_id, order] = [self.optional_i64()?, self.optional_i64()?, self.optional_i64()?];
+        Some(Line { plane, name, kind, id, display_id, order })
+    }
+
+    pub(super) fn counter(&mut self) -> Option<CounterTrack> {
+        let (plane, name) = (PlaneId(self.u32()?), self.id()?);
+        let samples = self.all(|fields| Some((Ps(fields.i64()?), f64::from_bits(fields.u64()?))))?;
+        let (times, values) = samples.into_iter().unzip();
+        Some(CounterTrack { plane, name, times, values })
+    }
+
+    pub(super) fn instant(&mut self) -> Option<Instant> {
+        let (word, place) = (self.byte()?, self.u32()?);
+        let scope = match word {
+            0 => InstantScope::Trace,
+            1 => InstantScope::Plane(PlaneId(place)),
+            2 => InstantScope::Line(LineId(place)),
+            _ => return None,
+        };
+        Some(Instant { scope, name: self.id()?, time: Ps(self.i64()?) })
     }
 
     pub(super) fn args(&mut self) -> Option<Args> {

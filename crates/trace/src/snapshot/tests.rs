@@ -1,6 +1,7 @@
 use super::*;
 use crate::builder::TraceBuilder;
-use crate::{ByLine, Event, EventColumn, Events, StatValue};
+use crate::{ByLine, CounterTrack, Event, EventColumn, Events, Instant, InstantScope, StatValue};
+use base::Ps;
 
 fn trace() -> Trace {
     let mut builder = TraceBuilder::new();
@@ -20,6 +21,13 @@ fn trace() -> Trace {
     trace.events.push_value(1, EventColumn::AllReduceId, 99);
     trace.events.push_value(1, EventColumn::DmaStall, 7);
     trace.events.push_value(0, EventColumn::MessageDuration, 8);
+    let (plane, name) = (trace.lines[0].plane, trace.lines[0].name);
+    let counter = |values: Vec<f64>| CounterTrack { plane, name, times: vec![Ps(-3); values.len()], values };
+    trace.counters = vec![counter(vec![1.5, -0.0]), counter(Vec::new())];
+    let scopes = [InstantScope::Trace, InstantScope::Plane(plane), InstantScope::Line(ops)];
+    trace.instants = scopes.map(|scope| Instant { scope, name, time: Ps(9) }).into();
+    trace.lines[1].id = Some(i64::MIN);
+    (trace.lines[1].display_id, trace.lines[0].order, trace.planes[1].order) = (Some(4), Some(-1), Some(0));
     trace.hosts = vec!["a".into(), String::new()];
     trace.capture = Capture { anchor_ns: -7, start_unix_ns: Some(1), stop_unix_ns: None };
     let name = trace.strings.intern("jit_f(1)");
@@ -65,8 +73,10 @@ fn a_trace_comes_back_whatever_the_chunks() {
         assert_eq!(after.strings.find("fusion.699"), before.strings.find("fusion.699"));
         assert!((0..=before.args.len()).all(|index| after.args.set(index) == before.args.set(index)));
         // Debug text tells NaN from NaN, which compares unequal.
-        let small =
-            |trace: &Trace| format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo));
+        let small = |trace: &Trace| {
+            let marks = (&trace.counters, &trace.instants);
+            format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo, marks))
+        };
         assert_eq!(small(&after), small(&before));
         let sparse = |events: &Events| {
             let values = |column: &EventColumn| events.column(*column).iter().collect::<Vec<_>>();
