@@ -10,8 +10,7 @@
 
 use serde_json::Value;
 
-use super::library::result;
-use super::moves;
+use super::moves::{self, result};
 use super::work::Work;
 use crate::backend_config::{int, ints, member, parse};
 use crate::{ArrayShape, Instruction, Module, Shape};

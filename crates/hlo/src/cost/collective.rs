@@ -1,7 +1,7 @@
 //! Collectives: what they add up, and the device memory that they read and write.
 
-use super::analysis::{Analysis, other};
-use super::work::Work;
+use super::analysis::Analysis;
+use super::work::{Arithmetic, Work};
 use super::{elementwise, moves};
 use crate::collective::collective;
 use crate::{Collective, Instruction};
@@ -29,7 +29,7 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     // Two operands are assumed for each addition, however many devices take part.
     let cycles = if gpu { cycles(analysis, instruction) } else { 1.0 };
     let flops = cycles * instruction.shape.elements();
-    Work { flops, arithmetic: other(array, flops), ..bytes }
+    Work { flops, arithmetic: Arithmetic::other(array, flops), ..bytes }
 }
 
 /// Cycles of the operation that combines two elements.

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+use super::conventions::Conventions;
+use super::moves;
 use super::work::{Arithmetic, Work};
-use super::{Conventions, moves};
 use crate::{Computation, DataType, Instruction, Module};
 
 /// Opcodes whose result element depends on one element of each operand.

@@ -2,9 +2,9 @@
 //! counts (LAPACK Working Note 41), multiplications and additions apart. Routines that iterate until they converge
 //! (eigenvalues, singular values) have no count.
 
-use super::analysis::other;
-use super::library::{Factorization, factor, result, without_scratch};
-use super::work::Work;
+use super::matrix::{Factorization, factor};
+use super::moves::{result, without_scratch};
+use super::work::{Arithmetic, Work};
 use crate::{ArrayShape, Instruction, Module};
 
 /// Work of a call of a routine, unknown where the target is none that is known here.
@@ -54,7 +54,12 @@ fn of_first(module: &Module, instruction: &Instruction, count: impl Fn(f64, f64)
     let (m, n) = (rows as f64, columns as f64);
     let matrices = if m * n > 0.0 { array.elements() / (m * n) } else { 0.0 };
     let flops = matrices * count(m, n);
-    Work { from_shapes: true, flops, arithmetic: other(array, flops), ..without_scratch(module, instruction, result) }
+    Work {
+        from_shapes: true,
+        flops,
+        arithmetic: Arithmetic::other(array, flops),
+        ..without_scratch(module, instruction, result)
+    }
 }
 
 /// `n^2` for each right-hand side of an `n x n` matrix, half of which is read. The matrix is on the left or the right of
@@ -65,5 +70,5 @@ fn triangular_solve(module: &Module, instruction: &Instruction) -> Work {
     let Some(&n) = a.dimensions.last() else { return Work::UNKNOWN };
     let flops = n as f64 * b.elements();
     let bytes = Work::moves(a.bytes() / 2.0 + b.bytes(), result.bytes());
-    Work { from_shapes: true, flops, arithmetic: other(a, flops), ..bytes }
+    Work { from_shapes: true, flops, arithmetic: Arithmetic::other(a, flops), ..bytes }
 }

@@ -3,11 +3,13 @@
 //! XLA itself looks into cuBLASLt's matrix multiplications and cuDNN's convolutions; the others it counts as nothing, and
 //! what is found here is marked as coming from shapes.
 
-use super::analysis::{Analysis, cholesky, dot_flops, other, triangular_solve};
+use super::analysis::Analysis;
+use super::matrix::{Factorization, cholesky, dot_flops, factor, triangular_solve};
+use super::moves::{self, result, without_scratch};
 use super::work::Work;
-use super::{attention, convolution, lapack, moves};
+use super::{attention, convolution, lapack};
 use crate::backend_config::{dot, int, member, parse};
-use crate::{ArrayShape, Instruction, Module, Shape};
+use crate::{Instruction, Module, Shape};
 
 /// Work of a custom call, unknown where the target is not known here.
 pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
@@ -43,16 +45,6 @@ fn estimate(config: &str) -> Work {
     Work { flops, transcendentals, ..Work::moves(bytes, 0.0) }
 }
 
-/// The result proper: the rest of a tuple is scratch memory and auxiliary values.
-pub(super) fn result(instruction: &Instruction) -> Option<&ArrayShape> {
-    instruction.shape.tuple().first().unwrap_or(&instruction.shape).array()
-}
-
-/// Operands read, the result proper written: counting scratch memory would reward using it.
-pub(super) fn without_scratch(module: &Module, instruction: &Instruction, result: &ArrayShape) -> Work {
-    Work { written: result.bytes(), ..moves::default(module, instruction) }
-}
-
 /// `2 m n k`. Scaling, bias and activation are left out: they are few.
 fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work {
     let config = parse(&instruction.attributes().backend_config);
@@ -83,31 +75,6 @@ fn scaled_dot(module: &Module, instruction: &Instruction) -> Work {
         }
         _ => Work::UNKNOWN,
     }
-}
-
-/// A factorization of matrices.
-#[derive(Clone, Copy)]
-pub(super) enum Factorization {
-    Cholesky,
-    Lu,
-    Qr,
-}
-
-/// The classical counts, with multiplications and additions apart, for matrices whose larger side is m and smaller n:
-/// Cholesky n^3 / 3, LU m n^2 - n^3 / 3, QR twice that.
-pub(super) fn factor(module: &Module, instruction: &Instruction, kind: Factorization) -> Work {
-    let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
-    let (Some(array), Some(result)) = (operand, result(instruction)) else { return Work::UNKNOWN };
-    let &[.., rows, columns] = array.dimensions.as_slice() else { return Work::UNKNOWN };
-    let (m, n) = (rows.max(columns) as f64, rows.min(columns) as f64);
-    let batches = if m * n > 0.0 { array.elements() / (m * n) } else { 0.0 };
-    let one = match kind {
-        Factorization::Cholesky => n * n * n / 3.0,
-        Factorization::Lu => m * n * n - n * n * n / 3.0,
-        Factorization::Qr => 2.0 * (m * n * n - n * n * n / 3.0),
-    };
-    let flops = batches * one;
-    Work { from_shapes: true, flops, arithmetic: other(array, flops), ..without_scratch(module, instruction, result) }
 }
 
 /// A convolution, or the gradient of one, which takes as many operations as the forward one between the same arrays.

@@ -2,29 +2,34 @@
 //! defines it op by op.
 //!
 //! ```text
-//! instruction -> analysis (by opcode)
-//!                  |-> elementwise, convolution, reduce, collective, moves   one instruction
+//! instruction -> opcode
+//!                  |-> elementwise, convolution, matrix, reduce, collective, moves   one instruction
 //!                  |-> fusion     what is inside it, weighted by how often each element is needed
 //!                  |-> control    the computations of a call, while or conditional
 //!                  '-> library    custom calls of cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
 //! ```
+//!
+//! Those that look into other computations ask `analysis` for them, which goes through `opcode` again.
 
 mod analysis;
 mod attention;
 mod collective;
 mod control;
+mod conventions;
 mod convolution;
 pub(crate) mod elementwise;
 mod fusion;
 mod lapack;
 mod library;
+mod matrix;
 mod moves;
+mod opcode;
 mod reduce;
 mod work;
 
 use super::{DataType, Instruction, Module};
 use analysis::Analysis;
-use trace::Platform;
+pub use conventions::Conventions;
 
 /// What an instruction costs each time it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,36 +61,6 @@ pub enum CostSource {
     Shapes,
 }
 
-/// Whose way of counting is followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Conventions {
-    /// XLA's analysis for GPUs, as XProf runs it, corrected where it is wrong.
-    #[default]
-    Gpu,
-    /// XLA's general analysis, which its CPU backend uses: an elementwise operation is one FLOP or one transcendental function an
-    /// element. Corrected where it is wrong, as for GPUs.
-    Cpu,
-    /// XLA's general analysis to the letter: what a compiled program's `cost_analysis()` says.
-    General,
-}
-
-impl Conventions {
-    /// The conventions for the ops of a platform. A TPU's profile says itself what its ops cost.
-    pub fn of(platform: Option<Platform>) -> Conventions {
-        if platform == Some(Platform::Cpu) { Conventions::Cpu } else { Conventions::Gpu }
-    }
-
-    /// Does XLA's analysis for GPUs count: cycles instead of operations, and bytes as its kernels move them?
-    fn is_gpu(self) -> bool {
-        self == Conventions::Gpu
-    }
-
-    /// Is XLA corrected where it is wrong: loops that it counts once, waits that it counts as moving bytes?
-    fn corrects(self) -> bool {
-        self != Conventions::General
-    }
-}
-
 /// What `instruction` costs each time it runs, by [`Conventions::Gpu`]. `None` where that cannot be known: a custom call that
 /// is not one of the known libraries', or anything that contains one.
 ///
@@ -96,7 +71,7 @@ pub fn cost(module: &Module, instruction: &Instruction) -> Option<Cost> {
 
 /// As [`cost`], by the conventions given.
 pub fn cost_by(module: &Module, instruction: &Instruction, conventions: Conventions) -> Option<Cost> {
-    let work = Analysis::new(module, conventions).instruction(instruction);
+    let work = Analysis::new(module, conventions, opcode::work).instruction(instruction);
     // Shapes of a damaged file may multiply beyond all numbers.
     let finite = [work.flops, work.transcendentals, work.read, work.written].iter().all(|number| number.is_finite());
     (work.known && finite).then(|| Cost {

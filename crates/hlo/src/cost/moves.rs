@@ -1,8 +1,8 @@
 //! Bytes that instructions read and write, and instructions that do nothing else.
 
-use super::Conventions;
+use super::conventions::Conventions;
 use super::work::Work;
-use crate::{Instruction, Module, Shape};
+use crate::{ArrayShape, Instruction, Module, Shape};
 
 /// A pointer in a tuple's table.
 const POINTER_BYTES: f64 = 8.0;
@@ -80,4 +80,14 @@ fn is_bitcast(module: &Module, instruction: &Instruction) -> bool {
     let dimensions = &instruction.attributes().dimensions;
     let renamed = to.minor_to_major.iter().map(|&d| usize::try_from(d).ok().and_then(|d| dimensions.get(d).copied()));
     from.tiles == to.tiles && renamed.eq(from.minor_to_major.iter().map(|&dimension| Some(dimension)))
+}
+
+/// The result proper: the rest of a tuple is scratch memory and auxiliary values.
+pub(super) fn result(instruction: &Instruction) -> Option<&ArrayShape> {
+    instruction.shape.tuple().first().unwrap_or(&instruction.shape).array()
+}
+
+/// Operands read, the result proper written: counting scratch memory would reward using it.
+pub(super) fn without_scratch(module: &Module, instruction: &Instruction, result: &ArrayShape) -> Work {
+    Work { written: result.bytes(), ..default(module, instruction) }
 }

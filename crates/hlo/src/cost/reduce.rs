@@ -1,8 +1,8 @@
 //! Instructions that apply a computation to many elements.
 
-use super::analysis::{Analysis, other};
+use super::analysis::Analysis;
 use super::moves;
-use super::work::Work;
+use super::work::{Arithmetic, Work};
 use crate::{Instruction, WindowDimension};
 
 /// Work of a reduce, reduce-window, select-and-scatter, scatter or map.
@@ -40,7 +40,7 @@ fn applied(analysis: &mut Analysis, instruction: &Instruction, n: usize, times: 
         flops,
         transcendentals: once.transcendentals * times,
         known: once.known,
-        arithmetic: array.map(|array| other(array, flops)).unwrap_or_default(),
+        arithmetic: array.map(|array| Arithmetic::other(array, flops)).unwrap_or_default(),
         ..Work::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Work: what an analysis adds up.
 
-use crate::{DataType, Shape};
+use crate::{ArrayShape, DataType, Shape};
 
 /// Operations and bytes of an instruction or a computation.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +103,11 @@ pub(super) struct Arithmetic {
 }
 
 impl Arithmetic {
+    /// That of work on an array which is no sum of products.
+    pub(super) fn other(array: &ArrayShape, flops: f64) -> Arithmetic {
+        Arithmetic { product: None, other: Some((array.data_type, flops)) }
+    }
+
     /// The type of products where there are any, else of all else.
     pub(super) fn data_type(self) -> Option<DataType> {
         self.product.or(self.other).map(|(data_type, _)| data_type)
