@@ -7,71 +7,31 @@ use std::io::Write;
 use std::path::Path;
 
 use support::cli::{crossprof, scratch, stdout};
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value > 127 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn number(out: &mut Vec<u8>, field: u64, value: u64) {
-    varint(out, field << 3);
-    varint(out, value);
-}
-
-fn bytes(out: &mut Vec<u8>, field: u64, body: &[u8]) {
-    varint(out, field << 3 | 2);
-    varint(out, body.len() as u64);
-    out.extend(body);
-}
-
-/// An entry of a plane's metadata.
-fn metadata(plane: &mut Vec<u8>, field: u64, id: u64, name: &str) {
-    let (mut value, mut entry) = (Vec::new(), Vec::new());
-    number(&mut value, 1, id);
-    bytes(&mut value, 2, name.as_bytes());
-    number(&mut entry, 1, id);
-    bytes(&mut entry, 2, &value);
-    bytes(plane, field, &entry);
-}
+use wire_writer::{Message, message};
 
 /// One GPU with two streams of kernels, and a host's thread with as many annotations; the names come last.
-fn profile(events: u64) -> Vec<u8> {
-    let line = |name: &str, every_ps: u64, correlated: bool| {
-        let mut line = Vec::new();
-        bytes(&mut line, 2, name.as_bytes());
-        number(&mut line, 3, 1_700_000_000_000_000_000);
+fn profile(events: i64) -> Vec<u8> {
+    let line = |name: &str, every_ps: i64, correlated: bool| {
+        let mut line = message().bytes(2, name).int(3, 1_700_000_000_000_000_000);
         for at in 0..events {
-            let mut event = Vec::new();
-            number(&mut event, 1, 1 + at % 3);
-            number(&mut event, 2, at * every_ps);
-            number(&mut event, 3, every_ps / 2 + at % 97);
+            let mut event = message().int(1, 1 + at % 3).int(2, at * every_ps).int(3, every_ps / 2 + at % 97);
             if correlated {
-                let mut stat = Vec::new();
-                number(&mut stat, 1, 1);
-                number(&mut stat, 3, at);
-                bytes(&mut event, 4, &stat);
+                event = event.message(4, message().int(1, 1).int(3, at));
             }
-            bytes(&mut line, 4, &event);
+            line = line.message(4, event);
         }
         line
     };
-    let plane = |name: &str, lines: &[Vec<u8>], names: [&str; 3]| {
-        let mut plane = Vec::new();
-        bytes(&mut plane, 2, name.as_bytes());
-        lines.iter().for_each(|line| bytes(&mut plane, 3, line));
-        (1..).zip(names).for_each(|(id, name)| metadata(&mut plane, 4, id, name));
-        metadata(&mut plane, 5, 1, "correlation_id");
-        plane
+    let plane = |name: &str, lines: Vec<Message>, names: [&str; 3]| {
+        let plane = message().bytes(2, name);
+        let plane = lines.into_iter().fold(plane, |plane, line| plane.message(3, line));
+        let plane = (1..).zip(names).fold(plane, |plane, (id, name)| plane.event_metadata(id, name));
+        plane.stat_metadata(1, "correlation_id")
     };
-    let streams = [line("Stream #7(Compute)", 3_000_000, true), line("Stream #8(Compute)", 4_000_000, true)];
-    let gpu = plane("/device:GPU:0", &streams, ["gemm_fp16", "loop_add_fusion", "MemcpyD2D"]);
-    let host = plane("/host:CPU", &[line("python", 2_500_000, false)], ["train", "PjitFunction(f)", "load"]);
-    let mut space = Vec::new();
-    [gpu, host].iter().for_each(|plane| bytes(&mut space, 1, plane));
-    space
+    let streams = vec![line("Stream #7(Compute)", 3_000_000, true), line("Stream #8(Compute)", 4_000_000, true)];
+    let gpu = plane("/device:GPU:0", streams, ["gemm_fp16", "loop_add_fusion", "MemcpyD2D"]);
+    let host = plane("/host:CPU", vec![line("python", 2_500_000, false)], ["train", "PjitFunction(f)", "load"]);
+    message().message(1, gpu).message(1, host).0
 }
 
 fn report(folder: &Path, file: &str) -> serde_json::Value {

@@ -178,8 +178,10 @@ impl<'a> Reader<'a> {
         Some((number, (tag & 7) as u8))
     }
 
+    /// The next number by itself, as packed lists have it; `None` at the end, and where there is none: the reader then
+    /// stays where it is.
     #[inline(always)]
-    fn varint(&mut self) -> Option<u64> {
+    pub fn varint(&mut self) -> Option<u64> {
         let rest = self.bytes.get(self.position..)?;
         let &first = rest.first()?;
         // Tags and most ids fit one byte.
@@ -351,13 +353,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn varints_are_read_whatever_follows(value: u64, tail: Vec<u8>) {
-            let mut bytes = Vec::new();
-            let mut rest = value;
-            while rest > 127 {
-                bytes.push(rest as u8 | 0x80);
-                rest >>= 7;
-            }
-            bytes.push(rest as u8);
+            let mut bytes = wire_writer::varint(value);
             let length = bytes.len();
             bytes.extend_from_slice(&tail);
             let mut reader = Reader::new(&bytes);

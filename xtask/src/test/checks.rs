@@ -96,7 +96,11 @@ fn native(run: &mut Run) -> Result {
         (true, false) => &["--", "--include-ignored"],
     };
     // The page's pure parts; its tests in a browser are a check of their own.
-    let outcome = start(all_but_page, &[targets, real].concat()).and(start(&["--package", "www", "--lib"], &[]));
+    // The other inflater, which a feature chooses.
+    let miniz = &["--package", "input", "--lib", "--no-default-features", "--features", "miniz"];
+    let outcome = start(all_but_page, &[targets, real].concat())
+        .and(start(&["--package", "www", "--lib"], &[]))
+        .and(start(miniz, &[]));
     if !run.real.run() {
         let (runner, list): (&[&str], &[&str]) = if nextest {
             (&["nextest", "list"], &["--run-ignored", "only", "--message-format", "oneline"])

@@ -57,15 +57,8 @@ pub(super) fn ints(value: Value<'_>, out: &mut Vec<i64>) {
     match value {
         Value::Varint(number) => out.push(number as i64),
         Value::Bytes(packed) => {
-            let (mut number, mut shift) = (0u64, 0u32);
-            for &byte in packed {
-                number |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-                shift = shift.saturating_add(7);
-                if byte < 0x80 {
-                    out.push(number as i64);
-                    (number, shift) = (0, 0);
-                }
-            }
+            let mut packed = Reader::new(packed);
+            out.extend(std::iter::from_fn(|| packed.varint()).map(|number| number as i64));
         }
         _ => {}
     }

@@ -75,23 +75,16 @@ fn layout(message: &[u8], damaged: &Cell<bool>) -> Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire_writer::message;
 
     #[test]
     fn tuples_that_are_nested_without_end_are_cut() {
-        let mut message = vec![0x10, 11];
+        let mut nested = message().int(2, 11);
         for _ in 0..1000 {
-            let mut outer = vec![0x10, TUPLE as u8, 0x22];
-            let mut length = message.len();
-            while length > 127 {
-                outer.push(length as u8 | 0x80);
-                length >>= 7;
-            }
-            outer.push(length as u8);
-            outer.extend(message);
-            message = outer;
+            nested = message().int(2, TUPLE).message(4, nested);
         }
         let damaged = Cell::new(false);
-        let mut shape = &shape(&message, &damaged);
+        let mut shape = &shape(&nested.0, &damaged);
         let mut depth = 0;
         while let Some(inner) = shape.tuple().first() {
             shape = inner;

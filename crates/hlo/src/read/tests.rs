@@ -1,6 +1,7 @@
 //! Damage: whatever the bytes, reading ends and every public question about the module is answered.
 
 use proptest::prelude::*;
+use wire_writer::message;
 
 use super::*;
 
@@ -16,32 +17,15 @@ fn ask(module: &Module) {
     }
 }
 
-/// A field of a message: number, wire type 2.
-fn field(number: u8, content: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let tag = u32::from(number) << 3 | 2;
-    push(&mut out, u64::from(tag));
-    push(&mut out, content.len() as u64);
-    out.extend_from_slice(content);
-    out
+fn field(number: u32, content: &[u8]) -> Vec<u8> {
+    message().bytes(number, content).0
 }
 
-fn number(number: u8, value: u64) -> Vec<u8> {
-    let mut out = Vec::new();
-    push(&mut out, u64::from(number) << 3);
-    push(&mut out, value);
-    out
+fn number(number: u32, value: i64) -> Vec<u8> {
+    message().int(number, value).0
 }
 
-fn push(out: &mut Vec<u8>, mut value: u64) {
-    while value > 127 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn instruction(name: &str, opcode: &str, id: u64, operands: &[u64], called: &[u64]) -> Vec<u8> {
+fn instruction(name: &str, opcode: &str, id: i64, operands: &[i64], called: &[i64]) -> Vec<u8> {
     let mut out = [field(1, name.as_bytes()), field(2, opcode.as_bytes()), number(35, id)].concat();
     out.extend(field(3, &[0x10, 11, 0x1a, 1, 4, 0x2a, 3, 0x0a, 1, 0]));
     operands.iter().for_each(|&id| out.extend(number(36, id)));
@@ -68,7 +52,7 @@ fn a_computation_that_calls_itself_ends() {
 
 #[test]
 fn ids_that_carry_their_computation_are_found_without_it() {
-    let high = 9u64 << 32;
+    let high = 9i64 << 32;
     let body = [
         field(1, b"main"),
         instruction("x", "parameter", high | 1, &[], &[]),
@@ -91,7 +75,7 @@ fn instructions_without_what_they_need_are_answered() {
         triangular-solve slice dynamic-slice dynamic-update-slice pad broadcast concatenate tuple get-tuple-element \
         rng rng-bit-generator batch-norm-training infeed outfeed send recv topk constant iota transpose nonsense";
     let mut body = field(1, b"main");
-    for (id, opcode) in (1u64..).zip(opcodes.split_whitespace()) {
+    for (id, opcode) in (1i64..).zip(opcodes.split_whitespace()) {
         body.extend(instruction(opcode, opcode, id, &[], &[]));
         body.extend(instruction(&format!("{opcode}.1"), opcode, id + 1000, &[id], &[77]));
         body.extend(instruction(&format!("{opcode}.2"), opcode, id + 2000, &[id, id + 1000, 9999], &[9, 9]));

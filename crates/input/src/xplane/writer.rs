@@ -1,60 +1,6 @@
-//! Writes XSpaces for tests: just the wire format, field numbers as the caller gives them.
+//! XSpaces for tests.
 
-/// A message being written.
-#[derive(Clone, Default)]
-pub(crate) struct Message(pub Vec<u8>);
-
-impl Message {
-    fn number(&mut self, mut value: u64) {
-        while value > 127 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-
-    pub fn int(mut self, field: u64, value: i64) -> Message {
-        self.number(field << 3);
-        self.number(value as u64);
-        self
-    }
-
-    pub fn double(mut self, field: u64, value: f64) -> Message {
-        self.number(field << 3 | 1);
-        self.0.extend(value.to_le_bytes());
-        self
-    }
-
-    pub fn bytes(mut self, field: u64, value: impl AsRef<[u8]>) -> Message {
-        self.number(field << 3 | 2);
-        self.number(value.as_ref().len() as u64);
-        self.0.extend(value.as_ref());
-        self
-    }
-
-    pub fn message(self, field: u64, value: Message) -> Message {
-        self.bytes(field, value.0)
-    }
-
-    /// An entry of a plane's metadata: `field` 4 for events, 5 for stats; `body` is the metadata without its id.
-    pub fn entry(self, field: u64, id: i64, body: Message) -> Message {
-        let body = [message().int(1, id).0, body.0].concat();
-        self.message(field, message().int(1, id).bytes(2, body))
-    }
-
-    pub fn event_metadata(self, id: i64, name: &str) -> Message {
-        self.entry(4, id, message().bytes(2, name))
-    }
-
-    pub fn stat_metadata(self, id: i64, name: &str) -> Message {
-        self.entry(5, id, message().bytes(2, name))
-    }
-}
-
-/// An empty message.
-pub(crate) fn message() -> Message {
-    Message::default()
-}
+pub(crate) use wire_writer::{Message, message};
 
 /// An event without stats.
 pub(crate) fn event(metadata_id: i64, offset_ps: i64, duration_ps: i64) -> Message {

@@ -26,14 +26,7 @@ impl Timeline {
         let threads = [b.line("/host:CPU", "tf_XLAPjRtCpuClient/1"), b.line("/host:CPU", "tf_XLAEigen/2")];
         let name = b.trace_mut().strings.intern("jit_scan(7)");
         // HloProto { hlo_module = 1 }
-        let mut bytes = vec![0x0a];
-        let mut length = SCAN.len();
-        while length > 127 {
-            bytes.push((length & 127 | 128) as u8);
-            length >>= 7;
-        }
-        bytes.push(length as u8);
-        bytes.extend_from_slice(SCAN);
+        let bytes = wire_writer::message().bytes(1, SCAN).0;
         b.trace_mut().hlo.push(HloProto { program_id: PROGRAM, name, host: 0, bytes: bytes.into() });
         Timeline { b, threads, next: 1 }
     }
