@@ -24,6 +24,8 @@ pub use intake::{FileResult, MemberResult};
 pub use peek::peek;
 pub use runs::RunSummary;
 
+use std::collections::VecDeque;
+
 use input::plan::Kind;
 use input::{Outline, Unpacked, Unpacker};
 use metrics::Settings;
@@ -44,7 +46,7 @@ pub struct FileId(u32);
 pub struct Session {
     files: Vec<File>,
     members: Vec<Member>,
-    runs: Vec<LoadedRun>,
+    runs: VecDeque<LoadedRun>,
 }
 
 /// A file while it is read; `None` once it is finished.

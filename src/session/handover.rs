@@ -37,10 +37,7 @@ impl Session {
     /// Takes the first run out of this session: its image, in pieces that another session's [`Reader`] takes. The memory
     /// of what was written is given back as the pieces are taken. `None` where no run is left.
     pub fn hand_over(&mut self) -> Option<Writer> {
-        if self.runs.is_empty() {
-            return None;
-        }
-        let (notes, trace) = match self.runs.remove(0) {
+        let (notes, trace) = match self.runs.pop_front()? {
             LoadedRun::Traced(traced) => {
                 let Run { name, mut trace, model, device, files, warnings } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
@@ -68,7 +65,7 @@ impl Session {
         let notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
         let Notes { name, model, device, files, warnings, trace_warnings, imported } = notes;
         trace.warnings = trace_warnings;
-        self.runs.push(match imported {
+        self.runs.push_back(match imported {
             Some((file, profile)) => LoadedRun::Imported(Box::new(Imported {
                 name,
                 file,

@@ -12,7 +12,7 @@ impl Session {
     /// A session with a run of three steps on one GPU.
     pub fn rehearsal() -> Session {
         let run = Run { name: "rehearsal".to_owned(), trace: three_steps(), ..Run::default() };
-        Session { runs: vec![LoadedRun::Traced(Box::new(Traced::new(run)))], ..Session::default() }
+        Session { runs: vec![LoadedRun::Traced(Box::new(Traced::new(run)))].into(), ..Session::default() }
     }
 }
 

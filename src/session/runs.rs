@@ -1,12 +1,14 @@
 //! From finished files to runs: the plan decides what belongs together, hosts are merged, reports are made.
 
+use std::collections::BTreeSet;
+
 use super::intake::{Content, Member};
 use base::Warning;
 use input::plan::{self, Candidate, Kind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use metrics::{Analysis, Context, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
-use trace::merge;
+use trace::{SourceFormat, Trace, merge};
 use view::pages::{self, Page, PageQuery};
 use view::table::{self, Query, Table};
 use view::tables::{self, TableName};
@@ -178,10 +180,10 @@ pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
 
 /// See [`super::Session::wanted`].
 pub(super) fn wanted(members: &mut Vec<Member>) -> Vec<String> {
-    let hosts: Vec<usize> =
+    let hosts: BTreeSet<usize> =
         plan_members(members).runs.iter().flat_map(|run| &run.hosts).map(|host| host.file).collect();
     let is_wanted =
-        |index: usize, member: &Member| hosts.contains(&index) && matches!(member.content, Content::NotRead);
+        |index: usize, member: &Member| matches!(member.content, Content::NotRead) && hosts.contains(&index);
     let paths = members.iter().enumerate().filter(|(i, m)| is_wanted(*i, m)).map(|(_, m)| m.path.clone()).collect();
     let mut index = 0;
     members.retain(|member| {
@@ -227,6 +229,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     let (sidecar, files) = sidecars(members, planned);
     (run.model, run.device) = (sidecar.model, sidecar.device);
     run.files.extend(files);
+    run.warnings.extend(cut_between_planes(&hosts, &run.files));
     run.trace = merge(hosts);
     vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
 }
@@ -259,6 +262,30 @@ fn imported_runs(
         }))
     });
     named.collect()
+}
+
+/// The hosts whose files end before the plane with the times of the capture, which the profiler writes last and the other
+/// hosts of the run have. Such a file is a whole message, so nothing in it says that it was cut; and the plane of a
+/// single host proves nothing, since older profilers write none.
+fn cut_between_planes(hosts: &[(String, Trace)], files: &[SourceFile]) -> Vec<Warning> {
+    let is_whole = |trace: &Trace| trace.capture.start_unix_ns.is_some();
+    let is_known_cut = |trace: &Trace| base::cut(&trace.warnings).is_some();
+    let xplanes = || hosts.iter().zip(files).filter(|((_, trace), _)| trace.format == Some(SourceFormat::XPlane));
+    if !xplanes().any(|((_, trace), _)| is_whole(trace)) {
+        return Vec::new();
+    }
+    let cut = xplanes().filter(|((_, trace), _)| !is_whole(trace) && !is_known_cut(trace));
+    let warning = |((host, _), file): (&(String, Trace), &SourceFile)| {
+        let message = format!(
+            "The file of host {host} lacks the plane with the times of the capture, which the files of the other hosts end \
+             with: its last bytes are missing, and with them any planes that stood there."
+        );
+        Warning::damage("xplane_truncated", message)
+            .with_remedy("Copy the file again from where the profiler wrote it.")
+            .with_file(&file.path)
+            .with_offset(file.size_bytes)
+    };
+    cut.map(warning).collect()
 }
 
 fn repeated_note(unread: &Member, read: &Member) -> Warning {

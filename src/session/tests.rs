@@ -1,6 +1,7 @@
 use super::*;
 use input::Unpacker;
 use report::ModelConfig;
+use wire_writer::message;
 
 fn json(op: &str) -> Vec<u8> {
     format!(
@@ -72,6 +73,33 @@ fn several_hosts_are_one_run() {
     let devices: Vec<&str> = devices.iter().map(|device| device.device_name.as_str()).collect();
     assert_eq!(devices, ["a /device:TPU:0", "b /device:TPU:0"]);
     assert_eq!(report.metadata.num_hosts, Some(2));
+}
+
+/// The first host's file ends with the times of the capture; the second's does not, and neither does that of a run by itself.
+#[test]
+fn a_host_without_the_last_plane_is_cut() {
+    let plane = |name: &str| {
+        let event = message().int(1, 1).int(2, 5).int(3, 9);
+        let line = message().int(1, 7).bytes(2, "Stream #7(Compute)").message(4, event);
+        message().bytes(2, name).message(3, line).event_metadata(1, "gemm")
+    };
+    let times = message().bytes(2, "Task Environment").stat_metadata(1, "profile_start_time");
+    let times = times.message(6, message().int(1, 1).int(3, 1_700_000_000_000_000_000));
+    let cut = message().message(1, plane("/device:GPU:0"));
+    let whole = cut.clone().message(1, times);
+    let mut session = Session::new();
+    add(&mut session, "log/plugins/profile/r/a.xplane.pb", &whole.0);
+    add(&mut session, "log/plugins/profile/r/b.xplane.pb", &cut.0);
+    add(&mut session, "alone.xplane.pb", &cut.0);
+    assert_eq!(names(&mut session), ["r", "alone"]);
+    let said = |session: &mut Session, run| {
+        let report = session.report(run, &Settings::default()).unwrap();
+        let found = report.warnings.into_iter().filter(|warning| warning.code == "xplane_truncated");
+        found.map(|warning| (warning.file, warning.byte_offset)).collect::<Vec<_>>()
+    };
+    let place = (Some("log/plugins/profile/r/b.xplane.pb".to_owned()), Some(cut.0.len() as u64));
+    assert_eq!(said(&mut session, 0), [place]);
+    assert_eq!(said(&mut session, 1), []);
 }
 
 #[test]

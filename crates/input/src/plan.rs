@@ -13,7 +13,7 @@
 //! ```
 
 use base::sort;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What a file holds, told by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -233,51 +233,62 @@ fn is_capture_time(name: &str) -> bool {
 /// `perfetto_trace.json.gz` is JAX's second copy of `<host>.trace.json.gz`: beside any other trace of its folder it
 /// repeats that, alone it is a run.
 fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, Group>) {
-    let traces: Vec<(usize, &str)> = files
-        .iter()
-        .enumerate()
-        .filter(|(_, file)| matches!(file.kind, Kind::XPlane | Kind::TraceJson))
-        .map(|(index, file)| (index, file.path))
-        .collect();
-    for &(copy, path) in &traces {
-        if file_name(stem(path)) != "perfetto_trace" {
-            continue;
-        }
-        let original = traces
-            .iter()
-            .filter(|(_, other)| folder(other) == folder(path) && file_name(stem(other)) != "perfetto_trace")
-            .filter(|(_, other)| other.contains(".trace.json") || other.contains(".xplane.pb"))
-            .min_by_key(|(_, other)| *other);
-        let Some(&(original, _)) = original else { continue };
-        for group in groups.values_mut() {
-            group.hosts.retain(|_, of_host| {
-                of_host.retain(|&file| file != copy);
-                !of_host.is_empty()
-            });
-        }
-        if let Some(of_host) = groups.values_mut().flat_map(|g| g.hosts.values_mut()).find(|f| f.contains(&original)) {
-            of_host.push(copy);
+    let traces = files.iter().enumerate().filter(|(_, file)| matches!(file.kind, Kind::XPlane | Kind::TraceJson));
+    // The trace that is read of each folder, and the copies.
+    let mut originals: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    let mut copies: Vec<(usize, &str)> = Vec::new();
+    for (index, file) in traces {
+        let of_folder = folder(file.path);
+        if file_name(stem(file.path)) == "perfetto_trace" {
+            copies.push((index, of_folder));
+        } else if file.path.contains(".trace.json") || file.path.contains(".xplane.pb") {
+            let first = originals.entry(of_folder).or_insert((file.path, index));
+            *first = (*first).min((file.path, index));
         }
     }
+    // Each copy and what it repeats.
+    let copies: BTreeMap<usize, usize> = copies
+        .iter()
+        .filter_map(|&(copy, folder)| originals.get(folder).map(|&(_, original)| (copy, original)))
+        .collect();
+    if copies.is_empty() {
+        return;
+    }
+    let mut of_original: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (&copy, &original) in &copies {
+        of_original.entry(original).or_default().push(copy);
+    }
+    for of_host in groups.values_mut().flat_map(|group| group.hosts.values_mut()) {
+        of_host.retain(|file| !copies.contains_key(file));
+        let repeating: Vec<usize> =
+            of_host.iter().filter_map(|file| of_original.get(file)).flatten().copied().collect();
+        of_host.extend(repeating);
+    }
+    groups.values_mut().for_each(|group| group.hosts.retain(|_, of_host| !of_host.is_empty()));
     groups.retain(|_, group| !group.hosts.is_empty());
 }
+
+/// Model configurations of one folder that a run gets, the last of them: every run of the folder lists all of its own, so
+/// thousands of both would be millions.
+const MAX_SIDECARS: usize = 16;
 
 /// A model configuration belongs to the runs that have a file in its folder or below; where there is none, to all.
 /// The deepest folder wins, in one folder `crossprof.json` over `config.json`.
 fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     let mut sidecars: Vec<usize> = (0..files.len()).filter(|&i| kind_of(files, i) == Some(Kind::ModelConfig)).collect();
     sort::sort_by_key(&mut sidecars, |&i| files.get(i).map(|f| (folder(f.path).split('/').count(), f.path)));
-    for sidecar in sidecars {
-        let Some(folder) = files.get(sidecar).map(|file| folder(file.path)) else { continue };
+    let folder_of = |sidecar: usize| files.get(sidecar).map_or("", |file| folder(file.path));
+    // Those of one folder, which stand together, belong to the same runs.
+    for together in sidecars.chunk_by(|&a, &b| folder_of(a) == folder_of(b)) {
+        let together = together.get(together.len().saturating_sub(MAX_SIDECARS)..).unwrap_or_default();
+        let Some(folder) = together.first().map(|&sidecar| folder_of(sidecar)) else { continue };
         let of_run = |run: &PlannedRun| {
             run.hosts.iter().filter_map(|host| files.get(host.file)).any(|file| is_below(file.path, folder))
         };
-        let chosen: BTreeSet<usize> =
-            plan.runs.iter().enumerate().filter(|(_, run)| of_run(run)).map(|(index, _)| index).collect();
-        for (index, run) in plan.runs.iter_mut().enumerate() {
-            if chosen.is_empty() || chosen.contains(&index) {
-                run.sidecars.push(sidecar);
-            }
+        let chosen: Vec<bool> = plan.runs.iter().map(of_run).collect();
+        let all = !chosen.contains(&true);
+        for (run, _) in plan.runs.iter_mut().zip(chosen).filter(|(_, chosen)| all || *chosen) {
+            run.sidecars.extend(together);
         }
     }
 }

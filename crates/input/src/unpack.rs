@@ -7,8 +7,12 @@
 //!  c.tar.gz            -> c.tar.gz/run/x.xplane.pb
 //! ```
 //!
-//! Containers are told by their first bytes. Memory is bounded by a few blocks, whatever the file's size.
+//! Containers are told by their first bytes. Memory is bounded by a few blocks, whatever the file's size, and so is how many
+//! members and warnings a file gives.
 
+mod quota;
+
+use self::quota::Quota;
 use super::archive::ArchiveItem;
 use super::archive::tar::{TarReader, looks_like_tar};
 use super::archive::zip::{ZipReader, looks_like_zip};
@@ -51,18 +55,26 @@ type Sink<'a> = dyn FnMut(Unpacked<'_>) + 'a;
 pub struct Unpacker {
     layer: Layer,
     limit: InflateLimit,
+    quota: Quota,
     stage: Vec<u8>,
 }
 
 impl Unpacker {
     /// For the file at `path`, which names its members.
     pub fn new(path: &str) -> Unpacker {
-        Unpacker { layer: Layer::new(path, path, None, 0), limit: InflateLimit::default(), stage: Vec::new() }
+        Unpacker {
+            layer: Layer::new(path, path, None, 0),
+            limit: InflateLimit::default(),
+            quota: Quota::new(path),
+            stage: Vec::new(),
+        }
     }
 
     /// The file's next bytes.
     pub fn push(&mut self, mut chunk: &[u8], sink: &mut dyn FnMut(Unpacked<'_>)) {
         self.limit.add_stored(chunk.len());
+        let quota = &mut self.quota;
+        let sink = &mut |piece: Unpacked<'_>| quota.pass(piece, sink);
         while !chunk.is_empty() {
             if self.stage.is_empty() && (self.layer.is_plain() || chunk.len() >= STAGE_BYTES) {
                 let length = if self.layer.is_plain() { chunk.len() } else { STAGE_BYTES };
@@ -90,10 +102,13 @@ impl Unpacker {
     /// The file ends here.
     pub fn finish(&mut self, sink: &mut dyn FnMut(Unpacked<'_>)) {
         let stage = std::mem::take(&mut self.stage);
+        let quota = &mut self.quota;
+        let within = &mut |piece: Unpacked<'_>| quota.pass(piece, sink);
         if !stage.is_empty() {
-            self.layer.push(&stage, &self.limit, sink);
+            self.layer.push(&stage, &self.limit, within);
         }
-        self.layer.finish(&self.limit, sink);
+        self.layer.finish(&self.limit, within);
+        self.quota.finish(sink);
     }
 }
 

@@ -122,9 +122,19 @@ impl TarReader {
                 sink(ArchiveItem::Warning(self.damage("archive_truncated", message, self.pushed_bytes)));
                 sink(ArchiveItem::End);
             }
-            // Some writers leave out the two empty blocks at the end.
-            State::Done | State::Padding { .. } => {}
-            State::Header if self.gather.bytes.is_empty() => {}
+            State::Done => {}
+            // One empty block of the two is enough to know that nothing follows.
+            State::Header if self.gather.bytes.is_empty() && self.zero_blocks > 0 => {}
+            // Few writers leave the end mark out, so this is a cut between two entries more often than not.
+            State::Padding { .. } | State::Header if self.gather.bytes.is_empty() => {
+                let message =
+                    "The archive has no end mark: it may be cut, and entries behind its last one may be missing.";
+                let warning = Warning::caution("archive_end_missing", message)
+                    .with_remedy("Compare its size with the original's, and copy or download it again if they differ.")
+                    .with_file(&self.path)
+                    .with_offset(self.pushed_bytes);
+                sink(ArchiveItem::Warning(warning));
+            }
             _ => {
                 let message = "The archive is cut: entries may be lost.".to_owned();
                 sink(ArchiveItem::Warning(self.damage("archive_truncated", message, self.pushed_bytes)));

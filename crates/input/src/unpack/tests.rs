@@ -209,6 +209,23 @@ fn a_cut_tar_keeps_what_is_before() {
     }
 }
 
+/// A cut between two entries, or in the padding of one, loses no byte of what is there: only the end mark tells.
+#[test]
+fn a_tar_without_its_end_mark_is_noted() {
+    let (tar, _) = unpack_gzip(archive!("ustar.tar.gz"));
+    let header = tar.windows(14).position(|w| w == b"run/empty.json").expect("the header");
+    let missing = |end: usize| vec![("archive_end_missing".to_owned(), Some(end as u64))];
+    for cut in [header, header - 100] {
+        let (members, warnings) = unpack_all_ways("a.tar", &tar[..cut]);
+        assert_eq!((members.as_slice(), warnings), (&content("a.tar")[..1], missing(cut)));
+    }
+    let content_end = tar.iter().rposition(|byte| *byte != 0).expect("content") + 1;
+    let end = content_end.next_multiple_of(512);
+    assert_eq!(unpack_all_ways("a.tar", &tar[..end]), (content("a.tar"), missing(end)));
+    // One empty block of the two says that nothing follows.
+    assert_eq!(unpack_all_ways("a.tar", &tar[..end + 512]), (content("a.tar"), vec![]));
+}
+
 #[test]
 fn a_cut_gzip_in_a_zip_names_the_member() {
     let stored = gzip(&large());
