@@ -63,13 +63,13 @@ impl Device {
     }
 
     /// This device's time at `time` of the host.
-    pub fn from_host(&self, time: Ps) -> Ps {
-        self.clock.map_or(time, |clock| clock.from_host(time))
+    pub fn time_from_host(&self, time: Ps) -> Ps {
+        self.clock.map_or(time, |clock| clock.time_from_host(time))
     }
 
     /// The same of an interval.
     pub fn interval_from_host(&self, interval: Interval) -> Interval {
-        Interval::new(self.from_host(interval.start), self.from_host(interval.end))
+        Interval::new(self.time_from_host(interval.start), self.time_from_host(interval.end))
     }
 
     /// The same of a set of the host's times.

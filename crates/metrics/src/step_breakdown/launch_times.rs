@@ -95,6 +95,6 @@ impl<'a> DeviceLaunches<'a> {
     }
 
     fn call(&self, number: i64) -> Option<Ps> {
-        self.calls.find(self.trace, self.scope, number).map(|(_, call)| self.device.from_host(call.start))
+        self.calls.find(self.trace, self.scope, number).map(|(_, call)| self.device.time_from_host(call.start))
     }
 }

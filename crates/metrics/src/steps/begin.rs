@@ -82,7 +82,7 @@ pub(super) struct Compiled {
 impl Compiled {
     /// By the device's clock.
     pub fn on_device(self, device: &Device) -> Compiled {
-        Compiled { compiling: device.interval_from_host(self.compiling), begins: device.from_host(self.begins) }
+        Compiled { compiling: device.interval_from_host(self.compiling), begins: device.time_from_host(self.begins) }
     }
 }
 

@@ -63,7 +63,7 @@ impl ChipClock {
     }
 
     /// The device's time at `time` of the host.
-    pub fn from_host(&self, time: Ps) -> Ps {
+    pub fn time_from_host(&self, time: Ps) -> Ps {
         if self.drift == 0 {
             return time;
         }

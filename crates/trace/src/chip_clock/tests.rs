@@ -99,7 +99,7 @@ fn a_drift_is_found_under_a_warp_and_moves_no_op_against_another() {
     assert!(found.shift.0.abs_diff(line) < 5 * US as u64, "{found:?}");
     assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + found.shift.0, op.1.1))));
     for time in [Ps(0), Ps(5 * S), found.reference, Ps(25 * S)] {
-        assert!((found.from_host(found.to_host(time)) - time).0.abs() <= 1);
+        assert!((found.time_from_host(found.to_host(time)) - time).0.abs() <= 1);
     }
     assert_eq!(found.to_host(found.reference), found.reference);
     let gained = found.to_host(found.reference + Ps(S)) - found.reference - Ps(S);
@@ -110,7 +110,7 @@ fn a_drift_is_found_under_a_warp_and_moves_no_op_against_another() {
 fn a_single_op_stays_where_its_event_is() {
     let trace = of_ops(&[((7 * S, 5), (100 * S, 9))]);
     assert_eq!((times(&trace), clock(&trace).shift), (vec![(7 * S, 9)], Ps(-93 * S)));
-    assert_eq!(clock(&trace).from_host(Ps(3)), Ps(3));
+    assert_eq!(clock(&trace).time_from_host(Ps(3)), Ps(3));
 }
 
 #[test]
@@ -289,8 +289,8 @@ proptest! {
         prop_assert_eq!(trace.events.len(), events.len());
         prop_assert!(trace.events.iter().all(|event| event.duration >= Ps::ZERO));
         for clock in trace.planes.iter().filter_map(|plane| plane.clock) {
-            clock.from_host(clock.to_host(Ps(i64::MIN)));
-            clock.to_host(clock.from_host(Ps::MAX));
+            clock.time_from_host(clock.to_host(Ps(i64::MIN)));
+            clock.to_host(clock.time_from_host(Ps::MAX));
         }
     }
 

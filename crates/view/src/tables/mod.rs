@@ -98,7 +98,7 @@ tables! {
     /// Where the time of each step goes, by device.
     StepBreakdown "step-breakdown" [] from run |context, _| step_breakdown::StepBreakdownRows::new(context);
     /// What happened in steps, one by one.
-    StepEvents "step-events" [] from run |context, variant| step_events::StepEventRows::new(context, variant);
+    StepEvents "step-events" [] from run step_events::StepEventRows::new;
     /// What the threads of the hosts spend their time on, by name.
     HostOps "host-ops" [] from run |context, _| host_ops::HostOpRows::new(context);
     /// The threads of the hosts, where no device op ran.
@@ -118,7 +118,7 @@ tables! {
     /// Types of op by where they run.
     OpPlacement "op-placement" [] from run |context, _| op_placement::OpPlacementRows::new(context);
     /// The ops as a tree: by program, category, name scope or source.
-    OpTree "op-tree" ["program", "category", "scope", "source"] from run |context, variant| op_tree::OpTreeRows::new(context, variant);
+    OpTree "op-tree" ["program", "category", "scope", "source"] from run op_tree::OpTreeRows::new;
     /// The ops against the peaks of the device.
     Roofline "roofline" [] from run |context, _| roofline::RooflineRows::new(context);
     /// Kernel statistics.
@@ -130,7 +130,7 @@ tables! {
     /// Launches of device work on the host and what became of them.
     Launches "launches" [] from run |context, _| launches::LaunchTable::new(context);
     /// Collectives, sends and receives.
-    Collectives "collectives" ["op", "kind", "run", "apart"] from run |context, variant| collectives::table(context, variant);
+    Collectives "collectives" ["op", "kind", "run", "apart"] from run collectives::table;
     /// Copies by direction.
     Transfers "transfers" [] from run |context, _| transfers::TransferTable::new(context), or report::transfers;
     /// The used devices.
