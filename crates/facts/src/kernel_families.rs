@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Name, Pattern};
+use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
 /// Whose names a row tells apart.
@@ -35,9 +35,31 @@ fn parse(cells: &[&'static str]) -> Option<Row> {
     Some(Row { scope, pattern: Pattern::parse(kind, pattern)?, category })
 }
 
+/// The rows of one scope.
+struct OfScope {
+    patterns: Patterns,
+    /// Of each pattern.
+    categories: Vec<&'static str>,
+}
+
+impl OfScope {
+    fn new(scope: Scope) -> OfScope {
+        let rows = || ROWS.iter().filter(|row| row.scope == scope);
+        let patterns = Patterns::new(rows().map(|row| row.pattern).collect());
+        OfScope { patterns, categories: rows().map(|row| row.category).collect() }
+    }
+}
+
+static KERNEL: LazyLock<OfScope> = LazyLock::new(|| OfScope::new(Scope::Kernel));
+static HLO: LazyLock<OfScope> = LazyLock::new(|| OfScope::new(Scope::Hlo));
+
 /// Category of the first row of `scope` that matches `name`.
 pub fn category(scope: Scope, name: &Name) -> Option<&'static str> {
-    ROWS.iter().find(|row| row.scope == scope && row.pattern.matches(name)).map(|row| row.category)
+    let rows = match scope {
+        Scope::Kernel => &KERNEL,
+        Scope::Hlo => &HLO,
+    };
+    rows.categories.get(rows.patterns.first_match(name)?).copied()
 }
 
 #[cfg(test)]

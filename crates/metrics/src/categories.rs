@@ -142,7 +142,7 @@ impl<'a> Categorizer<'a> {
         if let Some(&known) = self.by_op.get(&(name, args)) {
             return known;
         }
-        let id = self.named(&category(self.trace, name, args));
+        let id = self.named(category(self.trace, name, args));
         self.by_op.insert((name, args), id);
         id
     }
@@ -186,25 +186,34 @@ impl<'a> Categorizer<'a> {
 
 /// The order of evidence: XLA's category; copies by their direction; the HLO instruction; the kernel's own name (a
 /// library call's instruction only says `custom-call`); the framework op; the kernel's name read like an instruction's.
-fn category(trace: &Trace, name: StrId, args: ArgsId) -> String {
+fn category(trace: &Trace, name: StrId, args: ArgsId) -> &str {
     let args_set = trace.args.get(args);
     if !args_set.hlo_category.is_empty() {
-        return trace.text(args_set.hlo_category).to_owned();
+        return trace.text(args_set.hlo_category);
     }
     if let Some(direction) = direction(trace, name, args) {
-        return copy_category(direction).to_owned();
+        return copy_category(direction);
     }
     let kernel = trace.text(name);
     let instruction = trace.text(args_set.hlo_op);
     let instruction = instruction.rsplit("::").next().unwrap_or(instruction);
-    let instruction = if instruction.is_empty() && is_xla_kernel(kernel) { kernel } else { instruction };
-    None.or_else(|| of_instruction(instruction))
-        .or_else(|| kernel_families::category(Scope::Kernel, &Name::new(kernel)))
-        .or_else(|| kernel_families::category(Scope::Hlo, &Name::new(framework_type(trace.text(args_set.tf_op)))))
-        .or_else(|| of_instruction(kernel))
+    // Prepared once: a trace may have a million different kernels.
+    let words = Name::new(kernel);
+    let by_kernel = || of_instruction(kernel, &words);
+    let (by_instruction, instruction) = match instruction {
+        "" if is_xla_kernel(kernel, &words) => (by_kernel(), kernel),
+        "" => (None, ""),
+        _ => (of_instruction(instruction, &Name::new(instruction)), instruction),
+    };
+    by_instruction
+        .or_else(|| kernel_families::category(Scope::Kernel, &words))
+        .or_else(|| match framework_type(trace.text(args_set.tf_op)) {
+            "" => None,
+            framework_type => kernel_families::category(Scope::Hlo, &Name::new(framework_type)),
+        })
+        .or_else(by_kernel)
         .or_else(|| opaque(instruction))
         .unwrap_or("other")
-        .to_owned()
 }
 
 fn copy_category(direction: Direction) -> &'static str {
@@ -219,17 +228,16 @@ fn copy_category(direction: Direction) -> &'static str {
 }
 
 /// XLA names the kernels it writes itself after the fusion: `loop_add_tanh_fusion`, `wrapped_broadcast.kd`.
-fn is_xla_kernel(kernel: &str) -> bool {
-    !kernel.contains(['(', '<', ':']) && Name::new(kernel).words().any(|word| word == "fusion" || word == "wrapped")
+fn is_xla_kernel(kernel: &str, name: &Name) -> bool {
+    !kernel.contains(['(', '<', ':']) && name.words().any(|word| word == "fusion" || word == "wrapped")
 }
 
 /// The category that an instruction's name gives away, or `None` where it is opaque (`custom-call.1`, `fusion.7`).
-fn of_instruction(instruction: &str) -> Option<&'static str> {
+fn of_instruction(instruction: &str, name: &Name) -> Option<&'static str> {
     if instruction.is_empty() || instruction.starts_with("custom-call") || instruction.starts_with("custom_call") {
         return None;
     }
-    let name = Name::new(instruction);
-    let category = kernel_families::category(Scope::Hlo, &name)?;
+    let category = kernel_families::category(Scope::Hlo, name)?;
     let fused = name.words().any(|word| word == "fusion");
     Some(match category {
         "elementwise" if fused => "loop fusion",
