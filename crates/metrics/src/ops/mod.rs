@@ -30,7 +30,7 @@ pub use columns::{OpColumns, OpText};
 pub use coverage::Coverage;
 pub use grouping::{Grouping, Groups};
 pub use section::section;
-pub use tally::{Tallies, Tally};
+pub use tally::{DeviceRange, Tallies, Tally};
 pub use text::{Text, Texts};
 pub use tree_columns::{NodeText, TreeColumns};
 
@@ -123,8 +123,8 @@ pub struct Op {
     pub rematerialized: Option<bool>,
     /// What occurrences cut by an edge of the window lack to whole ones, in billionths; see [`Tally::missing`].
     pub missing: i64,
-    /// Devices that it ran on: bit `n` for the used device `n`.
-    pub devices: u64,
+    /// Used devices that it ran on.
+    pub devices: u32,
     /// It is one op of an asynchronous pair (`copy-start` and `copy-done`): whose work is the pair's.
     pub pair: Option<Pair>,
 }

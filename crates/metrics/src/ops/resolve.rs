@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::tally::{Tallies, Tally};
+use super::tally::{DeviceRange, Tallies, Tally};
 use super::text::{Text, Texts};
 use super::{CostSource, Op, Ops, PROGRAM};
 use crate::categories::{Categorizer, CategoryId};
@@ -71,6 +71,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         let is_custom_call = texts.get(trace, op.category) == CUSTOM_CALL;
         cost(trace, op, is_custom_call);
     }
+    count_devices(&mut rows, &entries, tallies);
     let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
     let places = sort::by_number(&mut rows, |op| op.self_time.0, |a, b| name(a).cmp(&name(b)));
     for (_, row) in &mut entries {
@@ -79,6 +80,25 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
     // What the roofline's first row is called.
     texts.keep(trace, PROGRAM);
     Ops { rows, texts, entries, ..Ops::default() }
+}
+
+/// Sets [`Op::devices`], `entries` being the row of each of `tallies`: a device that ran an op with several argument sets counts once.
+fn count_devices(rows: &mut [Op], entries: &[((StrId, ArgsId), u32)], tallies: &Tallies) {
+    let row = |entry: usize| entries.get(entry).map(|&(_, row)| row);
+    let last = tallies.entries.iter().enumerate().map(|(entry, (_, tally))| (entry, tally.devices));
+    let all = tallies.earlier.iter().map(|&(entry, range)| (entry as usize, range)).chain(last);
+    let mut ranges: Vec<(u32, DeviceRange)> = all.filter_map(|(entry, range)| Some((row(entry)?, range))).collect();
+    ranges.sort_unstable();
+    for of_row in ranges.chunk_by(|a, b| a.0 == b.0) {
+        let (mut count, mut end) = (0, 0);
+        for (_, range) in of_row {
+            count += range.end.saturating_sub(range.first.max(end));
+            end = end.max(range.end);
+        }
+        if let Some(op) = of_row.first().and_then(|(row, _)| rows.get_mut(*row as usize)) {
+            op.devices = count;
+        }
+    }
 }
 
 impl Resolver<'_> {
@@ -110,7 +130,6 @@ impl Resolver<'_> {
             op.max = op.max.max(tally.max);
             op.dma_stall = op.dma_stall.map(|stall| stall + tally.dma_stall);
             op.missing = op.missing.saturating_add(tally.missing);
-            op.devices |= tally.devices;
         }
         at
     }

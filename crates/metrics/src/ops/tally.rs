@@ -33,8 +33,34 @@ pub struct Tally {
     /// What the occurrences that an edge of the window cuts lack to whole ones, in billionths: the cost of a part is that part of
     /// the op's. An op that started before the window adds its part, one that goes on behind it takes off what lies there.
     pub missing: i64,
-    /// Devices that it ran on: bit `n` for the used device `n`, the last bit for all from 63 on.
-    pub devices: u64,
+    /// The last used devices that it ran on without one between them on which it did not; see [`Tallies::earlier`].
+    pub devices: DeviceRange,
+}
+
+/// Used devices that follow each other, from `first` to before `end`. What thousands of devices ran is mostly one range: all of them, or
+/// those of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeviceRange {
+    /// Index into [`Devices::used`].
+    pub first: u32,
+    /// Behind the last one.
+    pub end: u32,
+}
+
+impl DeviceRange {
+    /// No device.
+    pub const NONE: DeviceRange = DeviceRange { first: 0, end: 0 };
+
+    /// Goes on with `device`, which is none before the last one. What it held before, where it has to begin anew.
+    fn extend(&mut self, device: u32) -> Option<DeviceRange> {
+        if self.end == device + 1 {
+            return None;
+        }
+        let before = *self;
+        let goes_on = before.end == device && before != DeviceRange::NONE;
+        *self = DeviceRange { first: if goes_on { before.first } else { device }, end: device + 1 };
+        (!goes_on && before != DeviceRange::NONE).then_some(before)
+    }
 }
 
 impl Tally {
@@ -51,10 +77,10 @@ impl Tally {
         max: Ps::ZERO,
         dma_stall: Ps::ZERO,
         missing: 0,
-        devices: 0,
+        devices: DeviceRange::NONE,
     };
 
-    /// Adds the occurrences of `other`.
+    /// Adds the occurrences of `other`, but for its devices.
     pub fn add(&mut self, other: &Tally) {
         self.count += other.count;
         self.parts += other.parts;
@@ -67,7 +93,6 @@ impl Tally {
         self.max = self.max.max(other.max);
         self.dma_stall += other.dma_stall;
         self.missing = self.missing.saturating_add(other.missing);
-        self.devices |= other.devices;
     }
 }
 
@@ -76,6 +101,8 @@ impl Tally {
 pub struct Tallies {
     /// The entries.
     pub entries: Vec<((StrId, ArgsId), Tally)>,
+    /// Devices of entries, by index, before those that are in the [`Tally`] itself.
+    pub earlier: Vec<(u32, DeviceRange)>,
 }
 
 impl Tallies {
@@ -87,9 +114,8 @@ impl Tallies {
         let parts = trace.cpu_ops.as_ref().map(|ops| &ops.part_of).filter(|parts| !parts.is_empty());
         // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.
         let nests = devices.platform != Some(Platform::Gpu);
-        for (number, device) in devices.used.iter().enumerate() {
+        for (number, device) in (0u32..).zip(&devices.used) {
             let times = self_times(trace, device);
-            let bit = 1u64 << number.min(63);
             let mut all_times = times.iter();
             in_blocks(&device.ops, |&id| {
                 let (Some(event), Some(&self_time)) = (trace.events.get(id), all_times.next()) else { return };
@@ -101,6 +127,8 @@ impl Tallies {
                 });
                 let op_self = if nests { self_time } else { event.duration };
                 if let Some((_, tally)) = tallies.entries.get_mut(at) {
+                    let before = tally.devices.extend(number);
+                    tallies.earlier.extend(before.map(|before| (at as u32, before)));
                     tally.add(&Tally {
                         count,
                         parts: u64::from(count > 0 && parts.is_some_and(|parts| parts.get(id).is_some())),
@@ -117,7 +145,7 @@ impl Tallies {
                             0
                         }),
                         missing,
-                        devices: bit,
+                        devices: DeviceRange::NONE,
                     });
                 }
             });

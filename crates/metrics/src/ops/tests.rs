@@ -286,3 +286,48 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
     let root = OpTree::new(&trace, &ops, &groups, &|_| None).nodes.remove(0);
     assert_eq!((root.bytes, root.work_time), (Some(1500.0), Ps(115_000_000)));
 }
+
+/// `everywhere` runs on all devices with two argument sets, `thirds` on every third, `two` with one argument set on the even ones and
+/// another on the odd ones, `last` on the last 37.
+fn of_devices(devices: i64) -> Trace {
+    let mut b = TraceBuilder::new();
+    for device in 0..devices {
+        let line = b.line(&format!("/device:TPU:{device}"), "XLA Ops");
+        b.event(line, "everywhere", 0, 10);
+        b.event(line, "everywhere", 20, 10).args(|args| args.flops = Some(7));
+        if device % 3 == 0 {
+            b.event(line, "thirds", 40, 10);
+        }
+        b.event(line, "two", 60, 10).args(|args| args.flops = Some(device % 2));
+        if device >= devices - 37 {
+            b.event(line, "last", 80, 10);
+        }
+    }
+    b.build()
+}
+
+#[test]
+fn thousands_of_devices_are_counted_one_by_one() {
+    for devices in [1, 63, 64, 65, 100, 5_000] {
+        let trace = of_devices(devices);
+        let ops = measure(&trace);
+        let counted = ["everywhere", "thirds", "two", "last"].map(|name| row(&trace, &ops, name).devices);
+        let all = devices as u32;
+        assert_eq!(counted, [all, all.div_ceil(3), all, all.min(37)], "{devices} devices");
+        assert_eq!(row(&trace, &ops, "everywhere").occurrences, 2 * devices as u64);
+    }
+}
+
+/// What is kept of the devices of an op grows with the holes between them only.
+#[test]
+fn devices_that_follow_each_other_are_one_range() {
+    let trace = of_devices(100);
+    let tallies = Tallies::new(&trace, &Devices::new(&trace));
+    let ranges = |name: &str| {
+        let is_of =
+            |entry: u32| tallies.entries.get(entry as usize).is_some_and(|((of, _), _)| trace.text(*of) == name);
+        tallies.earlier.iter().filter(|(entry, _)| is_of(*entry)).count()
+    };
+    // The last range of each entry is in its tally.
+    assert_eq!(["everywhere", "last", "thirds", "two"].map(ranges), [0, 0, 33, 98]);
+}

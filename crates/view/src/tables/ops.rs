@@ -89,7 +89,7 @@ const FIELDS: [Field; 37] = [
     text("source_info", "Source", OpText::Source),
     text("program_id", "Program", OpText::Program),
     text("hlo_module", "Module", OpText::Module),
-    field("num_devices", "Devices", Unit::Count, |_, _, op| CellRef::Int(u64::from(op.devices.count_ones()))),
+    field("num_devices", "Devices", Unit::Count, |_, _, op| CellRef::Int(u64::from(op.devices))),
     text("hlo_op_expression", "Expression", OpText::Expression),
     text("sharding", "Sharding", OpText::Sharding),
 ];
