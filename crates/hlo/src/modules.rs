@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::module::Module;
 use super::read;
 use trace::{HloProto, Trace};
@@ -11,6 +13,10 @@ use trace::{HloProto, Trace};
 pub struct Modules<'t> {
     protos: Vec<(&'t HloProto, &'t str)>,
     parsed: Vec<OnceLock<Module>>,
+    /// Place of the first module of each program of a host.
+    places: FxHashMap<(u16, i64), usize>,
+    /// The hosts that embed any.
+    hosts: FxHashSet<u16>,
 }
 
 impl<'t> Modules<'t> {
@@ -18,7 +24,10 @@ impl<'t> Modules<'t> {
     pub fn new(trace: &'t Trace) -> Modules<'t> {
         let protos: Vec<_> = trace.hlo.iter().map(|proto| (proto, trace.text(proto.name))).collect();
         let parsed = protos.iter().map(|_| OnceLock::new()).collect();
-        Modules { protos, parsed }
+        let places =
+            protos.iter().enumerate().rev().map(|(at, (proto, _))| ((proto.host, proto.program_id), at)).collect();
+        let hosts = protos.iter().map(|(proto, _)| proto.host).collect();
+        Modules { protos, parsed, places, hosts }
     }
 
     /// Does the trace embed no module?
@@ -29,10 +38,9 @@ impl<'t> Modules<'t> {
     /// The module of a program of a host. A host that embeds none is answered from another host, if all hosts that
     /// embed this program agree on its name: programs are numbered by each process.
     pub fn find(&self, host: u16, program_id: i64) -> Option<&Module> {
-        let own = self.protos.iter().position(|(proto, _)| proto.host == host && proto.program_id == program_id);
+        let own = self.places.get(&(host, program_id)).copied();
         own.or_else(|| {
-            let has_own = self.protos.iter().any(|(proto, _)| proto.host == host);
-            if has_own { None } else { self.only(|proto, _| proto.program_id == program_id) }
+            if self.hosts.contains(&host) { None } else { self.only(|proto, _| proto.program_id == program_id) }
         })
         .and_then(|index| self.get(index))
     }

@@ -1,5 +1,7 @@
 //! SparseCores of a TPU work for much of the step.
 
+use std::collections::BTreeMap;
+
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
@@ -39,14 +41,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 /// Union of everything on the SparseCores of a chip, over the chip's window, for the chips that have any.
 fn busy_percent(numbers: &Numbers<'_>) -> f64 {
     let (mut busy, mut span) = (Ps::ZERO, Ps::ZERO);
-    for device in &numbers.context.analysis.devices.used {
-        let events = numbers.trace.lines.iter().zip(numbers.context.analysis.devices.events_by_line.iter());
-        let mine = events.filter(|(line, _)| {
-            numbers.trace.plane_of(line).is_some_and(|plane| {
-                plane.host == device.host && plane.kind == PlaneKind::SparseCore { ordinal: device.ordinal }
-            })
-        });
-        let times = mine.flat_map(|(_, events)| events.iter()).filter_map(|id| numbers.trace.events.time(id));
+    let (trace, devices) = (numbers.trace, &numbers.context.analysis.devices);
+    let mut planes: BTreeMap<(u16, u32), Vec<usize>> = BTreeMap::new();
+    for (index, plane) in trace.planes.iter().enumerate() {
+        if let PlaneKind::SparseCore { ordinal } = plane.kind {
+            planes.entry((plane.host, ordinal)).or_default().push(index);
+        }
+    }
+    for device in &devices.used {
+        let of_chip = planes.get(&(device.host, device.ordinal)).into_iter().flatten();
+        let lines = of_chip.flat_map(|&plane| devices.lines_of(trace, plane));
+        let times = lines.flat_map(|(.., events)| events.iter()).filter_map(|id| trace.events.time(id));
         let union = IntervalSet::union_of(times.map(|(start, length)| Interval::new(start, start + length)));
         if !union.is_empty() {
             busy += union.intersection(&device.window).length();

@@ -55,26 +55,23 @@ fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
 /// module but not its program, as in a trace JSON: programs of one name cannot be told apart there.
 fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut modules = BTreeSet::new();
+    let mut seen = vec![false; trace.args.len()];
     for device in &devices.used {
         if device.platform == Platform::Tpu {
-            let lines = trace.lines.iter().zip(devices.events_by_line.iter());
-            let lines = lines
-                .filter(|(line, _)| line.plane.index() == device.plane && line.kind == LineKind::Modules)
-                .flat_map(|(_, events)| events.iter());
-            modules.extend(lines.filter_map(|id| trace.events.get(id)).map(|event| (event.name, None)));
+            let runs = devices.events_of(trace, device.plane, LineKind::Modules);
+            modules.extend(runs.filter_map(|id| trace.events.get(id)).map(|event| (event.name, None)));
         } else {
-            let mut seen = vec![false; trace.args.len()];
             in_blocks(&device.ops, |&id| {
                 let Some(event) = trace.events.get(id) else { return };
                 if let Some(seen) = seen.get_mut(event.args.index()) {
                     *seen = true;
                 }
             });
-            let args = (0..).zip(seen).filter(|(_, seen)| *seen).filter_map(|(index, _)| trace.args.set(index));
-            for args in args.filter(|args| !args.hlo_module.is_empty()) {
-                modules.insert((args.hlo_module, Some(args.program_id?)));
-            }
         }
+    }
+    let args = (0..).zip(seen).filter(|(_, seen)| *seen).filter_map(|(index, _)| trace.args.set(index));
+    for args in args.filter(|args| !args.hlo_module.is_empty()) {
+        modules.insert((args.hlo_module, Some(args.program_id?)));
     }
     (!modules.is_empty()).then_some(modules.len() as u64)
 }

@@ -5,14 +5,15 @@
 //! framework ops) and host events are never ops. A device is *used* where at least one op ran on it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use base::{Ps, sort};
 use trace::{
-    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind,
-    Platform, StrId, Trace, Union, in_blocks, is_gpu_cat,
+    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, Interval, IntervalSet, Line, LineEvents, LineKind,
+    PlaneKind, Platform, StrId, Trace, Union, in_blocks, is_gpu_cat,
 };
 
 /// How it is known which op of a device runs in which.
@@ -115,6 +116,8 @@ pub struct Devices {
     pub capture: Option<Interval>,
     /// Events of every line in order; see [`ByLine`].
     pub events_by_line: Arc<Vec<LineEvents>>,
+    /// Indices of the lines of every plane, in order. Index: the plane.
+    lines_by_plane: Arc<Vec<Vec<usize>>>,
     /// Names of the events on lines of hosts, each once.
     pub host_names: Arc<Vec<StrId>>,
 }
@@ -123,7 +126,8 @@ impl Devices {
     /// Finds the devices of `trace` and their ops.
     pub fn new(trace: &Trace) -> Devices {
         let ByLine { events: events_by_line, extent: capture, host_names } = ByLine::new(trace);
-        let accelerators = accelerator_ops(trace, &events_by_line);
+        let lines_by_plane = lines_by_plane(trace);
+        let accelerators = accelerator_ops(trace, &events_by_line, &lines_by_plane);
         let platform = [Platform::Tpu, Platform::Gpu]
             .into_iter()
             .find(|&wanted| accelerators.iter().any(|d| d.platform == wanted && !d.ops.is_empty()));
@@ -136,20 +140,69 @@ impl Devices {
             finish(trace, device);
         }
         sort::sort_by(&mut used, |a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
-        let (events_by_line, host_names) = (Arc::new(events_by_line), Arc::new(host_names));
-        Devices { platform, used, num_visible: visible, capture, events_by_line, host_names }
+        Devices {
+            platform,
+            used,
+            num_visible: visible,
+            capture,
+            events_by_line: Arc::new(events_by_line),
+            lines_by_plane: Arc::new(lines_by_plane),
+            host_names: Arc::new(host_names),
+        }
+    }
+
+    /// The lines of a plane in order, each with its index and its events. Thousands of devices make tens of thousands of lines: whoever
+    /// goes through those of all planes for each device takes a time that grows with the square of the devices.
+    pub fn lines_of<'a>(
+        &'a self,
+        trace: &'a Trace,
+        plane: usize,
+    ) -> impl Iterator<Item = (usize, &'a Line, &'a LineEvents)> {
+        let lines = self.lines_by_plane.get(plane).map_or(&[][..], Vec::as_slice);
+        lines.iter().filter_map(|&line| Some((line, trace.lines.get(line)?, self.events_by_line.get(line)?)))
+    }
+
+    /// The events on the lines of a plane that are of this kind, line by line.
+    pub fn events_of<'a>(
+        &'a self,
+        trace: &'a Trace,
+        plane: usize,
+        kind: LineKind,
+    ) -> impl Iterator<Item = EventId> + 'a {
+        self.lines_of(trace, plane).filter(move |(_, line, _)| line.kind == kind).flat_map(|(.., events)| events.iter())
+    }
+
+    /// Index of the used device of each plane that has one; of several the first.
+    pub fn by_plane(&self) -> FxHashMap<usize, usize> {
+        self.used.iter().enumerate().rev().map(|(index, device)| (device.plane, index)).collect()
+    }
+
+    /// Indices of the used devices of a host, which follow each other.
+    pub fn of_host(&self, host: u16) -> Range<usize> {
+        let before = |end: &dyn Fn(u16) -> bool| self.used.partition_point(|device| end(device.host));
+        before(&|of| of < host)..before(&|of| of <= host)
     }
 }
 
-fn accelerator_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> {
+fn lines_by_plane(trace: &Trace) -> Vec<Vec<usize>> {
+    let mut lines = vec![Vec::new(); trace.planes.len()];
+    for (index, line) in trace.lines.iter().enumerate() {
+        if let Some(of_plane) = lines.get_mut(line.plane.index()) {
+            of_plane.push(index);
+        }
+    }
+    lines
+}
+
+fn accelerator_ops(trace: &Trace, events_by_line: &[LineEvents], lines_by_plane: &[Vec<usize>]) -> Vec<Device> {
     // Told once for each set of arguments, not for each of the million events that share them.
     let gpu_work: Vec<bool> = (0..trace.args.len()).map(|index| is_gpu_work(trace, index)).collect();
     let mut devices = Vec::new();
-    for (index, plane) in trace.planes.iter().enumerate() {
+    for ((index, plane), lines) in trace.planes.iter().enumerate().zip(lines_by_plane) {
         let PlaneKind::Device { platform, ordinal } = plane.kind else { continue };
         let mut ops = Vec::new();
-        for (line, events) in trace.lines.iter().zip(events_by_line) {
-            if line.plane.index() == index && line.kind == LineKind::DeviceOps {
+        for (line, events) in lines.iter().filter_map(|&line| trace.lines.get(line).zip(events_by_line.get(line))) {
+            if line.kind == LineKind::DeviceOps {
                 events.for_each(&trace.events, |id, op| {
                     ops.extend((gpu_work.get(op.args.index()) == Some(&true)).then_some(id));
                 });
@@ -292,6 +345,34 @@ mod tests {
         assert_eq!(device.busy.length(), Ps(60_000_000));
         assert_eq!(device.span.length(), Ps(80_000_000));
         assert_eq!(devices.capture.unwrap().length(), Ps(500_000_000));
+    }
+
+    /// The work grows with the lines, whatever the devices: together they go through each line once.
+    #[test]
+    fn each_device_goes_through_its_own_lines() {
+        for count in [100, 2_000] {
+            let mut b = TraceBuilder::new();
+            for device in 0..count {
+                let plane = format!("/device:TPU:{device}");
+                let (ops, modules) = (b.line(&plane, "XLA Ops"), b.line(&plane, "XLA Modules"));
+                b.event(modules, "jit_f", 0, 10);
+                b.event(ops, "fusion.1", 0, 10);
+            }
+            let trace = b.build();
+            let devices = Devices::new(&trace);
+            let lines = devices.used.iter().flat_map(|device| devices.lines_of(&trace, device.plane));
+            assert_eq!((devices.used.len(), lines.count()), (count, 2 * count));
+            for (index, device) in devices.used.iter().enumerate() {
+                let mut runs = devices.events_of(&trace, device.plane, LineKind::Modules);
+                let run = runs.next().and_then(|id| trace.events.get(id)).unwrap();
+                assert_eq!(trace.lines[run.line.index()].plane.index(), device.plane);
+                assert_eq!((runs.next(), devices.by_plane().get(&device.plane)), (None, Some(&index)));
+                if index == 99 {
+                    break;
+                }
+            }
+            assert_eq!((devices.of_host(0), devices.of_host(1)), (0..count, count..count));
+        }
     }
 
     #[test]

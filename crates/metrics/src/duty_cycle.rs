@@ -78,12 +78,9 @@ fn span(trace: &Trace, devices: &Devices, device: &Device) -> Ps {
 }
 
 fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Interval {
-    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
-    let modules = lines
-        .filter(|(line, _)| line.kind == LineKind::Modules && line.plane.index() == device.plane)
-        .flat_map(|(_, events)| events.iter())
-        .filter_map(|id| trace.events.get(id));
+    let modules = devices.events_of(trace, device.plane, LineKind::Modules);
     modules
+        .filter_map(|id| trace.events.get(id))
         .map(|event| interval(&event))
         .fold(device.span, |all, module| Interval::new(all.start.min(module.start), all.end.max(module.end)))
 }

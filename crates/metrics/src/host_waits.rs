@@ -43,8 +43,9 @@ impl HostWaits {
             idle.entry(device.host).or_default().push(window.difference(&device.busy));
         }
         let mut sums: BTreeMap<&str, Ps> = BTreeMap::new();
+        let mut ranges = ranges_by_host(trace, devices, |host| idle.contains_key(&host));
         for (host, idle) in &idle {
-            let ranges = ranges_of(trace, devices, *host);
+            let ranges = ranges.remove(host).unwrap_or_default();
             for (name, set) in &ranges {
                 let inside: Ps = idle.iter().map(|idle| idle.intersection(set).length()).sum();
                 *sums.entry(shown(trace.text(*name))).or_default() += inside;
@@ -59,15 +60,21 @@ impl HostWaits {
     }
 }
 
-/// When the Python threads of a host are in which range, and in none inside it.
-fn ranges_of(trace: &Trace, devices: &Devices, host: u16) -> BTreeMap<StrId, IntervalSet> {
+/// When the Python threads of each wanted host are in which range, and in none inside it.
+fn ranges_by_host(
+    trace: &Trace,
+    devices: &Devices,
+    is_host_wanted: impl Fn(u16) -> bool,
+) -> BTreeMap<u16, BTreeMap<StrId, IntervalSet>> {
     let mut wanted: Vec<Option<bool>> = vec![None; trace.strings.len()];
-    let mut sets: BTreeMap<StrId, Union> = BTreeMap::new();
+    let mut hosts: BTreeMap<u16, BTreeMap<StrId, Union>> = BTreeMap::new();
     for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
-        let of_host = line.kind == LineKind::Host && trace.plane_of(line).is_some_and(|plane| plane.host == host);
-        if !of_host || HostRole::of_thread(trace.text(line.name)) != HostRole::Python {
+        let plane = trace.plane_of(line).filter(|plane| line.kind == LineKind::Host && is_host_wanted(plane.host));
+        let Some(host) = plane.map(|plane| plane.host) else { continue };
+        if HostRole::of_thread(trace.text(line.name)) != HostRole::Python {
             continue;
         }
+        let sets = hosts.entry(host).or_default();
         let mut ranges: Vec<(EventId, StrId)> = Vec::new();
         events.for_each(&trace.events, |id, event| {
             let Some(slot) = wanted.get_mut(event.name.index()) else { return };
@@ -83,7 +90,8 @@ fn ranges_of(trace: &Trace, devices: &Devices, host: u16) -> BTreeMap<StrId, Int
             }
         });
     }
-    sets.into_iter().map(|(name, set)| (name, set.finish())).collect()
+    let finish = |sets: BTreeMap<StrId, Union>| sets.into_iter().map(|(name, set)| (name, set.finish())).collect();
+    hosts.into_iter().map(|(host, sets)| (host, finish(sets))).collect()
 }
 
 /// Whether people gave this name: a range (spans of the runtime are known by their work, or have a scope like C++), the pipeline that

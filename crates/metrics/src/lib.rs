@@ -34,6 +34,7 @@ mod ops;
 mod other_devices;
 mod overlap;
 mod parameters;
+mod per_line;
 mod placement;
 pub mod roofline;
 mod self_time;

@@ -6,11 +6,11 @@
 
 use super::devices::Devices;
 use super::host_activity::{by_name, cover};
-use super::host_ops::tallies_of_kinds;
+use super::host_ops::{Tally, tallies_of_kinds};
 use base::{Ps, sort};
 use facts::accelerators;
 use report::{OtherDevice, OtherDeviceEvent};
-use trace::{LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trace};
+use trace::{Kind, LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trace};
 
 /// Names that are listed of each.
 const MOST_EVENTS: usize = 10;
@@ -19,22 +19,20 @@ const MOST_EVENTS: usize = 10;
 pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
     let with_processes = devices.platform.is_none() && trace.format == Some(SourceFormat::ChromeJson);
     let mut found = Vec::new();
-    let mut tallies = None;
+    let mut kinds = None;
     for (index, plane) in trace.planes.iter().enumerate() {
         let is_accelerator = is_accelerator(trace, plane);
         if plane.kind != PlaneKind::Other || !(is_accelerator || with_processes) {
             continue;
         }
-        let of_plane = |line: usize| trace.lines.get(line).is_some_and(|line| line.plane.index() == index);
-        let used = |line: &usize| of_plane(*line) && devices.events_by_line.get(*line).is_some_and(|it| !it.is_empty());
-        let lines: Vec<usize> = (0..trace.lines.len()).filter(used).collect();
+        let used = devices.lines_of(trace, index).filter(|(.., events)| !events.is_empty());
+        let lines: Vec<usize> = used.map(|(line, ..)| line).collect();
         if lines.is_empty() {
             continue;
         }
-        let tallies =
-            tallies.get_or_insert_with(|| tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None));
-        let kinds = trace.events.kinds().iter().zip(tallies.iter());
-        let mut events = by_name(kinds.filter(|(kind, tally)| tally.occurrences > 0 && of_plane(kind.line.index())));
+        let kinds = kinds.get_or_insert_with(|| kinds_by_plane(trace, devices));
+        let of_plane = kinds.get(index).into_iter().flatten();
+        let mut events = by_name(of_plane.map(|(kind, tally)| (kind, tally)));
         sort::sort_by(&mut events, |a, b| {
             b.1.self_time.cmp(&a.1.self_time).then_with(|| trace.text(a.0).cmp(trace.text(b.0)))
         });
@@ -62,6 +60,19 @@ pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
         });
     }
     found
+}
+
+/// The kinds of events on lines of no known device, with what they add up to. Index: the plane.
+fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(Kind, Tally)>> {
+    let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None);
+    let mut kinds = vec![Vec::new(); trace.planes.len()];
+    for (&kind, tally) in trace.events.kinds().iter().zip(tallies).filter(|(_, tally)| tally.occurrences > 0) {
+        let plane = trace.lines.get(kind.line.index()).and_then(|line| kinds.get_mut(line.plane.index()));
+        if let Some(of_plane) = plane {
+            of_plane.push((kind, tally));
+        }
+    }
+    kinds
 }
 
 fn label<'t>(trace: &'t Trace, plane: &Plane) -> &'t str {

@@ -5,6 +5,7 @@
 //! compute on other threads than they start on: of these it is known which runs in which.
 
 use super::devices::{Device, Nesting};
+use super::per_line::PerLine;
 use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace, in_blocks};
 
@@ -89,17 +90,16 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
 /// under a longer one above it finds its time already given. So every instant that some op of a line covers is given
 /// exactly once: the lengths add up to the union of the line's ops. Linear in the number of ops.
 pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
-    let mut lines: Vec<LineState> = Vec::new();
-    lines.resize_with(trace.lines.len(), LineState::default);
+    let mut lines: PerLine<LineState> = PerLine::default();
     let mut next = 0;
     in_blocks(ops, |&id| {
         let op = next;
         next += 1;
         let Some(event) = trace.events.get(id) else { return };
-        let Some(line) = lines.get_mut(event.line.index()) else { return };
+        let Some(line) = lines.of(event.line) else { return };
         line.start(op, Interval::new(event.start, event.end()), &mut give);
     });
-    for line in &mut lines {
+    for mut line in lines.in_order() {
         line.close_until(Ps::MAX, &mut give);
     }
 }

@@ -100,9 +100,8 @@ fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[
     let mut kinds: FxHashMap<(StrId, ArgsId), Option<&'static str>> = FxHashMap::default();
     for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
         let inside = Inside::new(device, windows.get(index).unwrap_or(&device.window), Some(time));
-        let lines = trace.lines.iter().zip(devices.events_by_line.iter());
-        let lines = lines.filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane);
-        for event in lines.flat_map(|(_, events)| events.iter()).filter_map(|id| trace.events.get(id)) {
+        let events = devices.events_of(trace, device.plane, LineKind::AsyncOps);
+        for event in events.filter_map(|id| trace.events.get(id)) {
             let kind = *kinds.entry((event.name, event.args)).or_insert_with(|| {
                 let category = categories.of(event.name, event.args);
                 let communicates = categories.class(category) == OpClass::Communication;

@@ -284,7 +284,14 @@ impl Collectives {
     /// Which used devices wait for each other, directly or through others: a number for each that is equal for those that do. Devices of
     /// collectives with unknown groups are taken to wait for all.
     pub fn connected(&self) -> Vec<u32> {
+        // A device stands for itself or points to an earlier one that it waits with.
         let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
+        fn first_of(of: &[u32], mut device: u32) -> u32 {
+            while let Some(&earlier) = of.get(device as usize).filter(|&&earlier| earlier != device) {
+                device = earlier;
+            }
+            device
+        }
         let mut seen = vec![false; self.members.len()];
         for op in &self.ops {
             let (Some(members), Some(seen)) = (self.members_of(op), seen.get_mut(op.members as usize)) else {
@@ -297,9 +304,20 @@ impl Collectives {
             for device in 0..of.len() as u32 {
                 let group = members.group(device);
                 let other = *first.entry(group).or_insert(device);
-                let at = |of: &[u32], device: u32| of.get(device as usize).copied().unwrap_or(device);
-                let (a, b) = (at(&of, other), at(&of, device));
-                of.iter_mut().filter(|it| **it == a.max(b)).for_each(|it| *it = a.min(b));
+                let (a, b) = (first_of(&of, other), first_of(&of, device));
+                if let Some(later) = of.get_mut(a.max(b) as usize) {
+                    *later = a.min(b);
+                }
+                if let Some(own) = of.get_mut(device as usize) {
+                    *own = a.min(b);
+                }
+            }
+        }
+        // Earlier ones are settled first.
+        for device in 0..of.len() {
+            let first = of.get(device).and_then(|&earlier| of.get(earlier as usize)).copied();
+            if let Some((own, first)) = of.get_mut(device).zip(first) {
+                *own = first;
             }
         }
         of

@@ -12,6 +12,7 @@ use self::async_pairs::for_each_pair;
 pub use self::op_part::OpParts;
 use crate::categories::Categorizer;
 use crate::devices::{Device, Devices, interval};
+use crate::per_line::PerLine;
 use crate::self_time::for_each_self_interval;
 use crate::step_breakdown::StepPart;
 use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
@@ -61,13 +62,11 @@ impl DeviceTime {
     /// exposed  [C-)[M--------)[C---------------)     the copy is hidden
     /// ```
     fn new(trace: &Trace, devices: &Devices, device: &Device, parts: &mut OpParts) -> DeviceTime {
-        let mut lines: Vec<Option<Box<LineWork>>> = Vec::new();
-        lines.resize_with(trace.lines.len(), || None);
+        let mut lines: PerLine<Box<LineWork>> = PerLine::default();
         for_each_self_interval(trace, device, |op, interval| {
             let Some(event) = device.ops.get(op).and_then(|&id| trace.events.get(id)) else { return };
-            let Some(line) = lines.get_mut(event.line.index()) else { return };
             let part = parts.of(event.name, event.args);
-            let Some(list) = line.get_or_insert_with(Box::default).get_mut(part as usize) else { return };
+            let Some(list) = lines.of(event.line).and_then(|line| line.get_mut(part as usize)) else { return };
             // Joined at once where they touch: back-to-back ops are the rule, and this halves what is kept of them.
             match list.last_mut().filter(|last| last.end == interval.start) {
                 Some(last) => last.end = interval.end,
@@ -75,7 +74,7 @@ impl DeviceTime {
             }
         });
         let mut work: [IntervalSet; WORK.len()] = Default::default();
-        for line in lines.into_iter().flatten() {
+        for line in lines.in_order() {
             for (sum, intervals) in work.iter_mut().zip(*line).filter(|(_, intervals)| !intervals.is_empty()) {
                 let set = IntervalSet::union_of(intervals);
                 *sum = if sum.is_empty() { set } else { sum.union(&set) };
@@ -145,12 +144,8 @@ fn in_flight(
         StepPart::Communication => flying[0].push(interval),
         _ => flying[1].push(interval),
     };
-    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
-    let mut asynchronous = lines
-        .filter(|(line, _)| line.kind == LineKind::AsyncOps && line.plane.index() == device.plane)
-        .flat_map(|(_, events)| events.iter())
-        .filter_map(|id| trace.events.get(id))
-        .peekable();
+    let asynchronous = devices.events_of(trace, device.plane, LineKind::AsyncOps);
+    let mut asynchronous = asynchronous.filter_map(|id| trace.events.get(id)).peekable();
     if asynchronous.peek().is_some() {
         asynchronous.for_each(|event| add(event.name, event.args, interval(&event)));
     } else if some_wait {

@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 
 use super::devices::{Device, Devices};
 use base::{Ps, sort};
-use trace::{Event, EventColumn, EventId, LineKind, Platform, StrId, Trace, in_blocks};
+use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, StrId, Trace, in_blocks};
 
 /// What one call started: 24 bytes, since there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,11 +192,9 @@ fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
     let wanted = if tpu { LineKind::Modules } else { LineKind::DeviceOps };
     let numbers =
         if tpu { trace.events.column(EventColumn::RunId) } else { trace.events.column(EventColumn::Correlation) };
-    let device_of_line: Vec<Option<&Device>> = trace
-        .lines
-        .iter()
-        .map(|line| devices.used.iter().find(|it| it.plane == line.plane.index() && line.kind == wanted))
-        .collect();
+    let by_plane = devices.by_plane();
+    let device = |line: &Line| devices.used.get(*by_plane.get(&line.plane.index()).filter(|_| line.kind == wanted)?);
+    let device_of_line: Vec<Option<&Device>> = trace.lines.iter().map(device).collect();
     numbers.for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
         let Some(&Some(device)) = device_of_line.get(event.line.index()) else { return };

@@ -49,7 +49,6 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     if devices.platform != Some(Platform::Gpu) {
         return Vec::new();
     }
-    let lines = || trace.lines.iter().zip(devices.events_by_line.iter()).enumerate();
     let mut correlations = vec![Vec::new(); trace.lines.len()];
     trace.events.column(EventColumn::Correlation).for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
@@ -60,7 +59,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     });
     let mut found = Vec::new();
     for (index, device) in devices.used.iter().enumerate() {
-        for (line, _) in lines().filter(|(_, (line, _))| line.plane.index() == device.plane) {
+        for (line, ..) in devices.lines_of(trace, device.plane) {
             let Some(ops) = correlations.get(line) else { continue };
             let (mut made, mut starts) = (Vec::with_capacity(ops.len()), Vec::with_capacity(ops.len()));
             in_blocks(ops, |&(id, number)| {

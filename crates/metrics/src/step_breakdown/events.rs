@@ -52,12 +52,13 @@ impl Breakdown {
     ) -> Vec<StepEvent> {
         let mut parts = OpParts::in_trace(trace);
         let mut found = Vec::new();
-        for (index, device) in (0u32..).zip(&devices.used) {
-            let mut windows: Vec<(u32, Interval)> = (0u32..)
-                .zip(&self.rows)
-                .filter(|(_, row)| row.device == index && chosen(row))
-                .map(|(at, row)| (at, Interval::new(row.start, row.start + row.duration)))
-                .collect();
+        let mut windows_of = vec![Vec::new(); devices.used.len()];
+        for (at, row) in (0u32..).zip(&self.rows).filter(|(_, row)| chosen(row)) {
+            if let Some(windows) = windows_of.get_mut(row.device as usize) {
+                windows.push((at, Interval::new(row.start, row.start + row.duration)));
+            }
+        }
+        for (device, mut windows) in devices.used.iter().zip(windows_of) {
             windows.sort_by_key(|(_, window)| window.start);
             let mut of_device = ops(trace, device, &windows, &mut parts, most);
             let mut gaps = gaps(trace, devices, device, hosts.get(&device.host), calls);

@@ -18,10 +18,10 @@
 
 use super::launch_times::{DeviceLaunches, Launch};
 use super::part::{Parts, StepPart};
-use crate::devices::Device;
+use crate::devices::{Device, Devices};
 use crate::host_threads::{HostRole, HostTime};
 use base::Ps;
-use trace::{Interval, IntervalSet, LineEvents, LineKind, Trace};
+use trace::{Interval, IntervalSet, LineKind, Trace};
 
 /// A gap before an op that was launched in time is the cost of going from one op to the next up to this length. Longer ones have a
 /// reason, such as an event of another stream, that the trace does not tell.
@@ -40,8 +40,8 @@ pub(super) struct Causes {
 
 impl Causes {
     /// Of `device`, whose host did what `host` says.
-    pub fn new(trace: &Trace, events_by_line: &[LineEvents], device: &Device, host: Option<&HostTime>) -> Causes {
-        let barrier = barriers(trace, events_by_line, device);
+    pub fn new(trace: &Trace, devices: &Devices, device: &Device, host: Option<&HostTime>) -> Causes {
+        let barrier = barriers(trace, devices, device);
         let compile =
             host.and_then(|host| host.role(HostRole::Compile)).map(|set| device.set_from_host(set)).unwrap_or_default();
         let input = host.map(|host| device.set_from_host(&host.held_by_input)).unwrap_or_default();
@@ -88,11 +88,10 @@ impl Causes {
     }
 }
 
-fn barriers(trace: &Trace, events_by_line: &[LineEvents], device: &Device) -> IntervalSet {
-    let marks = trace.lines.iter().zip(events_by_line).filter(|(line, _)| {
-        line.plane.index() == device.plane && line.kind == LineKind::Other && trace.text(line.name) == "XLA TraceMe"
-    });
-    let events = marks.flat_map(|(_, events)| events.iter()).filter_map(|id| trace.events.get(id));
+fn barriers(trace: &Trace, devices: &Devices, device: &Device) -> IntervalSet {
+    let lines = devices.lines_of(trace, device.plane);
+    let marks = lines.filter(|(_, line, _)| line.kind == LineKind::Other && trace.text(line.name) == "XLA TraceMe");
+    let events = marks.flat_map(|(.., events)| events.iter()).filter_map(|id| trace.events.get(id));
     IntervalSet::union_of(
         events
             .filter(|event| BARRIERS.contains(&trace.text(event.name)))

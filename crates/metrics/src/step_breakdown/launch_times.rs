@@ -36,10 +36,8 @@ pub(super) struct DeviceLaunches<'a> {
 impl<'a> DeviceLaunches<'a> {
     /// Of `device`, whose ops were launched by `calls`.
     pub fn new(trace: &'a Trace, devices: &'a Devices, device: &'a Device, calls: &'a CallIndex) -> DeviceLaunches<'a> {
-        let modules = trace.lines.iter().zip(devices.events_by_line.iter());
-        let mut programs: Vec<(Ps, Option<i64>)> = modules
-            .filter(|(line, _)| line.kind == LineKind::Modules && line.plane.index() == device.plane)
-            .flat_map(|(_, events)| events.iter())
+        let mut programs: Vec<(Ps, Option<i64>)> = devices
+            .events_of(trace, device.plane, LineKind::Modules)
             .filter_map(|id| Some((trace.events.time(id)?.0, trace.events.column(EventColumn::RunId).get(id))))
             .collect();
         if !programs.is_sorted() {

@@ -46,7 +46,7 @@ pub(super) fn gaps<'a>(
     host: Option<&HostTime>,
     calls: &'a CallIndex,
 ) -> Gaps<'a> {
-    let causes = Causes::new(trace, &devices.events_by_line, device, host);
+    let causes = Causes::new(trace, devices, device, host);
     Gaps::new(device, DeviceLaunches::new(trace, devices, device, calls), causes)
 }
 

@@ -39,8 +39,9 @@ pub(super) fn attribute(trace: &Trace, devices: &Devices, found: &Annotations) -
 
 /// Index into [`Devices::used`] and host of each line that holds device ops.
 fn device_of_line(trace: &Trace, devices: &Devices) -> Vec<Option<(usize, u16)>> {
+    let by_plane = devices.by_plane();
     let of_line = |line: &trace::Line| {
-        let index = devices.used.iter().position(|device| device.plane == line.plane.index())?;
+        let index = *by_plane.get(&line.plane.index())?;
         let device = devices.used.get(index).filter(|_| line.kind == LineKind::DeviceOps)?;
         Some((index, device.host))
     };

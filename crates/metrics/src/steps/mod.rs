@@ -40,6 +40,8 @@ pub use report::{extents, report};
 pub use together::{Relation, StepsTogether};
 pub use windows::StepWindow;
 
+use std::collections::BTreeMap;
+
 use crate::devices::{Device, Devices};
 use trace::{Interval, Trace};
 
@@ -248,13 +250,15 @@ fn own_starts(trace: &Trace, devices: &Devices, found: &annotations::Annotations
         windows.map(|window| window.is_some_and(|it| ops_starting_in(trace, device, it.interval) > 0)).collect()
     };
     let runs: Vec<Vec<bool>> = devices.used.iter().map(runs).collect();
-    let others_run = |host: u16, step: usize| {
-        let of_host = devices.used.iter().zip(&runs).filter(|(device, _)| device.host == host);
-        of_host.into_iter().any(|(_, runs)| runs.get(step) == Some(&true))
-    };
+    let mut of_host: BTreeMap<u16, Vec<bool>> = BTreeMap::new();
+    for (device, runs) in devices.used.iter().zip(&runs) {
+        let any = of_host.entry(device.host).or_insert_with(|| vec![false; runs.len()]);
+        any.iter_mut().zip(runs).for_each(|(any, runs)| *any |= runs);
+    }
     let own = |(device, runs): (&Device, &Vec<bool>)| {
-        let marks = annotated(device).into_iter().zip(runs).enumerate();
-        marks.map(|(step, (mark, &runs))| mark.filter(|_| runs || !others_run(device.host, step))).collect()
+        let others_run = of_host.get(&device.host).into_iter().flatten();
+        let marks = annotated(device).into_iter().zip(runs).zip(others_run);
+        marks.map(|((mark, &runs), &others_run)| mark.filter(|_| runs || !others_run)).collect()
     };
     devices.used.iter().zip(&runs).map(own).collect()
 }

@@ -48,8 +48,8 @@ impl Runs {
     }
 }
 
-/// Runs of one module on all devices while they are collected: `[device]`.
-type ByModule<'a> = BTreeMap<&'a str, Vec<Vec<Mark>>>;
+/// Runs of each module while they are collected, by used device: most modules of many run on few devices.
+type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 
 /// The runs of the dominant module: the one with the largest summed run time over all devices. A module that ran once
 /// (an initialisation) gives way to one that ran repeatedly and took at least a tenth of its time.
@@ -61,10 +61,12 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     if by_module.is_empty() {
         by_module = from_ops(trace, devices);
     }
-    for row in by_module.values_mut().flatten() {
+    for row in by_module.values_mut().flat_map(BTreeMap::values_mut) {
         sort::sort_by_key(row, |mark| mark.interval);
     }
-    let total = |marks: &[Vec<Mark>]| -> Ps { marks.iter().flatten().map(|mark| mark.interval.length()).sum() };
+    let total = |marks: &BTreeMap<usize, Vec<Mark>>| -> Ps {
+        marks.values().flatten().map(|mark| mark.interval.length()).sum()
+    };
     // Of equals the first by name is kept: `max_by_key` would keep the last.
     let longest = |candidates: &mut dyn Iterator<Item = (&'_ str, Ps)>| {
         candidates.fold(None, |best: Option<(String, Ps)>, (name, time)| match best {
@@ -72,13 +74,14 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
             _ => Some((name.to_owned(), time)),
         })
     };
-    let repeats = |marks: &[Vec<Mark>]| marks.iter().any(|row| row.len() > 1);
+    let repeats = |marks: &BTreeMap<usize, Vec<Mark>>| marks.values().any(|row| row.len() > 1);
     let top = longest(&mut by_module.iter().map(|(name, marks)| (*name, total(marks))))?;
     let repeated =
         longest(&mut by_module.iter().filter(|(_, marks)| repeats(marks)).map(|(name, marks)| (*name, total(marks))));
     let (module, _) = repeated.filter(|(_, time)| time.0 >= top.1.0 / 10).unwrap_or(top);
     let share = share_while_running(&by_module, &module);
-    let marks = by_module.remove(module.as_str())?;
+    let mut of_device = by_module.remove(module.as_str())?;
+    let marks = (0..devices.used.len()).map(|device| of_device.remove(&device).unwrap_or_default()).collect();
     Some(Runs { module, marks, share })
 }
 
@@ -87,7 +90,7 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
 fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
     let Some(own) = by_module.get(module) else { return 0.0 };
     let (mut of_module, mut of_all) = (Ps::ZERO, Ps::ZERO);
-    for (device, row) in own.iter().enumerate() {
+    for (device, row) in own {
         let (Some(first), Some(last)) = (row.first(), row.iter().map(|mark| mark.interval.end).max()) else { continue };
         let while_running = Interval::new(first.interval.start, last);
         let inside = |mark: &Mark| mark.interval.clip(while_running).map_or(Ps::ZERO, Interval::length);
@@ -127,19 +130,11 @@ impl Runs {
 fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     let mut by_module = ByModule::new();
     for (index, device) in devices.used.iter().enumerate() {
-        for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
-            if line.kind != LineKind::Modules || line.plane.index() != device.plane {
-                continue;
-            }
-            for id in events.iter() {
-                let Some(event) = trace.events.get(id) else { continue };
-                let mark = Mark { interval: interval(&event), key: trace.events.column(EventColumn::RunId).get(id) };
-                let name = without_fingerprint(trace.text(event.name));
-                let rows = by_module.entry(name).or_insert_with(|| vec![Vec::new(); devices.used.len()]);
-                if let Some(row) = rows.get_mut(index) {
-                    row.push(mark);
-                }
-            }
+        for id in devices.events_of(trace, device.plane, LineKind::Modules) {
+            let Some(event) = trace.events.get(id) else { continue };
+            let mark = Mark { interval: interval(&event), key: trace.events.column(EventColumn::RunId).get(id) };
+            let name = without_fingerprint(trace.text(event.name));
+            by_module.entry(name).or_default().entry(index).or_default().push(mark);
         }
     }
     by_module
@@ -162,10 +157,8 @@ fn from_ops<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     }
     let mut by_module = ByModule::new();
     for ((module, device, run_id), interval) in runs {
-        let rows = by_module.entry(without_fingerprint(module)).or_insert_with(|| vec![Vec::new(); devices.used.len()]);
-        if let Some(row) = rows.get_mut(device) {
-            row.push(Mark { interval, key: Some(run_id) });
-        }
+        let rows = by_module.entry(without_fingerprint(module)).or_default();
+        rows.entry(device).or_default().push(Mark { interval, key: Some(run_id) });
     }
     by_module
 }

@@ -9,16 +9,10 @@ use trace::{EventColumn, LineKind, Trace};
 pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
     let of_plane = |plane: usize| {
         let mut marks = Vec::new();
-        for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
-            if line.kind != LineKind::Steps || line.plane.index() != plane {
-                continue;
-            }
-            for id in events.iter() {
-                let Some(event) = trace.events.get(id) else { continue };
-                let key =
-                    trace.events.column(EventColumn::StepNum).get(id).or_else(|| trace.text(event.name).parse().ok());
-                marks.push(Mark { interval: interval(&event), key });
-            }
+        for id in devices.events_of(trace, plane, LineKind::Steps) {
+            let Some(event) = trace.events.get(id) else { continue };
+            let key = trace.events.column(EventColumn::StepNum).get(id).or_else(|| trace.text(event.name).parse().ok());
+            marks.push(Mark { interval: interval(&event), key });
         }
         sort::sort_by_key(&mut marks, |mark: &Mark| mark.interval);
         marks

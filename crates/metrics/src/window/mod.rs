@@ -211,12 +211,11 @@ impl Window {
 
     /// What of a host is measured: from the window's first instant on a device of it to the last, or on any device where it has none.
     pub fn of_host(&self, devices: &Devices, host: u16) -> Interval {
-        let device = |at: usize| devices.used.get(at).filter(|device| device.host == host);
-        let on_host = |(at, set): (usize, &IntervalSet)| {
-            let (device, span) = (device(at)?, set.span()?);
+        let on_host = |at: usize| {
+            let (device, span) = (devices.used.get(at)?, self.of_device.get(at)?.span()?);
             Some(Interval::new(device.to_host(span.start), device.to_host(span.end)))
         };
-        let spans = self.of_device.iter().enumerate().filter_map(on_host);
+        let spans = devices.of_host(host).filter_map(on_host);
         let hull = spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)));
         let capture = devices.capture.filter(|_| self.of_device.is_empty());
         hull.or_else(|| self.hull()).or(capture).unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO))

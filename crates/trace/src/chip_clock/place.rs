@@ -1,5 +1,7 @@
 //! Moves the rows of the devices onto their one clock, when all of it is known.
 
+use rustc_hash::FxHashMap;
+
 use super::knots::Warp;
 use super::track::Track;
 use crate::{EventId, Trace};
@@ -69,10 +71,12 @@ impl Trace {
         if unplaced.is_empty() {
             return;
         }
+        // By its last entry backwards, so that the first entry of a plane is the one that counts.
+        let places: FxHashMap<u32, usize> = unplaced.iter().enumerate().rev().map(|(at, it)| (it.plane, at)).collect();
         let of_line: Vec<Change> = (0u32..)
             .zip(&self.lines)
             .map(|(index, line)| {
-                let Some(plane) = unplaced.iter().position(|it| it.plane == line.plane.0) else { return Change::None };
+                let Some(&plane) = places.get(&line.plane.0) else { return Change::None };
                 let lines = unplaced.get(plane).map_or(&[][..], |it| &it.lines);
                 lines.iter().position(|it| it.line == index).map_or(Change::Map(plane), |at| Change::Shift(plane, at))
             })

@@ -1,0 +1,40 @@
+//! What is kept of each line while the events of one device go by.
+
+use rustc_hash::FxHashMap;
+
+use trace::LineId;
+
+/// One `T` for each line that an event was on. A device has a few lines of the tens of thousands that a trace of a pod has, so
+/// there is nothing for the others.
+#[derive(Debug)]
+pub(crate) struct PerLine<T> {
+    index: FxHashMap<LineId, usize>,
+    of_lines: Vec<(LineId, T)>,
+    /// Place of the line that was asked for last: an event is mostly on the line of the one before it.
+    last: usize,
+}
+
+impl<T> Default for PerLine<T> {
+    fn default() -> PerLine<T> {
+        PerLine { index: FxHashMap::default(), of_lines: Vec::new(), last: 0 }
+    }
+}
+
+impl<T: Default> PerLine<T> {
+    /// What is kept of `line`; always present.
+    pub fn of(&mut self, line: LineId) -> Option<&mut T> {
+        if self.of_lines.get(self.last).is_none_or(|(last, _)| *last != line) {
+            self.last = *self.index.entry(line).or_insert_with(|| {
+                self.of_lines.push((line, T::default()));
+                self.of_lines.len() - 1
+            });
+        }
+        self.of_lines.get_mut(self.last).map(|(_, of_line)| of_line)
+    }
+
+    /// All of them, in the order of the lines.
+    pub fn in_order(mut self) -> impl Iterator<Item = T> {
+        self.of_lines.sort_unstable_by_key(|(line, _)| *line);
+        self.of_lines.into_iter().map(|(_, of_line)| of_line)
+    }
+}
