@@ -7,7 +7,7 @@ fn category_of(name: &str, hlo_op: &str, tf_op: &str) -> String {
     b.event(line, name, 0, 1).hlo_op(hlo_op).tf_op(tf_op);
     let trace = b.build();
     let event = trace.events.get(0).unwrap();
-    category(&trace, event.name, event.args)
+    category(&trace, event.name, event.args).to_owned()
 }
 
 /// Names from real traces and the misfiles that substring rules make of them.
@@ -102,7 +102,7 @@ fn xlas_own_category_is_kept() {
     let trace = b.build();
     let event = trace.events.get(0).unwrap();
     let own = category(&trace, event.name, event.args);
-    assert_eq!((own.as_str(), family_of(&own).class()), ("loop fusion", OpClass::Compute));
+    assert_eq!((own, family_of(own).class()), ("loop fusion", OpClass::Compute));
     let mut categorizer = Categorizer::new(&trace);
     let id = categorizer.of(event.name, event.args);
     assert_eq!((categorizer.name(id), categorizer.family(id)), ("loop fusion", OpFamily::Elementwise));

@@ -136,13 +136,13 @@ struct One {
 }
 
 impl One {
-    /// What of it lies in the window; calls of a host in what is measured of hosts.
-    fn inside(self, devices: &Devices, window: &Window) -> Option<One> {
+    /// What of it lies in the window; calls of a host in its `hull`, which is what is measured of hosts.
+    fn inside(self, devices: &Devices, window: &Window, hull: &IntervalSet) -> Option<One> {
         let set = match self.device.and_then(|device| Some((devices.used.get(device)?, window.of_device.get(device)?)))
         {
             Some((device, set)) if holds(set, device.span) => return Some(self),
-            Some((_, set)) => set.clone(),
-            None => IntervalSet::union_of(window.hull()),
+            Some((_, set)) => set,
+            None => hull,
         };
         let (counts, time) = (set.contains(self.interval.start), set.length_within(self.interval));
         if !counts && time == Ps::ZERO {
@@ -165,7 +165,11 @@ impl Copies {
         };
         let steps = per_step::by_step(&all, steps);
         let inside = match window {
-            Some(window) => all.into_iter().filter_map(|one| one.inside(devices, window)).collect(),
+            Some(window) => {
+                // Looked for once: it goes through all devices, and each host makes calls.
+                let hull = IntervalSet::union_of(window.hull());
+                all.into_iter().filter_map(|one| one.inside(devices, window, &hull)).collect()
+            }
             None => all,
         };
         Copies { platform: devices.platform, steps, rows: rows(trace, &inside) }

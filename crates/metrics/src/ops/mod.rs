@@ -30,7 +30,7 @@ pub use columns::{OpColumns, OpText};
 pub use coverage::Coverage;
 pub use grouping::{Grouping, Groups};
 pub use section::section;
-pub use tally::{DeviceRange, Tallies, Tally};
+pub use tally::{Tallies, Tally};
 pub use text::{Text, Texts};
 pub use tree_columns::{NodeText, TreeColumns};
 
