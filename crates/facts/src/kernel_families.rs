@@ -68,6 +68,33 @@ mod tests {
     use crate::hlo_categories;
 
     #[test]
+    fn the_first_row_that_matches_wins() {
+        let all = |scope: Scope, name: &Name| {
+            ROWS.iter().find(|row| row.scope == scope && row.pattern.matches(name)).map(|row| row.category)
+        };
+        let rows = table::rows(include_str!("kernel_families.csv")).filter_map(|cells| cells.get(2).copied());
+        let (mut before, mut found) = ("", 0);
+        for text in rows {
+            let text = text.trim_end_matches('*');
+            for name in [
+                text.to_owned(),
+                text.to_uppercase(),
+                format!("my{text}s"),
+                format!("void x::{text}_3<{before}>"),
+                format!("{}.{}_fusion", text.replace('-', "_"), before.trim_end_matches('*')),
+            ] {
+                let name = Name::new(&name);
+                for scope in [Scope::Kernel, Scope::Hlo] {
+                    assert_eq!(category(scope, &name), all(scope, &name), "{name:?}");
+                    found += usize::from(category(scope, &name).is_some());
+                }
+            }
+            before = text;
+        }
+        assert!(found > 1_000, "{found}");
+    }
+
+    #[test]
     fn every_row_is_read_and_its_category_has_a_family() {
         assert_eq!(ROWS.len(), table::rows(include_str!("kernel_families.csv")).count());
         for row in ROWS.iter() {
