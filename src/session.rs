@@ -30,7 +30,7 @@ use input::plan::Kind;
 use input::{Outline, Unpacked, Unpacker};
 use metrics::Settings;
 use report::UnifiedProfile;
-use view::pages::{Page, PageQuery};
+use view::pages::{Page, PageQuery, View};
 use view::table::{Query, Table};
 use view::tables::TableName;
 
@@ -160,9 +160,9 @@ impl Session {
         self.runs.get_mut(run as usize).map(|run| run.table(settings, name, variant, query))
     }
 
-    /// A page of a run by its name in addresses; `None` where there is no such run or page, and for imported results.
-    pub fn page(&mut self, run: u32, settings: &Settings, view: &str, query: &PageQuery) -> Option<Page> {
-        self.runs.get_mut(run as usize)?.page(settings, view, query)
+    /// The page of a view of a run, for imported results as far as they hold its numbers; `None` where there is no such run.
+    pub fn page(&mut self, run: u32, settings: &Settings, view: View, query: &PageQuery) -> Option<Page> {
+        self.runs.get_mut(run as usize).map(|run| run.page(settings, view, query))
     }
 }
 

@@ -75,6 +75,6 @@ fn nothing_is_a_dash() {
         let table = session.table(0, &Settings::default(), name, "", &Default::default()).unwrap();
         assert!(table.matched_rows > 0, "{}", name.key());
     }
-    let page = session.page(0, &Settings::default(), "overview", &Default::default()).unwrap();
+    let page = session.page(0, &Settings::default(), crossprof::pages::View::Overview, &Default::default()).unwrap();
     assert!(page.blocks.len() >= 5, "{:?}", page.blocks.len());
 }

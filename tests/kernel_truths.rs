@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crossprof::pages::{Block, PageQuery};
+use crossprof::pages::{Block, PageQuery, View};
 use crossprof::{Cell, Query, Table, TableName};
 use support::{samples, xprof};
 
@@ -206,9 +206,9 @@ fn pytorch_kernels_have_their_launch_shapes() {
 }
 
 /// The texts and numbers of a page: every figure says something, every chart has parts, no number is infinite. How many blocks there are.
-fn page_says_what_it_knows(path: &Path, view: &str) -> usize {
+fn page_says_what_it_knows(path: &Path, view: View) -> usize {
     let Some(page) = xprof::open(path).page(0, &xprof::active(), view, &PageQuery::default()) else { return 0 };
-    let what = format!("{}: {view}", path.display());
+    let what = format!("{}: {view:?}", path.display());
     for block in &page.blocks {
         match block {
             Block::Figures { figures } => {
@@ -230,10 +230,10 @@ fn page_says_what_it_knows(path: &Path, view: &str) -> usize {
 
 #[test]
 fn pages_of_our_own_profiles_say_what_they_know() {
-    for view in ["kernels", "transfers"] {
+    for view in [View::Kernels, View::Transfers] {
         for path in samples::own() {
             let blocks = page_says_what_it_knows(&path, view);
-            assert!(blocks > 0, "{}: {view}", path.display());
+            assert!(blocks > 0, "{}: {view:?}", path.display());
         }
     }
 }
@@ -249,8 +249,8 @@ fn pages_of_real_profiles_say_what_they_know() {
         "synth-gpu-7steps/*.xplane.pb",
         "tpu-v6e-4chip/*.xplane.pb",
     ] {
-        for view in ["kernels", "transfers"] {
-            assert!(page_says_what_it_knows(&samples::real(file), view) > 0, "{file}: {view}");
+        for view in [View::Kernels, View::Transfers] {
+            assert!(page_says_what_it_knows(&samples::real(file), view) > 0, "{file}: {view:?}");
         }
     }
 }

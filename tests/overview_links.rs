@@ -6,16 +6,17 @@ mod support;
 
 use std::path::Path;
 
-use crossprof::pages::{Block, Link, PageQuery};
+use crossprof::pages::{Bars, Block, Link, Page, PageQuery, TableBlock, View};
 use crossprof::{Cell, Query, Session, Table, TableName};
 use support::{samples, xprof};
 
 /// The rows that a click on a link shows.
 fn rows(session: &mut Session, link: &Link) -> Table {
-    let name = match link.view.as_str() {
-        "ops" => TableName::Ops,
-        "kernels" => TableName::Kernels,
-        other => panic!("no table of {other}"),
+    let name = match link.view {
+        View::Ops => TableName::Ops,
+        View::Kernels => TableName::Kernels,
+        View::Devices => TableName::Devices,
+        other => panic!("no table of {other:?}"),
     };
     let query = Query { filter: link.filter.clone(), ..Query::default() };
     session.table(0, &xprof::active(), name, "", &query).unwrap()
@@ -27,11 +28,28 @@ fn sum(table: &Table, key: &str) -> u64 {
     table.rows.iter().map(|row| if let Cell::Int(value) = row[at] { value } else { 0 }).sum()
 }
 
+/// The charts of bars: categories, then devices.
+fn bars(page: &Page) -> Vec<&Bars> {
+    let bars = page.blocks.iter().filter_map(|block| if let Block::Bars(bars) = block { Some(bars) } else { None });
+    bars.collect()
+}
+
+/// The kernels with the most time.
+fn top_kernels(page: &Page) -> &TableBlock {
+    let tables =
+        page.blocks.iter().filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None });
+    tables.into_iter().find(|table| table.table == "top-kernels").unwrap()
+}
+
 /// Checks the links of one profile: how many there are.
 fn links(path: &Path) -> usize {
     let mut session = xprof::open(path);
-    let Some(page) = session.page(0, &xprof::active(), "overview", &PageQuery::default()) else { return 0 };
+    let Some(page) = session.page(0, &xprof::active(), View::Overview, &PageQuery::default()) else { return 0 };
     let mut count = 0;
+    // Without a device op the page is of hosts, and its tables are the evidence themselves.
+    if !page.blocks.iter().any(|block| matches!(block, Block::Stack(_))) {
+        return 0;
+    }
     for block in page.blocks {
         match block {
             Block::Bars(bars) => {
@@ -44,8 +62,8 @@ fn links(path: &Path) -> usize {
                     count += 1;
                 }
             }
-            // Without a device op the page is of hosts, and its tables are the evidence themselves.
-            Block::Figures { .. } => return count,
+            // They lead to whole views.
+            Block::Figures { .. } | Block::Findings { .. } | Block::Stack(_) => {}
             Block::Table(table) if table.table.starts_with("other-device") => {}
             Block::Table(table) => {
                 assert_eq!(table.links.len(), table.rows.len());
@@ -88,9 +106,8 @@ fn every_line_of_the_overview_of_real_profiles_leads_to_rows() {
 #[ignore = "reads real profiles"]
 fn the_rows_are_the_ops_of_the_category() {
     let mut session = xprof::open(&samples::real("tpu-v6e-4chip/*.xplane.pb"));
-    let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
-    let Some(Block::Bars(bars)) = page.blocks.first() else { panic!("no bars") };
-    let of = |label: &str| bars.bars.iter().find(|bar| bar.label == label).unwrap().link.clone().unwrap();
+    let page = session.page(0, &xprof::active(), View::Overview, &PageQuery::default()).unwrap();
+    let of = |label: &str| bars(&page)[0].bars.iter().find(|bar| bar.label == label).unwrap().link.clone().unwrap();
     for (category, count) in [("copy-done", 2400), ("loop fusion", 1200), ("all-reduce", 12), ("broadcast", 1)] {
         assert_eq!(sum(&rows(&mut session, &of(category)), "occurrences"), count, "{category}");
     }
@@ -101,21 +118,21 @@ fn the_rows_are_the_ops_of_the_category() {
 #[ignore = "reads real profiles"]
 fn names_are_those_that_people_read() {
     let mut session = xprof::open(&samples::real("pascal-tf-laptop/*.xplane.pb"));
-    let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
-    let Some(Block::Table(table)) = page.blocks.get(1) else { panic!("no table") };
+    let page = session.page(0, &xprof::active(), View::Overview, &PageQuery::default()).unwrap();
+    let table = top_kernels(&page);
     for row in &table.rows {
         assert!(!matches!(&row[0], Cell::Text(name) if name.starts_with("_Z")), "{row:?}");
     }
-    let views: Vec<&str> = table.links.iter().flatten().map(|link| link.view.as_str()).collect();
-    assert!(views.contains(&"kernels"), "{views:?}");
+    let views: Vec<View> = table.links.iter().flatten().map(|link| link.view).collect();
+    assert!(views.contains(&View::Kernels), "{views:?}");
     let mut session = xprof::open(&samples::real("kineto/h100-owlv2.json.gz"));
-    let page = session.page(0, &xprof::active(), "overview", &PageQuery::default()).unwrap();
-    let Some(Block::Table(table)) = page.blocks.get(1) else { panic!("no table") };
+    let page = session.page(0, &xprof::active(), View::Overview, &PageQuery::default()).unwrap();
+    let table = top_kernels(&page);
     let copies = table
         .rows
         .iter()
         .zip(&table.links)
         .filter(|(row, _)| matches!(&row[0], Cell::Text(name) if name.starts_with("Mem")));
-    let views: Vec<&str> = copies.filter_map(|(_, link)| Some(link.as_ref()?.view.as_str())).collect();
-    assert_eq!(views, ["ops"; 3]);
+    let views: Vec<View> = copies.filter_map(|(_, link)| Some(link.as_ref()?.view)).collect();
+    assert_eq!(views, [View::Ops; 3]);
 }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use crossprof::pages::{Block, PageQuery};
+use crossprof::pages::{Block, PageQuery, View};
 use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile, WindowChoice};
 use support::samples;
 
@@ -192,7 +192,7 @@ fn a_window_that_is_not_there_is_not_used_and_said() {
     let profile = session.report(0, &settings).unwrap();
     assert!(profile.warnings.iter().any(|warning| warning.code == "window_ignored"), "{:?}", profile.warnings);
     assert_eq!(profile.compute_utilization, main.compute_utilization);
-    let _ = session.page(0, &settings, "overview", &PageQuery::default()).map(|page| {
+    let _ = session.page(0, &settings, View::Overview, &PageQuery::default()).map(|page| {
         assert!(page.blocks.iter().any(|block| matches!(block, Block::Table(_))));
     });
 }

@@ -9,7 +9,7 @@ use input::{NamedProfile, Sidecar};
 use metrics::{Analysis, Context, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
 use trace::{SourceFormat, Trace, merge};
-use view::pages::{self, Page, PageQuery};
+use view::pages::{self, Page, PageQuery, Source, View};
 use view::table::{self, Query, Table};
 use view::tables::{self, TableName};
 
@@ -111,15 +111,11 @@ impl LoadedRun {
         }
     }
 
-    /// `None` for an unknown page, and for those that an imported result has no events for.
-    pub(super) fn page(&mut self, settings: &Settings, view: &str, asked: &PageQuery) -> Option<Page> {
+    /// Of an imported result what its document holds.
+    pub(super) fn page(&mut self, settings: &Settings, view: View, asked: &PageQuery) -> Page {
         match self {
-            LoadedRun::Traced(traced) => pages::page(&traced.analyse(settings), view, asked),
-            // Made of the document alone.
-            LoadedRun::Imported(run) if view == "checklist" => {
-                Some(pages::checklist::page(&run.report(settings), asked))
-            }
-            LoadedRun::Imported(_) => None,
+            LoadedRun::Traced(traced) => pages::page(Source::Trace(traced.analyse(settings)), view, asked),
+            LoadedRun::Imported(run) => pages::page(Source::Profile(&run.report(settings)), view, asked),
         }
     }
 }

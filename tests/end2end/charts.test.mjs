@@ -43,7 +43,7 @@ for (const [what, name, views] of [
     for (const which of views) {
       await view(page, which);
       await page.locator(".chart-box").first().waitFor();
-      // The overview shows at once what the report holds; the rest comes with the worker's answer, and takes its place.
+      // All charts of the overview come with one answer.
       if (which === "overview") await page.locator('[data-chart="Kernel time by category"] .bars a[href]').first().waitFor();
       const charts = page.locator(".chart-box");
       for (let at = 0; at < (await charts.count()); at++) {
@@ -84,21 +84,23 @@ test("a chart is also a table, with the same numbers", async ({ page, context, s
     const rows = await box.locator(".chart-table tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.innerText)));
     return rows;
   };
-  assert.ok(await chart.locator(".step-chart").isVisible());
+  assert.ok(await chart.locator(".chart").isVisible());
   await chart.locator('[data-save="table"]').click();
-  assert.ok(!(await chart.locator(".step-chart").isVisible()), "the table stands in the chart's place");
-  const steps = JSON.parse(analyze(cli, path)).steps;
+  assert.ok(!(await chart.locator(".chart").isVisible()), "the table stands in the chart's place");
+  const profile = JSON.parse(analyze(cli, path));
   const shown = await cells(chart);
+  const heads = await chart.locator(".chart-table thead th").allInnerTexts();
+  const at = (name) => heads.findIndex((head) => head.startsWith(name));
   // The trace is made so that each whole step takes a millisecond.
-  assert.deepEqual(shown.slice(0, 6).map((row) => number(row[1])), Array(6).fill(1000));
-  assert.deepEqual(shown.map((row) => number(row[2])), steps.map((step) => step.compute_us));
+  assert.deepEqual(shown.slice(0, 6).map((row) => number(row[at("Total")])), Array(6).fill(1000));
+  assert.deepEqual(shown.map((row) => number(row[at("Compute")])), profile.step_breakdown.steps.map((step) => step.parts.compute_us));
   await chart.locator('[data-save="tsv"]').click();
   await page.locator(".notice.shown").waitFor();
   const copied = (await page.evaluate(() => navigator.clipboard.readText())).trim().split("\n").map((line) => line.split("\t"));
-  assert.deepEqual(copied[0].slice(0, 3), ["Step", "Duration (µs)", "Compute (µs)"]);
-  assert.deepEqual(copied.slice(1).map((row) => Number(row[1])), steps.map((step) => step.duration_us));
+  assert.deepEqual(copied[0].slice(0, 2), ["Name", "Compute (µs)"]);
+  assert.deepEqual(copied.slice(1).map((row) => Number(row[at("Total")])), profile.steps.map((step) => step.duration_us));
   await chart.locator('[data-save="table"]').click();
-  assert.ok(await chart.locator(".step-chart").isVisible());
+  assert.ok(await chart.locator(".chart").isVisible());
   for (const which of ["steps", "kernels", "transfers", "communication"]) {
     await view(page, which);
     for (const box of await page.locator(".chart-box").all()) {
@@ -148,7 +150,7 @@ test("a step of the overview leads to its parts", async ({ page, site }) => {
   if (!path) return;
   await open(page, site);
   await load(page, path);
-  await page.locator(".step-chart .canvas").focus();
+  await page.locator('[data-chart="Step by step"] .chart').focus();
   for (const key of ["ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
   await page.locator(".page.steps").waitFor();
   await until("only that step", async () => {

@@ -68,10 +68,10 @@ pub fn App() -> impl IntoView {
 fn page(view: View, run: Run) -> AnyView {
     let shown = run.clone();
     let body = match view {
-        View::Overview => view! { <Overview run=run /> }.into_any(),
-        View::Model => view! { <Model run=run /> }.into_any(),
+        View::OVERVIEW => view! { <Overview run=run /> }.into_any(),
+        View::MODEL => view! { <Model run=run /> }.into_any(),
         View::Export | View::Start | View::Compare => view! { <Export run=run /> }.into_any(),
-        view => view! { <BlocksPage run=run view=view /> }.into_any(),
+        View::Of(view) => view! { <BlocksPage run=run view=view /> }.into_any(),
     };
     view! { <div class=format!("page {}", view.slug())><RunHeader run=shown />{body}</div> }.into_any()
 }

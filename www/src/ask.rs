@@ -1,7 +1,7 @@
 //! Requests to a run's analyst: its numbers, pages, tables, texts. Whoever asks hears the response, or why there is none.
 
 use crossprof::metrics::Settings;
-use crossprof::pages::{Page, PageQuery};
+use crossprof::pages::{Page, PageQuery, View};
 use crossprof::table::Query;
 use wasm_bindgen::JsValue;
 
@@ -18,9 +18,9 @@ use crate::teams;
 pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
 
 /// Asks for the page that is to be shown: what was asked for another before is not wanted any more, of whichever run.
-pub fn page(run: &Run, view: &str, query: PageQuery, heard: Heard<Page>) {
+pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
     teams::cancel_others(run.load, Place::View);
-    let request = PageRequest { run: run.index, view: view.to_owned(), query };
+    let request = PageRequest { run: run.index, view, query };
     ask(run.load, request, Some(Place::View), &[], move |page| heard(page.map(|Packed(page)| page)));
 }
 

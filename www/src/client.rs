@@ -237,7 +237,7 @@ fn add_report(state: State, load: u32, index: u32, found: RunReport) {
     state.runs.update(|runs| runs.push(run));
     if index == 0 && state.route.with_untracked(|route| route.view == View::Start) {
         // At once: another run of the same drop may be the next message.
-        let route = Route::of(View::Overview, id);
+        let route = Route::of(View::OVERVIEW, id);
         browser::go(&route);
         state.route.set(route);
     }

@@ -65,7 +65,7 @@ pub fn action(key: &str, typing: bool) -> Option<Action> {
         return None;
     }
     if let Ok(number) = key.parse::<usize>() {
-        return View::OF_A_RUN.get(number.checked_sub(1)?).copied().map(Action::View);
+        return View::of_a_run().nth(number.checked_sub(1)?).map(Action::View);
     }
     Some(match key {
         "[" => Action::Run(-1),
@@ -118,7 +118,7 @@ pub fn act(state: State, action: Action) -> bool {
         }
         Action::ToRun(id) => {
             let view = state.route.with_untracked(|route| route.view);
-            browser::go(&Route::of(if view == View::Start { View::Overview } else { view }, id));
+            browser::go(&Route::of(if view == View::Start { View::OVERVIEW } else { view }, id));
         }
         Action::Filter => browser::focus(".table-filter"),
         Action::Clear => {
@@ -158,12 +158,13 @@ pub fn act(state: State, action: Action) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossprof::pages;
 
     #[test]
     fn keys_act_unless_a_text_is_typed() {
-        assert_eq!(action("1", false), Some(Action::View(View::Overview)));
-        assert_eq!(action("5", false), Some(Action::View(View::Kernels)));
-        assert_eq!(action("9", false), Some(Action::View(View::Devices)));
+        assert_eq!(action("1", false), Some(Action::View(View::OVERVIEW)));
+        assert_eq!(action("5", false), Some(Action::View(View::Of(pages::View::Kernels))));
+        assert_eq!(action("9", false), Some(Action::View(View::Of(pages::View::Devices))));
         assert_eq!(action("0", false), None);
         assert_eq!(action("c", false), Some(Action::Compare));
         assert_eq!(action("1", true), None);

@@ -1,12 +1,9 @@
-//! The part of a unified profile that the page itself shows: headlines, steps, devices, warnings. Everything else reaches
+//! The part of a unified profile that the page itself shows: the environment, the model, warnings. Everything else reaches
 //! it as blocks and tables that a worker makes, so this program need not know every section of the document.
-
-use std::collections::BTreeMap;
 
 use crossprof::Warning;
 use crossprof::report::{
-    Compilation, ComputeUtilization, KernelCategory, MainWindow, Metadata, ModelConfig, MultiDevice, NotMeasured,
-    ParameterCounts, SourceFile, Step, StepTiming, Throughput, UnifiedProfile,
+    MainWindow, Metadata, ModelConfig, NotMeasured, ParameterCounts, SourceFile, StepTiming, Throughput, UnifiedProfile,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,23 +21,9 @@ pub struct Profile {
     pub step_timing: StepTiming,
     /// Work done per second.
     pub throughput: Throughput,
-    /// How busy the devices are.
-    #[serde(default)]
-    pub compute_utilization: Option<ComputeUtilization>,
-    /// Where device time goes.
-    pub kernels: Kernels,
-    /// The devices beside each other.
-    #[serde(default)]
-    pub multi_device: Option<MultiDevice>,
-    /// Time spent compiling.
-    #[serde(default)]
-    pub compilation: Option<Compilation>,
     /// What the numbers are of.
     #[serde(default)]
     pub window: Option<MainWindow>,
-    /// Every step.
-    #[serde(default)]
-    pub steps: Vec<Step>,
     /// What was lost or odd.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -67,22 +50,10 @@ impl From<UnifiedProfile> for Profile {
             parameter_counts: all.parameter_counts,
             step_timing: all.step_timing,
             throughput: all.throughput,
-            compute_utilization: all.compute_utilization,
-            kernels: Kernels { kernels_by_category: all.kernels.kernels_by_category },
-            multi_device: all.multi_device,
-            compilation: all.compilation,
             window: all.window,
-            steps: all.steps,
             warnings: all.warnings,
             not_measured: all.not_measured,
             provenance: all.provenance,
         }
     }
-}
-
-/// Kernel time by category.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kernels {
-    /// By name.
-    pub kernels_by_category: BTreeMap<String, KernelCategory>,
 }

@@ -3,7 +3,7 @@
 //!
 //! Routes stand behind the `#`, so that any static host serves them and no click asks it for anything.
 
-use crossprof::pages::PageQuery;
+use crossprof::pages::{self, PageQuery};
 use crossprof::table::Sort;
 
 /// One view of the page.
@@ -12,66 +12,30 @@ pub enum View {
     /// What the page does and where to drop a profile; no run is needed.
     #[default]
     Start,
-    /// The headline figures of a run.
-    Overview,
-    /// What to do, most important first.
-    Findings,
-    /// The questions of the profiling guide and their answers.
-    Checklist,
-    /// Where the time of each step goes.
-    Steps,
-    /// Every op with its time and cost.
-    Ops,
-    /// Kernels and their categories.
-    Kernels,
-    /// The ops against the peaks of the device.
-    Roofline,
-    /// Collectives, sends and receives.
-    Communication,
-    /// Copies between host and devices.
-    Transfers,
-    /// The devices beside each other, and their gaps.
-    Devices,
-    /// What the trace cannot know: the model's dimensions.
-    Model,
-    /// Downloads.
+    /// What the library shows of a run.
+    Of(pages::View),
+    /// Downloads of a run.
     Export,
     /// Runs beside each other.
     Compare,
 }
 
 impl View {
+    /// Where a run is met first.
+    pub const OVERVIEW: View = View::Of(pages::View::Overview);
+    /// The form of what the trace cannot know.
+    pub const MODEL: View = View::Of(pages::View::Model);
+
     /// The views of a run, in the order of the rail and of the keys `1` to `9`.
-    pub const OF_A_RUN: [View; 12] = [
-        View::Overview,
-        View::Findings,
-        View::Steps,
-        View::Ops,
-        View::Kernels,
-        View::Roofline,
-        View::Communication,
-        View::Transfers,
-        View::Devices,
-        View::Checklist,
-        View::Model,
-        View::Export,
-    ];
+    pub fn of_a_run() -> impl Iterator<Item = View> {
+        pages::View::ALL.into_iter().map(View::Of).chain([View::Export])
+    }
 
     /// Its name in addresses.
     pub fn slug(self) -> &'static str {
         match self {
             View::Start => "start",
-            View::Overview => "overview",
-            View::Findings => "findings",
-            View::Checklist => "checklist",
-            View::Steps => "steps",
-            View::Ops => "ops",
-            View::Kernels => "kernels",
-            View::Roofline => "roofline",
-            View::Communication => "communication",
-            View::Transfers => "transfers",
-            View::Devices => "devices",
-            View::Model => "model",
+            View::Of(view) => view.key(),
             View::Export => "export",
             View::Compare => "compare",
         }
@@ -81,17 +45,7 @@ impl View {
     pub fn title(self) -> &'static str {
         match self {
             View::Start => "Open",
-            View::Overview => "Overview",
-            View::Findings => "Findings",
-            View::Checklist => "Checklist",
-            View::Steps => "Steps",
-            View::Ops => "Ops",
-            View::Kernels => "Kernels",
-            View::Roofline => "Roofline",
-            View::Communication => "Communication",
-            View::Transfers => "Transfers",
-            View::Devices => "Devices",
-            View::Model => "Model",
+            View::Of(view) => view.title(),
             View::Export => "Export",
             View::Compare => "Compare",
         }
@@ -99,7 +53,7 @@ impl View {
 
     /// The view of that name.
     pub fn from_slug(slug: &str) -> Option<View> {
-        View::OF_A_RUN.into_iter().chain([View::Start, View::Compare]).find(|view| view.slug() == slug)
+        View::of_a_run().chain([View::Start, View::Compare]).find(|view| view.slug() == slug)
     }
 }
 
@@ -234,7 +188,7 @@ mod tests {
         assert_eq!(Route::parse(""), Route::default());
         assert_eq!(Route::parse("#/nowhere?run=2").view, View::Start);
         let route = Route::parse("#/kernels?run=2&q=fusion%20-copy&colour=red");
-        assert_eq!(route, Route::filtered(View::Kernels, 2, "fusion -copy"));
+        assert_eq!(route, Route::filtered(View::Of(pages::View::Kernels), 2, "fusion -copy"));
         assert_eq!(Route::parse("#/overview?run=0").run, None);
         assert_eq!(Route::parse("#/overview?run=x&q=100%&").query.filter, "100%");
         assert_eq!(Route::parse("#/steps?table=step-by-step,,<b>").as_tables, ["step-by-step", "b"]);
@@ -244,7 +198,7 @@ mod tests {
     #[test]
     fn an_address_that_is_written_is_read_back() {
         for filter in ["", "a b", "é/%&=?#", "<img onerror=x>", "\u{202e}abc"] {
-            for view in View::OF_A_RUN {
+            for view in View::of_a_run() {
                 let mut route = Route::filtered(view, 7, filter);
                 route.query.sorts.insert("op-tree".into(), Sort { column: "time_us".into(), descending: true });
                 route.query.sorts.insert("ops".into(), Sort { column: "name".into(), descending: false });

@@ -268,7 +268,8 @@ impl State {
 
     /// Goes where a mark leads: another view of the same run, filtered. Orders and choices of a view stay on it.
     pub fn follow(&self, link: &Link) {
-        if let (Some(view), Some(run)) = (View::from_slug(&link.view), untrack(|| self.run())) {
+        let view = View::Of(link.view);
+        if let Some(run) = untrack(|| self.run()) {
             let mut next = Route::filtered(view, run.id, &link.filter);
             self.route.with_untracked(|now| {
                 if now.view == view {

@@ -5,7 +5,7 @@
 use crossprof::Warning;
 use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
-use crossprof::pages::{Block, Page, PageQuery, TableBlock};
+use crossprof::pages::{Block, Page, PageQuery, TableBlock, View};
 use crossprof::table::{Cell, Query, Sort};
 use js_sys::Array;
 use wasm_bindgen::JsValue;
@@ -48,7 +48,7 @@ fn requests_arrive_as_they_were_sent() {
     for request in [
         AnalystRequest::from(AnalyseRequest),
         ReportRequest { run: 3, settings: settings.into() }.into(),
-        PageRequest { run: 1, view: "ops".into(), query }.into(),
+        PageRequest { run: 1, view: View::Ops, query }.into(),
         TableRequest { run: 1, name: "ops".into(), variant: "".into(), query: table, format: TextFormat::Csv }.into(),
         CompareRequest { subjects, form: CompareForm::Json }.into(),
     ] {

@@ -4,3 +4,4 @@ pub mod export;
 pub mod pages;
 pub mod table;
 pub mod tables;
+pub mod views;

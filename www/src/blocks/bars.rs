@@ -7,9 +7,9 @@ use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 
 use super::figure::{Chart, Data, figure, number, text};
-use super::{colour, href};
+use super::{colour, heading, href};
 use crate::components::tip::{Name, Tips};
-use crate::components::warnings::{bounded, bounded_lines};
+use crate::components::warnings::{bounded, bounded_lines, tied};
 
 /// The bars, in their own order.
 pub fn bars(run: u32, bars: Bars) -> AnyView {
@@ -17,22 +17,26 @@ pub fn bars(run: u32, bars: Bars) -> AnyView {
     // A share is compared with the whole, unless all are small.
     let largest = if bars.unit == Unit::Percent && largest > 50.0 { largest.max(100.0) } else { largest };
     figure(Chart {
-        title: bounded(&bars.title).into_any(),
+        title: heading(run, &bars.title, bars.about.as_ref()),
         name: bars.title.clone(),
         class: "",
-        body: list(run, &bars, largest),
+        body: body(run, &bars, largest),
         data: Arc::new(move || data(&bars)),
     })
 }
 
-/// The bars alone; one of size `largest` fills its track.
-pub fn list(run: u32, bars: &Bars, largest: f64) -> AnyView {
+/// The bars with what is said below; one of size `largest` fills its track.
+fn body(run: u32, bars: &Bars, largest: f64) -> AnyView {
     let rows = bars.bars.iter().map(|it| bar(run, it, bars.unit, largest)).collect_view();
-    view! { <ul class="bars" aria-label=bounded(&bars.title)>{rows}</ul> }.into_any()
+    let is_empty = bars.bars.is_empty();
+    let note = (!bars.note.is_empty()).then(|| tied(&bars.note));
+    let note = note.map(|note| view! { <p class=if is_empty { "empty" } else { "quiet" }>{note}</p> });
+    let list = (!is_empty).then(|| view! { <ul class="bars" aria-label=bounded(&bars.title)>{rows}</ul> });
+    view! { {list}{note} }.into_any()
 }
 
 /// What the bars show.
-pub fn data(bars: &Bars) -> Data {
+fn data(bars: &Bars) -> Data {
     let mut data = Data::of(&[("Name", Unit::Text), ("Value", bars.unit), ("Note", Unit::Text)]);
     data.rows = bars.bars.iter().map(|bar| vec![text(&bar.label), number(bar.value), text(&bar.note)]).collect();
     data

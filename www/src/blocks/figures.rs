@@ -7,7 +7,6 @@ use leptos::prelude::*;
 use super::href;
 use crate::components::card::{self, CardText};
 use crate::components::warnings::bounded;
-use crate::status::Status;
 
 /// The cards.
 pub fn figures(run: u32, figures: &[Figure]) -> AnyView {
@@ -16,17 +15,18 @@ pub fn figures(run: u32, figures: &[Figure]) -> AnyView {
 }
 
 /// One card.
-pub fn card(run: u32, figure: &Figure) -> AnyView {
+fn card(run: u32, figure: &Figure) -> AnyView {
     let note = bounded(&figure.note);
+    let more = if figure.limits.is_empty() { note.clone() } else { figure.limits.clone() };
     card::card(CardText {
         title: bounded(&figure.label),
         field: figure.metric.clone().unwrap_or_default(),
         value: figure.value.map(|value| unit::short(value, figure.unit)),
         exact: figure.value.map(|value| unit::full(value, figure.unit)).unwrap_or_default(),
-        detail: note.clone(),
-        more: note,
-        status: figure.status.as_deref().and_then(Status::from_word),
+        detail: note,
+        more,
+        status: figure.status,
         href: href(run, figure.link.as_ref()),
-        detail_href: None,
+        detail_href: href(run, figure.note_link.as_ref()),
     })
 }

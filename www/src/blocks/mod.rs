@@ -19,10 +19,12 @@ mod waterfall;
 
 use std::sync::Arc;
 
-use crossprof::pages::{Block, Link};
+use crossprof::pages::{About, Block, Link};
 use leptos::prelude::*;
 
 use crate::components::live::live;
+use crate::components::tip::Term;
+use crate::components::warnings::bounded;
 use crate::route::{Route, View};
 use crate::state::Run;
 
@@ -40,20 +42,29 @@ pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
 }
 
 /// What decides whether a block can be updated in place.
-fn kind(block: &Block) -> String {
-    let (kind, more) = match block {
-        Block::Table(table) => ("table", table.table.as_str()),
-        Block::Choice(choice) => ("choice", choice.option.as_str()),
-        _ => ("", ""),
-    };
-    format!("{kind}{more}")
+#[derive(Clone, PartialEq)]
+enum Kind {
+    /// A table, by its name.
+    Table(String),
+    /// A choice, by its key.
+    Choice(String),
+    /// Anything that is drawn anew.
+    Other,
+}
+
+fn kind(block: &Block) -> Kind {
+    match block {
+        Block::Table(table) => Kind::Table(table.table.clone()),
+        Block::Choice(choice) => Kind::Choice(choice.option.clone()),
+        _ => Kind::Other,
+    }
 }
 
 /// One block, that redraws itself when it changes.
-fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
+fn block_view(run: &Run, blocks: Blocks, at: usize, kind: Kind) -> AnyView {
     let block = Memo::new(move |_| blocks.with(|blocks| blocks.get(at).cloned()));
     let run = run.clone();
-    if kind.starts_with("table") {
+    if matches!(kind, Kind::Table(_)) {
         return view! { <table::TableView run=run block=block /> }.into_any();
     }
     let drawn = move || match block.get().as_deref() {
@@ -61,7 +72,7 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
         Some(Block::Note { text }) => text::note(text),
         Some(Block::Empty { reason, remedy }) => text::empty(reason, remedy.clone()),
         Some(Block::Figures { figures }) => figures::figures(run.id, figures),
-        Some(Block::Stack(stack)) => stack::stack(stack.clone()),
+        Some(Block::Stack(stack)) => stack::stack(run.id, stack.clone()),
         Some(Block::Bars(bars)) => bars::bars(run.id, bars.clone()),
         Some(Block::Grid(it)) => grid::grid(it),
         Some(Block::Waterfall(it)) => waterfall::waterfall(it.clone()),
@@ -78,7 +89,19 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: String) -> AnyView {
 /// The address that a link leads to; nothing where it names no view of this page.
 pub fn href(run: u32, link: Option<&Link>) -> Option<String> {
     let link = link?;
-    Some(Route::filtered(View::from_slug(&link.view)?, run, &link.filter).href())
+    Some(Route::filtered(View::Of(link.view), run, &link.filter).href())
+}
+
+/// A chart's heading: with its definition, and a link to the view that has more, where it has these.
+fn heading(run: u32, title: &str, about: Option<&About>) -> AnyView {
+    let text = bounded(title);
+    match about {
+        Some(about) => {
+            let href = Route::of(View::Of(about.view), run).href();
+            view! { <a href=href><Term field=about.metric.clone() text=text /></a> }.into_any()
+        }
+        None => text.into_any(),
+    }
 }
 
 /// The colour class of a name from the library: letters, digits and `_`.

@@ -8,10 +8,10 @@ use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
-use super::colour;
 use super::figure::{Chart, Data, figure, number, text};
+use super::{colour, heading};
 use crate::components::tip::Name;
-use crate::components::warnings::{bounded, bounded_lines};
+use crate::components::warnings::{bounded, bounded_lines, tied};
 use crate::plot::{stack as geometry, ticks};
 use crate::state::State;
 
@@ -21,20 +21,21 @@ const MAX_LYING: usize = 16;
 const ROW_PX: usize = 26;
 
 /// The chart.
-pub fn stack(stack: Stack) -> AnyView {
-    let title = bounded(&stack.title);
+pub fn stack(run: u32, stack: Stack) -> AnyView {
+    let title = heading(run, &stack.title, stack.about.as_ref());
     if stack.rows.is_empty() || stack.series.is_empty() {
-        return view! { <section class="panel"><h2>{title}</h2><p class="empty">"There is nothing to stack."</p></section> }
-            .into_any();
+        let why = if stack.note.is_empty() { "There is nothing to stack." } else { &stack.note };
+        return view! { <section class="panel"><h2>{title}</h2><p class="empty">{tied(why)}</p></section> }.into_any();
     }
     let legend = legend(&stack);
+    let note = (!stack.note.is_empty()).then(|| view! { <p class="quiet">{tied(&stack.note)}</p> });
     let stack = Arc::new(stack);
     let body = if stack.rows.len() <= MAX_LYING { lying(stack.clone()) } else { standing(stack.clone()) };
     figure(Chart {
-        title: title.into_any(),
+        title,
         name: stack.title.clone(),
         class: "stack",
-        body: view! { {legend}{body} }.into_any(),
+        body: view! { {note}{legend}{body} }.into_any(),
         data: Arc::new(move || data(&stack)),
     })
 }
@@ -43,9 +44,12 @@ fn data(stack: &Stack) -> Data {
     let mut data = Data::of(&[("Name", Unit::Text)]);
     let columns = stack.series.iter().map(|series| series.label.clone()).chain(["Total".to_owned()]);
     data.columns.extend(columns.map(|label| (label, stack.unit)));
+    let is_marked = stack.rows.iter().any(|row| !row.mark.is_empty());
+    data.columns.extend(is_marked.then(|| ("Note".to_owned(), Unit::Text)));
     let rows = stack.rows.iter().enumerate().map(|(at, row)| {
         let parts = (0..stack.series.len()).map(|series| size(stack, at, series)).chain([total(stack, at)]);
-        std::iter::once(text(&row.label)).chain(parts.map(number)).collect()
+        let mark = is_marked.then(|| text(&row.mark));
+        std::iter::once(text(&row.label)).chain(parts.map(number)).chain(mark).collect()
     });
     data.rows = rows.collect();
     data
@@ -70,6 +74,12 @@ fn opacity(stack: &Stack, at: usize) -> &'static str {
 fn size(stack: &Stack, row: usize, series: usize) -> f64 {
     let value = stack.rows.get(row).and_then(|row| row.parts.get(series)).copied().unwrap_or(0.0);
     if value.is_finite() { value.max(0.0) } else { 0.0 }
+}
+
+/// A line under every standing row that is marked.
+fn underlines(stack: &Stack) -> String {
+    let odd = stack.rows.iter().enumerate().filter(|(_, row)| !row.mark.is_empty());
+    odd.map(|(at, _)| format!("M{:.2} 0h0.78v4h-0.78z", at as f64 + 0.11)).collect()
 }
 
 fn total(stack: &Stack, row: usize) -> f64 {
@@ -97,7 +107,7 @@ fn describe(stack: &Stack, mark: usize) -> String {
     let share = if all > 0.0 { format!(", {}", format::percent(100.0 * value / all)) } else { String::new() };
     let of = unit::short(all, stack.unit);
     let part = format!("{}: {}{share}", part.label, unit::full(value, stack.unit));
-    bounded_lines(&[&format!("{} ({of})", row.label), &part])
+    bounded_lines(&[&format!("{} ({of})", row.label), &part, &row.mark])
 }
 
 fn follow(stack: &Stack, mark: usize) {
@@ -106,7 +116,7 @@ fn follow(stack: &Stack, mark: usize) {
     match (row, series) {
         // Both are of one view: what it shows of this part of this row.
         (Some(row), Some(series)) if row.view == series.view => {
-            State::get().follow(&Link { view: row.view.clone(), filter: format!("{} {}", row.filter, series.filter) });
+            State::get().follow(&Link { view: row.view, filter: format!("{} {}", row.filter, series.filter) });
         }
         (row, series) => series.or(row).into_iter().for_each(|link| State::get().follow(link)),
     }
@@ -156,7 +166,7 @@ fn lying(stack: Arc<Stack>) -> AnyView {
     let labels = stack
         .rows
         .iter()
-        .map(|row| view! { <li><Name text=row.label.replace("/device:", "") width=28 /></li> })
+        .map(|row| view! { <li class:odd=!row.mark.is_empty()><Name text=row.label.replace("/device:", "") width=28 /></li> })
         .collect_view();
     let totals = (0..rows).map(|row| view! { <li>{unit::short(total(&stack, row), stack.unit)}</li> }).collect_view();
     let height = format!("{}px", rows * ROW_PX);
@@ -248,9 +258,17 @@ fn standing(stack: Arc<Stack>) -> AnyView {
     let ends =
         [stack.rows.first(), stack.rows.last()].map(|row| row.map(|row| bounded(&row.label)).unwrap_or_default());
     let [first, last] = ends;
+    let odd = underlines(&stack);
+    let odd = (!odd.is_empty()).then(|| {
+        view! {
+            <div class="marks" aria-hidden="true">
+                <svg viewBox=format!("0 0 {rows} 4") preserveAspectRatio="none"><path class="odd" d=odd /></svg>
+            </div>
+        }
+    });
     let drawn = chart(marks(stack, Box::new(find), Box::new(place), false), "standing", drawing);
     view! {
-        <div class="plot"><div class="y-axis" aria-hidden="true">{labels}</div>{drawn}</div>
+        <div class="plot"><div class="y-axis" aria-hidden="true">{labels}</div>{drawn}{odd}</div>
         <p class="x-ends quiet"><bdi>{first}</bdi><bdi>{last}</bdi></p>
     }
     .into_any()

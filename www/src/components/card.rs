@@ -1,14 +1,12 @@
 //! A headline figure: value, spread, judgement by colour, word and shape.
 
 use crossprof::format;
+use crossprof::pages::Status;
 use leptos::prelude::*;
 
 use super::tip::Tips;
 use super::warnings::tied;
 use crate::glossary;
-use crate::headline::Headline;
-use crate::route::{Route, View};
-use crate::status::Status;
 
 /// What a card says.
 #[derive(Debug, Default)]
@@ -31,24 +29,6 @@ pub struct CardText {
     pub href: Option<String>,
     /// Where the line below leads.
     pub detail_href: Option<String>,
-}
-
-/// One of the overview's own cards.
-pub fn headline(headline: Headline, run: u32) -> AnyView {
-    let Headline { title, field, value, exact, detail, status, limits, needs_model, view } = headline;
-    // Why it is absent may be longer than the card.
-    let more = limits.map(str::to_owned).or_else(|| value.is_none().then(|| detail.clone())).unwrap_or_default();
-    card(CardText {
-        title: title.to_owned(),
-        field: field.to_owned(),
-        value,
-        exact,
-        detail,
-        more,
-        status,
-        href: Some(Route::of(view, run).href()),
-        detail_href: needs_model.then(|| Route::of(View::Model, run).href()),
-    })
 }
 
 /// The card.

@@ -1,5 +1,6 @@
 //! Line drawings, 16 by 16, in the colour of the text around them.
 
+use crossprof::pages::View as Page;
 use leptos::prelude::*;
 
 use crate::route::View;
@@ -12,19 +13,20 @@ pub fn ViewIcon(
 ) -> impl IntoView {
     let path = match of {
         View::Start => "M8 2v8M5 7l3 3 3-3M2.5 11v2.5h11V11",
-        View::Overview => "M2.5 2.5h4.5v6h-4.5zM9 2.5h4.5v3H9zM9 7.5h4.5v6H9zM2.5 10.5h4.5v3h-4.5z",
-        View::Findings => "M8 2a4 4 0 0 1 2.2 7.3V11H5.8V9.3A4 4 0 0 1 8 2M6.2 13.5h3.6",
-        View::Checklist => "M2.5 4l1.5 1.5L6.5 3M2.5 11l1.5 1.5L6.5 10M8.5 4.5h5M8.5 11.5h5",
-        View::Ops => "M2.5 3h11v3.2h-11zM2.5 6.2H9v3.2H2.5zM2.5 9.4h4v3.2h-4z",
-        View::Roofline => "M2.5 2.5v11h11M3.5 11.5L8 6h5.5M6 11v.1M9.5 9v.1M11.5 11v.1",
-        View::Communication => "M2.5 5.5h9M9 3l2.5 2.5L9 8M13.5 10.5h-9M7 8l-2.5 2.5L7 13",
-        View::Transfers => "M5 13.5v-11M2.5 5L5 2.5 7.500 5M11 2.5v11M8.500 11l2.5 2.5 2.5-2.5",
-        View::Steps => "M2.5 13.5v-4M6.2 13.5v-8M9.9 13.5v-6M13.5 13.5v-11",
-        View::Kernels => "M2.5 3.5h11M2.5 8h7.5M2.5 12.5h4",
-        View::Devices => {
+        View::Of(Page::Findings) => "M8 2a4 4 0 0 1 2.2 7.3V11H5.8V9.3A4 4 0 0 1 8 2M6.2 13.5h3.6",
+        View::Of(Page::Checklist) => "M2.5 4l1.5 1.5L6.5 3M2.5 11l1.5 1.5L6.5 10M8.5 4.5h5M8.5 11.5h5",
+        View::Of(Page::Ops) => "M2.5 3h11v3.2h-11zM2.5 6.2H9v3.2H2.5zM2.5 9.4h4v3.2h-4z",
+        View::Of(Page::Roofline) => "M2.5 2.5v11h11M3.5 11.5L8 6h5.5M6 11v.1M9.5 9v.1M11.5 11v.1",
+        View::Of(Page::Communication) => "M2.5 5.5h9M9 3l2.5 2.5L9 8M13.5 10.5h-9M7 8l-2.5 2.5L7 13",
+        View::Of(Page::Transfers) => "M5 13.5v-11M2.5 5L5 2.5 7.500 5M11 2.5v11M8.500 11l2.5 2.5 2.5-2.5",
+        View::Of(Page::Steps) => "M2.5 13.5v-4M6.2 13.5v-8M9.9 13.5v-6M13.5 13.5v-11",
+        View::Of(Page::Kernels) => "M2.5 3.5h11M2.5 8h7.5M2.5 12.5h4",
+        View::Of(Page::Devices) => {
             "M4 4h8v8H4zM6.5 1.5V4M9.5 1.5V4M6.5 12v2.5M9.5 12v2.5M1.5 6.5H4M1.5 9.5H4M12 6.5h2.5M12 9.5h2.5"
         }
-        View::Model => "M8 2l5.5 3v6L8 14l-5.5-3V5zM2.5 5L8 8l5.5-3M8 8v6",
+        View::Of(Page::Model) => "M8 2l5.5 3v6L8 14l-5.5-3V5zM2.5 5L8 8l5.5-3M8 8v6",
+        // The overview, and a view that has no icon of its own.
+        View::Of(_) => "M2.5 2.5h4.5v6h-4.5zM9 2.5h4.5v3H9zM9 7.5h4.5v6H9zM2.5 10.5h4.5v3h-4.5z",
         View::Compare => "M5.5 2.5v11M10.500 2.5v11M2.5 5l3-2.5 3 2.5M7.500 11l3 2.5 3-2.5",
         View::Export => "M8 10V2M5 5l3-3 3 3M2.5 9.5v4h11v-4",
     };

@@ -35,7 +35,7 @@ fn LoadRow(load: Load) -> impl IntoView {
             {live(move || files.with(|files| (files.len() > MAX_ROWS).then(|| view! { <p class="quiet">{format!("and {} more files", files.len() - MAX_ROWS)}</p> })))}
             <p class="load-actions">
                 {live(move || runs().into_iter().map(|run| {
-                    let href = crate::route::Route::of(crate::route::View::Overview, run.id).href();
+                    let href = crate::route::Route::of(crate::route::View::OVERVIEW, run.id).href();
                     view! { <a class="button primary" href=href>"Show "<Name text=state.name_of(run.id) width=32 /></a> }
                 }).collect_view())}
                 {shown(move || busy.get(), move || view! {

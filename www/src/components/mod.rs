@@ -1,6 +1,5 @@
 //! The parts that pages are made of. Each is a skin over pure values.
 
-pub mod bars;
 pub mod card;
 pub mod drop_zone;
 pub mod footer;
@@ -11,7 +10,6 @@ pub mod loads;
 pub mod palette;
 pub mod rail;
 pub mod run_header;
-pub mod step_chart;
 pub mod tip;
 pub mod top;
 pub mod warnings;

@@ -28,7 +28,7 @@ fn commands(state: State) -> Vec<Command> {
         all.push(Command { text: text.to_owned(), key, action });
     };
     if state.run().is_some() {
-        for (index, view) in View::OF_A_RUN.into_iter().enumerate() {
+        for (index, view) in View::of_a_run().enumerate() {
             let key = "123456789".get(index..index + 1).unwrap_or("");
             add(&format!("View: {}", view.title()), key, Action::View(view));
         }

@@ -15,7 +15,7 @@ pub fn Rail() -> impl IntoView {
     let current = Memo::new(move |_| state.run().map(|run| run.id));
     let views = move || {
         let run = current.get();
-        let items = View::OF_A_RUN.into_iter().enumerate().map(|(index, of)| {
+        let items = View::of_a_run().enumerate().map(|(index, of)| {
             let here = move || state.view() == of;
             match run {
                 Some(run) => view! {
@@ -53,7 +53,7 @@ fn RunLink(run: Run, current: Memo<Option<u32>>) -> impl IntoView {
     let id = run.id;
     let href = move || {
         let of = state.route.with(|route| route.view);
-        Route::of(if matches!(of, View::Start | View::Compare) { View::Overview } else { of }, id).href()
+        Route::of(if matches!(of, View::Start | View::Compare) { View::OVERVIEW } else { of }, id).href()
     };
     let here = move || current.get() == Some(id) && !matches!(state.view(), View::Start | View::Compare);
     view! {

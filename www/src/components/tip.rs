@@ -91,7 +91,8 @@ pub fn TipView() -> impl IntoView {
 #[component]
 pub fn Term(
     /// Path of the field in the profile.
-    field: &'static str,
+    #[prop(into)]
+    field: String,
     /// What stands there.
     #[prop(into)]
     text: String,
@@ -100,8 +101,8 @@ pub fn Term(
     more: Option<String>,
 ) -> impl IntoView {
     let tips = Tips::get();
-    let definition = crate::glossary::definition(field).unwrap_or("");
-    let whole = [Some(definition.to_owned()), more, Some(field.to_owned())];
+    let definition = crate::glossary::definition(&field).unwrap_or("");
+    let whole = [Some(definition.to_owned()), more, Some(field)];
     let whole = whole.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     let on_focus = whole.clone();
     view! {

@@ -17,7 +17,7 @@ pub fn Top() -> impl IntoView {
     let chosen = move |event: web_sys::Event| {
         if let Ok(id) = event_target_value(&event).parse() {
             let of = state.route.with_untracked(|route| route.view);
-            browser::go(&Route::of(if matches!(of, View::Start | View::Compare) { View::Overview } else { of }, id));
+            browser::go(&Route::of(if matches!(of, View::Start | View::Compare) { View::OVERVIEW } else { of }, id));
         }
     };
     let runs = move || {

@@ -6,13 +6,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossprof::pages::Page;
+use crossprof::pages::{Page, View};
 use leptos::prelude::*;
 
 use crate::ask;
 use crate::blocks::{Blocks, blocks_view};
 use crate::components::live::{live, shown};
-use crate::route::View;
+use crate::route;
 use crate::state::{Run, State};
 
 /// Letters that are typed within this time are one question.
@@ -51,7 +51,9 @@ pub fn asked(run: &Run, view: View) -> (Blocks, RwSignal<Option<String>>) {
     let typed = Rc::new(std::cell::RefCell::new(String::new()));
     let run = run.clone();
     // The address is often set to what it was.
-    let wanted = Memo::new(move |_| state.route.with(|route| (route.view == view).then(|| route.query.clone())));
+    let wanted = Memo::new(move |_| {
+        state.route.with(|route| (route.view == route::View::Of(view)).then(|| route.query.clone()))
+    });
     Effect::new(move |_| {
         // A new report is a reason to ask again.
         run.report.track();
@@ -62,7 +64,7 @@ pub fn asked(run: &Run, view: View) -> (Blocks, RwSignal<Option<String>>) {
         let (question, latest, run) = (latest.get(), latest.clone(), run.clone());
         let ask = move || {
             if latest.get() == question {
-                ask::page(&run, view.slug(), query, show(blocks, failed));
+                ask::page(&run, view, query, show(blocks, failed));
             }
         };
         if is_typing { set_timeout(ask, PAUSE) } else { ask() }

@@ -1,7 +1,7 @@
 //! What the analyst is asked.
 
 use crossprof::metrics::Settings;
-use crossprof::pages::{Page, PageQuery};
+use crossprof::pages::{Page, PageQuery, View};
 use crossprof::table::Query;
 use js_sys::Array;
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,8 @@ impl Body for RunReport {
 pub struct PageRequest {
     /// Number of the run within this load.
     pub run: u32,
-    /// Which page, by its name in addresses.
-    pub view: String,
+    /// Which page.
+    pub view: View,
     /// Its filter, orders and choices.
     pub query: PageQuery,
 }

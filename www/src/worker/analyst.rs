@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::export::{comparison, csv, html, json, markdown};
 use crossprof::metrics::Settings;
-use crossprof::pages::{self, Page, PageQuery};
+use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
 use crossprof::tables::TableName;
 use crossprof::trace::RowBlock;
@@ -15,7 +15,7 @@ use js_sys::{Array, Uint8Array, Uint32Array};
 use wasm_bindgen::JsValue;
 
 use super::asker::Asker;
-use super::{fallback, pipe};
+use super::pipe;
 use crate::protocol::analyst::{
     AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, RehearseRequest,
     ReportRequest, RunChunk, RunReport, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
@@ -136,11 +136,7 @@ impl Analyst {
 
     fn page(&mut self, PageRequest { run, view, query }: PageRequest) -> Option<Page> {
         let settings = self.settings_of(run)?;
-        if view == "overview" {
-            return Some(fallback::overview(&mut self.session, run, &settings, &query));
-        }
-        let page = self.session.page(run, &settings, &view, &query);
-        Some(page.unwrap_or_else(|| fallback::page(&mut self.session, run, &settings, &view, &query)))
+        self.session.page(run, &settings, view, &query)
     }
 
     fn table(&mut self, request: TableRequest) -> Option<Document> {
@@ -168,7 +164,7 @@ impl Analyst {
 fn rehearse() {
     let (mut session, settings) = (Session::rehearsal(), Settings::default());
     let report = session.report(0, &settings).map(|report| json::profile(&report));
-    let page = fallback::overview(&mut session, 0, &settings, &PageQuery::default());
+    let page = session.page(0, &settings, View::Overview, &PageQuery::default());
     drop((report, serde_json::to_value(&page).ok().as_ref().and_then(packed::write)));
 }
 

@@ -4,7 +4,6 @@
 pub mod analyst;
 pub mod asker;
 pub mod decode;
-pub mod fallback;
 pub mod groups;
 pub mod look;
 pub mod pipe;

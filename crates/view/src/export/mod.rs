@@ -12,3 +12,4 @@ pub mod json;
 pub mod markdown;
 pub mod markup;
 pub mod text;
+mod value;

@@ -1,6 +1,6 @@
 //! A run on one screen of a terminal: headline figures, then where the time goes, the warnings last.
 
-use super::markdown::display;
+use super::value::display;
 use super::{findings, host};
 use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::{TableName, of_report};

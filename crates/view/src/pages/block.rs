@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::table::{Cell, Column, Unit};
+use crate::views::View;
 
 /// A page of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,7 +70,7 @@ pub enum Block {
 }
 
 /// One headline figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// What it is.
     pub label: String,
@@ -79,21 +80,76 @@ pub struct Figure {
     pub unit: Unit,
     /// A line below the value; where `value` is absent, why and what would give it.
     pub note: String,
-    /// `good`, `warning` or `bad` where there is a threshold; the note says which.
-    pub status: Option<String>,
+    /// How it does where there is a threshold; the note or the limits say which.
+    pub status: Option<Status>,
+    /// The limits of the status in words, where the note does not say them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub limits: String,
     /// Path of the definition in docs/metrics.md (`step_timing.avg_step_time_us`), where it is a field of the profile.
     pub metric: Option<String>,
     /// Where a click leads.
     pub link: Option<Link>,
+    /// Where a click on the note leads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note_link: Option<Link>,
+}
+
+/// How a figure does against its limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nothing to do.
+    Good,
+    /// Worth a look.
+    Warning,
+    /// Look here first.
+    Bad,
+}
+
+impl Status {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Good => "good",
+            Status::Warning => "warning",
+            Status::Bad => "bad",
+        }
+    }
+
+    /// The status of that word.
+    pub fn from_word(word: &str) -> Option<Status> {
+        [Status::Good, Status::Warning, Status::Bad].into_iter().find(|status| status.word() == word)
+    }
 }
 
 /// Another view of the same run, filtered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The view's name in addresses (`ops`, `kernels`, `roofline`, `steps`, `communication`, `transfers`, `findings`, ...).
-    pub view: String,
+    /// The view.
+    pub view: View,
     /// The filter there; see [`crate::table::Filter`].
     pub filter: String,
+}
+
+impl Link {
+    /// To a view under a filter.
+    pub fn to(view: View, filter: &str) -> Link {
+        Link { view, filter: filter.to_owned() }
+    }
+
+    /// To the rows whose column `key` is `value`; `None` for a value that no filter can write.
+    pub fn equal(view: View, key: &str, value: &str) -> Option<Link> {
+        (!value.contains('"')).then(|| Link { view, filter: format!("{key}=\"{value}\"") })
+    }
+}
+
+/// What a chart's title says more: the definition behind it, and the view that has more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Path of the definition in docs/metrics.md.
+    pub metric: String,
+    /// The view.
+    pub view: View,
 }
 
 /// Stacked rows: `parts[series]` of every row add up to its length.
@@ -107,6 +163,12 @@ pub struct Stack {
     pub series: Vec<Series>,
     /// The rows.
     pub rows: Vec<StackRow>,
+    /// A sentence below the title; where there are no rows, why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// What the title leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
 }
 
 /// One kind of part.
@@ -121,7 +183,7 @@ pub struct Series {
 }
 
 /// One row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StackRow {
     /// Its name.
     pub label: String,
@@ -129,6 +191,9 @@ pub struct StackRow {
     pub parts: Vec<f64>,
     /// Where a click on the row leads.
     pub link: Option<Link>,
+    /// Why it is marked (`partial, not counted`); empty for a row like most.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mark: String,
 }
 
 /// Bars.
@@ -140,6 +205,12 @@ pub struct Bars {
     pub unit: Unit,
     /// The bars.
     pub bars: Vec<Bar>,
+    /// A sentence below them; where there are none, why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// What the title leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
 }
 
 /// One bar.

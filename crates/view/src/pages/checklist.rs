@@ -1,14 +1,14 @@
 //! The page of the guide's checklist: its numbers with their judgement, then every question with its answer, what to do, and a
 //! link to where it stands. Made of the profile alone, so an earlier result has it too.
 
-use super::{Block, Figure, Link, Page, PageQuery, table_block_of};
+use super::{Block, Figure, Link, PageQuery, Source, Status, table_block_of};
 use crate::table::query;
 use crate::tables::checklist::{Answer, answers};
 use crate::tables::{self, TableName};
-use report::UnifiedProfile;
 
-/// The page.
-pub fn page(profile: &UnifiedProfile, asked: &PageQuery) -> Page {
+/// The blocks.
+pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
+    let profile = source.profile();
     let all = answers(profile);
     let judged: Vec<Figure> = all.iter().filter(|answer| answer.judgement.is_some()).map(figure).collect();
     let count = |judgement: &str| all.iter().filter(|answer| answer.judgement == Some(judgement)).count();
@@ -35,11 +35,11 @@ pub fn page(profile: &UnifiedProfile, asked: &PageQuery) -> Page {
     };
     table.links = table.rows.iter().map(link_of).collect();
     blocks.push(Block::Table(table));
-    Page { blocks }
+    blocks
 }
 
 fn link(answer: &Answer) -> Link {
-    Link { view: answer.view.to_owned(), filter: answer.filter.clone() }
+    Link::to(answer.view, &answer.filter)
 }
 
 fn figure(answer: &Answer) -> Figure {
@@ -48,9 +48,10 @@ fn figure(answer: &Answer) -> Figure {
         value: answer.value,
         unit: answer.unit,
         note: answer.answer.clone(),
-        status: answer.judgement.map(str::to_owned),
+        status: answer.judgement.and_then(Status::from_word),
         metric: answer.metric.map(str::to_owned),
         link: Some(link(answer)),
+        ..Figure::default()
     }
 }
 
@@ -64,12 +65,12 @@ mod tests {
         let mut asked = PageQuery::default();
         asked.sorts.insert("checklist".to_owned(), crate::table::Sort::parse("-judgement"));
         for asked in [PageQuery::default(), asked] {
-            let blocks = page(&profile, &asked).blocks;
+            let blocks = blocks(Source::Profile(&profile), &asked);
             let Some(Block::Table(table)) = blocks.last() else { panic!("{blocks:?}") };
             assert_eq!((table.rows.len(), table.links.len()), (19, 19));
             for (row, link) in table.rows.iter().zip(&table.links) {
                 let Some(crate::table::Cell::Text(view)) = row.last() else { panic!("{row:?}") };
-                assert_eq!(&link.as_ref().unwrap().view, view);
+                assert_eq!(link.as_ref().unwrap().view.key(), view);
             }
         }
     }

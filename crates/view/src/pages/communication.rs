@@ -1,12 +1,16 @@
 //! The page of communication: how much of it nothing hides, at which bandwidth it runs, and who waits for whom.
 
 use super::{
-    Bar, Bars, Block, Choice, Figure, Link, Matrix, Page, PageQuery, Series, Stack, StackRow, filter, table_block,
+    Bar, Bars, Block, Choice, Figure, Link, Matrix, PageQuery, Series, Source, Stack, StackRow, View, filter,
+    table_block,
 };
 use crate::table::Unit;
 use crate::tables::TableName;
-use base::{Ps, format};
-use metrics::{Collectives, Context};
+use base::Ps;
+use base::format;
+use metrics::Collectives;
+use metrics::Context;
+use report::UnifiedProfile;
 
 const TABLE: &str = "by";
 /// What a filter by two devices is called: `between=0-3`.
@@ -40,14 +44,27 @@ fn why_no_matrix(all: &Collectives) -> String {
     format!("How much each device sends to each other one is unknown: {reason}.")
 }
 
-/// The page.
-pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+/// The blocks.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    match (source, Sums::of(source)) {
+        (Source::Trace(context), _) => of_trace(&context, query),
+        (Source::Profile(_), Some(sums)) => vec![Block::Figures { figures: sums.figures().to_vec() }],
+        (Source::Profile(_), None) => vec![source.not_measured("communication")],
+    }
+}
+
+/// The share of the device time that communication takes and nothing hides.
+pub(super) fn exposed(source: Source<'_>) -> Option<Figure> {
+    Sums::of(source).map(|sums| sums.exposed())
+}
+
+fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let all = &context.analysis.collectives;
     if all.runs.is_empty() {
         let apart = (!all.apart.is_empty()).then(|| {
             Block::Table(table_block(context, TableName::Collectives, "apart", "Communication that is no op", query))
         });
-        return Page { blocks: std::iter::once(nothing(context)).chain(apart).collect() };
+        return std::iter::once(nothing(context)).chain(apart).collect();
     }
     let mut blocks = vec![Block::Figures { figures: figures(context) }];
     blocks.push(Block::Bars(kinds(all)));
@@ -96,7 +113,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
         None => (form.to_owned(), "Collectives".to_owned()),
     };
     blocks.push(Block::Table(table_block(context, TableName::Collectives, &variant, &title, query)));
-    Page { blocks }
+    blocks
 }
 
 fn nothing(context: &Context<'_>) -> Block {
@@ -108,70 +125,120 @@ fn nothing(context: &Context<'_>) -> Block {
     Block::Empty { reason: reason.to_owned(), remedy: None }
 }
 
+/// What the figures say, from the events or from the profile.
+struct Sums<'a> {
+    /// Of the device time.
+    exposed_percent: Option<f64>,
+    exposed_us: f64,
+    hidden_percent: Option<f64>,
+    total_us: f64,
+    /// Of the time that was compared.
+    wait_percent: Option<f64>,
+    /// Without waits, why.
+    why_no_waits: &'static str,
+    straggler: Option<(&'a str, f64)>,
+}
+
+impl<'a> Sums<'a> {
+    /// None where nothing communicated.
+    fn of(source: Source<'a>) -> Option<Sums<'a>> {
+        match source {
+            Source::Trace(context) => (!context.analysis.collectives.runs.is_empty()).then(|| Sums::of_trace(&context)),
+            Source::Profile(profile) => Sums::of_profile(profile),
+        }
+    }
+
+    fn of_trace(context: &Context<'a>) -> Sums<'a> {
+        let (all, used) = (&context.analysis.collectives, &context.analysis.devices.used);
+        let sums = &all.sums;
+        let share = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
+        Sums {
+            exposed_percent: share(sums.exposed, all.device_time),
+            exposed_us: sums.exposed.as_us(),
+            hidden_percent: all.hidden_percent(),
+            total_us: sums.total.as_us(),
+            wait_percent: share(sums.wait, sums.wait + sums.transfer).filter(|_| sums.compared > 0),
+            why_no_waits: why_no_waits(all.devices.len()),
+            straggler: all
+                .straggler()
+                .and_then(|(device, share)| Some((used.get(device)?.name.as_str(), 100.0 * share))),
+        }
+    }
+
+    fn of_profile(profile: &'a UnifiedProfile) -> Option<Sums<'a>> {
+        let section = profile.communication.as_ref().filter(|section| section.num_collectives > 0)?;
+        let share = |part: f64, whole: f64| (whole > 0.0).then(|| 100.0 * part / whole);
+        let device_time = profile.op_statistics.as_ref().map(|ops| ops.device_time_us);
+        let compared = section.wait_time_us.zip(section.transfer_time_us);
+        let devices = usize::try_from(profile.metadata.num_devices).unwrap_or(usize::MAX);
+        Some(Sums {
+            exposed_percent: device_time.and_then(|whole| share(section.exposed_time_us, whole)),
+            exposed_us: section.exposed_time_us,
+            hidden_percent: section.hidden_percent,
+            total_us: section.total_time_us,
+            wait_percent: compared.and_then(|(wait, transfer)| share(wait, wait + transfer)),
+            why_no_waits: why_no_waits(devices),
+            straggler: section.straggler.as_deref().zip(section.straggler_percent),
+        })
+    }
+
+    fn figures(&self) -> [Figure; 4] {
+        [self.exposed(), self.overlapped(), self.waiting(), self.straggler()]
+    }
+
+    fn exposed(&self) -> Figure {
+        let note = format!("of device time: {} that no computation hides", format::time_us(self.exposed_us));
+        percent("Exposed communication", self.exposed_percent, note)
+    }
+
+    fn overlapped(&self) -> Figure {
+        let time = format::time_us(self.total_us);
+        let note = format!("of {time} of communication in the window runs beside computation");
+        percent("Overlapped communication", self.hidden_percent, note)
+    }
+
+    fn waiting(&self) -> Figure {
+        let note = match self.wait_percent {
+            Some(_) => "of collective time is spent until the last device of the group arrives",
+            None => self.why_no_waits,
+        };
+        percent("Waiting for others", self.wait_percent, note.to_owned())
+    }
+
+    fn straggler(&self) -> Figure {
+        let note = match self.straggler {
+            Some((name, _)) => format!("of its runs others wait for {name}"),
+            None => "No device stands out.".to_owned(),
+        };
+        percent("Straggler", self.straggler.map(|(_, share)| share), note)
+    }
+}
+
+fn why_no_waits(num_devices: usize) -> &'static str {
+    match num_devices {
+        0 | 1 => "The devices that this one communicates with are not in this capture.",
+        _ => "No run was found on two devices of one group.",
+    }
+}
+
+fn percent(label: &str, value: Option<f64>, note: String) -> Figure {
+    Figure { label: label.to_owned(), value, unit: Unit::Percent, note, ..Figure::default() }
+}
+
 fn figures(context: &Context<'_>) -> Vec<Figure> {
     let all = &context.analysis.collectives;
-    let sums = &all.sums;
-    let figure = |label: &str, value: Option<f64>, unit: Unit, note: String| Figure {
-        label: label.to_owned(),
-        value,
-        unit,
-        note,
-        status: None,
-        metric: None,
-        link: None,
-    };
-    let share = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
-    let straggler = all
-        .straggler()
-        .and_then(|(device, share)| Some((context.analysis.devices.used.get(device)?.name.as_str(), share)));
     let best = all.ops.iter().filter_map(|op| Some((op.bus_gb_per_sec()?, op))).max_by(|a, b| a.0.total_cmp(&b.0));
-    vec![
-        figure(
-            "Exposed communication",
-            share(sums.exposed, all.device_time),
-            Unit::Percent,
-            format!("of device time: {} that no computation hides", format::time_us(sums.exposed.as_us())),
+    let best = Figure {
+        label: "Best bus bandwidth".to_owned(),
+        value: best.as_ref().map(|best| best.0),
+        unit: Unit::GigabytesPerSecond,
+        note: best.map_or_else(
+            || "Bytes or groups are unknown.".to_owned(),
+            |(_, op)| format::shorten(context.trace().text(op.name), 40),
         ),
-        figure(
-            "Overlapped communication",
-            all.hidden_percent(),
-            Unit::Percent,
-            format!(
-                "of {} of communication in the window runs beside computation",
-                format::time_us(sums.total.as_us())
-            ),
-        ),
-        figure(
-            "Waiting for others",
-            share(sums.wait, sums.wait + sums.transfer).filter(|_| sums.compared > 0),
-            Unit::Percent,
-            if sums.compared > 0 {
-                "of collective time is spent until the last device of the group arrives".to_owned()
-            } else if all.devices.len() < 2 {
-                "The devices that this one communicates with are not in this capture.".to_owned()
-            } else {
-                "No run was found on two devices of one group.".to_owned()
-            },
-        ),
-        figure(
-            "Straggler",
-            straggler.map(|(_, share)| 100.0 * share),
-            Unit::Percent,
-            straggler.map_or_else(
-                || "No device stands out.".to_owned(),
-                |(name, _)| format!("of its runs others wait for {name}"),
-            ),
-        ),
-        figure(
-            "Best bus bandwidth",
-            best.as_ref().map(|best| best.0),
-            Unit::GigabytesPerSecond,
-            best.map_or_else(
-                || "Bytes or groups are unknown.".to_owned(),
-                |(_, op)| format::shorten(context.trace().text(op.name), 40),
-            ),
-        ),
-    ]
+        ..Figure::default()
+    };
+    Sums::of_trace(context).figures().into_iter().chain([best]).collect()
 }
 
 fn kinds(all: &Collectives) -> Bars {
@@ -185,9 +252,9 @@ fn kinds(all: &Collectives) -> Bars {
             format::percent(100.0 * sums.total.0 as f64 / total),
             format::count(sums.occurrences)
         ),
-        link: Some(Link { view: "communication".to_owned(), filter: format!("kind={kind}") }),
+        link: Some(Link { view: View::Communication, filter: format!("kind={kind}") }),
     });
-    Bars { title: "Time by kind, all devices".to_owned(), unit: Unit::TimeUs, bars: bars.collect() }
+    Bars { title: "Time by kind, all devices".to_owned(), unit: Unit::TimeUs, bars: bars.collect(), ..Bars::default() }
 }
 
 /// Each device's communication: what it waited for others, what it moved, what nothing was compared with.
@@ -202,7 +269,8 @@ fn devices(context: &Context<'_>) -> Stack {
                 sums.wait.as_us(),
                 (sums.total - sums.transfer - sums.wait).as_us().max(0.0),
             ],
-            link: Some(Link { view: "communication".to_owned(), filter: format!("device_name=\"{}\"", device.name) }),
+            link: Some(Link { view: View::Communication, filter: format!("device_name=\"{}\"", device.name) }),
+            ..StackRow::default()
         }
     });
     Stack {
@@ -214,6 +282,7 @@ fn devices(context: &Context<'_>) -> Stack {
             series("Not compared", "group"),
         ],
         rows: rows.collect(),
+        ..Stack::default()
     }
 }
 
@@ -231,13 +300,18 @@ fn balance(context: &Context<'_>) -> Bars {
             link: None,
         }
     });
-    Bars { title: "Busy time of each device".to_owned(), unit: Unit::TimeUs, bars: bars.take(200).collect() }
+    Bars {
+        title: "Busy time of each device".to_owned(),
+        unit: Unit::TimeUs,
+        bars: bars.take(200).collect(),
+        ..Bars::default()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::TableBlock;
+    use crate::pages::{Page, TableBlock, page};
     use crate::table::Cell;
     use metrics::{Analysis, Run, Settings};
     use trace::TraceBuilder;
@@ -269,7 +343,7 @@ mod tests {
         let analysis = Analysis::new(&run, &Settings::default());
         let options = [(TABLE.to_owned(), by.to_owned())].into();
         let query = PageQuery { filter: filter.to_owned(), options, ..PageQuery::default() };
-        page(&Context { run: &run, analysis: &analysis }, &query)
+        page(Source::Trace(Context { run: &run, analysis: &analysis }), View::Communication, &query)
     }
 
     fn table(page: &Page) -> &TableBlock {

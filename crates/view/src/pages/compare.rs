@@ -4,7 +4,7 @@
 //! It is made of a [`Comparison`] alone and decides nothing: who wins and what is noise stands there. Better and worse are
 //! said by a word, a sign and a symbol; the colour only repeats them.
 
-use super::{Block, Figure, Grid, GridCell, Line, Page, Point, Scatter, Waterfall, WaterfallPart};
+use super::{Block, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall, WaterfallPart};
 use crate::export::comparison::words::Judgement;
 use crate::export::comparison::{check_title, words};
 use crate::table::{Filter, Unit};
@@ -95,22 +95,22 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 
 /// The step time of every run, the others with their difference and its interval.
 fn figures(comparison: &Comparison) -> Vec<Figure> {
-    let figure = |label: String, value: Option<f64>, note: String, status: Option<&str>| Figure {
+    let figure = |label: String, value: Option<f64>, note: String, status: Option<Status>| Figure {
         label,
         value,
         unit: Unit::TimeUs,
         note,
-        status: status.map(str::to_owned),
+        status,
         metric: Some("step_timing.avg_step_time_us".to_owned()),
-        link: None,
+        ..Figure::default()
     };
     let base = comparison.step_time.first().and_then(|change| change.baseline_us);
     let first = figure(name(comparison, comparison.baseline), base, "step time, the baseline".to_owned(), None);
     let other = |change: &StepTimeChange| {
         let (judgement, said) = words::step_time(change);
         let status = match judgement {
-            Judgement::Better => Some("good"),
-            Judgement::Worse => Some("bad"),
+            Judgement::Better => Some(Status::Good),
+            Judgement::Worse => Some(Status::Bad),
             Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
         };
         figure(name(comparison, change.run), change.step_time_us, format!("{} {said}", judgement.symbol()), status)

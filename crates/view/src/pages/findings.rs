@@ -1,37 +1,48 @@
 //! The page of findings: what to do first, what else was seen, and which rules lacked their input.
 
-use super::{Block, FindingBlock, Link, Page, PageQuery, table_block};
+use super::{Block, FindingBlock, Link, PageQuery, Source, View};
 use crate::table::Filter;
 use crate::tables::TableName;
 use base::format;
-use metrics::Context;
 use report::{Finding, FindingSeverity};
 
-/// The page.
-pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
-    let all = &context.analysis.profile.findings;
-    let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) =
-        all.iter().partition(|finding| finding.severity != FindingSeverity::NotChecked);
-    let table = table_block(context, TableName::Findings, "", "All findings", query);
-    let filter = Filter::parse(&table.filter);
+/// Findings on the overview.
+const FIRST: usize = 3;
+
+/// The blocks.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
+    let table = source.table(TableName::Findings, "All findings", query);
+    let filter = Filter::parse(table.as_ref().map_or("", |table| &table.filter));
     let shown = |findings: &[&Finding]| -> Vec<FindingBlock> {
         let passes = |finding: &&&Finding| filter.passes_texts(&[&finding.id, &finding.title, &finding.message]);
         findings.iter().filter(passes).map(|finding| block(finding)).collect()
     };
     let mut blocks = Vec::new();
-    if checked.is_empty() {
+    if !checked.is_empty() {
+        blocks.push(Block::Findings { findings: shown(&checked) });
+    } else if source.context().is_some() || !lacking.is_empty() {
         let note = "No rule found anything. Rules that lacked an input are listed below: they say nothing about the run, good or bad.";
         blocks.push(Block::Note { text: note.to_owned() });
     } else {
-        blocks.push(Block::Findings { findings: shown(&checked) });
+        blocks.push(source.not_measured("findings"));
     }
     if !lacking.is_empty() {
         let note = "These rules could not be checked. Each says what it lacked.".to_owned();
         blocks.push(Block::Heading { text: "Not checked".to_owned(), note: Some(note) });
         blocks.push(Block::Findings { findings: shown(&lacking) });
     }
-    blocks.push(Block::Table(table));
-    Page { blocks }
+    blocks.extend(table.map(Block::Table));
+    blocks
+}
+
+/// What to do first, for the overview.
+pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
+    source.profile().findings.iter().filter(is_checked).take(FIRST).map(block).collect()
+}
+
+fn is_checked(finding: &&Finding) -> bool {
+    finding.severity != FindingSeverity::NotChecked
 }
 
 fn block(finding: &Finding) -> FindingBlock {
@@ -47,6 +58,10 @@ fn block(finding: &Finding) -> FindingBlock {
         remedy: finding.remedy.clone(),
         confidence: finding.confidence.label().to_owned(),
         evidence: evidence.collect(),
-        link: finding.view.clone().map(|view| Link { view, filter: finding.filter.clone().unwrap_or_default() }),
+        link: finding
+            .view
+            .as_deref()
+            .and_then(View::from_key)
+            .map(|view| Link::to(view, finding.filter.as_deref().unwrap_or_default())),
     }
 }

@@ -1,19 +1,18 @@
 //! The overview of a capture without device ops: what its hosts did, and devices of kinds that crossprof does not know.
 
 use super::steps::{host_roles, nothing_ran};
-use super::{Block, Figure, Page, PageQuery, table_block};
+use super::{Block, Figure, PageQuery, Source, table_block};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
-use metrics::Context;
 use report::{HostActivity, OtherDevice};
 
 /// Devices that get a figure of their own.
 const MOST_FIGURES: usize = 4;
 
 /// The blocks: what is known comes first.
-pub(super) fn page(context: &Context<'_>, query: &PageQuery) -> Page {
-    let profile = &context.analysis.profile;
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let profile = source.profile();
     let mut figures: Vec<Figure> = profile.other_devices.iter().take(MOST_FIGURES).map(device_figure).collect();
     if let Some(host) = &profile.host_activity {
         figures.extend(host_figures(host));
@@ -24,29 +23,26 @@ pub(super) fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     } else {
         blocks.push(Block::Figures { figures });
     }
-    if !profile.other_devices.is_empty() {
-        blocks.extend(other_devices(context, query));
+    blocks.extend(other_devices(source, query));
+    if profile.host_activity.is_none() {
+        return blocks;
     }
-    let Some(host) = &profile.host_activity else { return Page { blocks } };
-    let mut table = |name, title| blocks.push(Block::Table(table_block(context, name, "", title, query)));
-    if !host.programs.is_empty() {
-        table(TableName::HostPrograms, "Programs: calls, executions, compilations");
+    blocks.extend(source.table_block(TableName::HostPrograms, "Programs: calls, executions, compilations", query));
+    if let Some(context) = source.context() {
+        blocks.push(Block::Table(table_block(&context, TableName::HostOps, "", "Host functions by time", query)));
     }
-    table(TableName::HostOps, "Host functions by time");
-    table(TableName::HostThreads, "Host threads");
-    if let Some(threads) = &context.analysis.step_breakdown.host_threads {
-        blocks.push(Block::Bars(host_roles(threads)));
-    }
-    Page { blocks }
+    blocks.extend(source.table_block(TableName::HostThreads, "Host threads", query));
+    blocks.extend(host_roles(source).map(Block::Bars));
+    blocks
 }
 
-/// The tables of devices of unknown kinds.
-pub(super) fn other_devices(context: &Context<'_>, query: &PageQuery) -> [Block; 2] {
-    [
+/// The tables of devices of unknown kinds, where there are any.
+pub(super) fn other_devices(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
+    let tables = [
         (TableName::OtherDevices, "Devices and processes of unknown kind"),
         (TableName::OtherDeviceEvents, "What they spend their time on"),
-    ]
-    .map(|(name, title)| Block::Table(table_block(context, name, "", title, query)))
+    ];
+    tables.into_iter().filter_map(move |(name, title)| source.table_block(name, title, query))
 }
 
 fn figure(label: &str, value: f64, unit: Unit, note: String, metric: &str) -> Figure {
@@ -55,9 +51,8 @@ fn figure(label: &str, value: f64, unit: Unit, note: String, metric: &str) -> Fi
         value: Some(value),
         unit,
         note,
-        status: None,
         metric: Some(metric.to_owned()),
-        link: None,
+        ..Figure::default()
     }
 }
 
@@ -93,6 +88,7 @@ fn host_figures(host: &HostActivity) -> Vec<Figure> {
 mod tests {
     use super::*;
     use insight::examine;
+    use metrics::Context;
     use metrics::{Run, Settings};
     use trace::{SourceFormat, TraceBuilder};
 
@@ -100,7 +96,7 @@ mod tests {
         let run = Run { trace, ..Run::default() };
         let analysis = examine(&run, &Settings::default());
         let context = Context { run: &run, analysis: &analysis };
-        let page = super::super::overview::page(&context, &PageQuery::default());
+        let found = super::blocks(Source::Trace(context), &PageQuery::default());
         let name = |block: &Block| match block {
             Block::Figures { figures } => {
                 assert!(figures.iter().all(|figure| figure.value.is_some()), "no dash: {figures:?}");
@@ -121,7 +117,7 @@ mod tests {
             analysis.profile.findings.iter().all(|it| it.severity.label() != "not_checked")
                 || run.trace.events.is_empty()
         );
-        (page.blocks.iter().map(name).collect(), run)
+        (found.iter().map(name).collect(), run)
     }
 
     #[test]

@@ -1,28 +1,70 @@
 //! The page of kernels: how many and how long they are, what they do, whether they use tensor cores, and what launching
 //! them costs.
 
-use super::{Bar, Bars, Block, Figure, Link, Page, PageQuery, table_block};
+use super::overview::{categories, rows_of_category};
+use super::{Bar, Bars, Block, Figure, Link, PageQuery, Source, View, table_block};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 use metrics::{Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, SHORT_KERNEL};
 use trace::{Platform, StatValue};
 
-/// The page.
-pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+/// The blocks.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    match source {
+        Source::Trace(context) => of_trace(&context, query),
+        Source::Profile(_) => of_profile(source, query),
+    }
+}
+
+/// What the profile alone has of it, and all that it lists of kernels.
+fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let profile = source.profile();
+    let mut blocks = Vec::new();
+    if let Some(section) = &profile.kernel_statistics {
+        let sums = Sums {
+            is_gpu: profile.metadata.platform == Platform::Gpu.label(),
+            count: section.count,
+            distinct: section.distinct_count,
+            per_step: profile.step_timing.kernels_per_step,
+            mean_us: section.avg_time_us,
+            range_us: None,
+            short: section.short_count,
+        };
+        blocks.push(Block::Figures { figures: sums.figures() });
+        let of = section.families.iter().map(|it| (it.family.as_str(), it.time_us));
+        blocks.push(Block::Bars(families(of, section.total_time_us)));
+    }
+    blocks.push(Block::Bars(categories(profile, &rows_of_category)));
+    blocks.retain(|block| !matches!(block, Block::Bars(bars) if bars.bars.is_empty()));
+    blocks.extend(source.table_block(TableName::TopKernels, "Top kernels", query));
+    blocks.extend(source.table_block(TableName::Categories, "Categories", query));
+    if blocks.is_empty() {
+        blocks.push(source.not_measured("kernels"));
+    }
+    blocks
+}
+
+fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let stats = &context.analysis.kernel_stats;
-    let Some(all) = &stats.all else { return Page { blocks: vec![nothing_ran()] } };
+    let Some(all) = &stats.all else { return vec![nothing_ran()] };
     let launches = &context.analysis.launches;
-    let word = if stats.platform == Some(Platform::Gpu) { "kernels" } else { "ops" };
-    let mut blocks = vec![Block::Figures { figures: figures(context, stats, all, word) }];
+    let word = word(stats.platform == Some(Platform::Gpu));
+    let mut blocks = vec![Block::Figures { figures: figures(context, stats, all) }];
     blocks.push(Block::Bars(durations(&stats.histogram, format!("{} by duration", capital(word)), "matmul")));
-    blocks.push(Block::Bars(families(stats, all)));
+    let of = stats.families.iter().map(|(family, sum)| (family.label(), sum.time.as_us()));
+    blocks.push(Block::Bars(families(of, all.total.as_us())));
     if stats.graph_with_op.count + stats.graph_without_op.count > 0 {
         blocks.push(Block::Note { text: graphs(stats) });
     }
     blocks.push(Block::Table(table_block(context, TableName::Kernels, "", &capital(word), query)));
     blocks.extend(launch_blocks(context, launches, query));
-    Page { blocks }
+    blocks
+}
+
+/// What runs on a device of the kind.
+fn word(is_gpu: bool) -> &'static str {
+    if is_gpu { "kernels" } else { "ops" }
 }
 
 fn capital(word: &str) -> String {
@@ -40,50 +82,67 @@ fn nothing_ran() -> Block {
 }
 
 fn figure(label: &str, value: Option<f64>, unit: Unit, note: String) -> Figure {
-    Figure { label: label.to_owned(), value, unit, note, status: None, metric: None, link: None }
+    Figure { label: label.to_owned(), value, unit, note, ..Figure::default() }
 }
 
 fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| 100.0 * part / whole)
 }
 
-fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences, word: &str) -> Vec<Figure> {
-    let per_step = context.analysis.profile.step_timing.kernels_per_step;
-    let short_us = format::time_us(SHORT_KERNEL.as_us());
-    let mut figures = vec![
-        figure(
-            &capital(word),
-            Some(all.count as f64),
-            Unit::Count,
-            format!("{} distinct by name, launch shape and op", format::count(stats.kernels.len() as u64)),
-        ),
-        figure(
-            "Device ops in a step",
-            per_step,
-            Unit::Number,
-            if per_step.is_some() {
-                "mean over devices and the steps of the window, copies included".to_owned()
-            } else {
-                "No steps found: see the Steps page.".to_owned()
-            },
-        ),
-        figure(
-            "Mean duration",
-            Some(all.mean_us()),
-            Unit::TimeUs,
-            format!("{} to {}", format::time_us(all.min.as_us()), format::time_us(all.max.as_us())),
-        ),
-        figure(
-            &format!("Shorter than {short_us}"),
-            share(all.short as f64, all.count as f64),
-            Unit::Percent,
-            if stats.platform == Some(Platform::Gpu) {
-                "of all kernels: launching one costs the host about as much".to_owned()
-            } else {
-                "of all ops".to_owned()
-            },
-        ),
-    ];
+/// What the first figures say, from the events or from the profile.
+struct Sums {
+    is_gpu: bool,
+    count: u64,
+    distinct: u64,
+    per_step: Option<f64>,
+    mean_us: f64,
+    /// The shortest and the longest duration; the profile does not have them.
+    range_us: Option<(f64, f64)>,
+    short: u64,
+}
+
+impl Sums {
+    fn figures(&self) -> Vec<Figure> {
+        let short_us = format::time_us(SHORT_KERNEL.as_us());
+        let per_step = match self.per_step {
+            Some(_) => "mean over devices and the steps of the window, copies included",
+            None => "No steps found: see the Steps page.",
+        };
+        let short = match self.is_gpu {
+            true => "of all kernels: launching one costs the host about as much",
+            false => "of all ops",
+        };
+        let range = |(min, max): (f64, f64)| format!("{} to {}", format::time_us(min), format::time_us(max));
+        vec![
+            figure(
+                &capital(word(self.is_gpu)),
+                Some(self.count as f64),
+                Unit::Count,
+                format!("{} distinct by name, launch shape and op", format::count(self.distinct)),
+            ),
+            figure("Device ops in a step", self.per_step, Unit::Number, per_step.to_owned()),
+            figure("Mean duration", Some(self.mean_us), Unit::TimeUs, self.range_us.map_or_else(String::new, range)),
+            figure(
+                &format!("Shorter than {short_us}"),
+                share(self.short as f64, self.count as f64),
+                Unit::Percent,
+                short.to_owned(),
+            ),
+        ]
+    }
+}
+
+fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec<Figure> {
+    let sums = Sums {
+        is_gpu: stats.platform == Some(Platform::Gpu),
+        count: all.count,
+        distinct: stats.kernels.len() as u64,
+        per_step: context.analysis.profile.step_timing.kernels_per_step,
+        mean_us: all.mean_us(),
+        range_us: Some((all.min.as_us(), all.max.as_us())),
+        short: all.short,
+    };
+    let mut figures = sums.figures();
     if stats.platform != Some(Platform::Gpu) {
         return figures;
     }
@@ -118,7 +177,7 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     };
     let filter = "is_kernel_using_tensor_core=no is_op_tensor_core_eligible=yes".to_owned();
     Figure {
-        link: Some(Link { view: "kernels".to_owned(), filter }),
+        link: Some(Link { view: View::Kernels, filter }),
         ..figure(label, share(fast, matrix), Unit::Percent, note)
     }
 }
@@ -157,18 +216,19 @@ fn durations(histogram: &Histogram, title: String, class: &str) -> Bars {
         note: format::optional_percent(share(count as f64, all as f64)),
         link: None,
     };
-    Bars { title, unit: Unit::Count, bars: filled.into_iter().map(bar).collect() }
+    Bars { title, unit: Unit::Count, bars: filled.into_iter().map(bar).collect(), ..Bars::default() }
 }
 
-fn families(stats: &KernelStats, all: &Occurrences) -> Bars {
-    let bar = |(family, sum): &(metrics::OpFamily, metrics::KernelSum)| Bar {
-        label: family.label().replace('_', " "),
-        value: sum.time.as_us(),
-        class: family.label().to_owned(),
-        note: format::optional_percent(share(sum.time.as_us(), all.total.as_us())),
-        link: Some(Link { view: "kernels".to_owned(), filter: format!("family={}", family.label()) }),
+/// Time of each family of kernels, by its name in the report.
+fn families<'a>(all: impl Iterator<Item = (&'a str, f64)>, total_us: f64) -> Bars {
+    let bar = |(family, time_us): (&str, f64)| Bar {
+        label: family.replace('_', " "),
+        value: time_us,
+        class: family.to_owned(),
+        note: format::optional_percent(share(time_us, total_us)),
+        link: Some(Link { view: View::Kernels, filter: format!("family={family}") }),
     };
-    Bars { title: "Time by family".to_owned(), unit: Unit::TimeUs, bars: stats.families.iter().map(bar).collect() }
+    Bars { title: "Time by family".to_owned(), unit: Unit::TimeUs, bars: all.map(bar).collect(), ..Bars::default() }
 }
 
 fn graphs(stats: &KernelStats) -> String {

@@ -1,26 +1,33 @@
 //! The pages of a run as values: which figures, charts and tables each shows. One page, one file, the same name in code,
 //! docs and addresses. The web page only draws the blocks.
+//!
+//! A run that was read from its trace and one of which only the profile is there have the same pages, made by the same code: what
+//! the profile holds is made from it, and what needs the events is left out. Where nothing is left, the page says why.
 
 mod block;
-pub mod checklist;
+mod checklist;
 mod communication;
 pub mod compare;
+mod devices;
 mod filter;
 mod findings;
+mod headlines;
 mod host;
 mod kernels;
 mod ops;
 mod overview;
 mod roofline;
+mod source;
 mod steps;
 mod transfers;
 
 pub use block::{
-    Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link, Matrix, Node,
-    Page, Point, RowName, Scatter, Series, Stack, StackRow, TableBlock, Waterfall, WaterfallPart,
+    About, Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link, Matrix,
+    Node, Page, Point, RowName, Scatter, Series, Stack, StackRow, Status, TableBlock, Waterfall, WaterfallPart,
 };
 
-pub use overview::{categories, largest_categories};
+pub use crate::views::View;
+pub use source::Source;
 
 use std::collections::BTreeMap;
 
@@ -58,20 +65,33 @@ impl PageQuery {
     }
 }
 
-/// The page with this name in addresses; `None` where there is none.
-pub fn page(context: &Context<'_>, view: &str, query: &PageQuery) -> Option<Page> {
-    Some(match view {
-        "checklist" => checklist::page(&context.analysis.profile, query),
-        "communication" => communication::page(context, query),
-        "findings" => findings::page(context, query),
-        "ops" => ops::page(context, query),
-        "overview" => overview::page(context, query),
-        "roofline" => roofline::page(context, query),
-        "steps" => steps::page(context, query),
-        "kernels" => kernels::page(context, query),
-        "transfers" => transfers::page(context, query),
-        _ => return None,
-    })
+/// The page of a view.
+pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
+    let mut blocks = match view {
+        View::Overview => overview::blocks(source, query),
+        View::Findings => findings::blocks(source, query),
+        View::Steps => steps::blocks(source, query),
+        View::Ops => ops::blocks(source, query),
+        View::Kernels => kernels::blocks(source, query),
+        View::Roofline => roofline::blocks(source, query),
+        View::Communication => communication::blocks(source, query),
+        View::Transfers => transfers::blocks(source, query),
+        View::Devices => devices::blocks(source, query),
+        View::Checklist => checklist::blocks(source, query),
+        View::Model => Vec::new(),
+    };
+    // Numbers of a document may be so large that their sums and products are none.
+    for block in &mut blocks {
+        match block {
+            Block::Figures { figures } => {
+                figures.iter_mut().for_each(|figure| figure.value = figure.value.filter(|value| value.is_finite()));
+            }
+            Block::Bars(bars) => bars.bars.retain(|bar| bar.value.is_finite()),
+            Block::Stack(stack) => stack.rows.retain(|row| row.parts.iter().all(|part| part.is_finite())),
+            _ => {}
+        }
+    }
+    Page { blocks }
 }
 
 /// A table with the page's filter and order.
@@ -156,3 +176,6 @@ fn row_name(name: TableName, variant: &str) -> Option<RowName> {
     };
     Some(RowName { key: key.to_owned(), columns: columns.iter().map(|&column| column.to_owned()).collect() })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
 
 use super::filter::applied;
-use super::{Block, Choice, Figure, Icicle, Link, Node, Page, PageQuery, table_block, table_block_of};
+use super::{Block, Choice, Figure, Icicle, Link, Node, PageQuery, Source, View, table_block, table_block_of};
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use base::{Ps, format};
@@ -18,11 +18,18 @@ const ROW_KINDS: [(&str, &str); 3] =
 /// Spans of the icicle: more could not be told apart.
 const MOST_NODES: usize = 400;
 
-/// The page.
-pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+/// The blocks.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    match source {
+        Source::Trace(context) => of_trace(&context, query),
+        Source::Profile(_) => vec![source.not_measured("op_statistics")],
+    }
+}
+
+fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let ops = &context.analysis.ops;
     if ops.rows.is_empty() {
-        return Page { blocks: vec![nothing_ran()] };
+        return vec![nothing_ran()];
     }
     let grouping = Grouping::from_key(query.chosen(GROUP, &Grouping::ALL.map(Grouping::key)));
     let with_idle = query.chosen(IDLE, &["without", "with"]) == "with";
@@ -74,7 +81,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
             blocks.push(Block::Table(table));
         }
     }
-    Page { blocks }
+    blocks
 }
 
 /// The arguments of the programs, with what of them every device holds a copy of.
@@ -129,9 +136,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
         value,
         unit,
         note,
-        status: None,
-        metric: None,
-        link: None,
+        ..Figure::default()
     };
     let known = coverage.cost_known;
     let cost_note = match percent(coverage.cost_from_shapes, whole) {
@@ -148,10 +153,8 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     };
     vec![
         Figure {
-            link: top.map(|op| Link {
-                view: "ops".to_owned(),
-                filter: format!("hlo_op_name=\"{}\"", ops.text(trace, op.name)),
-            }),
+            link: top
+                .map(|op| Link { view: View::Ops, filter: format!("hlo_op_name=\"{}\"", ops.text(trace, op.name)) }),
             ..figure(
                 "Largest op",
                 top.and_then(|op| percent(op.self_time, whole)),
@@ -326,7 +329,7 @@ fn link(node: &OpNode, grouping: Grouping, name: &str) -> Option<Link> {
         (Grouping::Scope, _) => quoted("tf_op_name", ':', name),
         (Grouping::Source, _) => quoted("source_info", ':', name),
     };
-    Some(Link { view: "ops".to_owned(), filter })
+    Some(Link { view: View::Ops, filter })
 }
 
 #[cfg(test)]

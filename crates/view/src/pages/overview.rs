@@ -1,9 +1,13 @@
-//! What the overview lists: the largest categories and the kernels with the most time, each with a link to its rows.
+//! The overview: the headline figures, what to do first, the steps, and the categories, kernels and devices with the most time, each
+//! with a link to its rows.
 //!
 //! Categories and names of the report are told by kernels, tables go by ops and by what XProf calls kernels: a copy is an op and
 //! no kernel, a category of a library's kernel is `custom-call` as an op. So each link is to rows that are there.
 
-use super::{Bar, Bars, Block, Link, Page, PageQuery, TableBlock, host, table_block};
+use super::{
+    About, Bar, Bars, Block, Figure, Link, PageQuery, Source, TableBlock, View, communication, devices, findings,
+    headlines, host, roofline, steps, table_block, transfers,
+};
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::format;
@@ -12,23 +16,52 @@ use report::UnifiedProfile;
 
 /// Categories that get a bar of their own.
 const MAX_CATEGORIES: usize = 9;
+/// Devices that get a bar.
+const MAX_DEVICES: usize = 10;
 
-/// The blocks.
-pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
-    if context.analysis.devices.platform.is_none() {
-        return host::page(context, query);
+/// The blocks. Without a device op they are of the hosts, and there is no chart of steps.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let profile = source.profile();
+    let is_host_only = profile.metadata.num_devices == 0 && profile.metadata.platform == "Unknown";
+    let mut figures = headlines::figures(source);
+    // Where nothing ran on a device there is no card of dashes.
+    figures.retain(|figure| !is_host_only || figure.value.is_some());
+    figures.extend(of_other_views(source));
+    let mut blocks = vec![Block::Figures { figures }, Block::Findings { findings: findings::first(source) }];
+    blocks.retain(|block| match block {
+        Block::Figures { figures } => !figures.is_empty(),
+        Block::Findings { findings } => !findings.is_empty(),
+        _ => true,
+    });
+    if is_host_only {
+        blocks.extend(host::blocks(source, query));
+        return blocks;
     }
-    let bars = largest_categories(&context.analysis.profile, &|category| link_of_category(context, category));
-    let mut blocks = vec![Block::Bars(bars), Block::Table(top_kernels(context, query))];
-    blocks.push(Block::Table(op_placement(context, query)));
-    if !context.analysis.profile.other_devices.is_empty() {
-        blocks.extend(host::other_devices(context, query));
-    }
-    Page { blocks }
+    blocks.push(Block::Stack(steps::overview(source)));
+    blocks.push(Block::Bars(largest_categories(source)));
+    blocks.push(Block::Bars(devices::first(profile, MAX_DEVICES)));
+    blocks.extend(top_kernels(source, query).map(Block::Table));
+    blocks.extend(source.context().map(|context| Block::Table(op_placement(&context, query))));
+    blocks.extend(host::other_devices(source, query));
+    blocks
+}
+
+/// One figure of each view that says most of it, where it has a value.
+fn of_other_views(source: Source<'_>) -> impl Iterator<Item = Figure> {
+    let all = [
+        (View::Roofline, roofline::mfu(source)),
+        (View::Roofline, roofline::memory_bandwidth(source)),
+        (View::Communication, communication::exposed(source)),
+        (View::Transfers, transfers::host_to_device(source)),
+    ];
+    all.into_iter().filter_map(|(view, figure)| {
+        let figure = figure.filter(|figure| figure.value.is_some())?;
+        Some(Figure { link: Some(Link::to(view, "")), ..figure })
+    })
 }
 
 /// Kernel time by category, most first; `link` says where each leads.
-pub fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<Link>) -> Bars {
+pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<Link>) -> Bars {
     let all = &report.kernels.kernels_by_category;
     let whole: f64 = all.values().map(|category| category.time_us).sum();
     let mut bars: Vec<Bar> = all
@@ -42,12 +75,21 @@ pub fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<Link>) 
         })
         .collect();
     bars.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
-    Bars { title: "Kernel time by category".to_owned(), unit: Unit::TimeUs, bars }
+    Bars { title: "Kernel time by category".to_owned(), unit: Unit::TimeUs, bars, ..Bars::default() }
 }
 
-/// The same, the small ones as one bar.
-pub fn largest_categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<Link>) -> Bars {
-    let mut all = categories(report, link);
+/// The categories with a link to the rows of each, the small ones as one bar.
+fn largest_categories(source: Source<'_>) -> Bars {
+    let mut all = match source {
+        Source::Trace(context) => {
+            categories(&context.analysis.profile, &|category| link_of_category(&context, category))
+        }
+        Source::Profile(profile) => categories(profile, &rows_of_category),
+    };
+    all.about = Some(About { metric: "kernels.kernels_by_category.*.time_us".to_owned(), view: View::Kernels });
+    if all.bars.is_empty() {
+        all.note = "No device op was read.".to_owned();
+    }
     if all.bars.len() <= MAX_CATEGORIES {
         return all;
     }
@@ -61,7 +103,7 @@ pub fn largest_categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option
     });
     let link = one_view.map(|first| {
         let without = all.bars.iter().filter_map(|bar| bar.link.as_ref()).map(|link| format!("-{}", link.filter));
-        Link { view: first.view.clone(), filter: without.collect::<Vec<_>>().join(" ") }
+        Link { view: first.view, filter: without.collect::<Vec<_>>().join(" ") }
     });
     let label = format!("{} other categories", rest.len());
     let (class, note) = ("other_compute".to_owned(), share(value, whole));
@@ -73,32 +115,42 @@ fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { format::percent(100.0 * part / whole) } else { String::new() }
 }
 
-fn equal(view: &str, key: &str, value: &str) -> Option<Link> {
-    // No filter can write such a value.
-    (!value.contains('"')).then(|| Link { view: view.to_owned(), filter: format!("{key}=\"{value}\"") })
+/// The rows of a category on the kernels page of an earlier result, which lists what the profile does.
+pub(super) fn rows_of_category(category: &str) -> Option<Link> {
+    Link::equal(View::Kernels, "category", category)
 }
 
 /// The ops of a category; where they have others, the kernels that do such things.
 fn link_of_category(context: &Context<'_>, category: &str) -> Option<Link> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     if ops.rows.iter().any(|op| ops.text(trace, op.category) == category) {
-        return equal("ops", "category", category);
+        return Link::equal(View::Ops, "category", category);
     }
     let family = family_of(category);
     let kernels = &context.analysis.kernel_stats.kernels;
-    if kernels.iter().any(|kernel| kernel.family == family) { equal("kernels", "family", family.label()) } else { None }
+    if kernels.iter().any(|kernel| kernel.family == family) {
+        Link::equal(View::Kernels, "family", family.label())
+    } else {
+        None
+    }
 }
 
 /// The kernels with the most self time, by the names that people read.
-fn top_kernels(context: &Context<'_>, query: &PageQuery) -> TableBlock {
-    let mut table = table_block(context, TableName::TopKernels, "", "Top kernels", query);
+fn top_kernels(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
+    let mut table = match source {
+        Source::Trace(context) => table_block(&context, TableName::TopKernels, "", "Top kernels", query),
+        Source::Profile(_) => source.table(TableName::TopKernels, "Top kernels", query)?,
+    };
     for row in &mut table.rows {
         let Some(Cell::Text(name)) = row.first_mut() else { continue };
         let readable = demangle(name).unwrap_or_else(|| name.clone());
-        table.links.push(link_of_kernel(context, name, &readable));
+        table.links.push(match source {
+            Source::Trace(context) => link_of_kernel(&context, name, &readable),
+            Source::Profile(_) => Link::equal(View::Kernels, "name", name),
+        });
         *name = readable;
     }
-    table
+    Some(table)
 }
 
 /// Types of op by where they run: those of devices lead to their ops, callbacks to the host's functions.
@@ -109,8 +161,8 @@ fn op_placement(context: &Context<'_>, query: &PageQuery) -> TableBlock {
         _ => String::new(),
     };
     let link = |row: &Vec<Cell>| match (text(row, 1).as_str(), text(row, 2).as_str()) {
-        ("device", _) => equal("ops", "category", &text(row, 0)),
-        (_, "callback") => equal("steps", "host_op_name", &text(row, 0)),
+        ("device", _) => Link::equal(View::Ops, "category", &text(row, 0)),
+        (_, "callback") => Link::equal(View::Steps, "host_op_name", &text(row, 0)),
         _ => None,
     };
     table.links = table.rows.iter().map(link).collect();
@@ -123,5 +175,9 @@ fn link_of_kernel(context: &Context<'_>, name: &str, readable: &str) -> Option<L
     let stats = &context.analysis.kernel_stats;
     let known = stats.texts.find(context.trace(), readable);
     let is_kernel = known.is_some_and(|known| stats.kernels.iter().any(|kernel| kernel.name == known));
-    if is_kernel { equal("kernels", "kernel_name", readable) } else { equal("ops", "hlo_op_name", name) }
+    if is_kernel {
+        Link::equal(View::Kernels, "kernel_name", readable)
+    } else {
+        Link::equal(View::Ops, "hlo_op_name", name)
+    }
 }

@@ -1,14 +1,17 @@
 //! The page of the roofline: what the devices can reach, how near the program comes, and which op is bound by what.
 
 use super::filter::applied;
-use super::{Block, Figure, Line, Link, Page, PageQuery, Point, Scatter, table_block_of};
+use super::{Block, Figure, Line, Link, PageQuery, Point, Scatter, Source, Status, View, table_block_of};
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use base::format;
 use facts::arithmetic::Arithmetic;
-use metrics::roofline::{self, Level, Peaks, Roofline, Share, Source, Work};
-use metrics::{Context, Op, rate};
-use trace::{Platform, SourceFormat};
+use metrics::Context;
+use metrics::roofline::{self, Level, Peaks, Work};
+use metrics::{Op, rate};
+use report::UnifiedProfile;
+use trace::Platform;
+use trace::SourceFormat;
 
 /// Points of the chart: those with the most time.
 const MOST_POINTS: usize = 200;
@@ -16,8 +19,28 @@ const MOST_POINTS: usize = 200;
 /// asynchronous copy or waits for one.
 const MOST_SHARE: f64 = 1.25;
 
-/// The page.
-pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+/// The blocks.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    match source {
+        Source::Trace(context) => of_trace(&context, query),
+        Source::Profile(profile) => match Sums::of_profile(profile) {
+            Some(sums) => vec![Block::Figures { figures: sums.figures() }],
+            None => vec![source.not_measured("roofline")],
+        },
+    }
+}
+
+/// The model FLOPs utilisation.
+pub(super) fn mfu(source: Source<'_>) -> Option<Figure> {
+    Sums::of(source).map(|sums| sums.mfu())
+}
+
+/// The bandwidth of the main memory that the program uses.
+pub(super) fn memory_bandwidth(source: Source<'_>) -> Option<Figure> {
+    Sums::of(source).map(|sums| sums.memory_bandwidth())
+}
+
+fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let roofline = &context.analysis.roofline;
     let mut blocks = Vec::new();
     if context.analysis.ops.rows.is_empty() {
@@ -28,11 +51,11 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
                     .to_owned(),
             ),
         });
-        return Page { blocks };
+        return blocks;
     }
-    let ops = &context.analysis.ops;
-    let counted = context.analysis.coverage().cost_known.0 as f64 / ops.op_time.0.max(1) as f64;
-    blocks.push(Block::Figures { figures: figures(roofline, counted) });
+    let mut figures = Sums::of_trace(context).figures();
+    figures.extend(roofline.peaks.iter().flat_map(peak_figures));
+    blocks.push(Block::Figures { figures });
     let rows = tables::rows(context, TableName::Roofline, "");
     let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
     // Chart and table are of the same ops.
@@ -55,7 +78,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
     let table = table_block_of(TableName::Roofline, "", "Ops under the roofs", query, rows.columns(), &mut ask);
     blocks.push(Block::Table(table));
-    Page { blocks }
+    blocks
 }
 
 /// Why there are no roofs, and what to do.
@@ -95,74 +118,135 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &st
         value,
         unit,
         note,
-        status: None,
         metric: Some(format!("roofline.{metric}")),
-        link: None,
+        ..Figure::default()
     }
 }
 
-/// `counted` is the share of the op time whose cost is known.
-fn figures(roofline: &Roofline, counted: f64) -> Vec<Figure> {
-    let known = roofline.known_time_percent.filter(|&share| share < 99.95).map_or_else(String::new, |share| {
-        let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= 0.05);
-        let calls = calls.map(|share| format!("; {} is custom calls of unknown cost", format::percent(share)));
-        format!("; counts {} of the op time{}", format::percent(share), calls.unwrap_or_default())
-    });
-    let found = &roofline.utilization;
-    let share_note = |share: Share, text: &str| match share {
-        Ok(_) => format!("{text}{known}"),
-        Err(missing) => missing.to_owned(),
-    };
-    let mut figures = vec![
-        figure("MFU", found.mfu.ok(), Unit::Percent, share_note(found.mfu, "of peak"), "mfu_percent"),
-        figure(
-            "HFU",
-            found.hfu.ok(),
-            Unit::Percent,
-            share_note(found.hfu, "the same, with what rematerialisation computes again"),
-            "hfu_percent",
-        ),
-    ];
-    let point = roofline.program_point();
-    let work = &roofline.program;
-    figures.push(figure(
-        "Program",
-        work.flop_rate().map(|rate| rate * 1e-9),
-        Unit::GigaflopsPerSecond,
-        match &point {
-            _ if work.flop_rate().is_none() => "No FLOPs are known.".to_owned(),
-            Some(point) => {
-                let reach = point
-                    .compute_efficiency
+/// What the figures say, from the events or from the profile.
+struct Sums<'a> {
+    mfu: Result<f64, &'a str>,
+    hfu: Result<f64, &'a str>,
+    /// Share of the op time whose FLOPs are known, and that in custom calls of unknown cost.
+    known_percent: Option<f64>,
+    unknown_calls_percent: Option<f64>,
+    gflops: Option<f64>,
+    /// Of the peak that the program's types can reach, 0 to 1.
+    reach: Option<f64>,
+    /// The roof that the program is nearest to.
+    bound_by: Option<&'a str>,
+    hbm_gibps: Option<f64>,
+    /// Of what the memory can move.
+    hbm_percent: Option<f64>,
+    /// Share of the op time whose cost is known, 0 to 1.
+    counted: f64,
+}
+
+impl<'a> Sums<'a> {
+    fn of(source: Source<'a>) -> Option<Sums<'a>> {
+        match source {
+            Source::Trace(context) => (!context.analysis.ops.rows.is_empty()).then(|| Sums::of_trace(&context)),
+            Source::Profile(profile) => Sums::of_profile(profile),
+        }
+    }
+
+    fn of_trace(context: &Context<'a>) -> Sums<'a> {
+        let (roofline, ops) = (&context.analysis.roofline, &context.analysis.ops);
+        let (work, point) = (&roofline.program, roofline.program_point());
+        let hbm = work.level(Level::Hbm).and_then(|bytes| rate(bytes, work.time));
+        Sums {
+            mfu: roofline.utilization.mfu,
+            hfu: roofline.utilization.hfu,
+            known_percent: roofline.known_time_percent,
+            unknown_calls_percent: roofline.unknown_custom_call_percent,
+            gflops: work.flop_rate().map(|rate| rate * 1e-9),
+            reach: point.as_ref().and_then(|point| point.compute_efficiency),
+            bound_by: point.map(|point| point.bound_by.label()),
+            hbm_gibps: hbm.map(|speed| speed / (1u64 << 30) as f64),
+            hbm_percent: roofline.hbm_share().map(|share| 100.0 * share),
+            counted: context.analysis.coverage().cost_known.0 as f64 / ops.op_time.0.max(1) as f64,
+        }
+    }
+
+    fn of_profile(profile: &'a UnifiedProfile) -> Option<Sums<'a>> {
+        let section = profile.roofline.as_ref()?;
+        let program = section.program.as_ref();
+        let why = |field: &str| {
+            let missing = Source::Profile(profile).why_missing(field);
+            missing.unwrap_or("not in this profile")
+        };
+        let (gflops, peak) = program.map_or((None, None), |program| (program.gflops, program.peak_gflops));
+        let known = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent);
+        Some(Sums {
+            mfu: section.mfu_percent.ok_or_else(|| why("roofline.mfu_percent")),
+            hfu: section.hfu_percent.ok_or_else(|| why("roofline.hfu_percent")),
+            known_percent: section.known_flops_time_percent,
+            unknown_calls_percent: section.unknown_custom_call_time_percent,
+            gflops,
+            reach: gflops.zip(peak).map(|(rate, peak)| rate / peak),
+            bound_by: program.map(|program| program.bound_by.as_str()),
+            hbm_gibps: program.and_then(|program| program.hbm_gibps),
+            hbm_percent: program.and_then(|program| program.hbm_bandwidth_percent),
+            counted: known.unwrap_or_default() / 100.0,
+        })
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![self.mfu(), self.hfu(), self.program(), self.memory_bandwidth()]
+    }
+
+    /// The share, of what it is, and how much of the time it counts; else why it is unknown.
+    fn share(&self, label: &str, share: Result<f64, &str>, of: &str, metric: &str) -> Figure {
+        let note = match share {
+            Ok(_) => {
+                let known = self.known_percent.filter(|&share| share < 99.95).map_or_else(String::new, |share| {
+                    let calls = self.unknown_calls_percent.filter(|&share| share >= 0.05);
+                    let calls =
+                        calls.map(|share| format!("; {} is custom calls of unknown cost", format::percent(share)));
+                    format!("; counts {} of the op time{}", format::percent(share), calls.unwrap_or_default())
+                });
+                format!("{of}{known}")
+            }
+            Err(missing) => missing.to_owned(),
+        };
+        figure(label, share.ok(), Unit::Percent, note, metric)
+    }
+
+    fn mfu(&self) -> Figure {
+        self.share("MFU", self.mfu, "of peak", "mfu_percent")
+    }
+
+    fn hfu(&self) -> Figure {
+        self.share("HFU", self.hfu, "the same, with what rematerialisation computes again", "hfu_percent")
+    }
+
+    fn program(&self) -> Figure {
+        let note = match self.bound_by {
+            _ if self.gflops.is_none() => "No FLOPs are known.".to_owned(),
+            Some(bound_by) => {
+                let reach = self
+                    .reach
                     .map_or_else(String::new, |share| format!("{} of its peak, ", format::percent(100.0 * share)));
-                format!("per device: {reach}bound by {}", point.bound_by.label())
+                format!("per device: {reach}bound by {bound_by}")
             }
             None => "per device".to_owned(),
-        },
-        "program.gflops",
-    ));
-    let hbm = work.level(Level::Hbm).and_then(|bytes| rate(bytes, work.time));
-    let is_compute_bound = point.as_ref().is_some_and(|point| point.bound_by == roofline::Bound::Compute);
-    let (status, judged) = roofline.hbm_share().map_or((None, String::new()), |share| {
-        let percent = 100.0 * share;
-        let (status, limits) = memory_status(percent, is_compute_bound, counted);
-        (status, format!(": {} of its peak; {limits}", format::percent(percent)))
-    });
-    figures.push(Figure {
-        status: status.map(str::to_owned),
-        ..figure(
-            "Memory bandwidth",
-            hbm.map(|speed| speed / (1u64 << 30) as f64),
-            Unit::GibibytesPerSecond,
-            match hbm {
-                Some(_) => format!("per device{judged}"),
-                None => "The profile does not tell how many bytes are moved.".to_owned(),
-            },
-            "program.hbm_gibps",
-        )
-    });
-    figures.extend(roofline.peaks.iter().flat_map(peak_figures));
-    figures
+        };
+        figure("Program", self.gflops, Unit::GigaflopsPerSecond, note, "program.gflops")
+    }
+
+    fn memory_bandwidth(&self) -> Figure {
+        let is_compute_bound = self.bound_by == Some(roofline::Bound::Compute.label());
+        let (status, judged) = self.hbm_percent.map_or((None, String::new()), |percent| {
+            let (status, limits) = memory_status(percent, is_compute_bound, self.counted);
+            (status, format!(": {} of its peak; {limits}", format::percent(percent)))
+        });
+        let note = match self.hbm_gibps {
+            Some(_) => format!("per device{judged}"),
+            None => "The profile does not tell how many bytes are moved.".to_owned(),
+        };
+        let unit = Unit::GibibytesPerSecond;
+        Figure { status, ..figure("Memory bandwidth", self.hbm_gibps, unit, note, "program.hbm_gibps") }
+    }
 }
 
 /// Share of the memory's bandwidth above which it is good (JAX guide, key performance indicators).
@@ -174,24 +258,24 @@ const COUNTED: f64 = 0.95;
 
 /// `good`, `warning` or `bad`, and the limits or why they do not hold. Compute-bound programs need no bandwidth; where costs are
 /// missing the share is a lower bound.
-fn memory_status(percent: f64, is_compute_bound: bool, counted: f64) -> (Option<&'static str>, String) {
+fn memory_status(percent: f64, is_compute_bound: bool, counted: f64) -> (Option<Status>, String) {
     let limits = "good above 60 %, warning from 40 %, bad below";
     match percent {
-        it if it > GOOD_PERCENT => (Some("good"), limits.to_owned()),
+        it if it > GOOD_PERCENT => (Some(Status::Good), limits.to_owned()),
         _ if is_compute_bound => (None, "not judged, since arithmetic limits the program".to_owned()),
         _ if counted < COUNTED => {
             (None, format!("at least, since costs are known for {} of the op time", format::percent(100.0 * counted)))
         }
-        it if it < BAD_PERCENT => (Some("bad"), limits.to_owned()),
-        _ => (Some("warning"), limits.to_owned()),
+        it if it < BAD_PERCENT => (Some(Status::Bad), limits.to_owned()),
+        _ => (Some(Status::Warning), limits.to_owned()),
     }
 }
 
 fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
-    let from = |source: Source| match source {
-        Source::Profile => "stated by the profile",
-        Source::Facts => "published by the maker",
-        Source::Chosen => "of the chosen device",
+    let from = |source: roofline::Source| match source {
+        roofline::Source::Profile => "stated by the profile",
+        roofline::Source::Facts => "published by the maker",
+        roofline::Source::Chosen => "of the chosen device",
     };
     let highest = peaks.highest();
     let kind = highest.map_or("", |(kind, _)| kind.label());
@@ -294,7 +378,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         size: 0.0,
         class: op.family.label().replace('_', " "),
         notes,
-        link: Some(Link { view: "roofline".to_owned(), filter: format!("hlo_op_name=\"{name}\"") }),
+        link: Some(Link { view: View::Roofline, filter: format!("hlo_op_name=\"{name}\"") }),
     };
     Some((point, place))
 }
@@ -341,12 +425,15 @@ mod tests {
     #[test]
     fn memory_bandwidth_is_judged_as_the_guide_says() {
         let status = |percent| memory_status(percent, false, 1.0).0;
-        assert_eq!([60.1, 60.0, 40.0, 39.9].map(status), [Some("good"), Some("warning"), Some("warning"), Some("bad")]);
+        assert_eq!(
+            [60.1, 60.0, 40.0, 39.9].map(status),
+            [Some(Status::Good), Some(Status::Warning), Some(Status::Warning), Some(Status::Bad)]
+        );
         // Arithmetic needs no bandwidth, and bytes that nobody counted may have moved.
         assert_eq!((memory_status(30.0, true, 1.0).0, memory_status(30.0, false, 0.75).0), (None, None));
         assert_eq!(
             (memory_status(70.0, true, 1.0).0, memory_status(70.0, false, 0.75).0),
-            (Some("good"), Some("good"))
+            (Some(Status::Good), Some(Status::Good))
         );
     }
 }

@@ -1,21 +1,51 @@
 //! The page of transfers: bytes and bandwidth by direction, by step, and every kind of copy.
 
-use super::{Bar, Bars, Block, Figure, Link, Page, PageQuery, Series, Stack, StackRow, table_block};
+use super::{Bar, Bars, Block, Figure, Link, PageQuery, Series, Source, Stack, StackRow, View, table_block};
 use crate::table::Unit;
 use crate::tables::TableName;
-use base::{Ps, format};
-use metrics::{Context, Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
+use base::Ps;
+use base::format;
+use metrics::Context;
+use metrics::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
+use report::UnifiedProfile;
 use trace::Platform;
 use trace::copies::Direction;
 
 /// Steps that the chart shows: the table of steps has all.
 const MOST_STEPS: usize = 200;
 
-/// The page.
-pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
+/// The blocks.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let Source::Profile(profile) = source else {
+        return source.context().map_or_else(Vec::new, |context| of_trace(&context, query));
+    };
+    let figures: Vec<Figure> =
+        Direction::ALL.into_iter().filter_map(|it| Some(Sum::of_profile(profile, it)?.figure(it))).collect();
+    let mut blocks = Vec::new();
+    if !figures.is_empty() {
+        blocks.push(Block::Figures { figures });
+    }
+    blocks.extend(source.table_block(TableName::Transfers, "Copies by direction", query));
+    if blocks.is_empty() {
+        blocks.push(source.not_measured("memory_operations"));
+    }
+    blocks
+}
+
+/// The bandwidth from the host to the devices.
+pub(super) fn host_to_device(source: Source<'_>) -> Option<Figure> {
+    let direction = Direction::HostToDevice;
+    let sum = match source {
+        Source::Trace(context) => Sum::of_trace(&context.analysis.copies, direction),
+        Source::Profile(profile) => Sum::of_profile(profile, direction),
+    };
+    sum.map(|sum| sum.figure(direction))
+}
+
+fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let copies = &context.analysis.copies;
     if copies.rows.is_empty() {
-        return Page { blocks: vec![nothing(copies)] };
+        return vec![nothing(copies)];
     }
     let mut blocks = vec![Block::Figures { figures: figures(copies) }];
     if copies.on_device().next().is_none() {
@@ -25,7 +55,7 @@ pub fn page(context: &Context<'_>, query: &PageQuery) -> Page {
     blocks.extend(by_step(&copies.steps).map(Block::Stack));
     blocks.push(Block::Bars(by_row(copies)));
     blocks.push(Block::Table(table_block(context, TableName::Transfers, "", "Transfers by direction and kind", query)));
-    Page { blocks }
+    blocks
 }
 
 fn nothing(copies: &Copies) -> Block {
@@ -68,35 +98,71 @@ fn class(direction: Direction) -> &'static str {
 }
 
 fn link(direction: Direction) -> Option<Link> {
-    Some(Link { view: "transfers".to_owned(), filter: format!("direction={}", direction.label()) })
+    Some(Link { view: View::Transfers, filter: format!("direction={}", direction.label()) })
 }
 
-fn figures(copies: &Copies) -> Vec<Figure> {
-    let figure = |direction: Direction| {
+/// All copies of one direction.
+struct Sum {
+    count: u64,
+    time_us: f64,
+    /// Copies whose size is known, their bytes and bandwidth.
+    sized: u64,
+    bytes: u64,
+    gb_per_sec: Option<f64>,
+}
+
+impl Sum {
+    fn of_trace(copies: &Copies, direction: Direction) -> Option<Sum> {
         let rows: Vec<&CopyRow> = copies.on_device().filter(|row| row.class.direction == direction).collect();
-        if rows.is_empty() {
-            return host_calls(copies, direction);
-        }
-        let count: u64 = rows.iter().map(|row| row.count).sum();
         let time: Ps = rows.iter().map(|row| row.time).sum();
         let bytes: u64 = rows.iter().filter_map(|row| row.bytes).sum();
         let sized: u64 = rows.iter().map(|row| row.sized_count).sum();
         let sized_time: Ps = rows.iter().map(|row| row.sized_time).sum();
-        let size = match sized {
-            0 => "the trace does not state their size".to_owned(),
-            sized if sized < count => format!("{} in the {} of known size", format::bytes(bytes), format::count(sized)),
-            _ => format::bytes(bytes),
-        };
-        let noun = if count == 1 { "transfer" } else { "transfers" };
-        Some(Figure {
-            label: title(direction).to_owned(),
-            value: bandwidth_gb_per_sec(bytes, sized_time).filter(|_| sized > 0),
-            unit: Unit::GigabytesPerSecond,
-            note: format!("{} {noun} in {}: {size}", format::count(count), format::time_us(time.as_us())),
-            status: None,
-            metric: None,
-            link: link(direction),
+        (!rows.is_empty()).then(|| Sum {
+            count: rows.iter().map(|row| row.count).sum(),
+            time_us: time.as_us(),
+            sized,
+            bytes,
+            gb_per_sec: bandwidth_gb_per_sec(bytes, sized_time).filter(|_| sized > 0),
         })
+    }
+
+    fn of_profile(profile: &UnifiedProfile, direction: Direction) -> Option<Sum> {
+        let all = &profile.memory_operations.as_ref()?.transfers;
+        let found = all.iter().find(|transfer| transfer.direction == direction.label())?;
+        Some(Sum {
+            count: found.count,
+            time_us: found.total_time_us,
+            sized: found.sized_count,
+            bytes: found.total_bytes.unwrap_or_default(),
+            gb_per_sec: found.bandwidth_gb_per_sec,
+        })
+    }
+
+    fn figure(&self, direction: Direction) -> Figure {
+        let size = match self.sized {
+            0 => "the trace does not state their size".to_owned(),
+            sized if sized < self.count => {
+                format!("{} in the {} of known size", format::bytes(self.bytes), format::count(sized))
+            }
+            _ => format::bytes(self.bytes),
+        };
+        let noun = if self.count == 1 { "transfer" } else { "transfers" };
+        Figure {
+            label: title(direction).to_owned(),
+            value: self.gb_per_sec,
+            unit: Unit::GigabytesPerSecond,
+            note: format!("{} {noun} in {}: {size}", format::count(self.count), format::time_us(self.time_us)),
+            link: link(direction),
+            ..Figure::default()
+        }
+    }
+}
+
+fn figures(copies: &Copies) -> Vec<Figure> {
+    let figure = |direction: Direction| match Sum::of_trace(copies, direction) {
+        Some(sum) => Some(sum.figure(direction)),
+        None => host_calls(copies, direction),
     };
     Direction::ALL.into_iter().filter_map(figure).collect()
 }
@@ -113,9 +179,9 @@ fn host_calls(copies: &Copies, direction: Direction) -> Option<Figure> {
             format::count(row.count),
             format::time_us(row.time.as_us())
         ),
-        status: None,
         metric: None,
         link: link(direction),
+        ..Figure::default()
     })
 }
 
@@ -138,7 +204,7 @@ fn by_step(steps: &[StepCopies]) -> Option<Stack> {
             .iter()
             .map(|&at| step.time.get(at).map_or(0.0, |time| time.as_us()) / step.devices.max(1) as f64)
             .collect(),
-        link: None,
+        ..StackRow::default()
     };
     let shown = steps.iter().take(MOST_STEPS);
     let note =
@@ -148,6 +214,7 @@ fn by_step(steps: &[StepCopies]) -> Option<Stack> {
         unit: Unit::TimeUs,
         series: series.collect(),
         rows: shown.map(row).collect(),
+        ..Stack::default()
     })
 }
 
@@ -174,5 +241,6 @@ fn by_row(copies: &Copies) -> Bars {
         title: "Time by direction and kind".to_owned(),
         unit: Unit::TimeUs,
         bars: copies.rows.iter().map(bar).collect(),
+        ..Bars::default()
     }
 }

@@ -30,6 +30,12 @@ pub enum Unit {
     FlopsPerByte,
     /// Yes or no.
     Flag,
+    /// Steps of a training or inference loop a second.
+    StepsPerSecond,
+    /// Samples a second.
+    SamplesPerSecond,
+    /// Tokens a second.
+    TokensPerSecond,
 }
 
 /// Three significant digits with the unit; counts and bytes whole.
@@ -45,6 +51,9 @@ pub fn short(value: f64, unit: Unit) -> String {
         Unit::GigaflopsPerSecond => format::si(value * 1e9, "FLOP/s"),
         Unit::Flops => format::si(value, "FLOP"),
         Unit::FlopsPerByte => format!("{} FLOP/B", format::number(value)),
+        Unit::StepsPerSecond | Unit::SamplesPerSecond | Unit::TokensPerSecond => {
+            format!("{} {}", format::number(value), word(unit))
+        }
         _ => format::number(value),
     }
 }
@@ -70,6 +79,9 @@ pub fn word(unit: Unit) -> &'static str {
         Unit::GigaflopsPerSecond => "GFLOP/s",
         Unit::Flops => "FLOP",
         Unit::FlopsPerByte => "FLOP/B",
+        Unit::StepsPerSecond => "steps/s",
+        Unit::SamplesPerSecond => "samples/s",
+        Unit::TokensPerSecond => "tokens/s",
         _ => "",
     }
 }

@@ -1,15 +1,11 @@
 //! One run: its reports in several windows, its tables in several orders, its pages, and every shape of them.
 
-use crossprof::pages::{Block, Page, PageQuery};
+use crossprof::pages::{Block, Page, PageQuery, View};
 use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, Sort, Table, TableName, UnifiedProfile, WindowChoice, export};
 
 use super::{Kept, budget, compare, promise};
 use crate::Random;
-
-/// The names of the pages in addresses.
-const VIEWS: [&str; 9] =
-    ["overview", "checklist", "communication", "findings", "ops", "roofline", "steps", "kernels", "transfers"];
 
 /// Forms of tables; a table that has no such form shows its first.
 const FORMS: [&str; 9] = ["", "program", "category", "scope", "source", "op", "kind", "run", "apart"];
@@ -143,7 +139,7 @@ fn table_holds(table: &Table) -> Kept {
 }
 
 fn pages(session: &mut Session, run: u32, settings: &Settings, random: &mut Random) -> Kept {
-    for view in VIEWS {
+    for view in View::ALL {
         let Some(page) = session.page(run, settings, view, &PageQuery::default()) else { continue };
         page_holds(view, &page)?;
         if let Some(page) = session.page(run, settings, view, &chosen(&page, random)) {
@@ -153,8 +149,8 @@ fn pages(session: &mut Session, run: u32, settings: &Settings, random: &mut Rand
     Ok(())
 }
 
-fn page_holds(view: &str, page: &Page) -> Kept {
-    promise::finite(&format!("the page {view}"), page)
+fn page_holds(view: View, page: &Page) -> Kept {
+    promise::finite(&format!("the page {}", view.key()), page)
 }
 
 /// A question to a page: a filter, orders of its tables, and one of the values of each choice that it offers.

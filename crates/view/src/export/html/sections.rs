@@ -3,7 +3,7 @@
 use super::page::{Align, Table, escape, push};
 use super::steps::bar;
 use crate::export::host;
-use crate::export::markdown::display;
+use crate::export::value::display;
 use crate::table::Unit;
 use crate::tables::{TableName, of_report};
 use base::format;

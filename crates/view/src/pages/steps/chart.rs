@@ -1,83 +1,194 @@
-//! Steps, and devices, as stacked parts.
+//! Steps, and devices, as stacked parts: the chart of the page and of the overview, from the events or from the profile alone.
 
-use super::link;
-use crate::pages::{Series, Stack, StackRow};
+use crate::pages::{About, Link, Series, Source, Stack, StackRow, View};
 use crate::table::Unit;
-use metrics::{Breakdown, Context, MeanPart, StepPart};
+use base::format;
+use metrics::{Breakdown, StepPart};
+use report::{Step, StepTiming, UnifiedProfile};
 
 /// A chart has at most so many rows.
 const MOST_ROWS: usize = 200;
 
 /// The steps in order; more than 200 in groups of equal size, each shown as its mean.
-pub(super) fn by_step(context: &Context<'_>, device: Option<u32>) -> Stack {
-    let steps: Vec<(u32, MeanPart)> = context
-        .analysis
-        .step_breakdown
-        .steps()
-        .filter_map(|step| Some((step.first()?.step?, Breakdown::mean_of_step(step, device)?)))
-        .collect();
+pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
+    let (series, steps) = steps(source, device);
     let size = steps.len().div_ceil(MOST_ROWS).max(1);
     let title = match size {
         1 => "Step by step".to_owned(),
         _ => format!("Step by step: means of {size} steps each"),
     };
+    // The column of steps in the table that the page has of this source.
+    let key = if source.context().is_some() { "step" } else { "index" };
+    let profile = source.profile();
     let rows = steps.chunks(size).filter_map(|group| {
-        let ((first, _), (last, _)) = (group.first()?, group.last()?);
-        let mean = |part: StepPart| group.iter().map(|(_, mean)| mean.part_us(part)).sum::<f64>() / group.len() as f64;
+        let ((first, parts), (last, _)) = (group.first()?, group.last()?);
+        let mean = |at: usize| group.iter().filter_map(|(_, parts)| parts.get(at)).sum::<f64>() / group.len() as f64;
         let (label, filter) = if first == last {
-            (step_name(context, *first), format!("step={first}"))
+            (step_name(profile, *first), format!("{key}={first}"))
         } else {
             (
-                format!("{} to {}", step_name(context, *first), step_name(context, *last)),
-                format!("step>={first} step<={last}"),
+                format!("{} to {}", step_name(profile, *first), step_name(profile, *last)),
+                format!("{key}>={first} {key}<={last}"),
             )
         };
-        Some(Row { label, filter, parts: StepPart::ALL.map(mean) })
+        Some(StackRow {
+            label,
+            parts: (0..parts.len()).map(mean).collect(),
+            link: Some(Link::to(View::Steps, &filter)),
+            mark: mark(profile, group.iter().map(|(index, _)| *index)),
+        })
     });
-    stack(title, rows.collect())
+    let mut chart = stack(title, series, rows.collect());
+    chart.note = note(source);
+    chart
+}
+
+/// The same chart for the overview, whose title leads to the page of steps.
+pub(in crate::pages) fn overview(source: Source<'_>) -> Stack {
+    let about = About { metric: "steps[].duration_us".to_owned(), view: View::Steps };
+    Stack { about: Some(about), ..by_step(source, None) }
 }
 
 /// The mean step, or the active span, of each device.
-pub(super) fn by_device(context: &Context<'_>) -> Stack {
-    let analysis = context.analysis;
-    let devices = analysis.devices.used.iter().zip(&analysis.step_breakdown.mean_of_device).take(MOST_ROWS);
-    let rows = devices.filter_map(|(device, mean)| {
-        let filter = format!("device_name=\"{}\"", device.name);
-        Some(Row { label: device.name.clone(), filter, parts: mean.as_ref()?.parts_us })
+pub(super) fn by_device(source: Source<'_>, has_steps: bool) -> Stack {
+    let breakdown = source.profile().step_breakdown.as_ref();
+    let devices = breakdown.iter().flat_map(|breakdown| &breakdown.devices).take(MOST_ROWS);
+    let rows = devices.map(|device| StackRow {
+        label: device.device_name.clone(),
+        parts: device.parts.values_us().map(Option::unwrap_or_default).to_vec(),
+        link: Link::equal(View::Steps, "device_name", &device.device_name),
+        ..StackRow::default()
     });
-    let title = if analysis.step_breakdown.has_steps { "MeanPart step by device" } else { "Window by device" };
-    stack(title.to_owned(), rows.collect())
+    let title = if has_steps { "Mean step by device" } else { "Window by device" };
+    stack(title.to_owned(), all_parts(source), rows.collect())
+}
+
+/// What the parts are, and each step with them: those of the breakdown, else the four of a profile that lists only these.
+fn steps(source: Source<'_>, device: Option<u32>) -> (Vec<Series>, Vec<(u64, Vec<f64>)>) {
+    if let Some(context) = source.context() {
+        let steps = context.analysis.step_breakdown.steps().filter_map(|step| {
+            let mean = Breakdown::mean_of_step(step, device)?;
+            Some((u64::from(step.first()?.step?), mean.parts_us.to_vec()))
+        });
+        return (all_parts(source), steps.collect());
+    }
+    let profile = source.profile();
+    let known = profile.step_breakdown.as_ref().map(|breakdown| &breakdown.steps).filter(|steps| !steps.is_empty());
+    if let Some(known) = known {
+        let steps =
+            known.iter().map(|step| (step.index, step.parts.values_us().map(Option::unwrap_or_default).to_vec()));
+        return (all_parts(source), steps.collect());
+    }
+    let series = |label: &str, class: &str| Series { label: label.to_owned(), class: class.to_owned(), link: None };
+    let series = vec![
+        series(StepPart::Compute.title(), StepPart::Compute.label()),
+        series(StepPart::Communication.title(), StepPart::Communication.label()),
+        series("Exposed transfers", StepPart::DataMovement.label()),
+        series("Idle", "idle"),
+    ];
+    let parts = |step: &Step| vec![step.compute_us, step.communication_us, step.transfer_us, step.idle_us];
+    (series, profile.steps.iter().map(|step| (step.index, parts(step))).collect())
+}
+
+/// The parts of the breakdown. With that of its step, a part leads to the events of this part of it, where there are events.
+fn all_parts(source: Source<'_>) -> Vec<Series> {
+    let series = |part: StepPart| Series {
+        label: part.title().to_owned(),
+        class: part.label().to_owned(),
+        link: source.context().map(|_| Link::to(View::Steps, &format!("part={}", part.label()))),
+    };
+    StepPart::ALL.map(series).to_vec()
+}
+
+fn step(profile: &UnifiedProfile, index: u64) -> Option<&Step> {
+    let at = usize::try_from(index).ok()?;
+    profile.steps.get(at).filter(|step| step.index == index)
 }
 
 /// What the trace calls a step, else its position.
-pub(super) fn step_name(context: &Context<'_>, index: u32) -> String {
-    match context.analysis.steps.names.get(index as usize) {
-        Some(Some(name)) => format!("step {name}"),
-        _ => format!("step #{index}"),
+pub(super) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
+    match step(profile, index).and_then(|step| step.name.as_deref()) {
+        Some(name) => format!("step {name}"),
+        None => format!("step #{index}"),
     }
 }
 
-struct Row {
-    label: String,
-    filter: String,
-    parts: [f64; StepPart::COUNT],
+/// Why the statistics leave these steps out; empty where one of them counts.
+fn mark(profile: &UnifiedProfile, mut group: impl Iterator<Item = u64>) -> String {
+    let Some(first) = group.next().and_then(|index| step(profile, index)).filter(|step| !step.counted) else {
+        return String::new();
+    };
+    let mut is_one = true;
+    for index in group {
+        is_one = false;
+        if step(profile, index).is_none_or(|step| step.counted) {
+            return String::new();
+        }
+    }
+    match first {
+        step if is_one && step.partial => "partial: not counted",
+        step if is_one && step.warm_up && step.compiles => "compiles: not counted",
+        step if is_one && step.warm_up => "warm-up: not counted",
+        _ => "not counted",
+    }
+    .to_owned()
+}
+
+/// Where the steps come from, and what the marks mean; without single steps, why there are none.
+fn note(source: Source<'_>) -> String {
+    let profile = source.profile();
+    let said = step_source(&profile.step_timing);
+    if profile.steps.is_empty() {
+        let reason = source.why_missing("steps").or_else(|| source.why_missing("step_timing.avg_step_time_us"));
+        return format!("{said} {}", reason.unwrap_or("This profile lists no single steps."));
+    }
+    format!("{said} {}", summary(&profile.steps))
+}
+
+/// Where the steps came from and how the devices run them.
+fn step_source(timing: &StepTiming) -> String {
+    let marker = timing.step_marker.as_deref().map(|marker| format::printable(&format::shorten(marker, 60)));
+    let devices = match timing.devices_in_step.as_deref() {
+        Some("independent") => ", each device for itself",
+        Some("one_after_another") => ", one device after another",
+        _ => "",
+    };
+    match (timing.step_count_source.as_str(), marker) {
+        ("user", _) => "Steps: the number that you gave.".to_owned(),
+        ("unknown", _) => "No step markers found. Give the number of steps on the Model page.".to_owned(),
+        (_, Some(marker)) => format!("Steps: {marker}{devices}."),
+        ("step_num", None) => "Steps: annotations with a step number.".to_owned(),
+        ("steps_line", None) => "Steps: the Steps line of the profile.".to_owned(),
+        ("module_runs", None) => "Steps: runs of the dominant module.".to_owned(),
+        (other, None) => format!("Steps: {}.", format::printable(&format::shorten(other, 60))),
+    }
+}
+
+/// How many steps there are, and how many of them are marked.
+fn summary(steps: &[Step]) -> String {
+    let partial = steps.iter().filter(|step| step.partial).count();
+    let compiling = steps.iter().filter(|step| step.compiles && !step.partial).count();
+    let warm_up = steps.iter().filter(|step| step.warm_up && !step.compiles && !step.partial).count();
+    let noun = if steps.len() == 1 { "step" } else { "steps" };
+    let mut text = format!("{} {noun}, start to start.", steps.len());
+    if partial + compiling + warm_up > 0 {
+        let kinds = [(partial, "partial"), (compiling, "compiling"), (warm_up, "warm-up")];
+        let kinds = kinds.into_iter().filter(|kind| kind.0 > 0).map(|(count, kind)| format!("{count} {kind}"));
+        text.push_str(&format!(" Underlined and not counted: {}.", kinds.collect::<Vec<_>>().join(", ")));
+    }
+    text
 }
 
 /// Parts that occur nowhere are left out.
-fn stack(title: String, rows: Vec<Row>) -> Stack {
-    let occurs = |part: &StepPart| rows.iter().any(|row| row.parts.get(*part as usize).is_some_and(|&time| time > 0.0));
-    let shown: Vec<StepPart> = StepPart::ALL.into_iter().filter(occurs).collect();
-    let series = shown.iter().map(|&part| Series {
-        label: part.title().to_owned(),
-        class: part.label().to_owned(),
-        // With that of its step: the events of this part of it.
-        link: Some(link("steps", &format!("part={}", part.label()))),
-    });
-    let series = series.collect();
+fn stack(title: String, series: Vec<Series>, rows: Vec<StackRow>) -> Stack {
+    let occurs = |at: usize| rows.iter().any(|row| row.parts.get(at).is_some_and(|&time| time > 0.0));
+    let shown: Vec<bool> = (0..series.len()).map(occurs).collect();
+    let keep = |at: usize| shown.get(at).copied().unwrap_or_default();
+    let series = series.into_iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, series)| series).collect();
     let rows = rows.into_iter().map(|row| StackRow {
-        parts: shown.iter().filter_map(|&part| row.parts.get(part as usize).copied()).collect(),
-        label: row.label,
-        link: Some(link("steps", &row.filter)),
+        parts: row.parts.iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, &time)| time).collect(),
+        ..row
     });
-    Stack { title, unit: Unit::TimeUs, series, rows: rows.collect() }
+    let rows = rows.collect();
+    Stack { title, unit: Unit::TimeUs, series, rows, ..Stack::default() }
 }

@@ -1,9 +1,11 @@
 //! The page on small timelines.
 
 use super::*;
-use crate::pages::Stack;
-use metrics::{Analysis, Run, Settings};
-use trace::{Trace, TraceBuilder};
+use crate::pages::{Figure, Link, Page, Stack, View, page};
+use metrics::Analysis;
+use metrics::{Run, Settings};
+use trace::Trace;
+use trace::TraceBuilder;
 
 fn page_of(trace: Trace, device: &str) -> Page {
     filtered(trace, device, "")
@@ -14,7 +16,7 @@ fn filtered(trace: Trace, device: &str, filter: &str) -> Page {
     let analysis = Analysis::new(&run, &Settings::default());
     let options = [("device".to_owned(), device.to_owned())].into();
     let query = PageQuery { options, filter: filter.to_owned(), ..PageQuery::default() };
-    page(&Context { run: &run, analysis: &analysis }, &query)
+    page(Source::Trace(Context { run: &run, analysis: &analysis }), View::Steps, &query)
 }
 
 fn stacks(page: &Page) -> Vec<&Stack> {
@@ -84,9 +86,9 @@ fn the_events_of_a_part_are_told() {
     assert_eq!(table(&several, "Events of step 1 to step 3").unwrap().total_rows, 12);
     assert!(table(&filtered(steps(5), "mean", "step=9"), "Events").is_none());
     let [chart, _] = stacks(&page)[..] else { panic!("two charts") };
-    let filter = |link: &Option<Link>| link.as_ref().map(|link| (link.view.clone(), link.filter.clone())).unwrap();
-    assert_eq!(filter(&chart.series[0].link), ("steps".to_owned(), "part=compute".to_owned()));
-    assert_eq!(filter(&chart.rows[1].link), ("steps".to_owned(), "step=1".to_owned()));
+    let filter = |link: &Option<Link>| link.as_ref().map(|link| (link.view, link.filter.clone())).unwrap();
+    assert_eq!(filter(&chart.series[0].link), (View::Steps, "part=compute".to_owned()));
+    assert_eq!(filter(&chart.rows[1].link), (View::Steps, "step=1".to_owned()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::time::{of_what, share_of_step};
 use super::{Answer, CAPTURE, judge, judged_by_rules, question, worst};
 use crate::table::Unit;
+use crate::views::View;
 use base::format::{self, percent, time_us};
 use report::UnifiedProfile;
 
@@ -12,7 +13,7 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
         "How much of a step do copies between host and devices take?",
         Unit::Percent,
         Some("step_breakdown.parts.h2d_us"),
-        ("transfers", ""),
+        (View::Transfers, ""),
     );
     let Some(share) = share_of_step(profile, |parts| Some(parts.h2d_us + parts.d2h_us)) else {
         return asked.not_measured(profile, "This profile does not say what a step consists of.", CAPTURE);
@@ -44,7 +45,7 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
         "Did the program run on the devices that it was meant for?",
         Unit::Count,
         Some("metadata.num_devices"),
-        ("devices", ""),
+        (View::Devices, ""),
     );
     let metadata = &profile.metadata;
     if metadata.num_devices == 0 || metadata.platform == "Unknown" {
@@ -70,7 +71,7 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
 }
 
 pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
-    let asked = question("peak_memory", "Is the peak memory below 90 %?", Unit::Percent, None, ("overview", ""));
+    let asked = question("peak_memory", "Is the peak memory below 90 %?", Unit::Percent, None, (View::Overview, ""));
     asked.not_measured(
         profile,
         "This profile holds times and no use of device memory.",
@@ -84,7 +85,7 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
         "How much of the memory's bandwidth is used?",
         Unit::Percent,
         Some("roofline.hbm_utilization_percent"),
-        ("roofline", ""),
+        (View::Roofline, ""),
     );
     match profile.roofline.as_ref().and_then(|roofline| roofline.hbm_utilization_percent) {
         Some(share) => asked.answer(
@@ -107,7 +108,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
         "How much of a step is communication that nothing hides?",
         Unit::Percent,
         Some("step_breakdown.parts.communication_us"),
-        ("communication", ""),
+        (View::Communication, ""),
     );
     let share = share_of_step(profile, |parts| Some(parts.communication_us));
     // The one device of a capture may be one rank of many, whose captures lie elsewhere.
@@ -131,7 +132,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
         "Is the work spread evenly over the devices?",
         Unit::Percent,
         Some("multi_device.busy_imbalance_percent"),
-        ("devices", ""),
+        (View::Devices, ""),
     );
     if profile.metadata.num_devices == 1 {
         return asked.absent("One device has all of the work.".to_owned(), "");
@@ -153,7 +154,7 @@ pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
         "How long did compiling take?",
         Unit::TimeUs,
         Some("compilation.compilation_time_us"),
-        ("findings", "compil"),
+        (View::Findings, "compil"),
     );
     match &profile.compilation {
         Some(found) => asked.answer(

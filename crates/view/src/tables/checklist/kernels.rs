@@ -2,6 +2,7 @@
 
 use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_by_rules, judged_where_checked, question};
 use crate::table::Unit;
+use crate::views::View;
 use base::format::{self, percent, time_us};
 use report::UnifiedProfile;
 
@@ -22,7 +23,7 @@ pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
         "How long is a kernel on average?",
         Unit::TimeUs,
         Some("kernel_statistics.avg_time_us"),
-        ("kernels", ""),
+        (View::Kernels, ""),
     );
     let Some((count, time)) = kernels(profile) else {
         return asked.not_measured(profile, "This profile lists no kernels.", CAPTURE);
@@ -43,7 +44,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
         "Are there many small kernels?",
         Unit::Percent,
         Some("kernel_statistics.short_count"),
-        ("kernels", "avg_duration_us<10"),
+        (View::Kernels, "avg_duration_us<10"),
     );
     let Some(all) = profile.kernel_statistics.as_ref().filter(|all| all.count > 0) else {
         return asked.not_measured(profile, "This profile does not list single kernels.", CAPTURE);
@@ -92,7 +93,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
         "Which five ops take the most time?",
         Unit::Percent,
         Some("op_statistics.top_ops"),
-        ("ops", ""),
+        (View::Ops, ""),
     );
     let ops = ops(profile);
     let top: Vec<(&str, f64)> = ops.iter().take(5).filter_map(|op| Some((op.0, op.1?))).collect();
@@ -111,7 +112,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
         "Does one op take more than half of the op time?",
         Unit::Percent,
         Some("op_statistics.top_ops"),
-        ("ops", ""),
+        (View::Ops, ""),
     );
     let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
         return asked.not_measured(profile, NO_OPS, CAPTURE);
@@ -150,7 +151,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         "Which ops take more than 50 ms of a step?",
         Unit::Count,
         Some("op_statistics.top_ops"),
-        ("ops", ""),
+        (View::Ops, ""),
     );
     let ops = ops(profile);
     let Some(first) = ops.first() else { return asked.not_measured(profile, NO_OPS, CAPTURE) };
@@ -183,7 +184,7 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
         "How high is the occupancy of the kernels?",
         Unit::Percent,
         Some("kernel_statistics.occupancy_percent"),
-        ("kernels", "occupancy_pct<50"),
+        (View::Kernels, "occupancy_pct<50"),
     );
     match profile.kernel_statistics.as_ref().and_then(|kernels| kernels.occupancy_percent) {
         Some(share) => asked.answer(

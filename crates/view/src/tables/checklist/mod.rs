@@ -21,6 +21,7 @@ mod kernels;
 mod time;
 
 use crate::table::{Cell, Column, Table, Unit};
+use crate::views::View;
 use report::{FindingSeverity, UnifiedProfile};
 
 /// One question and its answer.
@@ -43,7 +44,7 @@ pub struct Answer {
     /// Path of the number in the profile, where it is one of its fields.
     pub metric: Option<&'static str>,
     /// The view that shows it.
-    pub view: &'static str,
+    pub view: View,
     /// The filter there.
     pub filter: String,
 }
@@ -54,7 +55,7 @@ struct Question {
     question: &'static str,
     unit: Unit,
     metric: Option<&'static str>,
-    view: &'static str,
+    view: View,
     filter: &'static str,
 }
 
@@ -63,7 +64,7 @@ const fn question(
     question: &'static str,
     unit: Unit,
     metric: Option<&'static str>,
-    (view, filter): (&'static str, &'static str),
+    (view, filter): (View, &'static str),
 ) -> Question {
     Question { id, question, unit, metric, view, filter }
 }
@@ -190,7 +191,7 @@ pub(super) fn table(profile: &UnifiedProfile) -> Table {
             text(&it.remedy),
             it.value.map_or(Cell::Absent, Cell::Float),
             text(it.metric.unwrap_or_default()),
-            Cell::Text(it.view.to_owned()),
+            Cell::Text(it.view.key().to_owned()),
         ]
     });
     let columns = vec![

@@ -2,6 +2,7 @@
 
 use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_where_checked, question};
 use crate::table::Unit;
+use crate::views::View;
 use base::format::{self, percent, time_us};
 use report::UnifiedProfile;
 
@@ -11,7 +12,7 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
         "How long does a step take?",
         Unit::TimeUs,
         Some("step_timing.avg_step_time_us"),
-        ("steps", ""),
+        (View::Steps, ""),
     );
     let timing = &profile.step_timing;
     let Some(mean) = timing.avg_step_time_us else {
@@ -40,7 +41,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         "How much of a step do devices wait for the host?",
         Unit::Percent,
         Some("step_breakdown.parts.host_bound_us"),
-        ("steps", ""),
+        (View::Steps, ""),
     );
     match share_of_step(profile, |parts| parts.host_bound_us) {
         Some(share) => asked.answer(
@@ -64,7 +65,7 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
         "How much of a step are devices idle?",
         Unit::Percent,
         Some("compute_utilization.overhead_time_us"),
-        ("steps", ""),
+        (View::Steps, ""),
     );
     let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };
     let idle = 100.0 - busy.compute_util_percent;
@@ -101,7 +102,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
         "How much of a step do kernels wait after their launch?",
         Unit::Percent,
         Some("step_breakdown.parts.kernel_wait_us"),
-        ("steps", ""),
+        (View::Steps, ""),
     );
     match share_of_step(profile, |parts| parts.kernel_wait_us) {
         Some(share) => asked.answer(
@@ -128,7 +129,7 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
         "How much of a step do devices wait for input?",
         Unit::Percent,
         Some("step_breakdown.parts.input_bound_us"),
-        ("steps", ""),
+        (View::Steps, ""),
     );
     match share_of_step(profile, |parts| parts.input_bound_us) {
         Some(share) => asked.answer(
@@ -151,7 +152,7 @@ pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
         "How busy are the devices?",
         Unit::Percent,
         Some("compute_utilization.compute_util_percent"),
-        ("devices", ""),
+        (View::Devices, ""),
     );
     let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };
     let value = busy.compute_util_percent;

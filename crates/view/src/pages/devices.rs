@@ -1,0 +1,69 @@
+//! The page of devices: how busy each is beside the others, and the longest times in which one ran nothing.
+
+use super::{About, Bar, Bars, Block, Link, PageQuery, Source, View};
+use crate::table::Unit;
+use crate::tables::TableName;
+use base::format;
+use report::{DeviceStats, MultiDevice, UnifiedProfile};
+
+/// The blocks.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let bars = busy(source.profile(), usize::MAX);
+    let mut blocks: Vec<Block> = (!bars.bars.is_empty()).then_some(Block::Bars(bars)).into_iter().collect();
+    for (name, title) in [(TableName::Devices, "Devices"), (TableName::Gaps, "Longest idle gaps")] {
+        blocks.extend(source.table_block(name, title, query));
+    }
+    if blocks.is_empty() {
+        blocks.push(source.not_measured("multi_device"));
+    }
+    blocks
+}
+
+/// The busy share of each device, at most so many, with its longest gap.
+fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
+    let devices = profile.multi_device.iter().flat_map(|devices| &devices.device_stats);
+    let bar = |device: &DeviceStats| Bar {
+        label: device.device_name.clone(),
+        value: device.utilization_percent,
+        class: "compute".to_owned(),
+        note: match device.gaps.as_ref().and_then(|gaps| gaps.max_gap_us) {
+            Some(longest) => format!("gap ≤ {}", format::time_us(longest)),
+            None => "no gap".to_owned(),
+        },
+        link: Link::equal(View::Devices, "device_name", &device.device_name),
+    };
+    let bars = devices.take(most).map(bar).collect();
+    Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, ..Bars::default() }
+}
+
+/// The first devices for the overview, and what lies between all.
+pub(super) fn first(profile: &UnifiedProfile, most: usize) -> Bars {
+    let note = match &profile.multi_device {
+        Some(devices) => between(devices, most),
+        None => "No device of this capture ran an op.".to_owned(),
+    };
+    let metric = "multi_device.device_stats[].utilization_percent".to_owned();
+    Bars { note, about: Some(About { metric, view: View::Devices }), ..busy(profile, most) }
+}
+
+/// What lies between the devices, and how many beyond the first have no bar.
+fn between(devices: &MultiDevice, most: usize) -> String {
+    let mut facts = Vec::new();
+    if let Some(imbalance) = devices.busy_imbalance_percent {
+        facts.push(format!("imbalance {}", format::percent(imbalance)));
+    }
+    if let Some(skew) = devices.start_skew_us {
+        facts.push(format!("start skew {}", format::time_us(skew)));
+    }
+    if let Some(range) = devices.utilization_range {
+        facts.push(format!("busy shares differ by {} points", format::number(range)));
+    }
+    let mut sentences = Vec::new();
+    if !facts.is_empty() {
+        sentences.push(format!("Between devices: {}.", facts.join(", ")));
+    }
+    if let Some(more @ 1..) = devices.device_stats.len().checked_sub(most) {
+        sentences.push(format!("{more} more on the Devices page."));
+    }
+    sentences.join(" ")
+}

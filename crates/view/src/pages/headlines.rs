@@ -1,0 +1,319 @@
+//! The headline figures of a run: what the first cards of the overview say. Made of the profile alone.
+
+use super::{Figure, Link, Source, Status, View};
+use crate::table::Unit;
+use base::format;
+use report::{Kernels, UnifiedProfile};
+
+/// Two limits: beyond the first lies good, up to the second warning, beyond it bad.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Thresholds {
+    good: f64,
+    bad: f64,
+    /// The limits in words.
+    text: &'static str,
+}
+
+/// `compute_utilization.compute_util_percent`
+const UTILIZATION_PERCENT: Thresholds =
+    Thresholds { good: 80.0, bad: 50.0, text: "good above 80 %, warning from 50 %, bad below" };
+/// Mean duration of a device op in microseconds.
+const KERNEL_US: Thresholds =
+    Thresholds { good: 1000.0, bad: 100.0, text: "good above 1 ms, warning from 0.1 ms, bad below" };
+/// `compute_utilization.overhead_time_us` as a share of the step.
+const OVERHEAD_PERCENT: Thresholds =
+    Thresholds { good: 10.0, bad: 20.0, text: "good below 10 %, warning up to 20 %, bad above" };
+/// `compilation.compilation_time_us`
+const COMPILATION_US: Thresholds =
+    Thresholds { good: 2e6, bad: 1e7, text: "good below 2 s, warning up to 10 s, bad above" };
+
+impl Thresholds {
+    /// The status of a value. Values at a limit are a warning; what is no number has no status.
+    fn judge(&self, value: f64) -> Option<Status> {
+        if !value.is_finite() {
+            return None;
+        }
+        // Counted so that more is worse.
+        let sign = if self.good < self.bad { 1.0 } else { -1.0 };
+        let value = sign * value;
+        Some(if value < sign * self.good {
+            Status::Good
+        } else if value > sign * self.bad {
+            Status::Bad
+        } else {
+            Status::Warning
+        })
+    }
+}
+
+/// The figures, in the order in which they are read. An earlier result shows what it holds: a figure that nothing can fill any
+/// more says nothing.
+pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
+    let mut figures = vec![
+        step_time(source),
+        busy(source),
+        overhead(source),
+        mean_kernel(source),
+        compilation(source),
+        throughput(source),
+    ];
+    if source.profile().metadata.source_format.as_deref() == Some("unified_profile") {
+        figures.retain(|figure| figure.value.is_some() || figure.note_link.is_some());
+    }
+    figures
+}
+
+/// A figure that is not measured: its note says why.
+fn missing(source: Source<'_>, label: &str, metric: &str, unit: Unit, view: View) -> Figure {
+    Figure {
+        label: label.to_owned(),
+        unit,
+        note: source.why_missing(metric).unwrap_or("not in this profile").to_owned(),
+        metric: Some(metric.to_owned()),
+        link: Some(Link::to(view, "")),
+        ..Figure::default()
+    }
+}
+
+fn judged(figure: Figure, thresholds: &Thresholds, value: f64) -> Figure {
+    Figure { status: thresholds.judge(value), limits: thresholds.text.to_owned(), ..figure }
+}
+
+fn step_time(source: Source<'_>) -> Figure {
+    let timing = &source.profile().step_timing;
+    let figure = missing(source, "Step time", "step_timing.avg_step_time_us", Unit::TimeUs, View::Steps);
+    let Some(mean) = timing.avg_step_time_us else { return figure };
+    let counted = timing.num_steps_counted.unwrap_or(timing.num_steps);
+    let steps = if counted == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(counted)) };
+    let note = match timing.stddev_step_time_us {
+        Some(deviation) => format!("± {} over {steps}", format::time_us(deviation)),
+        None => format!("over {steps}"),
+    };
+    Figure { value: Some(mean), note, ..figure }
+}
+
+fn busy(source: Source<'_>) -> Figure {
+    let metric = "compute_utilization.compute_util_percent";
+    let figure = missing(source, "Device busy", metric, Unit::Percent, View::Devices);
+    let Some(usage) = &source.profile().compute_utilization else { return figure };
+    let share = usage.compute_util_percent;
+    let window = match usage.window.as_deref() {
+        Some("steps" | "given_steps") | None => "of each step",
+        Some(_) => "of each device",
+    };
+    let mut note = format!("{} {window}", format::time_us(usage.kernel_time_us));
+    // A device that waits for copies or others is busy, but not at work: it is judged by the rest.
+    let waits = waiting_share(&source.profile().kernels);
+    if waits >= LEAST_WAITING {
+        note.push_str(&format!(", {} of it waiting in -done ops: judged without", format::percent(100.0 * waits)));
+    }
+    judged(Figure { value: Some(share), note, ..figure }, &UTILIZATION_PERCENT, share * (1.0 - waits))
+}
+
+/// Waiting that is said beside the busy share; less changes no judgement that matters.
+const LEAST_WAITING: f64 = 0.01;
+
+/// Share of the ops' self time in ops that only wait for what runs asynchronously (`copy-done`, `all-gather-done`), 0 to 1.
+fn waiting_share(kernels: &Kernels) -> f64 {
+    let time = |wanted: fn(&str) -> bool| -> f64 {
+        kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
+    };
+    let all = time(|_| true);
+    if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
+}
+
+fn overhead(source: Source<'_>) -> Figure {
+    let metric = "compute_utilization.overhead_time_us";
+    let figure = missing(source, "Host overhead", metric, Unit::Percent, View::Steps);
+    let Some(usage) = &source.profile().compute_utilization else { return figure };
+    let whole = usage.kernel_time_us + usage.overhead_time_us;
+    if whole <= 0.0 {
+        return figure;
+    }
+    let share = 100.0 * usage.overhead_time_us / whole;
+    let note = format!("{} without a device op", format::time_us(usage.overhead_time_us));
+    judged(Figure { value: Some(share), note, ..figure }, &OVERHEAD_PERCENT, share)
+}
+
+fn mean_kernel(source: Source<'_>) -> Figure {
+    let profile = source.profile();
+    let metric = "kernels.kernels_by_category.*.time_us";
+    let figure = missing(source, "Mean kernel", metric, Unit::TimeUs, View::Kernels);
+    let categories = profile.kernels.kernels_by_category.values();
+    let (time_us, count) = categories
+        .fold((0.0, 0u64), |(time, count), category| (time + category.time_us, count.saturating_add(category.count)));
+    if count == 0 {
+        return figure;
+    }
+    let mean = time_us / count as f64;
+    let note = format!("self time of {} ops", format::count(count));
+    let figure = Figure { value: Some(mean), note, ..figure };
+    if is_held_up(profile) { judged(figure, &KERNEL_US, mean) } else { figure }
+}
+
+/// True where short kernels may cost the host time. Ops of TPUs and CPUs are launched by the program on the device: short ones cost
+/// the host nothing. Nor do those of a GPU that is busy all the same; without its busy share nothing tells.
+fn is_held_up(profile: &UnifiedProfile) -> bool {
+    let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
+    let is_busy = busy.and_then(|busy| UTILIZATION_PERCENT.judge(busy)) == Some(Status::Good);
+    profile.metadata.platform == "GPU" && !is_busy
+}
+
+fn compilation(source: Source<'_>) -> Figure {
+    let metric = "compilation.compilation_time_us";
+    let figure = missing(source, "Compilation", metric, Unit::TimeUs, View::Findings);
+    let Some(found) = &source.profile().compilation else { return figure };
+    let time = found.compilation_time_us;
+    let times = if found.num_compilation_events == 1 { "time" } else { "times" };
+    let note = format!(
+        "{} {times}, {} of the capture",
+        format::count(found.num_compilation_events),
+        format::percent(found.compilation_percent)
+    );
+    judged(Figure { value: Some(time), note, ..figure }, &COMPILATION_US, time)
+}
+
+/// The best rate that is known: tokens, else samples, else steps.
+fn throughput(source: Source<'_>) -> Figure {
+    let profile = source.profile();
+    let rates = &profile.throughput;
+    let figure = missing(source, "Throughput", "throughput.tokens_per_sec", Unit::TokensPerSecond, View::Model);
+    let needs_model = rates.tokens_per_sec.is_none().then(|| Link::to(View::Model, ""));
+    let figure = Figure { note_link: needs_model, ..figure };
+    let known = [
+        (rates.tokens_per_sec, Unit::TokensPerSecond),
+        (rates.samples_per_sec, Unit::SamplesPerSecond),
+        (rates.steps_per_sec, Unit::StepsPerSecond),
+    ];
+    let Some((rate, unit)) = known.into_iter().find_map(|(rate, unit)| rate.map(|rate| (rate, unit))) else {
+        return figure;
+    };
+    let note = match (rates.tokens_per_sec_per_device, unit) {
+        (Some(each), _) if profile.metadata.num_devices > 1 => format!("{} per device", format::number(each)),
+        (_, Unit::StepsPerSecond) => "add the batch size for samples/s".to_owned(),
+        (_, Unit::SamplesPerSecond) => "add the sequence length for tokens/s".to_owned(),
+        _ => "whole run".to_owned(),
+    };
+    Figure { value: Some(rate), unit, note, ..figure }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::{ComputeUtilization, KernelCategory, NotMeasured};
+
+    fn profile() -> UnifiedProfile {
+        serde_json::from_str(
+            r#"{"metadata":{"platform":"TPU","device_type":"TPU","trace_file":"a","framework":"JAX","num_devices":2,"profiler_version":"1.0.0"},
+            "model_config":{},"step_timing":{"num_steps":3,"total_time_us":3.0,"total_kernels":9,"step_count_source":"user","avg_step_time_us":33123.456},
+            "throughput":{"steps_per_sec":30.19},"kernels":{"kernels_by_category":{},"top_kernels":[]}}"#,
+        )
+        .unwrap()
+    }
+
+    fn all(profile: &UnifiedProfile) -> Vec<Figure> {
+        figures(Source::Profile(profile))
+    }
+
+    fn spent(profile: &mut UnifiedProfile, category: &str, time_us: f64, count: u64) {
+        let category_time = KernelCategory { time_us, count, ..KernelCategory::default() };
+        profile.kernels.kernels_by_category.insert(category.to_owned(), category_time);
+    }
+
+    fn usage(busy: f64) -> Option<ComputeUtilization> {
+        Some(ComputeUtilization { compute_util_percent: busy, ..ComputeUtilization::default() })
+    }
+
+    #[test]
+    fn what_is_there_is_shown_and_judged() {
+        let mut profile = profile();
+        profile.compute_utilization = Some(ComputeUtilization {
+            compute_util_percent: 25.0,
+            kernel_time_us: 1.0,
+            overhead_time_us: 3.0,
+            ..ComputeUtilization::default()
+        });
+        let found = all(&profile);
+        assert_eq!(found[0].value, Some(33123.456));
+        assert_eq!(found[1].status, Some(Status::Bad));
+        assert_eq!(found[2].value, Some(75.0));
+        assert_eq!((found[5].value, found[5].unit), (Some(30.19), Unit::StepsPerSecond));
+        assert_eq!(found[5].note_link.as_ref().map(|link| link.view), Some(View::Model));
+    }
+
+    #[test]
+    fn an_earlier_result_shows_what_it_holds() {
+        let mut profile = profile();
+        let labels = |profile: &UnifiedProfile| all(profile).into_iter().map(|it| it.label).collect::<Vec<_>>();
+        assert_eq!(labels(&profile).len(), 6);
+        profile.metadata.source_format = Some("unified_profile".to_owned());
+        assert_eq!(labels(&profile), ["Step time", "Throughput"]);
+    }
+
+    #[test]
+    fn short_ops_are_bad_only_where_the_host_launches_them() {
+        let mut profile = profile();
+        spent(&mut profile, "loop fusion", 140.0, 10);
+        let mut of = |platform: &str| {
+            profile.metadata.platform = platform.to_owned();
+            let figure = all(&profile).swap_remove(3);
+            (figure.value, figure.status)
+        };
+        assert_eq!(of("GPU"), (Some(14.0), Some(Status::Bad)));
+        assert_eq!(of("TPU"), (Some(14.0), None));
+    }
+
+    #[test]
+    fn short_kernels_of_a_busy_gpu_are_not_bad() {
+        let mut profile = profile();
+        profile.metadata.platform = "GPU".to_owned();
+        spent(&mut profile, "matmul", 140.0, 10);
+        let mut at = |busy: f64| {
+            profile.compute_utilization = usage(busy);
+            all(&profile).swap_remove(3).status
+        };
+        assert_eq!((at(96.0), at(70.0)), (None, Some(Status::Bad)));
+    }
+
+    #[test]
+    fn a_device_that_waits_is_busy_but_not_good() {
+        let mut profile = profile();
+        profile.compute_utilization = usage(100.0);
+        spent(&mut profile, "loop fusion", 34.0, 1);
+        assert_eq!(all(&profile)[1].status, Some(Status::Good));
+        spent(&mut profile, "copy-done", 966.0, 1);
+        let busy = all(&profile).swap_remove(1);
+        assert_eq!(busy.status, Some(Status::Bad));
+        assert!(busy.note.ends_with("96.6 % of it waiting in -done ops: judged without"), "{}", busy.note);
+    }
+
+    #[test]
+    fn what_is_missing_says_why() {
+        let mut profile = profile();
+        let reason = "The trace holds no compile span.".to_owned();
+        profile.not_measured.push(NotMeasured { field: "compilation".into(), reason: reason.clone(), remedy: None });
+        let compilation = all(&profile).swap_remove(4);
+        assert_eq!((compilation.value, compilation.note), (None, reason));
+    }
+
+    #[test]
+    fn the_documented_limits() {
+        let cases = [
+            (UTILIZATION_PERCENT, 80.1, Status::Good),
+            (UTILIZATION_PERCENT, 80.0, Status::Warning),
+            (UTILIZATION_PERCENT, 50.0, Status::Warning),
+            (UTILIZATION_PERCENT, 5.7, Status::Bad),
+            (KERNEL_US, 1000.5, Status::Good),
+            (KERNEL_US, 99.0, Status::Bad),
+            (OVERHEAD_PERCENT, 9.9, Status::Good),
+            (OVERHEAD_PERCENT, 20.0, Status::Warning),
+            (OVERHEAD_PERCENT, 20.1, Status::Bad),
+            (COMPILATION_US, 1.9e6, Status::Good),
+            (COMPILATION_US, 1.1e7, Status::Bad),
+        ];
+        for (thresholds, value, status) in cases {
+            assert_eq!(thresholds.judge(value), Some(status), "{value}: {}", thresholds.text);
+        }
+        assert_eq!(UTILIZATION_PERCENT.judge(f64::NAN), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! Every page from a trace and from the profile of the same run: where both know something, they say the same.
+
+use super::*;
+use insight::examine;
+use metrics::Context;
+use metrics::{Run, Settings};
+use report::UnifiedProfile;
+use trace::Trace;
+use trace::TraceBuilder;
+
+/// Two chips that compute, wait and reduce, in eight steps; the last of which ends with the capture.
+fn tpu() -> Trace {
+    let mut b = TraceBuilder::new();
+    for device in 0..2 {
+        let plane = format!("/device:TPU:{device}");
+        let (steps, ops) = (b.line(&plane, "Steps"), b.line(&plane, "XLA Ops"));
+        for step in 0..8 {
+            let start = step * 1000;
+            b.event(steps, &step.to_string(), start, 990);
+            b.event(ops, "fusion.1", start, 400 + 100 * device).hlo_category("loop fusion");
+            b.event(ops, "all-reduce.2", start + 500, 200).hlo_category("all-reduce");
+            b.event(ops, "copy.3", start + 800, 50).hlo_category("copy");
+        }
+    }
+    let python = b.line("/host:CPU", "python");
+    b.event(python, "train", 0, 8000);
+    b.build()
+}
+
+/// A GPU with kernels and a copy, without steps.
+fn gpu() -> Trace {
+    let mut b = TraceBuilder::new();
+    let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+    let copies = b.line("/device:GPU:0", "Stream #2(MemcpyH2D)");
+    for at in 0..20 {
+        b.event(stream, "sm80_gemm_f16", at * 100, 60);
+        b.event(stream, "loop_add_fusion", at * 100 + 70, 5);
+    }
+    b.event(copies, "MemcpyH2D", 40, 30);
+    b.build()
+}
+
+/// A capture of a host alone.
+fn host() -> Trace {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    b.event(python, "PjitFunction(f)", 0, 50);
+    b.event(python, "TfrtCpuExecutable::Execute", 10, 20);
+    b.build()
+}
+
+/// The page of a view from the events, and from what a document of the same run says.
+fn both(trace: Trace, view: View) -> (Page, Page) {
+    let run = Run { trace, ..Run::default() };
+    let analysis = examine(&run, &Settings::default());
+    let context = Context { run: &run, analysis: &analysis };
+    let text = serde_json::to_string(&analysis.profile).unwrap();
+    let profile: UnifiedProfile = serde_json::from_str(&text).unwrap();
+    let query = PageQuery::default();
+    (page(Source::Trace(context), view, &query), page(Source::Profile(&profile), view, &query))
+}
+
+fn figures(page: &Page) -> Vec<&Figure> {
+    page.blocks
+        .iter()
+        .filter_map(|block| if let Block::Figures { figures } = block { Some(figures) } else { None })
+        .flatten()
+        .collect()
+}
+
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+/// Checks what both pages have: how many figures, charts and tables that is.
+fn agreements(view: View, of_trace: &Page, of_profile: &Page) -> usize {
+    let mut count = 0;
+    let known = figures(of_trace);
+    for figure in figures(of_profile) {
+        let Some(other) = known.iter().find(|other| other.label == figure.label) else { continue };
+        assert_eq!((figure.unit, &figure.metric, figure.status), (other.unit, &other.metric, other.status), "{view:?}");
+        match (figure.value, other.value) {
+            (Some(a), Some(b)) => assert!(same(a, b), "{view:?}: {}: {a} and {b}", figure.label),
+            (a, b) => assert_eq!(a, b, "{view:?}: {}", figure.label),
+        }
+        count += 1;
+    }
+    for block in &of_profile.blocks {
+        let found = of_trace.blocks.iter().any(|other| match (block, other) {
+            (Block::Stack(a), Block::Stack(b)) if a.title == b.title => {
+                let labels = |stack: &Stack| {
+                    stack.series.iter().map(|it| (it.label.clone(), it.class.clone())).collect::<Vec<_>>()
+                };
+                assert_eq!(
+                    (labels(a), a.unit, &a.note, a.rows.len()),
+                    (labels(b), b.unit, &b.note, b.rows.len()),
+                    "{view:?}"
+                );
+                for (a, b) in a.rows.iter().zip(&b.rows) {
+                    assert_eq!((&a.label, &a.mark), (&b.label, &b.mark), "{view:?}");
+                    assert!(a.parts.iter().zip(&b.parts).all(|(a, b)| same(*a, *b)), "{view:?}: {a:?} and {b:?}");
+                }
+                true
+            }
+            (Block::Bars(a), Block::Bars(b)) if a.title == b.title => {
+                let bars = |bars: &Bars| {
+                    bars.bars.iter().map(|it| (it.label.clone(), it.class.clone(), it.note.clone())).collect::<Vec<_>>()
+                };
+                assert_eq!((bars(a), a.unit, &a.note), (bars(b), b.unit, &b.note), "{view:?}");
+                assert!(a.bars.iter().zip(&b.bars).all(|(a, b)| same(a.value, b.value)), "{view:?}: {a:?} and {b:?}");
+                true
+            }
+            (Block::Table(a), Block::Table(b)) if a.table == b.table && a.title == b.title => {
+                assert_eq!((&a.columns, a.rows.len()), (&b.columns, b.rows.len()), "{view:?}: {}", a.title);
+                true
+            }
+            (Block::Findings { findings: a }, Block::Findings { findings: b }) => a == b,
+            _ => false,
+        });
+        count += usize::from(found);
+    }
+    count
+}
+
+#[test]
+fn a_trace_and_its_profile_have_the_same_pages() {
+    for (trace, views) in [
+        (
+            tpu as fn() -> Trace,
+            &[
+                (View::Overview, 12),
+                (View::Findings, 2),
+                (View::Steps, 8),
+                (View::Kernels, 5),
+                (View::Communication, 4),
+                (View::Devices, 3),
+                (View::Checklist, 3),
+            ][..],
+        ),
+        (gpu, &[(View::Overview, 10), (View::Steps, 5), (View::Kernels, 5), (View::Transfers, 1), (View::Devices, 3)]),
+        (host, &[(View::Overview, 6)]),
+    ] {
+        for &(view, least) in views {
+            let (of_trace, of_profile) = both(trace(), view);
+            let count = agreements(view, &of_trace, &of_profile);
+            assert!(count >= least, "{view:?}: {count} agree\n{of_trace:?}\n{of_profile:?}");
+        }
+    }
+}
+
+#[test]
+fn an_earlier_result_has_every_page_or_says_why_not() {
+    let profile = report::example::profile();
+    for view in View::ALL {
+        let found = page(Source::Profile(&profile), view, &PageQuery::default());
+        assert_eq!(found.blocks.is_empty(), view == View::Model, "{view:?}");
+        let is_empty = matches!(found.blocks[..], [Block::Empty { .. }]);
+        let lacks = match view {
+            View::Ops => true,
+            View::Roofline => profile.roofline.is_none(),
+            View::Communication => profile.communication.is_none(),
+            _ => false,
+        };
+        assert_eq!(is_empty, lacks, "{view:?}: {found:?}");
+    }
+    let empty = UnifiedProfile { metadata: profile.metadata.clone(), ..UnifiedProfile::default() };
+    for view in
+        [View::Steps, View::Ops, View::Kernels, View::Roofline, View::Communication, View::Transfers, View::Devices]
+    {
+        let found = page(Source::Profile(&empty), view, &PageQuery::default());
+        let [Block::Empty { reason, .. }] = &found.blocks[..] else { panic!("{view:?}: {found:?}") };
+        assert!(reason.ends_with('.'), "{reason}");
+    }
+}
+
+/// Links of a page of a profile lead to rows that the page they name shows.
+#[test]
+fn what_an_earlier_result_links_to_is_there() {
+    let profile = report::example::profile();
+    let overview = page(Source::Profile(&profile), View::Overview, &PageQuery::default());
+    let mut links: Vec<Link> = Vec::new();
+    for block in &overview.blocks {
+        match block {
+            Block::Bars(bars) => links.extend(bars.bars.iter().filter_map(|bar| bar.link.clone())),
+            Block::Stack(stack) => links.extend(stack.rows.iter().filter_map(|row| row.link.clone())),
+            Block::Table(table) => links.extend(table.links.iter().flatten().cloned()),
+            _ => {}
+        }
+    }
+    assert!(links.len() >= 3, "{links:?}");
+    for link in links {
+        let query = PageQuery { filter: link.filter.clone(), ..PageQuery::default() };
+        let found = page(Source::Profile(&profile), link.view, &query);
+        let rows = found.blocks.iter().any(|block| match block {
+            Block::Table(table) => table.matched_rows > 0 && table.lacking.is_empty(),
+            _ => false,
+        });
+        assert!(rows, "{link:?}");
+    }
+}
+
+#[test]
+fn every_figure_of_the_overview_that_is_a_field_has_its_definition() {
+    let page = page(Source::Profile(&report::example::profile()), View::Overview, &PageQuery::default());
+    let metrics: Vec<&String> = figures(&page).into_iter().filter_map(|figure| figure.metric.as_ref()).collect();
+    assert!(metrics.len() >= 6, "{metrics:?}");
+    let document = include_str!("../../../../docs/metrics.md");
+    for metric in metrics {
+        assert!(document.contains(&format!("`{metric}`")), "docs/metrics.md does not define `{metric}`");
+    }
+}
