@@ -1,6 +1,6 @@
 //! Time as integer picoseconds.
 //!
-//! One [`Ps`] counts from the run's anchor ([`trace::Capture`]): `i64` picoseconds span 106 days, while absolute
+//! One [`Ps`] counts from the run's anchor (`trace::Capture`): `i64` picoseconds span 106 days, while absolute
 //! Unix time in picoseconds would overflow. Conversions to the report's microseconds happen once, at the end.
 
 use std::ops::{Add, AddAssign, Sub};

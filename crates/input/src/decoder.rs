@@ -42,14 +42,14 @@ pub enum Decoded {
 /// Decodes one member that is pushed in chunks of any size.
 ///
 /// ```
-/// use crossprof::input::decoder::{Decoded, Decoder};
+/// use input::{Decoded, Decoder};
 ///
 /// let mut decoder = Decoder::new("crossprof.json");
 /// decoder.push(br#"{"batch_size":16,"#)?;
 /// decoder.push(br#""seq_length":2048}"#)?;
 /// let Decoded::Model(sidecar) = decoder.finish()? else { panic!("not a model configuration") };
 /// assert_eq!(sidecar.model.seq_length, Some(2048));
-/// # Ok::<(), crossprof::error::Error>(())
+/// # Ok::<(), base::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Decoder {

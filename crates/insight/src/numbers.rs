@@ -1,6 +1,6 @@
 //! The numbers that several rules rest on, each made in one place so that two rules never disagree.
 //!
-//! Shares are of the *window* ([`metrics::window`]), summed over the used devices.
+//! Shares are of the *window* ([`metrics::WindowKind`]), summed over the used devices.
 
 use std::cell::OnceCell;
 

@@ -51,7 +51,8 @@ impl DutyCycle {
                     on_duty.add(interval(&op));
                 }
             });
-            sums.busy += on_duty.finish().length();
+            // An op of a damaged file may lie beyond the window.
+            sums.busy += on_duty.finish().intersection(&device.busy).length();
             sums.span += span(trace, devices, device);
             sums.op_time += device.busy.length();
             sums.op_span += device.window.length();
@@ -88,7 +89,7 @@ fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Inter
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::TraceBuilder;
+    use trace::{IntervalSet, TraceBuilder};
 
     #[test]
     fn waiting_for_the_host_is_off_duty_and_programs_widen_the_span() {
@@ -103,6 +104,21 @@ mod tests {
         let duty = DutyCycle::new(&trace, &Devices::new(&trace)).unwrap();
         assert_eq!((duty.percent(), duty.op_span, duty.op_time), (Some(60.0), Ps(80_000_000), Ps(70_000_000)));
         assert_eq!(duty.idle_percent(), Some(12.5));
+    }
+
+    /// An op that lies beyond the window, as in a file whose times are damaged, is no time of the window.
+    #[test]
+    fn a_chip_is_on_duty_in_its_window_only() {
+        let mut b = TraceBuilder::new();
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(ops, "fusion.1", 0, 40).hlo_category("loop fusion");
+        b.event(ops, "fusion.2", 50, 100).hlo_category("loop fusion");
+        let trace = b.build();
+        let mut devices = Devices::new(&trace);
+        let device = &mut devices.used[0];
+        device.window = IntervalSet::union_of([Interval::new(Ps(0), Ps(50_000_000))]);
+        device.busy = device.busy.intersection(&device.window);
+        assert_eq!(DutyCycle::new(&trace, &devices).unwrap().percent(), Some(80.0));
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use crate::steps::StepsTogether;
 use report::{ModelConfig, StepTiming, Throughput};
 
+/// Samples or tokens of a step. More come from no data set but from a slip of the hand, and what follows from them is absurd.
+const MOST_PER_STEP: u64 = 1 << 53;
+
 /// The throughput section. Steps a second need only the step time; samples and tokens need the batch, which no trace knows.
 /// `num_devices` is the number of used devices. Of devices that run one after another no step has the batch of all, so that samples
 /// and tokens are unknown; `all_devices` are the steps that devices end per second where they do not run them together.
@@ -11,10 +14,13 @@ pub fn throughput(timing: &StepTiming, model: &ModelConfig, num_devices: u64, al
         return Throughput::default();
     };
     let per_second = 1e6 / step_us;
-    // As f64: the product of two hostile numbers must not overflow.
     let one_batch = timing.devices_in_step.as_deref() != Some(StepsTogether::OneAfterAnother.label());
-    let samples = model.batch_size.filter(|&size| size > 0 && one_batch).map(|size| size as f64 * per_second);
-    let tokens = samples.zip(model.seq_length.filter(|&length| length > 0)).map(|(it, length)| it * length as f64);
+    let batch = model.batch_size.filter(|size| (1..=MOST_PER_STEP).contains(size) && one_batch);
+    let samples = batch.map(|size| size as f64 * per_second);
+    let length = model.seq_length.filter(|&length| {
+        length > 0 && batch.and_then(|size| size.checked_mul(length)).is_some_and(|tokens| tokens <= MOST_PER_STEP)
+    });
+    let tokens = samples.zip(length).map(|(it, length)| it * length as f64);
     let per_device = |all: Option<f64>| all.filter(|_| num_devices > 0).map(|all| all / num_devices as f64);
     Throughput {
         tokens_per_sec: tokens,
@@ -65,5 +71,18 @@ mod tests {
         let found = throughput(&apart, &model, 2, Some(900.0));
         assert_eq!((found.steps_per_sec, found.all_devices_steps_per_sec), (Some(1000.0), Some(900.0)));
         assert_eq!(found.samples_per_sec, None);
+    }
+
+    #[test]
+    fn more_tokens_than_any_data_set_has_are_no_measurement() {
+        let of = |batch_size, seq_length| {
+            let model =
+                ModelConfig { batch_size: Some(batch_size), seq_length: Some(seq_length), ..ModelConfig::default() };
+            let found = throughput(&timing(Some(1e6)), &model, 1, None);
+            (found.samples_per_sec, found.tokens_per_sec)
+        };
+        assert_eq!(of(1 << 20, 1 << 33), (Some(1_048_576.0), Some(9_007_199_254_740_992.0)));
+        assert_eq!(of(1 << 20, (1 << 33) + 1), (Some(1_048_576.0), None));
+        assert_eq!(of(u64::MAX, u64::MAX), (None, None));
     }
 }

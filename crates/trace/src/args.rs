@@ -1,7 +1,7 @@
 //! What events say beyond name and time, as sets that many events share.
 //!
-//! [`args!`] is the one list of what a set can hold. The struct, the names of its stats in both formats, the
-//! [image](super::snapshot) and [merging](super::merge) follow from it: a new field is a new line there.
+//! `args!` is the one list of what a set can hold. The struct, the names of its stats in both formats, the
+//! [image](super::snapshot) and [merging](mod@super::merge) follow from it: a new field is a new line there.
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;

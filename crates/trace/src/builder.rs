@@ -1,7 +1,7 @@
 //! Builds traces in code: what tests are written with, so that a test shows a timeline and not a file format.
 //!
 //! ```
-//! use crossprof::trace::builder::TraceBuilder;
+//! use trace::TraceBuilder;
 //!
 //! let mut b = TraceBuilder::new();
 //! let ops = b.line("/device:TPU:0", "XLA Ops");

@@ -1,7 +1,7 @@
 //! Values that only some events have and that differ from one occurrence to the next: each has a sparse column of its own.
 //!
-//! [`event_columns!`] is the one list of them. Both decoders, [`Events`](super::Events), the [image](super::snapshot) and
-//! [merging](super::merge) follow from it: a new column is a new line there.
+//! `event_columns!` is the one list of them. Both decoders, [`Events`](super::Events), the [image](super::snapshot) and
+//! [merging](mod@super::merge) follow from it: a new column is a new line there.
 
 /// What a number that an event carries is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Holds {
     Count,
     /// A number that identifies something, the same in all captures of a run.
     Id,
-    /// A number that is unique in one capture only; [merging](super::merge) moves those of different hosts apart.
+    /// A number that is unique in one capture only; [merging](mod@super::merge) moves those of different hosts apart.
     CaptureId,
     /// A duration in picoseconds; a negative one is not kept.
     Picoseconds,

@@ -128,7 +128,7 @@ pub struct Line {
     pub plane: PlaneId,
     /// As in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
     pub name: StrId,
-    /// What it is; see [`classify`].
+    /// What it is; see [`classify()`].
     pub kind: LineKind,
     /// Its number in the file: a Chrome trace's `tid`, an xplane's line id.
     pub id: Option<i64>,
@@ -147,7 +147,7 @@ pub struct HloProto {
     pub name: StrId,
     /// Index of the host whose file it stands in.
     pub host: u16,
-    /// The `xla.HloProto` message; [`hlo`] reads it when it is asked for.
+    /// The `xla.HloProto` message; the crate `hlo` reads it when it is asked for.
     pub bytes: Arc<[u8]>,
 }
 

@@ -117,9 +117,9 @@ fn native(run: &mut Run) -> Result {
 fn doc(_: &mut Run) -> Result {
     let library = ["--workspace", "--exclude", "www", "--exclude", "xtask"];
     process::run(cargo(&["test", "--locked", "--doc"]).args(library))?;
-    let mut links = cargo(&["doc", "--locked", "--no-deps"]);
+    let mut links = cargo(&["doc", "--locked", "--no-deps", "--document-private-items"]);
     links.args(library);
-    process::run(links.env("RUSTDOCFLAGS", "-D warnings"))
+    process::run(links.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links"))
 }
 
 fn in_browser(_: &mut Run) -> Result {

@@ -44,14 +44,14 @@ const STEP: usize = 256;
 /// Decodes one file.
 ///
 /// ```
-/// use crossprof::input::chrome_json::ChromeJsonDecoder;
+/// use input::ChromeJsonDecoder;
 ///
 /// let mut decoder = ChromeJsonDecoder::new("host.trace.json");
 /// decoder.push(br#"{"traceEvents":[{"ph":"X","pid":1,"tid":2,"ts":1.5,"du"#)?;
 /// decoder.push(br#"r":2.5,"name":"fusion.1"}]}"#)?;
 /// let trace = decoder.finish()?;
 /// assert_eq!(trace.events.get(0).map(|event| event.duration.0), Some(2_500_000));
-/// # Ok::<(), crossprof::error::Error>(())
+/// # Ok::<(), base::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct ChromeJsonDecoder {

@@ -21,7 +21,7 @@ use super::{NamedProfile, Profiles, legacy};
 use base::{Error, Warning};
 use report::{NotMeasured, UnifiedProfile};
 
-/// Keys of a method by which results are told from any other JSON (see [`crate::sniff`]).
+/// Keys of a method by which results are told from any other JSON (see [`crate::sniff()`]).
 pub const METHOD_KEYS: [&str; 2] = ["execution_time", "tensorboard_trace"];
 
 /// Longest name or message that is kept of a file, in characters.

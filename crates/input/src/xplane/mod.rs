@@ -58,7 +58,7 @@ const HEAD_BYTES: usize = 4096;
 /// Decodes one xplane file that is pushed in chunks of any size.
 ///
 /// ```
-/// use crossprof::input::xplane::XPlaneDecoder;
+/// use input::XPlaneDecoder;
 ///
 /// // One plane named "/host:CPU".
 /// let file = b"\x0a\x0b\x12\x09/host:CPU";

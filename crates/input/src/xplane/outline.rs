@@ -94,9 +94,9 @@ fn word(head: &[u8; 24], index: usize) -> u64 {
 /// Looks for the outlines of the large planes of one file.
 ///
 /// ```
-/// use crossprof::input::xplane::Outliner;
+/// use input::Outliner;
 ///
-/// let file = std::fs::read("www/assets/examples/jax-cpu-train.xplane.pb")?;
+/// let file = std::fs::read("../../www/assets/examples/jax-cpu-train.xplane.pb")?;
 /// let mut outliner = Outliner::new(file.len() as u64);
 /// while let Some(range) = outliner.wanted() {
 ///     outliner.give(&file[range.start as usize..range.end as usize]);

@@ -66,7 +66,7 @@ pub(super) struct OpenLine {
 /// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
 pub(super) const EVENT_OR_STAT: u8 = 4 << 3 | 2;
 
-/// Events that are walked over in one call: see [`trace::blocks`].
+/// Events that are walked over in one call: see [`trace::in_blocks`].
 const BLOCK: usize = 2048;
 
 impl<'p, 'a> Walk<'p, 'a> {

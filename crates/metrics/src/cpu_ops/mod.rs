@@ -1,7 +1,7 @@
 //! The ops of XLA's CPU backend: when they end, which runs in which, and which events are one execution.
 //!
 //! An op's event is the call that starts it. Where the op computes on other threads, the call returns before the op ends, and
-//! XLA marks the end by an event `end: <op>` with the number of the op's event ([`Events::flow`](trace::Events::flow)).
+//! XLA marks the end by an event `end: <op>` with the number of the op's event ([`trace::EventColumn::Producer`], [`trace::EventColumn::Consumer`]).
 //! XLA notifies the waiters of an op in reverse order, the marker last: the thread that completes an op first runs the ops that
 //! it made ready. So the marker may stand long after the end, and an op ends at the first of these:
 //!

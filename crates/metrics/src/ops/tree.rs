@@ -74,7 +74,7 @@ impl OpNode {
         can_tell.then(|| (1.0 - (self.wasted + self.idle).0 as f64 / judged.0 as f64).clamp(0.0, 1.0))
     }
 
-    /// The share of its time that [`utilization`](Node::utilization) is of, 0 to 1; `None` for no time.
+    /// The share of its time that [`utilization`](OpNode::utilization) is of, 0 to 1; `None` for no time.
     pub fn judged(&self) -> Option<f64> {
         (self.time > Ps::ZERO).then(|| ((self.known + self.idle).0 as f64 / self.time.0 as f64).min(1.0))
     }
@@ -180,7 +180,7 @@ impl Wasted {
     }
 }
 
-/// Rows that are looked at in one call: see [`trace::blocks`].
+/// Rows that are looked at in one call: see [`trace::in_blocks`].
 const BLOCK: usize = 2048;
 
 fn name<'t>(trace: &'t Trace, ops: &'t Ops, node: &'t OpNode) -> &'t str {

@@ -145,7 +145,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// A call of its own, since there may be millions: see [`blocks`](trace::blocks).
+    /// A call of its own, since there may be millions: see [`blocks`](trace::in_blocks).
     #[inline(never)]
     fn add_gap(&mut self, parts: &mut Parts, gap: Interval, window: Interval) {
         if gap.clip(window).is_some() {

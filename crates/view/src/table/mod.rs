@@ -1,7 +1,7 @@
 //! Tables as values: columns with units, rows of cells, and the questions asked of them (filter, order, the first so many).
 //!
 //! A table that is made from a run may have a million rows, so it is not built: [`Rows`] tells any cell of it, and
-//! [`query`] copies out those rows that are asked for.
+//! [`query`](query()) copies out those rows that are asked for.
 
 mod filter;
 mod passing;

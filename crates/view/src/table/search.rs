@@ -19,7 +19,7 @@ pub(super) struct Word<'w> {
     pub whole: bool,
 }
 
-/// Texts that are searched in one call: see [`trace::blocks`].
+/// Texts that are searched in one call: see [`trace::in_blocks`].
 const BLOCK: usize = 4096;
 
 impl Word<'_> {

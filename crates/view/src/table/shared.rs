@@ -91,7 +91,7 @@ impl<'a> SharedColumn<'a> {
     }
 
     /// Calls `visit` with runs of rows: the first row's place, and the numbers from there on. In blocks, see
-    /// [`trace::blocks`].
+    /// [`trace::in_blocks`].
     pub(super) fn for_blocks(&self, visit: &mut dyn FnMut(usize, &[u32])) {
         let mut row = 0;
         for block in self.first.as_slice().chunks(1).chain(self.rest.chunks(BLOCK)) {

@@ -1,4 +1,4 @@
-//! A comparison as one web page that stands for itself; see [`document`](crate::export::html::document).
+//! A comparison as one web page that stands for itself; see [`crate::export::html::document`].
 //!
 //! ```text
 //! main       summary, fairness, scored numbers, step time, waterfall, ops, kernels, ..., each run, definitions, warnings
