@@ -205,12 +205,11 @@ fn row(trace: &Trace, list: &[&One]) -> Option<CopyRow> {
     let class = CopyClass::clone(&list.first()?.class);
     let lengths = || list.iter().map(|one| one.interval.length());
     let sized: Vec<&&One> = list.iter().filter(|one| one.bytes.is_some()).collect();
-    let mut devices: Vec<Option<usize>> = sized.iter().map(|one| one.device).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    let busy = |device: &Option<usize>| {
-        let intervals = sized.iter().filter(|one| one.device == *device).map(|one| one.interval);
-        IntervalSet::union_of(intervals).length()
+    let mut by_device: Vec<(Option<usize>, Interval)> = sized.iter().map(|one| (one.device, one.interval)).collect();
+    by_device.sort_unstable_by_key(|&(device, _)| device);
+    let of_devices = by_device.chunk_by(|a, b| a.0 == b.0);
+    let busy = |of_device: &[(Option<usize>, Interval)]| {
+        IntervalSet::union_of(of_device.iter().map(|&(_, interval)| interval)).length()
     };
     let bytes = sized.iter().filter_map(|one| one.bytes).fold(0u64, u64::saturating_add);
     let waits = || list.iter().filter_map(|one| one.wait);
@@ -222,7 +221,7 @@ fn row(trace: &Trace, list: &[&One]) -> Option<CopyRow> {
         max: lengths().max().unwrap_or_default(),
         bytes: (!sized.is_empty()).then_some(bytes),
         sized_count: sized.iter().filter(|one| one.counts).count() as u64,
-        sized_time: devices.iter().map(busy).sum(),
+        sized_time: of_devices.map(busy).sum(),
         wait: waits().next().map(|_| waits().sum()),
         call_site: main_site(trace, list),
     })
