@@ -87,7 +87,7 @@ export const VIEWS = ["overview", "findings", "steps", "ops", "kernels", "roofli
 export async function view(page, name) {
   await page.locator(`.views a[href^="#/${name}"]`).click();
   await page.locator(`.page.${name}`).waitFor();
-  await page.locator('.blocks[aria-busy="true"]').waitFor({ state: "detached" });
+  await page.locator('[aria-busy="true"]').waitFor({ state: "detached" });
 }
 
 /** Chooses what the numbers of the run are of, and waits until they are. */

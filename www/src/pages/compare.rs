@@ -10,9 +10,9 @@ use crossprof::compare::MOST_RUNS;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::blocks::{failure, show};
+use super::blocks::{Answer, failure};
 use super::export::{copied, saved};
-use crate::blocks::{Blocks, blocks_view};
+use crate::blocks::blocks_view;
 use crate::components::live::{live, shown};
 use crate::protocol::analyst::{CompareForm, SubjectEntry, Subjects};
 use crate::state::{Run, State};
@@ -255,18 +255,18 @@ pub fn Compare() -> impl IntoView {
         SEEN.set(untrack(|| latest(state)));
     }
     Effect::new(move |_| keep_up(state));
-    let (blocks, failed) = asked(state);
+    let answer = asked(state);
     let is_shown = move || {
         let choice = Choice::read(state);
         choice.runs.len() >= 2 && found(state, &choice).0.iter().all(Option::is_some)
     };
-    let drawn = move || state.runs.with(|runs| runs.first().cloned()).map(|run| blocks_view(run, blocks));
+    let drawn = move || state.runs.with(|runs| runs.first().cloned()).map(|run| blocks_view(run, answer.blocks));
     view! {
         <div class="page compare">
             <header class="run-header"><h1>"Compare runs"</h1></header>
             {live(move || chips(state))}
             {live(move || notice(state))}
-            {shown(is_shown, move || view! { {downloads(state)}{failure(failed)}<div class="blocks">{live(drawn)}</div> })}
+            {shown(is_shown, move || view! { {downloads(state)}{failure(answer)}<div class="blocks" aria-busy=answer.busy()>{live(drawn)}</div> })}
         </div>
     }
 }
@@ -294,9 +294,9 @@ fn notice(state: State) -> Option<AnyView> {
     Some(view! { <p class="empty" role="status">{text}</p> }.into_any())
 }
 
-/// The blocks of the comparison, kept up to date; and why the latest could not be made.
-fn asked(state: State) -> (Blocks, RwSignal<Option<String>>) {
-    let (blocks, failed): (Blocks, _) = (RwSignal::new(Vec::new()), RwSignal::new(None));
+/// The blocks of the comparison, kept up to date.
+fn asked(state: State) -> Answer {
+    let answer = Answer::new();
     Effect::new(move |_| {
         let choice = Choice::read(state);
         let filter = state.route.with(|route| route.query.filter.clone());
@@ -305,10 +305,11 @@ fn asked(state: State) -> (Blocks, RwSignal<Option<String>>) {
             run.report.track();
         }
         if let Some(Compared { first, subjects, profiles }) = untrack(|| compared(state, &choice)) {
-            ask::comparison_page(&first, subjects, &profiles, filter, show(blocks, failed));
+            answer.is_awaited.set(true);
+            ask::comparison_page(&first, subjects, &profiles, filter, answer.heard());
         }
     });
-    (blocks, failed)
+    answer
 }
 
 /// What an event is about: the word and the number of the nearest element that has them.

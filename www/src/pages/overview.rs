@@ -65,9 +65,9 @@ pub fn Overview(
     run: Run,
 ) -> impl IntoView {
     let (id, report) = (run.id, run.report);
-    let (blocks, failed) = asked(&run, pages::View::Overview);
+    let answer = asked(&run, pages::View::Overview);
     let [top, steps, main, side, to_do] =
-        [Place::Top, Place::Steps, Place::Main, Place::Side, Place::ToDo].map(|it| placed(blocks, it));
+        [Place::Top, Place::Steps, Place::Main, Place::Side, Place::ToDo].map(|it| placed(answer.blocks, it));
     let to_do = move || match to_do.with(|found| found.first().cloned()).as_deref() {
         Some(Block::Findings { findings: found }) => Some(view! {
             <section class="panel to-do first">
@@ -83,9 +83,9 @@ pub fn Overview(
         shown(is_there, move || view! { <div class=class>{blocks_view(run.clone(), blocks)}</div> })
     };
     view! {
-        {failure(failed)}
+        {failure(answer)}
         {drawn(top, "blocks")}
-        <div class="overview-grid">
+        <div class="overview-grid" aria-busy=answer.busy()>
             <div class="column">
                 {drawn(steps, "blocks first")}
                 {drawn(main, "blocks third")}

@@ -14,7 +14,7 @@ use crate::categories::Categorizer;
 use crate::devices::{Device, Devices, interval};
 use crate::per_line::PerLine;
 use crate::self_time::for_each_self_interval;
-use crate::step_breakdown::StepPart;
+use crate::step_part::StepPart;
 use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
 
 /// The parts that are work, in the order in which they hide each other.

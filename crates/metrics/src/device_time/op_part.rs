@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::copy_space::{Space, spaces};
 use crate::categories::{Categorizer, CategoryId, OpClass};
-use crate::step_breakdown::StepPart;
+use crate::step_part::StepPart;
 use trace::{ArgsId, StrId, Trace};
 
 /// Tells the parts of many ops: each category is looked at once, and so is each distinct copy of a TPU.

@@ -9,7 +9,6 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Distinct;
-use super::resolve::instruction_name;
 use crate::ops::{Text, Texts};
 use hlo::Modules;
 use trace::{Args, StrId, Trace};
@@ -125,4 +124,9 @@ fn by_instruction(trace: &Trace, modules: &Modules<'_>, texts: &mut Texts, wante
         }
     }
     found.into_iter().filter_map(|(name, op)| Some((name, op?))).collect()
+}
+
+/// The instruction of `hlo_op`: kernels of a called computation name the callers too (`call.1::fusion.3`).
+pub(super) fn instruction_name(hlo_op: &str) -> &str {
+    hlo_op.rsplit("::").next().unwrap_or(hlo_op)
 }

@@ -178,11 +178,6 @@ fn dimensions(sizes: Option<[u32; 3]>) -> String {
     sizes.map_or(String::new(), |[x, y, z]| format!("{x},{y},{z}"))
 }
 
-/// The instruction of `hlo_op`: kernels of a called computation name the callers too (`call.1::fusion.3`).
-pub(super) fn instruction_name(hlo_op: &str) -> &str {
-    hlo_op.rsplit("::").next().unwrap_or(hlo_op)
-}
-
 /// The type of a framework op: `Conv2D` of `block/conv:Conv2D`, `dot_general` of `jit(f)/dot_general`.
 fn op_type(op_name: &str) -> &str {
     let (path, kind) = op_name.rsplit_once(':').unwrap_or((op_name, ""));

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::part::{Parts, StepPart};
 use super::rows::gaps;
 use super::{Breakdown, StepRow};
 use crate::device_time::OpParts;
@@ -21,6 +20,7 @@ use crate::devices::{Device, Devices};
 use crate::host_threads::HostTime;
 use crate::launches::CallIndex;
 use crate::self_time::for_each_self_interval;
+use crate::step_part::{Parts, StepPart};
 use base::{Ps, sort};
 use trace::{EventId, Interval, Trace};
 

@@ -17,9 +17,9 @@
 //! gap (it waits for other devices) comes before all.
 
 use super::launch_times::{DeviceLaunches, Launch};
-use super::part::{Parts, StepPart};
 use crate::devices::{Device, Devices};
 use crate::host_threads::{HostRole, HostTime};
+use crate::step_part::{Parts, StepPart};
 use base::Ps;
 use trace::{Interval, IntervalSet, LineKind, Trace};
 

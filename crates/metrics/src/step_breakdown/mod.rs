@@ -9,13 +9,12 @@ mod events;
 mod idle;
 mod launch_times;
 mod mean;
-mod part;
 mod rows;
 mod section;
 
 pub use events::StepEvent;
 pub use mean::MeanPart;
-pub use part::{Parts, StepPart};
+
 pub use section::section;
 
 use std::collections::BTreeMap;
@@ -27,6 +26,7 @@ use super::host_threads::{HostThreads, HostTime, host_threads};
 use super::launches::CallIndex;
 use super::ops::Tallies;
 use super::overlap::Overlap;
+use super::step_part::{Parts, StepPart};
 use super::steps::Steps;
 use super::window::{PlainWindow, Window, WindowKind};
 use base::Ps;

@@ -3,12 +3,12 @@
 use super::StepRow;
 use super::idle::{Causes, Gaps};
 use super::launch_times::DeviceLaunches;
-use super::part::Parts;
 use crate::device_time::DeviceTime;
 use crate::devices::{Device, Devices};
 use crate::host_threads::HostTime;
 use crate::launches::CallIndex;
 use crate::overlap::InFlight;
+use crate::step_part::Parts;
 use crate::steps::{StepWindow, ops_starting_in};
 use report::Step;
 use trace::{Interval, Trace};

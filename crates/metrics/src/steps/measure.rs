@@ -4,7 +4,7 @@ use super::flags::Seen;
 use super::{StepWindow, Steps};
 use crate::device_time::DeviceTime;
 use crate::devices::{Device, Devices};
-use crate::step_breakdown::StepPart;
+use crate::step_part::StepPart;
 use base::Ps;
 use trace::{Interval, IntervalSet, Trace};
 

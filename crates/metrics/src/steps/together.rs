@@ -17,7 +17,7 @@
 use super::{StepWindow, Steps};
 use crate::device_time::DeviceTime;
 use crate::statistics::median;
-use crate::step_breakdown::StepPart;
+use crate::step_part::StepPart;
 use base::Ps;
 use trace::{Interval, IntervalSet};
 

@@ -10,7 +10,7 @@
 //!
 //! All arithmetic is on integers, so that every machine finds the same line.
 
-use super::knots::{Knot, Knots};
+use super::knots::{Knot, Knots, narrow};
 
 /// Drifts are in units of 2^-40.
 pub(super) const DRIFT_BITS: u32 = 40;
@@ -98,11 +98,6 @@ pub(super) fn distances(knots: &Knots, shift: i64, drift: i64, reference: i64) -
 /// What a clock with this drift gains in `time`.
 pub(super) fn gain(drift: i64, time: i64) -> i64 {
     narrow((i128::from(drift) * i128::from(time)) >> DRIFT_BITS)
-}
-
-/// Into 64 bits; what is too large becomes the largest.
-pub(super) fn narrow(value: i128) -> i64 {
-    i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
 /// The median difference of the clocks.

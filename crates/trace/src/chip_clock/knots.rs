@@ -171,9 +171,14 @@ impl Warp {
                 let (way, of) =
                     (i128::from(time) - i128::from(knot.last), i128::from(next.first) - i128::from(knot.last));
                 let change = (i128::from(next.delta) - i128::from(knot.delta)) * way / of.max(1);
-                time.saturating_sub(knot.delta.saturating_add(super::fit::narrow(change)))
+                time.saturating_sub(knot.delta.saturating_add(narrow(change)))
             }
             _ => time.saturating_sub(knot.delta),
         }
     }
+}
+
+/// Into 64 bits; what is too large becomes the largest.
+pub(super) fn narrow(value: i128) -> i64 {
+    i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }

@@ -69,7 +69,7 @@ impl ChipClock {
         }
         let since = i128::from((time - self.reference).0);
         let since = (since << fit::DRIFT_BITS) / ((1 << fit::DRIFT_BITS) + i128::from(self.drift));
-        self.reference + Ps(fit::narrow(since))
+        self.reference + Ps(knots::narrow(since))
     }
 
     /// The drift in parts per million.

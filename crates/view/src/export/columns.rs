@@ -5,6 +5,9 @@ use base::format::shorten;
 /// Characters of a cell at most: a padded column of them is still a line that a terminal shows.
 const CELL: usize = 300;
 
+/// Characters of a sentence at most: ours are shorter, those of an imported document need not be.
+pub(super) const SENTENCE: usize = 1_000;
+
 /// Rows with two blanks before each column; `right` says which are aligned to the right. Long cells are cut in the middle.
 pub fn aligned(rows: &[Vec<String>], right: &[bool]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| shorten(cell, CELL)).collect()).collect();

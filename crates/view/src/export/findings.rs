@@ -1,6 +1,6 @@
 //! What to do first, for the one screen of a terminal and for Markdown: the three most important findings.
 
-use super::text::SENTENCE;
+use super::columns::SENTENCE;
 use crate::table::{Cell, Table};
 use base::format::{self, printable, shorten};
 use report::{Finding, FindingSeverity, UnifiedProfile};

@@ -1,5 +1,6 @@
 //! A run on one screen of a terminal: headline figures, then where the time goes, the warnings last.
 
+use super::columns::SENTENCE;
 use super::value::display;
 use super::{findings, host};
 use crate::table::{Cell, Column, Table, Unit};
@@ -10,9 +11,6 @@ use report::{LayerFreezing, UnifiedProfile, distinct_names};
 
 /// Columns of the terminal that the report is made for.
 const WIDTH: usize = 100;
-
-/// Characters of a sentence at most: ours are shorter, those of an imported document need not be.
-pub(super) const SENTENCE: usize = 1_000;
 
 /// Rows of the tables on the one screen; `crossprof table` prints them whole.
 const CATEGORIES: usize = 6;
