@@ -36,6 +36,7 @@
 //!
 //! The modules below are listed in the order in which data flows through them.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -1,5 +1,7 @@
 //! What every crate of crossprof uses: time, warnings, errors, and how text, numbers, JSON and protobuf are read and written.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod error;
 pub mod format;
 pub mod json;

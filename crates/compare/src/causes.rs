@@ -116,9 +116,8 @@ fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut Found<'a>) {
         let listed = evidence.ops.iter().filter(|op| op.family == class.family);
         let [mut time, mut count] = [class.time_us, class.per_step];
         for op in listed {
-            for side in 0..2 {
-                time[side] -= op.time_us[side];
-                count[side] -= op.per_step[side];
+            for (rest, listed) in time.iter_mut().chain(&mut count).zip(op.time_us.iter().chain(&op.per_step)) {
+                *rest -= listed;
             }
         }
         let delta = time[0] - time[1];

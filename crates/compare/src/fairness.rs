@@ -1,6 +1,6 @@
 //! Whether runs did the same work under the same conditions. What a run does not tell is unknown, and unknown is never the same.
 
-use super::{FairnessCheck, Subject};
+use super::{FairnessCheck, Subject, are_of_several_platforms};
 use base::{Severity, format};
 use report::{ModelConfig, UnifiedProfile};
 
@@ -79,7 +79,7 @@ const CHECKS: [Check; 14] = [
 
 /// All checks, in a fixed order.
 pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
-    let across = subjects.iter().any(|it| it.profile.metadata.platform != subjects[0].profile.metadata.platform);
+    let across = are_of_several_platforms(subjects);
     // The hardware is what runs on different platforms are compared for.
     let checks = CHECKS.iter().filter(|(name, ..)| !(across && *name == "device_type"));
     checks

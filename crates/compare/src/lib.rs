@@ -13,6 +13,8 @@
 //! Only unified profiles are read, never events: a loaded run, an exported profile and a report that is dropped back give
 //! the same comparison. docs/comparing.md explains the method and its limits.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod causes;
 mod collectives;
 mod document;
@@ -51,6 +53,11 @@ pub struct Subject {
     pub watts_per_device: Option<f64>,
     /// Price of one device in dollars an hour, where the user gives it.
     pub dollars_per_device_hour: Option<f64>,
+}
+
+/// True where runs of different platforms are compared, so that they are compared for the hardware.
+fn are_of_several_platforms(subjects: &[Subject]) -> bool {
+    subjects.windows(2).any(|pair| matches!(pair, [a, b] if a.profile.metadata.platform != b.profile.metadata.platform))
 }
 
 impl Options {

@@ -125,19 +125,14 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(&str, Key)]) -> Ve
     let mut left: [Vec<usize>; 2] = [(0..sides[0].len()).collect(), (0..sides[1].len()).collect()];
     let mut changes = Vec::new();
     for &(matched_by, key) in passes {
-        let mut groups: BTreeMap<String, [Vec<usize>; 2]> = BTreeMap::new();
-        for side in 0..2 {
-            for &at in &left[side] {
-                if let Some(key) = sides[side].get(at).and_then(key) {
-                    groups.entry(key).or_default()[side].push(at);
-                }
-            }
-        }
-        groups.retain(|_, group| group.iter().all(|side| !side.is_empty()));
-        for group in groups.values() {
-            changes.push(change(run, sides, group, matched_by));
-            for side in 0..2 {
-                left[side].retain(|at| !group[side].contains(at));
+        let ours = grouped(&sides[0], &left[0], key);
+        let mut theirs = grouped(&sides[1], &left[1], key);
+        for (key, ours) in ours {
+            let Some(theirs) = theirs.remove(&key) else { continue };
+            let group = [ours, theirs];
+            changes.push(change(run, sides, &group, matched_by));
+            for (left, group) in left.iter_mut().zip(&group) {
+                left.retain(|at| !group.contains(at));
             }
         }
     }
@@ -154,16 +149,32 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(&str, Key)]) -> Ve
     changes
 }
 
-fn change(run: usize, sides: &[Vec<Item<'_>>; 2], group: &[Vec<usize>; 2], matched_by: &str) -> Change {
-    let of = |side: usize| group[side].iter().filter_map(move |&at| sides[side].get(at));
+/// What is left of a side, by key.
+fn grouped(items: &[Item<'_>], left: &[usize], key: Key) -> BTreeMap<String, Vec<usize>> {
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for &at in left {
+        if let Some(key) = items.get(at).and_then(key) {
+            groups.entry(key).or_default().push(at);
+        }
+    }
+    groups
+}
+
+fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2], matched_by: &str) -> Change {
+    let pick = |items: &'i [Item<'i>], group: &[usize]| -> Vec<&'i Item<'i>> {
+        group.iter().filter_map(|&at| items.get(at)).collect()
+    };
+    let found = [pick(&sides[0], &group[0]), pick(&sides[1], &group[1])];
     // From 0: the sum of nothing would be -0, and stand so in the document.
-    let sum = |value: fn(&Item<'_>) -> f64| [0, 1].map(|side| of(side).map(value).fold(0.0, |sum, it| sum + it));
+    let sum = |value: fn(&Item<'_>) -> f64| {
+        found.each_ref().map(|items| items.iter().map(|item| value(item)).fold(0.0, |sum, it| sum + it))
+    };
     let (time_us, per_step) = (sum(|item| item.time_us), sum(|item| item.occurrences));
-    let exposed = (0..2).any(|side| of(side).any(|item| item.exposed_us.is_some()));
+    let exposed = found.iter().flatten().any(|item| item.exposed_us.is_some());
     let delta = time_us[0] - time_us[1];
     let slowdown = (per_step.iter().all(|count| *count > 0.0) && time_us[1] > 0.0)
         .then(|| (time_us[0] / per_step[0]) / (time_us[1] / per_step[1]));
-    let (first, base) = (of(0).next(), of(1).next());
+    let [first, base] = found.each_ref().map(|items| items.first().copied());
     let shown = first.or(base);
     // A whole class has no op to be named after.
     let by_class = matched_by == "class";

@@ -2,7 +2,7 @@
 
 use super::fairness::WORKLOAD;
 use super::noise::{self, LEAST_RELATIVE_DIFFERENCE};
-use super::{ComparedMetric, FairnessCheck, Subject};
+use super::{ComparedMetric, FairnessCheck, Subject, are_of_several_platforms};
 use report::UnifiedProfile;
 
 /// What the values of a metric depend on besides the program's speed.
@@ -152,7 +152,7 @@ pub fn metrics(
     baseline: usize,
     fairness: &[FairnessCheck],
 ) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
-    let across = subjects.iter().any(|it| it.profile.metadata.platform != subjects[0].profile.metadata.platform);
+    let across = are_of_several_platforms(subjects);
     let compared = |metrics: &[Metric], scored: bool| -> Vec<ComparedMetric> {
         let one = |metric: &Metric| {
             let values: Vec<Option<f64>> = subjects.iter().map(|it| (metric.value)(&it.profile)).collect();
@@ -177,27 +177,31 @@ pub fn metrics(
 /// Work per energy and per money, where the user gives power or price: of tokens where all runs have them, else of samples, else of
 /// steps.
 fn efficiency(subjects: &[Subject], baseline: usize, fairness: &[FairnessCheck]) -> Vec<ComparedMetric> {
-    const TOKENS_JOULE: [&str; 3] =
-        ["efficiency.tokens_per_joule", "efficiency.samples_per_joule", "efficiency.steps_per_joule"];
-    const TOKENS_DOLLAR: [&str; 3] =
-        ["efficiency.tokens_per_dollar", "efficiency.samples_per_dollar", "efficiency.steps_per_dollar"];
-    let rates: [fn(&UnifiedProfile) -> Option<f64>; 3] =
-        [|p| p.throughput.tokens_per_sec, |p| p.throughput.samples_per_sec, |p| p.throughput.steps_per_sec];
-    let of_all = rates.iter().position(|rate| subjects.iter().all(|it| rate(&it.profile).is_some()));
-    let at = of_all.unwrap_or(2);
-    let rate = rates[at];
-    let work = ["Tokens", "Samples", "Steps"][at];
-    let depends_on = [TOKENS, SAMPLES, TIME][at];
+    type Work = (&'static str, [&'static str; 2], &'static [&'static str], fn(&UnifiedProfile) -> Option<f64>);
+    const TOKENS_DONE: Work =
+        ("Tokens", ["efficiency.tokens_per_joule", "efficiency.tokens_per_dollar"], TOKENS, |it| {
+            it.throughput.tokens_per_sec
+        });
+    const SAMPLES_DONE: Work =
+        ("Samples", ["efficiency.samples_per_joule", "efficiency.samples_per_dollar"], SAMPLES, |it| {
+            it.throughput.samples_per_sec
+        });
+    const STEPS_DONE: Work = ("Steps", ["efficiency.steps_per_joule", "efficiency.steps_per_dollar"], TIME, |it| {
+        it.throughput.steps_per_sec
+    });
+    let of_all = |work: &Work| subjects.iter().all(|it| work.3(&it.profile).is_some());
+    let (work, [per_joule, per_dollar], depends_on, rate) =
+        [TOKENS_DONE, SAMPLES_DONE].into_iter().find(of_all).unwrap_or(STEPS_DONE);
     let devices = |subject: &Subject| subject.profile.metadata.num_devices.max(1) as f64;
     let mut all = Vec::new();
     for (path, title, unit, cost) in [
         (
-            TOKENS_JOULE[at],
+            per_joule,
             format!("{work} a joule"),
             "1/J",
             (|it: &Subject| it.watts_per_device) as fn(&Subject) -> Option<f64>,
         ),
-        (TOKENS_DOLLAR[at], format!("{work} a dollar"), "1/$", |it: &Subject| {
+        (per_dollar, format!("{work} a dollar"), "1/$", |it: &Subject| {
             it.dollars_per_device_hour.map(|it| it / 3600.0)
         }),
     ] {

@@ -3,6 +3,8 @@
 //! Each table is a CSV file with a source column and one loader of the same name. Names of products, kernels and spans
 //! stand here and not in the code that measures.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 pub mod accelerators;
 pub mod arithmetic;
 pub mod devices;

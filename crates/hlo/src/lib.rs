@@ -10,6 +10,8 @@
 //! A module is read when it is first asked for. Buffer assignments, schedules and the values of large constants are not read:
 //! nothing here needs them.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod arguments;
 mod attributes;
 mod backend_config;

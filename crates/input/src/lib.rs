@@ -6,6 +6,8 @@
 //!
 //! Both stages are pushed chunks of any size and can run on different threads.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod archive;
 mod chrome_json;
 mod decoder;

@@ -3,6 +3,8 @@
 //! A rule looks at measured numbers only. Where it lacks one it says so ([`Verdict::NotChecked`]) rather than "fine", and
 //! where a number could be read in another way the confidence says so.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod above_peak;
 mod async_copy_wait;
 mod barrier_cores;

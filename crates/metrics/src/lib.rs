@@ -2,6 +2,8 @@
 //!
 //! Each number is made by the module of its name; [`Analysis`] puts them together.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod analysis;
 mod arguments;
 mod categories;

@@ -1,5 +1,7 @@
 //! The unified profile: the contract between the analysis and everyone who reads its result.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod communication;
 #[cfg(feature = "example")]
 pub mod example;

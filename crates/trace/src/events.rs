@@ -319,12 +319,14 @@ impl Events {
 
     /// The values of a column that only some events have.
     #[inline]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
     pub fn column(&self, column: EventColumn) -> &SparseColumn {
         &self.columns[column as usize]
     }
 
     /// Gives the event `id` a value. Events must be given in ascending order, each at most once a column.
     #[inline]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
     pub fn push_value(&mut self, id: EventId, column: EventColumn, value: i64) {
         self.columns[column as usize].push(id, value);
     }

@@ -3,6 +3,8 @@
 //! Every input format is decoded into a [`Trace`]; everything downstream reads only this. The vocabulary is the
 //! XPlane's: a *plane* is a device or a host (a Chrome trace's process), a *line* is one row of it (a thread).
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod args;
 mod blocks;
 mod builder;

@@ -1,5 +1,7 @@
 //! What a run looks like: tables, pages and documents as values.
 
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 pub mod export;
 pub mod pages;
 pub mod table;

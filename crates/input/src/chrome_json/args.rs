@@ -4,6 +4,7 @@
 //! JAX writes every value as a string, Kineto as numbers: both are taken. Keys that no number needs
 //! (`shape_with_layout`, Kineto's `External id`, input shapes, ...) are passed over; nested values are never looked into.
 
+use super::byte_set::ByteSet;
 use super::kineto;
 use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
 use super::number;
@@ -98,21 +99,12 @@ pub(super) fn parse(buf: &[u8], pos: usize, fields: &mut Vec<Field>) -> Scan<usi
 }
 
 /// The bytes of which numbers are made.
-static NUMBER_BYTES: [bool; 256] = {
-    let mut table = [false; 256];
-    let bytes = b"0123456789.-+eE";
-    let mut index = 0;
-    while index < bytes.len() {
-        table[bytes[index] as usize] = true;
-        index += 1;
-    }
-    table
-};
+static NUMBER_BYTES: ByteSet = ByteSet::of(b"0123456789.-+eE");
 
 /// True for bytes of which numbers are made.
 #[inline]
 pub(super) fn is_number_byte(byte: u8) -> bool {
-    NUMBER_BYTES[byte as usize]
+    NUMBER_BYTES.has(byte)
 }
 
 fn is_number(text: &[u8]) -> bool {

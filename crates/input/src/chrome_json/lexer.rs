@@ -3,6 +3,7 @@
 //! Only structure is judged here: where a string, a number-like word or a nested value ends. What the bytes mean is for
 //! the callers, so `NaN` is a word like any other and bytes that are not UTF-8 pass.
 
+use super::byte_set::ByteSet;
 use memchr::memchr2;
 
 /// Why a token could not be read.
@@ -153,22 +154,13 @@ pub(super) fn value(buf: &[u8], pos: usize) -> Scan<(Span, usize)> {
 }
 
 /// Bytes that cannot be part of a word.
-static ENDS_WORD: [bool; 256] = {
-    let mut table = [false; 256];
-    let ends = b",}] \n\r\t\"{[:";
-    let mut index = 0;
-    while index < ends.len() {
-        table[ends[index] as usize] = true;
-        index += 1;
-    }
-    table
-};
+static ENDS_WORD: ByteSet = ByteSet::of(b",}] \n\r\t\"{[:");
 
 /// End of the word at `pos`.
 #[inline]
 fn word(buf: &[u8], pos: usize) -> Scan<usize> {
     let rest = buf.get(pos..).unwrap_or_default();
-    let Some(length) = rest.iter().position(|&byte| ENDS_WORD[byte as usize]) else { return Err(Stop::Incomplete) };
+    let Some(length) = rest.iter().position(|&byte| ENDS_WORD.has(byte)) else { return Err(Stop::Incomplete) };
     let end = pos + length;
     match rest.get(length) {
         Some(b'"' | b'{' | b'[' | b':') => Err(Stop::Bad(end)),

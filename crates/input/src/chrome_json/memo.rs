@@ -124,9 +124,9 @@ impl Memo {
         // An older event of the same name makes room first, then an unused slot; else the two neighbours take turns.
         let neighbours = [first, first ^ 1];
         let unused = |index: &usize| self.slots.get(*index).is_some_and(|slot| !slot.used);
-        let turn = neighbours.iter().position(|index| self.slots.get(*index).is_some_and(|slot| slot.is_older));
-        let index = neighbours.into_iter().find(same_name).or_else(|| neighbours.into_iter().find(unused));
-        let index = index.unwrap_or(neighbours[turn.unwrap_or(0)]);
+        let turn = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.is_older);
+        let find = |wanted: &dyn Fn(&usize) -> bool| neighbours.into_iter().find(wanted);
+        let index = find(&same_name).or_else(|| find(&unused)).or_else(|| find(&turn)).unwrap_or(first);
         if let Some(other) = self.slots.get_mut(index ^ 1) {
             other.is_older = true;
         }

@@ -12,6 +12,7 @@
 //! and samples, all other arguments and keys. The JSON of an xplane is a lossy export: the xplane is the better input.
 
 mod args;
+mod byte_set;
 mod bytes;
 mod clock;
 mod event;

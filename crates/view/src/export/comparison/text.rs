@@ -106,11 +106,8 @@ fn push_metrics(text: &mut String, comparison: &Comparison) {
     for (heading, metrics) in
         [("Scored", &comparison.metrics), ("On one platform only, not scored", &comparison.platform_metrics)]
     {
-        let mut rows = vec![vec![String::new()]];
-        for run in &comparison.runs {
-            rows[0].push(clean(&run.name, 24));
-        }
-        rows[0].push(String::new());
+        let names = comparison.runs.iter().map(|run| clean(&run.name, 24));
+        let mut rows = vec![[String::new()].into_iter().chain(names).chain([String::new()]).collect::<Vec<_>>()];
         let shown = metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some));
         let count = shown.clone().count();
         let most = if heading == "Scored" { METRICS } else { METRICS / 3 };
@@ -155,10 +152,8 @@ fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
 fn push_runs(text: &mut String, comparison: &Comparison) {
     let shown: Vec<&ComparedMetric> =
         comparison.metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).take(3).collect();
-    let mut rows = vec![vec![String::new()]];
-    for metric in &shown {
-        rows[0].extend([printable(&metric.title), String::new()]);
-    }
+    let titles = shown.iter().flat_map(|metric| [printable(&metric.title), String::new()]);
+    let mut rows = vec![[String::new()].into_iter().chain(titles).collect::<Vec<_>>()];
     for (index, run) in comparison.runs.iter().enumerate() {
         let mut row = vec![clean(&run.name, 24)];
         for metric in &shown {
