@@ -12,7 +12,7 @@
 //! [`Unpacker`] and passes its pieces on, the other calls [`Session::unpacked`]. Both ways give the same runs.
 //!
 //! An error belongs to its file: the other files of the session still load. Files of one run (its hosts, its sidecars)
-//! must be finished before [`Session::runs`] is called; what is finished later becomes runs of its own.
+//! must be finished before [`Session::runs`] is called; what is finished later becomes separate runs.
 
 mod handover;
 mod intake;

@@ -37,7 +37,7 @@ fn json(folder: &Path, arguments: &[&str]) -> (i32, Value) {
     (output.status.code().unwrap(), document)
 }
 
-/// A folder of its own for one test.
+/// A separate folder for one test.
 fn scratch(name: &str) -> PathBuf {
     support::cli::scratch("check", name)
 }

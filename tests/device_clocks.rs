@@ -1,6 +1,6 @@
 //! TPU profiles whose events carry two times: all numbers are by the chips' own.
 //!
-//! The truths are of a program of its own that walks the wire of `host.xplane.pb` and reads the stats `device_offset_ps` and
+//! The truths are of a separate program that walks the wire of `host.xplane.pb` and reads the stats `device_offset_ps` and
 //! `device_duration_ps` of the events of each line `XLA Ops`, about so:
 //!
 //! ```text

@@ -189,7 +189,7 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     report.warnings.clear();
     report.not_measured.clear();
     report.provenance.clear();
-    // What the JSON lacks is a finding of its own; tests/findings.rs holds them for both.
+    // What the JSON lacks is a separate finding; tests/findings.rs holds them for both.
     report.findings.clear();
     // The JSON lacks launch shapes, the HLO with its costs, and the device's peaks.
     report.kernel_statistics = None;
@@ -219,7 +219,7 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     if let Some(io) = &mut report.io_operations {
         io.io_percent = 0.0;
     }
-    // Modules of one name are told apart by their program ids, which the JSON lacks.
+    // Modules of one name are distinguished by their program ids, which the JSON lacks.
     report.compilation = report.compilation.filter(|compilation| compilation.num_compilation_events > 0);
     if let Some(compilation) = &mut report.compilation {
         compilation.num_xla_modules = None;

@@ -30,7 +30,7 @@ fn compare(xplane: &[Row], json: &[Row], comparison: &mut Comparison) -> Vec<Str
     let mut missing: Vec<String> = Vec::new();
     for (place, theirs) in xplane.iter().enumerate() {
         let name = text(theirs, "hlo_op_name");
-        // Ops that cannot be told apart by name are in the same order.
+        // Ops that cannot be distinguished by name are in the same order.
         let nth = xplane.iter().take(place).filter(|row| key(row) == key(theirs)).count();
         let row = json.iter().filter(|row| key(row) == key(theirs)).nth(nth);
         let row = row.unwrap_or_else(|| panic!("{name} is not in the JSON"));
@@ -61,7 +61,7 @@ fn four_chips() {
     let mut comparison = Comparison::new("tpu-v6e-4chip: the JSON against the xplane");
     let missing = compare(&xplane, &json, &mut comparison);
     comparison.print();
-    // Programs of the JSON's ops are told by the runs around them: those that the xplane names. The JSON has no split of bytes
+    // Programs of the JSON's ops are recognised by the runs around them: those that the xplane names. The JSON has no split of bytes
     // by memory and no peak of the device.
     assert_eq!(
         missing,

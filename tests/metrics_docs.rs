@@ -54,7 +54,7 @@ fn every_field_of_the_report_is_defined() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
     let text = std::fs::read_to_string(path).unwrap();
     let mut defined = BTreeSet::new();
-    // Columns of tables are defined in sections of their own and are not fields.
+    // Columns of tables are defined in separate sections and are not fields.
     let mut in_table = false;
     let fields_only = text.lines().filter(|line| {
         if line.starts_with('#') {

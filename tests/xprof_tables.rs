@@ -86,7 +86,7 @@ fn hlo_stats() {
                     ],
                 );
             }
-            // A share of 1 in XProf, and 0 where nothing tells it.
+            // A share of 1 in XProf, and 0 where nothing says it.
             let stalled = 100.0 * number(theirs, "dma_stall_percent");
             comparison.number(&format!("{name}: dma_stall_percent"), stalled, number(row, "dma_stall_percent"), &[]);
             if is_tpu {

@@ -10,7 +10,7 @@
 //!                            LimitReport ──▶ RunReport ──▶ CheckReport ──▶ text, Markdown, JUnit, JSON
 //! ```
 //!
-//! A rule is about fields of the unified profile, by their paths. Which there are is told by its JSON Schema, so a wrong path is a
+//! A rule is about fields of the unified profile, by their paths. Its JSON Schema says which there are, so a wrong path is a
 //! mistake before any profile is read, and a right one that a run lacks is *missing*, with the profile's own reason. What is
 //! judged is the profile's JSON document, as every other program would see it.
 

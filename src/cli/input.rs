@@ -92,7 +92,7 @@ impl Input {
         stream.map(Source::Stream).ok_or_else(|| io::Error::other("a pipe can be read once only"))
     }
 
-    /// The file as a path that tells which file it is.
+    /// The file as a path that says which file it is.
     pub fn place(&self) -> &Path {
         if self.path == Path::new(STANDARD_INPUT) { Path::new("/dev/stdin") } else { &self.path }
     }

@@ -1,4 +1,4 @@
-//! Real profiles, whose truths are told by XProf or by how they were made.
+//! Real profiles, whose truths come from XProf or from how they were made.
 
 use std::path::Path;
 

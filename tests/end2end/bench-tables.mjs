@@ -2,7 +2,7 @@
 //
 //   node bench-tables.mjs DIST FILE
 //
-// The first response is told apart: a browser compiles WebAssembly well only after it was used. Memory is that of the tab's process.
+// The first response is reported separately: a browser compiles WebAssembly well only after it was used. Memory is that of the tab's process.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";

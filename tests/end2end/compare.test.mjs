@@ -10,7 +10,7 @@ import { downloaded, fits, open, scratch } from "./page.mjs";
 
 const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
 
-/** The examples under names of their own, in a folder. */
+/** The examples under separate names, in a folder. */
 function files() {
   const folder = scratch();
   const names = ["gpu-training.trace.json.gz", "tpu-training.trace.json.gz"];

@@ -3,7 +3,7 @@
 // A test gets a new browser context, so no test sees what another stored:
 //   page       a blank page; its console errors and uncaught errors fail the test
 //   context    the page's browser context
-//   site       { url, requests, stop }: the built page below a sub-path, on a server of its own
+//   site       { url, requests, stop }: the built page below a sub-path, on a separate server
 //   artifacts  a folder for screenshots and downloads
 //   cli        the native command-line tool
 //   expected   add a regular expression for each console error that the test provokes

@@ -23,7 +23,7 @@ for (const file of readdirSync(here).filter((name) => name.endsWith(".test.mjs")
   for (const test of tests.slice(before)) test.file = file;
 }
 
-/** One test in a browser context and on a server of its own. */
+/** One test in a browser context and on a separate server. */
 async function runOne(browser, test) {
   const site = await serve(resolve(dist), "/some/sub-path/");
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true });

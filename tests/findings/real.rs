@@ -1,4 +1,4 @@
-//! Which rules fire on real profiles, in the order in which they are told. What is not listed must not fire.
+//! Which rules fire on real profiles, in the order in which they are reported. What is not listed must not fire.
 //!
 //! Each list is justified by what is true of the profile, counted by programs that share no code with this one.
 

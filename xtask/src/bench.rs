@@ -73,7 +73,7 @@ fn against_xprof(file: &Path, python: Option<&str>) -> Result {
     println!("crossprof {}", cost(ours));
     let Some(python) = python else { return Ok(()) };
     let theirs = measure::best_of(RUNS, || {
-        // XProf leaves its caches beside the file: each run gets a folder of its own.
+        // XProf leaves its caches beside the file: each run gets a separate folder.
         let script = "import os, sys, tempfile; from xprof.convert import raw_to_tool_data as x\n\
             with tempfile.TemporaryDirectory() as d:\n \
             p = os.path.join(d, 'host.xplane.pb'); os.symlink(sys.argv[1], p)\n \

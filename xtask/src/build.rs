@@ -67,7 +67,7 @@ pub fn page(variant: Variant) -> Result<PathBuf> {
         .args(["build", "--release", "--cargo-profile", variant.profile()])
         .env("CROSSPROF_BUILD_ID", &id)
         .env("CARGO_TARGET_DIR", cache::target().join("page"))
-        // Trunk takes NO_COLOR for an option of its own and refuses any value but true and false.
+        // Trunk takes NO_COLOR for one of its options and refuses any value but true and false.
         .env_remove("NO_COLOR");
     process::run(&mut trunk)?;
     finish::finish(&dist, &id)?;

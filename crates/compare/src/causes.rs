@@ -8,7 +8,7 @@
 use super::{Cause, Change, CollectiveChange, PartChange, StepTimeChange, Subject};
 use base::{format, sort};
 
-/// Causes of one run that are told.
+/// Causes of one run that are reported.
 const MOST: usize = 12;
 
 /// Differences below this share of the step are nobody's cause.
@@ -106,11 +106,11 @@ pub fn causes(evidence: &Evidence<'_>) -> Vec<Cause> {
     causes
 }
 
-/// The class of ops whose time is a part of the step of its own.
+/// The class of ops whose time is a separate part of the step.
 const DATA_MOVEMENT: &str = "data_movement";
 
 /// Ops that are too small to be listed singly, by their class: what a class differs by beyond its listed ops. Communication and data
-/// movement have parts of their own.
+/// movement have separate parts.
 fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut Found<'a>) {
     for class in evidence.classes.iter().filter(|it| it.name != "communication" && it.name != DATA_MOVEMENT) {
         let listed = evidence.ops.iter().filter(|op| op.family == class.family);
@@ -180,7 +180,7 @@ fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: f64) -> Opt
     let (name, ours) = behind(subject)?;
     let theirs = behind(baseline).map_or(0.0, |(_, behind)| behind);
     let delta = ours - theirs;
-    // The reverse is told by the same words the other way round.
+    // A run that is faster has the same sentence with the sides exchanged.
     let (delta, name, slow) =
         if delta >= 0.0 { (delta, name, &subject.name) } else { (delta, behind(baseline)?.0, &baseline.name) };
     let matters = delta * total > 0.0 && delta.abs() >= 0.3 * total.abs();

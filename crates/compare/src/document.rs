@@ -258,7 +258,7 @@ pub struct MatchedTime {
 pub struct Scaling {
     /// `strong` (the same work on more devices), `weak` (the work grows with the devices) or `mixed` (it grows otherwise).
     pub mode: String,
-    /// Why: `given`, `batch_size`, or `assumed` where nothing tells.
+    /// Why: `given`, `batch_size`, or `assumed` where nothing says.
     pub mode_source: String,
     /// Index of the run that the speed-ups are over: the fewest devices, of the first series where there are several.
     pub reference: u32,

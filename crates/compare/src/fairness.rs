@@ -161,7 +161,7 @@ fn differing(runs: &[Named]) -> Vec<Option<String>> {
     runs.iter().map(of_run).collect()
 }
 
-/// All fields of the model's configuration but those that have checks of their own.
+/// All fields of the model's configuration but those that have separate checks.
 fn dimensions(model: &ModelConfig) -> Named {
     let count = |value: Option<u64>| value.map(|value| value.to_string());
     let flag = |value: Option<bool>| value.map(|value| if value { "yes" } else { "no" }.to_owned());

@@ -13,7 +13,7 @@ fn parse(cells: &[&'static str]) -> Option<(Pattern, &'static str)> {
     Some((Pattern::parse(kind, pattern)?, role))
 }
 
-/// The role of the thread `name`: `python`, `launch`, `input`, `transfer` or `compile`; `None` where its name does not tell.
+/// The role of the thread `name`: `python`, `launch`, `input`, `transfer` or `compile`; `None` where its name does not say.
 pub fn role(name: &str) -> Option<&'static str> {
     let name = Name::new(name);
     ROWS.iter().find(|(pattern, _)| pattern.matches(&name)).map(|&(_, role)| role)

@@ -4,7 +4,7 @@
 //! %dot.3 = f32[8,16]{1,0} dot(f32[8,4]{1,0} %a, f32[4,16]{1,0} %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 //! ```
 //!
-//! Left out: metadata and backend configuration, which have columns of their own, control dependencies, and settings of
+//! Left out: metadata and backend configuration, which have separate columns, control dependencies, and settings of
 //! instructions that no kernel is named after.
 
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Bytes in, traces out. Formats are told by content, never by file name alone.
+//! Bytes in, traces out. Formats are recognised by content, never by file name alone.
 //!
 //! ```text
 //!  bytes --> unpack (gzip, zip, tar) --> decoder (sniff) --> chrome_json | xplane | profile_json | model_config

@@ -9,7 +9,7 @@
 //! log/plugins/profile/2026_01_05_10_00_00/hostB.hlo_proto.pb     ignored: XProf derived it
 //! log/plugins/profile/config.json                                model configuration of every run below its folder
 //! other/x.xplane.pb, other/x.trace.json                          one run: same folder, same stem
-//! other/y.json                                                   a run of its own
+//! other/y.json                                                   a separate run
 //! ```
 
 use base::sort;

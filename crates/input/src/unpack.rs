@@ -7,7 +7,7 @@
 //!  c.tar.gz            -> c.tar.gz/run/x.xplane.pb
 //! ```
 //!
-//! Containers are told by their first bytes. Memory is bounded by a few blocks, whatever the file's size, and so is how many
+//! Containers are recognised by their first bytes. Memory is bounded by a few blocks, whatever the file's size, and so is how many
 //! members and warnings a file gives.
 
 mod quota;

@@ -19,7 +19,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
     let Some(top) = ops.rows.first() else { return lacks("no device op ran. Capture while the jitted function runs.") };
     let share = numbers.op_percent(top.self_time);
-    // Communication and copies have rules of their own.
+    // Communication and copies have separate rules.
     if share <= LIMIT_PERCENT || ops.rows.len() < FEWEST_OPS || top.family.class() != OpClass::Compute {
         return Verdict::Fine;
     }

@@ -29,7 +29,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if ops.rows.iter().all(|op| op.bytes.is_none()) {
         return numbers.lacks_in_json("the file does not tell how many bytes the ops move.");
     }
-    // What a product moves depends on how the library tiles it, which its bytes do not tell. Of the others, an op below its ridge point cannot be held up by arithmetic.
+    // What a product moves depends on how the library tiles it, which its bytes do not say. Of the others, an op below its ridge point cannot be held up by arithmetic.
     let below_ridge = |op: &Op| {
         let peak = peaks.reached(op.data_type, op.family).map(|(_, peak)| peak);
         op.intensity().zip(peak).is_some_and(|(intensity, peak)| intensity < peak / memory)

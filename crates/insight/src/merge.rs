@@ -1,7 +1,7 @@
 //! Findings that say the same thing are told once.
 //!
 //! A finding names a cause or a symptom. Where the causes that fire explain at least half of what a symptom has at stake, the
-//! symptom is left out; where they explain less, all are told, because there is something else to find.
+//! symptom is left out; where they explain less, all are reported, because there is something else to find.
 
 use report::Finding;
 

@@ -1,4 +1,4 @@
-//! Transposes, copies and reshapes run as ops of their own.
+//! Transposes, copies and reshapes run as separate ops.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;

@@ -1,6 +1,6 @@
 //! The category of a device op, and the family that decides its colour and its part of a step.
 //!
-//! A category is XLA's own (`hlo_category`) where the trace has it, which is on TPUs. Elsewhere it is told by the names of
+//! A category is XLA's own (`hlo_category`) where the trace has it, which is on TPUs. Elsewhere it is recognised by the names of
 //! the op, in an order that keeps general words (`fusion`, `reduce`, `copy`) from claiming what a more specific name
 //! explains; `facts/kernel_families.csv` holds the names. Host events are never given to this module.
 

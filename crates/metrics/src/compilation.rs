@@ -52,7 +52,7 @@ fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
 
 /// Distinct modules that ran on the used devices: names on the `XLA Modules` lines of TPUs (they carry the program's
 /// fingerprint), elsewhere the pairs of module and program that the ops name. `None` where nothing names one, and where an op names its
-/// module but not its program, as in a trace JSON: programs of one name cannot be told apart there.
+/// module but not its program, as in a trace JSON: programs of one name cannot be distinguished there.
 fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut modules = BTreeSet::new();
     let mut seen = vec![false; trace.args.len()];

@@ -22,7 +22,7 @@ pub enum Nesting {
     /// An op runs in the one that was open on its line when it started.
     #[default]
     ByLine,
-    /// By op the index of the one that it runs in, `u32::MAX` for none: lines do not tell, since ops start on one thread and
+    /// By op the index of the one that it runs in, `u32::MAX` for none: lines do not say, since ops start on one thread and
     /// compute on others (CPU backend).
     ByOp(Vec<u32>),
 }

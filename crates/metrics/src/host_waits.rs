@@ -2,7 +2,7 @@
 //!
 //! Reads the idle time of each device in its window and the named ranges and the
 //! user's own functions on the Python threads of its host. Of nested ones the innermost counts. The annotations that mark
-//! the steps are ranges as well, so that time between steps and time in them are told apart.
+//! the steps are ranges as well, so that time between steps and time in them are distinguished.
 //!
 //! ```text
 //! device   [op  )                                  [op  )

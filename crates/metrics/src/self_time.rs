@@ -1,6 +1,6 @@
 //! Self time: the part of an op's time in which no op nested in it runs.
 //!
-//! Reads the ops of one device, line by line: streams and threads are lines of their own and never hide each other's
+//! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's
 //! time. What overlaps across lines is for the caller to merge ([`IntervalSet`](trace::IntervalSet)). Ops of a CPU backend
 //! compute on other threads than they start on: of these it is known which runs in which.
 

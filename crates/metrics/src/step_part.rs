@@ -23,7 +23,7 @@ pub enum StepPart {
     DeviceToDevice,
     /// Infeed and outfeed, likewise (TPU).
     InfeedOutfeed,
-    /// Fills, changes of layout and copies whose direction the trace does not tell, likewise.
+    /// Fills, changes of layout and copies whose direction the trace does not say, likewise.
     DataMovement,
     /// Idle: the program waits on the device for other devices or for its inputs (TPU).
     Barrier,
@@ -35,7 +35,7 @@ pub enum StepPart {
     HostBound,
     /// Idle for a short time although the next op was launched already: the cost of going from one op to the next.
     KernelWait,
-    /// Idle for any other reason: launched long before, or the trace does not tell.
+    /// Idle for any other reason: launched long before, or the trace does not say.
     OtherIdle,
 }
 

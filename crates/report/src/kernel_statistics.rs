@@ -31,7 +31,7 @@ pub struct KernelStatistics {
     pub without_op_time_us: f64,
     /// Kernels that CUDA graphs launched and whose op was told by their graph node or name.
     pub graph_with_op_count: u64,
-    /// Kernels that CUDA graphs launched and whose op nothing tells.
+    /// Kernels that CUDA graphs launched and whose op nothing says.
     pub graph_without_op_count: u64,
     /// Sum of the durations of the latter.
     pub graph_without_op_time_us: f64,

@@ -174,7 +174,7 @@ mod tests {
         let mut chosen = runs.clone();
         chosen[0].run_name = Some("mine".to_owned());
         assert_eq!(names(&chosen)[..3], ["mine", "1gpu tad", "4gpu lcam"]);
-        // The same folder twice is told apart by the time.
+        // The same folder twice is distinguished by the time.
         let again = [runs[0].clone(), of("2024_12_01_14_30_59", &runs[0].trace_file), runs[2].clone()];
         assert_eq!(names(&again)[..2], ["1gpu (2024_12_01_14_30_25)", "1gpu (2024_12_01_14_30_59)"]);
         // Plain files.

@@ -2,7 +2,7 @@
 //!
 //! A browser compiles WebAssembly twice: at once and badly, then well where it turns out to be used much. But a call that is
 //! under way goes on in the code that it began in, so one long loop over all events, which runs once, would stay several
-//! times as slow to its end. Here each block is a call of its own, and all but the first few run the good code:
+//! times as slow to its end. Here each block is a separate call, and all but the first few run the good code:
 //!
 //! ```text
 //! one loop     [ slow slow slow slow slow slow slow slow slow ]
@@ -17,7 +17,7 @@ pub fn in_blocks<T>(items: &[T], mut visit: impl FnMut(&T)) {
     by_block(items, |block| block.iter().for_each(&mut visit));
 }
 
-/// Calls `visit` with every block in order, each a call of its own: for a loop that keeps what it counts in registers, and puts
+/// Calls `visit` with every block in order, each a separate call: for a loop that keeps what it counts in registers, and puts
 /// it back at the end of a block.
 pub fn by_block<T>(items: &[T], mut visit: impl FnMut(&[T])) {
     for block in items.chunks(BLOCK) {

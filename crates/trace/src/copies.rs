@@ -23,7 +23,7 @@ pub enum Direction {
     BetweenDevices,
     /// A fill.
     Fill,
-    /// A copy whose direction the trace does not tell.
+    /// A copy whose direction the trace does not say.
     Other,
 }
 

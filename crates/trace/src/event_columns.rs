@@ -1,4 +1,4 @@
-//! Values that only some events have and that differ from one occurrence to the next: each has a sparse column of its own.
+//! Values that only some events have and that differ from one occurrence to the next: each has a separate sparse column.
 //!
 //! `event_columns!` is the one list of them. Both decoders, [`Events`](super::Events), the [image](super::snapshot) and
 //! [merging](mod@super::merge) follow from it: a new column is a new line there.

@@ -367,7 +367,7 @@ impl Events {
     }
 }
 
-/// A call of its own: see [`blocks`](super::blocks).
+/// A separate call: see [`blocks`](super::blocks).
 #[inline(never)]
 fn change_block(
     rows: &mut [RowWords],

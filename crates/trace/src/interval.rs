@@ -218,7 +218,7 @@ impl Union {
         Union { parts: Vec::with_capacity(parts), ..Union::default() }
     }
 
-    /// Adds an interval; an empty one adds nothing. A call of its own: see [`blocks`](super::blocks).
+    /// Adds an interval; an empty one adds nothing. A separate call: see [`blocks`](super::blocks).
     #[inline(never)]
     pub fn add(&mut self, interval: Interval) {
         self.add_all(std::iter::once(interval));

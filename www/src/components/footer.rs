@@ -14,7 +14,7 @@ pub fn Footer() -> impl IntoView {
     wasm_bindgen_futures::spawn_local(async move {
         boot::prefetch().await;
         pool::fill();
-        // Entries of what was fetched until now are delivered in a task of their own.
+        // Entries of what was fetched until now are delivered in a separate task.
         set_timeout(move || requests.set(Some(0)), std::time::Duration::from_millis(50));
         observe(requests);
     });

@@ -145,7 +145,7 @@ fn opened(state: State) -> AnyView {
             request_animation_frame(|| browser::reveal("#palette [aria-selected=true]"));
         }
     };
-    // Lines are told apart by their number, so that one handler serves all.
+    // Lines are distinguished by their number, so that one handler serves all.
     let line_of = |event: &web_sys::Event| {
         let line = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest("[role=option]").ok()??;
         line.id().strip_prefix("command-")?.parse::<usize>().ok()

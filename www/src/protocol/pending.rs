@@ -57,7 +57,7 @@ impl<T: Clone> Pending<T> {
         self.waiting.get(&id).map(|(_, waiter)| waiter.clone())
     }
 
-    /// Who waits for the response to a request, which is there: it is the last time that they are told.
+    /// Who waits for the response to a request, which is there: it is the last time that they hear of it.
     pub fn close(&mut self, id: RequestId) -> Option<T> {
         self.waiting.remove(&id).map(|(_, waiter)| waiter)
     }

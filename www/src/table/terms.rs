@@ -1,4 +1,4 @@
-//! The terms of a filter, as they were typed: each is a chip of its own in the top bar. What they mean is the library's
+//! The terms of a filter, as they were typed: each is a separate chip in the top bar. What they mean is the library's
 //! (`crossprof::table::Filter`).
 
 /// The terms, in order. Spaces within quotes part nothing.

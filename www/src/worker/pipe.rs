@@ -102,7 +102,7 @@ impl<M: Body> Pipe<M> {
         self.post(buffer, &(self.filled_message)(filled));
     }
 
-    /// Sends a message with a copy of these bytes, in a buffer of their own.
+    /// Sends a message with a copy of these bytes, in a separate buffer.
     pub fn send_with(&mut self, message: &M, bytes: &[u8]) {
         self.flush();
         self.post(&Uint8Array::from(bytes).buffer(), message);

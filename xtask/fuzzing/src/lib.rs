@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `cargo xtask fuzz` runs all of it on the stable toolchain, each case in a child process with a limit of time and
-//! memory. The targets of cargo-fuzz (the folder fuzz/) have mutations of their own and share [`drive`].
+//! memory. The targets of cargo-fuzz (the folder fuzz/) have separate mutations and share [`drive`].
 
 pub mod corpus;
 pub mod drive;

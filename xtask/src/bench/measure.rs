@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy)]
 pub struct Cost {
     pub seconds: f64,
-    /// The largest resident set; `None` where the system does not tell.
+    /// The largest resident set; `None` where the system does not say.
     pub peak_bytes: Option<u64>,
 }
 

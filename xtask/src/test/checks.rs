@@ -95,7 +95,7 @@ fn native(run: &mut Run) -> Result {
         (true, true) => &["--run-ignored", "all"],
         (true, false) => &["--", "--include-ignored"],
     };
-    // The page's pure parts; its tests in a browser are a check of their own.
+    // The page's pure parts; its tests in a browser are a separate check.
     // The other inflater, which a feature chooses.
     let miniz = &["--package", "input", "--lib", "--no-default-features", "--features", "miniz"];
     let outcome = start(all_but_page, &[targets, real].concat())

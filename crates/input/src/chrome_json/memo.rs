@@ -154,7 +154,7 @@ impl Memo {
     }
 }
 
-/// Threads are told apart because lines repeat each other's names with other arguments (an op and its kernel).
+/// Threads are distinguished because lines repeat each other's names with other arguments (an op and its kernel).
 #[inline]
 fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
     let tid = tid.bytes(buf).iter().fold(0u64, |hash, &byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));

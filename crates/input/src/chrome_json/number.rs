@@ -153,7 +153,7 @@ fn exponent_value(text: &[u8]) -> Option<i64> {
 }
 
 /// A whole number used as an id: decimal or `0x` hexadecimal. Unsigned 64-bit ids keep their bits (as XPlane stats
-/// do), so all of them are told apart; longer ones are no ids.
+/// do), so all of them are distinguished; longer ones are no ids.
 #[inline]
 pub(super) fn id(text: &[u8]) -> Option<i64> {
     match short_count(text) {

@@ -112,7 +112,7 @@ impl Store {
         }
     }
 
-    /// Asynchronous events overlap what runs on the thread that reports them: they get a line of their own.
+    /// Asynchronous events overlap what runs on the thread that reports them: they get a separate line.
     fn track(&mut self, event: &RawEvent, buf: &[u8]) -> (Track, LineId) {
         if event.phase.is_ascii_uppercase() {
             let line = self.line_of(event, buf);

@@ -14,7 +14,7 @@ use base::Ps;
 use base::wire::{Reader, Value};
 use trace::{ArgsId, ChipTime, END_MARKER, Event, EventColumn, EventStat, LineId, StrId, Strings, TextArg};
 
-/// Distinct missing numbers that get a name of their own.
+/// Distinct missing numbers that get a separate name.
 const MAX_MISSING_NAMES: usize = 10_000;
 
 /// An event as it is written, but for its stats.

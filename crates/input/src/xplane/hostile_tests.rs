@@ -38,7 +38,7 @@ fn a_cut_anywhere_keeps_what_came_before() {
         assert!(trace.events.len() >= kept, "at {length}");
         kept = trace.events.len();
         let damage = trace.warnings.iter().find(|w| w.severity == Severity::Damage);
-        // Between two top-level fields nothing tells that the file goes on.
+        // Between two top-level fields nothing says that the file goes on.
         assert!(damage.is_some() || trace.planes.len() <= 3, "at {length}");
         if let Some(warning) = trace.warnings.iter().find(|w| w.code == "xplane_truncated") {
             assert_eq!(warning.byte_offset, Some(length as u64));

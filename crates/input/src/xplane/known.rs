@@ -36,7 +36,7 @@ impl Known {
         (met_on == line.get().wrapping_add(1)).then_some(kind)
     }
 
-    /// Looks all events up again: a line turned out to have chip times, by which its events are told apart.
+    /// Looks all events up again: a line turned out to have chip times, by which its events are distinguished.
     pub fn forget(&mut self) {
         self.kinds.fill((0, 0));
     }

@@ -15,7 +15,7 @@
 //!
 //! The HLO protos of `/host:metadata` are kept as they are. Not read: bytes stats other than these and
 //! `memory_access_breakdown`, and links between events (`_p`, `_c`, `flow`), which no number uses. Events with `num_occurrences` are sums without a
-//! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is told by their
+//! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is recognised by their
 //! names in `trace::classify`.
 
 mod arriving;

@@ -10,7 +10,7 @@
 //! others took longer they waited. Durations of one run are compared, never starts: the clocks of devices may differ by seconds.
 //! Who is in a group: see [`Members`].
 //!
-//! Read are the ops of devices. An asynchronous collective whose start and end are ops of their own lasts from the start of
+//! Read are the ops of devices. An asynchronous collective whose start and end are separate ops lasts from the start of
 //! the one to the end of the other, and counts once. Collectives inside other kernels (fused with arithmetic by a library) are not
 //! told apart.
 

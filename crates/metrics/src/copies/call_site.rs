@@ -5,7 +5,7 @@
 //! site                             '- this one
 //! ```
 //!
-//! ROCm's collector puts calls on threads of their own, where nothing encloses them: such copies have no site here.
+//! ROCm's collector puts calls on separate threads, where nothing encloses them: such copies have no site here.
 
 use rustc_hash::FxHashMap;
 

@@ -66,11 +66,11 @@ pub struct CopyClass {
     pub direction: Direction,
     /// What it is.
     pub kind: CopyKind,
-    /// Memory it reads (`pageable`, `pinned`, `device`); empty where the trace does not tell.
+    /// Memory it reads (`pageable`, `pinned`, `device`); empty where the trace does not say.
     pub source_memory: String,
     /// Memory it writes.
     pub target_memory: String,
-    /// Whether the calling thread went on at once; `None` where the trace does not tell.
+    /// Whether the calling thread went on at once; `None` where the trace does not say.
     pub asynchronous: Option<bool>,
 }
 

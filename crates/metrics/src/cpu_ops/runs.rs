@@ -49,7 +49,7 @@ struct Run {
     ops: FxHashMap<usize, Occurrences>,
 }
 
-/// All runs that can be told apart: those whose ops carry the number of their run.
+/// All runs that can be distinguished: those whose ops carry the number of their run.
 pub(super) struct Runs {
     programs: Vec<Program>,
     runs: Vec<Run>,

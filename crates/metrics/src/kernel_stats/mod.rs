@@ -156,7 +156,7 @@ pub struct KernelStats {
     pub matrix_on_tensor_cores: KernelSum,
     /// Kernels that CUDA graphs launched and whose op could be told.
     pub graph_with_op: KernelSum,
-    /// Kernels that CUDA graphs launched and whose op nothing tells.
+    /// Kernels that CUDA graphs launched and whose op nothing says.
     pub graph_without_op: KernelSum,
     /// All kernels without an op, those included.
     pub without_op: KernelSum,

@@ -69,7 +69,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The kernel without occurrences, and the number of what of its launch shape makes it a row of its own.
+    /// The kernel without occurrences, and the number of what of its launch shape makes it a separate row.
     pub fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
         let args = self.trace.args.get(args_id);
         let in_graph = is_in_graph(&args);

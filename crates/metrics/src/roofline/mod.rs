@@ -149,7 +149,7 @@ fn counter(trace: &Trace, name: &str) -> Option<f64> {
     mean(&values.collect::<Vec<f64>>())
 }
 
-/// Loops, calls and branches hold ops that are rows of their own, and their cost is that of these ops.
+/// Loops, calls and branches hold ops that are separate rows, and their cost is that of these ops.
 fn holds_others(category: &str) -> bool {
     matches!(category, "while" | "conditional" | "call")
 }

@@ -154,7 +154,7 @@ fn arithmetic(data_type: DataType, tf32: bool) -> Arithmetic {
     }
 }
 
-/// The peaks of the run's devices; `None` where neither the profile nor the user tells which they are.
+/// The peaks of the run's devices; `None` where neither the profile nor the user says which they are.
 pub fn peaks(trace: &Trace, devices: &Devices, chosen: Option<&str>) -> Option<Peaks> {
     let plane = devices.used.iter().find_map(|device| trace.planes.get(device.plane));
     let told = plane.and_then(|plane| told(&Stats { trace, plane }));

@@ -59,7 +59,7 @@ impl Ideal {
 }
 
 impl Utilization {
-    /// Measures the ops for which `leaf` gives what counts of them (`None` for a loop, whose ops are rows of their own).
+    /// Measures the ops for which `leaf` gives what counts of them (`None` for a loop, whose ops are separate rows).
     pub(super) fn new(ops: &Ops, peaks: Option<&Peaks>, leaf: &dyn Fn(&Op) -> Option<Op>) -> Utilization {
         let missing = |reason| Utilization { mfu: Err(reason), hfu: Err(reason) };
         if ops.device_time <= Ps::ZERO {

@@ -1,6 +1,6 @@
 //! Why a device is idle.
 //!
-//! A gap lies between the end of one op and the start of the next, over all streams of a device. Its cause is told by when the next op
+//! A gap lies between the end of one op and the start of the next, over all streams of a device. Its cause follows from when the next op
 //! was launched:
 //!
 //! ```text
@@ -24,7 +24,7 @@ use base::Ps;
 use trace::{Interval, IntervalSet, LineKind, Trace};
 
 /// A gap before an op that was launched in time is the cost of going from one op to the next up to this length. Longer ones have a
-/// reason, such as an event of another stream, that the trace does not tell.
+/// reason, such as an event of another stream, that the trace does not say.
 pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps(10_000_000);
 
 /// Marks of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, for its inputs.
@@ -145,7 +145,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// A call of its own, since there may be millions: see [`blocks`](trace::in_blocks).
+    /// A separate call, since there may be millions: see [`blocks`](trace::in_blocks).
     #[inline(never)]
     fn add_gap(&mut self, parts: &mut Parts, gap: Interval, window: Interval) {
         if gap.clip(window).is_some() {

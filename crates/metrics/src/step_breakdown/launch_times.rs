@@ -11,7 +11,7 @@ use trace::{EventColumn, EventId, Interval, LineKind, Platform, Trace};
 /// When the first op after a gap was launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Launch {
-    /// The trace does not tell.
+    /// The trace does not say.
     Unknown,
     /// At this time.
     At(Ps),

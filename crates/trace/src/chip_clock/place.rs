@@ -65,7 +65,7 @@ enum Change {
 
 impl Trace {
     /// Moves rows onto the clocks that [`settle_clocks`](Trace::settle_clocks) found. Linear in the rows, and nothing where no
-    /// device has a clock of its own.
+    /// device has a separate clock.
     pub(crate) fn place_rows(&mut self) {
         let unplaced = std::mem::take(&mut self.clocks.unplaced);
         if unplaced.is_empty() {

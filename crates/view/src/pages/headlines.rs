@@ -152,7 +152,7 @@ fn mean_kernel(source: Source<'_>) -> Figure {
 }
 
 /// True where short kernels may cost the host time. Ops of TPUs and CPUs are launched by the program on the device: short ones cost
-/// the host nothing. Nor do those of a GPU that is busy all the same; without its busy share nothing tells.
+/// the host nothing. Nor do those of a GPU that is busy all the same; without its busy share nothing says.
 fn is_held_up(profile: &UnifiedProfile) -> bool {
     let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
     let is_busy = busy.and_then(|busy| UTILIZATION_PERCENT.judge(busy)) == Some(Status::Good);

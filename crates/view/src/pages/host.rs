@@ -7,7 +7,7 @@ use crate::tables::TableName;
 use base::format;
 use report::{HostActivity, OtherDevice};
 
-/// Devices that get a figure of their own.
+/// Devices that get a separate figure.
 const MOST_FIGURES: usize = 4;
 
 /// The blocks: what is known comes first.

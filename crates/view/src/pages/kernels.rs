@@ -182,7 +182,7 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     }
 }
 
-/// NVIDIA's GPUs have them from compute capability 7.0 on; of others the trace does not tell.
+/// NVIDIA's GPUs have them from compute capability 7.0 on; of others the trace does not say.
 fn may_have_tensor_cores(context: &Context<'_>) -> bool {
     let trace = context.trace();
     let plane = context.analysis.devices.used.first().and_then(|device| trace.planes.get(device.plane));
@@ -191,7 +191,7 @@ fn may_have_tensor_cores(context: &Context<'_>) -> bool {
 
 /// `2 to 4 µs`; the last bucket has no upper end.
 fn bucket_label(lower_us: f64) -> String {
-    // Powers of two are told apart by few digits.
+    // Powers of two are distinguished by few digits.
     let short = |us: f64| format::time_us(us).replace(".00 ", " ").replace(".0 ", " ");
     match lower_us {
         lower if lower < 1.0 => format!("below {}", short(1.0)),

@@ -15,7 +15,7 @@ const ROWS: &str = "rows";
 /// What the rows of the table are.
 const ROW_KINDS: [(&str, &str); 3] =
     [("ops", "HLO ops"), ("framework-ops", "Framework ops"), ("arguments", "Arguments of programs")];
-/// Spans of the icicle: more could not be told apart.
+/// Spans of the icicle: more could not be distinguished.
 const MOST_NODES: usize = 400;
 
 /// The blocks.

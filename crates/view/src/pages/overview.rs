@@ -14,7 +14,7 @@ use base::format;
 use metrics::{Context, demangle, family_of};
 use report::UnifiedProfile;
 
-/// Categories that get a bar of their own.
+/// Categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
 /// Devices that get a bar.
 const MAX_DEVICES: usize = 10;

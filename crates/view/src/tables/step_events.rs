@@ -20,7 +20,7 @@ const COLUMNS: [Column; 8] = [
     column("time_us", "Time", Unit::TimeUs),
 ];
 
-/// Events of a device that are told: no one reads more, and a capture may hold millions.
+/// Events of a device that are reported: no one reads more, and a capture may hold millions.
 const MOST_EVENTS: usize = 200_000;
 
 /// The events of some steps.

@@ -68,7 +68,7 @@ impl Parser<'_> {
             b'D' if self.eat("Dp") => return self.pack_expansion(),
             b'T' => {
                 let text = self.template_parameter()?;
-                // A template template parameter with arguments of its own.
+                // A template template parameter with separate arguments.
                 if self.peek() == Some(b'I') {
                     return None;
                 }

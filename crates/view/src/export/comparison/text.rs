@@ -12,7 +12,7 @@ use compare::{Change, ComparedMetric, Comparison};
 const WIDTH: usize = 100;
 /// More runs than this stand below each other, not beside.
 const BESIDE: usize = 3;
-/// Runs that are introduced, and sentences that are told.
+/// Runs that are introduced, and sentences that are reported.
 const NAMED: usize = 8;
 const SENTENCES: usize = 8;
 /// Rows of the parts on the one screen; the JSON and the web page have all.

@@ -66,7 +66,7 @@ impl Table {
         Table { text, columns: columns.iter().map(|(_, align)| *align).collect() }
     }
 
-    /// A row, with a class of its own or none. The first cell is its heading.
+    /// A row, with a separate class or none. The first cell is its heading.
     pub fn row(&mut self, class: &str, cells: &[String]) {
         push(&mut self.text, &if class.is_empty() { ["<tr>", "", ""] } else { ["<tr class=\"", class, "\">"] });
         for (index, (cell, align)) in cells.iter().zip(&self.columns).enumerate() {

@@ -30,7 +30,7 @@ pub enum End {
     Fails(String),
 }
 
-/// Drives the case in a file alone: whether it is slow is told by its own time, not by that of a busy machine.
+/// Drives the case in a file alone: whether it is slow is judged by its own time, not by that of a busy machine.
 pub fn alone(file: &Path) -> Result<End> {
     let limits = format!("ulimit -t {} 2>/dev/null;", MOST_TIME.as_secs());
     let child = with_limits(&limits, &["--case".to_owned(), file.display().to_string()])?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::Result;
 use crate::child::{self, End, MOST_TIME};
 
-/// Drives each file in a process of its own.
+/// Drives each file in a separate process.
 pub fn replay(files: &[PathBuf]) -> Result {
     let mut failed = 0;
     for file in files {

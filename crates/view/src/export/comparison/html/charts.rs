@@ -131,7 +131,7 @@ pub fn scaling(page: &mut String, comparison: &Comparison) {
         label(page, plot.x(point.devices as f64), HEIGHT - 12.0, "middle", &format::count(point.devices));
     }
     plot.frame(page);
-    // Programs that scale apart are lines of their own.
+    // Programs that scale apart are separate lines.
     let mut series: Vec<Option<&str>> = Vec::new();
     for point in points {
         if !series.contains(&point.series.as_deref()) {

@@ -10,7 +10,7 @@ use report::{FindingSeverity, UnifiedProfile};
 
 /// Devices of one run that are listed; the profile has all.
 const DEVICES: usize = 16;
-/// Findings of one run that are told.
+/// Findings of one run that are reported.
 const FINDINGS: usize = 10;
 
 fn with_name<'a>(
