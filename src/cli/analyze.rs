@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use crossprof::report::FindingSeverity;
 use crossprof::{Session, Settings, Severity, UnifiedProfile, export};
 
-use super::args::{Analyze, Inputs, OutputFormat};
+use super::args::{Analyze, Inputs};
 use super::load::{self, Loaded};
 use super::output::{self, Outputs};
+use super::output_format::OutputFormat;
 use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result};
 
 /// Reads, reports, and returns the exit status.
@@ -35,13 +36,13 @@ pub fn run(command: &Analyze) -> u8 {
     let mut status = reports.status();
     let json = command.output_json.as_ref().map(|path| (path.clone(), OutputFormat::Json));
     for (path, format) in files.into_iter().chain(json) {
-        let text = shaped(&reports.profiles, format).map_err(|message| format!("{}: {message}", path.display()));
+        let text = format.of_runs(&reports.profiles).map_err(|message| format!("{}: {message}", path.display()));
         if let Err(message) = text.and_then(|text| output::write(&path, &text)) {
             complain(&message);
             status = FAILED;
         }
     }
-    match shaped(&reports.profiles, command.format) {
+    match command.format.of_runs(&reports.profiles) {
         Ok(text) => status = print_result(&text, status),
         Err(message) => complain(&message),
     }
@@ -52,24 +53,6 @@ pub fn run(command: &Analyze) -> u8 {
         Some(limit) if status != FAILED && reports.fires(limit.least()) => FOUND,
         _ => status,
     }
-}
-
-/// The reports of several runs are one document each, but for a web page, which is of one run.
-fn shaped(profiles: &[UnifiedProfile], format: OutputFormat) -> Result<String, String> {
-    let joined = |of_one: fn(&UnifiedProfile) -> String| profiles.iter().map(of_one).collect::<Vec<_>>().join("\n");
-    Ok(match (format, profiles) {
-        (OutputFormat::Json, [only]) => export::json::profile(only),
-        (OutputFormat::Json, several) => export::json::profiles(several),
-        (OutputFormat::Text, several) => export::text::reports(several),
-        (OutputFormat::Markdown, _) => joined(export::markdown::report),
-        (OutputFormat::Html, [only]) => export::html::report(only),
-        (OutputFormat::Html, several) => {
-            return Err(format!(
-                "a page is of one run, and there are {}: name one of their files, or use crossprof compare.",
-                several.len()
-            ));
-        }
-    })
 }
 
 /// The reports of all runs of a call.

@@ -1,14 +1,13 @@
 //! What the command line accepts.
 
 mod compare;
-mod output;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use compare::{Compare, Scaling};
-pub use output::OutputFormat;
 
+use super::output_format::OutputFormat;
 use crossprof::report::FindingSeverity;
 
 use clap::{Parser, Subcommand, ValueEnum};

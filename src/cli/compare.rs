@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use crossprof::compare::{Comparison, MOST_RUNS, Options, Subject, compare};
-use crossprof::export::comparison as shape;
 use crossprof::format::printable;
 
 use super::analyze;
-use super::args::{Compare, Inputs, OutputFormat, Scaling};
+use super::args::{Compare, Inputs, Scaling};
 use super::output::{self, Outputs};
+use super::output_format::OutputFormat;
 use super::{DAMAGED, FAILED, READ, complain, print_result};
 
 /// Reads, compares, writes, prints, and returns the exit status.
@@ -129,19 +129,10 @@ fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> 
     let page = command.html.iter().map(|path| (path, OutputFormat::Html));
     let others = command.output.iter().filter_map(|path| Some((path, OutputFormat::of_name(path).ok()?))).chain(page);
     for (path, format) in others.chain(json) {
-        if let Err(message) = output::write(path, &shaped(comparison, subjects, format)) {
+        if let Err(message) = output::write(path, &format.of_comparison(comparison, subjects)) {
             complain(&message);
             status = FAILED;
         }
     }
-    print_result(&shaped(&comparison.focused(command.focus.into()), subjects, command.format), status)
-}
-
-fn shaped(comparison: &Comparison, subjects: &[Subject], format: OutputFormat) -> String {
-    match format {
-        OutputFormat::Text => shape::text(comparison),
-        OutputFormat::Markdown => shape::markdown(comparison),
-        OutputFormat::Json => shape::json(comparison),
-        OutputFormat::Html => shape::html(comparison, subjects),
-    }
+    print_result(&command.format.of_comparison(&comparison.focused(command.focus.into()), subjects), status)
 }

@@ -9,6 +9,7 @@ mod compare;
 mod input;
 mod load;
 mod output;
+mod output_format;
 mod progress;
 mod sidecars;
 mod table;

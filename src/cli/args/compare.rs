@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::{Model, OutputFormat};
+use super::super::output_format::OutputFormat;
+use super::Model;
 
 pub const HELP: &str = "\
 Examples:
