@@ -2,10 +2,10 @@
 
 use super::limit::Limit;
 use super::lookup::listed;
+use super::measured::Measured;
 use super::path::Path;
 use super::rule::{Relation, Subject};
 use super::unit;
-use super::verdict::Measured;
 use base::format;
 
 /// The number, its bound, and by how much it is on which side.

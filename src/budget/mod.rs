@@ -24,6 +24,7 @@ mod junit;
 mod limit;
 mod lookup;
 mod markdown;
+mod measured;
 mod message;
 mod path;
 mod rule;
@@ -39,12 +40,13 @@ pub use excerpt::excerpt;
 pub use junit::to_junit;
 pub use limit::{Limit, Line};
 pub use markdown::to_markdown;
+pub use measured::margin_percent;
 pub use path::{Part, Path};
 pub use rule::{Bound, Relation, Rule, Subject, Term};
 pub use suggest::words as similar_words;
 pub use text::to_text;
 pub use unit::{Dimension, Unit};
-pub use verdict::{judge, margin_percent};
+pub use verdict::judge;
 
 use serde_json::Value;
 

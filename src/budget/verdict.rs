@@ -10,42 +10,14 @@ use serde_json::Value;
 use super::check_report::{LimitReport, Status};
 use super::limit::Limit;
 use super::lookup::{self, Found, Hit};
+use super::measured::{self, Measured};
 use super::message;
 use super::path::{Part, Path};
-use super::rule::{Relation, Subject};
+use super::rule::Subject;
 use base::sort;
-
-/// One number against its bound.
-#[derive(Clone, Debug)]
-pub(super) struct Measured {
-    /// The path that leads to it alone.
-    pub path: Path,
-    pub value: f64,
-    pub bound: f64,
-    /// The baseline's number, where the bound looks at it.
-    pub baseline: Option<f64>,
-    pub holds: bool,
-    pub margin_percent: Option<f64>,
-    /// What was counted, by name.
-    pub counted: Vec<String>,
-}
 
 /// A baseline so large that its multiple is not a number any more.
 const UNBOUNDED: &str = "The bound that follows from the baseline is no finite number.";
-
-/// How far `value` is on the right side of `bound`, in percent of the bound; negative where it is on the wrong side. `None` where the
-/// bound is 0, for `!=`, and where it is no finite number.
-pub fn margin_percent(relation: Relation, value: f64, bound: f64) -> Option<f64> {
-    let slack = match relation {
-        Relation::Below | Relation::AtMost => bound - value,
-        Relation::Above | Relation::AtLeast => value - bound,
-        Relation::Equal => -(value - bound).abs(),
-        Relation::NotEqual => return None,
-    };
-    let percent = 100.0 * slack / bound.abs();
-    // An exact hit is 0, never -0.
-    percent.is_finite().then_some(percent + 0.0)
-}
 
 /// Holds a limit against a run's document and, where it needs one, the baseline's.
 pub fn judge(limit: &Limit, profile: &Value, baseline: Option<&Value>) -> LimitReport {
@@ -62,7 +34,7 @@ pub fn judge(limit: &Limit, profile: &Value, baseline: Option<&Value>) -> LimitR
         (false, _, false) if limit.optional => Status::Pass,
         (false, _, _) => Status::Missing,
     };
-    let worst = if status == Status::Missing { None } else { worst(&measured) };
+    let worst = if status == Status::Missing { None } else { measured::worst(&measured) };
     let message = match (worst, absent.first()) {
         (Some(worst), _) => message::measured(limit, worst, &measured),
         (None, Some(reason)) => reason.clone(),
@@ -84,25 +56,6 @@ pub fn judge(limit: &Limit, profile: &Value, baseline: Option<&Value>) -> LimitR
         optional: limit.optional,
         message,
     }
-}
-
-fn worst(measured: &[Measured]) -> Option<&Measured> {
-    let mut worst: Option<&Measured> = None;
-    for it in measured {
-        let is_worse = worst.is_none_or(|worst| match (it.holds, worst.holds) {
-            (false, true) => true,
-            (true, false) => false,
-            _ => match (it.margin_percent, worst.margin_percent) {
-                (Some(a), Some(b)) => a < b,
-                // Against a bound of 0 there is no share: the larger distance from it is the worse failure.
-                _ => !it.holds && (it.value - it.bound).abs() > (worst.value - worst.bound).abs(),
-            },
-        });
-        if is_worse {
-            worst = Some(it);
-        }
-    }
-    worst
 }
 
 fn numbers(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>) -> (Vec<Measured>, Vec<String>) {
@@ -128,7 +81,7 @@ fn numbers(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>
             None
         };
         match limit.bound.at(reference) {
-            Some(bound) => measured.push(compare(limit, hit.path, value, bound, reference, Vec::new())),
+            Some(bound) => measured.push(Measured::new(limit, hit.path, [value, bound], reference, Vec::new())),
             None => absent.push(UNBOUNDED.to_owned()),
         }
     }
@@ -196,7 +149,7 @@ fn count(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>) 
         }
     }
     match limit.bound.at(reference) {
-        Some(bound) => (vec![compare(limit, path.clone(), value, bound, reference, counted)], Vec::new()),
+        Some(bound) => (vec![Measured::new(limit, path.clone(), [value, bound], reference, counted)], Vec::new()),
         None => none(UNBOUNDED.to_owned()),
     }
 }
@@ -253,10 +206,4 @@ fn only_checked(path: &Path, hits: &mut Vec<Hit<'_>>) -> Result<(), String> {
     }
     hits.retain(|hit| !is_unchecked(hit));
     Ok(())
-}
-
-fn compare(limit: &Limit, path: Path, value: f64, bound: f64, baseline: Option<f64>, counted: Vec<String>) -> Measured {
-    let holds = limit.relation.holds(value, bound);
-    let margin_percent = margin_percent(limit.relation, value, bound);
-    Measured { path, value, bound, baseline, holds, margin_percent, counted }
 }

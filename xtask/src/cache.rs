@@ -50,3 +50,8 @@ pub fn read(path: &Path) -> Result<String> {
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
     std::fs::write(path, bytes).map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
+
+/// Says that what lies beside this file is whole.
+pub fn mark(file: &Path) -> Result {
+    write(file, "")
+}

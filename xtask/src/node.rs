@@ -1,6 +1,6 @@
 //! Node.js and the packages of the npm registry.
 
-use crate::{Result, apt, cache, process, tools};
+use crate::{Result, apt, cache, process};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -42,7 +42,7 @@ pub fn package(name: &str, version: &str) -> Result<PathBuf> {
             .arg(format!("{name}@{version}"))
             .current_dir(&prefix),
     )?;
-    tools::mark(&complete)?;
+    cache::mark(&complete)?;
     Ok(folder)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::toolchain::{Search, Toolchain};
 use crate::{Result, browser, cache, node, process, toolchain};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The newest one that this project's compiler builds.
@@ -103,7 +103,7 @@ fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Re
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
         .env_remove("RUSTFLAGS");
     process::run(&mut command)?;
-    mark(&complete)?;
+    cache::mark(&complete)?;
     Ok(root.join("bin"))
 }
 
@@ -115,9 +115,4 @@ fn on_path(version: &str, programs: &[&str]) -> Option<PathBuf> {
         said.is_ok_and(|said| said.split_whitespace().any(|word| word == version))
     };
     programs.iter().all(is_it).then_some(folder)
-}
-
-/// Says that what lies beside this file is whole.
-pub fn mark(file: &Path) -> Result {
-    cache::write(file, "")
 }

@@ -122,7 +122,7 @@ impl Analysis {
         let plain = window::plain(choice, &captured, extents.as_deref());
         let measured = Measured { steps: &steps, judged: &step_report.rows, plain: &plain };
         let mut step_breakdown = Breakdown::new(whole, &captured, &times, &hosts, &calls, measured);
-        let window = Window::new(choice, &steps, &step_breakdown, &plain, given);
+        let window = step_breakdown.window(choice, &steps, &plain, given);
         // From here on everything is of the window, or says that it is not.
         let Limited { trace: limited, devices } = Limited::new(whole, &captured, &window.of_device);
         let trace = limited.as_ref().unwrap_or(whole);

@@ -1,139 +1,41 @@
-//! What a file shows beside durations: counters (`C`), instants (`i`, `I`) and the display order of threads.
+//! Counters, instants and the display order of threads, as they wait until the clock is settled and all threads are known.
 //!
-//! ```text
-//! {"ph":"C","pid":1,"ts":5,"name":"memory","args":{"used":3,"free":5}}     tracks "memory used" and "memory free"
-//! {"ph":"i","pid":1,"tid":2,"ts":5,"s":"t","name":"checkpoint"}            an instant of thread 2
-//! ```
-//!
-//! They wait until the clock is settled and all threads are known, and are placed then: they decide neither, and add no
-//! plane and no line, so that no number depends on them. One that names an unknown thread belongs to its process, one of an unknown
-//! process to the whole trace; a counter of an unknown process, and whatever has no time, is left out.
+//! They decide neither, and add no plane and no line, so that no number depends on them.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::event::RawEvent;
 use super::id::Id;
-use super::lexer::{Kind, Span, colon, peek, string, value};
-use super::number::{self, Time};
-use super::store::Store;
-use super::text::text;
-use trace::{CounterTrack, Instant, InstantScope, StrId};
+use super::number::Time;
+use trace::StrId;
 
 /// What waits to be placed.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     /// In the order in which they were met.
-    tracks: Vec<WaitingTrack>,
+    pub tracks: Vec<WaitingTrack>,
     /// By process, name and id of the counter, and name of the series.
-    track_of: HashMap<(Id, StrId, Id, StrId), usize, FxBuildHasher>,
-    instants: Vec<WaitingInstant>,
+    pub track_of: HashMap<(Id, StrId, Id, StrId), usize, FxBuildHasher>,
+    pub instants: Vec<WaitingInstant>,
     /// `thread_sort_index` of threads.
     pub orders: Vec<(Id, Id, i64)>,
 }
 
+/// One series of a counter.
 #[derive(Debug)]
-struct WaitingTrack {
-    pid: Id,
-    name: StrId,
-    samples: Vec<(Time, f64)>,
+pub(super) struct WaitingTrack {
+    pub pid: Id,
+    pub name: StrId,
+    pub samples: Vec<(Time, f64)>,
 }
 
+/// An instant.
 #[derive(Debug)]
-struct WaitingInstant {
-    scope: u8,
-    pid: Id,
-    tid: Id,
-    name: StrId,
-    time: Time,
-}
-
-impl Store {
-    /// Takes a `C` event.
-    pub fn counter(&mut self, event: &RawEvent, buf: &[u8]) {
-        let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
-        if !event.args.is_given() {
-            return;
-        }
-        let (pid, counter, id) = (self.id(event.pid, buf), self.intern(event.name, buf), self.id(event.id, buf));
-        let mut pos = event.args.start + 1;
-        while let Some((key, sample, next)) = series(buf, pos) {
-            pos = next;
-            let number = std::str::from_utf8(sample.bytes(buf)).ok().and_then(|text| text.parse::<f64>().ok());
-            let Some(number) = number.filter(|number| number.is_finite()) else { continue };
-            let key = self.intern(key, buf);
-            let tracks = self.marks.tracks.len();
-            let track = *self.marks.track_of.entry((pid, counter, id, key)).or_insert(tracks);
-            if track == tracks {
-                let name = self.track_name(counter, key, event.id, buf);
-                self.marks.tracks.push(WaitingTrack { pid, name, samples: Vec::new() });
-            }
-            self.marks.tracks.get_mut(track).into_iter().for_each(|track| track.samples.push((time, number)));
-        }
-    }
-
-    /// `memory used`, or `memory 0x7 used` of a counter with an id; a series that is just called `value` adds nothing.
-    fn track_name(&mut self, counter: StrId, series: StrId, id: Span, buf: &[u8]) -> StrId {
-        let mut name = self.trace.text(counter).to_owned();
-        if id.is_given() {
-            name.push(' ');
-            name.push_str(text(id, buf, &mut String::new()));
-        }
-        let series = self.trace.text(series);
-        if !series.is_empty() && series != "value" {
-            name.push(' ');
-            name.push_str(series);
-        }
-        self.trace.strings.intern(&name)
-    }
-
-    /// Takes an `i` or `I` event.
-    pub fn instant(&mut self, event: &RawEvent, buf: &[u8]) {
-        let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
-        let (pid, tid, name) = (self.id(event.pid, buf), self.id(event.tid, buf), self.intern(event.name, buf));
-        self.marks.instants.push(WaitingInstant { scope: event.scope, pid, tid, name, time });
-    }
-
-    /// Puts everything that waited into the trace, whose clock has `anchor_us` as zero.
-    pub fn place_marks(&mut self, anchor_us: i64) {
-        let Marks { tracks, track_of: _, instants, orders } = std::mem::take(&mut self.marks);
-        for (line, id) in self.trace.lines.iter_mut().zip(&self.line_ids) {
-            line.id = match id {
-                Id::Number(tid) => Some(*tid),
-                _ => None,
-            };
-        }
-        for (pid, tid, order) in orders {
-            let line = self.known_line(pid, tid).and_then(|line| self.trace.lines.get_mut(line.index()));
-            line.into_iter().for_each(|line| line.order = Some(order));
-        }
-        for WaitingTrack { pid, name, mut samples } in tracks {
-            let Some(plane) = self.known_plane(pid) else { continue };
-            samples.sort_by_key(|(time, _)| *time);
-            let placed = samples.iter().filter_map(|(time, value)| Some((time.since_us(anchor_us)?, *value)));
-            let (times, values) = placed.unzip();
-            self.trace.counters.push(CounterTrack { plane, name, times, values });
-        }
-        for WaitingInstant { scope, pid, tid, name, time } in instants {
-            let Some(time) = time.since_us(anchor_us) else { continue };
-            let line = self.known_line(pid, tid).filter(|_| !matches!(scope, b'g' | b'p')).map(InstantScope::Line);
-            let plane = || self.known_plane(pid).filter(|_| scope != b'g').map(InstantScope::Plane);
-            let scope = line.or_else(plane).unwrap_or_default();
-            self.trace.instants.push(Instant { scope, name, time });
-        }
-    }
-}
-
-/// Key and value of the next member of an object, and the position after it.
-fn series(buf: &[u8], mut pos: usize) -> Option<(Span, Span, usize)> {
-    if peek(buf, &mut pos).ok()? == b',' {
-        pos += 1;
-    }
-    if peek(buf, &mut pos).ok()? != b'"' {
-        return None;
-    }
-    let (end, escaped) = string(buf, pos + 1).ok()?;
-    let key = Span { start: pos + 1, end, kind: if escaped { Kind::Escaped } else { Kind::Text } };
-    let (sample, next) = value(buf, colon(buf, end + 1).ok()?).ok()?;
-    Some((key, sample, next))
+pub(super) struct WaitingInstant {
+    /// `g` for the whole trace, `p` for a process, else a thread.
+    pub scope: u8,
+    pub pid: Id,
+    pub tid: Id,
+    pub name: StrId,
+    pub time: Time,
 }

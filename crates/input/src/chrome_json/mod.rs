@@ -21,6 +21,7 @@ mod id;
 mod kineto;
 mod lexer;
 mod losses;
+mod mark_events;
 mod marks;
 mod memo;
 mod metadata;

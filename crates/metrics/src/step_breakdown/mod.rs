@@ -11,6 +11,7 @@ mod launch_times;
 mod mean;
 mod rows;
 mod section;
+mod window;
 
 pub use events::StepEvent;
 pub use mean::MeanPart;

@@ -25,7 +25,7 @@ fn breakdown(trace: &Trace) -> Breakdown {
         Measured { steps: &found, judged: &report.rows, plain: &plain },
     );
     let all = window::plain(&WindowChoice::All, &devices, None);
-    let window = Window::new(&WindowChoice::All, &found, &breakdown, &all, None);
+    let window = breakdown.window(&WindowChoice::All, &found, &all, None);
     breakdown.measure_window(trace, &devices, &Tallies::new(trace, &devices), &hosts, &window);
     breakdown
 }

@@ -20,7 +20,6 @@ pub use limited::Limited;
 pub use section::section;
 
 use super::devices::{Device, Devices};
-use super::step_breakdown::Breakdown;
 use super::steps::Steps;
 use base::format::shorten;
 use base::{Ps, Warning};
@@ -156,19 +155,8 @@ pub fn plain(choice: &WindowChoice, devices: &Devices, given: Option<&[Option<In
 }
 
 impl Window {
-    /// The window: the counted rows of `breakdown` where it is one of steps, else the `plain` one. `given` is the user's number of
-    /// steps, where it is not the one found.
-    pub fn new(
-        choice: &WindowChoice,
-        steps: &Steps,
-        breakdown: &Breakdown,
-        plain: &PlainWindow,
-        given: Option<u64>,
-    ) -> Window {
-        let of_steps = matches!(choice, WindowChoice::Main | WindowChoice::Steps { .. });
-        if of_steps && breakdown.has_steps && breakdown.rows.iter().any(|row| row.counted) {
-            return Window::of_steps(steps, breakdown, plain.of_device.len());
-        }
+    /// The `plain` window. `given` is the user's number of steps, where it is not the one found.
+    pub fn of_plain(plain: &PlainWindow, given: Option<u64>) -> Window {
         let num_steps = given.filter(|_| plain.kind == WindowKind::GivenSteps);
         let devices = plain.of_device.iter().filter(|window| window.length() > Ps::ZERO).count() as u64;
         Window {
@@ -177,29 +165,6 @@ impl Window {
             num_steps,
             device_steps: devices.saturating_mul(num_steps.unwrap_or(1)),
             ends: None,
-        }
-    }
-
-    fn of_steps(steps: &Steps, breakdown: &Breakdown, num_devices: usize) -> Window {
-        let mut windows = vec![Vec::new(); num_devices];
-        let (mut first, mut last) = (u32::MAX, 0);
-        let (mut device_steps, mut counted) = (0, vec![false; steps.len()]);
-        for row in breakdown.rows.iter().filter(|row| row.counted) {
-            let (Some(windows), Some(step)) = (windows.get_mut(row.device as usize), row.step) else { continue };
-            windows.push(Interval::new(row.start, row.start + row.duration));
-            (first, last) = (first.min(step), last.max(step));
-            device_steps += 1;
-            if let Some(slot) = counted.get_mut(step as usize) {
-                *slot = true;
-            }
-        }
-        let name = |step: u32| steps.names.get(step as usize).cloned().flatten().unwrap_or_else(|| step.to_string());
-        Window {
-            kind: WindowKind::Steps,
-            of_device: windows.into_iter().map(IntervalSet::union_of).collect(),
-            num_steps: Some(counted.into_iter().filter(|counted| *counted).count() as u64),
-            device_steps,
-            ends: (first <= last).then(|| (name(first), name(last))),
         }
     }
 
