@@ -50,7 +50,7 @@ pub mod budget;
 // All of it behind one door.
 pub mod session;
 
-pub use base::{Error, Ps, Severity, Warning};
+pub use base::{Error, Ps, Severity, Warning, WarningCode};
 pub use input::plan::{Candidate, Kind, Plan, plan};
 pub use input::{Unpacked, Unpacker};
 pub use metrics::{Settings, WindowChoice};

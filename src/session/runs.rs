@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::intake::{Content, Member};
-use base::Warning;
+use base::{Warning, WarningCode};
 use input::plan::{self, Candidate, Kind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use metrics::{Analysis, Context, Run, Settings};
@@ -276,7 +276,7 @@ fn cut_between_planes(hosts: &[(String, Trace)], files: &[SourceFile]) -> Vec<Wa
             "The file of host {host} lacks the plane with the times of the capture, which the files of the other hosts end \
              with: its last bytes are missing, and with them any planes that stood there."
         );
-        Warning::damage("xplane_truncated", message)
+        Warning::new(WarningCode::XplaneTruncated, message)
             .with_remedy("Copy the file again from where the profiler wrote it.")
             .with_file(&file.path)
             .with_offset(file.size_bytes)
@@ -292,7 +292,7 @@ fn repeated_note(unread: &Member, read: &Member) -> Warning {
         }
         _ => format!("This file was not read: {name} holds the same events."),
     };
-    Warning::note("repeated_file_not_read", message).with_file(&unread.path)
+    Warning::new(WarningCode::RepeatedFileNotRead, message).with_file(&unread.path)
 }
 
 /// The configuration that a run's sidecars add up to, and their files.

@@ -1,5 +1,6 @@
 //! A rule that lacks its input says so.
 
+use crossprof::WarningCode;
 use crossprof::insight::{Verdict, examine};
 use crossprof::metrics::{Run, Settings};
 use crossprof::report::FindingSeverity;
@@ -68,7 +69,7 @@ fn what_was_not_checked_stands_last_and_says_so() {
 }
 
 /// Two chips reduce together in steps of 1000 us; chip 1's events end in the middle, as where a file was cut.
-fn two_chips(steps_of_second: i64, code: Option<&str>) -> Trace {
+fn two_chips(steps_of_second: i64, code: Option<WarningCode>) -> Trace {
     let mut b = TraceBuilder::new();
     for (chip, steps, work) in [(0, 12, 900), (1, steps_of_second, 600)] {
         let plane = format!("/device:TPU:{chip}");
@@ -82,7 +83,7 @@ fn two_chips(steps_of_second: i64, code: Option<&str>) -> Trace {
         }
     }
     let mut trace = b.build();
-    trace.warnings.extend(code.map(|code| crossprof::Warning::damage(code, "The file ends.")));
+    trace.warnings.extend(code.map(|code| crossprof::Warning::new(code, "The file ends.")));
     trace
 }
 
@@ -90,18 +91,19 @@ fn two_chips(steps_of_second: i64, code: Option<&str>) -> Trace {
 fn a_cut_capture_is_not_judged_by_what_it_lacks() {
     // Whole, it is so: the second chip has less to do.
     assert!(matches!(says(two_chips(12, None), "straggler_device"), Verdict::Fires(_)));
-    for (code, word) in [("json_truncated", "earliest part"), ("json_cut_off", "events are missing")] {
+    for (code, word) in [(WarningCode::JsonTruncated, "earliest part"), (WarningCode::JsonCutOff, "events are missing")]
+    {
         for id in ["straggler_device", "unused_visible_devices", "single_step"] {
             lacks(two_chips(5, Some(code)), id, word);
         }
     }
     for id in ["low_device_utilization", "tensor_core_idle", "idle_gaps", "step_time_variation"] {
-        lacks(two_chips(8, Some("gzip_truncated")), id, "events are missing");
+        lacks(two_chips(8, Some(WarningCode::GzipTruncated)), id, "events are missing");
         // Everything up to a moment is there, and so are the steps up to it.
-        assert!(!matches!(says(two_chips(8, Some("json_truncated")), id), Verdict::NotChecked(_)), "{id}");
+        assert!(!matches!(says(two_chips(8, Some(WarningCode::JsonTruncated)), id), Verdict::NotChecked(_)), "{id}");
     }
     // What is there counts: collectives are still seen.
-    assert!(!matches!(says(two_chips(5, Some("json_cut_off")), "dominant_op"), Verdict::NotChecked(_)));
+    assert!(!matches!(says(two_chips(5, Some(WarningCode::JsonCutOff)), "dominant_op"), Verdict::NotChecked(_)));
 }
 
 #[test]
@@ -114,7 +116,7 @@ fn a_chip_that_was_cut_off_has_no_part_in_the_steps_after_it() {
         (busy.unwrap(), imbalance.unwrap())
     };
     // Each chip is busy for 950 of 1000 us wherever its ops are in the file; over the 4950 us that both have, equally.
-    let (busy, imbalance) = numbers(Some("json_cut_off"));
+    let (busy, imbalance) = numbers(Some(WarningCode::JsonCutOff));
     assert!((busy - 95.0).abs() < 1e-9 && imbalance.abs() < 1e-9, "{busy} {imbalance}");
     let (busy, imbalance) = numbers(None);
     assert!(busy < 80.0 && imbalance > 25.0, "{busy} {imbalance}");

@@ -1,5 +1,6 @@
 //! Each rule about waiting and about the capture on a made-up trace just beyond its limit, and on its neighbour just below.
 
+use crossprof::WarningCode;
 use crossprof::insight::Verdict;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
 use crossprof::trace::{Framework, Trace, TraceBuilder};
@@ -195,21 +196,20 @@ fn debug_print() {
 
 #[test]
 fn dropped_events() {
-    let trace = |code: &str, damage: bool| {
+    let trace = |code: WarningCode| {
         let mut trace = host_bound(900);
-        let severity = if damage { crossprof::Severity::Damage } else { crossprof::Severity::Caution };
-        trace.warnings.push(crossprof::Warning::new(severity, code, "Something happened."));
+        trace.warnings.push(crossprof::Warning::new(code, "Something happened."));
         trace
     };
-    assert_eq!(finding(trace("profiler_dropped_events", false), "dropped_events").severity, Critical);
-    assert_eq!(finding(trace("xplane_truncated", true), "dropped_events").severity, Critical);
-    fine(trace("profiler_warning", false), "dropped_events");
+    assert_eq!(finding(trace(WarningCode::ProfilerDroppedEvents), "dropped_events").severity, Critical);
+    assert_eq!(finding(trace(WarningCode::XplaneTruncated), "dropped_events").severity, Critical);
+    fine(trace(WarningCode::ProfilerWarning), "dropped_events");
 }
 
 #[test]
 fn cut_capture() {
     let mut trace = host_bound(900);
-    trace.warnings.push(crossprof::Warning::caution("json_truncated", "Cut.").with_count(1_000_000));
+    trace.warnings.push(crossprof::Warning::new(WarningCode::JsonTruncated, "Cut.").with_count(1_000_000));
     assert_eq!(finding(trace, "cut_capture").severity, Critical);
     fine(host_bound(900), "cut_capture");
 }

@@ -2,11 +2,11 @@
 
 #![cfg(target_arch = "wasm32")]
 
-use crossprof::Warning;
 use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
 use crossprof::pages::{Block, Page, PageQuery, TableBlock, View};
 use crossprof::table::{Cell, Query, Sort};
+use crossprof::{Warning, WarningCode};
 use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -58,7 +58,7 @@ fn requests_arrive_as_they_were_sent() {
 
 #[wasm_bindgen_test]
 fn responses_arrive_as_they_were_sent() {
-    let warning = Warning::damage("json_truncated", "The file ends early.").with_offset(1 << 40).with_file("a");
+    let warning = Warning::new(WarningCode::JsonCutOff, "The file ends early.").with_offset(1 << 40).with_file("a");
     let done = FileDone { warnings: vec![warning.clone()], kind: Some(Kind::TraceJson), ..FileDone::default() };
     let progress = DecodeProgress::FileDone(done);
     assert_eq!(sent(&progress), Some(progress));

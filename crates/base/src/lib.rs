@@ -12,4 +12,4 @@ pub mod wire;
 
 pub use error::Error;
 pub use units::Ps;
-pub use warning::{Cut, Severity, Warning, cut};
+pub use warning::{Cut, Severity, Warning, WarningCode, cut};

@@ -1,5 +1,11 @@
 //! What went wrong while a profile was read, as values: a warning is data of the report, not a log line.
 
+mod code;
+mod cut;
+
+pub use code::WarningCode;
+pub use cut::{Cut, cut};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,39 +46,12 @@ pub struct Warning {
     pub count: Option<u64>,
 }
 
-/// How a capture was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cut {
-    /// In time: everything up to a moment is there.
-    Earliest,
-    /// In the file, or while it was recorded: events of some devices or threads are missing.
-    Anywhere,
-}
-
-/// Codes of what leaves events out, and how.
-const CUTS: [(&str, Cut); 8] = [
-    ("json_truncated", Cut::Earliest),
-    ("json_cut_off", Cut::Anywhere),
-    ("gzip_truncated", Cut::Anywhere),
-    ("archive_truncated", Cut::Anywhere),
-    ("xplane_truncated", Cut::Anywhere),
-    ("inflate_limit", Cut::Anywhere),
-    ("too_many_events", Cut::Anywhere),
-    ("profiler_dropped_events", Cut::Anywhere),
-];
-
-/// How the capture was cut that has these warnings; `None` where it is whole.
-pub fn cut<'w>(warnings: impl IntoIterator<Item = &'w Warning>) -> Option<Cut> {
-    let known = |warning: &Warning| CUTS.iter().find(|(code, _)| *code == warning.code).map(|&(_, cut)| cut);
-    warnings.into_iter().filter_map(known).max()
-}
-
 impl Warning {
     /// A warning without position; the `with_*` methods add what is known.
-    pub fn new(severity: Severity, code: &str, message: impl Into<String>) -> Warning {
+    pub fn new(code: WarningCode, message: impl Into<String>) -> Warning {
         Warning {
-            code: code.to_owned(),
-            severity,
+            code: code.label().to_owned(),
+            severity: code.severity(),
             message: message.into(),
             remedy: None,
             file: None,
@@ -81,19 +60,9 @@ impl Warning {
         }
     }
 
-    /// Shorthand for [`Severity::Note`].
-    pub fn note(code: &str, message: impl Into<String>) -> Warning {
-        Warning::new(Severity::Note, code, message)
-    }
-
-    /// Shorthand for [`Severity::Caution`].
-    pub fn caution(code: &str, message: impl Into<String>) -> Warning {
-        Warning::new(Severity::Caution, code, message)
-    }
-
-    /// Shorthand for [`Severity::Damage`].
-    pub fn damage(code: &str, message: impl Into<String>) -> Warning {
-        Warning::new(Severity::Damage, code, message)
+    /// Whether it is about this. A profile that is imported may have codes that are none of ours.
+    pub fn is(&self, code: WarningCode) -> bool {
+        self.code == code.label()
     }
 
     /// Says what to do.

@@ -9,7 +9,7 @@
 //! Ignored: the header's time, comment, name and extra field, which no profiler fills with anything that is needed.
 
 use crate::inflate::{InflateLimit, Inflater, Outcome};
-use base::Warning;
+use base::{Warning, WarningCode};
 
 /// What a [`GzipDecoder`] hands on.
 #[derive(Debug)]
@@ -137,8 +137,8 @@ impl GzipDecoder {
                 }
             }
             State::Trailer => sink(GzipItem::Warning(
-                Warning::caution(
-                    "gzip_checksum_missing",
+                Warning::new(
+                    WarningCode::GzipChecksumMissing,
                     format!(
                         "The file ends before the checksum of its compressed data. All {inflated} bytes of content were \
                          read, but could not be checked."
@@ -149,8 +149,8 @@ impl GzipDecoder {
                 .with_offset(self.offset),
             )),
             _ => sink(GzipItem::Warning(
-                Warning::damage(
-                    "gzip_truncated",
+                Warning::new(
+                    WarningCode::GzipTruncated,
                     format!(
                         "The file is cut in the middle of its compressed data, after {} bytes. The {inflated} bytes of \
                          content before the cut were read; the rest is lost.",
@@ -238,8 +238,8 @@ impl GzipDecoder {
             Outcome::Corrupt => {
                 self.state = State::Stopped;
                 sink(GzipItem::Warning(
-                    Warning::damage(
-                        "gzip_corrupt",
+                    Warning::new(
+                        WarningCode::GzipCorrupt,
                         format!(
                             "The compressed data are damaged at byte {}. The {inflated} bytes of content before it were \
                              read (the last of them may be wrong); the rest is lost.",
@@ -269,8 +269,8 @@ impl GzipDecoder {
                 && u32::from_le_bytes([s0, s1, s2, s3]) == inflated as u32;
             if !agrees {
                 sink(GzipItem::Warning(
-                    Warning::damage(
-                        "gzip_checksum",
+                    Warning::new(
+                        WarningCode::GzipChecksum,
                         format!(
                             "The checksum of the compressed data is wrong: some of the {inflated} bytes of content are \
                              not what was written. All of them were read."
@@ -290,8 +290,8 @@ impl GzipDecoder {
     }
 
     fn foreign_bytes(&self, start: u64, count: u64) -> Warning {
-        Warning::caution(
-            "gzip_trailing_bytes",
+        Warning::new(
+            WarningCode::GzipTrailingBytes,
             format!("{count} bytes behind the end of the compressed data were ignored."),
         )
         .with_remedy("Nothing of the profile is lost, unless two files were glued together.")
@@ -303,8 +303,8 @@ impl GzipDecoder {
 
 /// The warning for a file that inflates without end.
 pub fn over_limit(path: &str, offset: u64, inflated_bytes: u64) -> Warning {
-    Warning::damage(
-        "inflate_limit",
+    Warning::new(
+        WarningCode::InflateLimit,
         format!(
             "The file was inflated to {inflated_bytes} bytes by its byte {offset} and reading stopped there: that is over \
              the limit ({}).",

@@ -28,7 +28,7 @@ mod version;
 
 use serde_json::Value;
 
-use base::{Error, Warning};
+use base::{Error, Warning, WarningCode};
 use report::UnifiedProfile;
 use section::Notes;
 use version::Version;
@@ -89,7 +89,7 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
             }
             Err(error) => {
                 let message = format!("Entry {} of the list is not shown as a run. {error}", index + 1);
-                profiles.warnings.push(Warning::damage("profile_not_read", message).with_file(path));
+                profiles.warnings.push(Warning::new(WarningCode::ProfileNotRead, message).with_file(path));
                 first_error.get_or_insert(error);
             }
         }
@@ -115,12 +115,12 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
     let immeasurable = values::take_immeasurable(&mut document);
     if immeasurable > 0 {
         let message = format!("{immeasurable} numbers are larger than any measurement: they were read as absent.");
-        notes.push(Warning::caution("profile_immeasurable", message).with_count(immeasurable));
+        notes.push(Warning::new(WarningCode::ProfileImmeasurable, message).with_count(immeasurable));
     }
     let mut profile = if version.is_current() {
         if version.is_newer() {
-            notes.push(Warning::note(
-                "profile_newer",
+            notes.push(Warning::new(
+                WarningCode::ProfileNewer,
                 format!("This profile has the newer schema {version}; sections that are new in it were left out."),
             ));
         }
@@ -166,18 +166,18 @@ fn parse(text: &[u8]) -> Result<Parsed, Error> {
             "{} values are left out (...) or name several possibilities; they were read as absent.",
             found.unclear
         );
-        notes.push(Warning::note("profile_left_out", message).with_count(found.unclear));
+        notes.push(Warning::new(WarningCode::ProfileLeftOut, message).with_count(found.unclear));
     }
     if found.comments > 0 {
         let message = format!("{} comments, which are no JSON, were passed over.", found.comments);
-        notes.push(Warning::note("profile_comments", message).with_count(found.comments));
+        notes.push(Warning::new(WarningCode::ProfileComments, message).with_count(found.comments));
     }
     Ok(Parsed { document: found.value, notes })
 }
 
 fn not_numbers(count: u64) -> Option<Warning> {
     let message = format!("{count} values are NaN or infinite; they were read as absent.");
-    (count > 0).then(|| Warning::note("profile_not_a_number", message).with_count(count))
+    (count > 0).then(|| Warning::new(WarningCode::ProfileNotANumber, message).with_count(count))
 }
 
 fn malformed(reason: String) -> Error {

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
+use base::{WarningCode, format};
 use report::{Confidence, FindingSeverity};
 
 /// The rule. The limit itself (exactly 1,000,000 or 5,000,000 complete events: the caps of XLA's exporter to JSON) is
@@ -11,7 +11,7 @@ use report::{Confidence, FindingSeverity};
 pub(super) const RULE: Rule = Rule { id: "cut_capture", title: "The capture was cut", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let Some(warning) = numbers.profile.warnings.iter().find(|warning| warning.code == "json_truncated") else {
+    let Some(warning) = numbers.profile.warnings.iter().find(|warning| warning.is(WarningCode::JsonTruncated)) else {
         return Verdict::Fine;
     };
     let count = warning.count.unwrap_or(numbers.trace.complete_events);

@@ -3,14 +3,15 @@
 use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::{Severity, Warning, format};
+use base::{Severity, Warning, WarningCode, format};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "dropped_events", title: "Events are missing", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let lost = |warning: &&Warning| warning.severity == Severity::Damage || warning.code == "profiler_dropped_events";
+    let lost =
+        |warning: &&Warning| warning.severity == Severity::Damage || warning.is(WarningCode::ProfilerDroppedEvents);
     let warnings = || numbers.profile.warnings.iter().filter(lost);
     let Some(first) = warnings().next() else { return Verdict::Fine };
     let others = warnings().count() - 1;
@@ -23,7 +24,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "{} Idle time and counts may be wrong: what is missing looks like nothing happening.{more}",
         format::printable(&format::shorten(&first.message, 300))
     );
-    let remedy = if first.code == "profiler_dropped_events" {
+    let remedy = if first.is(WarningCode::ProfilerDroppedEvents) {
         "Capture fewer steps, or record less: ProfileOptions.host_tracer_level = 1 and python_tracer_level = 0."
     } else {
         "Copy the file again from where it was captured; if it is damaged there too, capture again."

@@ -26,7 +26,7 @@ use crate::{
     Run, Settings, compilation, device_clocks, framework, freezing, gaps, host_activity, io, kernels, metadata,
     not_measured, other_devices, parameters, step_ops, throughput, transfers, utilization,
 };
-use base::Warning;
+use base::{Warning, WarningCode};
 use hlo::Modules;
 use report::UnifiedProfile;
 use trace::Trace;
@@ -323,8 +323,8 @@ impl Analysis {
 }
 
 fn no_device_ops(devices: &Devices) -> Option<Warning> {
-    let warning = Warning::caution(
-        "no_device_ops",
+    let warning = Warning::new(
+        WarningCode::NoDeviceOps,
         "The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown.",
     );
     let remedy = "Capture while the jitted function runs, and call jax.block_until_ready on its result before the trace is stopped.";

@@ -1,7 +1,7 @@
 //! What is to be said of the devices' clocks: where the times of events are far from those of the chips that ran them.
 
 use super::devices::{Device, Devices};
-use base::{Ps, Warning, format};
+use base::{Ps, Warning, WarningCode, format};
 use trace::ChipClock;
 
 /// From here on the distance is said: shorter ones are shorter than steps (ours).
@@ -28,7 +28,7 @@ pub fn warnings(devices: &Devices) -> Vec<Warning> {
             time(placed),
         );
         let affected = clocks.iter().filter(|(_, clock)| clock.off_max >= WARPED).map(|(_, clock)| clock.events).sum();
-        warnings.push(Warning::note("event_times_warped", message).with_count(affected));
+        warnings.push(Warning::new(WarningCode::EventTimesWarped, message).with_count(affected));
     }
     let refused: u64 = clocks.iter().map(|(_, clock)| clock.refused).sum();
     if refused > 0 {
@@ -37,7 +37,7 @@ pub fn warnings(devices: &Devices) -> Vec<Warning> {
              damaged. Their event times are used instead, which the profiler aligned with the host's clock."
         );
         warnings.push(
-            Warning::caution("chip_clock_broken", message)
+            Warning::new(WarningCode::ChipClockBroken, message)
                 .with_remedy("Capture again; compare durations and not times around the break.")
                 .with_count(refused),
         );

@@ -4,6 +4,7 @@
 
 use super::compilation::has_host_spans;
 use super::roofline::Utilization;
+use base::WarningCode;
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, SourceFormat, Trace};
 
@@ -67,7 +68,7 @@ fn model(profile: &UnifiedProfile, list: &mut List) {
 fn steps(profile: &UnifiedProfile, list: &mut List) {
     let timed = profile.step_timing.avg_step_time_us.is_some();
     if !timed && profile.step_timing.num_steps == 0 {
-        let told = profile.warnings.iter().find(|warning| warning.code == "steps_unknown");
+        let told = profile.warnings.iter().find(|warning| warning.is(WarningCode::StepsUnknown));
         let reason = told.map_or("No steps found.", |warning| warning.message.as_str());
         list.add("step_timing.avg_step_time_us", reason, STEP_REMEDY);
     } else if !timed && profile.window.as_ref().is_some_and(|window| window.chosen.is_some()) {

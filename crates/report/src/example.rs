@@ -1,7 +1,7 @@
 //! A profile with something in every section, for the tests of the exporters.
 
 use crate::*;
-use base::Warning;
+use base::{Warning, WarningCode};
 
 /// The profile.
 pub fn profile() -> UnifiedProfile {
@@ -151,7 +151,7 @@ pub fn profile() -> UnifiedProfile {
         kernel_statistics: None,
         launches: None,
         warnings: vec![
-            Warning::damage("json_truncated", "The file ends inside an event.")
+            Warning::new(WarningCode::JsonCutOff, "The file ends inside an event.")
                 .with_file("demo.json")
                 .with_offset(77)
                 .with_remedy("Copy it again."),

@@ -14,7 +14,7 @@ use super::{
     ArgsId, CounterTrack, Event, EventColumn, HloProto, Holds, Instant, InstantScope, Line, LineId, Plane, PlaneId,
     StatValue, StrId, Trace,
 };
-use base::{Ps, Warning};
+use base::{Ps, Warning, WarningCode};
 
 /// Hosts whose captures start further apart than this are not of one run: their clocks are wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
@@ -33,8 +33,8 @@ pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
     }
     let mut shifts = shifts.unwrap_or_else(|| {
         merged.warnings.push(
-            Warning::caution(
-                "host_clocks_not_aligned",
+            Warning::new(
+                WarningCode::HostClocksNotAligned,
                 "The hosts' profiles do not say when each capture started, so their events are laid over each other \
                  from each host's own start.",
             )
@@ -137,8 +137,8 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
             args: args.get(event.args.index()).copied().unwrap_or_default(),
         };
         if merged.events.push(copy).is_none() {
-            merged.warnings.push(Warning::damage(
-                "too_many_events",
+            merged.warnings.push(Warning::new(
+                WarningCode::TooManyEvents,
                 "The hosts of this run hold more than 4,294,967,295 events together; the rest was not read.",
             ));
             break;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use base::Warning;
+use base::{Warning, WarningCode};
 
 /// A string of one [`Strings`] table. It must not be used with another table. `StrId::EMPTY` is the empty string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,7 +108,7 @@ impl Strings {
             self.most_bytes >> 20,
             left_out
         );
-        (left_out > 0).then(|| Warning::damage("too_many_names", message).with_count(left_out))
+        (left_out > 0).then(|| Warning::new(WarningCode::TooManyNames, message).with_count(left_out))
     }
 
     /// The handle of `text` where it is already stored.

@@ -1,10 +1,10 @@
 //! The second reader: decodes what the first has unpacked and hands the runs over to the analyst.
 
-use crossprof::Warning;
 use crossprof::input::plan::Kind;
 use crossprof::input::{Outline, Unpacked};
 use crossprof::session::{FileId, FileResult, Session};
 use crossprof::trace::snapshot;
+use crossprof::{Warning, WarningCode};
 use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 
@@ -144,7 +144,7 @@ fn done(file: u32, result: FileResult) -> FileDone {
     for member in result.members.iter().filter(|_| !single) {
         if let Some(error) = &member.error {
             let message = format!("A file in this archive was not read. {error}");
-            warnings.push(Warning::caution("member_not_read", message).with_file(member.path.as_str()));
+            warnings.push(Warning::new(WarningCode::MemberNotRead, message).with_file(member.path.as_str()));
         }
     }
     let useful = result.members.iter().any(|member| member.error.is_none() && member.ignored.is_none());

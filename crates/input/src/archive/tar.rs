@@ -8,7 +8,7 @@
 //! needed.
 
 use super::{ArchiveItem, Gather};
-use base::Warning;
+use base::{Warning, WarningCode};
 
 const BLOCK_BYTES: usize = 512;
 
@@ -119,7 +119,7 @@ impl TarReader {
                      entries behind it, are lost.",
                     self.name, self.given_bytes
                 );
-                sink(ArchiveItem::Warning(self.damage("archive_truncated", message, self.pushed_bytes)));
+                sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
                 sink(ArchiveItem::End);
             }
             State::Done => {}
@@ -129,7 +129,7 @@ impl TarReader {
             State::Padding { .. } | State::Header if self.gather.bytes.is_empty() => {
                 let message =
                     "The archive has no end mark: it may be cut, and entries behind its last one may be missing.";
-                let warning = Warning::caution("archive_end_missing", message)
+                let warning = Warning::new(WarningCode::ArchiveEndMissing, message)
                     .with_remedy("Compare its size with the original's, and copy or download it again if they differ.")
                     .with_file(&self.path)
                     .with_offset(self.pushed_bytes);
@@ -137,7 +137,7 @@ impl TarReader {
             }
             _ => {
                 let message = "The archive is cut: entries may be lost.".to_owned();
-                sink(ArchiveItem::Warning(self.damage("archive_truncated", message, self.pushed_bytes)));
+                sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
             }
         }
     }
@@ -159,7 +159,7 @@ impl TarReader {
                 let message = format!(
                     "The archive has no entry at byte {at} where one should start; the next one was looked for."
                 );
-                sink(ArchiveItem::Warning(self.damage("archive_corrupt", message, at)));
+                sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
             }
             return;
         };
@@ -181,7 +181,7 @@ impl TarReader {
         self.given_bytes = 0;
         if field(block, 156, 1) == b"S" {
             let message = format!("The entry \"{}\" is a sparse file and was not read.", self.name);
-            let warning = self.damage("archive_unsupported", message, end);
+            let warning = self.damage(WarningCode::ArchiveUnsupported, message, end);
             sink(ArchiveItem::Warning(warning.with_remedy("Pack it again without --sparse.")));
         }
         // Old tars mark folders by the name alone.
@@ -246,8 +246,8 @@ impl TarReader {
         };
     }
 
-    fn damage(&self, code: &str, message: String, offset: u64) -> Warning {
-        Warning::damage(code, message)
+    fn damage(&self, code: WarningCode, message: String, offset: u64) -> Warning {
+        Warning::new(code, message)
             .with_remedy("Copy or download the archive again.")
             .with_file(&self.path)
             .with_offset(offset)

@@ -11,7 +11,7 @@
 use super::{ArchiveItem, Gather, little_endian};
 use crate::gzip::over_limit;
 use crate::inflate::{InflateLimit, Inflater, Outcome};
-use base::Warning;
+use base::{Warning, WarningCode};
 
 const LOCAL_HEADER: [u8; 4] = *b"PK\x03\x04";
 const DIRECTORY: [u8; 4] = *b"PK\x01\x02";
@@ -120,7 +120,7 @@ impl ZipReader {
                      entries behind it, are lost.",
                     self.entry.name, self.entry.given_bytes
                 );
-                sink(ArchiveItem::Warning(self.damage("archive_truncated", message, self.pushed_bytes)));
+                sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
                 sink(ArchiveItem::End);
                 return;
             }
@@ -128,7 +128,7 @@ impl ZipReader {
             _ => {}
         }
         let message = "The archive is cut: its directory is missing, and entries may be lost.".to_owned();
-        sink(ArchiveItem::Warning(self.damage("archive_truncated", message, self.pushed_bytes)));
+        sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
     }
 
     fn step(&mut self, chunk: &mut &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
@@ -190,7 +190,7 @@ impl ZipReader {
                 let message = format!(
                     "The archive has no entry at byte {at} where one should start; the next one was looked for."
                 );
-                sink(ArchiveItem::Warning(self.damage("archive_corrupt", message, at)));
+                sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
                 self.state = State::Search;
             }
         }
@@ -258,11 +258,11 @@ impl ZipReader {
             ..Entry::default()
         };
         let unreadable = if flags & FLAG_ENCRYPTED != 0 {
-            Some(("archive_encrypted", "is encrypted".to_owned()))
+            Some((WarningCode::ArchiveEncrypted, "is encrypted".to_owned()))
         } else if method == METHOD_STORED && sizes_behind && stored == 0 && !self.entry.name.ends_with('/') {
-            Some(("archive_unsupported", "is stored without its size in front of it".to_owned()))
+            Some((WarningCode::ArchiveUnsupported, "is stored without its size in front of it".to_owned()))
         } else if method != METHOD_STORED && method != METHOD_DEFLATE {
-            Some(("archive_unsupported", format!("is compressed by {}", method_name(method))))
+            Some((WarningCode::ArchiveUnsupported, format!("is compressed by {}", method_name(method))))
         } else {
             None
         };
@@ -344,7 +344,7 @@ impl ZipReader {
                      the rest of the entry is lost.",
                     self.entry.name, self.entry.given_bytes
                 );
-                sink(ArchiveItem::Warning(self.damage("archive_corrupt", message, at)));
+                sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
                 sink(ArchiveItem::End);
                 self.state = State::Search;
                 self.pass_over(left);
@@ -396,15 +396,15 @@ impl ZipReader {
                  were read.",
                 self.entry.name, self.entry.given_bytes
             );
-            sink(ArchiveItem::Warning(self.damage("archive_checksum", message, self.entry.offset)));
+            sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveChecksum, message, self.entry.offset)));
         }
         sink(ArchiveItem::End);
         self.gather.bytes.clear();
         self.state = State::Signature;
     }
 
-    fn damage(&self, code: &str, message: String, offset: u64) -> Warning {
-        Warning::damage(code, message)
+    fn damage(&self, code: WarningCode, message: String, offset: u64) -> Warning {
+        Warning::new(code, message)
             .with_remedy("Copy or download the archive again.")
             .with_file(&self.path)
             .with_offset(offset)

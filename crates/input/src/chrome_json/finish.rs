@@ -7,7 +7,7 @@ use super::outliers;
 use super::scanner::{Scanner, State};
 use super::store::Store;
 use crate::sniff;
-use base::{Error, Warning};
+use base::{Error, Warning, WarningCode};
 use trace::{
     EventId, Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,
 };
@@ -62,7 +62,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     }
     if trace.events.is_empty() {
         let message = "The event list holds no event with a duration: there is nothing to measure.";
-        warnings.push(Warning::caution("no_events", message));
+        warnings.push(Warning::new(WarningCode::NoEvents, message));
     }
     trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(path)));
     trace::classify(&mut trace);
@@ -254,15 +254,15 @@ fn cut_off(state: State, [is_array, has_list]: [bool; 2], events: usize, done: u
         State::Lost { previous: b'}' | b']' } => None,
         // The format allows a list without its bracket: writers append to it until they stop.
         State::Events if is_array && done == length => Some(
-            Warning::note("json_unterminated", "The event list has no closing bracket; every event in it was read.")
+            Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket; every event in it was read.")
                 .with_offset(length),
         ),
         State::Object if has_list && done == length => Some(
-            Warning::note("json_unterminated", "The file has no closing brace; the event list in it is whole.").with_offset(length),
+            Warning::new(WarningCode::JsonUnterminated, "The file has no closing brace; the event list in it is whole.").with_offset(length),
         ),
         _ => Some(
-            Warning::damage(
-                "json_cut_off",
+            Warning::new(
+                WarningCode::JsonCutOff,
                 format!(
                     "The JSON text ends after {length} bytes in the middle of the trace: the {events} event(s) before byte {done} \
                      were kept, what followed is lost."
@@ -275,8 +275,8 @@ fn cut_off(state: State, [is_array, has_list]: [bool; 2], events: usize, done: u
 }
 
 fn truncated_by_writer(count: u64) -> Warning {
-    Warning::caution(
-        "json_truncated",
+    Warning::new(
+        WarningCode::JsonTruncated,
         format!(
             "The file holds exactly {count} events, the limit of the program that wrote it: it kept the earliest ones and \
              dropped the rest of the capture."
@@ -287,8 +287,8 @@ fn truncated_by_writer(count: u64) -> Warning {
 }
 
 fn far_off(count: u64) -> Warning {
-    Warning::caution(
-        "time_far_off",
+    Warning::new(
+        WarningCode::TimeFarOff,
         format!("{count} event(s) lie more than an hour from all others and would stretch the capture: left out."),
     )
     .with_count(count)

@@ -1,6 +1,6 @@
 //! What was lost on the way, counted while reading and told once at the end.
 
-use base::Warning;
+use base::{Warning, WarningCode};
 
 /// A kind of loss; the order is that of the warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,41 +60,41 @@ fn describe(loss: Loss, count: u64) -> Warning {
     let events = if count == 1 { "1 event".to_owned() } else { format!("{count} events") };
     let place = "the offset is that of the first, in the unpacked text";
     match loss {
-        Loss::Unreadable => Warning::damage(
-            "event_unreadable",
+        Loss::Unreadable => Warning::new(
+            WarningCode::EventUnreadable,
             format!("The event list is malformed in {count} place(s): what stood there was left out, reading went on at the next event; {place}."),
         )
         .with_remedy("Copy the file again from where it was captured; if it is the same there, capture again."),
-        Loss::TooLarge => Warning::damage(
-            "event_too_large",
+        Loss::TooLarge => Warning::new(
+            WarningCode::EventTooLarge,
             format!("{events} larger than 16 MiB: left out; {place}."),
         ),
-        Loss::NotANumber => Warning::damage(
-            "time_not_a_number",
+        Loss::NotANumber => Warning::new(
+            WarningCode::TimeNotANumber,
             format!("{events} without a start or a duration that is a number (NaN, null or missing): left out; {place}."),
         ),
-        Loss::OutOfRange => Warning::damage(
-            "time_out_of_range",
+        Loss::OutOfRange => Warning::new(
+            WarningCode::TimeOutOfRange,
             format!("{events} more than 106 days from the rest of the capture: left out; {place}."),
         ),
-        Loss::NegativeDuration => Warning::damage(
-            "negative_duration",
+        Loss::NegativeDuration => Warning::new(
+            WarningCode::NegativeDuration,
             format!("{events} with a negative duration: left out; {place}."),
         ),
-        Loss::UnmatchedBegin => Warning::caution(
-            "unmatched_begin",
+        Loss::UnmatchedBegin => Warning::new(
+            WarningCode::UnmatchedBegin,
             format!("{events} that begin and never end: their duration is not known, so they were left out; {place}."),
         ),
-        Loss::UnmatchedEnd => Warning::caution(
-            "unmatched_end",
+        Loss::UnmatchedEnd => Warning::new(
+            WarningCode::UnmatchedEnd,
             format!("{count} end(s) of events whose begin is not in the file: left out; {place}."),
         ),
-        Loss::UnknownPhase => Warning::note(
-            "unknown_phase",
+        Loss::UnknownPhase => Warning::new(
+            WarningCode::UnknownPhase,
             format!("{events} of a kind that is not a duration known here: left out; {place}."),
         ),
-        Loss::TooMany => Warning::damage(
-            "too_many_events",
+        Loss::TooMany => Warning::new(
+            WarningCode::TooManyEvents,
             format!("{events} beyond the limit of 4,294,967,295 events of one file: left out."),
         ),
     }

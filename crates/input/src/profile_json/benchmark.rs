@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::section::Notes;
 use super::{NamedProfile, Profiles, legacy};
-use base::{Error, Warning};
+use base::{Error, Warning, WarningCode};
 use report::{NotMeasured, UnifiedProfile};
 
 /// Keys of a method by which results are told from any other JSON (see [`crate::sniff()`]).
@@ -103,7 +103,7 @@ pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles
         });
     }
     // The numbers of the other methods are not affected.
-    let note = |message: String| Warning::note("benchmark_not_read", message).with_file(path);
+    let note = |message: String| Warning::new(WarningCode::BenchmarkNotRead, message).with_file(path);
     profiles.warnings.extend(failed.into_iter().map(|reason| note(format!("{reason}: it is not shown as a run."))));
     if !others.is_empty() {
         let names: Vec<&str> = others.iter().take(MOST_NAMES).map(String::as_str).collect();

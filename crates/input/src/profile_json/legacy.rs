@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::section::{Notes, Section};
 use super::utilization;
-use base::{Warning, sort};
+use base::{Warning, WarningCode, sort};
 use report::{
     Compilation, DeviceStats, Gaps, IoOperations, Kernel, KernelCategory, Kernels, MemoryOperations, Metadata,
     ModelConfig, MultiDevice, PROFILER_VERSION, ParameterCounts, SCHEMA_VERSION, StepTiming, Throughput,
@@ -48,8 +48,8 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             multi_device,
         };
         let utilization = utilization::convert(&root, &profile.step_timing, profile.multi_device.as_ref());
-        let mut warnings = vec![Warning::note(
-            "profile_converted",
+        let mut warnings = vec![Warning::new(
+            WarningCode::ProfileConverted,
             "This profile was written by a 1.0.0 tool and converted: its numbers follow that tool's definitions, which \
              count host events and nested ops differently.",
         )];
@@ -59,8 +59,8 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             warnings.extend(converted.warnings);
         }
         if profile.timeline_analysis.is_some() {
-            warnings.push(Warning::note(
-                "profile_gap_buckets",
+            warnings.push(Warning::new(
+                WarningCode::ProfileGapBuckets,
                 "The 1.0.0 tools count gaps under 100 us as gaps_under_10us and those of 100 to 1000 us as gaps_10_100us.",
             ));
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use base::Warning;
+use base::{Warning, WarningCode};
 
 /// Fields that are named in one note at most.
 const NAMED_FIELDS: usize = 8;
@@ -45,27 +45,27 @@ impl Notes {
         let mut unread = BTreeSet::new();
         collect_unread(document, "", &seen.read, &mut unread);
         let notes = [
-            (&seen.rounded, "profile_rounded", "are whole numbers and were not: they were rounded"),
+            (&seen.rounded, WarningCode::ProfileRounded, "are whole numbers and were not: they were rounded"),
             (
                 &seen.impossible,
-                "profile_impossible",
+                WarningCode::ProfileImpossible,
                 "have values that they cannot have (negative, too large, or of another type): they were left out",
             ),
             (
                 &seen.clamped,
-                "profile_percent_clamped",
+                WarningCode::ProfilePercentClamped,
                 "are shares outside of 0 to 100 %, which no share can be: they were set to the nearest limit",
             ),
             (
                 &seen.zeros,
-                "profile_zero_is_unknown",
+                WarningCode::ProfileZeroIsUnknown,
                 "are 0, which the 1.0.0 tools write for unknown: they were left out",
             ),
-            (&unread, "profile_fields_ignored", "are not part of the schema and were not read"),
+            (&unread, WarningCode::ProfileFieldsIgnored, "are not part of the schema and were not read"),
         ];
         for (fields, code, what) in notes {
             if !fields.is_empty() {
-                let warning = Warning::note(code, format!("{} {what}.", list(fields)));
+                let warning = Warning::new(code, format!("{} {what}.", list(fields)));
                 self.push(warning.with_count(fields.len() as u64));
             }
         }

@@ -11,7 +11,7 @@
 //! ```
 
 use super::section::{Notes, Section};
-use base::Warning;
+use base::{Warning, WarningCode};
 use report::{ComputeUtilization, MultiDevice, NotMeasured, StepTiming};
 
 /// Times this close are the same (tools round in print).
@@ -47,8 +47,8 @@ pub(super) fn convert(root: &Section<'_>, steps: &StepTiming, devices: Option<&M
             concurrency: a.positive("avg_concurrent_kernels"),
         }
     } else if b.exists() {
-        warnings.push(Warning::note(
-            "profile_timeline_coverage",
+        warnings.push(Warning::new(
+            WarningCode::ProfileTimelineCoverage,
             "The file gives \"timeline_coverage\": it was read as compute_utilization (the share of time in which a device \
              runs at least one op).",
         ));
@@ -75,8 +75,8 @@ fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut
             Some(_) => "The mean of the devices' own busy shares was taken instead.",
             None => "It was left out.",
         };
-        warnings.push(Warning::caution(
-            "profile_utilization_impossible",
+        warnings.push(Warning::new(
+            WarningCode::ProfileUtilizationImpossible,
             format!(
                 "The file gives a device utilisation of {}: a sum over overlapping ops or devices, not a share of time. \
                  {instead}",
@@ -105,8 +105,8 @@ fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut
         None => (1.0, "active_span"),
     };
     if divisor > 1.0 {
-        warnings.push(Warning::note(
-            "profile_utilization_per_step",
+        warnings.push(Warning::new(
+            WarningCode::ProfileUtilizationPerStep,
             format!(
                 "The file's kernel time ({busy:.0} us) and the time without kernels ({rest:.0} us) are of the whole \
                  capture: both were divided by its {num_steps} steps."
@@ -115,8 +115,8 @@ fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut
     }
     let (busy, rest) = (busy / divisor, rest / divisor);
     if step.is_some_and(|step| !same(busy + rest, step)) {
-        warnings.push(Warning::note(
-            "profile_utilization_sum",
+        warnings.push(Warning::new(
+            WarningCode::ProfileUtilizationSum,
             "Kernel time and overhead do not add up to the mean step time: the file's own numbers were kept."
                 .to_owned(),
         ));

@@ -1,7 +1,7 @@
 //! How many members and warnings one file may give: what comes after is counted, not read.
 
 use super::Unpacked;
-use base::Warning;
+use base::{Warning, WarningCode};
 
 /// Members that are read. A profile folder has about four files per host, so this is the capture of 25,000 hosts; what
 /// has more is no archive of profiles, and every member costs the reader a decoder, a message and an entry in its list.
@@ -50,7 +50,7 @@ impl Quota {
                 "The archive holds {} files. The first {MAX_MEMBERS} were read, the other {unread} were not.",
                 self.members
             );
-            let warning = Warning::damage("archive_too_many_members", message)
+            let warning = Warning::new(WarningCode::ArchiveTooManyMembers, message)
                 .with_remedy("Pack only the folders plugins/profile/<run> that you want to see.")
                 .with_file(&self.path)
                 .with_count(unread);
@@ -62,7 +62,8 @@ impl Quota {
                 "{} things are wrong with the packing of this file; the first {MAX_WARNINGS} are listed.",
                 self.warnings
             );
-            let warning = Warning::damage("archive_more_warnings", message).with_file(&self.path).with_count(untold);
+            let warning =
+                Warning::new(WarningCode::ArchiveMoreWarnings, message).with_file(&self.path).with_count(untold);
             sink(Unpacked::Warning(warning));
         }
     }
@@ -79,12 +80,12 @@ mod tests {
             Unpacked::Begin { .. } => counts[0] += 1,
             Unpacked::Data(_) => counts[1] += 1,
             Unpacked::End => counts[2] += 1,
-            Unpacked::Warning(warning) if warning.code == "each" => counts[3] += 1,
+            Unpacked::Warning(warning) if warning.is(WarningCode::ArchiveCorrupt) => counts[3] += 1,
             Unpacked::Warning(warning) => last.push((warning.code, warning.count)),
         };
         let mut quota = Quota::new("a.zip");
         for _ in 0..members {
-            let warning = Warning::damage("each", "");
+            let warning = Warning::new(WarningCode::ArchiveCorrupt, "");
             let pieces = [
                 Unpacked::Begin { path: "a.zip/b", size: None },
                 Unpacked::Data(b"c"),

@@ -3,7 +3,7 @@
 use super::metadata::is_jax_name;
 use super::plane::PlaneDecoder;
 use super::stream::TopLevel;
-use base::Warning;
+use base::{Warning, WarningCode};
 use trace::{Framework, StatValue, Trace};
 
 /// Complaints of the profiler that are shown; the rest are counted.
@@ -47,11 +47,11 @@ impl XSpaceTexts {
         for (is_error, text) in &self.complaints {
             let dropped = text.to_lowercase().contains("drop");
             let (code, sentence) = match (is_error, dropped) {
-                (_, true) => ("profiler_dropped_events", "The profiler dropped events while it recorded"),
-                (true, false) => ("profiler_error", "The profiler met an error while it recorded"),
-                (false, false) => ("profiler_warning", "The profiler warned while it recorded"),
+                (_, true) => (WarningCode::ProfilerDroppedEvents, "The profiler dropped events while it recorded"),
+                (true, false) => (WarningCode::ProfilerError, "The profiler met an error while it recorded"),
+                (false, false) => (WarningCode::ProfilerWarning, "The profiler warned while it recorded"),
             };
-            let warning = Warning::caution(code, format!("{sentence}: {text}"));
+            let warning = Warning::new(code, format!("{sentence}: {text}"));
             warnings.push(if dropped {
                 warning.with_remedy("Capture fewer steps, or raise the profiler's limit on events.")
             } else {
@@ -60,7 +60,7 @@ impl XSpaceTexts {
         }
         if self.more > 0 {
             let sentence = format!("The profiler gave {} more warnings, which are not shown.", self.more);
-            warnings.push(Warning::caution("profiler_more_warnings", sentence).with_count(self.more));
+            warnings.push(Warning::new(WarningCode::ProfilerMoreWarnings, sentence).with_count(self.more));
         }
     }
 }

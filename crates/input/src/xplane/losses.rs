@@ -1,7 +1,7 @@
 //! What was lost while decoding, counted by kind with the place of the first: a damaged file gives a handful of
 //! warnings, not one for each of a million events.
 
-use base::{Severity, Warning};
+use base::{Warning, WarningCode};
 
 /// A kind of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,58 +52,51 @@ impl Losses {
                 "The file does not follow the XPlane format from byte {offset} on: the last {bytes} bytes were not read."
             );
             let remedy = "Copy the file again from where it was captured.";
-            let warning = Warning::damage("xplane_unreadable", sentence).with_remedy(remedy);
+            let warning = Warning::new(WarningCode::XplaneUnreadable, sentence).with_remedy(remedy);
             warnings.push(warning.with_offset(offset).with_count(bytes));
         }
         for &(loss, offset, count) in &self.counted {
-            let (code, severity, sentence) = loss.words(count);
-            warnings.push(Warning::new(severity, code, sentence).with_offset(offset).with_count(count));
+            let (code, sentence) = loss.words(count);
+            warnings.push(Warning::new(code, sentence).with_offset(offset).with_count(count));
         }
     }
 }
 
 impl Loss {
-    fn words(self, count: u64) -> (&'static str, Severity, String) {
+    fn words(self, count: u64) -> (WarningCode, String) {
         let s = |one: &str, many: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {many}") };
         let event = |rest: &str| format!("{} {rest}", s("event", "events"));
         match self {
             Loss::Corrupt => (
-                "xplane_corrupt",
-                Severity::Damage,
+                WarningCode::XplaneCorrupt,
                 format!("{} not follow the XPlane format; what they hold was left out.", s("field does", "fields do")),
             ),
             Loss::MissingMetadata => (
-                "xplane_missing_metadata",
-                Severity::Damage,
+                WarningCode::XplaneMissingMetadata,
                 event("refer to a name that the file does not hold; they are named by its number."),
             ),
             Loss::InvalidText => (
-                "xplane_invalid_utf8",
-                Severity::Note,
+                WarningCode::XplaneInvalidUtf8,
                 format!("{} not valid UTF-8; the bad bytes are shown as U+FFFD.", s("text is", "texts are")),
             ),
             Loss::BadTime => (
-                "xplane_bad_time",
-                Severity::Damage,
+                WarningCode::XplaneBadTime,
                 event("with a negative duration, or with a time that is out of range, were left out."),
             ),
-            Loss::TooMany => ("xplane_too_many_events", Severity::Damage, event("past the 2^32nd were left out.")),
+            Loss::TooMany => (WarningCode::XplaneTooManyEvents, event("past the 2^32nd were left out.")),
             Loss::Aggregated => (
-                "xplane_aggregated_events",
-                Severity::Note,
+                WarningCode::XplaneAggregatedEvents,
                 event("that only count occurrences, without a time of their own, were left out."),
             ),
             Loss::LateTime => (
-                "xplane_late_time",
-                Severity::Caution,
+                WarningCode::XplaneLateTime,
                 format!(
                     "{} time after events, which were placed as if the line began with the capture.",
                     s("line says its", "lines say their")
                 ),
             ),
             Loss::MixedClocks => (
-                "xplane_mixed_clocks",
-                Severity::Caution,
+                WarningCode::XplaneMixedClocks,
                 format!(
                     "{} from the start of the capture while others have absolute times: they may not line up.",
                     s("line counts", "lines count")
@@ -122,7 +115,7 @@ pub(super) fn truncated(plane: Option<&str>, missing: u64, length: u64, kept: u6
     let sentence = format!(
         "The file is cut off: it ends at byte {length}, {place}. {kept} events of that plane were kept; everything after it is lost."
     );
-    Warning::damage("xplane_truncated", sentence)
+    Warning::new(WarningCode::XplaneTruncated, sentence)
         .with_remedy(
             "Copy the file again; if it is the original, the program ended before the profiler had written it.",
         )

@@ -45,7 +45,7 @@ pub use check::{looks_like_xspace, what_else};
 pub use outline::{Outline, Outliner};
 
 use arriving::{ArrivingPlane, Target};
-use base::{Error, Warning};
+use base::{Error, Warning, WarningCode};
 use environment::XSpaceTexts;
 use losses::Losses;
 use plane::PlaneDecoder;
@@ -186,7 +186,7 @@ impl XPlaneDecoder {
         if trace.events.is_empty() {
             let sentence = "The file holds no events.";
             let remedy = "Capture while the program runs steps, and stop the trace before it exits.";
-            warnings.push(Warning::caution("xplane_no_events", sentence).with_remedy(remedy));
+            warnings.push(Warning::new(WarningCode::XplaneNoEvents, sentence).with_remedy(remedy));
         }
         trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(&self.path)));
         Ok(trace)

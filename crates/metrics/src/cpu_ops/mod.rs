@@ -28,7 +28,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 
 use self::runs::Runs;
-use base::{Ps, Warning};
+use base::{Ps, Warning, WarningCode};
 use hlo::Modules;
 use trace::{ArgsId, CpuOps, END_MARKER, EventColumn, EventId, LineKind, SourceFormat, StrId, Trace};
 
@@ -91,13 +91,13 @@ fn later(count: u64) -> Warning {
     let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended. Each is taken to \
                    end at its end marker, at the first op that uses its result, or at what its thread does next, whichever \
                    comes first: it ended then or before, so their times are upper bounds.";
-    Warning::note("cpu_op_ends_are_bounds", message).with_count(count)
+    Warning::new(WarningCode::CpuOpEndsAreBounds, message).with_count(count)
 }
 
 fn untold() -> Warning {
     let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended, and a trace JSON \
                    does not say when: they look shorter than they were, and the device idler.";
-    Warning::caution("cpu_op_ends_unknown", message).with_remedy("Analyse the *.xplane.pb beside it.")
+    Warning::new(WarningCode::CpuOpEndsUnknown, message).with_remedy("Analyse the *.xplane.pb beside it.")
 }
 
 /// What each [kind](trace::Events::kinds) of event is; empty where an accelerator ran ops, which are the run's devices then.

@@ -3,7 +3,7 @@
 use super::{Level, Peaks, Roofline};
 use crate::ops::rate;
 use crate::window::WindowKind;
-use base::{Warning, format};
+use base::{Warning, WarningCode, format};
 use facts::arithmetic::Arithmetic;
 
 /// `roofline` of the unified profile; absent where the peaks are unknown. `window` is what its numbers are of.
@@ -44,7 +44,7 @@ pub fn warning(roofline: &Roofline) -> Option<Warning> {
         format::percent(counted)
     );
     let remedy = "Give the kernel an estimate: pallas_call(..., cost_estimate=pl.CostEstimate(flops=..., bytes_accessed=..., transcendentals=...)).";
-    Some(Warning::caution("custom_calls_without_cost", message).with_remedy(remedy))
+    Some(Warning::new(WarningCode::CustomCallsWithoutCost, message).with_remedy(remedy))
 }
 
 fn levels(peaks: &Peaks) -> Vec<report::MemoryLevel> {

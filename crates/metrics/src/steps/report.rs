@@ -5,7 +5,7 @@ use super::{Relation, StepSource, Steps, StepsTogether, flags};
 use crate::device_time::DeviceTime;
 use crate::devices::Devices;
 use crate::statistics;
-use base::{Ps, Warning, format};
+use base::{Ps, Warning, WarningCode, format};
 use report::{Step, StepTiming};
 use trace::{Interval, IntervalSet, Trace};
 
@@ -35,8 +35,8 @@ pub fn report(
     match num_steps {
         Some(0) => {
             let mut report = found();
-            report.warnings.push(Warning::caution(
-                "num_steps_ignored",
+            report.warnings.push(Warning::new(
+                WarningCode::NumStepsIgnored,
                 "The given number of steps is 0, which no capture has; it was ignored.",
             ));
             report
@@ -141,7 +141,7 @@ fn from_host(steps: &Steps) -> Vec<Warning> {
         format::shorten(marker, 80),
         format::percent(share)
     );
-    vec![Warning::note("steps_from_host_spans", message).with_remedy(MARK_STEPS)]
+    vec![Warning::new(WarningCode::StepsFromHostSpans, message).with_remedy(MARK_STEPS)]
 }
 
 /// What is to be known where a step is not one of all devices.
@@ -155,15 +155,15 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
     });
     match relation.together {
         StepsTogether::StepsTogether => None,
-        StepsTogether::Independent => Some(Warning::note(
-            "steps_independent",
+        StepsTogether::Independent => Some(Warning::new(
+            WarningCode::StepsIndependent,
             format!(
                 "The {count} devices do not run their steps together: no collective ties them, and the same step starts {skew} \
                  apart, which is longer than a step. Step time and steps/s are means over the devices, of one device each.{rate}"
             ),
         )),
-        StepsTogether::OneAfterAnother => Some(Warning::caution(
-            "steps_one_after_another",
+        StepsTogether::OneAfterAnother => Some(Warning::new(
+            WarningCode::StepsOneAfterAnother,
             format!(
                 "The {count} devices run their steps one after another: no collective ties them{first}. Each \
                  step is of one device only; step time and steps/s are those of one device.{rate}"
@@ -181,7 +181,7 @@ fn unknown_steps(steps: &Steps) -> Vec<Warning> {
         "No steps found: there are no step annotations and no Steps line, {modules}, and nothing on the host repeats over most of \
          the time."
     );
-    vec![Warning::note("steps_unknown", message).with_remedy(MARK_STEPS)]
+    vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(MARK_STEPS)]
 }
 
 /// The user's count where the trace says otherwise: only means can be given, over the time in which the found steps (or
@@ -211,7 +211,7 @@ fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> St
     let message = format!(
         "The number of steps, {count}, was given by the user. {found}; the step time is the total time divided by {count}."
     );
-    StepReport { timing, rows: Vec::new(), warnings: vec![Warning::note("num_steps_overridden", message)] }
+    StepReport { timing, rows: Vec::new(), warnings: vec![Warning::new(WarningCode::NumStepsOverridden, message)] }
 }
 
 /// First step's start to last step's end of every device; its active span where no step was found.

@@ -22,7 +22,7 @@ pub use section::section;
 use super::devices::{Device, Devices};
 use super::steps::Steps;
 use base::format::shorten;
-use base::{Ps, Warning};
+use base::{Ps, Warning, WarningCode};
 use trace::{Interval, IntervalSet};
 
 /// What a window is.
@@ -118,7 +118,7 @@ pub fn chosen_steps(
 
 fn ignored(reason: &str) -> Box<Warning> {
     let message = format!("The chosen window was not used. {reason} Numbers are of the main window.");
-    Box::new(Warning::caution("window_ignored", &message))
+    Box::new(Warning::new(WarningCode::WindowIgnored, &message))
 }
 
 /// The step of this name, else of this index.

@@ -430,13 +430,17 @@ mod tests {
         assert!(!text.contains('\u{1b}'), "{text}");
     }
 
+    /// A warning as a profile of another program may have it.
+    fn imported(code: &str, message: &str) -> Warning {
+        Warning { code: code.to_owned(), ..Warning::new(WarningCode::NoEvents, message) }
+    }
+
     /// A width above 65 535 cannot be formatted.
     #[test]
     fn a_long_warning_is_cut_in_the_table_and_in_the_report() {
         let mut profile = report::example::profile();
         let long = "x".repeat(70_000);
-        profile.warnings =
-            vec![Warning::note(&long, &long).with_file(&long).with_remedy(&long), Warning::note("a", "b")];
+        profile.warnings = vec![imported(&long, &long).with_file(&long).with_remedy(&long), imported("a", "b")];
         let table = of_report(&profile, TableName::Warnings).unwrap();
         for text in [table_text(&table), report(&profile)] {
             assert!(text.contains("xx…xx") && text.lines().all(|line| line.chars().count() < 5 * SENTENCE), "{text}");

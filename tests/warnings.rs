@@ -1,0 +1,105 @@
+//! The codes of warnings: documented in docs/warnings.md, and each of them is given by some code.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crossprof::{Severity, WarningCode};
+use support::samples;
+
+const ABOUT: &str = "# Warnings
+
+What was lost or odd while a profile was read and measured. Every report lists its warnings (`warnings` in the JSON, `crossprof table
+warnings`, the list on the overview), each with a code that never changes, a severity, a sentence, what to do, the file and the byte.
+
+* **note**: worth knowing; no number is affected.
+* **caution**: the file was read whole, but numbers may not mean what one expects.
+* **damage**: bytes or events were lost. The profile is partial, and the command line exits with 1.
+
+Profiles of other programs may have other codes; they are shown as they are. This page is made from
+`crates/base/src/warning/code.rs`.
+";
+
+fn all() -> impl Iterator<Item = WarningCode> {
+    WarningCode::GROUPS.iter().flat_map(|(_, codes)| codes.iter().copied())
+}
+
+fn page() -> String {
+    let mut page = ABOUT.to_owned();
+    for (title, codes) in WarningCode::GROUPS {
+        page.push_str(&format!("\n## {title}\n\n| code | severity | meaning | what to do |\n|---|---|---|---|\n"));
+        for code in *codes {
+            let severity = match code.severity() {
+                Severity::Note => "note",
+                Severity::Caution => "caution",
+                Severity::Damage => "damage",
+            };
+            page.push_str(&format!("| `{}` | {severity} | {} | {} |\n", code.label(), code.meaning(), code.remedy()));
+        }
+    }
+    page
+}
+
+/// After a change of the codes: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test warnings`.
+#[test]
+fn the_page_of_warnings_is_the_current_one() {
+    let path = samples::root().join("docs/warnings.md");
+    if std::env::var_os("CROSSPROF_WRITE_SCHEMA").is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == page(), "docs/warnings.md is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test warnings");
+}
+
+#[test]
+fn codes_are_unique_and_spelled_as_their_names() {
+    let mut seen = BTreeSet::new();
+    for code in all() {
+        assert!(seen.insert(code.label()), "{code:?}");
+        assert_eq!(code.label().replace('_', ""), format!("{code:?}").to_lowercase());
+        assert!(code.meaning().ends_with('.') && code.remedy().ends_with('.'), "{code:?}");
+        assert!(!code.meaning().contains('|') && !code.remedy().contains('|'), "{code:?}");
+    }
+    assert!(seen.len() > 50, "{seen:?}");
+}
+
+/// The sources of the library, the command line and the page, without tests.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            if !matches!(name, "tests" | "target" | "warning") {
+                sources(&path, found);
+            }
+        } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            found.push(text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned());
+        }
+    }
+}
+
+/// That no warning has an undeclared code is the compiler's: [`crossprof::Warning::new`] takes no other.
+#[test]
+fn every_code_is_given_by_some_code() {
+    let mut texts = Vec::new();
+    for folder in ["crates", "src", "www/src"] {
+        sources(&samples::root().join(folder), &mut texts);
+    }
+    let is_made = |code: WarningCode| {
+        let name = format!("WarningCode::{code:?}");
+        let ends = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric());
+        let given = |text: &String| {
+            text.match_indices(&name).any(|(at, name)| {
+                // What only asks for it does not give it.
+                !text[..at].ends_with(".is(") && ends(&text[at + name.len()..])
+            })
+        };
+        texts.iter().any(given)
+    };
+    let never: Vec<WarningCode> = all().filter(|code| !is_made(*code)).collect();
+    assert!(never.is_empty(), "declared and never given: {never:?}");
+}
