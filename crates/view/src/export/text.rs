@@ -418,6 +418,7 @@ pub fn warning_line(warning: &Warning) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::WarningCode;
 
     #[test]
     fn the_report_fits_a_screen_and_ends_with_the_warnings() {
