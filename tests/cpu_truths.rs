@@ -46,7 +46,7 @@ fn ops_end_where_the_raw_events_say() {
         assert_eq!(analysis.devices.used.len(), truth["devices"].as_object().unwrap().len(), "{path}");
         for device in &analysis.devices.used {
             let expected = &truth["devices"][device.ordinal.to_string()];
-            let found = (device.busy.length().0, device.span.length().0);
+            let found = (device.busy.length().as_ps(), device.span.length().as_ps());
             assert_eq!(found, (expected["busy_ps"].as_i64().unwrap(), expected["span_ps"].as_i64().unwrap()), "{path}");
             assert!(found.0 > expected["busy_by_events_ps"].as_i64().unwrap(), "{path}: ops that end later are there");
         }
@@ -58,7 +58,7 @@ fn ops_end_where_the_raw_events_say() {
                 let name = trace.text(args.hlo_op);
                 let name = format!("{} {} {name}", device.ordinal, args.program_id.unwrap());
                 let row = ops.entry(name).or_default();
-                *row = (row.0 + 1, row.1 + event.duration.0);
+                *row = (row.0 + 1, row.1 + event.duration.as_ps());
             }
         }
         let of = |row: &Value| (row[0].as_i64().unwrap(), row[1].as_i64().unwrap());

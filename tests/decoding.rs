@@ -194,7 +194,7 @@ fn in_json((_, line, name, ..): &Row) -> bool {
 /// TPU's planes that have no chip time are mapped through its ops, and only their number is compared. How many there are.
 fn same_events(xplane: &Path, json: &Path) -> usize {
     let trace = decode(xplane);
-    let clocks = trace.planes.iter().filter_map(|plane| Some((trace.text(plane.name), plane.clock?.shift.0)));
+    let clocks = trace.planes.iter().filter_map(|plane| Some((trace.text(plane.name), plane.clock?.shift.as_ps())));
     let shifts: BTreeMap<&str, i64> = clocks.collect();
     let json = json_rows(&gunzip(&std::fs::read(json).unwrap()), &shifts);
     let is_mapped = |plane: &str, line: &str| shifts.contains_key(plane) && line != "XLA Ops";
@@ -203,7 +203,7 @@ fn same_events(xplane: &Path, json: &Path) -> usize {
     for event in trace.events.iter() {
         let (plane, line) = names(&trace, &event);
         let name = trace.text(event.name).to_owned();
-        let time = if is_mapped(plane, line) { (0, 0) } else { (event.start.0, event.duration.0.max(1)) };
+        let time = if is_mapped(plane, line) { (0, 0) } else { (event.start.as_ps(), event.duration.as_ps().max(1)) };
         *left.entry((plane.to_owned(), line.to_owned(), name, time.0, time.1)).or_default() += 1;
     }
     for row in &json {

@@ -111,7 +111,7 @@ fn the_warp_of_the_event_times_is_measured_and_said() {
         assert!((clock.drift_ppm() - drift).abs() < 0.05, "{clock:?}");
         assert!((clock.off_p95.as_us() / 1e3 - p95).abs() < 0.5, "{clock:?}");
         assert!((clock.off_max.as_us() / 1e3 - max).abs() < 0.1, "{clock:?}");
-        assert!(clock.uncertainty < Ps(20_000_000) && clock.refused == 0, "{clock:?}");
+        assert!(clock.uncertainty < Ps::new(20_000_000) && clock.refused == 0, "{clock:?}");
     }
     for file in FILES {
         let warnings = report(file).warnings;
@@ -147,7 +147,7 @@ fn clocks_that_agree_change_nothing() {
         }
         let clocks = clocks(&trace);
         assert_eq!(clocks.len(), 2);
-        assert!(clocks.iter().all(|clock| clock.off_max < Ps(1_000) && clock.drift == 0 && clock.refused == 0));
+        assert!(clocks.iter().all(|clock| clock.off_max < Ps::new(1_000) && clock.drift == 0 && clock.refused == 0));
         assert!(report(file).warnings.iter().all(|warning| warning.code != "event_times_warped"));
     }
 }

@@ -26,7 +26,7 @@ fn kernels(trace: &Trace) -> BTreeMap<(i64, String), (u64, f64)> {
         if let (true, Some(program), false) = (on_gpu, args.program_id, name.is_empty()) {
             let entry: &mut (u64, f64) = found.entry((program, name.to_owned())).or_default();
             entry.0 += 1;
-            entry.1 += event.duration.0 as f64;
+            entry.1 += event.duration.as_ps() as f64;
         }
     }
     found

@@ -47,7 +47,7 @@ fn the_idle_time_of_a_tpu_is_xprofs() {
     let mut tables = overview.as_array().unwrap().iter();
     let idle = tables.find_map(|table| table.get("p")?.get("idle_time_high_confidence_ps")?.as_str()).unwrap();
     let idle: f64 = idle.parse().unwrap();
-    assert!(((duty.span - duty.busy).0 as f64 / idle - 1.0).abs() < 2e-5, "{idle} {duty:?}");
+    assert!(((duty.span - duty.busy).as_ps() as f64 / idle - 1.0).abs() < 2e-5, "{idle} {duty:?}");
 }
 
 /// 304 s of `copy-done` wait for arrays that live in the host's memory. The copies of each step go both ways, 1 us of the rest is

@@ -7,13 +7,18 @@ use std::ops::{Add, AddAssign, Sub};
 
 /// A duration, or a time since the run's anchor, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ps(pub i64);
+pub struct Ps(i64);
 
 impl Ps {
     /// No time at all.
     pub const ZERO: Ps = Ps(0);
     /// The latest time that can be represented.
     pub const MAX: Ps = Ps(i64::MAX);
+
+    /// So many picoseconds.
+    pub const fn new(ps: i64) -> Ps {
+        Ps(ps)
+    }
 
     /// Whole nanoseconds, or `None` where they do not fit.
     pub fn from_ns(ns: i64) -> Option<Ps> {
@@ -23,6 +28,11 @@ impl Ps {
     /// Whole microseconds, or `None` where they do not fit.
     pub fn from_us(us: i64) -> Option<Ps> {
         us.checked_mul(1_000_000).map(Ps)
+    }
+
+    /// The value in picoseconds.
+    pub const fn as_ps(self) -> i64 {
+        self.0
     }
 
     /// The value in microseconds, the unit of the report.

@@ -215,5 +215,5 @@ fn run(subject: &Subject) -> ComparedRun {
 
 /// A time to whole picoseconds, so that differences of parts add up.
 fn us_to_ps(us: f64) -> Ps {
-    Ps((us * 1e6).round() as i64)
+    Ps::new((us * 1e6).round() as i64)
 }

@@ -102,7 +102,7 @@ fn complete(parts: &mut [Part], profile: &UnifiedProfile) {
         last.time = us_to_ps(step.mean_us) - sum;
         // Rounding of the parts to picoseconds is no time of its own.
         let rounding = last.time;
-        if rounding.0.abs() <= 20 {
+        if rounding.as_ps().abs() <= 20 {
             last.time = Ps::ZERO;
             if let Some(largest) = parts.iter_mut().max_by_key(|part| part.time) {
                 largest.time += rounding;

@@ -26,9 +26,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (spans, calls) = callbacks(numbers);
     let mut best = 0.0_f64;
     for device in devices {
-        let length = device.window.length().0;
+        let length = device.window.length().as_ps();
         if length > 0 {
-            best = best.max(100.0 * spans.intersection(&device.window).length().0 as f64 / length as f64);
+            best = best.max(100.0 * spans.intersection(&device.window).length().as_ps() as f64 / length as f64);
         }
     }
     if best < WARNING_PERCENT {

@@ -28,9 +28,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some((_, first)) = placement.host_rows().next() else { return Verdict::Fine };
     let mut best = 0.0_f64;
     for device in &devices.used {
-        let length = device.span.length().0;
+        let length = device.span.length().as_ps();
         if length > 0 {
-            best = best.max(100.0 * placement.on_host.length_within(device.span).0 as f64 / length as f64);
+            best = best.max(100.0 * placement.on_host.length_within(device.span).as_ps() as f64 / length as f64);
         }
     }
     let sum = |reason| {

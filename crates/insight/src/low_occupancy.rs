@@ -26,7 +26,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let low = || stats.kernels.iter().filter(|kernel| is_low(kernel));
     let time: Ps = low().map(|kernel| kernel.occurrences.total).sum();
-    let share = if all.total > Ps::ZERO { 100.0 * time.0 as f64 / all.total.0 as f64 } else { 0.0 };
+    let share = if all.total > Ps::ZERO { 100.0 * time.as_ps() as f64 / all.total.as_ps() as f64 } else { 0.0 };
     let largest = low().max_by_key(|kernel| kernel.occurrences.total);
     let Some(largest) = largest.filter(|_| share >= NOTE_PERCENT) else { return Verdict::Fine };
     let message = format!(

@@ -147,7 +147,7 @@ impl<'a> Numbers<'a> {
     /// A time as a share of the self time of all device ops.
     pub fn op_percent(&self, time: Ps) -> f64 {
         let all = self.context.analysis.ops.op_time;
-        if all > Ps::ZERO { 100.0 * time.0 as f64 / all.0 as f64 } else { 0.0 }
+        if all > Ps::ZERO { 100.0 * time.as_ps() as f64 / all.as_ps() as f64 } else { 0.0 }
     }
 
     /// Bytes that the ops move over what the main memory could in the window, and FLOPs over what the arithmetic units could; percent. `None` where a peak or every cost is unknown.
@@ -284,8 +284,9 @@ impl<'a> Numbers<'a> {
             return String::new();
         }
         let waits = self.context.analysis.host_waits(self.trace);
-        let share =
-            |time: Ps| if waits.window > Ps::ZERO { 100.0 * time.0 as f64 / waits.window.0 as f64 } else { 0.0 };
+        let share = |time: Ps| {
+            if waits.window > Ps::ZERO { 100.0 * time.as_ps() as f64 / waits.window.as_ps() as f64 } else { 0.0 }
+        };
         let ranges = waits.ranges.iter().map(|(name, time)| (format!("in {}", shown(name)), share(*time)));
         let outside = std::iter::once(("outside of any annotated range".to_owned(), share(waits.outside)));
         let named = ranges.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED);
@@ -324,7 +325,7 @@ impl<'a> Numbers<'a> {
                     }
                 }
             }
-            (window > Ps::ZERO).then(|| 100.0 * short.0 as f64 / window.0 as f64)
+            (window > Ps::ZERO).then(|| 100.0 * short.as_ps() as f64 / window.as_ps() as f64)
         })
     }
 }
@@ -348,4 +349,4 @@ pub(super) fn is_communication(category: &str) -> bool {
 }
 
 /// A kernel or gap shorter than this is short (JAX guide: "many small kernels, below 0.1 ms each").
-pub(super) const SHORT: Ps = Ps(100_000_000);
+pub(super) const SHORT: Ps = Ps::new(100_000_000);

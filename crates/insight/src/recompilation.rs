@@ -30,7 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         windows.next()?;
         windows.next().map(|second| (second.start, windows.next_back().unwrap_or(second).end))
     });
-    let (start, end) = later.fold((Ps::MAX, Ps(i64::MIN)), |all, it| (all.0.min(it.0), all.1.max(it.1)));
+    let (start, end) = later.fold((Ps::MAX, Ps::new(i64::MIN)), |all, it| (all.0.min(it.0), all.1.max(it.1)));
     if start >= end {
         return lacks("fewer than two steps are known. Mark them with jax.profiler.StepTraceAnnotation.");
     }
@@ -39,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let spans = host_spans(numbers.trace, devices, HostWork::Compile);
     let inside = spans.union.clip(Interval::new(start, end));
-    let share = 100.0 * inside.length().0 as f64 / (end - start).0 as f64;
+    let share = 100.0 * inside.length().as_ps() as f64 / (end - start).as_ps() as f64;
     if inside.is_empty() {
         return Verdict::Fine;
     }

@@ -58,5 +58,5 @@ fn busy_percent(numbers: &Numbers<'_>) -> f64 {
             span += device.window.length();
         }
     }
-    if span > Ps::ZERO { 100.0 * busy.0 as f64 / span.0 as f64 } else { 0.0 }
+    if span > Ps::ZERO { 100.0 * busy.as_ps() as f64 / span.as_ps() as f64 } else { 0.0 }
 }

@@ -30,7 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(all) = &stats.all else { return lacks("no kernel ran.") };
     let without = || stats.kernels.iter().filter(|kernel| could_use(kernel, stats.text(numbers.trace, kernel.name)));
     let time: Ps = without().map(|kernel| kernel.occurrences.total).sum();
-    let share = if all.total > Ps::ZERO { 100.0 * time.0 as f64 / all.total.0 as f64 } else { 0.0 };
+    let share = if all.total > Ps::ZERO { 100.0 * time.as_ps() as f64 / all.total.as_ps() as f64 } else { 0.0 };
     if share < WARNING_PERCENT {
         return Verdict::Fine;
     }

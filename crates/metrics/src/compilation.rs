@@ -46,8 +46,8 @@ fn is_driver_call(name: &str) -> bool {
 
 /// `100 * time / capture`, 0 for an empty capture.
 fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
-    let capture = devices.capture.map_or(0, |capture| capture.length().0);
-    if capture > 0 { (100.0 * time.0 as f64 / capture as f64).clamp(0.0, 100.0) } else { 0.0 }
+    let capture = devices.capture.map_or(0, |capture| capture.length().as_ps());
+    if capture > 0 { (100.0 * time.as_ps() as f64 / capture as f64).clamp(0.0, 100.0) } else { 0.0 }
 }
 
 /// Distinct modules that ran on the used devices: names on the `XLA Modules` lines of TPUs (they carry the program's

@@ -5,7 +5,7 @@ use base::{Ps, Warning, WarningCode, format};
 use trace::ChipClock;
 
 /// From here on the distance is said: shorter ones are shorter than steps (ours).
-const WARPED: Ps = Ps(1_000_000_000);
+const WARPED: Ps = Ps::new(1_000_000_000);
 
 /// Warnings on the clocks of the used devices.
 pub fn warnings(devices: &Devices) -> Vec<Warning> {

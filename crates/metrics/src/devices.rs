@@ -280,7 +280,7 @@ fn finish(trace: &Trace, device: &mut Device) {
         // The ops are one sorted run a stream: a stable sort merges runs instead of sorting anew.
         Arc::make_mut(&mut device.ops).sort_by_key(|&id| key(id));
     }
-    let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
+    let (mut start, mut end) = (Ps::MAX, Ps::new(i64::MIN));
     let mut busy = Union::default();
     in_blocks(&device.ops, |&id| {
         let Some((op_start, length)) = trace.events.time(id) else { return };
@@ -342,9 +342,9 @@ mod tests {
         assert_eq!((devices.used.len(), devices.num_visible), (1, 2));
         let device = devices.used.first().unwrap();
         assert_eq!(device.ops.len(), 3);
-        assert_eq!(device.busy.length(), Ps(60_000_000));
-        assert_eq!(device.span.length(), Ps(80_000_000));
-        assert_eq!(devices.capture.unwrap().length(), Ps(500_000_000));
+        assert_eq!(device.busy.length(), Ps::new(60_000_000));
+        assert_eq!(device.span.length(), Ps::new(80_000_000));
+        assert_eq!(devices.capture.unwrap().length(), Ps::new(500_000_000));
     }
 
     /// The work grows with the lines, whatever the devices: together they go through each line once.

@@ -62,13 +62,13 @@ impl DutyCycle {
 
     /// XProf's `device_duty_cycle_percent`.
     pub fn percent(&self) -> Option<f64> {
-        (self.span > Ps::ZERO).then(|| 100.0 * self.busy.0 as f64 / self.span.0 as f64)
+        (self.span > Ps::ZERO).then(|| 100.0 * self.busy.as_ps() as f64 / self.span.as_ps() as f64)
     }
 
     /// XProf's `device_idle_time_percent`.
     pub fn idle_percent(&self) -> Option<f64> {
-        let share = |span: f64| 100.0 * (1.0 - self.op_time.0 as f64 / span);
-        (self.op_span > Ps::ZERO).then(|| share(self.op_span.0 as f64).clamp(0.0, 100.0))
+        let share = |span: f64| 100.0 * (1.0 - self.op_time.as_ps() as f64 / span);
+        (self.op_span > Ps::ZERO).then(|| share(self.op_span.as_ps() as f64).clamp(0.0, 100.0))
     }
 }
 
@@ -102,7 +102,10 @@ mod tests {
         b.event(ops, "fusion.2", 90, 10).hlo_category("loop fusion");
         let trace = b.build();
         let duty = DutyCycle::new(&trace, &Devices::new(&trace)).unwrap();
-        assert_eq!((duty.percent(), duty.op_span, duty.op_time), (Some(60.0), Ps(80_000_000), Ps(70_000_000)));
+        assert_eq!(
+            (duty.percent(), duty.op_span, duty.op_time),
+            (Some(60.0), Ps::new(80_000_000), Ps::new(70_000_000))
+        );
         assert_eq!(duty.idle_percent(), Some(12.5));
     }
 
@@ -116,7 +119,7 @@ mod tests {
         let trace = b.build();
         let mut devices = Devices::new(&trace);
         let device = &mut devices.used[0];
-        device.window = IntervalSet::union_of([Interval::new(Ps(0), Ps(50_000_000))]);
+        device.window = IntervalSet::union_of([Interval::new(Ps::new(0), Ps::new(50_000_000))]);
         device.busy = device.busy.intersection(&device.window);
         assert_eq!(DutyCycle::new(&trace, &devices).unwrap().percent(), Some(80.0));
     }

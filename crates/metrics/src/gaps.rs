@@ -37,7 +37,7 @@ impl Sums {
             sums.count += 1;
             sums.total += length;
             sums.longest = sums.longest.max(length);
-            let bucket = [10, 100, 1000].iter().take_while(|&&limit| length.0 >= limit * US).count();
+            let bucket = [10, 100, 1000].iter().take_while(|&&limit| length.as_ps() >= limit * US).count();
             if let Some(count) = sums.buckets.get_mut(bucket) {
                 *count += 1;
             }
@@ -73,7 +73,7 @@ impl Sums {
 
 /// `100 * part / whole`; 0 where the whole has no length (then neither has the part).
 pub(super) fn percent(part: Ps, whole: Ps) -> f64 {
-    if whole > Ps::ZERO { 100.0 * part.0 as f64 / whole.0 as f64 } else { 0.0 }
+    if whole > Ps::ZERO { 100.0 * part.as_ps() as f64 / whole.as_ps() as f64 } else { 0.0 }
 }
 
 /// The gaps of one device.

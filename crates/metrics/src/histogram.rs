@@ -50,7 +50,7 @@ impl Histogram {
 }
 
 fn bucket(duration: Ps) -> usize {
-    let us = u64::try_from(duration.0).unwrap_or(0) / 1_000_000;
+    let us = u64::try_from(duration.as_ps()).unwrap_or(0) / 1_000_000;
     us.checked_ilog2().map_or(0, |power| (power as usize + 1).min(BUCKETS - 1))
 }
 
@@ -67,9 +67,9 @@ mod tests {
     fn buckets_are_half_open_powers_of_two() {
         let mut histogram = Histogram::default();
         for ns in [0, 999, 1_000, 1_999, 2_000, 3_999, 4_000, 1_048_576_000, i64::MAX / 1_000] {
-            histogram.add(Ps(ns * 1_000));
+            histogram.add(Ps::new(ns * 1_000));
         }
-        histogram.add(Ps(-5));
+        histogram.add(Ps::new(-5));
         assert_eq!(&histogram.counts()[..5], &[3, 2, 2, 1, 0]);
         assert_eq!(histogram.counts()[BUCKETS - 1], 2);
         let filled = histogram.filled();

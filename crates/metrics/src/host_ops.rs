@@ -77,7 +77,7 @@ impl HostOps {
 
     /// A time's share of all self times; absent where there is none.
     pub fn percent(&self, time: Ps) -> Option<f64> {
-        (self.self_time > Ps::ZERO).then(|| 100.0 * time.0 as f64 / self.self_time.0 as f64)
+        (self.self_time > Ps::ZERO).then(|| 100.0 * time.as_ps() as f64 / self.self_time.as_ps() as f64)
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn tallies_of_kinds(
     window: &dyn Fn(u16) -> Option<Interval>,
 ) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); trace.events.kinds().len()];
-    let everything = Interval::new(Ps(i64::MIN), Ps::MAX);
+    let everything = Interval::new(Ps::new(i64::MIN), Ps::MAX);
     for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
         if !wanted(line.kind) {
             continue;

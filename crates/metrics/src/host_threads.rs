@@ -149,7 +149,7 @@ pub struct HostThreads {
 impl HostThreads {
     /// A time's share of the window; absent for an empty one.
     pub fn percent(&self, time: Ps) -> Option<f64> {
-        (self.window > Ps::ZERO).then(|| (100.0 * time.0 as f64 / self.window.0 as f64).clamp(0.0, 100.0))
+        (self.window > Ps::ZERO).then(|| (100.0 * time.as_ps() as f64 / self.window.as_ps() as f64).clamp(0.0, 100.0))
     }
 }
 
@@ -380,7 +380,10 @@ mod tests {
         let devices = Devices::new(&trace);
         let times = host_times(&trace, &devices);
         let threads = host_threads(&times, |_| devices.capture.unwrap()).unwrap();
-        assert_eq!((threads.window, threads.idle, threads.busy), (Ps(100_000_000), Ps(10_000_000), Ps(80_000_000)));
+        assert_eq!(
+            (threads.window, threads.idle, threads.busy),
+            (Ps::new(100_000_000), Ps::new(10_000_000), Ps::new(80_000_000))
+        );
     }
 
     #[test]
@@ -393,8 +396,8 @@ mod tests {
         let trace = b.build();
         let times = host_times(&trace, &Devices::new(&trace));
         let host = times.get(&0).unwrap();
-        assert_eq!(host.held_by_input.length(), Ps(5_000_000));
-        assert_eq!(host.role(HostRole::Input).map(IntervalSet::length), Some(Ps(100_000_000)));
+        assert_eq!(host.held_by_input.length(), Ps::new(5_000_000));
+        assert_eq!(host.role(HostRole::Input).map(IntervalSet::length), Some(Ps::new(100_000_000)));
     }
 
     #[test]

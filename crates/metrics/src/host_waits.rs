@@ -136,14 +136,14 @@ mod tests {
         b.event(ops, "fusion", 50, 10);
         let trace = b.build();
         let devices = Devices::new(&trace);
-        let all = vec![vec![Interval::new(Ps::ZERO, Ps(60_000_000))]];
+        let all = vec![vec![Interval::new(Ps::ZERO, Ps::new(60_000_000))]];
         let waits = HostWaits::new(&trace, &devices, &all);
         let us: Vec<(&str, f64)> = waits.ranges.iter().map(|(name, time)| (name.as_str(), time.as_us())).collect();
         // Idle from 10 to 50: train to 16 and from 42, nothing for 2 before fetch, which is 2 before and 2 after fetch_batch,
         // and for 2 after it.
         assert_eq!(us, [("fetch_batch", 18.0), ("train", 14.0), ("fetch", 4.0)]);
         assert_eq!((waits.outside.as_us(), waits.window.as_us()), (4.0, 60.0));
-        let half = vec![vec![Interval::new(Ps(45_000_000), Ps(60_000_000))]];
-        assert_eq!(HostWaits::new(&trace, &devices, &half).ranges, [("train".to_owned(), Ps(5_000_000))]);
+        let half = vec![vec![Interval::new(Ps::new(45_000_000), Ps::new(60_000_000))]];
+        assert_eq!(HostWaits::new(&trace, &devices, &half).ranges, [("train".to_owned(), Ps::new(5_000_000))]);
     }
 }

@@ -93,6 +93,6 @@ mod tests {
         b.event(device, "backend_compile", 400, 50);
         let trace = b.build();
         let spans = host_spans(&trace, &Devices::new(&trace), HostWork::Compile);
-        assert_eq!((spans.outermost.len(), spans.union.length()), (2, Ps(150_000_000)));
+        assert_eq!((spans.outermost.len(), spans.union.length()), (2, Ps::new(150_000_000)));
     }
 }

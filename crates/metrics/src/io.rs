@@ -15,7 +15,7 @@ use trace::{Interval, Trace};
 pub fn io_operations(trace: &Trace, devices: &Devices, window: Interval) -> Option<IoOperations> {
     let spans = host_spans(trace, devices, HostWork::Input);
     let time = spans.union.length_within(window);
-    let share = 100.0 * time.0 as f64 / window.length().0.max(1) as f64;
+    let share = 100.0 * time.as_ps() as f64 / window.length().as_ps().max(1) as f64;
     (!spans.outermost.is_empty()).then(|| IoOperations {
         io_event_count: spans.outermost.iter().filter(|&&start| start >= window.start && start <= window.end).count()
             as u64,

@@ -59,7 +59,7 @@ pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
         }
         total += tally.self_time;
         let index = *by_name.entry(name).or_insert_with(|| {
-            let none = (Ps(-1), category);
+            let none = (Ps::new(-1), category);
             names.push(Named { name, tally: Tally::NONE, framework_op: StrId::EMPTY, category: none });
             names.len() - 1
         });
@@ -115,7 +115,7 @@ fn category(tally: &Tally, total: Ps) -> KernelCategory {
 
 /// Absent where no op took any time.
 fn percent(time: Ps, total: Ps) -> Option<f64> {
-    (total > Ps::ZERO).then(|| (100.0 * time.0 as f64 / total.0 as f64).clamp(0.0, 100.0))
+    (total > Ps::ZERO).then(|| (100.0 * time.as_ps() as f64 / total.as_ps() as f64).clamp(0.0, 100.0))
 }
 
 #[cfg(test)]

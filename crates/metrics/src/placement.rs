@@ -157,7 +157,7 @@ fn on_hosts(trace: &Trace, devices: &Devices) -> (Vec<Placed>, IntervalSet) {
     }
     let mut spans: Vec<Interval> = Vec::new();
     for (events, _) in devices.events_by_line.iter().zip(on_line).filter(|(_, wanted)| *wanted) {
-        let mut until = Ps(i64::MIN);
+        let mut until = Ps::new(i64::MIN);
         events.for_each_time(&trace.events, |kind, interval| {
             let Some(Some(row)) = of_kind.get(kind) else { return };
             let Some(row) = rows.get_mut(*row) else { return };

@@ -122,10 +122,10 @@ mod tests {
     fn every_part_has_its_own_place_and_name() {
         let mut parts = Parts::default();
         for (part, time) in StepPart::ALL.into_iter().zip(1..) {
-            parts.add(part, Ps(time));
+            parts.add(part, Ps::new(time));
         }
-        assert!(StepPart::ALL.into_iter().zip(1..).all(|(part, time)| parts.get(part) == Ps(time)));
-        assert_eq!((parts.total(), parts.idle()), (Ps(105), Ps(9 + 10 + 11 + 12 + 13 + 14)));
+        assert!(StepPart::ALL.into_iter().zip(1..).all(|(part, time)| parts.get(part) == Ps::new(time)));
+        assert_eq!((parts.total(), parts.idle()), (Ps::new(105), Ps::new(9 + 10 + 11 + 12 + 13 + 14)));
         assert_eq!(parts.busy() + parts.idle(), parts.total());
         let labels = base::sort::set(StepPart::ALL.map(StepPart::label));
         assert_eq!(labels.len(), StepPart::COUNT);

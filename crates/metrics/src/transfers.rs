@@ -21,7 +21,11 @@ struct SizedCopy {
 
 /// Bytes that a part of a copy moves.
 pub(super) fn part_of(bytes: u64, part: Ps, whole: Ps) -> u64 {
-    if whole > Ps::ZERO { (u128::from(bytes) * part.0.max(0) as u128 / whole.0 as u128) as u64 } else { bytes }
+    if whole > Ps::ZERO {
+        (u128::from(bytes) * part.as_ps().max(0) as u128 / whole.as_ps() as u128) as u64
+    } else {
+        bytes
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -80,7 +84,8 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
 fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
     let sized = sum.sized_count > 0 || sum.bytes > 0;
     // Bytes a nanosecond are gigabytes a second.
-    let bandwidth = (sized && sum.sized_time > Ps::ZERO).then(|| sum.bytes as f64 / (sum.sized_time.0 as f64 / 1e3));
+    let bandwidth =
+        (sized && sum.sized_time > Ps::ZERO).then(|| sum.bytes as f64 / (sum.sized_time.as_ps() as f64 / 1e3));
     (sum.count > 0 || sum.time > Ps::ZERO).then(|| Transfer {
         direction: direction.label().to_owned(),
         count: sum.count,

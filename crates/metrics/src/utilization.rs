@@ -97,7 +97,7 @@ fn op_time(trace: &Trace, device: &Device) -> Ps {
 }
 
 fn ratio(part: Ps, whole: Ps) -> Option<f64> {
-    (whole > Ps::ZERO).then(|| part.0 as f64 / whole.0 as f64)
+    (whole > Ps::ZERO).then(|| part.as_ps() as f64 / whole.as_ps() as f64)
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl TraceBuilder {
     /// Adds an event; the returned value gives it arguments.
     pub fn event(&mut self, line: LineId, name: &str, start_us: i64, duration_us: i64) -> EventBuilder<'_> {
         let name = self.trace.strings.intern(name);
-        let time = |us: i64| Ps(us.saturating_mul(1_000_000));
+        let time = |us: i64| Ps::new(us.saturating_mul(1_000_000));
         let event = Event { line, name, start: time(start_us), duration: time(duration_us), args: Default::default() };
         EventBuilder {
             trace: &mut self.trace,
@@ -162,7 +162,7 @@ impl EventBuilder<'_> {
 
     /// Sets when it ran by its chip's own clock, in picoseconds.
     pub fn chip_ps(mut self, start: i64, duration: i64) -> Self {
-        self.chip = Some(ChipTime { start: Ps(start), duration: Some(Ps(duration)) });
+        self.chip = Some(ChipTime { start: Ps::new(start), duration: Some(Ps::new(duration)) });
         self
     }
 

@@ -86,8 +86,13 @@ struct Seen {
 }
 
 impl Seen {
-    const NOTHING: Seen =
-        Seen { count: 0, first: 0, last: 0, interval: Interval { start: Ps(i64::MIN), end: Ps::MAX }, is_sorted: true };
+    const NOTHING: Seen = Seen {
+        count: 0,
+        first: 0,
+        last: 0,
+        interval: Interval { start: Ps::new(i64::MIN), end: Ps::MAX },
+        is_sorted: true,
+    };
 
     /// Its next event in the order of the file.
     #[inline(always)]
@@ -112,7 +117,7 @@ impl ByLine {
     pub fn new(trace: &Trace) -> ByLine {
         let mut seen = vec![Seen::NOTHING; trace.lines.len()];
         let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
-        let (mut start, mut end) = (Ps::MAX, Ps(i64::MIN));
+        let (mut start, mut end) = (Ps::MAX, Ps::new(i64::MIN));
         let events = u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
         trace.events.for_each_block(0..events, |first, block| {
             let (mut block_start, mut block_end) = (start, end);
@@ -211,7 +216,7 @@ mod tests {
             events.for_each(&trace.events, |id, event| seen.push((id, event)));
             assert!(seen.into_iter().eq(events.iter().map(|id| (id, trace.events.get(id).unwrap()))));
         }
-        assert_eq!(found.extent, Some(Interval::new(Ps(1_000_000), Ps(10_000_000))));
+        assert_eq!(found.extent, Some(Interval::new(Ps::new(1_000_000), Ps::new(10_000_000))));
         let names: Vec<&str> = found.host_names.iter().map(|&name| trace.text(name)).collect();
         assert_eq!(names, ["child", "parent"]);
     }

@@ -23,7 +23,7 @@ impl Trace {
     /// The time for which an event occupies its thread.
     pub fn on_thread(&self, event: EventId, interval: Interval) -> Interval {
         let told = self.cpu_ops.as_ref().and_then(|ops| ops.on_thread.get(event));
-        told.map_or(interval, |duration| Interval::new(interval.start, interval.start + Ps(duration)))
+        told.map_or(interval, |duration| Interval::new(interval.start, interval.start + Ps::new(duration)))
     }
 
     /// Calls `visit` with the events of a line in order: what each is, as an index into [`Events::kinds`](super::Events::kinds), and

@@ -80,7 +80,7 @@ impl<'a> Block<'a> {
 impl Row {
     #[inline]
     fn new(kind: u32, start: Ps, duration: Ps) -> Row {
-        let [start, duration] = [start.0, duration.0].map(i64::cast_unsigned);
+        let [start, duration] = [start.as_ps(), duration.as_ps()].map(i64::cast_unsigned);
         Row([kind, start as u32, (start >> 32) as u32, duration as u32, (duration >> 32) as u32])
     }
 
@@ -99,7 +99,7 @@ impl Row {
     #[inline(always)]
     fn time(self) -> (Ps, Ps) {
         let Row([_, start_low, start_high, duration_low, duration_high]) = self;
-        let join = |low, high| Ps((u64::from(low) | u64::from(high) << 32).cast_signed());
+        let join = |low, high| Ps::new((u64::from(low) | u64::from(high) << 32).cast_signed());
         (join(start_low, start_high), join(duration_low, duration_high))
     }
 }
@@ -393,8 +393,8 @@ mod tests {
         let event = |start: i64, duration: i64| Event {
             line: LineId(7),
             name: StrId(u32::MAX),
-            start: Ps(start),
-            duration: Ps(duration),
+            start: Ps::new(start),
+            duration: Ps::new(duration),
             args: ArgsId(3),
         };
         let all = [event(-1, 0), event(i64::MIN, i64::MAX), event(1 << 40, 0xffff_ffff)];
@@ -406,7 +406,7 @@ mod tests {
         let mut seen = Vec::new();
         events.for_each_of(1..9, |id, event| seen.push((id, event)));
         assert!(seen.into_iter().eq((1..).zip(all.into_iter().skip(1))));
-        events.set_duration(0, Ps(1 << 33));
+        events.set_duration(0, Ps::new(1 << 33));
         assert_eq!(events.get(0), Some(event(-1, 1 << 33)));
         assert_eq!((events.get(3), events.len()), (None, 3));
     }

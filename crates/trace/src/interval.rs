@@ -207,7 +207,7 @@ pub struct Union {
 
 impl Default for Union {
     fn default() -> Self {
-        let last = Interval::new(Ps(i64::MIN), Ps(i64::MIN));
+        let last = Interval::new(Ps::new(i64::MIN), Ps::new(i64::MIN));
         Union { parts: Vec::new(), length: Ps::ZERO, last, unsorted: Vec::new() }
     }
 }
@@ -269,16 +269,19 @@ mod tests {
     use super::*;
 
     fn set(parts: &[(i64, i64)]) -> IntervalSet {
-        IntervalSet::union_of(parts.iter().map(|&(s, e)| Interval::new(Ps(s), Ps(e))))
+        IntervalSet::union_of(parts.iter().map(|&(s, e)| Interval::new(Ps::new(s), Ps::new(e))))
     }
 
     #[test]
     fn union_joins_overlaps_in_any_order() {
         assert_eq!(set(&[(5, 9), (0, 4), (3, 5), (20, 20), (30, 25)]).parts().len(), 1);
-        assert_eq!(set(&[(10, 12), (0, 4)]).length(), Ps(6));
+        assert_eq!(set(&[(10, 12), (0, 4)]).length(), Ps::new(6));
         let in_order = set(&[(0, 4), (1, 2), (3, 6), (6, 7), (9, 10)]);
-        assert_eq!((in_order.length(), in_order.clip(Interval::new(Ps(-1), Ps(99))).length()), (Ps(8), Ps(8)));
-        assert_eq!(set(&[(0, 10), (2, 3), (2, 4), (11, 12)]).length(), Ps(11));
+        assert_eq!(
+            (in_order.length(), in_order.clip(Interval::new(Ps::new(-1), Ps::new(99))).length()),
+            (Ps::new(8), Ps::new(8))
+        );
+        assert_eq!(set(&[(0, 10), (2, 3), (2, 4), (11, 12)]).length(), Ps::new(11));
     }
 
     #[test]
@@ -288,9 +291,9 @@ mod tests {
         assert_eq!(a.difference(&b), set(&[(0, 5), (25, 30)]));
         assert_eq!(a.union(&b), set(&[(0, 30)]));
         assert_eq!(set(&[(0, 1), (4, 5)]).union(&set(&[(2, 3), (9, 10)])).parts().len(), 4);
-        let window = Interval::new(Ps(-5), Ps(40));
+        let window = Interval::new(Ps::new(-5), Ps::new(40));
         let gaps: Ps = a.gaps(window).into_iter().map(Interval::length).sum();
         assert_eq!(gaps + a.length_within(window), window.length());
-        assert_eq!(a.length_within(Interval::new(Ps(8), Ps(22))), Ps(4));
+        assert_eq!(a.length_within(Interval::new(Ps::new(8), Ps::new(22))), Ps::new(4));
     }
 }

@@ -235,7 +235,7 @@ mod tests {
         );
         let category = merged.args_of(&merged.events.get(3).unwrap()).hlo_category;
         assert_eq!(merged.text(category), "loop fusion");
-        let (track, instant, moved) = (&merged.counters[1], &merged.instants[1], Ps(4_000_000));
+        let (track, instant, moved) = (&merged.counters[1], &merged.instants[1], Ps::new(4_000_000));
         assert_eq!((merged.text(track.name), track.plane, &*track.times), ("b1", PlaneId(1), &[moved][..]));
         assert_eq!((merged.text(instant.name), instant.time), ("b1", moved));
         assert_eq!(instant.scope, InstantScope::Line(LineId(1)));

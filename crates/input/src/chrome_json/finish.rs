@@ -239,7 +239,8 @@ fn top_level_stats(store: &mut Store, top_level: &TopLevel) {
 /// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event tells when the
 /// capture started.
 fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
-    let starts = (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)).map(|event| event.start.0);
+    let starts =
+        (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)).map(|event| event.start.as_ps());
     let base_ns = top_level.base_time_ns.unwrap_or(0);
     let Some(first) = starts.min() else { return };
     let unix_ns = trace.capture.anchor_ns.checked_add(base_ns).and_then(|ns| ns.checked_add(first.div_euclid(1_000)));

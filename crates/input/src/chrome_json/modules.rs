@@ -48,7 +48,7 @@ pub(super) fn name_programs(trace: &mut Trace) {
     trace.events.for_each_time(0..events, |_, kind, interval| {
         let Some(Some(plane)) = module_plane.get(kind) else { return };
         let name = trace.events.kinds().get(kind).map(|kind| kind.name).unwrap_or_default();
-        let run = ModuleRun { start: interval.start.0, end: interval.end.0, name };
+        let run = ModuleRun { start: interval.start.as_ps(), end: interval.end.as_ps(), name };
         runs.get_mut(*plane).into_iter().for_each(|runs| runs.push(run));
     });
     for runs in &mut runs {
@@ -58,7 +58,7 @@ pub(super) fn name_programs(trace: &mut Trace) {
     let Trace { events, args, strings, .. } = trace;
     events.change_kinds(|index, kind, interval| {
         let runs = runs.get((*op_plane.get(index)?)?)?;
-        let middle = interval.start.0 + (interval.end.0 - interval.start.0) / 2;
+        let middle = interval.start.as_ps() + (interval.end.as_ps() - interval.start.as_ps()) / 2;
         let after = runs.partition_point(|run| run.start <= middle);
         let run = runs.get(after.checked_sub(1)?).filter(|run| middle <= run.end)?;
         let with_program = *named.entry((kind.args, run.name)).or_insert_with(|| {

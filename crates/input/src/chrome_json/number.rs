@@ -20,13 +20,13 @@ pub(super) struct Time {
 impl Time {
     /// Picoseconds since `origin_us`; `None` beyond what 64 bits hold (106 days).
     pub fn since_us(self, origin_us: i64) -> Option<Ps> {
-        self.us.checked_sub(origin_us)?.checked_mul(PS_PER_US)?.checked_add(self.ps).map(Ps)
+        self.us.checked_sub(origin_us)?.checked_mul(PS_PER_US)?.checked_add(self.ps).map(Ps::new)
     }
 
     /// Picoseconds since `earlier`, negative where it is later; `None` beyond what 64 bits hold.
     pub fn since(self, earlier: Time) -> Option<Ps> {
         let us = self.us.checked_sub(earlier.us)?.checked_mul(PS_PER_US)?;
-        us.checked_add(self.ps - earlier.ps).map(Ps)
+        us.checked_add(self.ps - earlier.ps).map(Ps::new)
     }
 }
 

@@ -21,19 +21,19 @@ const MAX_CUTS: usize = 8;
 /// The events without the absurd ones, and how many those were; `None` where all are plausible.
 pub(super) fn without_outliers(events: &Events) -> Option<(Events, u64)> {
     let all = || (0..events.len() as EventId).filter_map(|id| events.get(id));
-    let first = all().map(|event| event.start.0).min()?;
-    let last = all().map(|event| event.end().0).max()?;
+    let first = all().map(|event| event.start.as_ps()).min()?;
+    let last = all().map(|event| event.end().as_ps()).max()?;
     if last.checked_sub(first).is_some_and(|span| span <= HOUR) {
         return None;
     }
     let allowed = (events.len() / 1000).max(1);
-    let (first, last) = plausible_starts(all().map(|event| event.start.0).collect(), allowed);
+    let (first, last) = plausible_starts(all().map(|event| event.start.as_ps()).collect(), allowed);
     let longest = last.saturating_sub(first).saturating_mul(100).max(HOUR);
-    let in_time = |event: &Event| (first..=last).contains(&event.start.0);
-    let lasting = all().filter(|event| in_time(event) && event.duration > Ps(longest)).count();
+    let in_time = |event: &Event| (first..=last).contains(&event.start.as_ps());
+    let lasting = all().filter(|event| in_time(event) && event.duration > Ps::new(longest)).count();
     // Many long events are what the file is about; a few are a broken clock.
     let longest = if lasting <= allowed && lasting < events.len() { longest } else { i64::MAX };
-    let keep = |event: &Event| in_time(event) && event.duration <= Ps(longest);
+    let keep = |event: &Event| in_time(event) && event.duration <= Ps::new(longest);
     let removed = all().filter(|event| !keep(event)).count() as u64;
     (removed > 0).then(|| (filtered(events, keep), removed))
 }
@@ -84,8 +84,8 @@ mod tests {
             let id = events.push(Event {
                 line: Default::default(),
                 name: Default::default(),
-                start: Ps(start.saturating_mul(unit)),
-                duration: Ps(duration.saturating_mul(unit)),
+                start: Ps::new(start.saturating_mul(unit)),
+                duration: Ps::new(duration.saturating_mul(unit)),
                 args: Default::default(),
             });
             events.push_value(id.unwrap(), EventColumn::RunId, run);

@@ -200,11 +200,11 @@ impl Store {
     fn place(&mut self, event: Timed, anchor_us: i64) {
         let Timed { line, name, args, own, start, duration, offset } = event;
         // XLA's exporter writes a picosecond for no duration, which viewers would not show. No clock counts picoseconds.
-        let duration = if duration == Ps(1) { Ps::ZERO } else { duration };
-        let start = start.since_us(anchor_us).filter(|start| start.0.checked_add(duration.0).is_some());
+        let duration = if duration == Ps::new(1) { Ps::ZERO } else { duration };
+        let start = start.since_us(anchor_us).filter(|start| start.as_ps().checked_add(duration.as_ps()).is_some());
         let Some(start) = start else { return self.losses.add(Loss::OutOfRange, offset) };
-        let duration_of_chip = own.chip_duration.filter(|&ps| ps >= 0).map(Ps);
-        let chip = own.chip_start.map(|start| ChipTime { start: Ps(start), duration: duration_of_chip });
+        let duration_of_chip = own.chip_duration.filter(|&ps| ps >= 0).map(Ps::new);
+        let chip = own.chip_start.map(|start| ChipTime { start: Ps::new(start), duration: duration_of_chip });
         let Some(id) = self.trace.push_event(Event { line, name, start, duration, args }, chip) else {
             return self.losses.add(Loss::TooMany, offset);
         };

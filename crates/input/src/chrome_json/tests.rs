@@ -66,7 +66,7 @@ fn describe(trace: &Trace) -> String {
 fn events(trace: &Trace) -> Vec<(&str, i64, i64)> {
     (0..trace.events.len() as EventId)
         .filter_map(|id| trace.events.get(id))
-        .map(|event| (trace.text(event.name), event.start.0, event.duration.0))
+        .map(|event| (trace.text(event.name), event.start.as_ps(), event.duration.as_ps()))
         .collect()
 }
 

@@ -33,7 +33,7 @@ impl RawEvent {
     fn start(&self) -> Option<Ps> {
         let start = self.line_start_ps?.checked_add(self.offset_ps)?;
         let fits = self.duration_ps >= 0 && start.checked_add(self.duration_ps).is_some();
-        fits.then_some(Ps(start))
+        fits.then_some(Ps::new(start))
     }
 }
 
@@ -64,7 +64,7 @@ impl<'a> Walk<'_, 'a> {
         if reader.position() == message.len()
             && self.own.is_empty()
             && let (Some(kind), Some(start)) = (self.tables.known.kind(id, line), read.start())
-            && self.trace.events.push_of_kind(kind, start, Ps(duration_ps)).is_some()
+            && self.trace.events.push_of_kind(kind, start, Ps::new(duration_ps)).is_some()
         {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl<'a> Walk<'_, 'a> {
             self.losses.add(Loss::BadTime, offset);
             return Ok(());
         };
-        let (line, duration) = (read.line, Ps(read.duration_ps));
+        let (line, duration) = (read.line, Ps::new(read.duration_ps));
         self.store(Event { line, name: StrId::EMPTY, start, duration, args: ArgsId::NONE }, read.id, offset);
         Ok(())
     }
@@ -180,8 +180,8 @@ impl<'a> Walk<'_, 'a> {
 
     /// Appends an event with what it alone says.
     fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
-        let duration = own.chip_duration.filter(|&ps| ps >= 0).map(Ps);
-        let chip = own.chip_start.map(|start| ChipTime { start: Ps(start), duration });
+        let duration = own.chip_duration.filter(|&ps| ps >= 0).map(Ps::new);
+        let chip = own.chip_start.map(|start| ChipTime { start: Ps::new(start), duration });
         let clocks = self.trace.clocks.lines();
         let Some(index) = self.trace.push_event(event, chip) else {
             self.losses.add(Loss::TooMany, offset);

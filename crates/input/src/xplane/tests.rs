@@ -22,7 +22,7 @@ pub(super) fn events(trace: &Trace) -> Vec<Event> {
 }
 
 fn rows(trace: &Trace) -> Vec<(&str, i64, i64)> {
-    events(trace).into_iter().map(|e| (trace.text(e.name), e.start.0, e.duration.0)).collect()
+    events(trace).into_iter().map(|e| (trace.text(e.name), e.start.as_ps(), e.duration.as_ps())).collect()
 }
 
 pub(super) fn codes(trace: &Trace) -> Vec<&str> {
@@ -126,9 +126,9 @@ fn chip_times_win_and_events_without_one_follow_them() {
     expected.extend((1..20).map(|n| (100 * n, 40)));
     expected.extend([(1_940, 30), (1_970, 5)]);
     let found: Vec<(i64, i64)> =
-        events(&trace).iter().map(|event| (event.start.0 / NS, event.duration.0 / NS)).collect();
+        events(&trace).iter().map(|event| (event.start.as_ps() / NS, event.duration.as_ps() / NS)).collect();
     assert_eq!(found, expected);
-    assert_eq!(trace.planes[0].clock.map(|clock| (clock.shift.0, clock.events)), Some((-5_000_000, 19)));
+    assert_eq!(trace.planes[0].clock.map(|clock| (clock.shift.as_ps(), clock.events)), Some((-5_000_000, 19)));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn events_of_few_kinds_keep_line_name_and_arguments_apart() {
             (
                 trace.text(trace.lines[e.line.index()].name),
                 trace.text(e.name),
-                e.start.0,
+                e.start.as_ps(),
                 trace.args_of(e).bytes_accessed,
             )
         })
@@ -316,7 +316,7 @@ fn a_time_after_the_events_is_told_and_not_used() {
     let line = message().bytes(2, "python").message(4, event(1, 50, 5)).int(3, 7).message(4, event(1, 90, 5));
     let plane = message().bytes(2, "/host:CPU").message(3, line).event_metadata(1, "step");
     let trace = decode(&message().message(1, plane).0, 64).unwrap();
-    assert_eq!(events(&trace).iter().map(|event| event.start.0).collect::<Vec<_>>(), [50, 90]);
+    assert_eq!(events(&trace).iter().map(|event| event.start.as_ps()).collect::<Vec<_>>(), [50, 90]);
     assert_eq!(codes(&trace), ["xplane_late_time"]);
 }
 

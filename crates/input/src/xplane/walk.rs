@@ -187,7 +187,7 @@ impl Clock {
         if self.relative_lines && self.anchor_ns.is_some() {
             losses.add(Loss::MixedClocks, offset);
         }
-        Ps::from_ns(relative_ns).map(|start| start.0)
+        Ps::from_ns(relative_ns).map(|start| start.as_ps())
     }
 }
 

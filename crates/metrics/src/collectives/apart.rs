@@ -156,7 +156,7 @@ fn message(trace: &Trace, kinds: &[(StrId, &'static str)], id: EventId) -> Optio
         kind,
         track: Track::Megascale,
         count: 1,
-        total: trace.events.column(EventColumn::MessageDuration).get(id).map_or(event.duration, Ps),
+        total: trace.events.column(EventColumn::MessageDuration).get(id).map_or(event.duration, Ps::new),
         exposed: None,
         bytes: args.bytes_transferred.and_then(|bytes| u64::try_from(bytes).ok()),
     })

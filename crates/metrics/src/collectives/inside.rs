@@ -44,7 +44,7 @@ impl<'a> Inside<'a> {
         }
         let billionths = match run.length() {
             Ps::ZERO => i64::from(counts) * 1_000_000_000,
-            whole => (1e9 * time.0 as f64 / whole.0 as f64) as i64,
+            whole => (1e9 * time.as_ps() as f64 / whole.as_ps() as f64) as i64,
         };
         Some(PartOfRun {
             time,

@@ -269,7 +269,7 @@ impl Collectives {
     /// such the one that was waited for longest. `None` where nothing was compared, where no device stands out, or where waiting is less than
     /// 1 % of the compared time: somebody is always last.
     pub fn straggler(&self) -> Option<(usize, f64)> {
-        if 100 * i128::from(self.sums.wait.0) < i128::from((self.sums.wait + self.sums.transfer).0) {
+        if 100 * i128::from(self.sums.wait.as_ps()) < i128::from((self.sums.wait + self.sums.transfer).as_ps()) {
             return None;
         }
         let late = self.devices.iter().enumerate().filter_map(|(at, device)| {
@@ -330,7 +330,7 @@ impl Collectives {
 
     /// The part of the communication that computation hides, in percent; absent without communication.
     pub fn hidden_percent(&self) -> Option<f64> {
-        let (exposed, total) = (self.sums.exposed.0 as f64, self.sums.total.0 as f64);
+        let (exposed, total) = (self.sums.exposed.as_ps() as f64, self.sums.total.as_ps() as f64);
         (total > 0.0).then(|| (100.0 * (1.0 - exposed / total)).clamp(0.0, 100.0))
     }
 
@@ -377,7 +377,7 @@ impl CollectiveOp {
     /// Bytes of one run over the mean time of a run, in 1e9 bytes a second.
     pub fn algorithm_gb_per_sec(&self) -> Option<f64> {
         let runs = self.sums.occurrences as f64 + self.sums.parts as f64 / 1e9;
-        let seconds = if runs > 0.0 { self.sums.total.0 as f64 * 1e-12 / runs } else { 0.0 };
+        let seconds = if runs > 0.0 { self.sums.total.as_ps() as f64 * 1e-12 / runs } else { 0.0 };
         let bytes = self.message.bytes?;
         (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
     }

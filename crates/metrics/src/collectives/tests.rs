@@ -9,7 +9,7 @@ fn measure(trace: &Trace) -> Collectives {
 }
 
 fn us(time: Ps) -> i64 {
-    time.0 / 1_000_000
+    time.as_ps() / 1_000_000
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl CopyRow {
 
 /// Bytes a nanosecond are gigabytes a second; `None` for no time.
 pub fn bandwidth_gb_per_sec(bytes: u64, time: Ps) -> Option<f64> {
-    (time > Ps::ZERO).then(|| bytes as f64 / (time.0 as f64 / 1e3))
+    (time > Ps::ZERO).then(|| bytes as f64 / (time.as_ps() as f64 / 1e3))
 }
 
 /// The transfers of a run.

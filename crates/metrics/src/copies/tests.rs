@@ -26,7 +26,7 @@ fn rows_are_told_apart_by_direction_memory_and_waiting() {
     b.event(stream, "gemm", 70, 10);
     let copies = measure(b);
     let [pageable, pinned] = copies.rows.as_slice() else { panic!("{:?}", copies.rows) };
-    assert_eq!((pinned.count, pinned.bytes, pinned.time), (2, Some(3_000_000), Ps(20_000_000)));
+    assert_eq!((pinned.count, pinned.bytes, pinned.time), (2, Some(3_000_000), Ps::new(20_000_000)));
     assert_eq!((pinned.bandwidth_gb_per_sec(), pinned.class.asynchronous), (Some(200.0), Some(true)));
     assert_eq!(pinned.call_site.as_deref(), Some("device_put"));
     assert_eq!((pageable.class.source_memory.as_str(), pageable.class.asynchronous), ("pageable", Some(false)));
@@ -78,9 +78,9 @@ fn offloaded_arrays_last_from_start_to_done() {
     let [offload, infeed, call] = copies.rows.as_slice() else { panic!("{:?}", copies.rows) };
     assert_eq!((offload.class.direction, offload.class.kind), (Direction::HostToDevice, CopyKind::Offload));
     // 100 us and 35 us.
-    assert_eq!((offload.count, offload.time, offload.wait), (2, Ps(135_000_000), Some(Ps(80_000_000))));
+    assert_eq!((offload.count, offload.time, offload.wait), (2, Ps::new(135_000_000), Some(Ps::new(80_000_000))));
     assert_eq!((offload.bytes, offload.sized_count), (Some(2 * 1024 * 256 * 4), 2));
-    assert_eq!((infeed.class.kind, infeed.time, infeed.bytes), (CopyKind::Infeed, Ps(7_000_000), None));
+    assert_eq!((infeed.class.kind, infeed.time, infeed.bytes), (CopyKind::Infeed, Ps::new(7_000_000), None));
     assert_eq!((call.class.kind, call.class.direction), (CopyKind::HostCall, Direction::DeviceToHost));
     assert_eq!(copies.on_device().count(), 2);
 }
@@ -98,7 +98,7 @@ fn a_copy_belongs_to_the_step_in_which_it_starts() {
         b.event(stream, "MemcpyD2H", step * 100 + 30, 10 * (step + 1)).correlation(step * 2 + 1);
     }
     let copies = measure(b);
-    let time = |step: &StepCopies| step.time[Direction::DeviceToHost as usize].0 / 1_000_000;
+    let time = |step: &StepCopies| step.time[Direction::DeviceToHost as usize].as_ps() / 1_000_000;
     assert_eq!(copies.steps.iter().map(time).collect::<Vec<i64>>(), [10, 20, 30]);
     assert_eq!((copies.steps[1].name.as_deref(), copies.steps[1].devices), (Some("1"), 1));
 }

@@ -9,7 +9,7 @@ const EXECUTE: &str = "ThunkExecutor::Execute";
 
 /// A marker that follows what its thread did before by no more than this follows it at once: nothing stands between but the
 /// return from a function, which takes about a microsecond.
-const AT_ONCE: Ps = Ps(10_000_000);
+const AT_ONCE: Ps = Ps::new(10_000_000);
 
 /// The event that ended last before a marker on its thread.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

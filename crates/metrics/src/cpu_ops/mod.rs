@@ -76,7 +76,7 @@ pub fn complete(trace: &mut Trace) {
     let mut relations = found.relations;
     for (id, end) in found.ends {
         let Some((start, duration)) = trace.events.time(id) else { continue };
-        relations.on_thread.push(id, duration.0);
+        relations.on_thread.push(id, duration.as_ps());
         trace.events.set_duration(id, end - start);
     }
     trace.cpu_ops = Some(relations);

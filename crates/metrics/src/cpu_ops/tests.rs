@@ -59,7 +59,7 @@ impl Timeline {
 /// Ends of the events of this name in microseconds, in file order.
 fn ends(trace: &Trace, name: &str) -> Vec<i64> {
     let named = trace.events.iter().filter(|event| trace.text(event.name) == name);
-    named.map(|event| interval(&event).end.0 / 1_000_000).collect()
+    named.map(|event| interval(&event).end.as_ps() / 1_000_000).collect()
 }
 
 #[test]
@@ -155,13 +155,13 @@ fn what_a_loop_runs_on_another_thread_runs_in_it() {
         .ops
         .iter()
         .zip(self_times(&trace, device))
-        .map(|(&id, time)| (trace.text(trace.events.get(id).unwrap().name).to_owned(), time.0 / 1_000_000))
+        .map(|(&id, time)| (trace.text(trace.events.get(id).unwrap().name).to_owned(), time.as_ps() / 1_000_000))
         .collect();
     // 0 to 6, 10 to 20 and 70 to 80 are the loop's own; copy.10 is none of its ops and runs beside.
     let expected =
         [("while.6", 26), ("copy.5", 4), ("ynn_fusion", 30), ("wrapped_tanh", 20), ("wrapped_add", 20), ("copy.10", 3)];
     assert_eq!(own, expected.map(|(name, time)| (name.to_owned(), time)));
-    assert_eq!((device.busy.length().0, device.span.end.0), (100_000_000, 100_000_000));
+    assert_eq!((device.busy.length().as_ps(), device.span.end.as_ps()), (100_000_000, 100_000_000));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn ops_that_run_beside_each_other_keep_their_times() {
     t.marker(dot, 1, 60);
     let trace = t.complete();
     let devices = Devices::new(&trace);
-    assert_eq!(self_times(&trace, &devices.used[0]), [Ps(50_000_000), Ps(30_000_000)]);
+    assert_eq!(self_times(&trace, &devices.used[0]), [Ps::new(50_000_000), Ps::new(30_000_000)]);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn the_thread_is_free_after_the_event() {
     let devices = Devices::new(&trace);
     let ops = crate::host_ops::HostOps::new(&trace, &devices, |_| devices.capture.unwrap());
     let wait = ops.rows.iter().find(|row| trace.text(row.name) == "Await").unwrap();
-    assert_eq!(wait.tally.self_time, Ps(48_000_000));
+    assert_eq!(wait.tally.self_time, Ps::new(48_000_000));
 }
 
 /// An entry's op runs once a run; a loop's as often as that of its ops with the fewest events.

@@ -43,7 +43,7 @@ fn earlier_parts_hide_later_ones() {
         (StepPart::DataMovement, 20.0),
     ];
     assert_eq!(expected.map(|(part, _)| (part, us(time.exposed(part)))), expected);
-    assert_eq!((time.communication.length(), time.transfer.length()), (Ps(30_000_000), Ps(50_000_000)));
+    assert_eq!((time.communication.length(), time.transfer.length()), (Ps::new(30_000_000), Ps::new(50_000_000)));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn asynchronous_work_is_in_flight_but_does_not_occupy_the_device() {
     b.event(ops, "all-reduce-done.1", 60, 5).hlo_category("all-reduce-done");
     b.event(flying, "all-reduce-start.1", 0, 65).hlo_category("all-reduce-start");
     let time = time_of(&b.build());
-    assert_eq!((us(time.exposed(StepPart::Communication)), time.communication.length()), (6.0, Ps(65_000_000)));
+    assert_eq!((us(time.exposed(StepPart::Communication)), time.communication.length()), (6.0, Ps::new(65_000_000)));
 }
 
 #[test]
@@ -97,6 +97,6 @@ fn without_an_asynchronous_line_pairs_of_ops_tell_what_is_in_flight() {
         b.event(ops, name, start, length).hlo_category(category);
     }
     let time = time_of(&b.build());
-    assert_eq!(time.communication.length(), Ps(70_000_000));
+    assert_eq!(time.communication.length(), Ps::new(70_000_000));
     assert_eq!(us(time.exposed(StepPart::Communication)), 11.0);
 }

@@ -31,7 +31,7 @@ use resolve::{Resolver, is_copy};
 use trace::{ArgsId, Platform, StrId, Trace, in_blocks};
 
 /// A kernel that takes less time than this is short: launching it costs about as much.
-pub const SHORT_KERNEL: Ps = Ps(10_000_000);
+pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
 
 /// Occurrences of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,15 +234,15 @@ impl KernelStats {
         let (mut weighted, mut time) = (0.0, 0.0);
         for kernel in &self.kernels {
             if let Some(percent) = kernel.shape.occupancy_percent {
-                weighted += percent * kernel.occurrences.total.0 as f64;
-                time += kernel.occurrences.total.0 as f64;
+                weighted += percent * kernel.occurrences.total.as_ps() as f64;
+                time += kernel.occurrences.total.as_ps() as f64;
             }
         }
         self.mean_occupancy_percent = (time > 0.0).then(|| weighted / time);
         sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
         // By time, then as XProf: by name, then by op; the rest keeps the order of first occurrence.
         let texts = |kernel: &KernelRow| [kernel.name, kernel.op_name].map(|text| self.texts.get(trace, text));
-        sort::by_number(&mut self.kernels, |it| it.occurrences.total.0, |a, b| texts(a).cmp(&texts(b)));
+        sort::by_number(&mut self.kernels, |it| it.occurrences.total.as_ps(), |a, b| texts(a).cmp(&texts(b)));
     }
 }
 

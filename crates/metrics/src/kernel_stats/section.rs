@@ -53,7 +53,7 @@ fn data_types(stats: &KernelStats, all: Ps) -> Vec<DataTypeTime> {
         }
     }
     sort::sort_by(&mut sums, |a, b| a.0.is_none().cmp(&b.0.is_none()).then(b.1.cmp(&a.1)).then(a.0.cmp(&b.0)));
-    let percent = |time: Ps| if all > Ps::ZERO { 100.0 * time.0 as f64 / all.0 as f64 } else { 0.0 };
+    let percent = |time: Ps| if all > Ps::ZERO { 100.0 * time.as_ps() as f64 / all.as_ps() as f64 } else { 0.0 };
     let entry = |&(data_type, time): &(Option<&str>, Ps)| DataTypeTime {
         data_type: data_type.unwrap_or("unknown").to_owned(),
         time_us: time.as_us(),

@@ -36,13 +36,16 @@ fn a_row_is_a_kernel_with_one_shape_for_one_op() {
     assert_eq!((text(gemm.name), text(gemm.short_name)), ("void gemm16<float>(float*)", "gemm16"));
     assert_eq!((gemm.shape.registers_per_thread, gemm.shape.shared_bytes()), (Some(168), Some(1024)));
     let of = &gemm.occurrences;
-    assert_eq!((of.total, of.min, of.max, of.mean_us()), (Ps(40_000_000), Ps(10_000_000), Ps(30_000_000), 20.0));
+    assert_eq!(
+        (of.total, of.min, of.max, of.mean_us()),
+        (Ps::new(40_000_000), Ps::new(10_000_000), Ps::new(30_000_000), 20.0)
+    );
     // Each starts 5 us after its call has ended.
     assert_eq!((of.delay_mean_us(), cublas.occurrences.delay_mean_us()), (Some(5.0), None));
     assert_eq!((gemm.tensor_core_eligible, gemm.uses_tensor_core), (Some(true), Some(false)));
     assert_eq!((cublas.tensor_core_eligible, cublas.uses_tensor_core), (Some(true), Some(true)));
     assert_eq!((cublas.data_type, cublas.family), (Some("bf16"), OpFamily::Matmul));
-    assert_eq!((stats.matrix.count, stats.matrix_on_tensor_cores.time), (4, Ps(40_000_000)));
+    assert_eq!((stats.matrix.count, stats.matrix_on_tensor_cores.time), (4, Ps::new(40_000_000)));
     assert_eq!(
         (text(gemm.grid), text(gemm.block), stats.histogram.filled()),
         ("132,1,1", "384,1,1", vec![(8.0, 1), (16.0, 2), (32.0, 1)])
@@ -71,8 +74,8 @@ fn kernels_of_a_graph_have_the_op_of_their_node_or_their_name() {
         stats.kernels.iter().filter(|it| text(it.name) == name).map(|it| text(it.hlo_op)).collect()
     };
     assert_eq!((ops("add"), ops("sub")), (vec!["add.1"], vec!["sub.1"]));
-    assert_eq!(stats.graph_with_op, KernelSum { count: 3, time: Ps(5_000_000) });
-    assert_eq!(stats.graph_without_op, KernelSum { count: 1, time: Ps(2_000_000) });
+    assert_eq!(stats.graph_with_op, KernelSum { count: 3, time: Ps::new(5_000_000) });
+    assert_eq!(stats.graph_without_op, KernelSum { count: 1, time: Ps::new(2_000_000) });
 }
 
 #[test]

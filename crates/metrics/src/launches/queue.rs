@@ -40,7 +40,7 @@ pub struct Queue {
 impl Queue {
     /// Mean length over time; `None` where the span has no length.
     pub fn mean(&self) -> Option<f64> {
-        (self.span > Ps::ZERO).then(|| self.area / self.span.0 as f64)
+        (self.span > Ps::ZERO).then(|| self.area / self.span.as_ps() as f64)
     }
 }
 
@@ -99,7 +99,7 @@ fn queue(mut made: Vec<Ps>, mut starts: Vec<Ps>) -> Option<Queue> {
     // At one time calls come before starts, so that an op that starts at once still counts.
     let mut change = |time: Ps, change: i32| {
         let lasted = time - since;
-        queue.area += f64::from(length) * lasted.0 as f64;
+        queue.area += f64::from(length) * lasted.as_ps() as f64;
         queue.empty += if length == 0 { lasted } else { Ps::ZERO };
         queue.blocked += if length >= QUEUE_LIMIT { lasted } else { Ps::ZERO };
         length = length.saturating_add_signed(change);
@@ -125,20 +125,20 @@ mod tests {
 
     #[test]
     fn the_length_is_weighted_by_time() {
-        let us = |start: i64, end: i64| (Ps(start * 1_000_000), Ps(end * 1_000_000));
+        let us = |start: i64, end: i64| (Ps::new(start * 1_000_000), Ps::new(end * 1_000_000));
         let found = of(&[us(0, 4), us(2, 6), us(10, 10)]).unwrap();
         // 1 for 2 us, 2 for 2 us, 1 for 2 us, 0 for 4 us.
-        assert_eq!((found.max, found.launches, found.span), (2, 3, Ps(10_000_000)));
+        assert_eq!((found.max, found.launches, found.span), (2, 3, Ps::new(10_000_000)));
         assert_eq!(found.mean(), Some(0.8));
-        assert_eq!((found.empty, found.blocked), (Ps(4_000_000), Ps::ZERO));
+        assert_eq!((found.empty, found.blocked), (Ps::new(4_000_000), Ps::ZERO));
         assert_eq!(of(&[]), None);
     }
 
     #[test]
     fn a_full_queue_blocks_the_host() {
-        let waits: Vec<(Ps, Ps)> = (0..1030).map(|i| (Ps(i), Ps(2_000 + i))).collect();
+        let waits: Vec<(Ps, Ps)> = (0..1030).map(|i| (Ps::new(i), Ps::new(2_000 + i))).collect();
         let found = of(&waits).unwrap();
         // From the 1024th call at 1023 until the start at 2006 that leaves 1023 of 1030.
-        assert_eq!((found.max, found.blocked), (1030, Ps(2_006 - 1_023)));
+        assert_eq!((found.max, found.blocked), (1030, Ps::new(2_006 - 1_023)));
     }
 }

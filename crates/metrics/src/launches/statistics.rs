@@ -4,10 +4,10 @@ use crate::histogram::Histogram;
 use base::Ps;
 
 /// A call that takes longer is an outlier of the runtime, and its kernel is not called short (as HTA does).
-pub const RUNTIME_CUTOFF: Ps = Ps(50_000_000);
+pub const RUNTIME_CUTOFF: Ps = Ps::new(50_000_000);
 
 /// An op that starts later after its call is a launch delay outlier (as HTA does).
-pub const LAUNCH_DELAY_CUTOFF: Ps = Ps(100_000_000);
+pub const LAUNCH_DELAY_CUTOFF: Ps = Ps::new(100_000_000);
 
 /// Counts, times and distributions of a set of launches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -28,9 +28,12 @@ fn a_launch_is_its_call_and_what_it_started() {
     let (trace, launches) = measure(b);
     assert_eq!((launches.device_ops, launches.joined_ops), (6, 4));
     let total = &launches.total;
-    assert_eq!((total.launches, total.host, total.device), (4, Ps(90_000_000), Ps(105_000_000)));
+    assert_eq!((total.launches, total.host, total.device), (4, Ps::new(90_000_000), Ps::new(105_000_000)));
     // Delays: 5, 0 (it started inside its call), 110, 140.
-    assert_eq!((total.delay, total.delay_max, total.delay_median), (Ps(255_000_000), Ps(140_000_000), Ps(5_000_000)));
+    assert_eq!(
+        (total.delay, total.delay_max, total.delay_median),
+        (Ps::new(255_000_000), Ps::new(140_000_000), Ps::new(5_000_000))
+    );
     // The op of 4 us is shorter than its call of 10; that of 1 us has a call that is an outlier.
     assert_eq!((total.short_kernels, total.runtime_outliers, total.delay_outliers), (1, 1, 2));
     let names: Vec<(&str, u64)> =
@@ -52,7 +55,7 @@ fn a_graph_is_one_launch_of_many_ops() {
     let group = launches.groups.first().unwrap();
     assert_eq!(trace.text(group.kernel), "first");
     let of = &group.statistics;
-    assert_eq!((of.launches, of.device_ops, of.device, of.delay), (1, 2, Ps(20_000_000), Ps(20_000_000)));
+    assert_eq!((of.launches, of.device_ops, of.device, of.delay), (1, 2, Ps::new(20_000_000), Ps::new(20_000_000)));
 }
 
 #[test]
@@ -71,7 +74,7 @@ fn a_tpu_program_is_launched_by_the_call_with_its_run_id() {
     let group = launches.groups.first().unwrap();
     assert_eq!((trace.text(group.call), trace.text(group.kernel)), ("DoEnqueueProgram", "jit_f"));
     // 45 us on the first device, 35 us on the second.
-    assert_eq!((group.statistics.launches, group.statistics.delay), (2, Ps(80_000_000)));
+    assert_eq!((group.statistics.launches, group.statistics.delay), (2, Ps::new(80_000_000)));
     assert!(launches.queues.is_empty());
 }
 
@@ -85,5 +88,5 @@ fn an_op_that_starts_before_its_call_tells_the_clocks_apart() {
     b.event(host, "cuLaunchKernel", 200, 5).correlation(2);
     b.event(stream, "gemm", 203, 10).correlation(2);
     let (_, launches) = measure(b);
-    assert_eq!((launches.early_max, launches.total.delay), (Ps(30_000_000), Ps::ZERO));
+    assert_eq!((launches.early_max, launches.total.delay), (Ps::new(30_000_000), Ps::ZERO));
 }

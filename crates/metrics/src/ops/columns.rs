@@ -95,6 +95,6 @@ impl OpColumns {
     pub fn time(&self, row: usize) -> (Ps, u64) {
         let sum = |row: usize| self.cumulative.get(row).copied().unwrap_or_default();
         let above = row.checked_sub(1).map(sum).unwrap_or_default();
-        (Ps(sum(row).0 - above.0), self.occurrences.get(row).copied().unwrap_or_default())
+        (Ps::new(sum(row).as_ps() - above.as_ps()), self.occurrences.get(row).copied().unwrap_or_default())
     }
 }

@@ -147,8 +147,8 @@ impl Op {
     /// end of the pairs (where some were cut off, as long for them as for the others). Zero where no pair was found.
     pub fn work_time(&self) -> Ps {
         let Some(pair) = self.pair else { return self.total };
-        let all = i128::from(pair.time.0) * i128::from(self.occurrences);
-        Ps(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
+        let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
+        Ps::new(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
     }
 
     /// Is its cost left out of sums? That of an op that waits is counted with the op that started the work; that of an op without its other
@@ -210,7 +210,7 @@ impl Op {
 
 /// Amount a second; absent for no time.
 pub fn rate(amount: f64, time: Ps) -> Option<f64> {
-    (time > Ps::ZERO).then(|| amount / (time.0 as f64 * 1e-12))
+    (time > Ps::ZERO).then(|| amount / (time.as_ps() as f64 * 1e-12))
 }
 
 /// All ops of a run.

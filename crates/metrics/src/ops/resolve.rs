@@ -73,7 +73,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
     }
     count_devices(&mut rows, &entries, tallies);
     let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
-    let places = sort::by_number(&mut rows, |op| op.self_time.0, |a, b| name(a).cmp(&name(b)));
+    let places = sort::by_number(&mut rows, |op| op.self_time.as_ps(), |a, b| name(a).cmp(&name(b)));
     for (_, row) in &mut entries {
         *row = places.get(*row as usize).copied().unwrap_or_default();
     }

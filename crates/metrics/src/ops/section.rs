@@ -13,7 +13,9 @@ pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'stat
     if ops.rows.is_empty() {
         return None;
     }
-    let share = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| (100.0 * part.0 as f64 / whole.0 as f64).min(100.0));
+    let share = |part: Ps, whole: Ps| {
+        (whole > Ps::ZERO).then(|| (100.0 * part.as_ps() as f64 / whole.as_ps() as f64).min(100.0))
+    };
     let known: Ps = ops.rows.iter().filter(|op| op.cost_source.is_some()).map(|op| op.self_time).sum();
     let text = |text: Text| Some(ops.text(trace, text).to_owned()).filter(|text| !text.is_empty());
     let top = ops.rows.iter().take(TOP_OPS).map(|op| TopOp {

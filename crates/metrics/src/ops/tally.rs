@@ -139,7 +139,7 @@ impl Tallies {
                         op_self,
                         min: event.duration,
                         max: event.duration,
-                        dma_stall: Ps(if stalls {
+                        dma_stall: Ps::new(if stalls {
                             trace.events.column(EventColumn::DmaStall).get(id).unwrap_or(0)
                         } else {
                             0
@@ -157,6 +157,6 @@ impl Tallies {
 /// How often an op counts that an edge of the window cuts, and what it lacks then to that: see [`Tally::missing`].
 fn part_of(left: &Event, whole: Interval) -> (u64, i64) {
     let count = i64::from(left.start == whole.start);
-    let part = (1e9 * left.duration.0 as f64 / whole.length().0.max(1) as f64) as i64;
+    let part = (1e9 * left.duration.as_ps() as f64 / whole.length().as_ps().max(1) as f64) as i64;
     (count as u64, part - count * 1_000_000_000)
 }

@@ -10,7 +10,7 @@ fn measure(trace: &Trace) -> Ops {
 }
 
 fn us(time: Ps) -> i64 {
-    time.0 / 1_000_000
+    time.as_ps() / 1_000_000
 }
 
 fn row<'o>(trace: &Trace, ops: &'o Ops, name: &str) -> &'o Op {
@@ -274,17 +274,17 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
     let ops = Ops::new(&trace, &devices, &tallies, &Modules::new(&trace));
     let op = |name: &str| *ops.rows.iter().find(|op| ops.text(&trace, op.name) == name).unwrap();
     let (start, done) = (op("copy-start.3"), op("copy-done.3"));
-    assert_eq!((start.work_time(), done.work_time()), (Ps(65_000_000), Ps(65_000_000)));
+    assert_eq!((start.work_time(), done.work_time()), (Ps::new(65_000_000), Ps::new(65_000_000)));
     assert!((start.bytes_per_second().unwrap() - 1000.0 / 65e-6).abs() < 1.0);
     assert_eq!(start.bytes_per_second(), done.bytes_per_second());
     assert_eq!((start.is_left_out(), done.is_left_out(), op("copy-start.4").is_left_out()), (false, true, true));
-    assert_eq!((start.total, done.total), (Ps(1_000_000), Ps(5_000_000)), "times stay those of the ops");
+    assert_eq!((start.total, done.total), (Ps::new(1_000_000), Ps::new(5_000_000)), "times stay those of the ops");
     assert_eq!((op("copy-start.4").bytes, op("copy-start.4").bytes_per_second()), (Some(1000.0), None));
-    assert_eq!(op("fusion.1").work_time(), Ps(50_000_000));
+    assert_eq!(op("fusion.1").work_time(), Ps::new(50_000_000));
     // All together: the pair once and the fusion; the copy whose end is not there has no time in which it moved its bytes.
     let groups = Groups::new(&trace, &ops, Grouping::Category);
     let root = OpTree::new(&trace, &ops, &groups, &|_| None).nodes.remove(0);
-    assert_eq!((root.bytes, root.work_time), (Some(1500.0), Ps(115_000_000)));
+    assert_eq!((root.bytes, root.work_time), (Some(1500.0), Ps::new(115_000_000)));
 }
 
 /// `everywhere` runs on all devices with two argument sets, `thirds` on every third, `two` with one argument set on the even ones and

@@ -71,12 +71,12 @@ impl OpNode {
     pub fn utilization(&self) -> Option<f64> {
         let judged = self.known + self.idle;
         let can_tell = judged > Ps::ZERO && (self.known > Ps::ZERO || self.is_idle);
-        can_tell.then(|| (1.0 - (self.wasted + self.idle).0 as f64 / judged.0 as f64).clamp(0.0, 1.0))
+        can_tell.then(|| (1.0 - (self.wasted + self.idle).as_ps() as f64 / judged.as_ps() as f64).clamp(0.0, 1.0))
     }
 
     /// The share of its time that [`utilization`](OpNode::utilization) is of, 0 to 1; `None` for no time.
     pub fn judged(&self) -> Option<f64> {
-        (self.time > Ps::ZERO).then(|| ((self.known + self.idle).0 as f64 / self.time.0 as f64).min(1.0))
+        (self.time > Ps::ZERO).then(|| ((self.known + self.idle).as_ps() as f64 / self.time.as_ps() as f64).min(1.0))
     }
 }
 
@@ -120,10 +120,10 @@ impl OpTree {
     ) -> OpTree {
         let mut builder = Builder::new(groups);
         builder.add_rows(groups, columns, wasted, passing);
-        let whole = builder.nodes.first().map_or(0, |root| root.time.0);
+        let whole = builder.nodes.first().map_or(0, |root| root.time.as_ps());
         let passes = |row: usize| passing.is_none_or(|passing| passing.get(row).copied().unwrap_or_default());
         // Ops stand by descending self time.
-        let large = ops.rows.iter().take_while(|op| op.self_time.0 as f64 >= least_share * whole as f64);
+        let large = ops.rows.iter().take_while(|op| op.self_time.as_ps() as f64 >= least_share * whole as f64);
         for (row, op) in large.enumerate().filter(|&(row, _)| passes(row)) {
             let parent = groups.of_row.get(row).copied().unwrap_or_default();
             let mut leaf = builder.empty_leaf(parent, row);
@@ -158,8 +158,8 @@ impl OpTree {
 /// Self time that an op would not need at the peak of what limits it.
 fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
     efficiency(op).map(|share| {
-        let lost = op.self_time.0 as f64 * (1.0 - share.clamp(0.0, 1.0));
-        Ps(lost as i64)
+        let lost = op.self_time.as_ps() as f64 * (1.0 - share.clamp(0.0, 1.0));
+        Ps::new(lost as i64)
     })
 }
 

@@ -67,7 +67,8 @@ impl Roofline {
         let sums = Sums::new(leaves.map(|op| roofline.without_cycles(op)), peaks.as_ref());
         let leaf = |op: &Op| (!holds_others(ops.text(trace, op.category))).then(|| roofline.without_cycles(op));
         let utilization = Utilization::new(ops, peaks.as_ref(), &leaf);
-        let share = |part: Ps| (ops.op_time > Ps::ZERO).then(|| 100.0 * part.0 as f64 / ops.op_time.0 as f64);
+        let share =
+            |part: Ps| (ops.op_time > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / ops.op_time.as_ps() as f64);
         let is_unknown_call = |op: &&Op| op.cost_source.is_none() && ops.text(trace, op.category) == "custom-call";
         let unknown_calls: Ps = ops.rows.iter().filter(is_unknown_call).map(|op| op.self_time).sum();
         Roofline {

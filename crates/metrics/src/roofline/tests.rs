@@ -63,8 +63,8 @@ fn op(data_type: &str, family: OpFamily, flops: Option<f64>, bytes: Option<f64>,
         args: ArgsId::NONE,
         occurrences: 1,
         executions: 1,
-        total: Ps(time_us * 1_000_000),
-        self_time: Ps(time_us * 1_000_000),
+        total: Ps::new(time_us * 1_000_000),
+        self_time: Ps::new(time_us * 1_000_000),
         min: Ps::ZERO,
         max: Ps::ZERO,
         flops,
@@ -241,7 +241,7 @@ fn mfu_is_time_at_peak_of_time_at_hand() {
     let unknown = op("bf16", OpFamily::Matmul, None, None, 100);
     // Two devices of 500 us each.
     let measure = |rows: &[Op], time: i64, peaks: Option<&Peaks>| {
-        let ops = Ops { rows: rows.to_vec(), device_time: Ps(time), ..Ops::default() };
+        let ops = Ops { rows: rows.to_vec(), device_time: Ps::new(time), ..Ops::default() };
         Utilization::new(&ops, peaks, &|op| Some(*op))
     };
     let time = 1_000_000_000;

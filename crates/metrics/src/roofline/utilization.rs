@@ -78,7 +78,7 @@ impl Utilization {
         }
         let mut sum = Ideal::default();
         ideals.iter().flatten().for_each(|&ideal| sum.add(ideal));
-        let percent = |seconds: f64| 100.0 * seconds / (ops.device_time.0 as f64 * 1e-12);
+        let percent = |seconds: f64| 100.0 * seconds / (ops.device_time.as_ps() as f64 * 1e-12);
         Utilization { mfu: Ok(percent(sum.model)), hfu: if told { Ok(percent(sum.hardware)) } else { Err(NOT_TOLD) } }
     }
 }
@@ -113,7 +113,7 @@ mod tests {
         let trace = run();
         let all = Devices::new(&trace);
         let windows: Vec<IntervalSet> = length_us.map_or_else(Vec::new, |length| {
-            let [start, end] = [1100, 1100 + length].map(|us| Ps(us * 1_000_000));
+            let [start, end] = [1100, 1100 + length].map(|us| Ps::new(us * 1_000_000));
             vec![IntervalSet::union_of([Interval::new(start, end)]); 2]
         });
         let Limited { trace: cut, devices } = Limited::new(&trace, &all, &windows);

@@ -25,7 +25,7 @@ use trace::{Interval, IntervalSet, LineKind, Trace};
 
 /// A gap before an op that was launched in time is the cost of going from one op to the next up to this length. Longer ones have a
 /// reason, such as an event of another stream, that the trace does not say.
-pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps(10_000_000);
+pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps::new(10_000_000);
 
 /// Marks of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, for its inputs.
 const BARRIERS: [&str; 2] = ["barrier-cores", "dependency-wait"];
@@ -132,8 +132,10 @@ impl<'a> Gaps<'a> {
         loop {
             let before = at.checked_sub(1).and_then(|before| self.busy.get(before));
             let after = self.busy.get(at);
-            let gap =
-                Interval::new(before.map_or(Ps(i64::MIN), |part| part.end), after.map_or(Ps::MAX, |part| part.start));
+            let gap = Interval::new(
+                before.map_or(Ps::new(i64::MIN), |part| part.end),
+                after.map_or(Ps::MAX, |part| part.start),
+            );
             if gap.start >= window.end {
                 return;
             }

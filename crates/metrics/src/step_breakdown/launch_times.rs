@@ -43,7 +43,7 @@ impl<'a> DeviceLaunches<'a> {
         if !programs.is_sorted() {
             programs.sort_unstable();
         }
-        let (asked, scope) = (Ps(i64::MIN), scope_of(device));
+        let (asked, scope) = (Ps::new(i64::MIN), scope_of(device));
         DeviceLaunches { trace, device, calls, scope, programs, asked, op: 0, program: 0 }
     }
 

@@ -172,7 +172,7 @@ impl Breakdown {
         let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
         // Self times of one stream add up to its busy time.
         let stream_time: Ps = tallies.entries.iter().map(|(_, tally)| tally.self_time).sum();
-        self.concurrency = (busy > Ps::ZERO).then(|| stream_time.0 as f64 / busy.0 as f64);
+        self.concurrency = (busy > Ps::ZERO).then(|| stream_time.as_ps() as f64 / busy.as_ps() as f64);
         self.duty_cycle = DutyCycle::new(trace, devices);
         self.host_threads = host_threads(hosts, |host| window.of_host(devices, host));
     }

@@ -61,7 +61,7 @@ fn idle_time_is_split_by_what_kept_the_next_op() {
     let trace = b.build();
     let found = breakdown(&trace);
     let row = &found.rows[0];
-    assert_eq!((row.start, row.duration), (Ps(0), Ps(550_000_000)));
+    assert_eq!((row.start, row.duration), (Ps::new(0), Ps::new(550_000_000)));
     let devices = Devices::new(&trace);
     let (hosts, calls) = (host_times(&trace, &devices), calls_of(&trace, &devices));
     let events = found.events(&trace, &devices, &hosts, &calls, &|row| row.step == Some(0), usize::MAX);
@@ -306,7 +306,7 @@ proptest! {
             expected[part as usize] += 1;
         }
         for row in &found.rows {
-            let got = StepPart::ALL.map(|part| row.parts.get(part).0 / 1_000_000);
+            let got = StepPart::ALL.map(|part| row.parts.get(part).as_ps() / 1_000_000);
             prop_assert_eq!(got, expected);
         }
     }

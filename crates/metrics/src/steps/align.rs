@@ -73,7 +73,7 @@ mod tests {
     use trace::Interval;
 
     fn row(keys: &[i64]) -> Vec<Mark> {
-        let mark = |(rank, &key)| Mark { interval: Interval::new(Ps(rank), Ps(rank + 1)), key: Some(key) };
+        let mark = |(rank, &key)| Mark { interval: Interval::new(Ps::new(rank), Ps::new(rank + 1)), key: Some(key) };
         (0i64..).zip(keys).map(mark).collect()
     }
 

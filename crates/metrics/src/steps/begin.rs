@@ -33,7 +33,8 @@ use trace::{Interval, IntervalSet, Trace};
 pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<Mark>], busy: &IntervalSet) {
     let begins: Vec<Option<Ps>> = annotated.iter().map(|mark| mark.map(|mark| mark.interval.start)).collect();
     for_each_wait(marks, |step, ended, first| {
-        let waits_from = ended.or_else(|| ended_before(busy, first)).map_or(Ps(i64::MIN), |ended| ended.min(first));
+        let waits_from =
+            ended.or_else(|| ended_before(busy, first)).map_or(Ps::new(i64::MIN), |ended| ended.min(first));
         let begin = begins.get(step).copied().flatten()?.max(waits_from);
         let next = begins.iter().skip(step + 1).flatten().next();
         (begin <= first && next.is_none_or(|&next| next <= begin || next >= first)).then_some(begin)
@@ -116,15 +117,15 @@ mod tests {
     use super::*;
 
     fn mark(start: i64, end: i64) -> Option<Mark> {
-        Some(Mark { interval: Interval::new(Ps(start), Ps(end)), key: None })
+        Some(Mark { interval: Interval::new(Ps::new(start), Ps::new(end)), key: None })
     }
 
     fn starts(marks: &[Option<Mark>]) -> Vec<Option<i64>> {
-        marks.iter().map(|mark| mark.map(|mark| mark.interval.start.0)).collect()
+        marks.iter().map(|mark| mark.map(|mark| mark.interval.start.as_ps())).collect()
     }
 
     fn busy(parts: &[(i64, i64)]) -> IntervalSet {
-        IntervalSet::union_of(parts.iter().map(|&(start, end)| Interval::new(Ps(start), Ps(end))))
+        IntervalSet::union_of(parts.iter().map(|&(start, end)| Interval::new(Ps::new(start), Ps::new(end))))
     }
 
     #[test]
@@ -154,7 +155,10 @@ mod tests {
 
     #[test]
     fn compilation_belongs_to_the_step_that_waited_for_it() {
-        let call = |begins, start, end| Compiled { compiling: Interval::new(Ps(start), Ps(end)), begins: Ps(begins) };
+        let call = |begins, start, end| Compiled {
+            compiling: Interval::new(Ps::new(start), Ps::new(end)),
+            begins: Ps::new(begins),
+        };
         let calls = [call(0, 1, 5), call(21, 25, 50), call(70, 75, 95), call(100, 110, 115), call(131, 132, 133)];
         let mut marks = [mark(10, 20), mark(60, 80), mark(90, 100), mark(120, 130), mark(140, 150)];
         let runs = busy(&[(10, 20), (60, 80), (90, 100), (120, 130), (135, 136), (140, 150)]);

@@ -59,7 +59,7 @@ pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     sort::sort_by(&mut candidates, |a, b| b.time().cmp(&a.time()));
     let covered = |it: &Candidate| {
         let inside = it.marks.iter().filter_map(|mark| mark.interval.clip(active)).map(Interval::length).sum::<Ps>();
-        inside.0 as f64 / active.length().0.max(1) as f64
+        inside.as_ps() as f64 / active.length().as_ps().max(1) as f64
     };
     // Each question costs more than the one before it.
     let takes_most = |(_, share): &(&Candidate, f64)| *share >= COVERS;
@@ -112,7 +112,7 @@ fn launched(trace: &Trace, devices: &Devices, candidate: &Candidate) -> f64 {
     });
     let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
     let launched: Ps = union.into_iter().map(|ops| IntervalSet::union_of(ops).length()).sum();
-    if busy > Ps::ZERO { launched.0 as f64 / busy.0 as f64 } else { 0.0 }
+    if busy > Ps::ZERO { launched.as_ps() as f64 / busy.as_ps() as f64 } else { 0.0 }
 }
 
 /// The spans of one name on one thread.

@@ -41,12 +41,12 @@ impl Measured {
 
     /// What the step is judged by; `apart`: it is a step of one device only.
     pub fn seen(&self, apart: bool) -> Seen {
-        let duration = self.duration.0 as f64;
+        let duration = self.duration.as_ps() as f64;
         Seen {
             duration_us: self.mean_us(self.duration),
             open: self.open,
             ops: self.mean_ops(),
-            compile_share: if duration > 0.0 { self.compile.0 as f64 / duration } else { 0.0 },
+            compile_share: if duration > 0.0 { self.compile.as_ps() as f64 / duration } else { 0.0 },
             only_on: apart.then_some(self.device),
         }
     }

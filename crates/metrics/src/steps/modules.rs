@@ -78,7 +78,7 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     let top = longest(&mut by_module.iter().map(|(name, marks)| (*name, total(marks))))?;
     let repeated =
         longest(&mut by_module.iter().filter(|(_, marks)| repeats(marks)).map(|(name, marks)| (*name, total(marks))));
-    let (module, _) = repeated.filter(|(_, time)| time.0 >= top.1.0 / 10).unwrap_or(top);
+    let (module, _) = repeated.filter(|(_, time)| time.as_ps() >= top.1.as_ps() / 10).unwrap_or(top);
     let share = share_while_running(&by_module, &module);
     let mut of_device = by_module.remove(module.as_str())?;
     let marks = (0..devices.used.len()).map(|device| of_device.remove(&device).unwrap_or_default()).collect();
@@ -97,7 +97,7 @@ fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
         of_module += row.iter().map(inside).sum();
         of_all += by_module.values().filter_map(|rows| rows.get(device)).flatten().map(inside).sum();
     }
-    if of_all > Ps::ZERO { of_module.0 as f64 / of_all.0 as f64 } else { 1.0 }
+    if of_all > Ps::ZERO { of_module.as_ps() as f64 / of_all.as_ps() as f64 } else { 1.0 }
 }
 
 /// The least share of a program whose runs are steps.

@@ -14,7 +14,7 @@ const SAME_WORK: f64 = 0.75;
 /// True where more than half of the times from start to start are within a factor of two of their median. One time alone is
 /// regular. `marks` are in order.
 pub(super) fn regular(marks: &[Mark]) -> bool {
-    let periods: Vec<f64> = windows(marks).map(|window| window.length().0 as f64).collect();
+    let periods: Vec<f64> = windows(marks).map(|window| window.length().as_ps() as f64).collect();
     let Some(median) = median(&periods) else { return true };
     let near = periods.iter().filter(|&&period| period * FACTOR >= median && period <= median * FACTOR).count();
     near * 2 > periods.len()
@@ -31,7 +31,7 @@ pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool 
 /// True where the time in which a device is busy from one mark's start to the next one's is within a factor of two of its median in at
 /// least three quarters of the cases, or there is no such time: a function that is called with ever other sizes is no loop's body.
 pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
-    let times: Vec<f64> = windows(marks).map(|window| busy.length_within(window).0 as f64).collect();
+    let times: Vec<f64> = windows(marks).map(|window| busy.length_within(window).as_ps() as f64).collect();
     let Some(median) = median(&times) else { return true };
     let near = times.iter().filter(|&&time| time * FACTOR >= median && time <= median * FACTOR).count();
     near as f64 >= SAME_WORK * times.len() as f64
@@ -51,7 +51,7 @@ mod tests {
     use trace::TraceBuilder;
 
     fn marks(starts: &[i64]) -> Vec<Mark> {
-        let mark = |&start| Mark { interval: Interval::new(Ps(start), Ps(start + 1)), key: None };
+        let mark = |&start| Mark { interval: Interval::new(Ps::new(start), Ps::new(start + 1)), key: None };
         starts.iter().map(mark).collect()
     }
 
@@ -68,7 +68,8 @@ mod tests {
     #[test]
     fn the_same_function_for_other_sizes_is_not_even() {
         let busy = IntervalSet::union_of(
-            [(0, 10), (100, 111), (200, 250), (300, 309)].map(|(start, end)| Interval::new(Ps(start), Ps(end))),
+            [(0, 10), (100, 111), (200, 250), (300, 309)]
+                .map(|(start, end)| Interval::new(Ps::new(start), Ps::new(end))),
         );
         // 10, 11 and 9 busy, and once 50.
         assert!(even(&busy, &marks(&[0, 100, 200, 300, 400])));

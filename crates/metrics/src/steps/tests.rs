@@ -205,7 +205,7 @@ fn compilation_marks_warm_up() {
     let trace = annotated_gpu().build();
     let devices = Devices::new(&trace);
     let steps = Steps::find(&trace, &devices);
-    let compile = trace::IntervalSet::union_of([Interval::new(Ps(10_000_000), Ps(45_000_000))]);
+    let compile = trace::IntervalSet::union_of([Interval::new(Ps::new(10_000_000), Ps::new(45_000_000))]);
     let times = DeviceTime::of_all(&trace, &devices);
     let report = report(&trace, &devices, &times, &steps, &compile, None, None);
     let flags: Vec<_> = report.rows.iter().map(|row| (row.warm_up, row.counted)).collect();
@@ -300,7 +300,7 @@ fn compilation_belongs_to_the_step_that_compiles() {
     let devices = Devices::new(&trace);
     let steps = Steps::find(&trace, &devices);
     let times = DeviceTime::of_all(&trace, &devices);
-    let compile = trace::IntervalSet::union_of([Interval::new(Ps(22_000_000), Ps(42_000_000))]);
+    let compile = trace::IntervalSet::union_of([Interval::new(Ps::new(22_000_000), Ps::new(42_000_000))]);
     let report = report(&trace, &devices, &times, &steps, &compile, None, None);
     assert_eq!(durations(&report), [20.0, 40.0, 8.0]);
     let flags: Vec<_> = report.rows.iter().map(|row| (row.compiles, row.warm_up, row.counted)).collect();
@@ -342,9 +342,12 @@ fn steps_of_devices_that_run_one_after_another_are_told_apart() {
     let times = DeviceTime::of_all(&trace, &devices);
     let steps = Steps::find(&trace, &devices).related(&times);
     let relation = steps.relation.unwrap();
-    assert_eq!((relation.together, relation.start_skew), (StepsTogether::OneAfterAnother, Some(Ps(1_015_000_000))));
+    assert_eq!(
+        (relation.together, relation.start_skew),
+        (StepsTogether::OneAfterAnother, Some(Ps::new(1_015_000_000)))
+    );
     // Three runs of 10 and three of 20 in 90 us.
-    assert_eq!((relation.ended, relation.running), (6, Ps(90_000_000)));
+    assert_eq!((relation.ended, relation.running), (6, Ps::new(90_000_000)));
     let report = report(&trace, &devices, &times, &steps, &Default::default(), None, None);
     assert_eq!(durations(&report), [10.0, 10.0, 10.0, 9.0, 20.0, 20.0, 20.0, 9.0]);
     assert_eq!(report.timing.num_steps_counted, Some(6));

@@ -128,7 +128,7 @@ fn barely_meet(extents: &[Interval]) -> bool {
     let ends = extents.iter().map(|extent| extent.end);
     let shortest = extents.iter().map(|extent| extent.length()).min().unwrap_or_default();
     let common = starts.max().zip(ends.min()).map_or(Ps::ZERO, |(start, end)| (end - start).max(Ps::ZERO));
-    common.0 < shortest.0 / 2
+    common.as_ps() < shortest.as_ps() / 2
 }
 
 fn start_skew(windows: &[Vec<Option<StepWindow>>]) -> Option<Ps> {
@@ -136,13 +136,13 @@ fn start_skew(windows: &[Vec<Option<StepWindow>>]) -> Option<Ps> {
     let of_step = |step: usize| {
         let starts = || windows.iter().filter_map(|row| row.get(step).copied().flatten()).map(|it| it.interval.start);
         let (first, last) = (starts().min()?, starts().max()?);
-        (starts().count() > 1).then_some((last - first).0 as f64)
+        (starts().count() > 1).then_some((last - first).as_ps() as f64)
     };
-    median(&(0..steps).filter_map(of_step).collect::<Vec<f64>>()).map(|skew| Ps(skew as i64))
+    median(&(0..steps).filter_map(of_step).collect::<Vec<f64>>()).map(|skew| Ps::new(skew as i64))
 }
 
 fn median_length(windows: &[Vec<Option<StepWindow>>]) -> Ps {
     let ended = windows.iter().flatten().flatten().filter(|window| !window.open);
-    let lengths: Vec<f64> = ended.map(|window| window.interval.length().0 as f64).collect();
-    median(&lengths).map_or(Ps::MAX, |length| Ps(length as i64))
+    let lengths: Vec<f64> = ended.map(|window| window.interval.length().as_ps() as f64).collect();
+    median(&lengths).map_or(Ps::MAX, |length| Ps::new(length as i64))
 }

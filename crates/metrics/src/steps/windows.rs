@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn a_step_lasts_until_the_next_start() {
-        let interval = |start, end| Interval::new(Ps(start), Ps(end));
+        let interval = |start, end| Interval::new(Ps::new(start), Ps::new(end));
         let mark = |start, end| Some(Mark { interval: interval(start, end), key: None });
         let window = |start, end, open| Some(StepWindow { interval: interval(start, end), open });
         assert_eq!(

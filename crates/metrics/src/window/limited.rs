@@ -106,7 +106,7 @@ mod tests {
     use trace::TraceBuilder;
 
     fn us(parts: &[(i64, i64)]) -> IntervalSet {
-        let time = |us: i64| Ps(us * 1_000_000);
+        let time = |us: i64| Ps::new(us * 1_000_000);
         IntervalSet::union_of(parts.iter().map(|&(start, end)| Interval::new(time(start), time(end))))
     }
 
@@ -128,8 +128,8 @@ mod tests {
         let times: Vec<_> = device.ops.iter().filter_map(|&id| time(cut, id)).collect();
         assert_eq!(IntervalSet::union_of(times.iter().copied()), us(&[(5, 10), (12, 15), (20, 25), (35, 40)]));
         assert_eq!(device.busy, IntervalSet::union_of(times));
-        assert_eq!(cut.events.whole(4), Some(Interval::new(Ps(20_000_000), Ps(40_000_000))));
-        assert_eq!((cut.events.whole(1), time(&trace, 0).unwrap().length()), (None, Ps(10_000_000)));
+        assert_eq!(cut.events.whole(4), Some(Interval::new(Ps::new(20_000_000), Ps::new(40_000_000))));
+        assert_eq!((cut.events.whole(1), time(&trace, 0).unwrap().length()), (None, Ps::new(10_000_000)));
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         assert!(limited.trace.is_none());
         let (all, left) = (devices.used.first().unwrap(), limited.devices.used.first().unwrap());
         assert!(Arc::ptr_eq(&all.ops, &left.ops));
-        assert_eq!(left.idle(), Ps(89_000_000));
+        assert_eq!(left.idle(), Ps::new(89_000_000));
     }
 
     proptest! {
@@ -163,10 +163,10 @@ mod tests {
             for line in 0..2 {
                 let of_line = |id: &EventId| cut.events.get(*id).is_some_and(|event| event.line.index() == line);
                 let all: Ps = device.ops.iter().zip(&times).filter(|(id, _)| of_line(id)).map(|(_, &time)| time).sum();
-                prop_assert_eq!(all.0 / 1_000_000, count(line));
+                prop_assert_eq!(all.as_ps() / 1_000_000, count(line));
             }
             let busy = (0..90).filter(|&now| inside(now) && (runs(0, now) || runs(1, now))).count() as i64;
-            prop_assert_eq!(device.busy.length().0 / 1_000_000, busy);
+            prop_assert_eq!(device.busy.length().as_ps() / 1_000_000, busy);
             prop_assert_eq!(device.window.length(), window.length());
             let covers = window.span().is_some_and(|span| window.parts().len() == 1
                 && span.start <= device.span.start && span.end >= device.span.end);

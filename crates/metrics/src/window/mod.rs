@@ -133,7 +133,7 @@ fn range(choice: &WindowChoice, devices: &Devices) -> Option<Interval> {
     let &WindowChoice::Range { from_us, to_us } = choice else { return None };
     let capture = devices.capture?;
     // A cast of a float saturates.
-    let at = |us: f64| Ps(capture.start.0.saturating_add((us * 1e6) as i64));
+    let at = |us: f64| Ps::new(capture.start.as_ps().saturating_add((us * 1e6) as i64));
     Interval::new(at(from_us), at(to_us)).clip(capture)
 }
 
@@ -205,7 +205,7 @@ mod tests {
     /// One of two devices ran the counted step, of 10 us.
     #[test]
     fn a_device_without_a_step_does_not_shorten_the_window() {
-        let step = IntervalSet::union_of([Interval::new(Ps(5_000_000), Ps(15_000_000))]);
+        let step = IntervalSet::union_of([Interval::new(Ps::new(5_000_000), Ps::new(15_000_000))]);
         let window = Window { of_device: vec![step, IntervalSet::default()], ..Window::default() };
         assert_eq!(window.mean_length_us(), 10.0);
         assert_eq!(Window::default().mean_length_us(), 0.0);

@@ -17,7 +17,8 @@ pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Op
     let spans = captured.used.iter().map(|device| device.span.length().as_us()).collect::<Vec<f64>>();
     let active = IntervalSet::union_of(captured.used.iter().map(|device| device.span)).length();
     let length = capture.length();
-    let active_percent = (length > Ps::ZERO).then(|| (100.0 * active.0 as f64 / length.0 as f64).clamp(0.0, 100.0));
+    let active_percent =
+        (length > Ps::ZERO).then(|| (100.0 * active.as_ps() as f64 / length.as_ps() as f64).clamp(0.0, 100.0));
     let [captured_time, active_time] = [length, active].map(|time| format::time_us(time.as_us()));
     Some(MainWindow {
         kind: window.kind.label().to_owned(),

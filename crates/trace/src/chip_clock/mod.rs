@@ -59,7 +59,7 @@ pub struct ChipClock {
 impl ChipClock {
     /// The host's time at `time` of the device.
     pub fn to_host(&self, time: Ps) -> Ps {
-        time + Ps(fit::gain(self.drift, (time - self.reference).0))
+        time + Ps::new(fit::gain(self.drift, (time - self.reference).as_ps()))
     }
 
     /// The device's time at `time` of the host.
@@ -67,9 +67,9 @@ impl ChipClock {
         if self.drift == 0 {
             return time;
         }
-        let since = i128::from((time - self.reference).0);
+        let since = i128::from((time - self.reference).as_ps());
         let since = (since << fit::DRIFT_BITS) / ((1 << fit::DRIFT_BITS) + i128::from(self.drift));
-        self.reference + Ps(knots::narrow(since))
+        self.reference + Ps::new(knots::narrow(since))
     }
 
     /// The drift in parts per million.
@@ -187,14 +187,14 @@ impl Trace {
         let Line { shift, drift, reference, uncertainty } = fit::line(main.knots.samples(), middle);
         let (off_p95, off_max) = fit::distances(&main.knots, shift, drift, reference);
         plane.clock = Some(ChipClock {
-            shift: Ps(shift),
+            shift: Ps::new(shift),
             drift,
-            reference: Ps(reference.saturating_add(shift)),
-            uncertainty: Ps(uncertainty),
+            reference: Ps::new(reference.saturating_add(shift)),
+            uncertainty: Ps::new(uncertainty),
             events: tracks.iter().map(|track| track.clocked).sum(),
             refused: tracks.iter().map(|track| track.refused).sum(),
-            off_p95: Ps(off_p95),
-            off_max: Ps(off_max),
+            off_p95: Ps::new(off_p95),
+            off_max: Ps::new(off_max),
         });
         let text = self.strings.get(plane.name);
         let kind = if plane.kind == PlaneKind::Other { classify::plane_kind(text) } else { plane.kind };

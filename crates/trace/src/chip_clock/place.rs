@@ -47,8 +47,8 @@ impl Unplaced {
         if self.warp.0.is_empty() {
             return (start, duration);
         }
-        let (start, end) = self.warp.map(start.0, (start + duration).0);
-        (Ps(start.saturating_add(self.shift)), Ps(end.saturating_sub(start)))
+        let (start, end) = self.warp.map(start.as_ps(), (start + duration).as_ps());
+        (Ps::new(start.saturating_add(self.shift)), Ps::new(end.saturating_sub(start)))
     }
 }
 
@@ -100,7 +100,7 @@ impl Trace {
             if is_without || id < line_of.first {
                 return Some(of.map(start, duration));
             }
-            Some((Ps(start.0.saturating_add(of.shift)), duration))
+            Some((Ps::new(start.as_ps().saturating_add(of.shift)), duration))
         });
     }
 }

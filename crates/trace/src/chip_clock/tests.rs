@@ -16,11 +16,11 @@ fn push(b: &mut TraceBuilder, line: LineId, name: &str, (start, duration): (i64,
     let event = Event {
         line,
         name: trace.strings.intern(name),
-        start: Ps(start),
-        duration: Ps(duration),
+        start: Ps::new(start),
+        duration: Ps::new(duration),
         args: Default::default(),
     };
-    let chip = chip.map(|(start, duration)| ChipTime { start: Ps(start), duration: Some(Ps(duration)) });
+    let chip = chip.map(|(start, duration)| ChipTime { start: Ps::new(start), duration: Some(Ps::new(duration)) });
     trace.push_event(event, chip);
 }
 
@@ -32,7 +32,7 @@ fn of_ops(ops: &[Op]) -> Trace {
 }
 
 fn times(trace: &Trace) -> Vec<(i64, i64)> {
-    trace.events.iter().map(|event| (event.start.0, event.duration.0)).collect()
+    trace.events.iter().map(|event| (event.start.as_ps(), event.duration.as_ps())).collect()
 }
 
 fn clock(trace: &Trace) -> ChipClock {
@@ -54,9 +54,9 @@ fn clocks_that_agree_change_nothing() {
     let trace = of_ops(&ops);
     assert!(times(&trace).into_iter().eq(ops.iter().map(|op| op.0)));
     let expected = ChipClock {
-        shift: Ps(-4 * S),
+        shift: Ps::new(-4 * S),
         drift: 0,
-        reference: Ps(S + (999 * MS + 700 * US) / 2),
+        reference: Ps::new(S + (999 * MS + 700 * US) / 2),
         uncertainty: Ps::ZERO,
         events: 1000,
         refused: 0,
@@ -77,12 +77,12 @@ fn a_warp_of_more_than_half_of_the_events_does_not_move_the_clock() {
     let ops = every_ms(10_000, |chip| 300 * US + saw(chip));
     let trace = of_ops(&ops);
     let found = clock(&trace);
-    assert_eq!((found.shift, found.drift), (Ps(300 * US), 0));
+    assert_eq!((found.shift, found.drift), (Ps::new(300 * US), 0));
     assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + 300 * US, op.1.1))));
     // The ops whose events are late are those of the last 550 of each 1,000 ms: the latest by a fifth of 549 ms, and 5 % of
     // all by more than a fifth of 500 ms.
-    assert_eq!((found.off_max.0 / US, found.off_p95.0 / US), (109_800, 99_800));
-    assert!(found.uncertainty <= Ps(US));
+    assert_eq!((found.off_max.as_ps() / US, found.off_p95.as_ps() / US), (109_800, 99_800));
+    assert!(found.uncertainty <= Ps::new(US));
 }
 
 #[test]
@@ -93,24 +93,24 @@ fn a_drift_is_found_under_a_warp_and_moves_no_op_against_another() {
     let trace = of_ops(&ops);
     let found = clock(&trace);
     assert!((found.drift_ppm() - 15.0).abs() < 0.4, "{}", found.drift_ppm());
-    assert!(found.uncertainty < Ps(15 * US), "{found:?}");
+    assert!(found.uncertainty < Ps::new(15 * US), "{found:?}");
     // At the middle of the capture the shift is the line's, less half of what it drifts between alignments.
     let line = (15 * S) / 1_000_000 * 15 - 900 * MS / 1_000_000 * 15 / 2;
-    assert!(found.shift.0.abs_diff(line) < 5 * US as u64, "{found:?}");
-    assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + found.shift.0, op.1.1))));
-    for time in [Ps(0), Ps(5 * S), found.reference, Ps(25 * S)] {
-        assert!((found.time_from_host(found.to_host(time)) - time).0.abs() <= 1);
+    assert!(found.shift.as_ps().abs_diff(line) < 5 * US as u64, "{found:?}");
+    assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + found.shift.as_ps(), op.1.1))));
+    for time in [Ps::new(0), Ps::new(5 * S), found.reference, Ps::new(25 * S)] {
+        assert!((found.time_from_host(found.to_host(time)) - time).as_ps().abs() <= 1);
     }
     assert_eq!(found.to_host(found.reference), found.reference);
-    let gained = found.to_host(found.reference + Ps(S)) - found.reference - Ps(S);
-    assert!((14 * US..16 * US).contains(&gained.0), "{gained:?}");
+    let gained = found.to_host(found.reference + Ps::new(S)) - found.reference - Ps::new(S);
+    assert!((14 * US..16 * US).contains(&gained.as_ps()), "{gained:?}");
 }
 
 #[test]
 fn a_single_op_stays_where_its_event_is() {
     let trace = of_ops(&[((7 * S, 5), (100 * S, 9))]);
-    assert_eq!((times(&trace), clock(&trace).shift), (vec![(7 * S, 9)], Ps(-93 * S)));
-    assert_eq!(clock(&trace).time_from_host(Ps(3)), Ps(3));
+    assert_eq!((times(&trace), clock(&trace).shift), (vec![(7 * S, 9)], Ps::new(-93 * S)));
+    assert_eq!(clock(&trace).time_from_host(Ps::new(3)), Ps::new(3));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn squeezed_ops_are_told_apart_and_their_program_holds_them() {
     push(&mut b, ops, "b", (40 * MS, 0), Some((32 * MS, MS)));
     push(&mut b, ops, "c", (40 * MS, 0), Some((33 * MS, MS)));
     let trace = b.build();
-    let shift = clock(&trace).shift.0;
+    let shift = clock(&trace).shift.as_ps();
     let all: Vec<_> = times(&trace).into_iter().map(|(start, duration)| (start - shift, duration)).collect();
     assert_eq!(all[..2], [(0, 30 * MS), (32 * MS, 18 * MS)]);
     assert_eq!(all[2..], [(0, 30 * MS), (34 * MS, 16 * MS), (32 * MS, MS), (33 * MS, MS)]);
@@ -172,7 +172,7 @@ fn damaged_values_are_refused_wherever_they_stand() {
             ops[damaged].1.0 = value;
             let trace = of_ops(&ops);
             let found = clock(&trace);
-            assert_eq!((found.shift, found.events, found.refused), (Ps(-4 * S), 999, 1), "{damaged} {value}");
+            assert_eq!((found.shift, found.events, found.refused), (Ps::new(-4 * S), 999, 1), "{damaged} {value}");
             assert!(times(&trace).into_iter().eq(ops.iter().map(|op| op.0)), "{damaged} {value}");
         }
     }
@@ -203,7 +203,7 @@ fn all_lines_of_a_device_are_moved_by_one_shift_and_devices_each_by_their_own() 
     assert_eq!(times(&trace)[20], (0, 10 * MS));
     assert_eq!(
         trace.planes.iter().map(|plane| plane.clock.unwrap().shift).collect::<Vec<_>>(),
-        [Ps(-S), Ps(7 - 3 * S)]
+        [Ps::new(-S), Ps::new(7 - 3 * S)]
     );
 }
 
@@ -234,14 +234,14 @@ fn rows_that_were_handed_over_are_placed_where_they_are_put_together() {
     let (joined, _) = reader.finish().unwrap();
     assert_eq!(times(&joined), times(&whole));
     assert_eq!(clock(&joined), clock(&whole));
-    assert!(clock(&whole).off_max > Ps(100 * MS));
+    assert!(clock(&whole).off_max > Ps::new(100 * MS));
 }
 
 #[test]
 fn a_host_s_clock_that_was_moved_moves_the_device_s() {
-    let moved = clock(&of_ops(&every_ms(20_000, |chip| chip / 1_000_000 * 15))).moved(Ps(S));
-    let here = moved.moved(Ps(-S));
-    assert_eq!(moved.to_host(Ps(9 * S)) - Ps(S), here.to_host(Ps(8 * S)));
+    let moved = clock(&of_ops(&every_ms(20_000, |chip| chip / 1_000_000 * 15))).moved(Ps::new(S));
+    let here = moved.moved(Ps::new(-S));
+    assert_eq!(moved.to_host(Ps::new(9 * S)) - Ps::new(S), here.to_host(Ps::new(8 * S)));
 }
 
 /// Stretches of a capture: how many ops each, how late its events are, and how much later they get from op to op.
@@ -264,12 +264,12 @@ proptest! {
         }
         let trace = of_ops(&ops);
         let found = clock(&trace);
-        prop_assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + found.shift.0, op.1.1))));
+        prop_assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + found.shift.as_ps(), op.1.1))));
         let lates = || ops.iter().map(|op| op.0.0 - op.1.0);
-        let reference = found.reference.0 - found.shift.0;
+        let reference = found.reference.as_ps() - found.shift.as_ps();
         let slack = fit::gain(found.drift.abs(), (chip - reference).abs().max((S - reference).abs())) + 1;
-        prop_assert!(found.shift.0 >= lates().min().unwrap() - slack);
-        prop_assert!(found.shift.0 <= lates().max().unwrap() + slack);
+        prop_assert!(found.shift.as_ps() >= lates().min().unwrap() - slack);
+        prop_assert!(found.shift.as_ps() <= lates().max().unwrap() + slack);
         prop_assert!(found.off_p95 <= found.off_max);
     }
 
@@ -289,7 +289,7 @@ proptest! {
         prop_assert_eq!(trace.events.len(), events.len());
         prop_assert!(trace.events.iter().all(|event| event.duration >= Ps::ZERO));
         for clock in trace.planes.iter().filter_map(|plane| plane.clock) {
-            clock.time_from_host(clock.to_host(Ps(i64::MIN)));
+            clock.time_from_host(clock.to_host(Ps::new(i64::MIN)));
             clock.to_host(clock.time_from_host(Ps::MAX));
         }
     }

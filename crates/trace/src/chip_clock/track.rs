@@ -100,7 +100,8 @@ impl Track {
 
     fn settle_waiting(&mut self, events: &mut Events) {
         let waiting = std::mem::take(&mut self.waiting);
-        let mut deltas: Vec<i64> = waiting.iter().filter_map(|it| it.event.0.0.checked_sub(it.chip?.0.0)).collect();
+        let mut deltas: Vec<i64> =
+            waiting.iter().filter_map(|it| it.event.0.as_ps().checked_sub(it.chip?.0.as_ps())).collect();
         deltas.sort_unstable();
         if let Some(&middle) = deltas.get(deltas.len() / 2) {
             self.latest = Some(middle);
@@ -121,22 +122,22 @@ impl Track {
     /// Whether a chip's time follows those before.
     #[inline]
     fn continues(&self, event: (Ps, Ps), chip: (Ps, Ps)) -> bool {
-        let delta = event.0.0.checked_sub(chip.0.0);
+        let delta = event.0.as_ps().checked_sub(chip.0.as_ps());
         self.latest.zip(delta).is_some_and(|(latest, delta)| latest.abs_diff(delta) <= MOST_CHANGE)
     }
 
     #[inline]
     fn accept(&mut self, event: (Ps, Ps), chip: (Ps, Ps)) {
         let (start, end) = (event.0, event.0 + event.1);
-        let deltas = [(start - chip.0).0, (end - (chip.0 + chip.1)).0];
+        let deltas = [(start - chip.0).as_ps(), (end - (chip.0 + chip.1)).as_ps()];
         self.clocked += 1;
         self.latest = Some(deltas[0]);
-        self.knots.add([start.0, end.0], deltas);
+        self.knots.add([start.as_ps(), end.as_ps()], deltas);
     }
 }
 
 /// Start and duration where both are possible.
 fn fitting(chip: (Ps, Ps)) -> Option<(Ps, Ps)> {
     let (start, duration) = chip;
-    (duration >= Ps::ZERO && start.0.checked_add(duration.0).is_some()).then_some(chip)
+    (duration >= Ps::ZERO && start.as_ps().checked_add(duration.as_ps()).is_some()).then_some(chip)
 }

@@ -91,7 +91,7 @@ pub(super) fn put_plane(out: &mut Vec<u8>, plane: &Plane) {
     out.push(u8::from(clock.is_some()));
     if let Some(clock) = clock {
         let ChipClock { shift, drift, reference, uncertainty, events, refused, off_p95, off_max } = *clock;
-        let times = [shift, reference, uncertainty, off_p95, off_max].map(|time| time.0);
+        let times = [shift, reference, uncertainty, off_p95, off_max].map(|time| time.as_ps());
         times.iter().for_each(|time| put_i64(out, *time));
         put_i64(out, drift);
         [events, refused].iter().for_each(|count| put_u64(out, *count));
@@ -129,7 +129,7 @@ pub(super) fn put_counter(out: &mut Vec<u8>, track: &CounterTrack) {
     put_u32(out, plane.0);
     put_u32(out, name.0);
     for (time, value) in times.iter().zip(values) {
-        put_i64(out, time.0);
+        put_i64(out, time.as_ps());
         put_u64(out, value.to_bits());
     }
 }
@@ -144,7 +144,7 @@ pub(super) fn put_instant(out: &mut Vec<u8>, instant: &Instant) {
     out.push(word);
     put_u32(out, place);
     put_u32(out, name.0);
-    put_i64(out, time.0);
+    put_i64(out, time.as_ps());
 }
 
 /// Texts and numbers of a set, each in the order of the declaration; numbers that are there are told by a mask.
@@ -259,11 +259,11 @@ impl Fields<'_> {
 
     fn clock(&mut self) -> Option<ChipClock> {
         Some(ChipClock {
-            shift: Ps(self.i64()?),
-            reference: Ps(self.i64()?),
-            uncertainty: Ps(self.i64()?),
-            off_p95: Ps(self.i64()?),
-            off_max: Ps(self.i64()?),
+            shift: Ps::new(self.i64()?),
+            reference: Ps::new(self.i64()?),
+            uncertainty: Ps::new(self.i64()?),
+            off_p95: Ps::new(self.i64()?),
+            off_max: Ps::new(self.i64()?),
             drift: self.i64()?,
             events: self.u64()?,
             refused: self.u64()?,
@@ -296,7 +296,7 @@ impl Fields<'_> {
 
     pub(super) fn counter(&mut self) -> Option<CounterTrack> {
         let (plane, name) = (PlaneId(self.u32()?), self.id()?);
-        let samples = self.all(|fields| Some((Ps(fields.i64()?), f64::from_bits(fields.u64()?))))?;
+        let samples = self.all(|fields| Some((Ps::new(fields.i64()?), f64::from_bits(fields.u64()?))))?;
         let (times, values) = samples.into_iter().unzip();
         Some(CounterTrack { plane, name, times, values })
     }
@@ -309,7 +309,7 @@ impl Fields<'_> {
             2 => InstantScope::Line(LineId(place)),
             _ => return None,
         };
-        Some(Instant { scope, name: self.id()?, time: Ps(self.i64()?) })
+        Some(Instant { scope, name: self.id()?, time: Ps::new(self.i64()?) })
     }
 
     pub(super) fn args(&mut self) -> Option<Args> {

@@ -22,10 +22,10 @@ fn trace() -> Trace {
     trace.events.push_value(1, EventColumn::DmaStall, 7);
     trace.events.push_value(0, EventColumn::MessageDuration, 8);
     let (plane, name) = (trace.lines[0].plane, trace.lines[0].name);
-    let counter = |values: Vec<f64>| CounterTrack { plane, name, times: vec![Ps(-3); values.len()], values };
+    let counter = |values: Vec<f64>| CounterTrack { plane, name, times: vec![Ps::new(-3); values.len()], values };
     trace.counters = vec![counter(vec![1.5, -0.0]), counter(Vec::new())];
     let scopes = [InstantScope::Trace, InstantScope::Plane(plane), InstantScope::Line(ops)];
-    trace.instants = scopes.map(|scope| Instant { scope, name, time: Ps(9) }).into();
+    trace.instants = scopes.map(|scope| Instant { scope, name, time: Ps::new(9) }).into();
     trace.lines[1].id = Some(i64::MIN);
     (trace.lines[1].display_id, trace.lines[0].order, trace.planes[1].order) = (Some(4), Some(-1), Some(0));
     trace.hosts = vec!["a".into(), String::new()];

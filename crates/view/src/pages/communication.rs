@@ -151,7 +151,8 @@ impl<'a> Sums<'a> {
     fn of_trace(context: &Context<'a>) -> Sums<'a> {
         let (all, used) = (&context.analysis.collectives, &context.analysis.devices.used);
         let sums = &all.sums;
-        let share = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
+        let share =
+            |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);
         Sums {
             exposed_percent: share(sums.exposed, all.device_time),
             exposed_us: sums.exposed.as_us(),
@@ -242,14 +243,14 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
 }
 
 fn kinds(all: &Collectives) -> Bars {
-    let total = all.sums.total.0.max(1) as f64;
+    let total = all.sums.total.as_ps().max(1) as f64;
     let bars = all.kinds().into_iter().map(|(kind, sums)| Bar {
         label: kind.to_owned(),
         value: sums.total.as_us(),
         class: "communication".to_owned(),
         note: format!(
             "{}, {} runs",
-            format::percent(100.0 * sums.total.0 as f64 / total),
+            format::percent(100.0 * sums.total.as_ps() as f64 / total),
             format::count(sums.occurrences)
         ),
         link: Some(Link { view: View::Communication, filter: format!("kind={kind}") }),
@@ -289,14 +290,14 @@ fn devices(context: &Context<'_>) -> Stack {
 /// How evenly the devices are loaded: waiting comes from unequal work.
 fn balance(context: &Context<'_>) -> Bars {
     let used = &context.analysis.devices.used;
-    let most = used.iter().map(|device| device.busy.length()).max().unwrap_or(Ps::ZERO).0.max(1) as f64;
+    let most = used.iter().map(|device| device.busy.length()).max().unwrap_or(Ps::ZERO).as_ps().max(1) as f64;
     let bars = used.iter().map(|device| {
         let busy = device.busy.length();
         Bar {
             label: device.name.clone(),
             value: busy.as_us(),
             class: "other_compute".to_owned(),
-            note: format!("{} of the busiest", format::percent(100.0 * busy.0 as f64 / most)),
+            note: format!("{} of the busiest", format::percent(100.0 * busy.as_ps() as f64 / most)),
             link: None,
         }
     });

@@ -303,7 +303,7 @@ fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> 
     ];
     if let Some(queue) = launches.queues.iter().max_by_key(|queue| queue.max) {
         let mean = queue.mean().map_or(String::new(), |mean| format!(", mean {}", format::number(mean)));
-        let blocked = if queue.blocked.0 > 0 {
+        let blocked = if queue.blocked.as_ps() > 0 {
             format!("; the host was blocked for {} by a full queue", format::time_us(queue.blocked.as_us()))
         } else {
             String::new()

@@ -126,7 +126,7 @@ fn nothing_ran() -> Block {
 /// Of the ops that pass, all where nothing is told.
 fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
-    let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64);
+    let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);
     let sums = Sums::of(context, passing);
     let (coverage, whole) = (&sums.coverage, sums.op_time);
     let top = sums.top;
@@ -266,7 +266,8 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
     for (index, node) in tree.nodes.iter().enumerate() {
         let parent = node.parent.map(|parent| places.get(parent as usize).copied().flatten());
         let time = if parent.is_none() { whole } else { node.time };
-        let is_seen = !is_left_out(node) && time.0 as f64 >= LEAST_SHARE * whole.0 as f64 && nodes.len() < MOST_NODES;
+        let is_seen =
+            !is_left_out(node) && time.as_ps() as f64 >= LEAST_SHARE * whole.as_ps() as f64 && nodes.len() < MOST_NODES;
         let place = match parent {
             None => Some(None),
             Some(Some(parent)) if is_seen => Some(Some(parent)),
@@ -277,13 +278,14 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
         let name = tree.name(trace, ops, index);
         let op = node.op.and_then(|op| ops.rows.get(op as usize));
         let of = if passing.is_some() { "what passes the filter" } else { "all" };
-        let mut notes = vec![format!("{} of {of}", format::percent(100.0 * time.0 as f64 / whole.0.max(1) as f64))];
+        let mut notes =
+            vec![format!("{} of {of}", format::percent(100.0 * time.as_ps() as f64 / whole.as_ps().max(1) as f64))];
         if node.occurrences > 0 {
             notes.push(format!("{} runs", format::count(node.occurrences)));
         }
         if node.known > Ps::ZERO {
             let of = if node.known < node.time - node.idle {
-                let share = 100.0 * node.known.0 as f64 / (node.time - node.idle).0 as f64;
+                let share = 100.0 * node.known.as_ps() as f64 / (node.time - node.idle).as_ps() as f64;
                 format!(" (cost known for {} of the op time)", format::percent(share))
             } else {
                 String::new()

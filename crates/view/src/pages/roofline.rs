@@ -164,7 +164,7 @@ impl<'a> Sums<'a> {
             bound_by: point.map(|point| point.bound_by.label()),
             hbm_gibps: hbm.map(|speed| speed / (1u64 << 30) as f64),
             hbm_percent: roofline.hbm_share().map(|share| 100.0 * share),
-            counted: context.analysis.coverage().cost_known.0 as f64 / ops.op_time.0.max(1) as f64,
+            counted: context.analysis.coverage().cost_known.as_ps() as f64 / ops.op_time.as_ps().max(1) as f64,
         }
     }
 
@@ -320,9 +320,9 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
             points.push((op.self_time, point));
         }
     }
-    let largest = points.iter().map(|(time, _)| time.0).max().unwrap_or(0).max(1) as f64;
+    let largest = points.iter().map(|(time, _)| time.as_ps()).max().unwrap_or(0).max(1) as f64;
     let points: Vec<Point> =
-        points.into_iter().map(|(time, point)| Point { size: time.0 as f64 / largest, ..point }).collect();
+        points.into_iter().map(|(time, point)| Point { size: time.as_ps() as f64 / largest, ..point }).collect();
     let mut left_out = Vec::new();
     for (count, what) in [
         (more, "with less time than those shown"),

@@ -142,7 +142,7 @@ fn apart(context: &Context<'_>) -> Table {
         column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond),
     ];
     let rows = context.analysis.collectives.apart.iter().map(|one| {
-        let seconds = one.total.0 as f64 * 1e-12;
+        let seconds = one.total.as_ps() as f64 * 1e-12;
         let speed = one.bytes.filter(|_| seconds > 0.0).map(|bytes| bytes as f64 / seconds * 1e-9);
         vec![
             Cell::Text(context.trace().text(one.name).to_owned()),

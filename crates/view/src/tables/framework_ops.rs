@@ -198,7 +198,7 @@ fn share<'a>(part: Ps, whole: Ps) -> CellRef<'a> {
     if whole <= Ps::ZERO {
         return CellRef::Absent;
     }
-    CellRef::Float((100.0 * part.0 as f64 / whole.0 as f64).min(100.0))
+    CellRef::Float((100.0 * part.as_ps() as f64 / whole.as_ps() as f64).min(100.0))
 }
 
 /// `path` and `Type` of `path:Type`; the type is empty where a path has none (`jit(f)/add:`, `jit(f)/add`).
@@ -249,7 +249,7 @@ impl<'a> TensorCores<'a> {
             return None;
         }
         let time = self.by_path.get(name).copied().filter(|_| group.has_path).unwrap_or_default();
-        Some((100.0 * time.0 as f64 / group.total.0 as f64).min(100.0))
+        Some((100.0 * time.as_ps() as f64 / group.total.as_ps() as f64).min(100.0))
     }
 }
 

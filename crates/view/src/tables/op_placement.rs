@@ -54,8 +54,8 @@ impl Rows for OpPlacementRows<'_> {
             "occurrences" => CellRef::Int(row.occurrences),
             "time_us" => CellRef::Float(row.time.as_us()),
             "percent" => {
-                let whole = self.placement.time(row.reason.is_some()).0;
-                CellRef::float((whole > 0).then(|| 100.0 * row.time.0 as f64 / whole as f64))
+                let whole = self.placement.time(row.reason.is_some()).as_ps();
+                CellRef::float((whole > 0).then(|| 100.0 * row.time.as_ps() as f64 / whole as f64))
             }
             _ => CellRef::Absent,
         }

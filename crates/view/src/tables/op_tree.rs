@@ -62,8 +62,8 @@ impl<'a> OpTreeRows<'a> {
     }
 
     fn share(&self, node: &OpNode, of: Option<&OpNode>) -> CellRef<'_> {
-        let Some(whole) = of.filter(|whole| whole.time.0 > 0) else { return CellRef::Absent };
-        CellRef::Float((100.0 * node.time.0 as f64 / whole.time.0 as f64).min(100.0))
+        let Some(whole) = of.filter(|whole| whole.time.as_ps() > 0) else { return CellRef::Absent };
+        CellRef::Float((100.0 * node.time.as_ps() as f64 / whole.time.as_ps() as f64).min(100.0))
     }
 }
 

@@ -163,7 +163,7 @@ fn share<'a>(part: Ps, whole: Ps) -> CellRef<'a> {
     if whole <= Ps::ZERO {
         return CellRef::Absent;
     }
-    CellRef::Float((100.0 * part.0 as f64 / whole.0 as f64).min(100.0))
+    CellRef::Float((100.0 * part.as_ps() as f64 / whole.as_ps() as f64).min(100.0))
 }
 
 fn giga<'a>(rate: Option<f64>) -> CellRef<'a> {

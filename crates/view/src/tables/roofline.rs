@@ -223,12 +223,12 @@ impl<'a> Row<'_, 'a> {
 
     fn share(&self, part: Ps) -> CellRef<'a> {
         let whole = self.table.roofline.program.time;
-        percent((whole > Ps::ZERO).then(|| (part.0 as f64 / whole.0 as f64).min(1.0)))
+        percent((whole > Ps::ZERO).then(|| (part.as_ps() as f64 / whole.as_ps() as f64).min(1.0)))
     }
 
     fn stall(&self) -> CellRef<'a> {
         let stalled = self.op.and_then(|op| op.dma_stall).filter(|_| self.work.time > Ps::ZERO);
-        percent(stalled.map(|stall| (stall.0 as f64 / self.work.time.0 as f64).min(1.0)))
+        percent(stalled.map(|stall| (stall.as_ps() as f64 / self.work.time.as_ps() as f64).min(1.0)))
     }
 
     fn point(&self) -> Option<Point> {

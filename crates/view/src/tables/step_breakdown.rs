@@ -129,7 +129,7 @@ impl<'a> StepBreakdownRows<'a> {
 }
 
 fn percent(part: Ps, whole: Ps) -> CellRef<'static> {
-    CellRef::float((whole > Ps::ZERO).then(|| 100.0 * part.0 as f64 / whole.0 as f64))
+    CellRef::float((whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64))
 }
 
 impl Rows for StepBreakdownRows<'_> {

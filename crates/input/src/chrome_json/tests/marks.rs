@@ -25,7 +25,7 @@ fn file(marks: &str) -> String {
 #[test]
 fn counters_and_instants_are_kept() {
     let trace = decode(file(MARKS)).unwrap();
-    let us = |times: &[i64]| times.iter().map(|us| Ps(us * 1_000_000)).collect::<Vec<_>>();
+    let us = |times: &[i64]| times.iter().map(|us| Ps::new(us * 1_000_000)).collect::<Vec<_>>();
     let tracks: Vec<_> = trace.counters.iter().map(|it| (trace.text(it.name), it.times.clone(), &*it.values)).collect();
     let expected = [
         ("memory used", us(&[10, 30]), &[1.0, 3.0][..]),
@@ -38,10 +38,10 @@ fn counters_and_instants_are_kept() {
     let plane = InstantScope::Plane(trace.lines[0].plane);
     let instants: Vec<_> = trace.instants.iter().map(|it| (trace.text(it.name), it.scope, it.time)).collect();
     let expected = [
-        ("on a thread", InstantScope::Line(line), Ps(15_000_000)),
-        ("on no known thread", plane, Ps(16_000_000)),
-        ("of the process", plane, Ps(17_000_000)),
-        ("of all", InstantScope::Trace, Ps(18_000_000)),
+        ("on a thread", InstantScope::Line(line), Ps::new(15_000_000)),
+        ("on no known thread", plane, Ps::new(16_000_000)),
+        ("of the process", plane, Ps::new(17_000_000)),
+        ("of all", InstantScope::Trace, Ps::new(18_000_000)),
     ];
     assert_eq!(instants, expected);
     assert_eq!((trace.lines[0].id, trace.lines[0].order, trace.planes[0].order), (Some(2), Some(-5), Some(8)));

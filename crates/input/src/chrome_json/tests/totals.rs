@@ -45,7 +45,7 @@ fn synthetic(count: i64) -> (String, BTreeMap<String, i64>) {
 fn totals(trace: &Trace) -> BTreeMap<String, i64> {
     let mut totals = BTreeMap::new();
     for event in (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)) {
-        *totals.entry(trace.text(event.name).to_owned()).or_default() += event.duration.0;
+        *totals.entry(trace.text(event.name).to_owned()).or_default() += event.duration.as_ps();
     }
     totals
 }
