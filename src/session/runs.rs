@@ -45,7 +45,9 @@ impl Traced {
         Traced { run, analysis: None }
     }
 
-    pub(super) fn into_run(self) -> Run {
+    /// The run as it was read, without what an analysis wrote into its events.
+    pub(super) fn into_run(mut self) -> Run {
+        metrics::undo_cpu_ops(&mut self.run.trace);
         self.run
     }
 

@@ -56,7 +56,7 @@ pub use categories::{OpClass, OpFamily, family_of};
 pub use collectives::{CollectiveOp, CollectiveSums, Collectives};
 pub use compilation::compilation;
 pub use copies::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
-pub use cpu_ops::complete as complete_cpu_ops;
+pub use cpu_ops::{complete as complete_cpu_ops, undo as undo_cpu_ops};
 pub use devices::{Devices, interval};
 pub use freezing::of_module as layer_freezing_of;
 pub use histogram::Histogram;

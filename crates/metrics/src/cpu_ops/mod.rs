@@ -87,6 +87,16 @@ pub fn complete(trace: &mut Trace) {
     }
 }
 
+/// Takes back what [`complete`] did: the trace is as it was read.
+pub fn undo(trace: &mut Trace) {
+    let Some(relations) = trace.cpu_ops.take() else { return };
+    for (id, duration) in relations.on_thread.iter() {
+        trace.events.set_duration(id, Ps::new(duration));
+    }
+    let own = [WarningCode::CpuOpEndsAreBounds, WarningCode::CpuOpEndsUnknown].map(WarningCode::label);
+    trace.warnings.retain(|warning| !own.contains(&warning.code.as_str()));
+}
+
 fn later(count: u64) -> Warning {
     let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended. Each is taken to \
                    end at its end marker, at the first op that uses its result, or at what its thread does next, whichever \

@@ -229,6 +229,10 @@ fn it_is_done_once_and_costs_nothing_without_such_ops() {
     let mut trace = t.complete();
     complete(&mut trace);
     assert_eq!((ends(&trace, "ynn_fusion"), trace.warnings.len()), (vec![60], 1));
+    undo(&mut trace);
+    assert_eq!((ends(&trace, "ynn_fusion"), trace.warnings.len()), (vec![12], 0));
+    complete(&mut trace);
+    assert_eq!((ends(&trace, "ynn_fusion"), trace.warnings.len()), (vec![60], 1));
     let mut b = TraceBuilder::new();
     let stream = b.line("/device:GPU:0", "Stream #1");
     let host = b.line("/host:CPU", "python");
