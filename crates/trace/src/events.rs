@@ -317,6 +317,23 @@ impl Events {
         self.rows.append(block.0);
     }
 
+    /// Appends the events of another trace, `shift` later; `kind_here` says what one of its kinds is in this trace. False where
+    /// there is no room for all of them.
+    pub(crate) fn append_all(&mut self, other: &Events, shift: Ps, kind_here: impl Fn(Kind) -> Kind) -> bool {
+        // By the other's number of a kind, once it was met: as many are looked up as there are kinds, not events.
+        let mut numbers: Vec<Option<u32>> = vec![None; other.kinds.list().len()];
+        other.rows.iter().map(Row).all(|row| {
+            let known = numbers.get(row.kind() as usize).copied().flatten();
+            let number = known.unwrap_or_else(|| {
+                let number = self.kinds.intern(kind_here(other.kinds.get(row.kind())));
+                numbers.get_mut(row.kind() as usize).into_iter().for_each(|slot| *slot = Some(number));
+                number
+            });
+            let (start, duration) = row.time();
+            self.push_of_kind(number, start + shift, duration).is_some()
+        })
+    }
+
     /// The values of a column that only some events have.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]

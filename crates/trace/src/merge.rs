@@ -11,7 +11,7 @@
 //! ```
 
 use super::{
-    ArgsId, CounterTrack, Event, EventColumn, HloProto, Holds, Instant, InstantScope, Line, LineId, Plane, PlaneId,
+    ArgsId, CounterTrack, EventColumn, HloProto, Holds, Instant, InstantScope, Kind, Line, LineId, Plane, PlaneId,
     StatValue, StrId, Trace,
 };
 use base::{Ps, Warning, WarningCode};
@@ -127,22 +127,16 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     }));
 
     let event_base = merged.events.len() as u64;
-    for id in 0..other.events.len() as u32 {
-        let Some(event) = other.events.get(id) else { break };
-        let copy = Event {
-            line: LineId(event.line.0.saturating_add(line_base)),
-            name: string(event.name),
-            start: event.start + shift,
-            duration: event.duration,
-            args: args.get(event.args.index()).copied().unwrap_or_default(),
-        };
-        if merged.events.push(copy).is_none() {
-            merged.warnings.push(Warning::new(
-                WarningCode::TooManyEvents,
-                "The hosts of this run hold more than 4,294,967,295 events together; the rest was not read.",
-            ));
-            break;
-        }
+    let kind_here = |kind: Kind| Kind {
+        line: LineId(kind.line.0.saturating_add(line_base)),
+        name: string(kind.name),
+        args: args.get(kind.args.index()).copied().unwrap_or_default(),
+    };
+    if !merged.events.append_all(&other.events, shift, kind_here) {
+        merged.warnings.push(Warning::new(
+            WarningCode::TooManyEvents,
+            "The hosts of this run hold more than 4,294,967,295 events together; the rest was not read.",
+        ));
     }
     let moved = |event: u32| u32::try_from(event_base + u64::from(event)).ok();
     let stride = ID_STRIDE.wrapping_mul(i64::from(host));
