@@ -68,7 +68,7 @@ pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
         return constant(0, most.saturating_sub(least).max(0) / 2);
     }
     samples.sort_unstable_by_key(|it| (it.at, it.late));
-    let flat = Band::tightest(&samples, 0);
+    let flat = Tilted::new(&samples).tightest(0);
     let steep = if samples.len() >= LEAST_FOR_DRIFT { steepest_support(&samples) } else { None };
     // A drift is believed where it explains twice as much.
     let band = steep.filter(|steep| steep.width.saturating_mul(2) < flat.width).unwrap_or(flat);
@@ -117,19 +117,6 @@ struct Band {
 }
 
 impl Band {
-    /// The narrowest band of slope `drift` that holds enough of the samples.
-    fn tightest(samples: &[Sample], drift: i64) -> Band {
-        let mut left: Vec<i64> = samples.iter().map(|it| it.late.saturating_sub(gain(drift, it.at))).collect();
-        left.sort_unstable();
-        let support = (samples.len() * SUPPORT.0).div_ceil(SUPPORT.1).max(2).min(left.len());
-        let bands = left.windows(support.max(1)).filter_map(|window| {
-            let (&least, &most) = (window.first()?, window.last()?);
-            Some((least.abs_diff(most), least))
-        });
-        let (width, least) = bands.min().unwrap_or((0, 0));
-        Band { drift, width, late: least.saturating_add(narrow(i128::from(width / 2))) }
-    }
-
     /// The samples in it and as far around it as it is wide.
     fn inside(self, samples: &[Sample]) -> Vec<Sample> {
         let near = |it: &&Sample| {
@@ -158,6 +145,43 @@ impl Band {
     }
 }
 
+/// Samples in the order of how late they are beside a line of some slope.
+struct Tilted {
+    /// Each with its distance from the line.
+    samples: Vec<(i64, Sample)>,
+}
+
+impl Tilted {
+    fn new(samples: &[Sample]) -> Tilted {
+        Tilted { samples: samples.iter().map(|it| (it.late, *it)).collect() }
+    }
+
+    /// The narrowest band of slope `drift` that holds enough of the samples. Fast where slopes are asked for in ascending order: two
+    /// samples change places once in all then, so few do from one slope to the next, and an insertion sort passes over all others.
+    fn tightest(&mut self, drift: i64) -> Band {
+        for (left, sample) in &mut self.samples {
+            *left = sample.late.saturating_sub(gain(drift, sample.at));
+        }
+        for end in 1..self.samples.len() {
+            let pairs = self.samples.get_mut(..=end).unwrap_or_default();
+            let mut at = pairs.len() - 1;
+            while let Some([before, after]) = at.checked_sub(1).and_then(|from| pairs.get_mut(from..=at)) {
+                if before.0 <= after.0 {
+                    break;
+                }
+                std::mem::swap(before, after);
+                at -= 1;
+            }
+        }
+        let count = self.samples.len();
+        let support = (count * SUPPORT.0).div_ceil(SUPPORT.1).max(2).min(count);
+        let lasts = self.samples.iter().skip(support.max(1) - 1);
+        let bands = self.samples.iter().zip(lasts).map(|((least, _), (most, _))| (least.abs_diff(*most), *least));
+        let (width, least) = bands.min().unwrap_or((0, 0));
+        Band { drift, width, late: least.saturating_add(narrow(i128::from(width / 2))) }
+    }
+}
+
 /// The narrowest band among lines through two samples; `None` where no two lie far enough apart.
 fn steepest_support(samples: &[Sample]) -> Option<Band> {
     let reach = samples.last()?.at.abs_diff(samples.first()?.at);
@@ -173,10 +197,8 @@ fn steepest_support(samples: &[Sample]) -> Option<Band> {
     }
     drifts.sort_unstable();
     drifts.dedup();
-    drifts
-        .into_iter()
-        .map(|drift| Band::tightest(samples, drift))
-        .min_by_key(|band| (band.width, band.drift.unsigned_abs()))
+    let mut tilted = Tilted::new(samples);
+    drifts.into_iter().map(|drift| tilted.tightest(drift)).min_by_key(|band| (band.width, band.drift.unsigned_abs()))
 }
 
 /// Slope between two samples; `None` where it is not to be believed.
