@@ -8,6 +8,9 @@
 //!  all files finished:         runs -> report, report, ...
 //! ```
 //!
+//! Many files are decoded beside each other in a session each, which one session then [appends](Session::append) in the
+//! order of the files.
+//!
 //! Inflating and decoding cost about the same, so a native tool or a page overlaps them: one thread drives the
 //! [`Unpacker`] and passes its pieces on, the other calls [`Session::unpacked`]. Both ways give the same runs.
 //!
@@ -122,6 +125,13 @@ impl Session {
         if let Some(file) = self.files.get_mut(file.0 as usize) {
             (file.unpacker, file.intake) = (None, None);
         }
+    }
+
+    /// Takes what the finished files of another session gave, after those of this one: files can be decoded beside each other, in a
+    /// session each.
+    pub fn append(&mut self, other: Session) {
+        self.members.extend(other.members);
+        self.runs.extend(other.runs);
     }
 
     /// Says that a file is there and was not read, because the plan reads another of the same host. The report of its

@@ -1,9 +1,12 @@
-//! Files from disk into a [`Session`]: folders are walked, the plan decides what is read, and two threads read it.
+//! Files from disk into a [`Session`]: folders are walked, the plan decides what is read. Many files are decoded beside each
+//! other ([`many`]), of few each is read by two threads:
 //!
 //! ```text
 //!  reader thread:  file --1 MiB--> Unpacker --copied into recycled buffers--> channel --> main thread: Session
 //!                                           <------------- empty buffers -------------
 //! ```
+
+mod many;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +16,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel}
 
 use crossprof::input::plan::{self, Candidate, Kind};
 use crossprof::input::{Decoded, Decoder, Outline, Outliner, Sidecar, Unpacked, Unpacker};
-use crossprof::{ModelConfig, Session, Settings, Warning};
+use crossprof::{FileResult, ModelConfig, Session, Settings, Warning};
 
 use crossprof::report::SourceFile;
 
@@ -226,6 +229,19 @@ enum Piece {
 
 fn read_all(loaded: &mut Loaded, inputs: &[&Input]) {
     let mut progress = Progress::new(inputs.iter().map(|input| input.size).sum());
+    let messages = match many::threads(inputs.len()) {
+        Some(threads) => many::read(&mut loaded.session, inputs, threads, &mut progress),
+        None => read_each(&mut loaded.session, inputs, &mut progress),
+    };
+    drop(progress);
+    for message in messages {
+        complain(&message);
+        loaded.failed = true;
+    }
+}
+
+/// Reads one file after the other; returns what is wrong with them.
+fn read_each(session: &mut Session, inputs: &[&Input], progress: &mut Progress) -> Vec<String> {
     let (pieces, received) = sync_channel::<Piece>(BUFFERS);
     let (empty, recycled) = channel::<Vec<u8>>();
     let mut messages = Vec::new();
@@ -244,14 +260,10 @@ fn read_all(loaded: &mut Loaded, inputs: &[&Input]) {
             return;
         }
         for input in inputs {
-            messages.extend(receive_file(&mut loaded.session, input, &received, &empty, &mut progress));
+            messages.extend(receive_file(session, input, &received, &empty, progress));
         }
     });
-    drop(progress);
-    for message in messages {
-        complain(&message);
-        loaded.failed = true;
-    }
+    messages
 }
 
 /// Decodes one file from its pieces; returns what is wrong with it.
@@ -284,12 +296,16 @@ fn receive_file(
             }
         }
     }
-    let result = session.finish(file);
+    complaint(input, failure, &session.finish(file))
+}
+
+/// What is to be said of a file that could not be read or gave nothing.
+fn complaint(input: &Input, failure: Option<std::io::Error>, result: &FileResult) -> Option<String> {
     if let Some(error) = failure {
         return Some(format!("{}: cannot be read: {error}", input.name));
     }
     let ignored = || result.members.iter().all(|m| m.ignored.is_some()).then(|| result.members.first()).flatten();
-    let reason = match result.error {
+    let reason = match &result.error {
         Some(error) => Some(error.to_string()),
         None => ignored().and_then(|member| member.ignored.clone()),
     };

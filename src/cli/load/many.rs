@@ -1,0 +1,105 @@
+//! Many files at once: each is unpacked and decoded by one thread, so that hosts of a run are decoded beside each other.
+//!
+//! ```text
+//!  thread 1   file 1 ------> session 1   file 3 --> session 3
+//!  thread 2   file 2 --> session 2   file 4 ------> session 4     --> one session, in the order of the files
+//! ```
+
+use std::io::{ErrorKind, Read};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+use crossprof::Session;
+
+use super::{READ_BYTES, complaint, outlines};
+use crate::cli::input::{Input, Source};
+use crate::cli::progress::Progress;
+
+/// Threads at most: each holds the planes of a file while it reads it.
+const MOST_THREADS: usize = 8;
+
+/// What a thread sends.
+enum Report {
+    /// So many bytes more were read.
+    Read(u64),
+    /// The file at this index is done: its session, and what is wrong with it.
+    Done(usize, Session, Option<String>),
+}
+
+/// How many threads are worth starting; `None` where the files are too few to keep them all busy.
+pub fn threads(files: usize) -> Option<usize> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
+    (threads > 1 && files >= 2 * threads).then_some(threads)
+}
+
+/// Reads the files into `session`, in their order; returns what is wrong with them, in that order, too.
+pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let (reports, received) = channel::<Report>();
+    let mut done: Vec<Option<(Session, Option<String>)>> = inputs.iter().map(|_| None).collect();
+    let mut messages = Vec::new();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (next, reports) = (&next, reports.clone());
+            let started = std::thread::Builder::new().name("decoder".to_owned()).spawn_scoped(scope, move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(input) = inputs.get(index) else { return };
+                    let (session, message) = decode(input, &reports);
+                    let _ = reports.send(Report::Done(index, session, message));
+                }
+            });
+            if let Err(error) = started {
+                messages.push(format!("cannot start a thread: {error}"));
+            }
+        }
+        drop(reports);
+        for report in received {
+            match report {
+                Report::Read(bytes) => progress.advance(bytes),
+                Report::Done(index, files, message) => {
+                    if let Some(slot) = done.get_mut(index) {
+                        *slot = Some((files, message));
+                    }
+                }
+            }
+        }
+    });
+    for (files, message) in done.into_iter().flatten() {
+        session.append(files);
+        messages.extend(message);
+    }
+    messages
+}
+
+/// Reads, unpacks and decodes one file.
+fn decode(input: &Input, reports: &Sender<Report>) -> (Session, Option<String>) {
+    let mut session = Session::new();
+    let file = session.begin(&input.name, input.size);
+    let mut read_all = || -> std::io::Result<()> {
+        let mut source = input.source()?;
+        if let (Source::File(opened), Some(size)) = (&mut source, input.size) {
+            outlines(opened, size)?.into_iter().for_each(|outline| session.foresee(file, outline));
+        }
+        let bytes: &mut dyn Read = match &mut source {
+            Source::File(file) => file,
+            Source::Stream(stream) => stream,
+        };
+        let mut chunk = vec![0; READ_BYTES];
+        loop {
+            let read = match bytes.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let _ = reports.send(Report::Read(read as u64));
+            session.push(file, chunk.get(..read).unwrap_or_default());
+        }
+    };
+    let failure = read_all().err();
+    let result = session.finish(file);
+    let message = complaint(input, failure, &result);
+    (session, message)
+}
