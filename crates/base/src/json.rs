@@ -9,10 +9,10 @@
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess, VariantAccess,
-    Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, MapAccess, SeqAccess,
+    Unexpected, VariantAccess, Visitor,
 };
-use serde_json::{Error, Value};
+use serde_json::{Error, Map, Value};
 
 /// Reads a value from JSON text.
 ///
@@ -20,7 +20,7 @@ use serde_json::{Error, Value};
 ///
 /// Text that is no JSON, and JSON that does not fit the type.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    T::deserialize(Tree(serde_json::from_str(text)?))
+    from_tree(serde_json::from_str(text)?)
 }
 
 /// Reads a value from a tree.
@@ -29,28 +29,60 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 ///
 /// A tree that does not fit the type.
 pub fn from_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
-    T::deserialize(Tree(tree))
+    T::deserialize(Tree::<false>(tree))
+}
+
+/// Reads a value from a tree that others wrote. The error names what does not fit, in the words of `serde_json`, which takes
+/// code in every type.
+///
+/// # Errors
+///
+/// A tree that does not fit the type.
+pub fn from_foreign_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
+    T::deserialize(Tree::<true>(tree))
 }
 
 // Nothing is inlined: a struct of thirty numbers would hold the reading of a number thirty times.
-struct Tree(Value);
+struct Tree<const EXPLAINS: bool>(Value);
 
-fn misfit<T>() -> Result<T, Error> {
-    Err(Error::custom("a value has another type than expected"))
+fn misfit<'de, const EXPLAINS: bool, T, V: Visitor<'de>>(value: &Value, visitor: &V) -> Result<T, Error> {
+    Err(if EXPLAINS { invalid_type(value, visitor) } else { unexplained() })
+}
+
+#[inline(never)]
+fn unexplained() -> Error {
+    Error::custom("a value has another type than expected")
+}
+
+#[inline(never)]
+fn invalid_type(value: &Value, expected: &dyn Expected) -> Error {
+    let found = match value {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(value) => Unexpected::Bool(*value),
+        Value::String(text) => Unexpected::Str(text),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(value), _) => Unexpected::Unsigned(value),
+            (None, Some(value)) => Unexpected::Signed(value),
+            (None, None) => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
+    };
+    Error::invalid_type(found, expected)
 }
 
 /// Numbers: all widths are one, so that a number is read by one piece of code.
 macro_rules! numbers {
     ($($name:ident)*) => {$(
         fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            number(&self.0, visitor)
+            number::<EXPLAINS, V>(&self.0, visitor)
         }
     )*};
 }
 
 #[inline(never)]
-fn number<'de, V: Visitor<'de>>(value: &Value, visitor: V) -> Result<V::Value, Error> {
-    let Value::Number(number) = value else { return misfit() };
+fn number<'de, const EXPLAINS: bool, V: Visitor<'de>>(value: &Value, visitor: V) -> Result<V::Value, Error> {
+    let Value::Number(number) = value else { return misfit::<EXPLAINS, _, _>(value, &visitor) };
     if let Some(value) = number.as_u64() {
         visitor.visit_u64(value)
     } else if let Some(value) = number.as_i64() {
@@ -60,7 +92,7 @@ fn number<'de, V: Visitor<'de>>(value: &Value, visitor: V) -> Result<V::Value, E
     }
 }
 
-impl<'de> Deserializer<'de> for Tree {
+impl<'de, const EXPLAINS: bool> Deserializer<'de> for Tree<EXPLAINS> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -68,9 +100,11 @@ impl<'de> Deserializer<'de> for Tree {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(value),
             Value::String(text) => visitor.visit_str(&text),
-            Value::Number(_) => number(&self.0, visitor),
-            Value::Array(values) => visitor.visit_seq(List(values.into_iter())),
-            Value::Object(entries) => visitor.visit_map(Entries { entries: entries.into_iter(), value: None }),
+            Value::Number(_) => number::<EXPLAINS, V>(&self.0, visitor),
+            Value::Array(values) => visitor.visit_seq(List::<EXPLAINS>(values.into_iter())),
+            Value::Object(entries) => {
+                visitor.visit_map(Entries::<EXPLAINS> { entries: entries.into_iter(), value: None })
+            }
         }
     }
 
@@ -81,7 +115,7 @@ impl<'de> Deserializer<'de> for Tree {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Bool(value) => visitor.visit_bool(value),
-            _ => misfit(),
+            other => misfit::<EXPLAINS, _, _>(&other, &visitor),
         }
     }
 
@@ -93,7 +127,7 @@ impl<'de> Deserializer<'de> for Tree {
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::String(text) => visitor.visit_str(&text),
-            _ => misfit(),
+            other => misfit::<EXPLAINS, _, _>(&other, &visitor),
         }
     }
 
@@ -101,16 +135,16 @@ impl<'de> Deserializer<'de> for Tree {
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::String(text) => visitor.visit_string(text),
-            _ => misfit(),
+            other => misfit::<EXPLAINS, _, _>(&other, &visitor),
         }
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        misfit()
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        misfit::<EXPLAINS, _, _>(&self.0, &visitor)
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        misfit()
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        misfit::<EXPLAINS, _, _>(&self.0, &visitor)
     }
 
     #[inline(never)]
@@ -124,7 +158,7 @@ impl<'de> Deserializer<'de> for Tree {
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
             Value::Null => visitor.visit_unit(),
-            _ => misfit(),
+            other => misfit::<EXPLAINS, _, _>(&other, &visitor),
         }
     }
 
@@ -139,8 +173,8 @@ impl<'de> Deserializer<'de> for Tree {
     #[inline(never)]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
-            Value::Array(values) => visitor.visit_seq(List(values.into_iter())),
-            _ => misfit(),
+            Value::Array(values) => visitor.visit_seq(List::<EXPLAINS>(values.into_iter())),
+            other => misfit::<EXPLAINS, _, _>(&other, &visitor),
         }
     }
 
@@ -160,8 +194,10 @@ impl<'de> Deserializer<'de> for Tree {
     #[inline(never)]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
-            Value::Object(entries) => visitor.visit_map(Entries { entries: entries.into_iter(), value: None }),
-            _ => misfit(),
+            Value::Object(entries) => {
+                visitor.visit_map(Entries::<EXPLAINS> { entries: entries.into_iter(), value: None })
+            }
+            other => misfit::<EXPLAINS, _, _>(&other, &visitor),
         }
     }
 
@@ -171,7 +207,7 @@ impl<'de> Deserializer<'de> for Tree {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        fields(self.0, names, visitor)
+        fields::<EXPLAINS, V>(self.0, names, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -181,12 +217,12 @@ impl<'de> Deserializer<'de> for Tree {
         visitor: V,
     ) -> Result<V::Value, Error> {
         let variant = match self.0 {
-            Value::String(name) => Variant { name, value: None },
+            Value::String(name) => Variant::<EXPLAINS> { name, value: None },
             Value::Object(entries) => match entries.into_iter().next() {
-                Some((name, value)) => Variant { name, value: Some(value) },
-                None => return misfit(),
+                Some((name, value)) => Variant::<EXPLAINS> { name, value: Some(value) },
+                None => return misfit::<EXPLAINS, _, _>(&Value::Object(Map::new()), &visitor),
             },
-            _ => return misfit(),
+            other => return misfit::<EXPLAINS, _, _>(&other, &visitor),
         };
         visitor.visit_enum(variant)
     }
@@ -200,51 +236,70 @@ impl<'de> Deserializer<'de> for Tree {
     }
 }
 
-struct List(std::vec::IntoIter<Value>);
+struct List<const EXPLAINS: bool>(std::vec::IntoIter<Value>);
 
-impl<'de> SeqAccess<'de> for List {
+impl<'de, const EXPLAINS: bool> SeqAccess<'de> for List<EXPLAINS> {
     type Error = Error;
 
     #[inline(never)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        self.0.next().map(|value| seed.deserialize(Tree(value))).transpose()
+        self.0.next().map(|value| seed.deserialize(Tree::<EXPLAINS>(value))).transpose()
     }
 }
 
 #[inline(never)]
-fn fields<'de, V: Visitor<'de>>(value: Value, names: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+fn fields<'de, const EXPLAINS: bool, V: Visitor<'de>>(
+    value: Value,
+    names: &'static [&'static str],
+    visitor: V,
+) -> Result<V::Value, Error> {
     match value {
-        Value::Object(entries) => visitor.visit_seq(Fields { entries, names: names.iter() }),
-        _ => misfit(),
+        Value::Object(entries) => {
+            let mut fields = Fields::<EXPLAINS> { entries, names: names.iter(), missing: None };
+            let read = visitor.visit_seq(&mut fields);
+            // The visitor counts what it took; who reads the error wants the name.
+            match fields.missing {
+                Some(name) if EXPLAINS && read.is_err() => Err(Error::missing_field(name)),
+                _ => read,
+            }
+        }
+        other => misfit::<EXPLAINS, _, _>(&other, &visitor),
     }
 }
 
 /// The fields of a struct in its order.
-struct Fields {
-    entries: serde_json::Map<String, Value>,
+struct Fields<const EXPLAINS: bool> {
+    entries: Map<String, Value>,
     names: std::slice::Iter<'static, &'static str>,
+    /// The field that was asked for last, where the document lacks it and nothing may take its place but a default.
+    missing: Option<&'static str>,
 }
 
-impl<'de> SeqAccess<'de> for Fields {
+impl<'de, const EXPLAINS: bool> SeqAccess<'de> for &mut Fields<EXPLAINS> {
     type Error = Error;
 
     /// An absent field is nothing where it may be (an option); else the struct's own default or complaint takes its place.
     #[inline(never)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        self.missing = None;
         let Some(&name) = self.names.next() else { return Ok(None) };
-        match self.entries.remove(name) {
-            Some(value) => seed.deserialize(Tree(value)).map(Some),
-            None => Ok(seed.deserialize(Tree(Value::Null)).ok()),
+        if let Some(value) = self.entries.remove(name) {
+            return seed.deserialize(Tree::<EXPLAINS>(value)).map(Some);
         }
+        let absent = seed.deserialize(Tree::<EXPLAINS>(Value::Null)).ok();
+        if EXPLAINS && absent.is_none() {
+            self.missing = Some(name);
+        }
+        Ok(absent)
     }
 }
 
-struct Entries {
+struct Entries<const EXPLAINS: bool> {
     entries: serde_json::map::IntoIter,
     value: Option<Value>,
 }
 
-impl<'de> MapAccess<'de> for Entries {
+impl<'de, const EXPLAINS: bool> MapAccess<'de> for Entries<EXPLAINS> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
@@ -255,27 +310,27 @@ impl<'de> MapAccess<'de> for Entries {
 
     #[inline(never)]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
-        seed.deserialize(Tree(self.value.take().unwrap_or(Value::Null)))
+        seed.deserialize(Tree::<EXPLAINS>(self.value.take().unwrap_or(Value::Null)))
     }
 }
 
-struct Variant {
+struct Variant<const EXPLAINS: bool> {
     name: String,
     value: Option<Value>,
 }
 
-impl<'de> EnumAccess<'de> for Variant {
+impl<'de, const EXPLAINS: bool> EnumAccess<'de> for Variant<EXPLAINS> {
     type Error = Error;
-    type Variant = Tree;
+    type Variant = Tree<EXPLAINS>;
 
     #[inline(never)]
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Tree), Error> {
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Tree<EXPLAINS>), Error> {
         let Variant { name, value } = self;
-        Ok((seed.deserialize(StrDeserializer::<Error>::new(&name))?, Tree(value.unwrap_or(Value::Null))))
+        Ok((seed.deserialize(StrDeserializer::<Error>::new(&name))?, Tree::<EXPLAINS>(value.unwrap_or(Value::Null))))
     }
 }
 
-impl<'de> VariantAccess<'de> for Tree {
+impl<'de, const EXPLAINS: bool> VariantAccess<'de> for Tree<EXPLAINS> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<(), Error> {
@@ -291,7 +346,7 @@ impl<'de> VariantAccess<'de> for Tree {
     }
 
     fn struct_variant<V: Visitor<'de>>(self, names: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        fields(self.0, names, visitor)
+        fields::<EXPLAINS, V>(self.0, names, visitor)
     }
 }
 
@@ -324,8 +379,13 @@ mod tests {
             "{\"must\":7}",
             "{\"must\":null,\"last\":\"x\"}",
             "{\"must\":7,\"last\":\"x\",\"list\":null}",
+            "{\"must\":7,\"last\":1.5}",
         ] {
             assert!(read(text).is_err(), "{text}");
+            // What others wrote is refused in the words of serde_json.
+            let tree: Value = serde_json::from_str(text).unwrap();
+            let theirs = serde_json::from_value::<Part>(tree.clone()).unwrap_err().to_string();
+            assert_eq!(from_foreign_tree::<Part>(tree).unwrap_err().to_string(), theirs, "{text}");
         }
     }
 }

@@ -10,7 +10,7 @@ mod architecture;
 use serde_json::{Map, Value};
 
 use architecture::Architecture;
-use base::Error;
+use base::{Error, json};
 use report::ModelConfig;
 
 /// Names of the fields of a sidecar file: those of [`ModelConfig`].
@@ -78,7 +78,7 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
     if let Some(unknown) = object.keys().find(|key| !key.starts_with('_') && !SIDECAR_FIELDS.contains(&key.as_str())) {
         return Err(malformed(format!("it has an unknown field \"{}\"", shortened(unknown))));
     }
-    let model = serde_json::from_value(Value::Object(object)).map_err(|error| malformed(error.to_string()))?;
+    let model = json::from_foreign_tree(Value::Object(object)).map_err(|error| malformed(error.to_string()))?;
     Ok(Sidecar { model, device })
 }
 

@@ -28,7 +28,7 @@ mod version;
 
 use serde_json::Value;
 
-use base::{Error, Warning, WarningCode};
+use base::{Error, Warning, WarningCode, json};
 use report::UnifiedProfile;
 use section::Notes;
 use version::Version;
@@ -124,7 +124,7 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
                 format!("This profile has the newer schema {version}; sections that are new in it were left out."),
             ));
         }
-        serde_json::from_value(document).map_err(|error| {
+        json::from_foreign_tree(document).map_err(|error| {
             let because = if immeasurable > 0 { ", as a number is larger than any measurement" } else { "" };
             malformed(format!("{error}{because}"))
         })?

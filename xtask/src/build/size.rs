@@ -5,11 +5,8 @@ use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::path::Path;
 
-/// The page's wasm may be this large, compressed.
+/// The page's wasm and that of the worker that reads may each be this large, compressed.
 const LIMIT_BYTES: usize = 400_000;
-/// That of the worker that reads: it took on chip clocks, copies' directions and the documents' comments, and is to come down to the
-/// page's limit again.
-const READER_LIMIT_BYTES: usize = 440_000;
 /// The analyst's: all metrics, rules, tables and pages. It is fetched after the page can be used, while the user looks for a
 /// file, so its size delays nobody.
 const ANALYST_LIMIT_BYTES: usize = 1_000_000;
@@ -37,7 +34,6 @@ pub fn check(dist: &Path) -> Result {
     }
     let limit = |size: &Size| match size.name.as_str() {
         name if name.starts_with("analyst") => ANALYST_LIMIT_BYTES,
-        name if name.starts_with("worker") => READER_LIMIT_BYTES,
         _ => LIMIT_BYTES,
     };
     match sizes.iter().find(|size| size.gzip_bytes > limit(size)) {
