@@ -8,7 +8,7 @@
 
 mod many;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -197,15 +197,16 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input]) {
         inputs.iter().map(|input| Candidate { path: &input.name, kind: input.kind }).collect();
     let plan = plan::plan(&candidates);
     let repeated: Vec<usize> = plan.runs.iter().flat_map(|run| &run.repeated).map(|repeated| repeated.file).collect();
+    let is_repeated: BTreeSet<usize> = repeated.iter().copied().collect();
     // What a folder holds beside its profiles is no mistake and not read.
-    let is_read = |index: usize, input: &Input| !repeated.contains(&index) && input.expected;
+    let is_read = |index: usize, input: &Input| !is_repeated.contains(&index) && input.expected;
     let chosen: Vec<&Input> =
         inputs.iter().enumerate().filter(|(index, input)| is_read(*index, input)).map(|(_, input)| input).collect();
     for input in repeated.iter().filter_map(|&index| inputs.get(index)) {
         loaded.session.leave_out(&input.name, input.size.unwrap_or(0), input.kind);
     }
     read_all(loaded, &chosen);
-    let wanted = loaded.session.wanted();
+    let wanted: BTreeSet<String> = loaded.session.wanted().into_iter().collect();
     let wanted: Vec<&Input> = inputs.iter().filter(|input| wanted.contains(&input.name)).collect();
     read_all(loaded, &wanted);
 }

@@ -4,9 +4,8 @@
 //
 // The first response is reported separately: a browser compiles WebAssembly well only after it was used. Memory is that of the tab's process.
 
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { launch } from "./browser.mjs";
+import { launch, memory as held, renderers } from "./browser.mjs";
 import { load, open } from "./page.mjs";
 import { serve } from "./server.mjs";
 
@@ -47,12 +46,8 @@ async function taken(page) {
 
 /** Resident bytes of the browser's largest renderer, now and at their peak. */
 async function memory(browser) {
-  const session = await browser.newBrowserCDPSession();
-  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-  await session.detach();
-  const bytes = (key, pid) => 1024 * Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
-  const pids = processInfo.filter((process) => process.type === "renderer").map((process) => process.id);
-  return ["VmRSS", "VmHWM"].map((key) => Math.max(...pids.map((pid) => bytes(key, pid))));
+  const pids = await renderers(browser);
+  return ["VmRSS", "VmHWM"].map((field) => Math.max(...pids.map((pid) => held(pid, field))));
 }
 
 const site = await serve(resolve(dist), "/bench/");

@@ -6,9 +6,9 @@
 // process (page and workers live in one), less what it had before the drop.
 
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { drop, launch } from "./browser.mjs";
+import { drop, launch, memory, renderers } from "./browser.mjs";
 import { open } from "./page.mjs";
 import { serve } from "./server.mjs";
 
@@ -17,25 +17,6 @@ const RUNS = 3;
 const SETTLE_MS = 2000;
 const MAX_MS = 170_000;
 const [dist, ...files] = process.argv.slice(2);
-
-/** A number of bytes from a process's status: VmRSS is what it holds, VmHWM the most that it has held. */
-function memory(pid, field) {
-  let status = "";
-  try {
-    status = readFileSync(`/proc/${pid}/status`, "utf8");
-  } catch {
-    // It is gone.
-  }
-  return 1024 * Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
-}
-
-/** The processes that hold pages. */
-async function renderers(browser) {
-  const session = await browser.newBrowserCDPSession();
-  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-  await session.detach();
-  return processInfo.filter((process) => process.type === "renderer").map((process) => process.id);
-}
 
 /** Runs in the page: tells when a file is dropped and when the overview is on the screen. */
 function watchClock() {

@@ -1,5 +1,6 @@
 // Starts the browser, and drops files on a page as a person does.
 
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 // `cargo xtask` keeps playwright-core outside the checkout and names its folder in NODE_PATH, which
@@ -33,4 +34,23 @@ export async function drop(page, selector, paths) {
     await session.send("Input.dispatchDragEvent", { type, ...at, data });
   }
   await session.detach();
+}
+
+/** A number of bytes from a process's status: VmRSS is what it holds, VmHWM the most that it has held. */
+export function memory(pid, field) {
+  let status = "";
+  try {
+    status = readFileSync(`/proc/${pid}/status`, "utf8");
+  } catch {
+    // It is gone.
+  }
+  return 1024 * Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
+}
+
+/** The processes that hold pages. */
+export async function renderers(browser) {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  return processInfo.filter((process) => process.type === "renderer").map((process) => process.id);
 }

@@ -65,7 +65,7 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
 fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
     let from_decoder = asker.attachment(0);
     let mut asker = Some(asker);
-    pipe::listen(from_decoder, move |chunk, buffer| {
+    pipe::listen(from_decoder, move |chunk, bytes| {
         let mut analyst = analyst.borrow_mut();
         match chunk {
             Some(RunChunk::Done) => {
@@ -73,8 +73,8 @@ fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
                     asker.answer::<AnalyseRequest>(analyst.received());
                 }
             }
-            Some(RunChunk::Bytes(length)) => analyst.bytes(buffer, length),
-            Some(RunChunk::Rows) => analyst.rows(buffer),
+            Some(RunChunk::Bytes(length)) => analyst.bytes(&bytes.take(length)),
+            Some(RunChunk::Rows) => analyst.rows(bytes.buffer()),
             Some(RunChunk::End) => analyst.run(),
             None => analyst.damaged = true,
         }
@@ -94,9 +94,9 @@ pub struct Analyst {
 
 impl Analyst {
     /// The image of a run goes on.
-    fn bytes(&mut self, buffer: &JsValue, length: u32) {
-        self.block.resize(length as usize, 0);
-        Uint8Array::new(buffer).subarray(0, length).copy_to(&mut self.block);
+    fn bytes(&mut self, bytes: &Uint8Array) {
+        self.block.resize(bytes.length() as usize, 0);
+        bytes.copy_to(&mut self.block);
         self.reader.push(&self.block);
     }
 

@@ -2,26 +2,28 @@
 
 use crossprof::input::plan::Kind;
 use crossprof::input::{Outline, Unpacked};
-use crossprof::session::{FileId, FileResult, Session};
+use crossprof::session::{FileId, FileResult, MemberResult, Session};
 use crossprof::trace::snapshot;
-use crossprof::{Warning, WarningCode};
+use crossprof::{Error, Warning, WarningCode};
 use js_sys::Uint8Array;
-use wasm_bindgen::JsValue;
 
 use crate::protocol::analyst::RunChunk;
 use crate::protocol::files::{FileDone, FileEntry};
 use crate::protocol::reader::{DecodeProgress, DecodeRequest, FileChunk};
 use crate::worker::Pace;
 use crate::worker::asker::Asker;
-use crate::worker::pipe::{self, Pipe};
+use crate::worker::pipe::{self, Bytes, Pipe};
 
 const DAMAGED: &str = "A file was damaged on its way between two workers. Load the profile again.";
+
+/// Members of an archive that were not read and are named, one warning each: every warning is a row of the page.
+const MAX_NAMED: usize = 200;
 
 /// Decodes what the other reader sends.
 pub fn run(request: DecodeRequest, asker: Asker) {
     let from_unpacker = asker.attachment(0);
     let mut decoder = Some(Decoder::new(request, asker));
-    pipe::listen(from_unpacker, move |chunk, buffer| match chunk {
+    pipe::listen(from_unpacker, move |chunk, bytes| match chunk {
         Some(FileChunk::Done) => {
             if let Some(decoder) = decoder.take() {
                 wasm_bindgen_futures::spawn_local(decoder.hand_over());
@@ -29,7 +31,7 @@ pub fn run(request: DecodeRequest, asker: Asker) {
         }
         Some(chunk) => {
             if let Some(decoder) = &mut decoder {
-                decoder.take(chunk, buffer);
+                decoder.take(chunk, bytes);
             }
         }
         None => {
@@ -63,8 +65,8 @@ impl Decoder {
         Decoder { asker, entries, session, file: None, block, to_analyst, pace }
     }
 
-    /// Takes the next chunk; bytes come in a buffer.
-    fn take(&mut self, chunk: FileChunk, buffer: &JsValue) {
+    /// Takes the next chunk, and its bytes of those that came with it.
+    fn take(&mut self, chunk: FileChunk, bytes: &mut Bytes) {
         match chunk {
             FileChunk::File(index) => {
                 if let Some(entry) = self.entries.get(index as usize) {
@@ -73,12 +75,12 @@ impl Decoder {
             }
             FileChunk::Foreseen { start, end } => {
                 if let Some((_, id)) = self.file {
-                    let outline = Outline::new(start..end, Uint8Array::new(buffer).to_vec());
+                    let outline = Outline::new(start..end, Uint8Array::new(bytes.buffer()).to_vec());
                     self.session.foresee(id, outline);
                 }
             }
             FileChunk::Begin { path, size_bytes } => self.give(Unpacked::Begin { path: &path, size: size_bytes }),
-            FileChunk::Bytes(length) => self.bytes(buffer, length),
+            FileChunk::Bytes(length) => self.bytes(&bytes.take(length)),
             FileChunk::End => self.give(Unpacked::End),
             FileChunk::Warning(warning) => self.give(Unpacked::Warning(warning)),
             FileChunk::FileEnd => {
@@ -104,13 +106,14 @@ impl Decoder {
             for piece in image {
                 self.to_analyst.ready().await;
                 match piece {
-                    snapshot::Piece::Rows(rows) => self.to_analyst.send_words(&RunChunk::Rows, rows.words()),
+                    snapshot::Piece::Rows(rows) => self.to_analyst.send_words(RunChunk::Rows, rows.words()),
                     snapshot::Piece::Bytes(bytes) => self.to_analyst.fill(&bytes),
                 }
             }
-            self.to_analyst.send(&RunChunk::End);
+            self.to_analyst.send(RunChunk::End);
         }
-        self.to_analyst.send(&RunChunk::Done);
+        self.to_analyst.send(RunChunk::Done);
+        self.to_analyst.flush();
         self.asker.respond::<DecodeRequest>(&());
     }
 
@@ -120,14 +123,14 @@ impl Decoder {
         }
     }
 
-    fn bytes(&mut self, buffer: &JsValue, length: u32) {
+    fn bytes(&mut self, bytes: &Uint8Array) {
         let Some((index, id)) = self.file else { return };
-        self.block.resize(length as usize, 0);
-        Uint8Array::new(buffer).subarray(0, length).copy_to(&mut self.block);
+        self.block.resize(bytes.length() as usize, 0);
+        bytes.copy_to(&mut self.block);
         self.session.unpacked(id, Unpacked::Data(&self.block));
         if self.entries.len() == 1 {
             for rows in self.session.early_rows(id) {
-                self.to_analyst.send_words(&RunChunk::Rows, rows.words());
+                self.to_analyst.send_words(RunChunk::Rows, rows.words());
             }
         }
         if self.pace.is_due() {
@@ -141,11 +144,8 @@ impl Decoder {
 fn done(file: u32, result: FileResult) -> FileDone {
     let single = result.members.len() == 1;
     let mut warnings = result.warnings;
-    for member in result.members.iter().filter(|_| !single) {
-        if let Some(error) = &member.error {
-            let message = format!("A file in this archive was not read. {error}");
-            warnings.push(Warning::new(WarningCode::MemberNotRead, message).with_file(member.path.as_str()));
-        }
+    if !single {
+        warnings.extend(unread(&result.path, &result.members));
     }
     let useful = result.members.iter().any(|member| member.error.is_none() && member.ignored.is_none());
     let skipped = result.members.iter().find_map(|member| member.ignored.clone()).filter(|_| !useful);
@@ -157,5 +157,51 @@ fn done(file: u32, result: FileResult) -> FileDone {
         warnings,
         error: result.error.map(|error| error.to_string()),
         skipped,
+    }
+}
+
+/// The members of an archive that could not be read: the first are named, the others counted.
+fn unread(archive: &str, members: &[MemberResult]) -> Vec<Warning> {
+    let failed = || members.iter().filter_map(|member| Some((member, member.error.as_ref()?)));
+    let warning = |(member, error): (&MemberResult, &Error)| {
+        let message = format!("A file in this archive was not read. {error}");
+        Warning::new(WarningCode::MemberNotRead, message).with_file(member.path.as_str())
+    };
+    let mut warnings: Vec<Warning> = failed().take(MAX_NAMED).map(warning).collect();
+    let more = failed().skip(MAX_NAMED).count();
+    if more > 0 {
+        let message = format!("{more} more files in this archive were not read. The first {MAX_NAMED} are listed.");
+        warnings.push(Warning::new(WarningCode::MemberNotRead, message).with_file(archive).with_count(more as u64));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_members_that_were_not_read_the_first_are_named_and_the_others_counted() {
+        let member = |index: usize| MemberResult {
+            path: format!("a.zip/{index}"),
+            kind: Kind::Unknown,
+            events: 0,
+            ignored: None,
+            error: (index > 0).then_some(Error::Empty),
+        };
+        let told = |members: usize| {
+            done(
+                0,
+                FileResult {
+                    path: "a.zip".into(),
+                    members: (0..members).map(member).collect(),
+                    ..FileResult::default()
+                },
+            )
+        };
+        assert_eq!(told(1 + MAX_NAMED).warnings.len(), MAX_NAMED);
+        let warnings = told(100_000).warnings;
+        assert_eq!(warnings.len(), MAX_NAMED + 1);
+        assert_eq!(warnings.last().and_then(|warning| warning.count), Some(99_999 - MAX_NAMED as u64));
     }
 }

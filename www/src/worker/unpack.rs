@@ -36,7 +36,8 @@ pub async fn run(request: UnpackRequest, asker: Asker) {
             asker.progress::<UnpackRequest>(&UnpackProgress::Unreadable { file: index, reason });
         }
     }
-    pipe.send(&FileChunk::Done);
+    pipe.send(FileChunk::Done);
+    pipe.flush();
     asker.respond::<UnpackRequest>(&());
 }
 
@@ -48,7 +49,7 @@ async fn one(
     blob: &Blob,
     pipe: &mut Pipe<FileChunk>,
 ) -> Result<(), String> {
-    pipe.send(&FileChunk::File(index));
+    pipe.send(FileChunk::File(index));
     let gone = |_| {
         format!(
             "{} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.",
@@ -62,7 +63,7 @@ async fn one(
     }
     for outline in outliner.outlines() {
         let Range { start, end } = outline.plane();
-        pipe.send_with(&FileChunk::Foreseen { start, end }, outline.records());
+        pipe.send_with(FileChunk::Foreseen { start, end }, outline.records());
     }
     let mut unpacker = Unpacker::new(&entry.path);
     let mut stream = FileStream::new(blob).map_err(gone)?;
@@ -87,7 +88,8 @@ async fn one(
         }
     }
     unpacker.finish(&mut |piece| pass(pipe, piece));
-    pipe.send(&FileChunk::FileEnd);
+    pipe.send(FileChunk::FileEnd);
+    pipe.flush();
     Ok(())
 }
 
@@ -101,9 +103,9 @@ fn read(blob: &Blob, start: u64, end: u64) -> Result<Promise, String> {
 /// Passes on what the unpacker makes.
 fn pass(pipe: &mut Pipe<FileChunk>, piece: Unpacked<'_>) {
     match piece {
-        Unpacked::Begin { path, size } => pipe.send(&FileChunk::Begin { path: path.to_owned(), size_bytes: size }),
+        Unpacked::Begin { path, size } => pipe.send(FileChunk::Begin { path: path.to_owned(), size_bytes: size }),
         Unpacked::Data(bytes) => pipe.fill(bytes),
-        Unpacked::End => pipe.send(&FileChunk::End),
-        Unpacked::Warning(warning) => pipe.send(&FileChunk::Warning(warning)),
+        Unpacked::End => pipe.send(FileChunk::End),
+        Unpacked::Warning(warning) => pipe.send(FileChunk::Warning(warning)),
     }
 }
