@@ -22,6 +22,22 @@ test("opens without a network after the first visit", async ({ page, site }) => 
   await page.locator("main").waitFor();
 });
 
+test("shows the licences of what it contains, without a network too", async ({ page, context, site }) => {
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.goto(site.url);
+    await kept(page);
+    await site.stop();
+    const link = page.locator(".footer a", { hasText: "Licences" });
+    const { x, width: wide } = await link.boundingBox();
+    assert.ok(x >= 0 && x + wide <= width, `the link is on the screen at ${width}`);
+    const [licences] = await Promise.all([context.waitForEvent("page"), link.click()]);
+    await licences.waitForLoadState();
+    assert.match(await licences.locator("body").innerText(), /Apache License.*MIT License/s);
+    assert.equal(await page.locator(".requests").innerText(), "0 requests since load");
+  }
+});
+
 test("can be installed", async ({ page, site }) => {
   await page.goto(site.url);
   const session = await page.context().newCDPSession(page);

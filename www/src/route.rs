@@ -5,6 +5,7 @@
 
 use crossprof::pages::{self, PageQuery};
 use crossprof::table::Sort;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 
 /// One view of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,38 +146,16 @@ pub fn key_of(title: &str) -> String {
     key.trim_end_matches('-').to_owned()
 }
 
-/// Percent-encodes everything but RFC 3986's unreserved characters.
-fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+/// What addresses hold escaped: everything but RFC 3986's unreserved characters.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+fn encode(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, RESERVED)
 }
 
 /// Undoes [`encode`]; a `%` without two digits stands for itself, bytes that are no UTF-8 become U+FFFD.
 fn decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        rest = tail;
-        let escaped = (first == b'%')
-            .then(|| tail.get(..2))
-            .flatten()
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match escaped {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => bytes.push(first),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -191,6 +170,7 @@ mod tests {
         assert_eq!(route, Route::filtered(View::Of(pages::View::Kernels), 2, "fusion -copy"));
         assert_eq!(Route::parse("#/overview?run=0").run, None);
         assert_eq!(Route::parse("#/overview?run=x&q=100%&").query.filter, "100%");
+        assert_eq!(Route::parse("#/overview?q=%+f%zz%ff").query.filter, "%+f%zz\u{fffd}");
         assert_eq!(Route::parse("#/steps?table=step-by-step,,<b>").as_tables, ["step-by-step", "b"]);
         assert_eq!(key_of("Bytes sent, from A to B"), "bytes-sent-from-a-to-b");
     }

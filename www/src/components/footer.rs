@@ -1,4 +1,4 @@
-//! The footer: version, build, and the proof that nothing leaves the tab.
+//! The footer: version, build, licences, and the proof that nothing leaves the tab.
 
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
@@ -25,8 +25,10 @@ pub fn Footer() -> impl IntoView {
     };
     view! {
         <footer class="footer" class:ready=move || requests.get().is_some()>
-            <span>"crossprof "{env!("CARGO_PKG_VERSION")}</span>
+            <span class="version">"crossprof "{env!("CARGO_PKG_VERSION")}</span>
             <span>"build "<code>{BUILD_ID}</code></span>
+            // In a tab of its own: leaving this one would end its runs.
+            <a href="third-party-notices.txt" target="_blank" title="Licences of the software that this page contains">"Licences"</a>
             <span class="requests" class:alarm=move || requests.get().is_some_and(|count| count > 0)
                 title="Counted by this page's PerformanceObserver. Your browser's network panel shows the same.">{text}</span>
         </footer>
