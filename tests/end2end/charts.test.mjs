@@ -1,15 +1,8 @@
 // Every chart can be taken away: as SVG, as PNG, as a table. Its marks filter, and filters are taken off one by one.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test, until } from "./harness.mjs";
-import { analyze, load, measure, number, open, trace, view } from "./page.mjs";
-
-/** Presses a button of a chart; the bytes of what downloads, and its name. */
-async function save(page, chart, what) {
-  const [download] = await Promise.all([page.waitForEvent("download"), chart.locator(`[data-save="${what}"]`).click()]);
-  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
-}
+import { analyze, load, measure, number, open, pressed, trace, view } from "./page.mjs";
 
 /** What an SVG holds, as a browser's XML parser reads it. */
 function read(page, text) {
@@ -52,7 +45,7 @@ for (const [what, name, views] of [
         if (!(await chart.locator('[data-save="svg"]').isVisible())) continue;
         const title = await chart.getAttribute("data-chart");
         const drawn = await chart.evaluate((box) => box.querySelectorAll('.fill:not([style*="0.00%"]), .point, .span, path[d]:not([d=""])').length);
-        const { name, bytes } = await save(page, chart, "svg");
+        const { name, bytes } = await pressed(page, chart.locator('[data-save="svg"]'));
         const text = bytes.toString("utf8");
         const svg = await read(page, text);
         assert.equal(svg.broken, 0, `${which}: ${title} is no XML`);
@@ -62,7 +55,7 @@ for (const [what, name, views] of [
         assert.ok(svg.texts.join(" ").includes(title.split(" ")[0]), `${which}: ${title} has its title`);
         assert.doesNotMatch(text, /var\(|light-dark|color-mix|class=|NaN|Infinity/, `${which}: ${title} needs nothing of the page`);
         assert.equal(await chart.evaluate((box) => box.classList.contains("exporting")), false);
-        const png = (await save(page, chart, "png")).bytes;
+        const png = (await pressed(page, chart.locator('[data-save="png"]'))).bytes;
         assert.equal(png.subarray(0, 8).toString("latin1"), "\x89PNG\r\n\x1a\n", title);
         assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], svg.size.map((side) => 2 * side), title);
         seen += 1;

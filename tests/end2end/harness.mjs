@@ -15,7 +15,7 @@ export function test(name, run) {
 }
 
 /** Calls `probe` until it returns something truthy; fails with `what` after `ms`. */
-export async function until(what, probe, ms = 20_000) {
+export async function until(what, probe, ms = 60_000) {
   const end = Date.now() + ms;
   for (;;) {
     const found = await probe();

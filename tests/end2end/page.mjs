@@ -39,10 +39,16 @@ export async function kept(page) {
   await until("the service worker controls the page", () => page.evaluate(() => !!navigator.serviceWorker.controller));
 }
 
-/** Drops files and waits for the overview. */
+/** Waits until no view waits for an answer: what is shown is of the latest question, and nothing will take its place. */
+export async function settled(page) {
+  await until("every view is up to date", () => page.evaluate(() => !document.querySelector('[aria-busy="true"]')));
+}
+
+/** Drops files and waits for the overview, up to date. */
 export async function load(page, paths) {
   await drop(page, "#main", [paths].flat());
   await page.locator(".page.overview .card").first().waitFor({ timeout: 120_000 });
+  await settled(page);
 }
 
 /** The number at the start of a text, its digits in groups. */
@@ -74,10 +80,17 @@ export function reported(cli, path) {
   return readFileSync(join(folder, "report.html"), "utf8");
 }
 
+/** Presses a button of a view that is up to date; the name of the file that downloads, and its bytes. */
+export async function pressed(page, button) {
+  // An answer that comes now would take the button's place.
+  await settled(page);
+  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
 /** Clicks and returns the text of the file that downloads. */
 export async function downloaded(page, selector) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(selector).first().click()]);
-  return readFileSync(await download.path(), "utf8");
+  return (await pressed(page, page.locator(selector).first())).bytes.toString("utf8");
 }
 
 /** The views of a run. */
@@ -87,10 +100,10 @@ export const VIEWS = ["overview", "findings", "steps", "ops", "kernels", "roofli
 export async function view(page, name) {
   await page.locator(`.views a[href^="#/${name}"]`).click();
   await page.locator(`.page.${name}`).waitFor();
-  await page.locator('[aria-busy="true"]').waitFor({ state: "detached" });
+  await settled(page);
 }
 
-/** Chooses what the numbers of the run are of, and waits until they are. */
+/** Chooses what the numbers of the run are of, and waits until they are, in the view that is shown too. */
 export async function measure(page, window) {
   const sentence = page.locator(".run-header .window > span").first();
   await sentence.waitFor();
@@ -99,6 +112,7 @@ export async function measure(page, window) {
   await field.fill(window);
   await field.press("Enter");
   await until(`numbers are of ${window}`, async () => (await sentence.innerText()) !== before);
+  await settled(page);
 }
 
 /** True where the page itself does not scroll sideways. */
