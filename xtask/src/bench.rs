@@ -4,6 +4,7 @@
 //! read the file at all has to inflate it.
 
 mod generate;
+mod inflate;
 mod json;
 mod measure;
 mod random;
@@ -56,6 +57,8 @@ pub fn command(words: &[String]) -> Result {
         .current_dir(cache::repository());
     process::run(&mut cargo)?;
     native(&traces)?;
+    let packed = traces.first().ok_or("There is no trace.")?;
+    inflate::compare(&packed.json, !native_only)?;
     against_xprof(&annotations, xprof)?;
     println!("\nQuestions to a table of {OPS} ops, native:");
     process::run(Command::new(cache::target().join("release/examples/table_speed")).arg(&ops))?;
