@@ -188,7 +188,7 @@ fn decoded(state: State, load: u32, progress: DecodeProgress) {
     match progress {
         // Drawn with the next progress of what is read, which comes as often: a page that is drawn takes time from the workers.
         DecodeProgress::Events { file, events } => state.note_events(load, file, events),
-        DecodeProgress::FileDone(done) => file_done(state, load, done),
+        DecodeProgress::FilesDone(files) => files.into_iter().for_each(|done| file_done(state, load, done)),
         DecodeProgress::Wanted(paths) => wanted(state, load, &paths),
     }
 }
@@ -215,6 +215,7 @@ fn ask_for_reports(state: State, load: u32, runs: u32) {
 
 fn file_done(state: State, load: u32, done: FileDone) {
     state.update_file(load, done.file, |row| {
+        row.read_bytes = row.size_bytes;
         row.events = done.events;
         row.kind = done.kind;
         row.warnings = done.warnings;

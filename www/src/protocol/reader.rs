@@ -80,8 +80,8 @@ pub enum DecodeProgress {
         /// Events so far.
         events: u64,
     },
-    /// A file is through.
-    FileDone(FileDone),
+    /// Files are through: those of a while, for each message draws the list of files.
+    FilesDone(Vec<FileDone>),
     /// Paths of files that were left out and are needed after all: what was read instead of them was no profile.
     Wanted(Vec<String>),
 }

@@ -49,6 +49,8 @@ struct Decoder {
     session: Session,
     /// The file that is being read: its index and the session's name for it.
     file: Option<(u32, FileId)>,
+    /// Files that are through and that the page does not know of yet.
+    done: Vec<FileDone>,
     block: Vec<u8>,
     to_analyst: Pipe<RunChunk>,
     pace: Pace,
@@ -62,7 +64,7 @@ impl Decoder {
         }
         let to_analyst = Pipe::new(asker.attachment(1), RunChunk::Bytes);
         let (entries, block, pace) = (request.files, Vec::new(), Pace::default());
-        Decoder { asker, entries, session, file: None, block, to_analyst, pace }
+        Decoder { asker, entries, session, file: None, done: Vec::new(), block, to_analyst, pace }
     }
 
     /// Takes the next chunk, and its bytes of those that came with it.
@@ -85,8 +87,10 @@ impl Decoder {
             FileChunk::Warning(warning) => self.give(Unpacked::Warning(warning)),
             FileChunk::FileEnd => {
                 if let Some((index, id)) = self.file.take() {
-                    let done = done(index, self.session.finish(id));
-                    self.asker.progress::<DecodeRequest>(&DecodeProgress::FileDone(done));
+                    self.done.push(done(index, self.session.finish(id)));
+                    if self.pace.is_due() {
+                        self.report_done();
+                    }
                 }
             }
             // The caller hands over what was read.
@@ -94,9 +98,15 @@ impl Decoder {
         }
     }
 
+    fn report_done(&mut self) {
+        let done = std::mem::take(&mut self.done);
+        self.asker.progress::<DecodeRequest>(&DecodeProgress::FilesDone(done));
+    }
+
     /// All is read: the analyst gets the runs.
     async fn hand_over(mut self) {
         self.block = Vec::new();
+        self.report_done();
         let wanted = self.session.wanted();
         if !wanted.is_empty() {
             self.asker.progress::<DecodeRequest>(&DecodeProgress::Wanted(wanted));

@@ -28,11 +28,11 @@ const PUSH_BYTES: usize = 64 << 10;
 /// Reads every file.
 pub async fn run(request: UnpackRequest, asker: Asker) {
     let blobs: Array = asker.attachment(1);
-    let mut pipe = Pipe::new(asker.attachment(0), FileChunk::Bytes);
+    let (mut pipe, mut pace) = (Pipe::new(asker.attachment(0), FileChunk::Bytes), Pace::default());
     for (index, entry) in request.files.iter().enumerate() {
         let index = index as u32;
         let blob: Blob = blobs.get(index).unchecked_into();
-        if let Err(reason) = one(&asker, index, entry, &blob, &mut pipe).await {
+        if let Err(reason) = one(&asker, index, entry, &blob, &mut pipe, &mut pace).await {
             asker.progress::<UnpackRequest>(&UnpackProgress::Unreadable { file: index, reason });
         }
     }
@@ -48,6 +48,7 @@ async fn one(
     entry: &FileEntry,
     blob: &Blob,
     pipe: &mut Pipe<FileChunk>,
+    pace: &mut Pace,
 ) -> Result<(), String> {
     pipe.send(FileChunk::File(index));
     let gone = |_| {
@@ -67,7 +68,7 @@ async fn one(
     }
     let mut unpacker = Unpacker::new(&entry.path);
     let mut stream = FileStream::new(blob).map_err(gone)?;
-    let (mut pace, mut done) = (Pace::default(), 0);
+    let mut done = 0;
     loop {
         pipe.ready().await;
         let is_plain = unpacker.is_plain();
@@ -83,7 +84,7 @@ async fn one(
             }
             pipe.keep(buffer);
         }
-        if pace.is_due() || done == entry.size_bytes {
+        if pace.is_due() {
             asker.progress::<UnpackRequest>(&UnpackProgress::Read { file: index, bytes: done });
         }
     }
