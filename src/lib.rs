@@ -40,8 +40,8 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-pub use base::{format, json, sort};
-pub use view::{export, pages, table, tables};
+pub use base::{fields, format, json, sort};
+pub use view::{export, metric, pages, table, tables};
 pub use {compare, facts, hlo, input, insight, metrics, report, trace};
 
 // That a job can hold to limits.

@@ -1,14 +1,21 @@
-//! docs/metrics.md defines every field of the report, and nothing else.
+//! docs/metrics.md lists every field of the report and every column of every table with its definition.
 //!
-//! A definition is a list entry that starts with the field's full path in backquotes; a list is written `steps[].name`,
-//! a map `kernels.kernels_by_category.*.count`.
+//! Definitions are the doc comments of the report's fields and the declarations of columns. Between `<!-- fields: steps -->` (a
+//! field of the profile with all below it) or `<!-- columns: ops -->` (a table) and `<!-- end -->` the document is made of them.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 
+use crossprof::fields::{self, Definition};
 use crossprof::report::UnifiedProfile;
+use crossprof::table::unit;
+use crossprof::tables::columns_of;
+use crossprof::{Column, TableName};
 use serde_json::Value;
+
+/// Characters of a line at most.
+const WIDTH: usize = 150;
 
 /// Adds the paths of all leaves below `schema`.
 fn leaves(schema: &Value, root: &Value, path: &str, found: &mut BTreeSet<String>) {
@@ -45,28 +52,120 @@ fn leaves(schema: &Value, root: &Value, path: &str, found: &mut BTreeSet<String>
     }
 }
 
+/// Every field of the report that holds a value, with its definition, in the order of the declarations.
+fn all_fields() -> Vec<(String, Definition)> {
+    let mut all = Vec::new();
+    fields::for_each::<UnifiedProfile>(&mut |path, definition| all.push((path.to_owned(), definition)));
+    all
+}
+
+/// The name of a field of the profile: what stands first in a path.
+fn section(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap()
+}
+
+/// A list entry, wrapped.
+fn entry(text: &str) -> String {
+    let (mut lines, mut line) = (String::new(), "*".to_owned());
+    for word in text.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push_str(&line);
+            lines.push('\n');
+            line = " ".to_owned();
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    format!("{lines}{line}\n")
+}
+
+/// The entries of the fields below one of the profile. What has several places is defined in the first.
+fn entries_of_fields(all: &[(String, Definition)], name: &str) -> String {
+    let of_section: Vec<_> = all.iter().filter(|(path, _)| section(path) == name).collect();
+    let mut entries = String::new();
+    for (at, (path, definition)) in of_section.iter().enumerate() {
+        let last = |path: &str| path.rsplit('.').next().unwrap().to_owned();
+        let same = |it: &&&(String, Definition)| it.1 == *definition && last(&it.0) == last(path);
+        let text = match of_section[..at].iter().find(same) {
+            Some((first, _)) => format!("`{path}`: as `{first}`."),
+            None => format!("`{path}`: {} {}", definition.sentence, definition.more),
+        };
+        entries.push_str(&entry(&text));
+    }
+    entries
+}
+
+/// The entries of the columns of a table.
+fn entries_of_columns(table: TableName) -> String {
+    let one = |column: Column| {
+        let Column { key, unit, definition, source, caveat, xprof, .. } = column;
+        let xprof = if xprof.is_empty() { String::new() } else { format!("XProf: `{xprof}`") };
+        let notes = [unit::word(unit).to_owned(), xprof].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>();
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        let source = if source.is_empty() { String::new() } else { format!("Source: {source}") };
+        entry(&format!("`{key}`{notes}: {definition} {source} {caveat}"))
+    };
+    columns_of(table).into_iter().map(one).collect()
+}
+
+/// The document with everything between its marks made anew.
+fn renewed(document: &str) -> String {
+    let all = all_fields();
+    let mut sections: BTreeSet<&str> = all.iter().map(|(path, _)| section(path)).collect();
+    let mut tables: BTreeSet<TableName> = TableName::ALL.into_iter().collect();
+    let (mut text, mut in_region) = (String::new(), false);
+    for line in document.lines() {
+        let mark = line.strip_prefix("<!-- ").and_then(|line| line.strip_suffix(" -->"));
+        if in_region && mark != Some("end") {
+            continue;
+        }
+        text.push_str(line);
+        text.push('\n');
+        let Some(mark) = mark else { continue };
+        in_region = mark != "end";
+        if let Some(name) = mark.strip_prefix("fields: ") {
+            assert!(sections.remove(name), "the report has no {name}, or it stands twice in the document");
+            text.push_str(&entries_of_fields(&all, name));
+        } else if let Some(name) = mark.strip_prefix("columns: ") {
+            let table = TableName::from_key(name).filter(|table| tables.remove(table));
+            text.push_str(&entries_of_columns(table.unwrap_or_else(|| panic!("no table {name}, or it stands twice"))));
+        } else {
+            assert_eq!(mark, "end");
+        }
+    }
+    assert!(!in_region && sections.is_empty() && tables.is_empty(), "not in the document: {sections:?} {tables:?}");
+    text
+}
+
+/// After a change of a definition: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test metrics_docs`.
+#[test]
+fn the_document_states_every_definition() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
+    let committed = std::fs::read_to_string(path).unwrap();
+    let current = renewed(&committed);
+    if std::env::var_os("CROSSPROF_WRITE_SCHEMA").is_some() {
+        std::fs::write(path, &current).unwrap();
+        return;
+    }
+    assert!(committed == current, "docs/metrics.md is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test metrics_docs");
+    let entries: Vec<&str> = current.lines().filter(|line| line.starts_with("* `")).collect();
+    let has = |start: &str| entries.iter().any(|line| line.starts_with(start));
+    assert!(has("* `steps[].duration_us`: Start to the next step's start"), "fields are missing");
+    assert!(has("* `total_self_time_us` (µs; XProf: `total_self_time`): "), "columns are missing");
+    assert!(entries.len() > 700, "{}", entries.len());
+}
+
 #[test]
 fn every_field_of_the_report_is_defined() {
     let schema = serde_json::to_value(schemars::schema_for!(UnifiedProfile)).unwrap();
     let mut fields = BTreeSet::new();
     leaves(&schema, &schema, "", &mut fields);
     assert!(fields.contains("steps[].duration_us") && fields.contains("timeline_analysis.total_gaps"), "{fields:?}");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut defined = BTreeSet::new();
-    // Columns of tables are defined in separate sections and are not fields.
-    let mut in_table = false;
-    let fields_only = text.lines().filter(|line| {
-        if line.starts_with('#') {
-            in_table = line.trim_start_matches('#').trim_start().starts_with("Table: ");
-        }
-        !in_table
-    });
-    for entry in fields_only.filter_map(|line| line.strip_prefix("* `")) {
-        let field = entry.split('`').next().unwrap();
-        assert!(defined.insert(field.to_owned()), "{field} is defined twice");
-    }
+    let defined: BTreeSet<String> = all_fields().into_iter().map(|(path, _)| path).collect();
     let missing: Vec<_> = fields.difference(&defined).collect();
     let unknown: Vec<_> = defined.difference(&fields).collect();
     assert!(missing.is_empty() && unknown.is_empty(), "not defined: {missing:#?}\nno such field: {unknown:#?}");
+    for (path, Definition { sentence, .. }) in all_fields() {
+        assert!(sentence.len() > 5 && sentence.ends_with(['.', '`']), "{path}: {sentence}");
+    }
 }

@@ -167,13 +167,21 @@ pub struct Table {
     /// At most so many rows
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
-    /// The form of a table that has several: op-tree by program, category, scope or source; collectives by op, kind, run or
-    /// apart
-    #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true)]
+    /// The form of a table that has several, as [`forms`] lists them
+    #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true, help = forms())]
     pub by: String,
     /// How to print it
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
+}
+
+/// Which tables have several forms, and which.
+fn forms() -> String {
+    let tables = crossprof::TableName::ALL.into_iter().filter_map(|table| {
+        let (last, others) = table.forms().split_last()?;
+        Some(format!("{} by {} or {last}", table.key(), others.join(", ")))
+    });
+    format!("The form of a table that has several: {}", tables.collect::<Vec<_>>().join("; "))
 }
 
 /// `crossprof check`.

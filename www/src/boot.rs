@@ -8,7 +8,6 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use web_sys::{Blob, BlobPropertyBag, Response, Url, Worker, WorkerOptions, WorkerType};
 
-use crate::glossary;
 use crate::protocol::BUILD_ID;
 
 /// Starts the worker's program with the module that its first message brings.
@@ -67,10 +66,6 @@ pub async fn prefetch() {
     let code = CODE.with(<[Promise; 2]>::clone);
     let files = EXAMPLES.iter().map(|example| example.file).chain([SCHEMA]);
     let files: Vec<Promise> = files.map(kept_promise).collect();
-    // The page works without the definitions; it says less.
-    if let Ok(text) = definitions().await {
-        glossary::learn(&text);
-    }
     for promise in code.into_iter().chain(files) {
         // Whoever needs it learns of the failure.
         let _ = JsFuture::from(promise).await;
@@ -102,12 +97,6 @@ fn kept_promise(file: &'static str) -> Promise {
         kept.push((file, promise.clone()));
         promise
     })
-}
-
-/// The text of docs/metrics.md.
-async fn definitions() -> Result<String, JsValue> {
-    let text = JsFuture::from(get(&format!("metrics.md?build={BUILD_ID}")).await?.text()?).await?;
-    Ok(text.as_string().unwrap_or_default())
 }
 
 async fn fetch_code(name: &'static str) -> Result<JsValue, JsValue> {

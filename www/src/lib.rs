@@ -12,7 +12,6 @@ pub mod client;
 pub mod components;
 pub mod connection;
 pub mod files;
-pub mod glossary;
 pub mod keys;
 pub mod model;
 pub mod pages;

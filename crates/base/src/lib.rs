@@ -2,7 +2,11 @@
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+// What `#[derive(Fields)]` makes names this crate from outside.
+extern crate self as base;
+
 mod error;
+pub mod fields;
 pub mod format;
 pub mod json;
 pub mod sort;

@@ -6,11 +6,12 @@ mod cut;
 pub use code::WarningCode;
 pub use cut::{Cut, cut};
 
+use crate::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much a warning matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; no number is affected (the JSON beside an xplane was not read).
@@ -24,11 +25,12 @@ pub enum Severity {
 /// One thing that the reader of a profile should know.
 ///
 /// `code` is stable and short (`json_truncated`); the other fields say where and how much.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Warning {
     /// Stable identifier, snake_case: the same in docs, tests and page.
     pub code: String,
-    /// How much it matters.
+    /// `note` (no number is affected), `caution` (numbers may not mean what one expects) or `damage` (bytes or events were
+    /// lost).
     pub severity: Severity,
     /// A plain sentence: what happened and what was kept.
     pub message: String,

@@ -35,6 +35,7 @@ mod tests;
 pub use causes::{per_step, signed};
 pub use document::*;
 pub use focus::Focus;
+pub use scored::definitions;
 
 use base::Ps;
 use report::{Naming, UnifiedProfile, distinct_names};

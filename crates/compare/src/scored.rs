@@ -3,6 +3,7 @@
 use super::fairness::WORKLOAD;
 use super::noise::{self, LEAST_RELATIVE_DIFFERENCE};
 use super::{ComparedMetric, FairnessCheck, Subject, are_of_several_platforms};
+use base::fields::{self, Definition};
 use report::UnifiedProfile;
 
 /// What the values of a metric depend on besides the program's speed.
@@ -23,12 +24,14 @@ struct Metric {
     title: &'static str,
     unit: &'static str,
     direction: &'static str,
+    definition: Definition,
     depends_on: &'static [&'static str],
     /// Its noise is that of the step time.
     follows_step_time: bool,
     value: fn(&UnifiedProfile) -> Option<f64>,
 }
 
+/// Only for constants: it finds the definition by `path`.
 const fn metric(
     path: &'static str,
     title: &'static str,
@@ -37,7 +40,8 @@ const fn metric(
     follows_step_time: bool,
     value: fn(&UnifiedProfile) -> Option<f64>,
 ) -> Metric {
-    Metric { path, title, unit, direction, depends_on, follows_step_time, value }
+    let definition = fields::definition::<UnifiedProfile>(path);
+    Metric { path, title, unit, direction, definition, depends_on, follows_step_time, value }
 }
 
 /// Numbers that mean the same on every platform.
@@ -146,6 +150,11 @@ const OF_A_PLATFORM: [Metric; 12] = [
     }),
 ];
 
+/// The path and the definition of every number of a profile that is compared.
+pub fn definitions() -> impl Iterator<Item = (&'static str, Definition)> {
+    COMMON.iter().chain(&OF_A_PLATFORM).map(|metric| (metric.path, metric.definition))
+}
+
 /// The scored numbers, and those that are only shown. A number that no run has is in neither.
 pub fn metrics(
     subjects: &[Subject],
@@ -210,7 +219,16 @@ fn efficiency(subjects: &[Subject], baseline: usize, fairness: &[FairnessCheck])
         }
         let value = |it: &Subject| Some(rate(&it.profile)? / (cost(it).filter(|cost| *cost > 0.0)? * devices(it)));
         let values = subjects.iter().map(value).collect();
-        let metric = metric(path, "", (unit, "higher"), depends_on, true, |_| None);
+        let metric = Metric {
+            path,
+            title: "",
+            unit,
+            direction: "higher",
+            definition: Definition::default(),
+            depends_on,
+            follows_step_time: true,
+            value: |_| None,
+        };
         all.push(ComparedMetric { title, ..compare(&metric, values, subjects, baseline, fairness) });
     }
     all

@@ -60,7 +60,7 @@ pub use cpu_ops::{complete as complete_cpu_ops, undo as undo_cpu_ops};
 pub use devices::{Devices, interval};
 pub use freezing::of_module as layer_freezing_of;
 pub use histogram::Histogram;
-pub use host_ops::HostOps;
+pub use host_ops::{HostOp, HostOps};
 pub use host_threads::{HostRole, HostThreads};
 pub use host_work::{HostWork, for_each_named, host_spans};
 pub use io::io_operations;
@@ -74,7 +74,7 @@ pub use ops::{
     Coverage, Grouping, NodeText, Op, OpColumns, OpText, Ops, PROGRAM, Tallies, Text, Texts, TreeColumns, rate,
 };
 pub use parameters::{Preset, parameter_counts, presets};
-pub use placement::{HostReason, Placement};
+pub use placement::{HostReason, Placement, PlacementRow};
 pub use self_time::self_times;
 pub use statistics::median;
 pub use step_breakdown::{Breakdown, MeanPart, StepEvent, StepRow};

@@ -41,7 +41,7 @@ impl HostReason {
 
 /// The ops of one type in one place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
+pub struct PlacementRow {
     /// `None` where they ran on devices.
     pub reason: Option<HostReason>,
     /// Category of device ops; name of a callback or of a CPU program; `host compute` ops by name.
@@ -58,7 +58,7 @@ pub struct Placed {
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
     /// On devices, most time first; then on the host, most time first.
-    pub rows: Vec<Placed>,
+    pub rows: Vec<PlacementRow>,
     /// When something ran on a host where a device was meant.
     pub on_host: IntervalSet,
 }
@@ -73,7 +73,7 @@ impl Placement {
     }
 
     /// What ran on a host.
-    pub fn host_rows(&self) -> impl Iterator<Item = (HostReason, &Placed)> {
+    pub fn host_rows(&self) -> impl Iterator<Item = (HostReason, &PlacementRow)> {
         self.rows.iter().filter_map(|row| Some((row.reason?, row)))
     }
 
@@ -83,8 +83,8 @@ impl Placement {
     }
 }
 
-fn on_devices(trace: &Trace, ops: &Ops) -> Vec<Placed> {
-    let mut found: BTreeMap<&str, Placed> = BTreeMap::new();
+fn on_devices(trace: &Trace, ops: &Ops) -> Vec<PlacementRow> {
+    let mut found: BTreeMap<&str, PlacementRow> = BTreeMap::new();
     for op in &ops.rows {
         let category = ops.text(trace, op.category);
         let placed = found.entry(category).or_insert_with(|| empty(None, category));
@@ -95,11 +95,11 @@ fn on_devices(trace: &Trace, ops: &Ops) -> Vec<Placed> {
     by_time(found.into_values().collect())
 }
 
-fn empty(reason: Option<HostReason>, op_type: &str) -> Placed {
-    Placed { reason, op_type: op_type.to_owned(), num_ops: 0, occurrences: 0, time: Ps::ZERO }
+fn empty(reason: Option<HostReason>, op_type: &str) -> PlacementRow {
+    PlacementRow { reason, op_type: op_type.to_owned(), num_ops: 0, occurrences: 0, time: Ps::ZERO }
 }
 
-fn by_time(mut rows: Vec<Placed>) -> Vec<Placed> {
+fn by_time(mut rows: Vec<PlacementRow>) -> Vec<PlacementRow> {
     sort::sort_by(&mut rows, |a, b| {
         b.time.cmp(&a.time).then_with(|| (a.reason, &a.op_type).cmp(&(b.reason, &b.op_type)))
     });
@@ -131,9 +131,9 @@ fn host_op(trace: &Trace, devices: &Devices, kind: &Kind) -> Option<(HostReason,
     may_be.then(|| (HostReason::Callback, name.to_owned()))
 }
 
-fn on_hosts(trace: &Trace, devices: &Devices) -> (Vec<Placed>, IntervalSet) {
+fn on_hosts(trace: &Trace, devices: &Devices) -> (Vec<PlacementRow>, IntervalSet) {
     let mut index: BTreeMap<(HostReason, String), usize> = BTreeMap::new();
-    let mut rows: Vec<Placed> = Vec::new();
+    let mut rows: Vec<PlacementRow> = Vec::new();
     let mut names: Vec<BTreeSet<usize>> = Vec::new();
     let mut on_line = vec![false; trace.lines.len()];
     let of_kind: Vec<Option<usize>> = trace

@@ -1,30 +1,37 @@
 //! The communication section: collectives and what they cost.
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Communication between devices. Absent where none ran. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Communication {
-    /// Runs of collectives, sends and receives on all devices.
+    /// Runs of collectives, sends and receives, one a device and execution.
     pub num_collectives: u64,
-    /// Summed durations.
+    /// Summed durations of collectives, sends and receives.
     pub total_time_us: f64,
-    /// The part in which the device computes nothing.
+    /// The part of communication in which the device computes nothing.
     pub exposed_time_us: f64,
-    /// `100 * (1 - exposed_time_us / total_time_us)`.
+    /// `100 * (1 - exposed_time_us / total_time_us)`: overlapped communication of the window, each run counted.
+    /// `step_breakdown.communication_overlap_percent` is that of the counted steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
-    /// Time until the last device arrived, over the runs found on several devices; absent where none was.
+    /// Time for which devices waited for the last of their group: `duration - shortest duration`, over the compared runs. Absent
+    /// where no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
-    /// Time after it.
+    /// Time without waiting for others: the shortest duration of the group, once a device, over the compared runs. Absent where
+    /// no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
-    /// The device that arrives last far more often than the others.
+    /// The device that arrives last far more often than the others. It had the shortest duration, and so arrived last, in at
+    /// least twice its fair share of its compared runs (one in a group of four: a quarter; at most 75 % are asked for). Of
+    /// several the one for which others waited longest. Absent where none stands out, or where waiting is below 1 % of the
+    /// compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
-    /// Share of the compared runs in which it did.
+    /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler_percent: Option<f64>,
     /// By kind, most time first.
@@ -37,62 +44,67 @@ pub struct Communication {
 }
 
 /// Communication that is measured apart. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationApart {
-    /// The instruction, or the collective that the messages belong to.
+    /// The instruction, or the collective that messages belong to (`dcn_label`). It is communication that is no op of a device
+    /// or repeats one, and is part of no sum above, so that nothing counts twice.
     pub name: String,
-    /// `all-gather`, ..., `megascale-send`, `megascale-receive`.
+    /// HLO's name of the kind; `megascale-send` and `megascale-receive` are messages between slices of TPUs.
     pub kind: String,
-    /// `async`: in flight by the line `Async XLA Ops`. `megascale`: messages between slices.
+    /// `async` (in flight by the profiler's line `Async XLA Ops`, which repeats a start and an end that are ops) or `megascale`
+    /// (marks on the threads of the hosts).
     pub track: String,
-    /// How often.
+    /// Spans in flight, or messages.
     pub count: u64,
-    /// Summed durations.
+    /// Summed durations; of a message what it says it took (`duration_us`), its mark being its end.
     pub total_time_us: f64,
-    /// The part in which the device computes nothing. Absent for messages.
+    /// The part in which the device computes nothing. Absent for messages, which belong to no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
-    /// Bytes of all messages. Absent where they are not told.
+    /// Payload of all messages. Absent where it is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
 /// One kind of communication. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationKind {
-    /// `all-reduce`, `all-gather`, ...
+    /// HLO's name of the kind: `all-reduce`, `all-gather`, ...
     pub kind: String,
-    /// Runs.
+    /// Runs of this kind.
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// The part in which the device computes nothing.
+    /// The part of their time in which the device computes nothing.
     pub exposed_time_us: f64,
 }
 
 /// One collective instruction. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationOp {
-    /// Its name.
+    /// Name of the op. At most 50 are listed, most time first.
     pub name: String,
-    /// Its kind.
+    /// Kind of the op.
     pub kind: String,
-    /// Runs.
+    /// Runs of the op.
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// The part in which the device computes nothing.
+    /// The part of its time in which the device computes nothing.
     pub exposed_time_us: f64,
-    /// Bytes of one run.
+    /// Bytes of one run on one device, by NCCL's convention: of the result for an all-gather, of the operands for all others.
+    /// Source: the embedded HLO, else the shapes in the op's expression. Absent where neither is in the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Devices of a group.
+    /// Devices of a group, from `replica_groups` in all its forms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_size: Option<u64>,
-    /// Bytes of a run over its mean time, in 1e9 bytes a second.
+    /// Bytes of a run over its mean time (waiting included), 1e9 bytes a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm_gb_per_sec: Option<f64>,
-    /// What each link carries, in 1e9 bytes a second.
+    /// What each link carries, to be compared with its peak: `algorithm_gb_per_sec` times the factor of NCCL's tests for a group
+    /// of n, in 1e9 bytes a second. The factor is `2(n-1)/n` for an all-reduce; `(n-1)/n` for an all-gather, reduce-scatter and
+    /// all-to-all; 1 for permutes, broadcasts, sends and receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_gb_per_sec: Option<f64>,
 }

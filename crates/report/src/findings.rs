@@ -1,10 +1,11 @@
 //! The findings section: what to do about a run, with the numbers that it rests on.
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingSeverity {
     /// The rule lacks its input: nothing is said about the run.
@@ -30,7 +31,7 @@ impl FindingSeverity {
 }
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// The numbers hint at it; there may be another reason.
@@ -53,29 +54,30 @@ impl Confidence {
 }
 
 /// One number that a finding rests on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Evidence {
-    /// What it is, with its unit at the end (`idle_percent`, `step_time_us`).
+    /// Name of a number that the finding rests on, with its unit at the end (`idle_percent`, `step_time_us`).
     pub name: String,
-    /// Its value.
+    /// Value of that number.
     pub value: f64,
-    /// The limit that it passed, where there is one.
+    /// The limit that the number passed, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
 }
 
 /// What one rule says of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Finding {
     /// Name of the rule: the same in code, tests, docs/findings.md and addresses.
     pub id: String,
-    /// How much it matters.
+    /// `critical`, `warning`, `note`, or `not_checked` where the rule lacks its input.
     pub severity: FindingSeverity,
-    /// How sure it is.
+    /// `high` where the numbers say so, `medium` where they say so under an assumption that the message names, `low` where they
+    /// only hint at it.
     pub confidence: Confidence,
-    /// One line.
+    /// The finding in one line.
     pub title: String,
-    /// What was seen, in sentences with the numbers; for a rule that was not checked, what it lacks.
+    /// What was seen, with numbers; for `not_checked` what is missing.
     pub message: String,
     /// What to do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -83,13 +85,14 @@ pub struct Finding {
     /// The numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// Share of the step (of the active span where steps are unknown) that is at stake: the order among equal severities.
+    /// Share of the step that the finding is about; an upper bound of what the remedy can win. Of the window where that is none
+    /// of steps; absent where the finding is about no share of time. The order among equal severities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_at_stake_percent: Option<f64>,
-    /// View of the page that shows the evidence.
+    /// The view that shows the evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<String>,
-    /// Filter of that view.
+    /// The filter of that view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
 }

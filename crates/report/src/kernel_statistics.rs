@@ -1,39 +1,43 @@
 //! The kernel statistics of the unified profile.
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// GPU kernels by name, launch shape and op; ops on other platforms. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelStatistics {
-    /// Kernels that ran, all devices.
+    /// Kernels that start in the window and take time, all devices. An op of length 0, as some of a TPU are, counts in
+    /// `step_timing.total_kernels` and is no kernel here.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the kernels' durations; kernels on several streams may overlap.
     pub total_time_us: f64,
-    /// Mean duration.
+    /// Mean duration: `total_time_us / count`.
     pub avg_time_us: f64,
     /// Kernels shorter than 10 us.
     pub short_count: u64,
-    /// Rows of the whole table.
+    /// Rows of the table of kernels.
     pub distinct_count: u64,
-    /// Time of kernels of products, convolutions and attention (GPU).
+    /// Time of kernels of the families `matmul`, `convolution` and `attention`. GPUs only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix_time_us: Option<f64>,
-    /// Share of that time in kernels that use tensor cores.
+    /// Share of `matrix_time_us` in kernels that use tensor cores by their names. A kernel with an unknown name counts as not
+    /// using them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensor_core_percent: Option<f64>,
-    /// Theoretical occupancy, mean weighted by time. Absent where the collector does not state it.
+    /// Theoretical occupancy: mean of `occupancy_pct` over kernels that state it, weighted by time. Absent where the collector
+    /// does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy_percent: Option<f64>,
-    /// Kernels without an op.
+    /// Kernels with neither an HLO instruction nor a framework op.
     pub without_op_count: u64,
-    /// Sum of their durations.
+    /// Sum of the durations of kernels with neither an HLO instruction nor a framework op.
     pub without_op_time_us: f64,
-    /// Kernels that CUDA graphs launched and whose op was told by their graph node or name.
+    /// Kernels of CUDA graphs that were given an op.
     pub graph_with_op_count: u64,
-    /// Kernels that CUDA graphs launched and whose op nothing says.
+    /// Kernels of CUDA graphs that nothing ties to an op.
     pub graph_without_op_count: u64,
-    /// Sum of the durations of the latter.
+    /// Sum of the durations of kernels of CUDA graphs that nothing ties to an op.
     pub graph_without_op_time_us: f64,
     /// By family, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -47,20 +51,22 @@ pub struct KernelStatistics {
 }
 
 /// Kernels of one family.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelFamilyTime {
-    /// `matmul`, `convolution`, `attention`, `elementwise`, `reduction`, `communication`, `data_movement`, `other_compute`.
+    /// Class of kernel: `matmul`, `convolution`, `attention`, `elementwise`, `reduction`, `communication`, `data_movement` or
+    /// `other_compute`. By the ordered table of [kernel categories](#kernel-categories).
     pub family: String,
-    /// How many.
+    /// Kernels of the family.
     pub count: u64,
     /// Sum of their durations.
     pub time_us: f64,
 }
 
 /// One kernel with one launch shape, run for one op.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelStatistic {
-    /// Its name as C++ writes it.
+    /// Name of the kernel as C++ writes it. The 50 rows with most time of the [table of kernels](#table-kernels) are listed,
+    /// which defines these columns.
     pub kernel_name: String,
     /// Framework op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,10 +91,10 @@ pub struct KernelStatistic {
     /// Theoretical occupancy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy_pct: Option<f64>,
-    /// Could its op use tensor cores?
+    /// Whether its op could use tensor cores: its framework op is a product or convolution, or a kernel of it uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_op_tensor_core_eligible: Option<bool>,
-    /// Does it use them?
+    /// Whether it uses tensor cores, told by its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_kernel_using_tensor_core: Option<bool>,
     /// Type that it computes with.
@@ -108,9 +114,11 @@ pub struct KernelStatistic {
 }
 
 /// Time of the kernels that compute with one type.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DataTypeTime {
-    /// In HLO's words (`bf16`, `f32`, `tf32` where a kernel's name tells it), or `unknown`.
+    /// Type of the values that kernels compute with, in HLO's words (`bf16`, `f32`, `tf32` where a kernel's name tells it). By
+    /// the HLO, else for matrix kernels by name; `unknown` where neither tells. Most time first, `unknown` last. XProf has two
+    /// classes: names with `half` or `fp16` are 16 bits, all else (bf16 and copies too) 32.
     pub data_type: String,
     /// Sum of their durations.
     pub time_us: f64,

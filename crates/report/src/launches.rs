@@ -1,28 +1,29 @@
 //! The launches of the unified profile.
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Calls on the host that started device work. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LaunchSection {
     /// Launches whose call and work are both in the trace.
     pub count: u64,
-    /// Device ops (module runs on a TPU) of the trace.
+    /// Ops of the used GPUs (copies and fills included), or module runs of the used TPUs.
     pub device_op_count: u64,
-    /// Those of them whose call is in the trace.
+    /// Device ops whose call is in the trace.
     pub joined_op_count: u64,
     /// Mean duration of the call.
     pub avg_host_us: f64,
-    /// Mean time from the end of the call to the start of the work.
+    /// Mean time from the end of the call to the start of the work: `max(0, start on the device - end of the call)`.
     pub avg_launch_delay_us: f64,
-    /// Median of it.
+    /// Median launch delay by nearest rank.
     pub median_launch_delay_us: f64,
-    /// 95th percentile of it.
+    /// 95th percentile of the launch delay by nearest rank.
     pub p95_launch_delay_us: f64,
-    /// Longest of it.
+    /// Longest launch delay.
     pub max_launch_delay_us: f64,
-    /// Launches whose work took less time than the call.
+    /// Launches whose device time is less than the call's, without calls longer than 50 us.
     pub short_kernel_count: u64,
     /// Calls longer than 50 us.
     pub runtime_outlier_count: u64,
@@ -34,19 +35,19 @@ pub struct LaunchSection {
 }
 
 /// Ops that were launched on a stream and have not started.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StreamQueue {
-    /// Device.
+    /// Device of the stream. Queues are of GPUs only.
     pub device_name: String,
-    /// Stream, as the trace names it.
+    /// Name of the stream.
     pub stream: String,
-    /// Longest queue.
+    /// Most ops at once whose call has begun and which have not started.
     pub max_length: u64,
-    /// Mean length over time.
+    /// Mean length of the queue over the time from the first call to the last start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_length: Option<f64>,
-    /// Time at 1024 or more, at which the host waits.
+    /// Time at a length of 1024 or more, at which CUDA lets the host wait.
     pub blocked_us: f64,
-    /// Time in which nothing waits, between the first call and the last start.
+    /// Time at a length of 0 between the first call and the last start: the device waits for the host unless it is still busy.
     pub empty_us: f64,
 }

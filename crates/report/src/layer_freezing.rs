@@ -1,24 +1,26 @@
 //! Which parameters a training step trains, and which it leaves as they are.
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Trained and frozen parameters, as the compiled training step treats them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LayerFreezing {
     /// Name of the program that computes the gradients.
     pub program: String,
-    /// `high` where all parameters are arguments of one name and come back, `medium` where some do not come back (they are frozen
-    /// or trained by another program).
+    /// `high` where parameters are told by name and all come back; `medium` where some do not come back (frozen, or trained by
+    /// another program) or are told only by being updated.
     pub confidence: String,
-    /// Arrays of parameters that come back changed.
+    /// Arrays of parameters that come back updated.
     pub trained_arrays: u64,
-    /// Arrays of parameters that come back unchanged, or not at all.
+    /// Arrays of parameters that come back unchanged or not at all; of sharded ones only those that come back unchanged, since
+    /// the new value of a part may be computed from other parts: the rest is counted nowhere.
     pub frozen_arrays: u64,
-    /// Elements of the trained arrays. Absent where the program holds only parts of them, since they are sharded.
+    /// Elements of the trained arrays. Absent where they are sharded, since the program holds one part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trained_params: Option<u64>,
-    /// Elements of the frozen arrays. Absent where the program holds only parts of them, since they are sharded.
+    /// Elements of the frozen arrays. Absent where they are sharded, since the program holds one part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
     /// Names of the frozen arrays, the first 100 by name; where all arrays of a scope are frozen, the scope's.

@@ -1,23 +1,26 @@
 //! The op statistics section: how much of the run its ops explain, and the largest of them.
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Op statistics. Absent where no device was used. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct OpStatistics {
-    /// Distinct ops.
+    /// Distinct ops, as defined in [Ops](#ops).
     pub num_ops: u64,
-    /// Windows of the used devices, added up.
+    /// The windows of the used devices, added up. With `--window active` equal to XProf's total time (`rawTime` of its op
+    /// profile) on TPUs.
     pub device_time_us: f64,
     /// Self time of all ops.
     pub op_time_us: f64,
-    /// What the union of the ops leaves of the windows; ops that overlap make `op_time_us` exceed what they fill.
+    /// What the union of the ops leaves of the windows. On a TPU it is `device_time_us - op_time_us`; on several streams ops
+    /// overlap, and `op_time_us` is more than the busy time.
     pub idle_time_us: f64,
-    /// `100 * idle_time_us / device_time_us`.
+    /// `100 * idle_time_us / device_time_us`: XProf's `device_idle_time_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_percent: Option<f64>,
-    /// Share of `op_time_us` in ops whose FLOPs and bytes are known.
+    /// Share of `op_time_us` in ops with known FLOPs or bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_cost_percent: Option<f64>,
     /// The ops with the most self time, at most 50.
@@ -25,13 +28,13 @@ pub struct OpStatistics {
 }
 
 /// One op. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct TopOp {
-    /// The instruction, else the kernel.
+    /// Name of the instruction, else of the kernel. At most 50 ops are listed, most self time first.
     pub name: String,
     /// XLA's category.
     pub category: String,
-    /// Number of the program, without a sign.
+    /// Number of the program as an unsigned decimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_id: Option<String>,
     /// The framework's path.
@@ -40,7 +43,7 @@ pub struct TopOp {
     /// Source file and line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Events: on GPUs kernels.
+    /// Events; on GPUs kernels.
     pub occurrences: u64,
     /// Summed durations.
     pub total_time_us: f64,
@@ -52,13 +55,14 @@ pub struct TopOp {
     /// FLOPs of all executions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
-    /// Bytes read and written by all executions.
+    /// Bytes read and written by all executions, all memories together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_accessed: Option<f64>,
-    /// `profile`, `hlo` or `from shapes`.
+    /// `profile`, `hlo`, or `from shapes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_source: Option<String>,
-    /// What limits it; absent where its cost or the device's peaks are unknown.
+    /// The roof of which it uses the largest share; see [Roofline](#roofline). Absent where its cost or the device's peaks are
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_by: Option<String>,
 }

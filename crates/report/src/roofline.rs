@@ -2,90 +2,101 @@
 
 use std::collections::BTreeMap;
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Peaks of one device and the program's place under them. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Roofline {
-    /// The device whose peaks these are.
+    /// Name of the device whose peaks these are.
     pub device: String,
-    /// Its key in the table of devices (`--device`). Absent where the table does not have it.
+    /// Key of the device in the table of devices (`--device`). Absent where the table does not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_key: Option<String>,
-    /// Where the arithmetic peaks come from: `profile`, `facts` or `chosen`.
+    /// Where the arithmetic peaks come from: `profile`, `facts` or `chosen`; see [Device peaks](#device-peaks).
     pub peak_source: String,
-    /// Dense arithmetic of one device by type, TFLOP/s (`int8`: 1e12 operations a second).
+    /// Dense peak of one device by type, 1e12 operations a second.
     pub peak_tflops: BTreeMap<String, f64>,
     /// The levels of its memory.
     pub memory_levels: Vec<MemoryLevel>,
-    /// Its links to other devices, GB/s, both directions together. Absent where unknown.
+    /// Bandwidth of the links to other devices by the maker, 1e9 bytes a second, both directions together. Absent where unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interconnect_gb_per_s: Option<f64>,
-    /// The single peak that XProf has for all types, GFLOP/s. Absent where the profile does not tell it.
+    /// The one peak that XProf has for all types. Absent where the profile does not tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xprof_peak_gflops: Option<f64>,
     /// All ops together. Absent where neither FLOPs nor bytes of any op are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramPoint>,
-    /// Share of the ops' self time whose FLOPs are known.
+    /// Share of the ops' self time whose FLOPs are known. What is not known is missing from MFU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_flops_time_percent: Option<f64>,
-    /// Share of the ops' self time in custom calls whose cost is unknown, of which MFU and HFU therefore know nothing.
+    /// Share of the ops' self time in custom calls whose cost is unknown (see [Ops](#ops)). From 5 % on the warning
+    /// `custom_calls_without_cost` says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown_custom_call_time_percent: Option<f64>,
-    /// What MFU and HFU are of: the counted `steps`, or the `active_span` where steps are unknown. Absent without both.
+    /// What MFU and HFU are of: `window.kind`. Absent without both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Model FLOPs utilisation. Absent where no op's FLOPs are known.
+    /// Model FLOPs utilisation: sum over the ops of the window of model FLOPs / peak of the op's type, over the lengths of the
+    /// window added up over devices. With one type this is the usual model FLOPs of a step / (step time x peak x devices). Ops
+    /// computed again (`.remat`, `rematted_computation`) do not count. `not_measured` says why it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mfu_percent: Option<f64>,
-    /// Hardware FLOPs utilisation. Absent where recomputation cannot be told.
+    /// Hardware FLOPs utilisation: as `mfu_percent`, with the ops that are computed again. Equal to MFU where nothing is. Absent
+    /// where recomputation cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hfu_percent: Option<f64>,
-    /// Use of the matrix units by the TPU runtime's counters. Absent where it did not record them.
+    /// Use of the matrix units by the TPU runtime's own counters (stats of the host plane, mean over hosts). Absent where it did
+    /// not record them. XProf's MXU utilisation, which it prints as 0.0 % where there is no counter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix_unit_utilization_percent: Option<f64>,
-    /// Use of the main memory's bandwidth by the TPU runtime's counters. Absent where it did not record them.
+    /// Use of the main memory's bandwidth by the TPU runtime's own counters (stats of the host plane, mean over hosts). Absent
+    /// where it did not record them. XProf's HBM utilisation, which it prints as 0.0 % where there is no counter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_utilization_percent: Option<f64>,
 }
 
 /// A level of a device's memory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MemoryLevel {
-    /// `HBM`, `CMEM Read`, `CMEM Write`, `VMEM Read`, `VMEM Write` or `Shm/L1`.
+    /// `HBM`, `CMEM Read`, `CMEM Write`, `VMEM Read`, `VMEM Write`, `Shm/L1`.
     pub level: String,
-    /// Bandwidth, 1e9 bytes a second.
+    /// Bandwidth of the level, 1e9 bytes a second. XProf prints GiB/s.
     pub gb_per_s: f64,
     /// Where it comes from: `profile`, `facts` or `chosen`.
     pub source: String,
-    /// FLOPs a byte at which the device's fastest floating-point arithmetic of 16 bits or more stops to be bound by it.
+    /// FLOPs a byte where this level meets the peak of the fastest type among bf16, fp16 and fp32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ridge_point: Option<f64>,
 }
 
 /// A program under the roofs: over the active spans of all devices.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ProgramPoint {
-    /// GFLOP/s of one device.
+    /// FLOPs of all ops over the devices' windows added up: GFLOP/s of one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
-    /// Bytes of main memory, of what the memory could move in this time. A lower bound where costs are unknown.
+    /// `hbm_gibps` of the bandwidth of main memory in `memory_levels`; a lower bound where costs are unknown. The page judges it
+    /// by the JAX guide: good above 60 %, bad below 40 %; not where arithmetic limits the program, nor a low share where the
+    /// cost of more than 5 % of the op time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_bandwidth_percent: Option<f64>,
-    /// The peak that its mix of data types can reach, GFLOP/s of one device.
+    /// FLOPs of all ops over the time they need at the peaks of their types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_gflops: Option<f64>,
-    /// Bandwidth of the main memory that it uses, 2^30 bytes a second of one device.
+    /// Bytes of main memory over the devices' windows added up, 2^30 bytes a second. Of ops that split bytes by memory where any
+    /// does (a TPU's `copy-done` repeats the bytes of its `copy-start` without splitting them).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_gibps: Option<f64>,
     /// FLOPs a byte of the main memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_operational_intensity: Option<f64>,
-    /// The roof that it is nearest to: `Compute`, a level of memory, or `Unknown`.
+    /// The roof that the program is nearest to: `Compute`, a level of memory, or `Unknown`. The greatest of FLOP/s over peak and
+    /// bytes a second over bandwidth of each level.
     pub bound_by: String,
-    /// How near.
+    /// How near the program is to that roof: the greatest of FLOP/s over peak and bytes a second over bandwidth of each level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roofline_efficiency_percent: Option<f64>,
 }

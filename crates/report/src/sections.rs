@@ -2,71 +2,77 @@
 
 use std::collections::BTreeMap;
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How long a step takes. Statistics are over *counted* steps: complete ones that are not warm-up.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepTiming {
-    /// Steps in the capture (partial and warm-up ones included), or the user's count; 0 where unknown.
+    /// Steps found, partial and warm-up ones included, or the user's count; 0 where unknown.
     pub num_steps: u64,
-    /// First step's start to last step's end, mean over devices; the devices' active span where steps are unknown.
+    /// Length of the window, mean over the devices that it covers: of counted steps their lengths added up.
     pub total_time_us: f64,
-    /// Mean step time. Absent where steps are unknown.
+    /// Mean of `steps[].duration_us`; with an overriding user's count `total_time_us / num_steps`. Absent where steps are
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_step_time_us: Option<f64>,
-    /// Device ops of the whole capture, all devices.
+    /// Ops that start in the window, all devices.
     pub total_kernels: u64,
-    /// Device ops per step and device, mean over counted steps. Absent where steps are unknown.
+    /// Ops that start in a step, mean over devices and counted steps. Absent where steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels_per_step: Option<f64>,
-    /// How steps were found: `user`, `step_num`, `steps_line`, `module_runs`, `host_spans`, `unknown`; imported
-    /// profiles keep theirs.
+    /// How steps were found: `user`, `step_num`, `steps_line`, `module_runs`, `host_spans` or `unknown`. See [Steps](#steps).
+    /// Imported profiles keep their own word; a benchmark's results have `benchmark`.
     pub step_count_source: String,
     /// Steps that the statistics are over. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps_counted: Option<u64>,
-    /// Median step time. Added in 1.1.0.
+    /// Median step time; the mean of the two middle ones for an even count. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_step_time_us: Option<f64>,
-    /// 95th percentile (nearest rank). Added in 1.1.0.
+    /// 95th percentile of the step time by nearest rank: always a step that occurred. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_step_time_us: Option<f64>,
-    /// Shortest step. Added in 1.1.0.
+    /// Shortest counted step. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_step_time_us: Option<f64>,
-    /// Longest step. Added in 1.1.0.
+    /// Longest counted step. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_step_time_us: Option<f64>,
-    /// Sample standard deviation; absent for fewer than two counted steps. Added in 1.1.0.
+    /// Sample standard deviation of the step time (n - 1); absent for fewer than two counted steps. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_step_time_us: Option<f64>,
-    /// What the steps are (`jit_train_step runs`, `train annotations`), for people. Added in 1.1.0.
+    /// What the steps are, for people (`train annotations`, `runs of jit_f`, `calls of train_step`). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_marker: Option<String>,
-    /// How several devices run the steps: `together`, `independent` (each for itself, at the same time), `one_after_another` (each
-    /// step is of one device). Absent for one device and where steps are unknown. Added in 1.1.0.
+    /// How several devices run the steps: `together`, `independent` (each for itself, at the same time) or `one_after_another`
+    /// (each step is of one device). See [Steps](#steps). Absent for one device, where steps are unknown and where the user's
+    /// count overrides them. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices_in_step: Option<String>,
-    /// Latest minus earliest start of the same step over the devices, median over steps; of devices that run one after another
-    /// the i-th steps of each. Absent like `devices_in_step`. Added in 1.1.0.
+    /// Latest minus earliest start of the same step over the devices, median over steps; of devices that run one after another,
+    /// of the i-th steps of each. Absent like `devices_in_step`, and where no step is of several devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_start_skew_us: Option<f64>,
 }
 
 /// Work done per second. Each is absent where what it needs is unknown.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Throughput {
-    /// `batch_size * seq_length` per mean step time.
+    /// `samples_per_sec * model_config.seq_length`: padding counts as tokens. Absent where a step would have more than 2^53
+    /// samples or tokens, which is a slip of the hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
-    /// `batch_size` per mean step time.
+    /// `model_config.batch_size * steps_per_sec`. The batch is that of all devices together; absent where devices run their
+    /// steps one after another, for no step has such a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec: Option<f64>,
-    /// Inverse of the mean step time.
+    /// `1e6 / step_timing.avg_step_time_us`: of one device where the devices do not run their steps together. Absent where the
+    /// step time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps_per_sec: Option<f64>,
-    /// Mean step time in milliseconds.
+    /// Mean step time in milliseconds: `step_timing.avg_step_time_us / 1000`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms_per_step: Option<f64>,
     /// `tokens_per_sec / metadata.num_devices`.
@@ -75,32 +81,37 @@ pub struct Throughput {
     /// `samples_per_sec / metadata.num_devices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec_per_device: Option<f64>,
-    /// Steps of all devices that a next step ended, per second of the time in which at least one runs; only where the devices do
-    /// not run their steps together. Added in 1.1.0.
+    /// Steps of all devices that a next step ended, per second of the time in which at least one of them runs one of these
+    /// (union over the devices). Only where `step_timing.devices_in_step` is `independent` or `one_after_another`. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_devices_steps_per_sec: Option<f64>,
 }
 
 /// How busy the devices are, per step and per device (means over devices and counted steps):
 /// `kernel_time_us + overhead_time_us` is the mean step time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ComputeUtilization {
-    /// `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`.
+    /// `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Busy with anything: copies and collectives count; it says
+    /// nothing of how well the arithmetic units are used.
     pub compute_util_percent: f64,
-    /// Time in which a device runs at least one op (union of intervals), per step and device.
+    /// Busy time of the window, all devices, over the windows of steps on devices that make it up. Over the used devices where
+    /// the window is none of steps.
     pub kernel_time_us: f64,
-    /// The rest of the step: the device runs nothing.
+    /// Idle time of the window, all devices, over the windows of steps on devices that make it up. Over the used devices where
+    /// the window is none of steps.
     pub overhead_time_us: f64,
-    /// `steps`, or `active_span` (first op's start to last op's end) where steps are unknown. Added in 1.1.0.
+    /// What the numbers are of: `window.kind`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Sum of op durations over their union: 1 where ops never overlap. Added in 1.1.0.
+    /// Sum of op durations over busy time, all devices: 1 where ops never overlap. Nested ops of a TPU (`while`) raise it too.
+    /// Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_concurrent_kernels: Option<f64>,
 }
 
 /// Where device time goes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Kernels {
     /// The 20 names with the most self time, all devices and the whole capture.
     pub top_kernels: Vec<Kernel>,
@@ -109,66 +120,68 @@ pub struct Kernels {
 }
 
 /// All device ops of one name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Kernel {
-    /// Name as in the trace.
+    /// Name as in the trace. The 20 names with the most self time are listed, ties by name. All ops of one name are one entry, whatever
+    /// module they are from.
     pub name: String,
-    /// See docs/metrics.md#kernel-categories.
+    /// Category: see [kernel categories](#kernel-categories). Where ops of one name differ, the category with the most self
+    /// time.
     pub category: String,
-    /// Sum of self times, all devices.
+    /// Sum of self times. XProf's GPU tables sum durations: they differ where kernels of one stream overlap.
     pub total_us: f64,
     /// Occurrences, all devices.
     pub count: u64,
     /// `total_us / count`.
     pub avg_us: f64,
-    /// Shortest occurrence (self time). Added in 1.1.0.
+    /// Shortest self time of an occurrence. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_us: Option<f64>,
-    /// Longest occurrence (self time). Added in 1.1.0.
+    /// Longest self time of an occurrence. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_us: Option<f64>,
-    /// Share of the self time of all device ops. Added in 1.1.0.
+    /// Share of the self time of all ops. Absent where no op takes time. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// Framework path, where the trace gives one (the first seen, where they differ). Added in 1.1.0.
+    /// Framework path of the first occurrence that has one (stat `tf_op`, or `name` on GPUs). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
 }
 
 /// All device ops of one category.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct KernelCategory {
-    /// Sum of self times, all devices.
+    /// Sum of self times of the category's ops.
     pub time_us: f64,
-    /// The same under the name that the 1.0.0 comparison reads.
+    /// `time_us` again, under the name that the 1.0.0 comparison reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_time_us: Option<f64>,
     /// Occurrences, all devices.
     pub count: u64,
-    /// Share of the self time of all device ops. Added in 1.1.0.
+    /// Share of the self time of all ops; the shares add up to 100. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
 }
 
 /// Copies by direction, all devices and the whole capture. A direction without a copy is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MemoryOperations {
-    /// Host to device: copies.
+    /// Copies from host to device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub h2d_count: Option<u64>,
-    /// Host to device: summed durations.
+    /// Summed durations of copies from host to device; concurrent copies count each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub h2d_total_time_us: Option<f64>,
-    /// Device to host: copies.
+    /// Copies from device to host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2h_count: Option<u64>,
-    /// Device to host: summed durations.
+    /// Summed durations of copies from device to host; concurrent copies count each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2h_total_time_us: Option<f64>,
-    /// Within one device: copies.
+    /// Copies within one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2d_count: Option<u64>,
-    /// Within one device: summed durations.
+    /// Summed durations of copies within one device; concurrent copies count each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub d2d_total_time_us: Option<f64>,
     /// All copies and fills.
@@ -179,32 +192,35 @@ pub struct MemoryOperations {
 }
 
 /// Copies of one direction. Added in 1.1.0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Transfer {
-    /// `h2d`, `d2h`, `d2d`, `p2p` (between devices), `memset`, or `other`.
+    /// `h2d`, `d2h`, `d2d`, `p2p` (between devices), `memset`, or `other` (neither the copy nor its call says).
     pub direction: String,
     /// Copies.
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Bytes moved by those copies whose size is known.
+    /// Bytes moved by the copies whose size is known: `size:` of `memcpy_details`, of the copy or its call, or Kineto's `bytes`.
+    /// A size of 0 is how ROCm writes "unknown". Absent where no size is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
     /// Copies whose size is known.
     pub sized_count: u64,
-    /// Bytes over the summed durations of the copies whose size is known, in 1e9 bytes a second.
+    /// `total_bytes` over the summed durations of the copies whose size is known, in 1e9 bytes a second. Small copies are
+    /// dominated by latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_gb_per_sec: Option<f64>,
 }
 
 /// The used devices beside each other.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MultiDevice {
     /// Used devices.
     pub num_devices: u64,
     /// One entry a device, in the order of hosts and ordinals.
     pub device_stats: Vec<DeviceStats>,
-    /// Mean of `utilization_percent`.
+    /// Mean of the devices' `utilization_percent`, each weighing as much as its window is long: equal to
+    /// `compute_utilization.compute_util_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_utilization_percent: Option<f64>,
     /// Sample standard deviation of `utilization_percent`; absent for one device.
@@ -216,36 +232,39 @@ pub struct MultiDevice {
     /// Sample standard deviation of `kernel_count`; absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_count_stddev: Option<f64>,
-    /// `100 * (1 - mean busy time / largest busy time)`: the share of the busiest device's work that perfect balance
-    /// would take off it; absent for one device. Added in 1.1.0.
+    /// `100 * (1 - mean busy time / largest busy time)`: the share of the busiest device's work that perfect balance would take
+    /// off it. Absent for one device. In a capture that was cut, over the time that the windows of all devices share: from the
+    /// latest start to the earliest end. Devices on which no counted step ran are in none of this, `utilization_stddev`,
+    /// `utilization_range` and `kernel_count_stddev`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_imbalance_percent: Option<f64>,
-    /// Latest minus earliest first op of the devices; absent for one device. Added in 1.1.0.
+    /// Latest minus earliest first op of the devices in the capture; absent for one device. Clocks of several hosts are only as
+    /// equal as they were set. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_skew_us: Option<f64>,
 }
 
 /// One used device over its active span (first op's start to last op's end).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceStats {
-    /// `/device:TPU:0`; with the host in front where a run has several.
+    /// Name of the plane (`/device:TPU:0`), with the host in front where a run has several.
     pub device_name: String,
     /// Number in the device's name.
     pub device_id: u64,
-    /// Ops.
+    /// Ops that start in the window.
     pub kernel_count: u64,
     /// Sum of op durations; nested and concurrent ops count each.
     pub total_kernel_time_us: f64,
-    /// Union of op intervals.
+    /// Busy time: the length of the union of op intervals.
     pub actual_busy_time_us: f64,
-    /// The active span.
+    /// Length of the device's window.
     pub total_time_us: f64,
     /// `100 * actual_busy_time_us / total_time_us`.
     pub utilization_percent: f64,
     /// `total_kernel_time_us / actual_busy_time_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallelism: Option<f64>,
-    /// Device model, where the profile names it. Added in 1.1.0.
+    /// Model, where the profile names it. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_type: Option<String>,
     /// Host, where a run has several. Added in 1.1.0.
@@ -257,19 +276,20 @@ pub struct DeviceStats {
 }
 
 /// Idle gaps between the merged op intervals of a device, inside its active span.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Gaps {
-    /// Gaps.
+    /// Number of gaps between ops.
     pub total_gaps: u64,
-    /// Their summed length.
+    /// Summed length of the gaps; with the busy time it makes the window (of several devices the summed windows).
     pub total_gap_time_us: f64,
-    /// Mean length; absent without a gap.
+    /// Mean length of a gap; absent without a gap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_gap_us: Option<f64>,
-    /// Longest; absent without a gap.
+    /// Longest gap; absent without a gap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_gap_us: Option<f64>,
-    /// `100 * total_gap_time_us / active span`.
+    /// `100 * total_gap_time_us` over the window (of several devices the summed windows): what the share of busy time lacks to
+    /// 100.
     pub gap_time_percent: f64,
     /// Gaps shorter than 10 us.
     pub gaps_under_10us: u64,
@@ -283,7 +303,7 @@ pub struct Gaps {
 
 /// Idle gaps of all used devices together: counts and times are sums over devices, the share is of their summed active
 /// spans.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct TimelineAnalysis {
     /// The sums.
     #[serde(flatten)]
@@ -294,76 +314,79 @@ pub struct TimelineAnalysis {
 }
 
 /// One idle gap. Added in 1.1.0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Gap {
-    /// The device.
+    /// Device of the gap. The list has the 20 longest, longest first.
     pub device_name: String,
     /// Start, from the start of the capture.
     pub start_us: f64,
-    /// Length.
+    /// Length of the gap.
     pub duration_us: f64,
-    /// Name of the op that ended before it.
+    /// Name of the op that ended before it (of several the innermost).
     pub after: String,
-    /// Name of the op that started after it.
+    /// Name of the op that started after it (of several the outermost).
     pub before: String,
 }
 
 /// Compilation on the host: the union of compile spans, so nested passes count once.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Compilation {
-    /// Union over all host threads.
+    /// Length of the union of the host's compile spans over all threads.
     pub compilation_time_us: f64,
-    /// Distinct modules that ran on the devices.
+    /// Distinct modules that ran on the used devices: names on `XLA Modules` lines (they carry the program's fingerprint),
+    /// elsewhere pairs of module and program that the ops name. Absent where ops name their module but not its program, as in a
+    /// trace JSON of a CPU or GPU: several programs of one name cannot be told apart there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_xla_modules: Option<u64>,
-    /// Outermost compile spans.
+    /// Compile spans that are not inside another one.
     pub num_compilation_events: u64,
-    /// Share of the capture's duration.
+    /// `100 * compilation_time_us` over the duration of the capture.
     pub compilation_percent: f64,
 }
 
 /// Input pipeline on the host: the union of its spans.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct IoOperations {
-    /// Outermost spans.
+    /// Spans that start in the window and are not inside another one.
     pub io_event_count: u64,
-    /// Union over all host threads.
+    /// Length of the union of the input pipeline's spans, inside the window.
     pub io_total_time_us: f64,
-    /// Share of the capture's duration.
+    /// `100 * io_total_time_us` over the window, from its first instant on any device to its last.
     pub io_percent: f64,
 }
 
 /// One step. Times are means over the devices that ran it. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Step {
-    /// From 0, in time.
+    /// Number of the step, from 0, in time.
     pub index: u64,
-    /// The number or name that the trace gives it.
+    /// Number or name that the trace gives the step; absent where devices count differently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Start, from the start of the capture (earliest device).
+    /// Start on the earliest device, from the start of the capture.
     pub start_us: f64,
-    /// Start to the next step's start; for the last step, to its last op's end.
+    /// Start to the next step's start on the same device; see [Steps](#steps) for the last.
     pub duration_us: f64,
-    /// Union of all device ops inside.
+    /// Union of all ops inside the step.
     pub busy_us: f64,
-    /// Self time of compute: neither communication nor copies. Concurrent parts count once, compute first.
+    /// Time in which at least one compute op runs. Concurrent parts count once, compute first.
     pub compute_us: f64,
-    /// Communication that no compute hides.
+    /// Time in which communication runs and no compute hides it.
     pub communication_us: f64,
-    /// Copies and fills that neither compute nor communication hides.
+    /// Time in which copies or fills run and neither compute nor communication hides them. XProf counts JAX's `Memcpy*` as
+    /// compute.
     pub transfer_us: f64,
-    /// The rest: the device runs nothing.
+    /// Time in which the device runs nothing: `duration_us - busy_us`.
     pub idle_us: f64,
-    /// Device ops per device.
+    /// Ops that start in the step, per device.
     pub num_kernels: f64,
-    /// Cut by the start or end of the capture, or without a following step to end it.
+    /// Cut by the start or end of the capture, or without a following step to end it: see [Steps](#steps).
     pub partial: bool,
-    /// The host compiled in more than 10 % of it.
+    /// The host compiled in more than 10 % of it: see [Steps](#steps).
     #[serde(default)]
     pub compiles: bool,
-    /// It compiles, or it is an early outlier.
+    /// It compiles, or it is one of the leading steps that take longer than most: see [Steps](#steps).
     pub warm_up: bool,
-    /// In the statistics: neither partial nor warm-up.
+    /// Part of the statistics: neither partial nor warm-up, as far as any such step is left.
     pub counted: bool,
 }

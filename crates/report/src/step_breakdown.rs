@@ -1,38 +1,54 @@
 //! The step breakdown of the unified profile: where the time of a step goes.
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where the time of a step goes: means over devices and counted steps. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdown {
-    /// `steps`, or `active_span` (first op's start to last op's end) where steps are unknown.
+    /// What the parts are of: `steps`, or, where no step counts, `window.kind`.
     pub window: String,
     /// Steps in the means; absent where steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps: Option<u64>,
-    /// Length of a step, or of the active span: the sum of `parts`.
+    /// Length of the step (of the window): the sum of the parts. With steps it is `step_timing.avg_step_time_us`.
     pub duration_us: f64,
     /// What happens in it.
     pub parts: StepParts,
-    /// Share of the communication in flight that computation hides. Absent without communication.
+    /// Share of the communication in flight that computation hides: `100 * hidden / in flight`, both summed like the parts.
+    /// Communication is *in flight* while a collective, send or receive runs on the device's lines; on a TPU also from the
+    /// `-start` op to the end of the `-done` op, by `Async XLA Ops` where the chip has that line (xplane, often one chip only),
+    /// else by the `-start` that the `-done` names. It is *hidden* while an op computes too: what is left of it is
+    /// `parts.communication_us`. Absent without communication. Holistic Trace Analysis divides in the same way (its
+    /// `comp_comm_overlap`), with two differences: its window is the whole capture (`communication.hidden_percent` with
+    /// `--window all`), and each kernel that is neither a collective nor a `Memcpy` or `Memset` counts as computation there,
+    /// also one that copies or changes a layout, which here is data movement. So its figure is a little higher: 14.95 and 19.93
+    /// % for two PyTorch ranks whose `communication.hidden_percent` is 14.57 and 19.34 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication_overlap_percent: Option<f64>,
-    /// Share of the copies in flight that computation hides. Absent without copies.
+    /// Share of the copies, fills and changes of layout in flight that computation hides: `100 * hidden / in flight`. Absent
+    /// without copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_overlap_percent: Option<f64>,
-    /// Mean number of streams of a device that run an op at once, while one does.
+    /// How many streams of a device run an op at once, while one does: `sum over streams of their busy time / busy time of the
+    /// device`, all devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_concurrency: Option<f64>,
-    /// Time in which a device runs at least one op.
+    /// Time in which a device runs at least one op: the parts that are not idle.
     pub device_busy_us: f64,
-    /// Time in which a thread of the host does anything but wait. Absent where the trace has no host thread.
+    /// Time inside the step in which a thread of the device's host does anything but wait (union over its threads). A host that
+    /// is busy all of a step whose device is idle is what the step waits for. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
-    /// Duty cycle of the chips by XProf's definition (TPU).
+    /// Share of the window in which a chip runs an op of its duty cycle, as XProf defines `device_duty_cycle_percent`; TPU only.
+    /// It is the union over all chips of `XLA Ops` but infeed, outfeed, host sends and receives, `async-done` and megacore
+    /// fusions. XProf's own window is the span of `XLA Ops` and `XLA Modules`, which the active span is here too: XProf measures
+    /// it by event times ([Clocks](#clocks)): with `--window active` it is equal to the digits that it prints as a percentage.
+    /// `compute_utilization` has our own busy share. SparseCores are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty_cycle_percent: Option<f64>,
-    /// Idle time of the chips by XProf's definition (TPU).
+    /// `100 * (1 - union of the ops / window)`, as XProf defines `device_idle_time_percent`; TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip_idle_percent: Option<f64>,
     /// The same for each used device. Added in 1.1.0.
@@ -41,7 +57,7 @@ pub struct StepBreakdown {
     /// What the threads of the hosts do in the whole capture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_roles: Vec<HostRoleTime>,
-    /// Share of the capture in which no thread of a host does or awaits anything. Absent where the trace has no host thread.
+    /// Share of the window in which no thread of a host does or awaits anything. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_idle_percent: Option<f64>,
     /// Every step, as in `steps`; empty where there are more than 1000 or steps are unknown.
@@ -50,39 +66,40 @@ pub struct StepBreakdown {
 }
 
 /// Exclusive parts of a step, in microseconds: every instant is in exactly one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepParts {
-    /// At least one op computes.
+    /// Time in which at least one op computes.
     pub compute_us: f64,
-    /// Communication that no computation hides.
+    /// Exposed communication: no computation runs.
     pub communication_us: f64,
-    /// Copies from the host that nothing above hides.
+    /// Exposed copies from the host.
     pub h2d_us: f64,
-    /// Copies to the host that nothing above hides.
+    /// Exposed copies to the host.
     pub d2h_us: f64,
-    /// Copies between devices that nothing above hides.
+    /// Exposed copies from one device to another.
     pub p2p_us: f64,
-    /// Copies within the device that nothing above hides.
+    /// Exposed copies within the device.
     pub d2d_us: f64,
-    /// Infeed and outfeed that nothing above hides. Absent but on TPUs.
+    /// Exposed infeed and outfeed. Absent but on TPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infeed_outfeed_us: Option<f64>,
-    /// Fills, changes of layout and copies of unknown direction that nothing above hides.
+    /// Exposed fills, changes of layout and copies of unknown direction.
     pub data_movement_us: f64,
-    /// Idle: the program waits on the device for others or for its inputs. Absent but on TPUs.
+    /// Idle: the program waits for other chips or its inputs. Absent but on TPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier_us: Option<f64>,
-    /// Idle before a launch while the host compiled. Absent without host threads; so is the next.
+    /// Idle before a late launch: the host compiled. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile_us: Option<f64>,
-    /// Idle before a launch while the host was in the input pipeline.
+    /// Idle before a late launch: the host was held in the input pipeline. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bound_us: Option<f64>,
-    /// Idle because the next op was launched late, for neither of these reasons. Absent where the trace tells no launch; so is the
-    /// next.
+    /// Idle because of a late launch, neither for compilation nor for input. Absent where the trace tells no launch (CPU
+    /// backend, no host events, no ids): that time is `other_idle_us` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_bound_us: Option<f64>,
-    /// Idle for at most 10 microseconds although the next op was launched.
+    /// Idle for at most 10 us although the next op was launched. Absent where the trace tells no launch: that time is
+    /// `other_idle_us` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_wait_us: Option<f64>,
     /// Idle for any other reason.
@@ -90,33 +107,39 @@ pub struct StepParts {
 }
 
 /// Time of the host's threads in one role.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRoleTime {
-    /// `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
+    /// What host threads do: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. Told by the event's name
+    /// (`facts/host_spans.csv`), else by the thread's (`facts/host_threads.csv`); a Python frame is `python`. On one thread the
+    /// first of `compile`, `input`, `wait`, `transfer`, `launch`, `python` counts where events nest. `wait` is for a device, a
+    /// lock or another thread. Ops of a CPU backend are not host work.
     pub role: String,
-    /// Union over the threads of a host, summed over hosts.
+    /// Union over the threads of a host, summed over hosts. Threads run beside each other, so roles do not add up. Host spans
+    /// exist only as far as the profiler's host tracer was on; XProf, which knows TensorFlow ops only, says of JAX hosts that
+    /// they are 100 % idle.
     pub time_us: f64,
-    /// Share of the capture.
+    /// Share of the window (of each host, added up).
     pub percent: f64,
 }
 
 /// One device: means over its counted steps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownDevice {
-    /// Its name, as in `multi_device.device_stats`.
+    /// Name of a used device, as in `multi_device.device_stats`. Its parts of a step are listed so that a device that falls
+    /// behind the others can be told.
     pub device_name: String,
-    /// Steps in the means; 1 for an active span.
+    /// Steps in its means; 1 where they are of no step.
     pub num_steps: u64,
-    /// Length of a step: the sum of `parts`.
+    /// Length of a step on it: the sum of its parts.
     pub duration_us: f64,
     /// What happens in it.
     pub parts: StepParts,
 }
 
 /// One step: means over its devices.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownStep {
-    /// Position in `steps`.
+    /// Position in `steps`. Steps are listed for captures of at most 1000 steps.
     pub index: u64,
     /// What happens in it.
     pub parts: StepParts,

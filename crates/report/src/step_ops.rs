@@ -1,16 +1,17 @@
 //! The ops of a step in the unified profile: what two runs are compared by.
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What runs in a step: means over counted steps and devices. Absent where no device was used. Added in 1.1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepOps {
-    /// Steps times devices that the means are over; where steps are unknown, the active spans of the devices.
+    /// Windows of steps on devices: the window's steps times the devices that ran them (where it is none of steps: devices).
     pub device_steps: u64,
-    /// Self time of all ops.
+    /// Self time of all ops. On several streams ops overlap: it may exceed the step.
     pub op_time_us: f64,
-    /// Distinct ops that run in a counted step.
+    /// Distinct ops that run in a step.
     pub num_ops: u64,
     /// Self time by class of op, most first.
     pub families: Vec<StepFamily>,
@@ -22,50 +23,52 @@ pub struct StepOps {
 }
 
 /// A class of ops in a step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepFamily {
-    /// `matmul`, `convolution`, `attention`, `elementwise`, `reduction`, `communication`, `data movement`, `other compute`.
+    /// Class of op, see [kernel categories](#kernel-categories).
     pub family: String,
-    /// Self time.
+    /// Self time of its ops, most first.
     pub self_time_us: f64,
-    /// Events.
+    /// How often its ops run.
     pub occurrences: f64,
 }
 
 /// One op in a step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepOp {
-    /// The instruction, else the kernel.
+    /// Name of the instruction, else of the kernel. At most the 300 ops with the most time are listed.
     pub name: String,
-    /// What it does, coarsely.
+    /// Class of the op, see [kernel categories](#kernel-categories).
     pub family: String,
-    /// Name of its program, without a number.
+    /// Name of its program, without the number that every compilation gives anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// The framework's path.
+    /// Its framework path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// Hash of its expression without names, numbers of names and layouts: equal for the same instruction of another build.
+    /// Hash of its HLO expression: equal for the same instruction of another build, whatever its number, and different where a
+    /// shape differs. 64-bit FNV-1a of the expression without its name, names of operands and computations, layouts, channel,
+    /// metadata and backend configuration, as 16 hexadecimal digits. Absent where the trace holds no expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// Self time.
     pub self_time_us: f64,
-    /// Communication: the part in which the device computes nothing.
+    /// Of communication, the part in which its device computes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
-    /// Events.
+    /// How often it runs (on GPUs: kernels).
     pub occurrences: f64,
 }
 
 /// One kernel in a step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepKernel {
-    /// Its name as C++ writes it.
+    /// Name of a GPU kernel as C++ writes it, whatever op it ran for. At most the 200 with the most time are listed.
     pub name: String,
-    /// What it does, coarsely.
+    /// Class of the kernel, see [kernel categories](#kernel-categories).
     pub family: String,
-    /// Summed durations less those of what is nested in it.
+    /// Summed durations.
     pub time_us: f64,
-    /// Events.
+    /// How often it runs.
     pub occurrences: f64,
 }

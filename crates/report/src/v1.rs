@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,7 @@ pub const SCHEMA_VERSION: &str = "1.1.0";
 pub const PROFILER_VERSION: &str = "1.0.0";
 
 /// One run, analysed: the document that `--output-json` and the page's download write.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct UnifiedProfile {
     /// What was profiled, where and when.
     pub metadata: Metadata,
@@ -114,37 +115,49 @@ pub struct UnifiedProfile {
 }
 
 /// What was profiled, where and when.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Metadata {
-    /// Start of the capture, ISO 8601: with `Z` where the profile knows it, without a zone where only the folder's
-    /// name tells it (the capturing machine's local time). Absent where neither does.
+    /// Start of the capture, ISO 8601. Source: the profile's own start time (UTC, with `Z`), else the name of its folder (local time of the
+    /// capturing machine, no zone). Absent where neither tells it; never the time of analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// `TPU`, `GPU` or `CPU`; `Unknown` where no device did anything.
+    /// `TPU`, `GPU`, `CPU`, or `Unknown` where no op ran. Told by the planes that ran ops, not by those listed.
     pub platform: String,
-    /// Model of the device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`); the platform where the file does not name it.
+    /// Model of the first used device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (of PyTorch's JSON the
+    /// name in `deviceProperties`), `device_type_string`, or what the compute capability tells. Where the profile names none
+    /// (JSON traces of JAX), the device that the user gives with `--device` or a sidecar `crossprof.json` with `"device"`; else
+    /// the platform. A slice of TPUs (`TPU v4-8`: a generation and the number of its cores or chips) is more than one host's
+    /// profile knows: the user's name counts where it is of the generation that the profile names.
     pub device_type: String,
-    /// The file (or first file) the run was read from.
+    /// Path of the run's main file, as given.
     pub trace_file: String,
-    /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`; imported profiles keep theirs (`Flax`, `PAXml`).
+    /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`, or the library on top of JAX (`PAXml`, `Haiku`, `Flax`). Told by what the
+    /// writer leaves in the file; imported profiles keep theirs. A library (the first of these, since PAXml's layers are modules
+    /// of Flax) is named where one of its own source files is named by an op, its call stack, a compiled program that ran or a
+    /// frame of a Python tracer with its path, or a program has a name that only the library gives (PAXml's `_wrapped_step_fn`);
+    /// `crates/facts/src/frameworks.csv` lists both. A scope or a class can be called anything and is no evidence, so a program
+    /// of Flax whose capture has neither source files nor such names stays `JAX`.
     pub framework: String,
-    /// Devices that ran at least one op.
+    /// Devices that ran at least one op, over all hosts.
     pub num_devices: u64,
-    /// Version of the documented shape: `1.0.0`.
+    /// Version of the documented shape, always `1.0.0`.
     pub profiler_version: String,
     /// Version of this schema. Absent in profiles of the 1.0.0 tools. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<String>,
-    /// Name of the experiment, where given.
+    /// Name of the experiment. Only in imported profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment_name: Option<String>,
-    /// Name of the configuration, where given.
+    /// Name of the configuration. Only in imported profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_name: Option<String>,
-    /// Name of the run: the profile folder's, else the file's. Added in 1.1.0.
+    /// The profile folder's name, else the file's. JAX names that folder by the time of day (`2026_01_31_12_00_00`): then page,
+    /// command line and reports show the name of the folder that was logged to (`step_1000` of
+    /// `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), with the time behind it where several runs are called so. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
-    /// Devices the profile lists, used or not. Added in 1.1.0.
+    /// Devices of the platform that the profile lists, used or not. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_devices_visible: Option<u64>,
     /// Hosts whose profiles were read. Added in 1.1.0.
@@ -153,22 +166,24 @@ pub struct Metadata {
     /// First event's start to last event's end, host events included. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_duration_us: Option<f64>,
-    /// Events that were read. Added in 1.1.0.
+    /// Events with a duration that were read. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_events: Option<u64>,
-    /// `xplane`, `trace_json` or `unified_profile`. Added in 1.1.0.
+    /// `xplane`, `trace_json` or `unified_profile` (any earlier result, a benchmark's included). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_format: Option<String>,
-    /// The program that wrote this document (`crossprof 0.1.0`). Added in 1.1.0.
+    /// Program and version that wrote the document (`crossprof 0.1.0`). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
-    /// Versions, drivers and device capabilities as the profile states them. Added in 1.1.0.
+    /// Versions, drivers and device capabilities as the planes state them (first used device, then hosts, then others). Units
+    /// are the profiler's own: `clock_rate` kHz, `memory_bandwidth` bytes/s, `memory_size` bytes. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Power of one device in watts, as the user gave it in a comparison: reports keep it. Added in 1.1.0.
+    /// Power of one device in watts, as the user gave it in a comparison. No trace tells it; reports keep it. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watts_per_device: Option<f64>,
-    /// Price of one device in dollars an hour, as the user gave it in a comparison: reports keep it. Added in 1.1.0.
+    /// Price of one device in dollars an hour, as the user gave it in a comparison. No trace tells it; reports keep it. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dollars_per_device_hour: Option<f64>,
     /// True for the baseline of the comparison whose report this profile is in. Added in 1.1.0.
@@ -180,7 +195,7 @@ pub struct Metadata {
 }
 
 /// Dimensions of the model; a trace knows none of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ModelConfig {
     /// Width of the residual stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,7 +215,7 @@ pub struct ModelConfig {
     /// Entries of the vocabulary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
-    /// Width of one feed-forward matrix.
+    /// Width of one feed-forward matrix (of one expert).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ffn_hidden_dims: Option<u64>,
     /// Items of a recommender's catalogue.
@@ -221,31 +236,32 @@ pub struct ModelConfig {
     /// Width of one head; `model_dims / num_heads` where absent. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_dim: Option<u64>,
-    /// Three feed-forward matrices (gate, up, down) instead of two. Added in 1.1.0.
+    /// Three feed-forward matrices (gate, up, down) instead of two; two where absent. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gated_ffn: Option<bool>,
-    /// Input and output embedding share one matrix. Added in 1.1.0.
+    /// Input and output embedding are one matrix; two where absent. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tied_embeddings: Option<bool>,
-    /// Experts of a mixture-of-experts layer. Added in 1.1.0.
+    /// Experts of each mixture-of-experts block; a dense feed-forward where absent. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_experts: Option<u64>,
     /// Experts that a token is routed to. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_experts_per_token: Option<u64>,
-    /// Attention projections have biases: on query, key and value (and output where `attention_output_bias`). Added in 1.1.0.
+    /// Query, key and value projections have biases (the output too where `attention_output_bias`); none where absent. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_bias: Option<bool>,
-    /// Norm vectors per block (2 for Llama, 4 for Gemma 2). Added in 1.1.0.
+    /// Norm vectors per block (2 for Llama, 4 for Gemma 2); 2 where absent. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub norms_per_layer: Option<u64>,
     /// Total parameters, given by hand: overrides the computed count. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_params: Option<u64>,
-    /// Trainable parameters, given by hand. Added in 1.1.0.
+    /// Trainable parameters given by hand. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trainable_params: Option<u64>,
-    /// Frozen parameters, given by hand. Added in 1.1.0.
+    /// Frozen parameters given by hand. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
 }
@@ -281,31 +297,35 @@ impl ModelConfig {
 }
 
 /// Parameters of the model.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
-    /// All parameters.
+    /// All parameters: the number given by hand, else trainable plus frozen where both are given, else the computed one, else
+    /// the parameters of the compiled training step ([layer_freezing](#layer_freezing)). Absent where nothing tells it.
     pub total_params: u64,
-    /// Those that training changes.
+    /// Parameters that training changes: as given, else total minus frozen, else that of the training step where its total is
+    /// the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trainable_params: Option<u64>,
-    /// Those it does not.
+    /// Parameters that training leaves as they are: as given, else total minus trainable, else that of the training step where
+    /// its total is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
-    /// True where some are frozen.
+    /// True where `frozen_params` is above 0, or where the training step leaves parameters as they are.
     pub has_frozen_layers: bool,
-    /// Parameters that one token passes through (fewer than all with mixture of experts). Added in 1.1.0.
+    /// Parameters that one token passes through: with experts, `num_experts_per_token` of them. Only for computed counts. Added
+    /// in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_params: Option<u64>,
-    /// `given` by hand, `computed` from the model configuration, or `program`: the arguments of the compiled training step. Added
-    /// in 1.1.0.
+    /// `given` by hand, `computed` from the model configuration, or `program`: the arguments of the compiled training step.
+    /// Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 /// A number that this run cannot have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct NotMeasured {
-    /// The field, as a path in this document (`throughput.tokens_per_sec`).
+    /// Path of a headline number that this run cannot have (`throughput.tokens_per_sec`).
     pub field: String,
     /// Why it is absent, as a sentence.
     pub reason: String,
@@ -315,9 +335,9 @@ pub struct NotMeasured {
 }
 
 /// A file that the profile was made from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct SourceFile {
-    /// Path as it was given, inside its archive where it came from one.
+    /// File that was read, as it was given, inside its archive where it came from one. The main file is first.
     pub path: String,
     /// Size as stored.
     pub size_bytes: u64,

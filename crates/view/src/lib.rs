@@ -3,6 +3,7 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 pub mod export;
+pub mod metric;
 pub mod pages;
 pub mod table;
 pub mod tables;

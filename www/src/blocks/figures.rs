@@ -21,6 +21,7 @@ fn card(run: u32, figure: &Figure) -> AnyView {
     card::card(CardText {
         title: bounded(&figure.label),
         field: figure.metric.clone().unwrap_or_default(),
+        definition: figure.definition.clone(),
         value: figure.value.map(|value| unit::short(value, figure.unit)),
         exact: figure.value.map(|value| unit::full(value, figure.unit)).unwrap_or_default(),
         detail: note,

@@ -98,7 +98,8 @@ fn heading(run: u32, title: &str, about: Option<&About>) -> AnyView {
     match about {
         Some(about) => {
             let href = Route::of(View::Of(about.view), run).href();
-            view! { <a href=href><Term field=about.metric.clone() text=text /></a> }.into_any()
+            view! { <a href=href><Term field=about.metric.clone() definition=about.definition.clone() text=text /></a> }
+                .into_any()
         }
         None => text.into_any(),
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crossprof::format;
 use crossprof::pages::{Block, ColumnBlock, TableBlock};
 use crossprof::table::{Cell, Query, Sort, Unit};
+use crossprof::{fields, format};
 use leptos::html;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -19,7 +19,7 @@ use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::table::window::window;
 use crate::table::{cell, order, terms};
-use crate::{ask, browser, glossary};
+use crate::{ask, browser};
 
 /// Height of a row, the same as in the style sheet.
 const ROW_PX: f64 = 26.0;
@@ -109,10 +109,9 @@ pub fn TableView(
     };
     let part = Memo::new(move |_| window(count.get(), ROW_PX, scroll.get(), VIEW_PX));
     let heads = move || {
-        let name = shown.get().table().map(|table| table.table.clone()).unwrap_or_default();
         let look = look.get();
         let fixed = look.fixed;
-        look.columns.into_iter().map(|(at, column, _)| heading(&name, column, at == fixed, shown)).collect_view()
+        look.columns.into_iter().map(|(at, column, _)| heading(column, at == fixed, shown)).collect_view()
     };
     let rows = move || {
         let (part, shown, look) = (part.get(), shown.get(), look.get());
@@ -204,13 +203,11 @@ fn term(table: &TableBlock, row: usize) -> Option<(String, String)> {
     (!value.contains('"')).then(|| (name.key.clone(), format!("{}=\"{value}\"", name.key)))
 }
 
-fn heading(table: &str, column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
+fn heading(column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
     let tips = Tips::get();
     let state = State::get();
-    let about = match glossary::column(table, &column.key) {
-        Some((text, path)) => format!("{text}\n{path}"),
-        None => format!("{}\n{}", column.title, column.key),
-    };
+    let definition = if column.definition.is_empty() { &column.title } else { &column.definition };
+    let about = format!("{}\n{}", fields::plain(definition), column.key);
     let about = match &column.empty {
         Some(reason) => format!("Empty: {reason}\n{about}"),
         None => about,

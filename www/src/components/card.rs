@@ -1,20 +1,21 @@
 //! A headline figure: value, spread, judgement by colour, word and shape.
 
-use crossprof::format;
 use crossprof::pages::Status;
+use crossprof::{fields, format};
 use leptos::prelude::*;
 
 use super::tip::Tips;
 use super::warnings::tied;
-use crate::glossary;
 
 /// What a card says.
 #[derive(Debug, Default)]
 pub struct CardText {
     /// What the figure is.
     pub title: String,
-    /// Path of the field in docs/metrics.md; may be empty.
+    /// Path of the field of the profile; may be empty.
     pub field: String,
+    /// What the field means; may be empty.
+    pub definition: String,
     /// Three digits with the unit; absent where it was not measured.
     pub value: Option<String>,
     /// Every digit.
@@ -34,14 +35,13 @@ pub struct CardText {
 /// The card.
 pub fn card(card: CardText) -> AnyView {
     let tips = Tips::get();
-    let CardText { title, field, value, exact, detail, more, status, href, detail_href } = card;
+    let CardText { title, field, definition, value, exact, detail, more, status, href, detail_href } = card;
     let missing = value.is_none();
     let shown = value.unwrap_or_else(|| format::DASH.to_owned());
     // Digits in groups are parted by another space than the unit.
     let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
     let (number, unit) = (number.to_owned(), unit.to_owned());
-    let definition = glossary::definition(&field).unwrap_or_default().to_owned();
-    let lines = [definition, more, field, exact.clone()];
+    let lines = [fields::plain(&definition), more, field, exact.clone()];
     let about = lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     let (on_focus, on_figure) = (about.clone(), exact.clone());
     let key = title.to_ascii_lowercase().replace(' ', "-");

@@ -87,12 +87,15 @@ pub fn TipView() -> impl IntoView {
     }
 }
 
-/// A word with its definition behind it (the text of docs/metrics.md).
+/// A word with its definition behind it.
 #[component]
 pub fn Term(
     /// Path of the field in the profile.
     #[prop(into)]
     field: String,
+    /// What the field means.
+    #[prop(into)]
+    definition: String,
     /// What stands there.
     #[prop(into)]
     text: String,
@@ -101,8 +104,7 @@ pub fn Term(
     more: Option<String>,
 ) -> impl IntoView {
     let tips = Tips::get();
-    let definition = crate::glossary::definition(&field).unwrap_or("");
-    let whole = [Some(definition.to_owned()), more, Some(field)];
+    let whole = [Some(crossprof::fields::plain(&definition)), more, Some(field)];
     let whole = whole.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     let on_focus = whole.clone();
     view! {

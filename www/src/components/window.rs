@@ -1,5 +1,7 @@
 //! What the numbers of a run are of, and the field that chooses it: above every view.
 
+use crossprof::metric;
+use crossprof::metric::Metric;
 use crossprof::metrics::{Settings, WindowChoice};
 use leptos::prelude::*;
 
@@ -10,6 +12,8 @@ use crate::state::{Run, State};
 
 /// Choices with a name, and what they are called.
 const NAMED: [(&str, &str); 3] = [("main", "main window"), ("active", "active span"), ("all", "whole capture")];
+
+const WINDOW: Metric = metric!("window.sentence");
 
 /// The sentence and the field.
 #[component]
@@ -22,7 +26,9 @@ pub fn Window(
     let sentences = move || {
         let window = report.get().profile.window.clone()?;
         let caution = window.caution.map(|text| view! { <strong>{text}</strong>" " });
-        Some(view! { {caution}<Term field="window.sentence" text="Window" />": "{window.sentence} })
+        Some(
+            view! { {caution}<Term field=WINDOW.path definition=WINDOW.definition text="Window" />": "{window.sentence} },
+        )
     };
     let chosen = move || settings.with(|settings| settings.window.to_string());
     let choose = move |event: web_sys::Event| {

@@ -1,6 +1,7 @@
 //! What the trace cannot know: batch and sequence length, the model's dimensions, the number of steps.
 
 use crossprof::format;
+use crossprof::metric;
 use crossprof::metrics::{Settings, presets};
 use leptos::prelude::*;
 
@@ -69,24 +70,40 @@ fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
     let number = |value: Option<f64>| value.map(|value| (format::number(value), format::full(value)));
     let count = |value: Option<u64>| value.map(|value| (format::si(value as f64, ""), format::count(value)));
     let rows = [
-        ("Tokens/s", "throughput.tokens_per_sec", number(rates.tokens_per_sec)),
-        ("Tokens/s per device", "throughput.tokens_per_sec_per_device", number(rates.tokens_per_sec_per_device)),
-        ("Samples/s", "throughput.samples_per_sec", number(rates.samples_per_sec)),
-        ("Samples/s per device", "throughput.samples_per_sec_per_device", number(rates.samples_per_sec_per_device)),
-        ("Steps/s", "throughput.steps_per_sec", number(rates.steps_per_sec)),
+        ("Tokens/s", metric!("throughput.tokens_per_sec"), number(rates.tokens_per_sec)),
+        (
+            "Tokens/s per device",
+            metric!("throughput.tokens_per_sec_per_device"),
+            number(rates.tokens_per_sec_per_device),
+        ),
+        ("Samples/s", metric!("throughput.samples_per_sec"), number(rates.samples_per_sec)),
+        (
+            "Samples/s per device",
+            metric!("throughput.samples_per_sec_per_device"),
+            number(rates.samples_per_sec_per_device),
+        ),
+        ("Steps/s", metric!("throughput.steps_per_sec"), number(rates.steps_per_sec)),
         (
             "Step time",
-            "step_timing.avg_step_time_us",
+            metric!("step_timing.avg_step_time_us"),
             profile.step_timing.avg_step_time_us.map(|us| (format::time_us(us), format::full_time_us(us))),
         ),
-        ("Parameters", "parameter_counts.total_params", count(counts.map(|counts| counts.total_params))),
-        ("Active per token", "parameter_counts.active_params", count(counts.and_then(|counts| counts.active_params))),
-        ("Trainable", "parameter_counts.trainable_params", count(counts.and_then(|counts| counts.trainable_params))),
+        ("Parameters", metric!("parameter_counts.total_params"), count(counts.map(|counts| counts.total_params))),
+        (
+            "Active per token",
+            metric!("parameter_counts.active_params"),
+            count(counts.and_then(|counts| counts.active_params)),
+        ),
+        (
+            "Trainable",
+            metric!("parameter_counts.trainable_params"),
+            count(counts.and_then(|counts| counts.trainable_params)),
+        ),
     ];
-    let rows = rows.into_iter().map(|(label, field, value)| {
+    let rows = rows.into_iter().map(|(label, metric, value)| {
         let (short, exact) = value.unwrap_or_else(|| (format::DASH.to_owned(), String::new()));
         let more = Some(exact.clone()).filter(|exact| !exact.is_empty());
-        view! { <div data-field=field data-exact=exact><dt><Term field=field text=label more=more /></dt><dd>{short}</dd></div> }
+        view! { <div data-field=metric.path data-exact=exact><dt><Term field=metric.path definition=metric.definition text=label more=more /></dt><dd>{short}</dd></div> }
     }).collect_view();
     view! { <dl class="figures column">{rows}</dl> }
 }

@@ -24,7 +24,13 @@ mod tests {
 
     #[test]
     fn clicks_go_round() {
-        let column = |key: &str, unit| ColumnBlock { key: key.into(), title: key.into(), unit, empty: None };
+        let column = |key: &str, unit| ColumnBlock {
+            key: key.into(),
+            title: key.into(),
+            unit,
+            definition: String::new(),
+            empty: None,
+        };
         let (number, text) = (column("n", Unit::Count), column("t", Unit::Text));
         let sort = |text| Some(Sort::parse(text));
         assert_eq!(clicked(None, &number), sort("-n"));

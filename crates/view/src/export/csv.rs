@@ -53,11 +53,11 @@ fn field(cell: &Cell) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Column, Unit};
+    use crate::table::{Unit, column};
 
     #[test]
     fn fields_are_quoted_and_formulas_disarmed() {
-        let column = |key| Column { key, title: key, unit: Unit::Text };
+        let column = |key| column(key, key, Unit::Text, "");
         let text = |text: &str| Cell::Text(text.to_owned());
         let table = Table::new(
             "t",

@@ -4,7 +4,6 @@
 pub mod columns;
 pub mod comparison;
 pub mod csv;
-mod definitions;
 mod findings;
 mod host;
 pub mod html;

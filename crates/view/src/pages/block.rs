@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::Metric;
 use crate::table::{Cell, Column, Unit};
 use crate::views::View;
 
@@ -85,8 +86,11 @@ pub struct Figure {
     /// The limits of the status in words, where the note does not say them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub limits: String,
-    /// Path of the definition in docs/metrics.md (`step_timing.avg_step_time_us`), where it is a field of the profile.
+    /// Path (`step_timing.avg_step_time_us`), where it is a field of the profile.
     pub metric: Option<String>,
+    /// The sentence that defines it; empty where `metric` is absent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
     /// Where a click leads.
     pub link: Option<Link>,
     /// Where a click on the note leads.
@@ -104,6 +108,13 @@ pub enum Status {
     Warning,
     /// Look here first.
     Bad,
+}
+
+impl Figure {
+    /// A figure that is a field of the profile.
+    pub(crate) fn of(metric: Metric) -> Figure {
+        Figure { metric: Some(metric.path.to_owned()), definition: metric.definition.to_owned(), ..Figure::default() }
+    }
 }
 
 impl Status {
@@ -146,8 +157,10 @@ impl Link {
 /// What a chart's title says more: the definition behind it, and the view that has more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// Path of the definition in docs/metrics.md.
+    /// Path of a field of the profile.
     pub metric: String,
+    /// The sentence that defines it.
+    pub definition: String,
     /// The view.
     pub view: View,
 }
@@ -330,6 +343,13 @@ pub struct Choice {
     pub chosen: String,
 }
 
+impl About {
+    /// Of a field of the profile.
+    pub(crate) fn new(metric: Metric, view: View) -> About {
+        About { metric: metric.path.to_owned(), definition: metric.definition.to_owned(), view }
+    }
+}
+
 /// The first rows of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableBlock {
@@ -384,13 +404,22 @@ pub struct ColumnBlock {
     pub title: String,
     /// What its values are.
     pub unit: Unit,
+    /// What its values mean, in one sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
     /// Why all of it is empty, where it is.
     pub empty: Option<String>,
 }
 
 impl From<&Column> for ColumnBlock {
     fn from(column: &Column) -> ColumnBlock {
-        ColumnBlock { key: column.key.to_owned(), title: column.title.to_owned(), unit: column.unit, empty: None }
+        ColumnBlock {
+            key: column.key.to_owned(),
+            title: column.title.to_owned(),
+            unit: column.unit,
+            definition: column.definition.to_owned(),
+            empty: None,
+        }
     }
 }
 

@@ -49,9 +49,8 @@ fn figure(answer: &Answer) -> Figure {
         unit: answer.unit,
         note: answer.answer.clone(),
         status: answer.judgement.and_then(Status::from_word),
-        metric: answer.metric.map(str::to_owned),
         link: Some(link(answer)),
-        ..Figure::default()
+        ..answer.metric.map_or_else(Figure::default, Figure::of)
     }
 }
 

@@ -13,8 +13,6 @@ use metrics::Context;
 use report::UnifiedProfile;
 
 const TABLE: &str = "by";
-/// What a filter by two devices is called: `between=0-3`.
-const BETWEEN: &str = "between";
 /// Devices whose matrix can still be read.
 const MOST_DEVICES: usize = 64;
 
@@ -72,7 +70,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
         blocks.push(Block::Stack(devices(context)));
         blocks.push(Block::Bars(balance(context)));
     }
-    let (pair, filter) = filter::pair(&query.filter, BETWEEN);
+    let (pair, filter) = filter::pair(&query.filter, filter::BETWEEN);
     let name = |device: u32| Some(context.analysis.devices.used.get(device as usize)?.name.as_str());
     let between = pair.and_then(|(from, to)| Some(((from, to), name(from)?, name(to)?)));
     let query = &PageQuery { filter, ..query.clone() };
@@ -85,7 +83,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
                 unit: Unit::Bytes,
                 labels,
                 values: matrix.bytes.iter().map(|row| row.iter().map(cell).collect()).collect(),
-                key: Some(BETWEEN.to_owned()),
+                key: Some(filter::BETWEEN.to_owned()),
             }));
         }
         _ if all.devices.len() > 1 => blocks.push(Block::Note { text: why_no_matrix(all) }),

@@ -7,6 +7,7 @@
 use super::{Block, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall, WaterfallPart};
 use crate::export::comparison::words::Judgement;
 use crate::export::comparison::{check_title, words};
+use crate::metric;
 use crate::table::{Filter, Unit};
 use base::format;
 use compare::{Change, ComparedMetric, Comparison, Scaling, StepTimeChange, Trend};
@@ -101,8 +102,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
         unit: Unit::TimeUs,
         note,
         status,
-        metric: Some("step_timing.avg_step_time_us".to_owned()),
-        ..Figure::default()
+        ..Figure::of(metric!("step_timing.avg_step_time_us"))
     };
     let base = comparison.step_time.first().and_then(|change| change.baseline_us);
     let first = figure(name(comparison, comparison.baseline), base, "step time, the baseline".to_owned(), None);

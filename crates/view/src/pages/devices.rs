@@ -1,6 +1,7 @@
 //! The page of devices: how busy each is beside the others, and the longest times in which one ran nothing.
 
 use super::{About, Bar, Bars, Block, Link, PageQuery, Source, View};
+use crate::metric;
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
@@ -42,8 +43,11 @@ pub(super) fn first(profile: &UnifiedProfile, most: usize) -> Bars {
         Some(devices) => between(devices, most),
         None => "No device of this capture ran an op.".to_owned(),
     };
-    let metric = "multi_device.device_stats[].utilization_percent".to_owned();
-    Bars { note, about: Some(About { metric, view: View::Devices }), ..busy(profile, most) }
+    Bars {
+        note,
+        about: Some(About::new(metric!("multi_device.device_stats[].utilization_percent"), View::Devices)),
+        ..busy(profile, most)
+    }
 }
 
 /// What lies between the devices, and how many beyond the first have no bar.

@@ -1,6 +1,8 @@
 //! The headline figures of a run: what the first cards of the overview say. Made of the profile alone.
 
 use super::{Figure, Link, Source, Status, View};
+use crate::metric;
+use crate::metric::Metric;
 use crate::table::Unit;
 use base::format;
 use report::{Kernels, UnifiedProfile};
@@ -64,14 +66,13 @@ pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
 }
 
 /// A figure that is not measured: its note says why.
-fn missing(source: Source<'_>, label: &str, metric: &str, unit: Unit, view: View) -> Figure {
+fn missing(source: Source<'_>, label: &str, metric: Metric, unit: Unit, view: View) -> Figure {
     Figure {
         label: label.to_owned(),
         unit,
-        note: source.why_missing(metric).unwrap_or("not in this profile").to_owned(),
-        metric: Some(metric.to_owned()),
+        note: source.why_missing(metric.path).unwrap_or("not in this profile").to_owned(),
         link: Some(Link::to(view, "")),
-        ..Figure::default()
+        ..Figure::of(metric)
     }
 }
 
@@ -81,7 +82,7 @@ fn judged(figure: Figure, thresholds: &Thresholds, value: f64) -> Figure {
 
 fn step_time(source: Source<'_>) -> Figure {
     let timing = &source.profile().step_timing;
-    let figure = missing(source, "Step time", "step_timing.avg_step_time_us", Unit::TimeUs, View::Steps);
+    let figure = missing(source, "Step time", metric!("step_timing.avg_step_time_us"), Unit::TimeUs, View::Steps);
     let Some(mean) = timing.avg_step_time_us else { return figure };
     let counted = timing.num_steps_counted.unwrap_or(timing.num_steps);
     let steps = if counted == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(counted)) };
@@ -93,7 +94,7 @@ fn step_time(source: Source<'_>) -> Figure {
 }
 
 fn busy(source: Source<'_>) -> Figure {
-    let metric = "compute_utilization.compute_util_percent";
+    let metric = metric!("compute_utilization.compute_util_percent");
     let figure = missing(source, "Device busy", metric, Unit::Percent, View::Devices);
     let Some(usage) = &source.profile().compute_utilization else { return figure };
     let share = usage.compute_util_percent;
@@ -123,7 +124,7 @@ fn waiting_share(kernels: &Kernels) -> f64 {
 }
 
 fn overhead(source: Source<'_>) -> Figure {
-    let metric = "compute_utilization.overhead_time_us";
+    let metric = metric!("compute_utilization.overhead_time_us");
     let figure = missing(source, "Host overhead", metric, Unit::Percent, View::Steps);
     let Some(usage) = &source.profile().compute_utilization else { return figure };
     let whole = usage.kernel_time_us + usage.overhead_time_us;
@@ -137,7 +138,7 @@ fn overhead(source: Source<'_>) -> Figure {
 
 fn mean_kernel(source: Source<'_>) -> Figure {
     let profile = source.profile();
-    let metric = "kernels.kernels_by_category.*.time_us";
+    let metric = metric!("kernels.kernels_by_category.*.time_us");
     let figure = missing(source, "Mean kernel", metric, Unit::TimeUs, View::Kernels);
     let categories = profile.kernels.kernels_by_category.values();
     let (time_us, count) = categories
@@ -160,7 +161,7 @@ fn is_held_up(profile: &UnifiedProfile) -> bool {
 }
 
 fn compilation(source: Source<'_>) -> Figure {
-    let metric = "compilation.compilation_time_us";
+    let metric = metric!("compilation.compilation_time_us");
     let figure = missing(source, "Compilation", metric, Unit::TimeUs, View::Findings);
     let Some(found) = &source.profile().compilation else { return figure };
     let time = found.compilation_time_us;
@@ -177,7 +178,8 @@ fn compilation(source: Source<'_>) -> Figure {
 fn throughput(source: Source<'_>) -> Figure {
     let profile = source.profile();
     let rates = &profile.throughput;
-    let figure = missing(source, "Throughput", "throughput.tokens_per_sec", Unit::TokensPerSecond, View::Model);
+    let figure =
+        missing(source, "Throughput", metric!("throughput.tokens_per_sec"), Unit::TokensPerSecond, View::Model);
     let needs_model = rates.tokens_per_sec.is_none().then(|| Link::to(View::Model, ""));
     let figure = Figure { note_link: needs_model, ..figure };
     let known = [

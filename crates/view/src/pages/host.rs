@@ -2,6 +2,8 @@
 
 use super::steps::{host_roles, nothing_ran};
 use super::{Block, Figure, PageQuery, Source, table_block};
+use crate::metric;
+use crate::metric::Metric;
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
@@ -45,31 +47,24 @@ pub(super) fn other_devices(source: Source<'_>, query: &PageQuery) -> impl Itera
     tables.into_iter().filter_map(move |(name, title)| source.table_block(name, title, query))
 }
 
-fn figure(label: &str, value: f64, unit: Unit, note: String, metric: &str) -> Figure {
-    Figure {
-        label: label.to_owned(),
-        value: Some(value),
-        unit,
-        note,
-        metric: Some(metric.to_owned()),
-        ..Figure::default()
-    }
+fn figure(label: &str, value: f64, unit: Unit, note: String, metric: Metric) -> Figure {
+    Figure { label: label.to_owned(), value: Some(value), unit, note, ..Figure::of(metric) }
 }
 
 fn device_figure(device: &OtherDevice) -> Figure {
     let name = format::printable(&format::shorten(&device.name, 40));
     let note = format!("{} in {} events", format::time_us(device.busy_time_us), format::count(device.num_events));
-    figure(&format!("{name} busy"), device.busy_percent, Unit::Percent, note, "other_devices[].busy_percent")
+    figure(&format!("{name} busy"), device.busy_percent, Unit::Percent, note, metric!("other_devices[].busy_percent"))
 }
 
 fn host_figures(host: &HostActivity) -> Vec<Figure> {
     let threads = format!("{} on {} threads", format::time_us(host.busy_time_us), format::count(host.num_threads));
     let mut figures =
-        vec![figure("Host busy", host.busy_percent, Unit::Percent, threads, "host_activity.busy_percent")];
+        vec![figure("Host busy", host.busy_percent, Unit::Percent, threads, metric!("host_activity.busy_percent"))];
     if let Some(span) = host.top_spans.first() {
         let name = format::printable(&format::shorten(&span.name, 40));
         let note = format!("{name}, {} of all self time", format::percent(span.percent));
-        let metric = "host_activity.top_spans[].self_time_us";
+        let metric = metric!("host_activity.top_spans[].self_time_us");
         figures.push(figure("Most self time", span.self_time_us, Unit::TimeUs, note, metric));
     }
     for (activity, label) in [("call", "Program calls"), ("execute", "Executions"), ("compile", "Compilations")] {
@@ -79,7 +74,7 @@ fn host_figures(host: &HostActivity) -> Vec<Figure> {
         let note = format!("most time: {name}, {}", format::time_us(first.total_time_us));
         // Executions and compilations lie inside each other: the name with most time stands for them.
         let count = if activity == "call" { programs().map(|program| program.calls).sum() } else { first.calls };
-        figures.push(figure(label, count as f64, Unit::Count, note, "host_activity.programs[].calls"));
+        figures.push(figure(label, count as f64, Unit::Count, note, metric!("host_activity.programs[].calls")));
     }
     figures
 }

@@ -8,6 +8,7 @@ use super::{
     About, Bar, Bars, Block, Figure, Link, PageQuery, Source, TableBlock, View, communication, devices, findings,
     headlines, host, roofline, steps, table_block, transfers,
 };
+use crate::metric;
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::format;
@@ -86,7 +87,7 @@ fn largest_categories(source: Source<'_>) -> Bars {
         }
         Source::Profile(profile) => categories(profile, &rows_of_category),
     };
-    all.about = Some(About { metric: "kernels.kernels_by_category.*.time_us".to_owned(), view: View::Kernels });
+    all.about = Some(About::new(metric!("kernels.kernels_by_category.*.time_us"), View::Kernels));
     if all.bars.is_empty() {
         all.note = "No device op was read.".to_owned();
     }

@@ -2,6 +2,8 @@
 
 use super::filter::applied;
 use super::{Block, Figure, Line, Link, PageQuery, Point, Scatter, Source, Status, View, table_block_of};
+use crate::metric;
+use crate::metric::Metric;
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use base::format;
@@ -112,15 +114,8 @@ fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
     format!("No op has both FLOPs and bytes, so the chart is empty: {why}")
 }
 
-fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &str) -> Figure {
-    Figure {
-        label: label.to_owned(),
-        value,
-        unit,
-        note,
-        metric: Some(format!("roofline.{metric}")),
-        ..Figure::default()
-    }
+fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Metric) -> Figure {
+    Figure { label: label.to_owned(), value, unit, note, ..Figure::of(metric) }
 }
 
 /// What the figures say, from the events or from the profile.
@@ -196,7 +191,7 @@ impl<'a> Sums<'a> {
     }
 
     /// The share, of what it is, and how much of the time it counts; else why it is unknown.
-    fn share(&self, label: &str, share: Result<f64, &str>, of: &str, metric: &str) -> Figure {
+    fn share(&self, label: &str, share: Result<f64, &str>, of: &str, metric: Metric) -> Figure {
         let note = match share {
             Ok(_) => {
                 let known = self.known_percent.filter(|&share| share < 99.95).map_or_else(String::new, |share| {
@@ -213,11 +208,16 @@ impl<'a> Sums<'a> {
     }
 
     fn mfu(&self) -> Figure {
-        self.share("MFU", self.mfu, "of peak", "mfu_percent")
+        self.share("MFU", self.mfu, "of peak", metric!("roofline.mfu_percent"))
     }
 
     fn hfu(&self) -> Figure {
-        self.share("HFU", self.hfu, "the same, with what rematerialisation computes again", "hfu_percent")
+        self.share(
+            "HFU",
+            self.hfu,
+            "the same, with what rematerialisation computes again",
+            metric!("roofline.hfu_percent"),
+        )
     }
 
     fn program(&self) -> Figure {
@@ -231,7 +231,7 @@ impl<'a> Sums<'a> {
             }
             None => "per device".to_owned(),
         };
-        figure("Program", self.gflops, Unit::GigaflopsPerSecond, note, "program.gflops")
+        figure("Program", self.gflops, Unit::GigaflopsPerSecond, note, metric!("roofline.program.gflops"))
     }
 
     fn memory_bandwidth(&self) -> Figure {
@@ -245,7 +245,10 @@ impl<'a> Sums<'a> {
             None => "The profile does not tell how many bytes are moved.".to_owned(),
         };
         let unit = Unit::GibibytesPerSecond;
-        Figure { status, ..figure("Memory bandwidth", self.hbm_gibps, unit, note, "program.hbm_gibps") }
+        Figure {
+            status,
+            ..figure("Memory bandwidth", self.hbm_gibps, unit, note, metric!("roofline.program.hbm_gibps"))
+        }
     }
 }
 
@@ -284,7 +287,7 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
         highest.map(|(_, peak)| peak * 1e-9),
         Unit::GigaflopsPerSecond,
         format!("{}, {}", peaks.device, from(peaks.rates_source)),
-        "peak_tflops.*",
+        metric!("roofline.peak_tflops.*"),
     )];
     let hbm = peaks.level(Level::Hbm);
     figures.push(figure(
@@ -292,7 +295,7 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
         hbm.map(|hbm| hbm.bytes_per_second / (1u64 << 30) as f64),
         Unit::GibibytesPerSecond,
         hbm.map_or_else(|| "unknown".to_owned(), |hbm| from(hbm.source).to_owned()),
-        "memory_levels[].gb_per_s",
+        metric!("roofline.memory_levels[].gb_per_s"),
     ));
     figures
 }

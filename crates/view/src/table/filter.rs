@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     fn table(keys: &[&'static str], rows: &[&[Value]]) -> Table {
-        let columns = keys.iter().map(|&key| Column { key, title: key, unit: Unit::Text }).collect();
+        let columns = keys.iter().map(|&key| crate::table::column(key, key, Unit::Text, "")).collect();
         Table::new("test", columns, rows.iter().map(|row| row.to_vec()).collect())
     }
 

@@ -3,6 +3,7 @@
 //! A table that is made from a run may have a million rows, so it is not built: [`Rows`] tells any cell of it, and
 //! [`query`](query()) copies out those rows that are asked for.
 
+mod column;
 mod filter;
 mod passing;
 mod query;
@@ -10,6 +11,7 @@ mod search;
 mod shared;
 pub mod unit;
 
+pub use column::{Column, column, columns};
 pub use filter::{Filter, has_column};
 pub use query::{Query, Sort, query, query_passing};
 pub use shared::{SharedColumn, SharedTexts};
@@ -17,17 +19,6 @@ pub use unit::Unit;
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-
-/// A column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Field name in the unified profile.
-    pub key: &'static str,
-    /// Heading for people.
-    pub title: &'static str,
-    /// What its values are.
-    pub unit: Unit,
-}
 
 /// A value. What was not measured is [`Cell::Absent`].
 #[derive(Clone, Debug, PartialEq)]

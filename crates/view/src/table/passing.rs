@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn shared_texts_pass_as_texts_of_their_own_do() {
-        let column = |key| Column { key, title: key, unit: Unit::Text };
+        let column = |key| crate::table::column(key, key, Unit::Text, "");
         for keys in [["name", "category", "label"], ["kernel_name", "hlo_op_name", "label"]] {
             let columns = keys.map(column).to_vec();
             // More rows than texts, and far fewer.

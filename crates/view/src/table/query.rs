@@ -363,13 +363,10 @@ fn number(cell: CellRef<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Cell, Column, Unit};
+    use crate::table::{Cell, Unit, column};
 
     fn table(values: &[(&str, Option<f64>)]) -> Table {
-        let columns = vec![
-            Column { key: "name", title: "Name", unit: Unit::Text },
-            Column { key: "time_us", title: "Time", unit: Unit::TimeUs },
-        ];
+        let columns = vec![column("name", "Name", Unit::Text, ""), column("time_us", "Time", Unit::TimeUs, "")];
         let row = |&(name, time): &(&str, Option<f64>)| {
             vec![Cell::Text(name.to_owned()), time.map_or(Cell::Absent, Cell::Float)]
         };

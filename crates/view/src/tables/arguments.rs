@@ -1,44 +1,103 @@
 //! The arguments of the compiled programs and how they are spread over the devices.
 
-use crate::table::{CellRef, Column, Rows, Unit};
+use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Argument, Context};
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
-}
+type CellOf = for<'t> fn(&'t ArgumentRow<'t>) -> CellRef<'t>;
 
-const COLUMNS: [Column; 12] = [
-    column("argument", "Argument", Unit::Text),
-    column("module", "Program", Unit::Text),
-    column("number", "Number", Unit::Count),
-    column("shape", "Shape per device", Unit::Text),
-    column("bytes_per_device", "Bytes per device", Unit::Bytes),
-    column("placement", "Placement", Unit::Text),
-    column("split", "Split dimensions", Unit::Text),
-    column("copies", "Copies of each part", Unit::Count),
-    column("devices", "Devices", Unit::Count),
-    column("whole_bytes", "Bytes of the whole", Unit::Bytes),
-    column("sharding", "Sharding", Unit::Text),
-    column("program_id", "Program number", Unit::Text),
+pub(super) static COLUMNS: [(Column, CellOf); 12] = [
+    (
+        column(
+            "argument",
+            "Argument",
+            Unit::Text,
+            "What the framework calls it (`state.params['w']`), else the name of its instruction.",
+        ),
+        |it| CellRef::text(&it.argument.name),
+    ),
+    (column("module", "Program", Unit::Text, "The program with its number."), |it| CellRef::text(&it.argument.program)),
+    (column("number", "Number", Unit::Count, "Place among the program's arguments, from 0."), |it| {
+        CellRef::int(u64::try_from(it.argument.number).ok())
+    }),
+    (column("shape", "Shape per device", Unit::Text, "Shape on one device."), |it| CellRef::text(&it.argument.shape)),
+    (
+        column("bytes_per_device", "Bytes per device", Unit::Bytes, "Elements on one device times the size of the type.")
+            .caveat("Padding of tiles is not counted."),
+        |it| CellRef::Float(it.argument.bytes_per_device),
+    ),
+    (
+        column(
+            "placement",
+            "Placement",
+            Unit::Text,
+            "`replicated` (each device holds all of it), `sharded`, `one device`, or `manual` (the program decides, as in `shard_map`).",
+        )
+        .caveat("Empty where the program does not say it."),
+        |it| CellRef::text(it.argument.placement.as_ref().map_or("", |placement| placement.label())),
+    ),
+    (
+        column("split", "Split dimensions", Unit::Text, "Dimensions that are split and into how many parts: `0 into 8`."),
+        |it| CellRef::text(&it.split),
+    ),
+    (
+        column("copies", "Copies of each part", Unit::Count, "Devices that hold the same part.")
+            .caveat("More than 1 is memory that sharding could save."),
+        |it| CellRef::int(it.argument.copies()),
+    ),
+    (
+        column(
+            "devices",
+            "Devices",
+            Unit::Count,
+            "Devices that the program was compiled for (replicas times partitions).",
+        ),
+        |it| CellRef::int(it.argument.devices),
+    ),
+    (
+        column(
+            "whole_bytes",
+            "Bytes of the whole",
+            Unit::Bytes,
+            "`bytes_per_device` times the number of different parts.",
+        ),
+        |it| CellRef::float(it.argument.whole_bytes()),
+    ),
+    (column("sharding", "Sharding", Unit::Text, "Sharding as HLO text writes it."), |it| {
+        CellRef::text(&it.argument.sharding)
+    }),
+    (column("program_id", "Program number", Unit::Text, "Number of the program, without a sign."), |it| {
+        CellRef::text(&it.program_id)
+    }),
 ];
+
+/// An argument with the texts that are made of it.
+pub(super) struct ArgumentRow<'a> {
+    argument: &'a Argument,
+    split: String,
+    program_id: String,
+}
 
 /// The arguments, largest on a device first.
 pub struct ArgumentRows<'a> {
-    rows: Vec<(&'a Argument, String, String)>,
+    rows: Vec<ArgumentRow<'a>>,
+    columns: Vec<Column>,
 }
 
 impl<'a> ArgumentRows<'a> {
     /// The table of `context`.
     pub fn new(context: &Context<'a>) -> ArgumentRows<'a> {
-        let split = |it: &Argument| it.placement.as_ref().map(|placement| placement.split()).unwrap_or_default();
-        let number = |it: &Argument| it.program_id.cast_unsigned().to_string();
-        let all = context.analysis.arguments(context.trace());
-        let mut rows: Vec<_> = all.iter().map(|it| (it, split(it), number(it))).collect();
-        base::sort::sort_by(&mut rows, |(a, ..), (b, ..)| {
+        let row = |argument: &'a Argument| ArgumentRow {
+            argument,
+            split: argument.placement.as_ref().map(|placement| placement.split()).unwrap_or_default(),
+            program_id: argument.program_id.cast_unsigned().to_string(),
+        };
+        let mut rows: Vec<_> = context.analysis.arguments(context.trace()).iter().map(row).collect();
+        base::sort::sort_by(&mut rows, |a, b| {
             let place = |it: &Argument| (it.host, it.program_id, it.number);
+            let (a, b) = (a.argument, b.argument);
             b.bytes_per_device.total_cmp(&a.bytes_per_device).then_with(|| place(a).cmp(&place(b)))
         });
-        ArgumentRows { rows }
+        ArgumentRows { rows, columns: columns(&COLUMNS) }
     }
 }
 
@@ -48,7 +107,7 @@ impl Rows for ArgumentRows<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -56,21 +115,8 @@ impl Rows for ArgumentRows<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let Some((argument, split, number)) = self.rows.get(row) else { return CellRef::Absent };
-        let count = |value: Option<u64>| value.map_or(CellRef::Absent, CellRef::Int);
-        match COLUMNS.get(column).map_or("", |column| column.key) {
-            "argument" => CellRef::text(&argument.name),
-            "module" => CellRef::text(&argument.program),
-            "number" => count(u64::try_from(argument.number).ok()),
-            "shape" => CellRef::text(&argument.shape),
-            "bytes_per_device" => CellRef::Float(argument.bytes_per_device),
-            "placement" => CellRef::text(argument.placement.as_ref().map_or("", |placement| placement.label())),
-            "split" => CellRef::text(split),
-            "copies" => count(argument.copies()),
-            "devices" => count(argument.devices),
-            "whole_bytes" => CellRef::float(argument.whole_bytes()),
-            "sharding" => CellRef::text(&argument.sharding),
-            "program_id" => CellRef::text(number),
+        match (self.rows.get(row), COLUMNS.get(column)) {
+            (Some(row), Some((_, cell))) => cell(row),
             _ => CellRef::Absent,
         }
     }

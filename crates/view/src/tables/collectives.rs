@@ -1,25 +1,87 @@
 //! Collectives, sends and receives: by op, by kind (`kind`), run by run (`run`), or what is measured apart (`apart`). `:0-3` after
 //! the form, which is that by op where it is empty, leaves what device 0 sends to device 3.
 
-use crate::table::{Cell, Column, Table, Unit};
+use crate::table::{Cell, Column, Table, Unit, column};
 use base::format;
 use metrics::{CollectiveOp, CollectiveSums, Collectives, Context};
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
-}
+const OP: Column = column("hlo_op_name", "Op", Unit::Text, "The instruction, else the kernel.");
+
+const KIND: Column = Column::of_field("kind", "Kind", Unit::Text, "communication.kinds[].kind");
 
 /// The columns of sums.
 const SUMS: [Column; 8] = [
-    column("occurrences", "Count", Unit::Count),
-    column("total_time_us", "Time", Unit::TimeUs),
-    column("avg_time_us", "Mean", Unit::TimeUs),
-    column("min_time_us", "Shortest", Unit::TimeUs),
-    column("max_time_us", "Longest", Unit::TimeUs),
-    column("exposed_time_us", "Exposed", Unit::TimeUs),
-    column("wait_time_us", "Waiting", Unit::TimeUs),
-    column("transfer_time_us", "Transferring", Unit::TimeUs),
+    column(
+        "occurrences",
+        "Count",
+        Unit::Count,
+        "Runs, one a device and execution; of what is measured apart spans in flight, or messages.",
+    ),
+    column("total_time_us", "Time", Unit::TimeUs, "Summed durations."),
+    column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration of one run."),
+    column("min_time_us", "Shortest", Unit::TimeUs, "Shortest duration of one run."),
+    column("max_time_us", "Longest", Unit::TimeUs, "Longest duration of one run."),
+    Column::of_field("exposed_time_us", "Exposed", Unit::TimeUs, "communication.exposed_time_us"),
+    Column::of_field("wait_time_us", "Waiting", Unit::TimeUs, "communication.wait_time_us"),
+    Column::of_field("transfer_time_us", "Transferring", Unit::TimeUs, "communication.transfer_time_us"),
 ];
+
+/// What only the table by op has.
+const BY_OP: [Column; 12] = [
+    Column::of_field("bytes", "Bytes a run", Unit::Bytes, "communication.top_ops[].bytes"),
+    Column::of_field(
+        "algbw_gb_per_sec",
+        "Algorithm bandwidth",
+        Unit::GigabytesPerSecond,
+        "communication.top_ops[].algorithm_gb_per_sec",
+    ),
+    Column::of_field(
+        "busbw_gb_per_sec",
+        "Bus bandwidth",
+        Unit::GigabytesPerSecond,
+        "communication.top_ops[].bus_gb_per_sec",
+    ),
+    Column::of_field("group_size", "Group", Unit::Count, "communication.top_ops[].group_size"),
+    column("replica_groups", "Groups", Unit::Text, "Members of each group, iota and mesh forms written out."),
+    column("data_type", "Type", Unit::Text, "Type of what is sent.")
+        .source("The expression or the HLO; absent where it does not say.")
+        .caveat(
+            "Kernels of PyTorch state their collective, elements, data type, group size and ranks themselves: \
+             each size of message is a row.",
+        ),
+    column("channel_id", "Channel", Unit::Count, "Channel of the instruction.")
+        .source("The expression or the HLO; absent where it does not say."),
+    column("sharding", "Sharding", Unit::Text, "Sharding as HLO text writes it.")
+        .source("The expression or the HLO; absent where it does not say."),
+    column("algorithm", "Algorithm", Unit::Text, "Algorithm, from the names of NCCL's kernels."),
+    column("protocol", "Protocol", Unit::Text, "Protocol, from the names of NCCL's kernels."),
+    column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op.")
+        .source("The trace, else the embedded HLO."),
+    column("program_id", "Program", Unit::Text, "Number of the program, as an unsigned decimal."),
+];
+
+/// What only the table of runs has.
+const BY_RUN: [Column; 3] = [
+    column("device_name", "Device", Unit::Text, "The device of a run."),
+    column("start_us", "Start", Unit::TimeUs, "Start of a run, from the start of the capture.").caveat(
+        "Starts of different devices are comparable as far as their clocks were placed \
+             ([Clocks](#clocks)).",
+    ),
+    column("duration_us", "Duration", Unit::TimeUs, "Duration of a run."),
+];
+
+/// What only the table of what is measured apart has.
+const APART: [Column; 4] = [
+    Column::of_field("name", "Op", Unit::Text, "communication.apart[].name"),
+    Column::of_field("track", "Seen as", Unit::Text, "communication.apart[].track"),
+    Column::of_field("total_bytes", "Bytes", Unit::Bytes, "communication.apart[].bytes"),
+    column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond, "Bytes over time."),
+];
+
+/// The columns of all forms.
+pub fn columns() -> Vec<Column> {
+    [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).chain(BY_RUN).chain(APART).collect()
+}
 
 /// The table of a run; an unknown variant is that by op.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
@@ -62,29 +124,14 @@ fn sums(sums: &CollectiveSums) -> Vec<Cell> {
 }
 
 fn by_kind(context: &Context<'_>) -> Table {
-    let columns = std::iter::once(column("kind", "Kind", Unit::Text)).chain(SUMS).collect();
+    let columns = std::iter::once(KIND).chain(SUMS).collect();
     let kinds = context.analysis.collectives.kinds();
     let rows = kinds.iter().map(|(kind, of)| std::iter::once(Cell::Text((*kind).to_owned())).chain(sums(of)).collect());
     Table::new("collectives", columns, rows.collect())
 }
 
 fn by_op(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
-    let mut columns = vec![column("hlo_op_name", "Op", Unit::Text), column("kind", "Kind", Unit::Text)];
-    columns.extend(SUMS);
-    columns.extend([
-        column("bytes", "Bytes a run", Unit::Bytes),
-        column("algbw_gb_per_sec", "Algorithm bandwidth", Unit::GigabytesPerSecond),
-        column("busbw_gb_per_sec", "Bus bandwidth", Unit::GigabytesPerSecond),
-        column("group_size", "Group", Unit::Count),
-        column("replica_groups", "Groups", Unit::Text),
-        column("data_type", "Type", Unit::Text),
-        column("channel_id", "Channel", Unit::Count),
-        column("sharding", "Sharding", Unit::Text),
-        column("algorithm", "Algorithm", Unit::Text),
-        column("protocol", "Protocol", Unit::Text),
-        column("tf_op_name", "Framework op", Unit::Text),
-        column("program_id", "Program", Unit::Text),
-    ]);
+    let columns = [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).collect();
     let all = &context.analysis.collectives;
     let ops = all.ops.iter().filter(|op| sends(all, op, pair));
     let rows = ops.map(|op| op_row(context, op));
@@ -130,17 +177,8 @@ fn groups_text(groups: &[Vec<u32>]) -> String {
 
 /// What is part of no sum: see `communication.apart`.
 fn apart(context: &Context<'_>) -> Table {
-    let columns = vec![
-        column("name", "Op", Unit::Text),
-        column("kind", "Kind", Unit::Text),
-        column("track", "Seen as", Unit::Text),
-        column("occurrences", "Count", Unit::Count),
-        column("total_time_us", "Time", Unit::TimeUs),
-        column("avg_time_us", "Mean", Unit::TimeUs),
-        column("exposed_time_us", "Exposed", Unit::TimeUs),
-        column("total_bytes", "Bytes", Unit::Bytes),
-        column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond),
-    ];
+    let ([name, track, bytes, bandwidth], [count, time, mean, _, _, exposed, ..]) = (APART, SUMS);
+    let columns = vec![name, KIND, track, count, time, mean, exposed, bytes, bandwidth];
     let rows = context.analysis.collectives.apart.iter().map(|one| {
         let seconds = one.total.as_ps() as f64 * 1e-12;
         let speed = one.bytes.filter(|_| seconds > 0.0).map(|bytes| bytes as f64 / seconds * 1e-9);
@@ -162,15 +200,8 @@ fn apart(context: &Context<'_>) -> Table {
 fn by_run(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
     let (all, trace) = (&context.analysis.collectives, context.trace());
     let origin = context.analysis.devices.capture.map_or(base::Ps::ZERO, |capture| capture.start);
-    let columns = vec![
-        column("hlo_op_name", "Op", Unit::Text),
-        column("kind", "Kind", Unit::Text),
-        column("device_name", "Device", Unit::Text),
-        column("start_us", "Start", Unit::TimeUs),
-        column("duration_us", "Duration", Unit::TimeUs),
-        column("exposed_time_us", "Exposed", Unit::TimeUs),
-        column("wait_time_us", "Waiting", Unit::TimeUs),
-    ];
+    let ([device, start, duration], [.., exposed, wait, _]) = (BY_RUN, SUMS);
+    let columns = vec![OP, KIND, device, start, duration, exposed, wait];
     let rows = all.runs.iter().filter_map(|run| {
         let op = all.ops.get(run.op as usize)?;
         if !sends(all, op, pair) || pair.is_some_and(|(from, _)| from != run.device) {

@@ -1,34 +1,35 @@
 //! What to do, with the numbers it rests on.
 
-use crate::table::{Cell, Column, Table, Unit};
-use report::{Evidence, UnifiedProfile};
+use super::profile_table::{ProfileColumns, float, of_rows, text};
+use crate::table::{Cell, Column, Table, Unit, column};
+use report::{Evidence, Finding, UnifiedProfile};
+
+pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
+    (Column::of_field("severity", "Severity", Unit::Text, "findings[].severity"), |it| text(it.severity.label())),
+    (Column::of_field("id", "Rule", Unit::Text, "findings[].id"), |it| text(&it.id)),
+    (Column::of_field("title", "Finding", Unit::Text, "findings[].title"), |it| text(&it.title)),
+    (Column::of_field("message", "What was seen", Unit::Text, "findings[].message"), |it| text(&it.message)),
+    (Column::of_field("remedy", "What to do", Unit::Text, "findings[].remedy"), |it| text(&it.remedy)),
+    (Column::of_field("confidence", "Confidence", Unit::Text, "findings[].confidence"), |it| {
+        text(it.confidence.label())
+    }),
+    (Column::of_field("time_at_stake_percent", "At stake", Unit::Percent, "findings[].time_at_stake_percent"), |it| {
+        float(it.time_at_stake_percent)
+    }),
+    (
+        column(
+            "evidence",
+            "Evidence",
+            Unit::Text,
+            "Names and values of the numbers that it rests on, as `name = value`.",
+        ),
+        |it| Cell::Text(it.evidence.iter().map(evidence).collect::<Vec<_>>().join(", ")),
+    ),
+];
 
 /// Every finding of a profile, also of an imported one.
 pub fn table(profile: &UnifiedProfile) -> Table {
-    let column = |key, title, unit| Column { key, title, unit };
-    let rows = profile.findings.iter().map(|finding| {
-        vec![
-            Cell::Text(finding.severity.label().to_owned()),
-            Cell::Text(finding.id.clone()),
-            Cell::Text(finding.title.clone()),
-            Cell::Text(finding.message.clone()),
-            Cell::Text(finding.remedy.clone()),
-            Cell::Text(finding.confidence.label().to_owned()),
-            finding.time_at_stake_percent.map_or(Cell::Absent, Cell::Float),
-            Cell::Text(finding.evidence.iter().map(evidence).collect::<Vec<_>>().join(", ")),
-        ]
-    });
-    let columns = vec![
-        column("severity", "Severity", Unit::Text),
-        column("id", "Rule", Unit::Text),
-        column("title", "Finding", Unit::Text),
-        column("message", "What was seen", Unit::Text),
-        column("remedy", "What to do", Unit::Text),
-        column("confidence", "Confidence", Unit::Text),
-        column("time_at_stake_percent", "At stake", Unit::Percent),
-        column("evidence", "Evidence", Unit::Text),
-    ];
-    Table::new("findings", columns, rows.collect())
+    of_rows("findings", &COLUMNS, &profile.findings)
 }
 
 fn evidence(it: &Evidence) -> String {

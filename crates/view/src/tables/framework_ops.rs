@@ -6,39 +6,167 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::table::{CellRef, Column, Rows, Unit};
+use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use base::{Ps, sort};
 use metrics::roofline::Bound;
 use metrics::{Context, Op, Text, rate};
 
-const COLUMNS: [Column; 18] = [
-    column("rank", "Rank", Unit::Count),
-    column("operation", "Framework op", Unit::Text),
-    column("type", "Type", Unit::Text),
-    column("total_self_time_us", "Self time", Unit::TimeUs),
-    column("device_total_self_time_percent", "Share", Unit::Percent),
-    column("busy_self_time_percent", "Share of busy time", Unit::Percent),
-    column("device_cumulative_total_self_time_percent", "Cumulative share", Unit::Percent),
-    column("occurrences", "Count", Unit::Count),
-    column("avg_self_time_us", "Mean self time", Unit::TimeUs),
-    column("total_time_us", "Total time", Unit::TimeUs),
-    column("avg_time_us", "Mean time", Unit::TimeUs),
-    column("bound_by", "Bound by", Unit::Text),
-    column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond),
-    column("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond),
-    column("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond),
-    column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte),
-    column("gpu_tensorcore_utilization_percent", "On tensor cores", Unit::Percent),
-    column("num_hlo_ops", "HLO ops", Unit::Count),
+type CellOf = for<'t> fn(&'t FrameworkOpRows<'t>, &PlacedGroup<'t>) -> CellRef<'t>;
+
+pub(super) static COLUMNS: [(Column, CellOf); 18] = [
+    (column("rank", "Rank", Unit::Count, "Place by self time, from 1.").xprof("rank"), |_, it| {
+        CellRef::Int(it.row as u64 + 1)
+    }),
+    (column("operation", "Framework op", Unit::Text, "The path, or the op's name.").xprof("operation"), |rows, it| {
+        CellRef::text(rows.name(it.group))
+    }),
+    (
+        column(
+            "type",
+            "Type",
+            Unit::Text,
+            "What follows `:` (`MatMul` of `dense/MatMul:MatMul`), else the last part of the path without \
+             parameters; `Unknown` without a path.",
+        )
+        .xprof("type"),
+        |rows, it| CellRef::text(rows.kind(it.group)),
+    ),
+    (
+        column("total_self_time_us", "Self time", Unit::TimeUs, "Summed durations, without nested ops.")
+            .xprof("total_self_time"),
+        |_, it| CellRef::Float(it.group.self_time.as_us()),
+    ),
+    (
+        column(
+            "device_total_self_time_percent",
+            "Share",
+            Unit::Percent,
+            "Self time of the time of all devices, idle included.",
+        )
+        .caveat("XProf: a share of 1, its first table.")
+        .xprof("device_total_self_time_percent"),
+        |rows, it| share(it.group.self_time, rows.device_time()),
+    ),
+    (
+        column(
+            "busy_self_time_percent",
+            "Share of busy time",
+            Unit::Percent,
+            "Self time of all ops' self time, without idle (XProf's second table).",
+        ),
+        |rows, it| share(it.group.self_time, rows.context.analysis.ops.op_time),
+    ),
+    (
+        column(
+            "device_cumulative_total_self_time_percent",
+            "Cumulative share",
+            Unit::Percent,
+            "Share with the rows above.",
+        )
+        .caveat("XProf: a share of 1.")
+        .xprof("device_cumulative_total_self_time_percent"),
+        |rows, it| share(it.group.cumulative, rows.device_time()),
+    ),
+    (
+        column("occurrences", "Count", Unit::Count, "Those of its HLO op that ran most often, as XProf counts.")
+            .xprof("occurrences"),
+        |_, it| CellRef::Int(it.group.occurrences),
+    ),
+    (
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Self time of one occurrence.")
+            .xprof("avg_self_time"),
+        |_, it| it.mean(it.group.self_time),
+    ),
+    (column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").xprof("total_time"), |_, it| {
+        CellRef::Float(it.group.total.as_us())
+    }),
+    (column("avg_time_us", "Mean time", Unit::TimeUs, "Duration of one occurrence.").xprof("avg_time"), |_, it| {
+        it.mean(it.group.total)
+    }),
+    (
+        column(
+            "bound_by",
+            "Bound by",
+            Unit::Text,
+            "The roof that its ops together are nearest to, see [Roofline](#roofline).",
+        )
+        .caveat("The compute roof is that of their mix of data types.")
+        .xprof("bound_by"),
+        |_, it| it.group.bound_by.map_or(CellRef::Absent, CellRef::Text),
+    ),
+    (
+        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs of its ops over total time.")
+            .caveat("Of asynchronous pairs from start to end.")
+            .xprof("measured_flop_rate"),
+        |_, it| it.per_second(it.group.flops, 1e9),
+    ),
+    (
+        column(
+            "model_flop_rate_gflops",
+            "Model FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "FLOPs of the model in its ops over total time.",
+        )
+        .caveat("Of asynchronous pairs from start to end.")
+        .xprof("model_flop_rate"),
+        |_, it| it.per_second(it.group.model_flops, 1e9),
+    ),
+    (
+        column(
+            "measured_memory_bw_gibps",
+            "Memory",
+            Unit::GibibytesPerSecond,
+            "Bytes of its ops over total time, in 2^30 bytes a second.",
+        )
+        .caveat("Of asynchronous pairs from start to end.")
+        .xprof("measured_memory_bw"),
+        |_, it| it.per_second(it.group.bytes, (1u64 << 30) as f64),
+    ),
+    (
+        column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "FLOPs over bytes.")
+            .xprof("operational_intensity"),
+        |_, it| {
+            let bytes = it.group.bytes.filter(|&bytes| bytes > 0.0);
+            CellRef::float(it.group.flops.zip(bytes).map(|(flops, bytes)| flops / bytes))
+        },
+    ),
+    (
+        column(
+            "gpu_tensorcore_utilization_percent",
+            "On tensor cores",
+            Unit::Percent,
+            "Time of its kernels that use tensor cores by their name, of total time.",
+        )
+        .caveat("Absent where that cannot be told for ops without a path, and where no GPU ran.")
+        .xprof("gpu_tensorcore_utilization"),
+        |_, it| CellRef::float(it.group.tensor_core_percent),
+    ),
+    (column("num_hlo_ops", "HLO ops", Unit::Count, "HLO ops that it became."), |_, it| CellRef::Int(it.group.num_ops)),
 ];
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
+/// A framework op and its place in the table.
+pub(super) struct PlacedGroup<'a> {
+    row: usize,
+    group: &'a Group,
+}
+
+impl<'a> PlacedGroup<'a> {
+    /// Of one occurrence.
+    fn mean(&self, time: Ps) -> CellRef<'a> {
+        match self.group.occurrences {
+            0 => CellRef::Absent,
+            count => CellRef::Float(time.as_us() / count as f64),
+        }
+    }
+
+    fn per_second(&self, amount: Option<f64>, unit: f64) -> CellRef<'a> {
+        CellRef::float(amount.and_then(|amount| rate(amount, self.group.work_time)).map(|rate| rate / unit))
+    }
 }
 
 /// A framework op: sums over its HLO ops.
 #[derive(Default)]
-struct Group {
+pub(super) struct Group {
     /// Its path, or the name of an op without one.
     text: Text,
     has_path: bool,
@@ -88,6 +216,7 @@ fn add(sum: &mut Option<f64>, value: Option<f64>) {
 pub struct FrameworkOpRows<'a> {
     context: Context<'a>,
     groups: Vec<Group>,
+    columns: Vec<Column>,
 }
 
 impl<'a> FrameworkOpRows<'a> {
@@ -131,7 +260,11 @@ impl<'a> FrameworkOpRows<'a> {
             sum += group.self_time;
             group.cumulative = sum;
         }
-        FrameworkOpRows { context: *context, groups }
+        FrameworkOpRows { context: *context, groups, columns: columns(&COLUMNS) }
+    }
+
+    fn device_time(&self) -> Ps {
+        self.context.analysis.ops.device_time
     }
 
     fn name(&self, group: &Group) -> &'a str {
@@ -150,7 +283,7 @@ impl Rows for FrameworkOpRows<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -158,37 +291,8 @@ impl Rows for FrameworkOpRows<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let Some(group) = self.groups.get(row) else { return CellRef::Absent };
-        let ops = &self.context.analysis.ops;
-        let mean = |time: Ps| match group.occurrences {
-            0 => CellRef::Absent,
-            count => CellRef::Float(time.as_us() / count as f64),
-        };
-        let per_second = |amount: Option<f64>, unit: f64| {
-            CellRef::float(amount.and_then(|amount| rate(amount, group.work_time)).map(|rate| rate / unit))
-        };
-        match column {
-            0 => CellRef::Int(row as u64 + 1),
-            1 => CellRef::text(self.name(group)),
-            2 => CellRef::text(self.kind(group)),
-            3 => CellRef::Float(group.self_time.as_us()),
-            4 => share(group.self_time, ops.device_time),
-            5 => share(group.self_time, ops.op_time),
-            6 => share(group.cumulative, ops.device_time),
-            7 => CellRef::Int(group.occurrences),
-            8 => mean(group.self_time),
-            9 => CellRef::Float(group.total.as_us()),
-            10 => mean(group.total),
-            11 => group.bound_by.map_or(CellRef::Absent, CellRef::Text),
-            12 => per_second(group.flops, 1e9),
-            13 => per_second(group.model_flops, 1e9),
-            14 => per_second(group.bytes, (1u64 << 30) as f64),
-            15 => {
-                let bytes = group.bytes.filter(|&bytes| bytes > 0.0);
-                CellRef::float(group.flops.zip(bytes).map(|(flops, bytes)| flops / bytes))
-            }
-            16 => CellRef::float(group.tensor_core_percent),
-            17 => CellRef::Int(group.num_ops),
+        match (self.groups.get(row), COLUMNS.get(column)) {
+            (Some(group), Some((_, cell))) => cell(self, &PlacedGroup { row, group }),
             _ => CellRef::Absent,
         }
     }

@@ -1,122 +1,103 @@
 //! Threads and programs of the hosts, and devices of unknown kinds: what a capture without device ops tells.
 
-use crate::table::{Cell, Column, Table, Unit};
-use report::{HostProgram, HostThread, OtherDevice, UnifiedProfile};
+use super::profile_table::{ProfileColumns, of_rows, optional_text, text};
+use crate::table::{Cell, Column, Table, Unit, column};
+use report::{HostProgram, HostThread, OtherDevice, OtherDeviceEvent, UnifiedProfile};
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
-}
-
-fn text(text: &str) -> Cell {
-    Cell::Text(text.to_owned())
-}
+pub(super) static THREADS: ProfileColumns<HostThread, 7> = [
+    (Column::of_field("thread_name", "Thread", Unit::Text, "host_activity.threads[].name"), |it| text(&it.name)),
+    (Column::of_field("host", "Host", Unit::Text, "host_activity.threads[].host"), |it| optional_text(&it.host)),
+    (Column::of_field("role", "Role", Unit::Text, "host_activity.threads[].role"), |it| text(&it.role)),
+    (Column::of_field("num_events", "Events", Unit::Count, "host_activity.threads[].num_events"), |it| {
+        Cell::Int(it.num_events)
+    }),
+    (Column::of_field("busy_time_us", "Busy", Unit::TimeUs, "host_activity.threads[].busy_time_us"), |it| {
+        Cell::Float(it.busy_time_us)
+    }),
+    (
+        Column::of_field("busy_percent", "Share of capture", Unit::Percent, "host_activity.threads[].busy_percent"),
+        |it| Cell::Float(it.busy_percent),
+    ),
+    (Column::of_field("top_span", "Most self time", Unit::Text, "host_activity.threads[].top_span"), |it| {
+        text(&it.top_span)
+    }),
+];
 
 /// The threads with the most busy time.
 pub fn threads(profile: &UnifiedProfile) -> Table {
-    let row = |thread: &HostThread| {
-        vec![
-            text(&thread.name),
-            thread.host.as_deref().map_or(Cell::Absent, text),
-            text(&thread.role),
-            Cell::Int(thread.num_events),
-            Cell::Float(thread.busy_time_us),
-            Cell::Float(thread.busy_percent),
-            text(&thread.top_span),
-        ]
-    };
-    Table::new(
-        "host-threads",
-        vec![
-            column("thread_name", "Thread", Unit::Text),
-            column("host", "Host", Unit::Text),
-            column("role", "Role", Unit::Text),
-            column("num_events", "Events", Unit::Count),
-            column("busy_time_us", "Busy", Unit::TimeUs),
-            column("busy_percent", "Share of capture", Unit::Percent),
-            column("top_span", "Most self time", Unit::Text),
-        ],
-        profile.host_activity.iter().flat_map(|host| &host.threads).map(row).collect(),
-    )
+    of_rows("host-threads", &THREADS, profile.host_activity.iter().flat_map(|host| &host.threads))
 }
+
+pub(super) static PROGRAMS: ProfileColumns<HostProgram, 6> = [
+    (Column::of_field("program", "Program", Unit::Text, "host_activity.programs[].name"), |it| text(&it.name)),
+    (Column::of_field("activity", "Activity", Unit::Text, "host_activity.programs[].activity"), |it| {
+        text(&it.activity)
+    }),
+    (Column::of_field("calls", "Count", Unit::Count, "host_activity.programs[].calls"), |it| Cell::Int(it.calls)),
+    (Column::of_field("total_time_us", "Time", Unit::TimeUs, "host_activity.programs[].total_time_us"), |it| {
+        Cell::Float(it.total_time_us)
+    }),
+    (column("avg_time_us", "Mean", Unit::TimeUs, "`total_time_us / calls`."), |it| {
+        Cell::Float(it.total_time_us / it.calls.max(1) as f64)
+    }),
+    (Column::of_field("max_time_us", "Longest", Unit::TimeUs, "host_activity.programs[].max_time_us"), |it| {
+        Cell::Float(it.max_time_us)
+    }),
+];
 
 /// What was called, executed and compiled.
 pub fn programs(profile: &UnifiedProfile) -> Table {
-    let row = |program: &HostProgram| {
-        vec![
-            text(&program.name),
-            text(&program.activity),
-            Cell::Int(program.calls),
-            Cell::Float(program.total_time_us),
-            Cell::Float(program.total_time_us / program.calls.max(1) as f64),
-            Cell::Float(program.max_time_us),
-        ]
-    };
-    Table::new(
-        "host-programs",
-        vec![
-            column("program", "Program", Unit::Text),
-            column("activity", "Activity", Unit::Text),
-            column("calls", "Count", Unit::Count),
-            column("total_time_us", "Time", Unit::TimeUs),
-            column("avg_time_us", "Mean", Unit::TimeUs),
-            column("max_time_us", "Longest", Unit::TimeUs),
-        ],
-        profile.host_activity.iter().flat_map(|host| &host.programs).map(row).collect(),
-    )
+    of_rows("host-programs", &PROGRAMS, profile.host_activity.iter().flat_map(|host| &host.programs))
 }
+
+pub(super) static OTHER_DEVICES: ProfileColumns<OtherDevice, 7> = [
+    (Column::of_field("device_name", "Device", Unit::Text, "other_devices[].name"), |it| text(&it.name)),
+    (Column::of_field("kind", "Kind", Unit::Text, "other_devices[].kind"), |it| text(&it.kind)),
+    (Column::of_field("num_lines", "Lines", Unit::Count, "other_devices[].num_lines"), |it| Cell::Int(it.num_lines)),
+    (Column::of_field("num_events", "Events", Unit::Count, "other_devices[].num_events"), |it| {
+        Cell::Int(it.num_events)
+    }),
+    (Column::of_field("busy_time_us", "Busy", Unit::TimeUs, "other_devices[].busy_time_us"), |it| {
+        Cell::Float(it.busy_time_us)
+    }),
+    (Column::of_field("total_time_us", "Active span", Unit::TimeUs, "other_devices[].total_time_us"), |it| {
+        Cell::Float(it.total_time_us)
+    }),
+    (Column::of_field("busy_percent", "Busy share", Unit::Percent, "other_devices[].busy_percent"), |it| {
+        Cell::Float(it.busy_percent)
+    }),
+];
 
 /// Devices of kinds that crossprof does not know.
 pub fn other_devices(profile: &UnifiedProfile) -> Table {
-    let row = |device: &OtherDevice| {
-        vec![
-            text(&device.name),
-            text(&device.kind),
-            Cell::Int(device.num_lines),
-            Cell::Int(device.num_events),
-            Cell::Float(device.busy_time_us),
-            Cell::Float(device.total_time_us),
-            Cell::Float(device.busy_percent),
-        ]
-    };
-    Table::new(
-        "other-devices",
-        vec![
-            column("device_name", "Device", Unit::Text),
-            column("kind", "Kind", Unit::Text),
-            column("num_lines", "Lines", Unit::Count),
-            column("num_events", "Events", Unit::Count),
-            column("busy_time_us", "Busy", Unit::TimeUs),
-            column("total_time_us", "Active span", Unit::TimeUs),
-            column("busy_percent", "Busy share", Unit::Percent),
-        ],
-        profile.other_devices.iter().map(row).collect(),
-    )
+    of_rows("other-devices", &OTHER_DEVICES, &profile.other_devices)
 }
+
+pub(super) static OTHER_DEVICE_EVENTS: ProfileColumns<(String, OtherDeviceEvent), 6> = [
+    (Column::of_field("name", "Event", Unit::Text, "other_devices[].top_events[].name"), |(_, it)| text(&it.name)),
+    (Column::of_field("device_name", "Device", Unit::Text, "other_devices[].name"), |(device, _)| text(device)),
+    (Column::of_field("occurrences", "Count", Unit::Count, "other_devices[].top_events[].occurrences"), |(_, it)| {
+        Cell::Int(it.occurrences)
+    }),
+    (
+        Column::of_field("total_time_us", "Time", Unit::TimeUs, "other_devices[].top_events[].total_time_us"),
+        |(_, it)| Cell::Float(it.total_time_us),
+    ),
+    (
+        Column::of_field("self_time_us", "Self time", Unit::TimeUs, "other_devices[].top_events[].self_time_us"),
+        |(_, it)| Cell::Float(it.self_time_us),
+    ),
+    (
+        Column::of_field("max_time_us", "Longest", Unit::TimeUs, "other_devices[].top_events[].max_time_us"),
+        |(_, it)| Cell::Float(it.max_time_us),
+    ),
+];
 
 /// What they spend their time on.
 pub fn other_device_events(profile: &UnifiedProfile) -> Table {
-    let rows = profile.other_devices.iter().flat_map(|device| {
-        device.top_events.iter().map(|event| {
-            vec![
-                text(&event.name),
-                text(&device.name),
-                Cell::Int(event.occurrences),
-                Cell::Float(event.total_time_us),
-                Cell::Float(event.self_time_us),
-                Cell::Float(event.max_time_us),
-            ]
-        })
-    });
-    Table::new(
-        "other-device-events",
-        vec![
-            column("name", "Event", Unit::Text),
-            column("device_name", "Device", Unit::Text),
-            column("occurrences", "Count", Unit::Count),
-            column("total_time_us", "Time", Unit::TimeUs),
-            column("self_time_us", "Self time", Unit::TimeUs),
-            column("max_time_us", "Longest", Unit::TimeUs),
-        ],
-        rows.collect(),
-    )
+    let of = |device: &OtherDevice| {
+        device.top_events.iter().map(|event| (device.name.clone(), event.clone())).collect::<Vec<_>>()
+    };
+    let events: Vec<_> = profile.other_devices.iter().flat_map(of).collect();
+    of_rows("other-device-events", &OTHER_DEVICE_EVENTS, &events)
 }

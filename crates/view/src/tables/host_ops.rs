@@ -1,35 +1,76 @@
 //! What the threads of the hosts spend their time on, by name.
 
-use crate::table::{CellRef, Column, Rows, Unit};
-use metrics::{Context, HostOps};
+use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use metrics::{Context, HostOp, HostOps};
 use trace::Trace;
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
-}
+type CellOf = for<'t> fn(&'t HostOpRows<'t>, &'t HostOp) -> CellRef<'t>;
 
-const COLUMNS: [Column; 9] = [
-    column("host_op_name", "Name", Unit::Text),
-    column("role", "What it does", Unit::Text),
-    column("occurrences", "Count", Unit::Count),
-    column("threads", "Threads", Unit::Count),
-    column("total_time_us", "Time", Unit::TimeUs),
-    column("avg_time_us", "Mean", Unit::TimeUs),
-    column("max_time_us", "Longest", Unit::TimeUs),
-    column("total_self_time_us", "Self time", Unit::TimeUs),
-    column("self_time_percent", "Share", Unit::Percent),
+pub(super) static COLUMNS: [(Column, CellOf); 9] = [
+    (column("host_op_name", "Name", Unit::Text, "Name of the events."), |rows, op| {
+        CellRef::text(rows.trace.text(op.name))
+    }),
+    (
+        column(
+            "role",
+            "What it does",
+            Unit::Text,
+            "What they do: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.",
+        )
+        .source(
+            "The name (`crates/facts/src/host_spans.csv`; a Python frame is `python`), else the thread \
+             (`crates/facts/src/host_threads.csv`).",
+        ),
+        |_, op| CellRef::Text(op.role.label()),
+    ),
+    (
+        column("occurrences", "Count", Unit::Count, "How many start in the window.")
+            .caveat("Ops of a CPU backend are device work and not in the table."),
+        |_, op| CellRef::Int(op.tally.occurrences),
+    ),
+    (column("threads", "Threads", Unit::Count, "Threads that they are on."), |_, op| CellRef::Int(op.threads)),
+    (
+        column("total_time_us", "Time", Unit::TimeUs, "Sum of their durations inside the window.")
+            .caveat("What is nested in them counts, and of a function that calls itself each call."),
+        |_, op| CellRef::Float(op.tally.total.as_us()),
+    ),
+    (column("avg_time_us", "Mean", Unit::TimeUs, "`total_time_us / occurrences`."), |_, op| {
+        CellRef::Float(op.tally.total.as_us() / op.tally.occurrences.max(1) as f64)
+    }),
+    (column("max_time_us", "Longest", Unit::TimeUs, "Longest duration."), |_, op| {
+        CellRef::Float(op.tally.longest.as_us())
+    }),
+    (
+        column(
+            "total_self_time_us",
+            "Self time",
+            Unit::TimeUs,
+            "The part of their time in which nothing nested in them ran on their thread, ops of a CPU backend included.",
+        )
+        .caveat(
+            "Of spans that overlap, the latest started one runs. Threads run beside each other: the sum over rows may exceed \
+             the window.",
+        ),
+        |_, op| CellRef::Float(op.tally.self_time.as_us()),
+    ),
+    (
+        column("self_time_percent", "Share", Unit::Percent, "Self time as a share of the sum over all rows."),
+        |rows, op| CellRef::float(rows.ops.percent(op.tally.self_time)),
+    ),
 ];
 
 /// The host ops of a run, most self time first.
 pub struct HostOpRows<'a> {
     ops: &'a HostOps,
     trace: &'a Trace,
+    columns: Vec<Column>,
 }
 
 impl<'a> HostOpRows<'a> {
     /// The table of `context`.
     pub fn new(context: &Context<'a>) -> HostOpRows<'a> {
-        HostOpRows { ops: context.analysis.host_ops(context.trace()), trace: context.trace() }
+        let trace = context.trace();
+        HostOpRows { ops: context.analysis.host_ops(trace), trace, columns: columns(&COLUMNS) }
     }
 }
 
@@ -39,7 +80,7 @@ impl Rows for HostOpRows<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -47,17 +88,8 @@ impl Rows for HostOpRows<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let Some(row) = self.ops.rows.get(row) else { return CellRef::Absent };
-        match COLUMNS.get(column).map_or("", |column| column.key) {
-            "host_op_name" => CellRef::text(self.trace.text(row.name)),
-            "role" => CellRef::Text(row.role.label()),
-            "occurrences" => CellRef::Int(row.tally.occurrences),
-            "threads" => CellRef::Int(row.threads),
-            "total_time_us" => CellRef::Float(row.tally.total.as_us()),
-            "avg_time_us" => CellRef::Float(row.tally.total.as_us() / row.tally.occurrences.max(1) as f64),
-            "max_time_us" => CellRef::Float(row.tally.longest.as_us()),
-            "total_self_time_us" => CellRef::Float(row.tally.self_time.as_us()),
-            "self_time_percent" => CellRef::float(self.ops.percent(row.tally.self_time)),
+        match (self.ops.rows.get(row), COLUMNS.get(column)) {
+            (Some(op), Some((_, cell))) => cell(self, op),
             _ => CellRef::Absent,
         }
     }

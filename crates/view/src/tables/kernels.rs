@@ -1,40 +1,165 @@
 //! Kernel statistics, with XProf's column ids and our own columns behind them.
 
-use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
-use metrics::{Context, KernelColumns, KernelStats, Text};
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
+use metrics::{Context, KernelColumns, KernelRow, KernelStats, Text};
 use trace::Trace;
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
+/// A kernel and its place in the table.
+pub(super) struct PlacedKernel<'a> {
+    row: usize,
+    kernel: &'a KernelRow,
 }
 
-const COLUMNS: [Column; 26] = [
-    column("rank", "Rank", Unit::Count),
-    column("kernel_name", "Kernel", Unit::Text),
-    column("registers_per_thread", "Registers", Unit::Count),
-    column("shmem_bytes", "Shared memory", Unit::Bytes),
-    column("block_dim", "Block", Unit::Text),
-    column("grid_dim", "Grid", Unit::Text),
-    column("occupancy_pct", "Occupancy", Unit::Percent),
-    column("is_op_tensor_core_eligible", "Tensor core eligible", Unit::Flag),
-    column("is_kernel_using_tensor_core", "Tensor core used", Unit::Flag),
-    column("op_name", "Framework op", Unit::Text),
-    column("occurrences", "Count", Unit::Count),
-    column("total_duration_us", "Total", Unit::TimeUs),
-    column("avg_duration_us", "Mean", Unit::TimeUs),
-    column("min_duration_us", "Shortest", Unit::TimeUs),
-    column("max_duration_us", "Longest", Unit::TimeUs),
-    column("time_percent", "Share", Unit::Percent),
-    column("family", "Family", Unit::Text),
-    column("short_name", "Short name", Unit::Text),
-    column("hlo_op_name", "HLO op", Unit::Text),
-    column("hlo_module", "Module", Unit::Text),
-    column("data_type", "Data type", Unit::Text),
-    column("launch_delay_us", "Launch delay", Unit::TimeUs),
-    column("static_shmem_bytes", "Static shared memory", Unit::Bytes),
-    column("dynamic_shmem_bytes", "Dynamic shared memory", Unit::Bytes),
-    column("private_memory_bytes", "Private memory", Unit::Bytes),
-    column("in_graph", "In a CUDA graph", Unit::Flag),
+type CellOf = for<'t> fn(&'t KernelTable<'t>, &PlacedKernel<'t>) -> CellRef<'t>;
+
+pub(super) static COLUMNS: [(Column, CellOf); 26] = [
+    (column("rank", "Rank", Unit::Count, "Place by total time, from 1.").xprof("rank"), |_, it| {
+        CellRef::Int(it.row as u64 + 1)
+    }),
+    (
+        column("kernel_name", "Kernel", Unit::Text, "Name, demangled.")
+            .caveat(
+                "Mangled C++ names are written as C++ writes them (the form of c++filt); XProf shows them as they \
+             are.",
+            )
+            .xprof("kernel_name"),
+        |table, it| table.text(it.kernel.name),
+    ),
+    (
+        column("registers_per_thread", "Registers", Unit::Count, "Registers of a thread.")
+            .source("As the collector states it.")
+            .xprof("registers_per_thread"),
+        |_, it| CellRef::int(it.kernel.shape.registers_per_thread),
+    ),
+    (
+        column(
+            "shmem_bytes",
+            "Shared memory",
+            Unit::Bytes,
+            "Static plus dynamic shared memory of a block; `group_mem` on ROCm.",
+        )
+        .xprof("shmem_bytes"),
+        |_, it| CellRef::int(it.kernel.shape.shared_bytes()),
+    ),
+    (column("block_dim", "Block", Unit::Text, "Threads of a block, `x,y,z`.").xprof("block_dim"), |table, it| {
+        table.text(it.kernel.block)
+    }),
+    (column("grid_dim", "Grid", Unit::Text, "Blocks, `x,y,z`.").xprof("grid_dim"), |table, it| {
+        table.text(it.kernel.grid)
+    }),
+    (
+        column(
+            "occupancy_pct",
+            "Occupancy",
+            Unit::Percent,
+            "Share of a multiprocessor's threads that can be resident with these resources: an upper bound, \
+             not a measurement.",
+        )
+        .xprof("occupancy_pct"),
+        |_, it| CellRef::float(it.kernel.shape.occupancy_percent),
+    ),
+    (
+        column(
+            "is_op_tensor_core_eligible",
+            "Tensor core eligible",
+            Unit::Flag,
+            "Its framework op is a product or convolution, or a kernel of it uses tensor cores.",
+        )
+        .xprof("is_op_tensor_core_eligible"),
+        |_, it| CellRef::flag(it.kernel.tensor_core_eligible),
+    ),
+    (
+        column(
+            "is_kernel_using_tensor_core",
+            "Tensor core used",
+            Unit::Flag,
+            "Whether it uses tensor cores, told by its name (`facts/tensor_cores.csv`).",
+        )
+        .xprof("is_kernel_using_tensor_core"),
+        |_, it| CellRef::flag(it.kernel.uses_tensor_core),
+    ),
+    (
+        column(
+            "op_name",
+            "Framework op",
+            Unit::Text,
+            "Framework op of the HLO instruction (empty where it has none, as XProf shows it); without HLO \
+             that of the event.",
+        )
+        .xprof("op_name"),
+        |table, it| table.text(it.kernel.op_name),
+    ),
+    (column("occurrences", "Count", Unit::Count, "How often it ran.").xprof("occurrences"), |_, it| {
+        CellRef::Int(it.kernel.occurrences.count)
+    }),
+    (column("total_duration_us", "Total", Unit::TimeUs, "Sum of durations.").xprof("total_duration_us"), |_, it| {
+        CellRef::Float(it.kernel.occurrences.total.as_us())
+    }),
+    (column("avg_duration_us", "Mean", Unit::TimeUs, "Mean duration.").xprof("avg_duration_us"), |_, it| {
+        CellRef::Float(it.kernel.occurrences.mean_us())
+    }),
+    (column("min_duration_us", "Shortest", Unit::TimeUs, "Shortest duration.").xprof("min_duration_us"), |_, it| {
+        CellRef::Float(it.kernel.occurrences.min.as_us())
+    }),
+    (column("max_duration_us", "Longest", Unit::TimeUs, "Longest duration.").xprof("max_duration_us"), |_, it| {
+        CellRef::Float(it.kernel.occurrences.max.as_us())
+    }),
+    (column("time_percent", "Share", Unit::Percent, "Share of all kernels' time."), |table, it| {
+        let share = (table.total_us > 0.0).then(|| 100.0 * it.kernel.occurrences.total.as_us() / table.total_us);
+        CellRef::float(share)
+    }),
+    (Column::of_field("family", "Family", Unit::Text, "kernel_statistics.families[].family"), |_, it| {
+        CellRef::Text(it.kernel.family.label())
+    }),
+    (column("short_name", "Short name", Unit::Text, "Name without types and arguments."), |table, it| {
+        table.text(it.kernel.short_name)
+    }),
+    (
+        column(
+            "hlo_op_name",
+            "HLO op",
+            Unit::Text,
+            "HLO instruction, the first of several that ran this kernel for one framework op.",
+        ),
+        |table, it| table.text(it.kernel.hlo_op),
+    ),
+    (column("hlo_module", "Module", Unit::Text, "Module of the HLO instruction."), |table, it| {
+        table.text(it.kernel.hlo_module)
+    }),
+    (
+        column(
+            "data_type",
+            "Data type",
+            Unit::Text,
+            "Type of the product's first operand (of other ops: of the result).",
+        )
+        .source("HLO, else the name; `tf32` where the name says so."),
+        |_, it| CellRef::text(it.kernel.data_type.unwrap_or("")),
+    ),
+    (
+        column(
+            "launch_delay_us",
+            "Launch delay",
+            Unit::TimeUs,
+            "Mean time from the end of the launch call to the start.",
+        )
+        .caveat("Kernels of graphs are not counted."),
+        |_, it| CellRef::float(it.kernel.occurrences.delay_mean_us()),
+    ),
+    (
+        column("static_shmem_bytes", "Static shared memory", Unit::Bytes, "Shared memory that the kernel declares."),
+        |_, it| CellRef::int(it.kernel.shape.static_shared_bytes),
+    ),
+    (
+        column("dynamic_shmem_bytes", "Dynamic shared memory", Unit::Bytes, "Shared memory that the launch adds."),
+        |_, it| CellRef::int(it.kernel.shape.dynamic_shared_bytes),
+    ),
+    (column("private_memory_bytes", "Private memory", Unit::Bytes, "Scratch memory of a thread (ROCm)."), |_, it| {
+        CellRef::int(it.kernel.shape.private_bytes)
+    }),
+    (column("in_graph", "In a CUDA graph", Unit::Flag, "Launched by a CUDA graph."), |_, it| {
+        CellRef::Flag(it.kernel.in_graph)
+    }),
 ];
 
 /// The kernels of a run, most time first.
@@ -43,6 +168,7 @@ pub struct KernelTable<'a> {
     stats: &'a KernelStats,
     kept: &'a KernelColumns,
     total_us: f64,
+    columns: Vec<Column>,
 }
 
 impl<'a> KernelTable<'a> {
@@ -50,7 +176,11 @@ impl<'a> KernelTable<'a> {
     pub fn new(context: &Context<'a>) -> KernelTable<'a> {
         let (trace, stats) = (context.trace(), &context.analysis.kernel_stats);
         let total_us = stats.all.map_or(0.0, |all| all.total.as_us());
-        KernelTable { trace, stats, kept: context.analysis.kernel_columns(trace), total_us }
+        KernelTable { trace, stats, kept: context.analysis.kernel_columns(trace), total_us, columns: columns(&COLUMNS) }
+    }
+
+    fn text(&self, text: Text) -> CellRef<'_> {
+        CellRef::text(self.stats.text(self.trace, text))
     }
 }
 
@@ -60,7 +190,7 @@ impl Rows for KernelTable<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -68,39 +198,8 @@ impl Rows for KernelTable<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let Some(kernel) = self.stats.kernels.get(row) else { return CellRef::Absent };
-        let text = |text: Text| CellRef::text(self.stats.text(self.trace, text));
-        let (shape, of) = (&kernel.shape, &kernel.occurrences);
-        match COLUMNS.get(column).map_or("", |column| column.key) {
-            "rank" => CellRef::Int(row as u64 + 1),
-            "kernel_name" => text(kernel.name),
-            "registers_per_thread" => CellRef::int(shape.registers_per_thread),
-            "shmem_bytes" => CellRef::int(shape.shared_bytes()),
-            "block_dim" => text(kernel.block),
-            "grid_dim" => text(kernel.grid),
-            "occupancy_pct" => CellRef::float(shape.occupancy_percent),
-            "is_op_tensor_core_eligible" => CellRef::flag(kernel.tensor_core_eligible),
-            "is_kernel_using_tensor_core" => CellRef::flag(kernel.uses_tensor_core),
-            "op_name" => text(kernel.op_name),
-            "occurrences" => CellRef::Int(of.count),
-            "total_duration_us" => CellRef::Float(of.total.as_us()),
-            "avg_duration_us" => CellRef::Float(of.mean_us()),
-            "min_duration_us" => CellRef::Float(of.min.as_us()),
-            "max_duration_us" => CellRef::Float(of.max.as_us()),
-            "time_percent" => {
-                let share = (self.total_us > 0.0).then(|| 100.0 * of.total.as_us() / self.total_us);
-                CellRef::float(share)
-            }
-            "family" => CellRef::Text(kernel.family.label()),
-            "short_name" => text(kernel.short_name),
-            "hlo_op_name" => text(kernel.hlo_op),
-            "hlo_module" => text(kernel.hlo_module),
-            "data_type" => CellRef::text(kernel.data_type.unwrap_or("")),
-            "launch_delay_us" => CellRef::float(of.delay_mean_us()),
-            "static_shmem_bytes" => CellRef::int(shape.static_shared_bytes),
-            "dynamic_shmem_bytes" => CellRef::int(shape.dynamic_shared_bytes),
-            "private_memory_bytes" => CellRef::int(shape.private_bytes),
-            "in_graph" => CellRef::Flag(kernel.in_graph),
+        match (self.stats.kernels.get(row), COLUMNS.get(column)) {
+            (Some(kernel), Some((_, cell))) => cell(self, &PlacedKernel { row, kernel }),
             _ => CellRef::Absent,
         }
     }
@@ -110,6 +209,6 @@ impl Rows for KernelTable<'_> {
     }
 
     fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
-        self.kept.texts(COLUMNS.get(column)?.key).map(SharedColumn::new)
+        self.kept.texts(COLUMNS.get(column)?.0.key).map(SharedColumn::new)
     }
 }

@@ -1,30 +1,90 @@
 //! Launches by call and by what they started.
 
-use crate::table::{CellRef, Column, Rows, Unit};
-use metrics::{Context, LaunchGroup, demangle};
+use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use metrics::{Context, LaunchGroup, LaunchStatistics, demangle};
 use trace::Trace;
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
+/// A group of launches as the cells need it.
+pub(super) struct LaunchRow<'a> {
+    trace: &'a Trace,
+    group: &'a LaunchGroup,
+    /// Name of what was started.
+    kernel: &'a str,
 }
 
-const COLUMNS: [Column; 16] = [
-    column("call", "Call on the host", Unit::Text),
-    column("kernel_name", "Started", Unit::Text),
-    column("launches", "Launches", Unit::Count),
-    column("device_ops", "Device ops", Unit::Count),
-    column("total_host_us", "Time in calls", Unit::TimeUs),
-    column("avg_host_us", "Mean call", Unit::TimeUs),
-    column("max_host_us", "Longest call", Unit::TimeUs),
-    column("total_device_us", "Time on the device", Unit::TimeUs),
-    column("avg_device_us", "Mean on the device", Unit::TimeUs),
-    column("avg_launch_delay_us", "Mean delay", Unit::TimeUs),
-    column("median_launch_delay_us", "Median delay", Unit::TimeUs),
-    column("p95_launch_delay_us", "95th percentile", Unit::TimeUs),
-    column("max_launch_delay_us", "Longest delay", Unit::TimeUs),
-    column("short_kernels", "Shorter than their call", Unit::Count),
-    column("runtime_outliers", "Calls over 50 µs", Unit::Count),
-    column("launch_delay_outliers", "Delays over 100 µs", Unit::Count),
+impl<'a> LaunchRow<'a> {
+    fn of(&self) -> &'a LaunchStatistics {
+        &self.group.statistics
+    }
+}
+
+type CellOf = for<'t> fn(&LaunchRow<'t>) -> CellRef<'t>;
+
+pub(super) static COLUMNS: [(Column, CellOf); 16] = [
+    (column("call", "Call on the host", Unit::Text, "Name of the call on the host."), |it| {
+        CellRef::text(it.trace.text(it.group.call))
+    }),
+    (column("kernel_name", "Started", Unit::Text, "What it started; the first op of a graph."), |it| {
+        CellRef::text(it.kernel)
+    }),
+    (column("launches", "Launches", Unit::Count, "How many launches."), |it| CellRef::Int(it.of().launches)),
+    (column("device_ops", "Device ops", Unit::Count, "Ops that they started: more than launches for graphs."), |it| {
+        CellRef::Int(it.of().device_ops)
+    }),
+    (column("total_host_us", "Time in calls", Unit::TimeUs, "Time in the calls."), |it| {
+        CellRef::Float(it.of().host.as_us())
+    }),
+    (column("avg_host_us", "Mean call", Unit::TimeUs, "Mean duration of the call."), |it| {
+        CellRef::float(it.of().mean_us(it.of().host))
+    }),
+    (column("max_host_us", "Longest call", Unit::TimeUs, "Longest call."), |it| {
+        CellRef::Float(it.of().host_max.as_us())
+    }),
+    (column("total_device_us", "Time on the device", Unit::TimeUs, "Time of the ops that were started."), |it| {
+        CellRef::Float(it.of().device.as_us())
+    }),
+    (column("avg_device_us", "Mean on the device", Unit::TimeUs, "Mean time on the device per launch."), |it| {
+        CellRef::float(it.of().mean_us(it.of().device))
+    }),
+    (
+        column(
+            "avg_launch_delay_us",
+            "Mean delay",
+            Unit::TimeUs,
+            "Mean of `max(0, start on the device - end of the call)`.",
+        ),
+        |it| CellRef::float(it.of().mean_us(it.of().delay)),
+    ),
+    (
+        column(
+            "median_launch_delay_us",
+            "Median delay",
+            Unit::TimeUs,
+            "Median delay from the end of the call to the start on the device.",
+        ),
+        |it| CellRef::Float(it.of().delay_median.as_us()),
+    ),
+    (column("p95_launch_delay_us", "95th percentile", Unit::TimeUs, "95th percentile of the delay."), |it| {
+        CellRef::Float(it.of().delay_p95.as_us())
+    }),
+    (column("max_launch_delay_us", "Longest delay", Unit::TimeUs, "Longest delay."), |it| {
+        CellRef::Float(it.of().delay_max.as_us())
+    }),
+    (Column::of_field("short_kernels", "Shorter than their call", Unit::Count, "launches.short_kernel_count"), |it| {
+        CellRef::Int(it.of().short_kernels)
+    }),
+    (Column::of_field("runtime_outliers", "Calls over 50 µs", Unit::Count, "launches.runtime_outlier_count"), |it| {
+        CellRef::Int(it.of().runtime_outliers)
+    }),
+    (
+        Column::of_field(
+            "launch_delay_outliers",
+            "Delays over 100 µs",
+            Unit::Count,
+            "launches.launch_delay_outlier_count",
+        ),
+        |it| CellRef::Int(it.of().delay_outliers),
+    ),
 ];
 
 /// The launches of a run, most delay first.
@@ -33,6 +93,7 @@ pub struct LaunchTable<'a> {
     trace: &'a Trace,
     /// Names of what was started, where the trace has them mangled.
     names: Vec<Option<String>>,
+    columns: Vec<Column>,
 }
 
 impl<'a> LaunchTable<'a> {
@@ -40,7 +101,7 @@ impl<'a> LaunchTable<'a> {
     pub fn new(context: &Context<'a>) -> LaunchTable<'a> {
         let (groups, trace) = (context.analysis.launches.groups.as_slice(), context.trace());
         let names = groups.iter().map(|group| demangle(trace.text(group.kernel))).collect();
-        LaunchTable { groups, trace, names }
+        LaunchTable { groups, trace, names, columns: columns(&COLUMNS) }
     }
 }
 
@@ -50,7 +111,7 @@ impl Rows for LaunchTable<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -58,29 +119,11 @@ impl Rows for LaunchTable<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let Some(group) = self.groups.get(row) else { return CellRef::Absent };
-        let of = &group.statistics;
-        match COLUMNS.get(column).map_or("", |column| column.key) {
-            "call" => CellRef::text(self.trace.text(group.call)),
-            "kernel_name" => match self.names.get(row) {
-                Some(Some(name)) => CellRef::Text(name),
-                _ => CellRef::text(self.trace.text(group.kernel)),
-            },
-            "launches" => CellRef::Int(of.launches),
-            "device_ops" => CellRef::Int(of.device_ops),
-            "total_host_us" => CellRef::Float(of.host.as_us()),
-            "avg_host_us" => CellRef::float(of.mean_us(of.host)),
-            "max_host_us" => CellRef::Float(of.host_max.as_us()),
-            "total_device_us" => CellRef::Float(of.device.as_us()),
-            "avg_device_us" => CellRef::float(of.mean_us(of.device)),
-            "avg_launch_delay_us" => CellRef::float(of.mean_us(of.delay)),
-            "median_launch_delay_us" => CellRef::Float(of.delay_median.as_us()),
-            "p95_launch_delay_us" => CellRef::Float(of.delay_p95.as_us()),
-            "max_launch_delay_us" => CellRef::Float(of.delay_max.as_us()),
-            "short_kernels" => CellRef::Int(of.short_kernels),
-            "runtime_outliers" => CellRef::Int(of.runtime_outliers),
-            "launch_delay_outliers" => CellRef::Int(of.delay_outliers),
-            _ => CellRef::Absent,
-        }
+        let (Some(group), Some((_, cell))) = (self.groups.get(row), COLUMNS.get(column)) else {
+            return CellRef::Absent;
+        };
+        let demangled = self.names.get(row).and_then(Option::as_deref);
+        let kernel = demangled.unwrap_or_else(|| self.trace.text(group.kernel));
+        cell(&LaunchRow { trace: self.trace, group, kernel })
     }
 }

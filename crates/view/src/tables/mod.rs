@@ -1,7 +1,7 @@
 //! Every table of a run: what `crossprof table` prints, the page shows and both export. One table, one file.
 //!
 //! Column keys are the field names of the unified profile or XProf's column ids, units included, so that a CSV, the
-//! JSON and XProf's own export can be joined. docs/metrics.md defines each column.
+//! JSON and XProf's own export can be joined. Each declares what it means, of which docs/metrics.md and the page's tips are made.
 
 mod arguments;
 pub mod checklist;
@@ -15,23 +15,24 @@ mod launches;
 mod op_placement;
 mod op_tree;
 mod ops;
+mod profile_table;
 mod report;
 mod roofline;
 mod step_breakdown;
 mod step_events;
 mod transfers;
 
-pub use step_breakdown::part_key;
+pub(crate) use step_breakdown::part_metric;
 
-use crate::table::{Rows, Table};
+use crate::table::{Column, Rows, Table, columns};
 use ::report::UnifiedProfile;
 use metrics::Context;
 
-/// Declares the tables: the doc comment and name of each, its key, the forms that it has (the first is the usual one), and what
+/// Declares the tables: the doc comment and name of each, its key, the forms that it has (the first is the usual one), its columns, and what
 /// makes it: a function of the unified profile, or one of the run and the form that is asked for. A table that both can make is
 /// made of the run where it is there, with all its columns.
 macro_rules! tables {
-    ($($(#[$doc:meta])+ $name:ident $key:literal [$($form:literal),*] from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
+    ($($(#[$doc:meta])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
         /// Which table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum TableName {
@@ -54,6 +55,13 @@ macro_rules! tables {
                 match self {
                     $(TableName::$name => &[$($form),*],)+
                 }
+            }
+        }
+
+        /// The columns of a table: those of all forms, each once.
+        pub fn columns_of(name: TableName) -> Vec<Column> {
+            match name {
+                $(TableName::$name => $columns,)+
             }
         }
 
@@ -94,55 +102,55 @@ macro_rules! made {
 
 tables! {
     /// Every step of the capture.
-    Steps "steps" [] from profile report::steps;
+    Steps "steps" [] with columns(&report::STEPS), from profile report::steps;
     /// Where the time of each step goes, by device.
-    StepBreakdown "step-breakdown" [] from run |context, _| step_breakdown::StepBreakdownRows::new(context);
+    StepBreakdown "step-breakdown" [] with step_breakdown::columns(), from run |context, _| step_breakdown::StepBreakdownRows::new(context);
     /// What happened in steps, one by one.
-    StepEvents "step-events" [] from run step_events::StepEventRows::new;
+    StepEvents "step-events" [] with columns(&step_events::COLUMNS), from run step_events::StepEventRows::new;
     /// What the threads of the hosts spend their time on, by name.
-    HostOps "host-ops" [] from run |context, _| host_ops::HostOpRows::new(context);
+    HostOps "host-ops" [] with columns(&host_ops::COLUMNS), from run |context, _| host_ops::HostOpRows::new(context);
     /// The threads of the hosts, where no device op ran.
-    HostThreads "host-threads" [] from profile host_activity::threads;
+    HostThreads "host-threads" [] with columns(&host_activity::THREADS), from profile host_activity::threads;
     /// What the hosts called, executed and compiled, where no device op ran.
-    HostPrograms "host-programs" [] from profile host_activity::programs;
+    HostPrograms "host-programs" [] with columns(&host_activity::PROGRAMS), from profile host_activity::programs;
     /// Devices of kinds that crossprof does not know.
-    OtherDevices "other-devices" [] from profile host_activity::other_devices;
+    OtherDevices "other-devices" [] with columns(&host_activity::OTHER_DEVICES), from profile host_activity::other_devices;
     /// What these spend their time on.
-    OtherDeviceEvents "other-device-events" [] from profile host_activity::other_device_events;
+    OtherDeviceEvents "other-device-events" [] with columns(&host_activity::OTHER_DEVICE_EVENTS), from profile host_activity::other_device_events;
     /// Every op with its time and cost.
-    Ops "ops" [] from run |context, _| ops::OpRows::new(context);
+    Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context);
     /// The same by framework op.
-    FrameworkOps "framework-ops" [] from run |context, _| framework_ops::FrameworkOpRows::new(context);
+    FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context);
     /// The arguments of the programs and how they are spread over the devices.
-    Arguments "arguments" [] from run |context, _| arguments::ArgumentRows::new(context);
+    Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context);
     /// Types of op by where they run.
-    OpPlacement "op-placement" [] from run |context, _| op_placement::OpPlacementRows::new(context);
+    OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
     /// The ops as a tree: by program, category, name scope or source.
-    OpTree "op-tree" ["program", "category", "scope", "source"] from run op_tree::OpTreeRows::new;
+    OpTree "op-tree" ["program", "category", "scope", "source"] with columns(&op_tree::COLUMNS), from run op_tree::OpTreeRows::new;
     /// The ops against the peaks of the device.
-    Roofline "roofline" [] from run |context, _| roofline::RooflineRows::new(context);
+    Roofline "roofline" [] with columns(&roofline::COLUMNS), from run |context, _| roofline::RooflineRows::new(context);
     /// Kernel statistics.
-    Kernels "kernels" [] from run |context, _| kernels::KernelTable::new(context);
+    Kernels "kernels" [] with columns(&kernels::COLUMNS), from run |context, _| kernels::KernelTable::new(context);
     /// The kernels with the most self time, as the unified profile lists them.
-    TopKernels "top-kernels" [] from profile report::kernels;
+    TopKernels "top-kernels" [] with columns(&report::KERNELS), from profile report::kernels;
     /// Self time by category.
-    Categories "categories" [] from profile report::categories;
+    Categories "categories" [] with columns(&report::CATEGORIES), from profile report::categories;
     /// Launches of device work on the host and what became of them.
-    Launches "launches" [] from run |context, _| launches::LaunchTable::new(context);
+    Launches "launches" [] with columns(&launches::COLUMNS), from run |context, _| launches::LaunchTable::new(context);
     /// Collectives, sends and receives.
-    Collectives "collectives" ["op", "kind", "run", "apart"] from run collectives::table;
+    Collectives "collectives" ["op", "kind", "run", "apart"] with collectives::columns(), from run collectives::table;
     /// Copies by direction.
-    Transfers "transfers" [] from run |context, _| transfers::TransferTable::new(context), or report::transfers;
+    Transfers "transfers" [] with columns(&transfers::COLUMNS), from run |context, _| transfers::TransferTable::new(context), or report::transfers;
     /// The used devices.
-    Devices "devices" [] from profile report::devices;
+    Devices "devices" [] with columns(&report::DEVICES), from profile report::devices;
     /// The longest idle gaps.
-    Gaps "gaps" [] from profile report::gaps;
+    Gaps "gaps" [] with columns(&report::GAPS), from profile report::gaps;
     /// What to do, with the numbers it rests on.
-    Findings "findings" [] from profile findings::table;
+    Findings "findings" [] with columns(&findings::COLUMNS), from profile findings::table;
     /// The questions of the profiling guide and their answers.
-    Checklist "checklist" [] from profile checklist::table;
+    Checklist "checklist" [] with columns(&checklist::COLUMNS), from profile checklist::table;
     /// What was lost or odd.
-    Warnings "warnings" [] from profile report::warnings;
+    Warnings "warnings" [] with columns(&report::WARNINGS), from profile report::warnings;
 }
 
 impl TableName {
@@ -152,7 +160,15 @@ impl TableName {
     }
 }
 
+/// Whether any table has a column with this key.
+pub fn any_has_column(key: &str) -> bool {
+    TableName::ALL.into_iter().any(|name| columns_of(name).iter().any(|column| column.key == key))
+}
+
 /// A table without rows and columns: what a run has that this table cannot be made of.
 pub fn empty(name: TableName) -> Table {
     Table::new(name.key(), Vec::new(), Vec::new())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,33 +1,72 @@
 //! Which types of op run on the devices, and which on the host although a device was meant.
 
-use crate::table::{CellRef, Column, Rows, Unit};
-use metrics::{Context, Placement};
+use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use metrics::{Context, Placement, PlacementRow};
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
-}
+type CellOf = for<'t> fn(&'t OpPlacementRows<'t>, &'t PlacementRow) -> CellRef<'t>;
 
-const COLUMNS: [Column; 7] = [
-    column("op_type", "Op type", Unit::Text),
-    column("runs_on", "Runs on", Unit::Text),
-    column("reason", "As", Unit::Text),
-    column("num_ops", "Ops", Unit::Count),
-    column("occurrences", "Count", Unit::Count),
-    column("time_us", "Time", Unit::TimeUs),
-    column("percent", "Share", Unit::Percent),
+pub(super) static COLUMNS: [(Column, CellOf); 7] = [
+    (
+        column(
+            "op_type",
+            "Op type",
+            Unit::Text,
+            "Category of a device op; on the host the name of a callback, of an op of host compute, or of a \
+             program of the CPU backend.",
+        )
+        .source("On a CPU backend and a GPU with its HLO the category is that of the instruction."),
+        |_, it| CellRef::text(&it.op_type),
+    ),
+    (column("runs_on", "Runs on", Unit::Text, "`device` or `host`."), |_, it| {
+        CellRef::Text(if it.reason.is_some() { "host" } else { "device" })
+    }),
+    (
+        column(
+            "reason",
+            "As",
+            Unit::Text,
+            "The platform of device ops; on the host `callback`, `host compute` or `CPU program`.",
+        )
+        .source(
+            "Callbacks: a compiled program calls into Python (`crates/facts/src/host_callbacks.csv`). Host \
+             compute: line `Host Offload Ops`. CPU program: events that the CPU backend names after their op, \
+             beside an accelerator's.",
+        ),
+        |rows, it| CellRef::Text(it.reason.map_or(rows.platform, |reason| reason.label())),
+    ),
+    (column("num_ops", "Ops", Unit::Count, "Distinct ops."), |_, it| CellRef::Int(it.num_ops)),
+    (
+        column("occurrences", "Count", Unit::Count, "How often they ran.")
+            .caveat("A callback's own frames lie inside it and do not count again."),
+        |_, it| CellRef::Int(it.occurrences),
+    ),
+    (
+        column(
+            "time_us",
+            "Time",
+            Unit::TimeUs,
+            "Self time of device ops, summed over devices; summed durations on the host.",
+        ),
+        |_, it| CellRef::Float(it.time.as_us()),
+    ),
+    (column("percent", "Share", Unit::Percent, "Share of the times of the same place."), |rows, it| {
+        let whole = rows.placement.time(it.reason.is_some()).as_ps();
+        CellRef::float((whole > 0).then(|| 100.0 * it.time.as_ps() as f64 / whole as f64))
+    }),
 ];
 
 /// The types of op of a run: those of the devices first, most time first.
 pub struct OpPlacementRows<'a> {
     placement: &'a Placement,
     platform: &'static str,
+    columns: Vec<Column>,
 }
 
 impl<'a> OpPlacementRows<'a> {
     /// The table of `context`.
     pub fn new(context: &Context<'a>) -> OpPlacementRows<'a> {
         let platform = context.analysis.devices.platform.map_or("", |platform| platform.label());
-        OpPlacementRows { placement: context.analysis.placement(context.trace()), platform }
+        OpPlacementRows { placement: context.analysis.placement(context.trace()), platform, columns: columns(&COLUMNS) }
     }
 }
 
@@ -37,7 +76,7 @@ impl Rows for OpPlacementRows<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -45,18 +84,8 @@ impl Rows for OpPlacementRows<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let Some(row) = self.placement.rows.get(row) else { return CellRef::Absent };
-        match COLUMNS.get(column).map_or("", |column| column.key) {
-            "runs_on" => CellRef::Text(if row.reason.is_some() { "host" } else { "device" }),
-            "op_type" => CellRef::text(&row.op_type),
-            "reason" => CellRef::Text(row.reason.map_or(self.platform, |reason| reason.label())),
-            "num_ops" => CellRef::Int(row.num_ops),
-            "occurrences" => CellRef::Int(row.occurrences),
-            "time_us" => CellRef::Float(row.time.as_us()),
-            "percent" => {
-                let whole = self.placement.time(row.reason.is_some()).as_ps();
-                CellRef::float((whole > 0).then(|| 100.0 * row.time.as_ps() as f64 / whole as f64))
-            }
+        match (self.placement.rows.get(row), COLUMNS.get(column)) {
+            (Some(it), Some((_, cell))) => cell(self, it),
             _ => CellRef::Absent,
         }
     }

@@ -1,29 +1,126 @@
 //! The op profile: the ops as a tree, a row a node, each below its parent.
 
-use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};
 
-const COLUMNS: [Column; 15] = [
-    column("name", "Name", Unit::Text),
-    column("depth", "Depth", Unit::Count),
-    column("total_self_time_us", "Self time", Unit::TimeUs),
-    column("total_self_time_percent", "Share", Unit::Percent),
-    column("parent_time_percent", "Share of parent", Unit::Percent),
-    column("wasted_time_us", "Wasted time", Unit::TimeUs),
-    column("utilization_percent", "Of peak", Unit::Percent),
-    column("known_cost_percent", "Cost known", Unit::Percent),
-    column("flops_utilization_percent", "FLOPs of peak", Unit::Percent),
-    column("occurrences", "Count", Unit::Count),
-    column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond),
-    column("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond),
-    column("category", "Category", Unit::Text),
-    column("hlo_op_name", "Op", Unit::Text),
-    column("path", "Path", Unit::Text),
-];
-
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
+/// How a cell is made.
+pub(super) enum NodeValue {
+    /// A text that nodes share.
+    Text(NodeText),
+    /// Anything else.
+    Cell(for<'t> fn(&'t OpTreeRows<'t>, &'t OpNode) -> CellRef<'t>),
 }
+
+pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
+    (
+        column("name", "Name", Unit::Text, "The node.")
+            .caveat("Copies of one instruction (`deduplicated_name`) stand below \"... and its duplicates\"."),
+        NodeValue::Text(NodeText::Name),
+    ),
+    (
+        column("depth", "Depth", Unit::Count, "How deep the node is; 0 for the root."),
+        NodeValue::Cell(|_, node| CellRef::Int(u64::from(node.depth))),
+    ),
+    (
+        column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops below the node."),
+        NodeValue::Cell(|_, node| CellRef::Float(node.time.as_us())),
+    ),
+    (
+        column("total_self_time_percent", "Share", Unit::Percent, "Self time, of the whole."),
+        NodeValue::Cell(|rows, node| share(node, rows.tree.nodes.first())),
+    ),
+    (
+        column("parent_time_percent", "Share of parent", Unit::Percent, "Self time, of the parent."),
+        NodeValue::Cell(|rows, node| share(node, rows.parent(node))),
+    ),
+    (
+        column(
+            "wasted_time_us",
+            "Wasted time",
+            Unit::TimeUs,
+            "Idle time, and self time times one minus the roofline efficiency over the ops whose efficiency is \
+             known.",
+        )
+        .caveat("Absent where neither is there."),
+        NodeValue::Cell(|_, node| CellRef::float(node.unused().map(|time| time.as_us()))),
+    ),
+    (
+        column(
+            "utilization_percent",
+            "Of peak",
+            Unit::Percent,
+            "`100 * (1 - wasted time / judged time)`; judged are idle time and the self time of ops whose \
+             efficiency is known.",
+        )
+        .caveat(
+            "An op of unknown cost counts neither as used nor as wasted. Absent where no op's cost is known; 0 \
+             for idle time.",
+        ),
+        NodeValue::Cell(|_, node| CellRef::float(node.utilization().map(|share| 100.0 * share))),
+    ),
+    (
+        column(
+            "known_cost_percent",
+            "Cost known",
+            Unit::Percent,
+            "Judged time, of the node's time: what `utilization_percent` is of.",
+        ),
+        NodeValue::Cell(|_, node| CellRef::float(node.judged().map(|share| 100.0 * share))),
+    ),
+    (
+        column(
+            "flops_utilization_percent",
+            "FLOPs of peak",
+            Unit::Percent,
+            "The FLOPs that are known below the node over all of its time, of the one peak that XProf compares \
+             with (`roofline.xprof_peak_gflops`), at most 100.",
+        )
+        .caveat(
+            "XProf's \"FLOPS utilization\" of programs, categories and ops of a TPU. Its root leaves idle time \
+             out of the time, ours does not. XProf's wasted time follows from this number alone, so that a \
+             copy at full bandwidth is all waste; `utilization_percent` asks for the roof that limits the op.",
+        ),
+        NodeValue::Cell(|rows, node| CellRef::float(rows.of_peak(node))),
+    ),
+    (
+        column("occurrences", "Count", Unit::Count, "How often the ops below the node ran."),
+        NodeValue::Cell(|_, node| CellRef::Int(node.occurrences)),
+    ),
+    (
+        column(
+            "measured_flop_rate_gflops",
+            "FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "FLOPs that are known below the node over its time.",
+        )
+        .caveat("Of asynchronous pairs from start to end."),
+        NodeValue::Cell(|_, node| {
+            CellRef::float(node.flops.and_then(|flops| rate(flops, node.work_time)).map(|rate| rate * 1e-9))
+        }),
+    ),
+    (
+        column(
+            "measured_memory_bw_gibps",
+            "Memory",
+            Unit::GibibytesPerSecond,
+            "Bytes that are known below the node over its time.",
+        )
+        .caveat(
+            "Of asynchronous pairs from start to end; the bytes of a `copy-done`, which are those of its \
+             `copy-start` again, count in its own row only.",
+        ),
+        NodeValue::Cell(|_, node| {
+            let speed = node.bytes.and_then(|bytes| rate(bytes, node.work_time));
+            CellRef::float(speed.map(|it| it / (1u64 << 30) as f64))
+        }),
+    ),
+    (
+        column("category", "Category", Unit::Text, "Category of a leaf, which is an op."),
+        NodeValue::Text(NodeText::Category),
+    ),
+    (column("hlo_op_name", "Op", Unit::Text, "Name of a leaf, which is an op."), NodeValue::Text(NodeText::Op)),
+    (column("path", "Path", Unit::Text, "The names from the root to the node."), NodeValue::Text(NodeText::Path)),
+];
 
 /// The table of a run.
 pub struct OpTreeRows<'a> {
@@ -32,17 +129,7 @@ pub struct OpTreeRows<'a> {
     peak: Option<f64>,
     texts: SharedTexts<'a>,
     kept: &'a TreeColumns,
-}
-
-/// The columns of texts.
-fn text_of(column: usize) -> Option<NodeText> {
-    match COLUMNS.get(column)?.key {
-        "name" => Some(NodeText::Name),
-        "category" => Some(NodeText::Category),
-        "hlo_op_name" => Some(NodeText::Op),
-        "path" => Some(NodeText::Path),
-        _ => None,
-    }
+    columns: Vec<Column>,
 }
 
 impl<'a> OpTreeRows<'a> {
@@ -52,7 +139,7 @@ impl<'a> OpTreeRows<'a> {
         let kept = analysis.tree_columns(trace, grouping);
         let texts = SharedTexts::new(analysis.ops.texts.tables(trace).into_iter().chain([kept.table()]));
         let peak = analysis.roofline.peaks.as_ref().and_then(|peaks| peaks.xprof_flops_per_second);
-        OpTreeRows { tree: analysis.tree(trace, grouping), peak, texts, kept }
+        OpTreeRows { tree: analysis.tree(trace, grouping), peak, texts, kept, columns: columns(&COLUMNS) }
     }
 
     /// What XProf's op profile calls FLOPS utilization: known FLOPs over all time, in percent of its one peak.
@@ -61,10 +148,14 @@ impl<'a> OpTreeRows<'a> {
         Some(100.0 * share.min(1.0))
     }
 
-    fn share(&self, node: &OpNode, of: Option<&OpNode>) -> CellRef<'_> {
-        let Some(whole) = of.filter(|whole| whole.time.as_ps() > 0) else { return CellRef::Absent };
-        CellRef::Float((100.0 * node.time.as_ps() as f64 / whole.time.as_ps() as f64).min(100.0))
+    fn parent(&self, node: &OpNode) -> Option<&OpNode> {
+        self.tree.nodes.get(node.parent? as usize)
     }
+}
+
+fn share<'a>(node: &OpNode, of: Option<&OpNode>) -> CellRef<'a> {
+    let Some(whole) = of.filter(|whole| whole.time.as_ps() > 0) else { return CellRef::Absent };
+    CellRef::Float((100.0 * node.time.as_ps() as f64 / whole.time.as_ps() as f64).min(100.0))
 }
 
 impl Rows for OpTreeRows<'_> {
@@ -73,7 +164,7 @@ impl Rows for OpTreeRows<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -81,25 +172,12 @@ impl Rows for OpTreeRows<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let Some(node) = self.tree.nodes.get(row) else { return CellRef::Absent };
-        let parent = node.parent.and_then(|parent| self.tree.nodes.get(parent as usize));
-        if let Some(text) = self.shared_column(column) {
-            return CellRef::text(self.texts.get(text.number(row) as usize));
-        }
-        match column {
-            1 => CellRef::Int(u64::from(node.depth)),
-            2 => CellRef::Float(node.time.as_us()),
-            3 => self.share(node, self.tree.nodes.first()),
-            4 => self.share(node, parent),
-            5 => CellRef::float(node.unused().map(|time| time.as_us())),
-            6 => CellRef::float(node.utilization().map(|share| 100.0 * share)),
-            7 => CellRef::float(node.judged().map(|share| 100.0 * share)),
-            8 => CellRef::float(self.of_peak(node)),
-            9 => CellRef::Int(node.occurrences),
-            10 => CellRef::float(node.flops.and_then(|flops| rate(flops, node.work_time)).map(|rate| rate * 1e-9)),
-            11 => CellRef::float(
-                node.bytes.and_then(|bytes| rate(bytes, node.work_time)).map(|it| it / (1u64 << 30) as f64),
-            ),
+        match (self.tree.nodes.get(row), COLUMNS.get(column)) {
+            (Some(_), Some((_, NodeValue::Text(text)))) => {
+                let number = SharedColumn::new(self.kept.column(*text)).number(row);
+                CellRef::text(self.texts.get(number as usize))
+            }
+            (Some(node), Some((_, NodeValue::Cell(cell)))) => cell(self, node),
             _ => CellRef::Absent,
         }
     }
@@ -109,6 +187,9 @@ impl Rows for OpTreeRows<'_> {
     }
 
     fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
-        Some(SharedColumn::new(self.kept.column(text_of(column)?)))
+        match COLUMNS.get(column)?.1 {
+            NodeValue::Text(text) => Some(SharedColumn::new(self.kept.column(text))),
+            NodeValue::Cell(_) => None,
+        }
     }
 }

@@ -1,19 +1,13 @@
 //! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
 
-use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use base::Ps;
 use metrics::roofline::{OpLabel, OpLabels};
 use metrics::{Context, Op, OpColumns, OpText, Ops, rate};
 use trace::{MemoryBytes, Trace};
 
-/// What a column tells, and how.
-struct Field {
-    column: Column,
-    value: Value,
-}
-
 /// How a cell is told.
-enum Value {
+pub(super) enum OpValue {
     /// A text of the ops.
     Text(OpText),
     /// One of a few labels.
@@ -22,76 +16,264 @@ enum Value {
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
 }
 
-const fn field(
-    key: &'static str,
-    title: &'static str,
-    unit: Unit,
-    cell: for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>,
-) -> Field {
-    Field { column: Column { key, title, unit }, value: Value::Cell(cell) }
-}
-
-const fn text(key: &'static str, title: &'static str, text: OpText) -> Field {
-    Field { column: Column { key, title, unit: Unit::Text }, value: Value::Text(text) }
-}
-
-const fn label(key: &'static str, title: &'static str, label: OpLabel) -> Field {
-    Field { column: Column { key, title, unit: Unit::Text }, value: Value::Label(label) }
-}
-
-const FIELDS: [Field; 37] = [
-    field("rank", "Rank", Unit::Count, |_, row, _| CellRef::Int(row as u64 + 1)),
-    text("hlo_op_name", "Op", OpText::Name),
-    text("category", "Category", OpText::Category),
-    field("total_self_time_us", "Self time", Unit::TimeUs, |rows, row, _| {
-        CellRef::Float(rows.kept.time(row).0.as_us())
-    }),
-    field("total_self_time_percent", "Share", Unit::Percent, |rows, row, _| {
-        share(rows.kept.time(row).0, rows.ops.device_time)
-    }),
-    field("busy_self_time_percent", "Share of busy time", Unit::Percent, |rows, row, _| {
-        share(rows.kept.time(row).0, rows.ops.op_time)
-    }),
-    field("cumulative_total_self_time_percent", "Cumulative share", Unit::Percent, |rows, row, _| {
-        rows.kept.cumulative().get(row).map_or(CellRef::Absent, |&sum| share(sum, rows.ops.device_time))
-    }),
-    field("occurrences", "Count", Unit::Count, |rows, row, _| CellRef::Int(rows.kept.time(row).1)),
-    field("executions", "Executions", Unit::Count, |_, _, op| CellRef::Int(op.executions)),
-    field("avg_self_time_us", "Mean self time", Unit::TimeUs, |rows, row, _| {
-        let (time, occurrences) = rows.kept.time(row);
-        mean(time, occurrences)
-    }),
-    field("total_time_us", "Total time", Unit::TimeUs, |_, _, op| CellRef::Float(op.total.as_us())),
-    field("avg_time_us", "Mean time", Unit::TimeUs, |_, _, op| mean(op.total, op.occurrences)),
-    field("min_time_us", "Shortest", Unit::TimeUs, |_, _, op| CellRef::Float(op.min.as_us())),
-    field("max_time_us", "Longest", Unit::TimeUs, |_, _, op| CellRef::Float(op.max.as_us())),
-    field("dma_stall_percent", "Stalled by copies", Unit::Percent, |_, _, op| {
-        op.dma_stall.map_or(CellRef::Absent, |stall| share(stall, op.total))
-    }),
-    label("bound_by", "Bound by", OpLabel::Bound),
-    field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| giga(op.flops_per_second())),
-    field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |_, _, op| {
-        giga(op.model_flops_per_second())
-    }),
-    field("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond, |_, _, op| gibi(op.bytes_per_second())),
-    field("hbm_bw_gibps", "HBM", Unit::GibibytesPerSecond, |_, _, op| gibi(op.hbm_bytes_per_second())),
-    field("cmem_read_bw_gibps", "CMEM read", Unit::GibibytesPerSecond, |_, _, op| memory(op, |it| it.cmem_read)),
-    field("cmem_write_bw_gibps", "CMEM write", Unit::GibibytesPerSecond, |_, _, op| memory(op, |it| it.cmem_write)),
-    field("vmem_read_bw_gibps", "VMEM read", Unit::GibibytesPerSecond, |_, _, op| memory(op, |it| it.vmem_read)),
-    field("vmem_write_bw_gibps", "VMEM write", Unit::GibibytesPerSecond, |_, _, op| memory(op, |it| it.vmem_write)),
-    field("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, |_, _, op| CellRef::float(op.intensity())),
-    field("flops", "FLOPs", Unit::Flops, |_, _, op| CellRef::float(op.flops)),
-    field("bytes_accessed", "Bytes", Unit::Bytes, |_, _, op| CellRef::float(op.bytes)),
-    label("data_type", "Type", OpLabel::DataType),
-    label("cost_source", "Cost from", OpLabel::CostSource),
-    field("hlo_rematerialization", "Rematerialised", Unit::Flag, |_, _, op| CellRef::flag(op.rematerialized)),
-    text("tf_op_name", "Framework op", OpText::FrameworkPath),
-    text("source_info", "Source", OpText::Source),
-    text("program_id", "Program", OpText::Program),
-    text("hlo_module", "Module", OpText::Module),
-    field("num_devices", "Devices", Unit::Count, |_, _, op| CellRef::Int(u64::from(op.devices))),
-    text("hlo_op_expression", "Expression", OpText::Expression),
-    text("sharding", "Sharding", OpText::Sharding),
+pub(super) static COLUMNS: [(Column, OpValue); 37] = [
+    (
+        column("rank", "Rank", Unit::Count, "Place by self time, from 1.").xprof("rank"),
+        OpValue::Cell(|_, row, _| CellRef::Int(row as u64 + 1)),
+    ),
+    (
+        column("hlo_op_name", "Op", Unit::Text, "Name of the HLO instruction, else of the kernel.")
+            .xprof("hlo_op_name"),
+        OpValue::Text(OpText::Name),
+    ),
+    (
+        column("category", "Category", Unit::Text, "XLA's category of the op.").xprof("category"),
+        OpValue::Text(OpText::Category),
+    ),
+    (
+        column(
+            "total_self_time_us",
+            "Self time",
+            Unit::TimeUs,
+            "Time in which no op that is nested in it runs, summed over devices.",
+        )
+        .xprof("total_self_time"),
+        OpValue::Cell(|rows, row, _| CellRef::Float(rows.kept.time(row).0.as_us())),
+    ),
+    (
+        column(
+            "total_self_time_percent",
+            "Share",
+            Unit::Percent,
+            "Self time, of `op_statistics.device_time_us`: idle time included.",
+        )
+        .xprof("total_self_time_percent"),
+        OpValue::Cell(|rows, row, _| share(rows.kept.time(row).0, rows.ops.device_time)),
+    ),
+    (
+        column(
+            "busy_self_time_percent",
+            "Share of busy time",
+            Unit::Percent,
+            "Self time, of `op_statistics.op_time_us`: without idle time.",
+        ),
+        OpValue::Cell(|rows, row, _| share(rows.kept.time(row).0, rows.ops.op_time)),
+    ),
+    (
+        column(
+            "cumulative_total_self_time_percent",
+            "Cumulative share",
+            Unit::Percent,
+            "Self time of this row and those above it, of `op_statistics.device_time_us`.",
+        )
+        .xprof("cumulative_total_self_time_percent"),
+        OpValue::Cell(|rows, row, _| {
+            rows.kept.cumulative().get(row).map_or(CellRef::Absent, |&sum| share(sum, rows.ops.device_time))
+        }),
+    ),
+    (
+        column("occurrences", "Count", Unit::Count, "Events of the op; on GPUs kernels.").xprof("occurrences"),
+        OpValue::Cell(|rows, row, _| CellRef::Int(rows.kept.time(row).1)),
+    ),
+    (
+        column("executions", "Executions", Unit::Count, "How often the instruction was executed.").caveat(
+            "GPU library calls launch several kernels; on CPUs an instruction may take several events, a sort \
+             one for a copy and one for sorting.",
+        ),
+        OpValue::Cell(|_, _, op| CellRef::Int(op.executions)),
+    ),
+    (
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time of an occurrence.")
+            .xprof("avg_self_time"),
+        OpValue::Cell(|rows, row, _| {
+            let (time, occurrences) = rows.kept.time(row);
+            mean(time, occurrences)
+        }),
+    ),
+    (
+        column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").xprof("total_time"),
+        OpValue::Cell(|_, _, op| CellRef::Float(op.total.as_us())),
+    ),
+    (
+        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration of an occurrence.").xprof("avg_time"),
+        OpValue::Cell(|_, _, op| mean(op.total, op.occurrences)),
+    ),
+    (
+        column("min_time_us", "Shortest", Unit::TimeUs, "Shortest duration."),
+        OpValue::Cell(|_, _, op| CellRef::Float(op.min.as_us())),
+    ),
+    (
+        column("max_time_us", "Longest", Unit::TimeUs, "Longest duration."),
+        OpValue::Cell(|_, _, op| CellRef::Float(op.max.as_us())),
+    ),
+    (
+        column(
+            "dma_stall_percent",
+            "Stalled by copies",
+            Unit::Percent,
+            "Time in which it waited for a copy of its operands or results (`dma_stall_duration_ps` of its \
+             events), of its total time.",
+        )
+        .caveat(
+            "Absent where no event of the trace tells it. XProf prints a share of 1 under this name, and 0 \
+             where it is not told.",
+        )
+        .xprof("dma_stall_percent"),
+        OpValue::Cell(|_, _, op| op.dma_stall.map_or(CellRef::Absent, |stall| share(stall, op.total))),
+    ),
+    (
+        column(
+            "bound_by",
+            "Bound by",
+            Unit::Text,
+            "The roof of which it uses the largest share: `Compute` or a level of memory.",
+        )
+        .caveat("See [Roofline](#roofline).")
+        .xprof("bound_by"),
+        OpValue::Label(OpLabel::Bound),
+    ),
+    (
+        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "`flops / total_time_us`.")
+            .caveat("Total time, not self time, as XProf does; of asynchronous pairs from start to end.")
+            .xprof("normalized_flop_rate"),
+        OpValue::Cell(|_, _, op| giga(op.flops_per_second())),
+    ),
+    (
+        column(
+            "model_flop_rate_gflops",
+            "Model FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "FLOPs of the model over total time, where the profile tells them apart.",
+        )
+        .xprof("model_flop_rate"),
+        OpValue::Cell(|_, _, op| giga(op.model_flops_per_second())),
+    ),
+    (
+        column(
+            "measured_memory_bw_gibps",
+            "Memory",
+            Unit::GibibytesPerSecond,
+            "`bytes_accessed / total_time_us`, in 2^30 bytes a second.",
+        )
+        .caveat("Of asynchronous pairs from start to end.")
+        .xprof("measured_memory_bw"),
+        OpValue::Cell(|_, _, op| gibi(op.bytes_per_second())),
+    ),
+    (
+        column(
+            "hbm_bw_gibps",
+            "HBM",
+            Unit::GibibytesPerSecond,
+            "Bytes to and from main memory over total time; all bytes where the profile does not split them.",
+        )
+        .xprof("hbm_bw"),
+        OpValue::Cell(|_, _, op| gibi(op.hbm_bytes_per_second())),
+    ),
+    (
+        column(
+            "cmem_read_bw_gibps",
+            "CMEM read",
+            Unit::GibibytesPerSecond,
+            "Bytes read from the common memory of a TPU over total time.",
+        )
+        .xprof("cmem_read_bw"),
+        OpValue::Cell(|_, _, op| memory(op, |it| it.cmem_read)),
+    ),
+    (
+        column(
+            "cmem_write_bw_gibps",
+            "CMEM write",
+            Unit::GibibytesPerSecond,
+            "Bytes written to the common memory of a TPU over total time.",
+        )
+        .xprof("cmem_write_bw"),
+        OpValue::Cell(|_, _, op| memory(op, |it| it.cmem_write)),
+    ),
+    (
+        column(
+            "vmem_read_bw_gibps",
+            "VMEM read",
+            Unit::GibibytesPerSecond,
+            "Bytes read from the vector memory of a TPU over total time.",
+        ),
+        OpValue::Cell(|_, _, op| memory(op, |it| it.vmem_read)),
+    ),
+    (
+        column(
+            "vmem_write_bw_gibps",
+            "VMEM write",
+            Unit::GibibytesPerSecond,
+            "Bytes written to the vector memory of a TPU over total time.",
+        ),
+        OpValue::Cell(|_, _, op| memory(op, |it| it.vmem_write)),
+    ),
+    (
+        column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "`flops / bytes_accessed`.")
+            .xprof("operational_intensity"),
+        OpValue::Cell(|_, _, op| CellRef::float(op.intensity())),
+    ),
+    (
+        column("flops", "FLOPs", Unit::Flops, "FLOPs of all executions."),
+        OpValue::Cell(|_, _, op| CellRef::float(op.flops)),
+    ),
+    (
+        column("bytes_accessed", "Bytes", Unit::Bytes, "Bytes read and written by all executions."),
+        OpValue::Cell(|_, _, op| CellRef::float(op.bytes)),
+    ),
+    (
+        column("data_type", "Type", Unit::Text, "Type of the main arithmetic's operands, else of the result.")
+            .source("HLO."),
+        OpValue::Label(OpLabel::DataType),
+    ),
+    (
+        column(
+            "cost_source",
+            "Cost from",
+            Unit::Text,
+            "Where FLOPs and bytes come from: `profile`, `hlo` or `from shapes`.",
+        ),
+        OpValue::Label(OpLabel::CostSource),
+    ),
+    (
+        column(
+            "hlo_rematerialization",
+            "Rematerialised",
+            Unit::Flag,
+            "Computed again: `.remat` in the name or `rematted_computation` in the path.",
+        )
+        .xprof("hlo_rematerialization"),
+        OpValue::Cell(|_, _, op| CellRef::flag(op.rematerialized)),
+    ),
+    (
+        column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op.")
+            .caveat("Of a GPU's op the path is its instruction's, also where the kernel's event has none.")
+            .xprof("tf_op_name"),
+        OpValue::Text(OpText::FrameworkPath),
+    ),
+    (
+        column("source_info", "Source", Unit::Text, "Source file and line.").xprof("source_info"),
+        OpValue::Text(OpText::Source),
+    ),
+    (
+        column("program_id", "Program", Unit::Text, "Number of the program, as an unsigned decimal.")
+            .xprof("program_id"),
+        OpValue::Text(OpText::Program),
+    ),
+    (column("hlo_module", "Module", Unit::Text, "Module of the program."), OpValue::Text(OpText::Module)),
+    (
+        column("num_devices", "Devices", Unit::Count, "Devices that it ran on.").caveat("At most 64 are told apart."),
+        OpValue::Cell(|_, _, op| CellRef::Int(u64::from(op.devices))),
+    ),
+    (
+        column("hlo_op_expression", "Expression", Unit::Text, "The instruction as HLO text.")
+            .xprof("hlo_op_expression"),
+        OpValue::Text(OpText::Expression),
+    ),
+    (
+        column("sharding", "Sharding", Unit::Text, "How its result is spread over devices, as HLO text.")
+            .caveat("Empty where the program does not say it, as for most ops of a partitioned program."),
+        OpValue::Text(OpText::Sharding),
+    ),
 ];
 
 /// The table of a run.
@@ -109,7 +291,7 @@ impl<'a> OpRows<'a> {
         OpRows {
             trace: context.trace(),
             ops: &context.analysis.ops,
-            columns: FIELDS.iter().map(|field| field.column).collect(),
+            columns: columns(&COLUMNS),
             kept: context.analysis.columns(context.trace()),
             labels: context.analysis.labels(context.trace()),
         }
@@ -130,14 +312,12 @@ impl Rows for OpRows<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        match (self.ops.rows.get(row), FIELDS.get(column)) {
-            (Some(op), Some(Field { value: Value::Text(text), .. })) => {
-                CellRef::text(self.ops.text(self.trace, text.of(op)))
-            }
-            (Some(_), Some(Field { value: Value::Label(label), .. })) => {
+        match (self.ops.rows.get(row), COLUMNS.get(column)) {
+            (Some(op), Some((_, OpValue::Text(text)))) => CellRef::text(self.ops.text(self.trace, text.of(op))),
+            (Some(_), Some((_, OpValue::Label(label)))) => {
                 self.labels.of_row(*label, row).map_or(CellRef::Absent, CellRef::Text)
             }
-            (Some(op), Some(Field { value: Value::Cell(cell), .. })) => cell(self, row, op),
+            (Some(op), Some((_, OpValue::Cell(cell)))) => cell(self, row, op),
             _ => CellRef::Absent,
         }
     }
@@ -147,10 +327,10 @@ impl Rows for OpRows<'_> {
     }
 
     fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
-        match &FIELDS.get(column)?.value {
-            Value::Text(text) => Some(SharedColumn::new(self.kept.texts(*text))),
-            Value::Label(label) => Some(SharedColumn::new(self.labels.column(*label))),
-            Value::Cell(_) => None,
+        match &COLUMNS.get(column)?.1 {
+            OpValue::Text(text) => Some(SharedColumn::new(self.kept.texts(*text))),
+            OpValue::Label(label) => Some(SharedColumn::new(self.labels.column(*label))),
+            OpValue::Cell(_) => None,
         }
     }
 }

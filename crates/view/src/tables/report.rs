@@ -1,227 +1,207 @@
-//! The tables that a unified profile holds, so that an imported result has them too.
+//! The tables that a unified profile holds, so that an imported result has them too. Most columns are fields of it.
 
-use crate::table::{Cell, Column, Table, Unit};
-use report::{DeviceStats, UnifiedProfile};
+use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
+use crate::table::{Cell, Column, Table, Unit, column};
+use base::Warning;
+use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, Transfer, UnifiedProfile};
 
+pub(super) static STEPS: ProfileColumns<Step, 14> = [
+    (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),
+    (Column::of_field("name", "Name", Unit::Text, "steps[].name"), |it| optional_text(&it.name)),
+    (Column::of_field("start_us", "Start", Unit::TimeUs, "steps[].start_us"), |it| Cell::Float(it.start_us)),
+    (Column::of_field("duration_us", "Duration", Unit::TimeUs, "steps[].duration_us"), |it| {
+        Cell::Float(it.duration_us)
+    }),
+    (Column::of_field("busy_us", "Busy", Unit::TimeUs, "steps[].busy_us"), |it| Cell::Float(it.busy_us)),
+    (Column::of_field("compute_us", "Compute", Unit::TimeUs, "steps[].compute_us"), |it| Cell::Float(it.compute_us)),
+    (Column::of_field("communication_us", "Exposed communication", Unit::TimeUs, "steps[].communication_us"), |it| {
+        Cell::Float(it.communication_us)
+    }),
+    (Column::of_field("transfer_us", "Exposed transfers", Unit::TimeUs, "steps[].transfer_us"), |it| {
+        Cell::Float(it.transfer_us)
+    }),
+    (Column::of_field("idle_us", "Idle", Unit::TimeUs, "steps[].idle_us"), |it| Cell::Float(it.idle_us)),
+    (Column::of_field("num_kernels", "Ops", Unit::Number, "steps[].num_kernels"), |it| Cell::Float(it.num_kernels)),
+    (Column::of_field("partial", "Partial", Unit::Flag, "steps[].partial"), |it| Cell::Flag(it.partial)),
+    (Column::of_field("compiles", "Compiles", Unit::Flag, "steps[].compiles"), |it| Cell::Flag(it.compiles)),
+    (Column::of_field("warm_up", "Warm-up", Unit::Flag, "steps[].warm_up"), |it| Cell::Flag(it.warm_up)),
+    (Column::of_field("counted", "Counted", Unit::Flag, "steps[].counted"), |it| Cell::Flag(it.counted)),
+];
+
+/// Every step of the capture.
 pub fn steps(profile: &UnifiedProfile) -> Table {
-    let rows = profile.steps.iter().map(|step| {
-        vec![
-            Cell::Int(step.index),
-            text(step.name.as_deref()),
-            Cell::Float(step.start_us),
-            Cell::Float(step.duration_us),
-            Cell::Float(step.busy_us),
-            Cell::Float(step.compute_us),
-            Cell::Float(step.communication_us),
-            Cell::Float(step.transfer_us),
-            Cell::Float(step.idle_us),
-            Cell::Float(step.num_kernels),
-            Cell::Flag(step.partial),
-            Cell::Flag(step.compiles),
-            Cell::Flag(step.warm_up),
-            Cell::Flag(step.counted),
-        ]
-    });
-    Table::new(
-        "steps",
-        vec![
-            column("index", "Step", Unit::Count),
-            column("name", "Name", Unit::Text),
-            column("start_us", "Start", Unit::TimeUs),
-            column("duration_us", "Duration", Unit::TimeUs),
-            column("busy_us", "Busy", Unit::TimeUs),
-            column("compute_us", "Compute", Unit::TimeUs),
-            column("communication_us", "Exposed communication", Unit::TimeUs),
-            column("transfer_us", "Exposed transfers", Unit::TimeUs),
-            column("idle_us", "Idle", Unit::TimeUs),
-            column("num_kernels", "Ops", Unit::Number),
-            column("partial", "Partial", Unit::Flag),
-            column("compiles", "Compiles", Unit::Flag),
-            column("warm_up", "Warm-up", Unit::Flag),
-            column("counted", "Counted", Unit::Flag),
-        ],
-        rows.collect(),
-    )
+    of_rows("steps", &STEPS, &profile.steps)
 }
 
+pub(super) static DEVICES: ProfileColumns<DeviceStats, 11> = [
+    (Column::of_field("device_name", "Device", Unit::Text, "multi_device.device_stats[].device_name"), |it| {
+        text(&it.device_name)
+    }),
+    (Column::of_field("host", "Host", Unit::Text, "multi_device.device_stats[].host"), |it| optional_text(&it.host)),
+    (Column::of_field("device_type", "Type", Unit::Text, "multi_device.device_stats[].device_type"), |it| {
+        optional_text(&it.device_type)
+    }),
+    (Column::of_field("kernel_count", "Ops", Unit::Count, "multi_device.device_stats[].kernel_count"), |it| {
+        Cell::Int(it.kernel_count)
+    }),
+    (
+        Column::of_field(
+            "actual_busy_time_us",
+            "Busy",
+            Unit::TimeUs,
+            "multi_device.device_stats[].actual_busy_time_us",
+        ),
+        |it| Cell::Float(it.actual_busy_time_us),
+    ),
+    (Column::of_field("total_time_us", "Window", Unit::TimeUs, "multi_device.device_stats[].total_time_us"), |it| {
+        Cell::Float(it.total_time_us)
+    }),
+    (
+        Column::of_field(
+            "utilization_percent",
+            "Busy share",
+            Unit::Percent,
+            "multi_device.device_stats[].utilization_percent",
+        ),
+        |it| Cell::Float(it.utilization_percent),
+    ),
+    (Column::of_field("parallelism", "Concurrency", Unit::Number, "multi_device.device_stats[].parallelism"), |it| {
+        float(it.parallelism)
+    }),
+    (
+        Column::of_field(
+            "total_kernel_time_us",
+            "Sum of op times",
+            Unit::TimeUs,
+            "multi_device.device_stats[].total_kernel_time_us",
+        ),
+        |it| Cell::Float(it.total_kernel_time_us),
+    ),
+    (Column::of_field("total_gaps", "Gaps", Unit::Count, "multi_device.device_stats[].gaps.total_gaps"), |it| {
+        int(it.gaps.as_ref().map(|gaps| gaps.total_gaps))
+    }),
+    (
+        Column::of_field("max_gap_us", "Longest gap", Unit::TimeUs, "multi_device.device_stats[].gaps.max_gap_us"),
+        |it| float(it.gaps.as_ref().and_then(|gaps| gaps.max_gap_us)),
+    ),
+];
+
+/// The used devices.
 pub fn devices(profile: &UnifiedProfile) -> Table {
-    let row = |device: &DeviceStats| {
-        vec![
-            Cell::Text(device.device_name.clone()),
-            text(device.host.as_deref()),
-            text(device.device_type.as_deref()),
-            Cell::Int(device.kernel_count),
-            Cell::Float(device.actual_busy_time_us),
-            Cell::Float(device.total_time_us),
-            Cell::Float(device.utilization_percent),
-            float(device.parallelism),
-            Cell::Float(device.total_kernel_time_us),
-            device.gaps.as_ref().map_or(Cell::Absent, |gaps| Cell::Int(gaps.total_gaps)),
-            device.gaps.as_ref().map_or(Cell::Absent, |gaps| float(gaps.max_gap_us)),
-        ]
-    };
-    Table::new(
-        "devices",
-        vec![
-            column("device_name", "Device", Unit::Text),
-            column("host", "Host", Unit::Text),
-            column("device_type", "Type", Unit::Text),
-            column("kernel_count", "Ops", Unit::Count),
-            column("actual_busy_time_us", "Busy", Unit::TimeUs),
-            column("total_time_us", "Window", Unit::TimeUs),
-            column("utilization_percent", "Busy share", Unit::Percent),
-            column("parallelism", "Concurrency", Unit::Number),
-            column("total_kernel_time_us", "Sum of op times", Unit::TimeUs),
-            column("total_gaps", "Gaps", Unit::Count),
-            column("max_gap_us", "Longest gap", Unit::TimeUs),
-        ],
-        profile.multi_device.iter().flat_map(|devices| &devices.device_stats).map(row).collect(),
-    )
+    of_rows("devices", &DEVICES, profile.multi_device.iter().flat_map(|devices| &devices.device_stats))
 }
 
+pub(super) static KERNELS: ProfileColumns<Kernel, 9> = [
+    (Column::of_field("name", "Kernel", Unit::Text, "kernels.top_kernels[].name"), |it| text(&it.name)),
+    (Column::of_field("category", "Category", Unit::Text, "kernels.top_kernels[].category"), |it| text(&it.category)),
+    (Column::of_field("total_us", "Self time", Unit::TimeUs, "kernels.top_kernels[].total_us"), |it| {
+        Cell::Float(it.total_us)
+    }),
+    (Column::of_field("percent", "Share", Unit::Percent, "kernels.top_kernels[].percent"), |it| float(it.percent)),
+    (Column::of_field("count", "Count", Unit::Count, "kernels.top_kernels[].count"), |it| Cell::Int(it.count)),
+    (Column::of_field("avg_us", "Mean", Unit::TimeUs, "kernels.top_kernels[].avg_us"), |it| Cell::Float(it.avg_us)),
+    (Column::of_field("min_us", "Shortest", Unit::TimeUs, "kernels.top_kernels[].min_us"), |it| float(it.min_us)),
+    (Column::of_field("max_us", "Longest", Unit::TimeUs, "kernels.top_kernels[].max_us"), |it| float(it.max_us)),
+    (Column::of_field("framework_op", "Framework op", Unit::Text, "kernels.top_kernels[].framework_op"), |it| {
+        optional_text(&it.framework_op)
+    }),
+];
+
+/// The kernels with the most self time.
 pub fn kernels(profile: &UnifiedProfile) -> Table {
-    let rows = profile.kernels.top_kernels.iter().map(|kernel| {
-        vec![
-            Cell::Text(kernel.name.clone()),
-            Cell::Text(kernel.category.clone()),
-            Cell::Float(kernel.total_us),
-            float(kernel.percent),
-            Cell::Int(kernel.count),
-            Cell::Float(kernel.avg_us),
-            float(kernel.min_us),
-            float(kernel.max_us),
-            text(kernel.framework_op.as_deref()),
-        ]
-    });
-    Table::new(
-        "top-kernels",
-        vec![
-            column("name", "Kernel", Unit::Text),
-            column("category", "Category", Unit::Text),
-            column("total_us", "Self time", Unit::TimeUs),
-            column("percent", "Share", Unit::Percent),
-            column("count", "Count", Unit::Count),
-            column("avg_us", "Mean", Unit::TimeUs),
-            column("min_us", "Shortest", Unit::TimeUs),
-            column("max_us", "Longest", Unit::TimeUs),
-            column("framework_op", "Framework op", Unit::Text),
-        ],
-        rows.collect(),
-    )
+    of_rows("top-kernels", &KERNELS, &profile.kernels.top_kernels)
 }
 
+pub(super) static CATEGORIES: ProfileColumns<(String, KernelCategory), 4> = [
+    (
+        column("category", "Category", Unit::Text, "The category: see [kernel categories](#kernel-categories)."),
+        |(name, _)| text(name),
+    ),
+    (Column::of_field("time_us", "Self time", Unit::TimeUs, "kernels.kernels_by_category.*.time_us"), |(_, it)| {
+        Cell::Float(it.time_us)
+    }),
+    (Column::of_field("percent", "Share", Unit::Percent, "kernels.kernels_by_category.*.percent"), |(_, it)| {
+        float(it.percent)
+    }),
+    (Column::of_field("count", "Count", Unit::Count, "kernels.kernels_by_category.*.count"), |(_, it)| {
+        Cell::Int(it.count)
+    }),
+];
+
+/// Self time by category, most first.
 pub fn categories(profile: &UnifiedProfile) -> Table {
-    let mut categories: Vec<_> = profile.kernels.kernels_by_category.iter().collect();
-    categories.sort_by(|a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(b.0)));
-    let rows = categories.into_iter().map(|(name, category)| {
-        vec![
-            Cell::Text(name.clone()),
-            Cell::Float(category.time_us),
-            float(category.percent),
-            Cell::Int(category.count),
-        ]
-    });
-    Table::new(
-        "categories",
-        vec![
-            column("category", "Category", Unit::Text),
-            column("time_us", "Self time", Unit::TimeUs),
-            column("percent", "Share", Unit::Percent),
-            column("count", "Count", Unit::Count),
-        ],
-        rows.collect(),
-    )
+    let mut categories: Vec<_> = profile.kernels.kernels_by_category.clone().into_iter().collect();
+    categories.sort_by(|a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(&b.0)));
+    of_rows("categories", &CATEGORIES, &categories)
 }
 
+pub(super) static GAPS: ProfileColumns<Gap, 5> = [
+    (Column::of_field("device_name", "Device", Unit::Text, "timeline_analysis.longest_gaps[].device_name"), |it| {
+        text(&it.device_name)
+    }),
+    (Column::of_field("start_us", "Start", Unit::TimeUs, "timeline_analysis.longest_gaps[].start_us"), |it| {
+        Cell::Float(it.start_us)
+    }),
+    (Column::of_field("duration_us", "Length", Unit::TimeUs, "timeline_analysis.longest_gaps[].duration_us"), |it| {
+        Cell::Float(it.duration_us)
+    }),
+    (Column::of_field("after", "After", Unit::Text, "timeline_analysis.longest_gaps[].after"), |it| text(&it.after)),
+    (Column::of_field("before", "Before", Unit::Text, "timeline_analysis.longest_gaps[].before"), |it| {
+        text(&it.before)
+    }),
+];
+
+/// The longest idle gaps.
 pub fn gaps(profile: &UnifiedProfile) -> Table {
-    let rows = profile.timeline_analysis.iter().flat_map(|timeline| &timeline.longest_gaps).map(|gap| {
-        vec![
-            Cell::Text(gap.device_name.clone()),
-            Cell::Float(gap.start_us),
-            Cell::Float(gap.duration_us),
-            Cell::Text(gap.after.clone()),
-            Cell::Text(gap.before.clone()),
-        ]
-    });
-    Table::new(
-        "gaps",
-        vec![
-            column("device_name", "Device", Unit::Text),
-            column("start_us", "Start", Unit::TimeUs),
-            column("duration_us", "Length", Unit::TimeUs),
-            column("after", "After", Unit::Text),
-            column("before", "Before", Unit::Text),
-        ],
-        rows.collect(),
-    )
+    of_rows("gaps", &GAPS, profile.timeline_analysis.iter().flat_map(|timeline| &timeline.longest_gaps))
 }
 
+static TRANSFERS: ProfileColumns<Transfer, 6> = [
+    (Column::of_field("direction", "Direction", Unit::Text, "memory_operations.transfers[].direction"), |it| {
+        text(&it.direction)
+    }),
+    (Column::of_field("count", "Count", Unit::Count, "memory_operations.transfers[].count"), |it| Cell::Int(it.count)),
+    (Column::of_field("total_time_us", "Time", Unit::TimeUs, "memory_operations.transfers[].total_time_us"), |it| {
+        Cell::Float(it.total_time_us)
+    }),
+    (Column::of_field("total_bytes", "Bytes", Unit::Bytes, "memory_operations.transfers[].total_bytes"), |it| {
+        int(it.total_bytes)
+    }),
+    (
+        Column::of_field("sized_count", "Of known size", Unit::Count, "memory_operations.transfers[].sized_count"),
+        |it| Cell::Int(it.sized_count),
+    ),
+    (
+        Column::of_field(
+            "bandwidth_gb_per_sec",
+            "Bandwidth",
+            Unit::GigabytesPerSecond,
+            "memory_operations.transfers[].bandwidth_gb_per_sec",
+        ),
+        |it| float(it.bandwidth_gb_per_sec),
+    ),
+];
+
+/// Copies by direction.
 pub fn transfers(profile: &UnifiedProfile) -> Table {
-    let rows = profile.memory_operations.iter().flat_map(|memory| &memory.transfers).map(|transfer| {
-        vec![
-            Cell::Text(transfer.direction.clone()),
-            Cell::Int(transfer.count),
-            Cell::Float(transfer.total_time_us),
-            int(transfer.total_bytes),
-            Cell::Int(transfer.sized_count),
-            float(transfer.bandwidth_gb_per_sec),
-        ]
-    });
-    Table::new(
-        "transfers",
-        vec![
-            column("direction", "Direction", Unit::Text),
-            column("count", "Count", Unit::Count),
-            column("total_time_us", "Time", Unit::TimeUs),
-            column("total_bytes", "Bytes", Unit::Bytes),
-            column("sized_count", "Of known size", Unit::Count),
-            column("bandwidth_gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond),
-        ],
-        rows.collect(),
-    )
+    of_rows("transfers", &TRANSFERS, profile.memory_operations.iter().flat_map(|memory| &memory.transfers))
 }
 
+pub(super) static WARNINGS: ProfileColumns<Warning, 7> = [
+    (Column::of_field("severity", "Severity", Unit::Text, "warnings[].severity"), |it| {
+        Cell::Text(format!("{:?}", it.severity).to_lowercase())
+    }),
+    (Column::of_field("code", "Code", Unit::Text, "warnings[].code"), |it| text(&it.code)),
+    (Column::of_field("message", "Message", Unit::Text, "warnings[].message"), |it| text(&it.message)),
+    (Column::of_field("remedy", "Remedy", Unit::Text, "warnings[].remedy"), |it| optional_text(&it.remedy)),
+    (Column::of_field("file", "File", Unit::Text, "warnings[].file"), |it| optional_text(&it.file)),
+    (Column::of_field("byte_offset", "Byte", Unit::Count, "warnings[].byte_offset"), |it| int(it.byte_offset)),
+    (Column::of_field("count", "Count", Unit::Count, "warnings[].count"), |it| int(it.count)),
+];
+
+/// What was lost or odd.
 pub fn warnings(profile: &UnifiedProfile) -> Table {
-    let rows = profile.warnings.iter().map(|warning| {
-        vec![
-            Cell::Text(format!("{:?}", warning.severity).to_lowercase()),
-            Cell::Text(warning.code.clone()),
-            Cell::Text(warning.message.clone()),
-            text(warning.remedy.as_deref()),
-            text(warning.file.as_deref()),
-            int(warning.byte_offset),
-            int(warning.count),
-        ]
-    });
-    Table::new(
-        "warnings",
-        vec![
-            column("severity", "Severity", Unit::Text),
-            column("code", "Code", Unit::Text),
-            column("message", "Message", Unit::Text),
-            column("remedy", "Remedy", Unit::Text),
-            column("file", "File", Unit::Text),
-            column("byte_offset", "Byte", Unit::Count),
-            column("count", "Count", Unit::Count),
-        ],
-        rows.collect(),
-    )
-}
-
-fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
-}
-
-fn text(value: Option<&str>) -> Cell {
-    value.map_or(Cell::Absent, |text| Cell::Text(text.to_owned()))
-}
-
-fn int(value: Option<u64>) -> Cell {
-    value.map_or(Cell::Absent, Cell::Int)
-}
-
-fn float(value: Option<f64>) -> Cell {
-    value.map_or(Cell::Absent, Cell::Float)
+    of_rows("warnings", &WARNINGS, &profile.warnings)
 }
 
 #[cfg(test)]

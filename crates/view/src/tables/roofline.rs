@@ -1,12 +1,12 @@
 //! Every op under the roofs of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
 
-use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit};
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use base::Ps;
 use metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
 use metrics::{Context, Op, OpColumns, OpText, PROGRAM, Texts, rate};
 
 /// A row, with what its cells are made from.
-struct Row<'r, 'a> {
+pub(super) struct RooflineRow<'r, 'a> {
     table: &'r RooflineRows<'a>,
     /// Absent for the program.
     op: Option<&'a Op>,
@@ -14,105 +14,329 @@ struct Row<'r, 'a> {
     work: Work,
 }
 
-/// What a column tells, and how.
-struct Field {
-    column: Column,
-    value: Value,
-}
-
 /// How a cell is told.
-enum Value {
+pub(super) enum RooflineValue {
     /// A text of the ops, and what the program has in its place.
     Text(OpText, &'static str),
     /// One of a few labels; of the program only what bounds it is told.
     Label(OpLabel),
     /// Anything else.
-    Cell(for<'r, 'a> fn(&Row<'r, 'a>) -> CellRef<'a>),
+    Cell(for<'r, 'a> fn(&RooflineRow<'r, 'a>) -> CellRef<'a>),
 }
 
-const fn field(
-    key: &'static str,
-    title: &'static str,
-    unit: Unit,
-    cell: for<'r, 'a> fn(&Row<'r, 'a>) -> CellRef<'a>,
-) -> Field {
-    Field { column: Column { key, title, unit }, value: Value::Cell(cell) }
-}
-
-const fn text(key: &'static str, title: &'static str, program: &'static str, text: OpText) -> Field {
-    Field { column: Column { key, title, unit: Unit::Text }, value: Value::Text(text, program) }
-}
-
-const fn label(key: &'static str, title: &'static str, label: OpLabel) -> Field {
-    Field { column: Column { key, title, unit: Unit::Text }, value: Value::Label(label) }
-}
-
-const FIELDS: [Field; 40] = [
-    field("rank", "Rank", Unit::Count, |row| CellRef::Int(row.index as u64)),
-    text("category", "Category", PROGRAM, OpText::Category),
-    text("operation", "Op", PROGRAM, OpText::Name),
-    field("occurrences", "Count", Unit::Count, |row| CellRef::Int(row.occurrences())),
-    field("total_time_us", "Total time", Unit::TimeUs, |row| CellRef::Float(row.work.time.as_us())),
-    field("avg_time_us", "Mean time", Unit::TimeUs, |row| row.mean(row.work.time)),
-    field("total_self_time_us", "Self time", Unit::TimeUs, |row| CellRef::Float(row.self_time().as_us())),
-    field("avg_self_time_us", "Mean self time", Unit::TimeUs, |row| row.mean(row.self_time())),
-    field("total_self_time_percent", "Share", Unit::Percent, |row| row.share(row.self_time())),
-    field("cumulative_total_self_time_percent", "Cumulative share", Unit::Percent, |row| {
-        row.share(
-            row.index.checked_sub(1).and_then(|op| row.table.kept.cumulative().get(op)).copied().unwrap_or_default(),
+pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
+    (
+        column("rank", "Rank", Unit::Count, "Place by self time; 0 for the program.").xprof("rank"),
+        RooflineValue::Cell(|row| CellRef::Int(row.index as u64)),
+    ),
+    (
+        column("category", "Category", Unit::Text, "XLA's category.").xprof("category"),
+        RooflineValue::Text(OpText::Category, PROGRAM),
+    ),
+    (column("operation", "Op", Unit::Text, "The op.").xprof("operation"), RooflineValue::Text(OpText::Name, PROGRAM)),
+    (
+        column("occurrences", "Count", Unit::Count, "How often it ran.").xprof("occurrences"),
+        RooflineValue::Cell(|row| CellRef::Int(row.occurrences())),
+    ),
+    (
+        column(
+            "total_time_us",
+            "Total time",
+            Unit::TimeUs,
+            "Summed durations; of the program the windows of all devices.",
         )
-    }),
-    field("dma_stall_percent", "Stalled by copies", Unit::Percent, |row| row.stall()),
-    field("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, |row| giga(row.work.flop_rate())),
-    field("model_flop_rate_gflops", "Model FLOP/s", Unit::GigaflopsPerSecond, |row| {
-        giga(row.work.model_flops.and_then(|flops| rate(flops, row.work.work_time)))
-    }),
-    field("peak_flop_rate_gflops", "Peak FLOP/s", Unit::GigaflopsPerSecond, |row| {
-        giga(row.point().and_then(|point| point.peak_flop_rate))
-    }),
-    label("peak_data_type", "Peak of", OpLabel::PeakDataType),
-    field("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond, |row| row.bandwidth(row.work.bytes)),
-    field("hbm_bw_gibps", "HBM", Unit::GibibytesPerSecond, |row| row.level(Level::Hbm)),
-    field("cmem_read_bw_gibps", "CMEM read", Unit::GibibytesPerSecond, |row| row.level(Level::CmemRead)),
-    field("cmem_write_bw_gibps", "CMEM write", Unit::GibibytesPerSecond, |row| row.level(Level::CmemWrite)),
-    field("vmem_read_bw_gibps", "VMEM read", Unit::GibibytesPerSecond, |row| row.level(Level::VmemRead)),
-    field("vmem_write_bw_gibps", "VMEM write", Unit::GibibytesPerSecond, |row| row.level(Level::VmemWrite)),
-    field("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, |row| CellRef::float(row.work.intensity())),
-    field("hbm_operational_intensity", "FLOPs/byte of HBM", Unit::FlopsPerByte, |row| row.intensity(Level::Hbm)),
-    field("cmem_read_operational_intensity", "of CMEM read", Unit::FlopsPerByte, |row| row.intensity(Level::CmemRead)),
-    field("cmem_write_operational_intensity", "of CMEM write", Unit::FlopsPerByte, |row| {
-        row.intensity(Level::CmemWrite)
-    }),
-    field("vmem_read_operational_intensity", "of VMEM read", Unit::FlopsPerByte, |row| row.intensity(Level::VmemRead)),
-    field("vmem_write_operational_intensity", "of VMEM write", Unit::FlopsPerByte, |row| {
-        row.intensity(Level::VmemWrite)
-    }),
-    field("bottleneck_operational_intensity", "FLOPs/byte of the bottleneck", Unit::FlopsPerByte, |row| {
-        CellRef::float(row.point().and_then(|point| point.bottleneck_intensity))
-    }),
-    label("bound_by", "Bound by", OpLabel::BoundOrUnknown),
-    field("total_time_per_core_us", "Time per device", Unit::TimeUs, |row| {
-        let devices = row.table.context.analysis.devices.used.len().max(1);
-        CellRef::Float(row.work.time.as_us() / devices as f64)
-    }),
-    field("total_time_in_percentage", "Share of total time", Unit::Percent, |row| row.share(row.work.time)),
-    field("optimal_flop_rate_gflops", "FLOP/s at the roof", Unit::GigaflopsPerSecond, |row| {
-        giga(row.point().and_then(|point| point.optimal_flop_rate))
-    }),
-    field("roofline_efficiency_percent", "Roofline efficiency", Unit::Percent, |row| {
-        percent(row.point().and_then(|point| point.roofline_efficiency))
-    }),
-    field("compute_efficiency_percent", "Compute efficiency", Unit::Percent, |row| {
-        percent(row.point().and_then(|point| point.compute_efficiency))
-    }),
-    field("max_mem_bw_utilization_percent", "Memory utilisation", Unit::Percent, |row| {
-        percent(row.point().and_then(|point| point.max_mem_bw_utilization))
-    }),
-    label("data_type", "Type", OpLabel::DataType),
-    label("cost_source", "Cost from", OpLabel::CostSource),
-    text("tf_op_name", "Framework op", "", OpText::FrameworkPath),
-    text("hlo_module_id", "Program", "", OpText::Program),
-    text("source_info", "Source", "", OpText::Source),
+        .xprof("total_time"),
+        RooflineValue::Cell(|row| CellRef::Float(row.work.time.as_us())),
+    ),
+    (
+        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration.").xprof("avg_time"),
+        RooflineValue::Cell(|row| row.mean(row.work.time)),
+    ),
+    (
+        column("total_self_time_us", "Self time", Unit::TimeUs, "Time less that of nested ops.")
+            .xprof("total_self_time"),
+        RooflineValue::Cell(|row| CellRef::Float(row.self_time().as_us())),
+    ),
+    (
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time.").xprof("avg_self_time"),
+        RooflineValue::Cell(|row| row.mean(row.self_time())),
+    ),
+    (
+        column(
+            "total_self_time_percent",
+            "Share",
+            Unit::Percent,
+            "Self time of the program's time, idle time included.",
+        )
+        .caveat("XProf prints a share of 1.")
+        .xprof("total_self_time_percent"),
+        RooflineValue::Cell(|row| row.share(row.self_time())),
+    ),
+    (
+        column(
+            "cumulative_total_self_time_percent",
+            "Cumulative share",
+            Unit::Percent,
+            "Share of self time with the rows above.",
+        )
+        .caveat("XProf prints a share of 1.")
+        .xprof("cumulative_total_self_time_percent"),
+        RooflineValue::Cell(|row| {
+            row.share(
+                row.index
+                    .checked_sub(1)
+                    .and_then(|op| row.table.kept.cumulative().get(op))
+                    .copied()
+                    .unwrap_or_default(),
+            )
+        }),
+    ),
+    (
+        column(
+            "dma_stall_percent",
+            "Stalled by copies",
+            Unit::Percent,
+            "Time in which it waited for a copy of its operands or results (`dma_stall_duration_ps` of its \
+             events), of its total time.",
+        )
+        .caveat(
+            "Absent where no event of the trace tells it. XProf prints a share of 1 under this name, and 0 \
+             where it is not told.",
+        )
+        .xprof("dma_stall_percent"),
+        RooflineValue::Cell(|row| row.stall()),
+    ),
+    (
+        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs over total time.")
+            .caveat("Of asynchronous pairs from start to end: see [ops](#table-ops).")
+            .xprof("measured_flop_rate"),
+        RooflineValue::Cell(|row| giga(row.work.flop_rate())),
+    ),
+    (
+        column(
+            "model_flop_rate_gflops",
+            "Model FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "FLOPs of the model's arithmetic over total time.",
+        )
+        .xprof("model_flop_rate"),
+        RooflineValue::Cell(|row| giga(row.work.model_flops.and_then(|flops| rate(flops, row.work.work_time)))),
+    ),
+    (
+        column("peak_flop_rate_gflops", "Peak FLOP/s", Unit::GigaflopsPerSecond, "The peak that it is compared with."),
+        RooflineValue::Cell(|row| giga(row.point().and_then(|point| point.peak_flop_rate))),
+    ),
+    (
+        column("peak_data_type", "Peak of", Unit::Text, "Type of the arithmetic of that peak."),
+        RooflineValue::Label(OpLabel::PeakDataType),
+    ),
+    (
+        column("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond, "All bytes over total time.")
+            .xprof("measured_memory_bw"),
+        RooflineValue::Cell(|row| row.bandwidth(row.work.bytes)),
+    ),
+    (
+        column(
+            "hbm_bw_gibps",
+            "HBM",
+            Unit::GibibytesPerSecond,
+            "Bytes of main memory over total time; all bytes where they are not split.",
+        )
+        .xprof("hbm_bw"),
+        RooflineValue::Cell(|row| row.level(Level::Hbm)),
+    ),
+    (
+        column(
+            "cmem_read_bw_gibps",
+            "CMEM read",
+            Unit::GibibytesPerSecond,
+            "Bytes read from the common memory of a TPU over total time.",
+        )
+        .xprof("cmem_read_bw"),
+        RooflineValue::Cell(|row| row.level(Level::CmemRead)),
+    ),
+    (
+        column(
+            "cmem_write_bw_gibps",
+            "CMEM write",
+            Unit::GibibytesPerSecond,
+            "Bytes written to the common memory of a TPU over total time.",
+        )
+        .xprof("cmem_write_bw"),
+        RooflineValue::Cell(|row| row.level(Level::CmemWrite)),
+    ),
+    (
+        column(
+            "vmem_read_bw_gibps",
+            "VMEM read",
+            Unit::GibibytesPerSecond,
+            "Bytes read from the vector memory of a TPU over total time.",
+        )
+        .xprof("vmem_read_bw"),
+        RooflineValue::Cell(|row| row.level(Level::VmemRead)),
+    ),
+    (
+        column(
+            "vmem_write_bw_gibps",
+            "VMEM write",
+            Unit::GibibytesPerSecond,
+            "Bytes written to the vector memory of a TPU over total time.",
+        )
+        .xprof("vmem_write_bw"),
+        RooflineValue::Cell(|row| row.level(Level::VmemWrite)),
+    ),
+    (
+        column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "FLOPs over all bytes.")
+            .xprof("operational_intensity"),
+        RooflineValue::Cell(|row| CellRef::float(row.work.intensity())),
+    ),
+    (
+        column(
+            "hbm_operational_intensity",
+            "FLOPs/byte of HBM",
+            Unit::FlopsPerByte,
+            "FLOPs over the bytes of main memory.",
+        )
+        .xprof("hbm_operational_intensity"),
+        RooflineValue::Cell(|row| row.intensity(Level::Hbm)),
+    ),
+    (
+        column(
+            "cmem_read_operational_intensity",
+            "of CMEM read",
+            Unit::FlopsPerByte,
+            "FLOPs over the bytes read from the common memory of a TPU.",
+        )
+        .xprof("cmem_read_operational_intensity"),
+        RooflineValue::Cell(|row| row.intensity(Level::CmemRead)),
+    ),
+    (
+        column(
+            "cmem_write_operational_intensity",
+            "of CMEM write",
+            Unit::FlopsPerByte,
+            "FLOPs over the bytes written to the common memory of a TPU.",
+        )
+        .xprof("cmem_write_operational_intensity"),
+        RooflineValue::Cell(|row| row.intensity(Level::CmemWrite)),
+    ),
+    (
+        column(
+            "vmem_read_operational_intensity",
+            "of VMEM read",
+            Unit::FlopsPerByte,
+            "FLOPs over the bytes read from the vector memory of a TPU.",
+        )
+        .xprof("vmem_read_operational_intensity"),
+        RooflineValue::Cell(|row| row.intensity(Level::VmemRead)),
+    ),
+    (
+        column(
+            "vmem_write_operational_intensity",
+            "of VMEM write",
+            Unit::FlopsPerByte,
+            "FLOPs over the bytes written to the vector memory of a TPU.",
+        )
+        .xprof("vmem_write_operational_intensity"),
+        RooflineValue::Cell(|row| row.intensity(Level::VmemWrite)),
+    ),
+    (
+        column(
+            "bottleneck_operational_intensity",
+            "FLOPs/byte of the bottleneck",
+            Unit::FlopsPerByte,
+            "FLOPs over the bytes of the level that bounds it; over all bytes where arithmetic does.",
+        )
+        .xprof("bottleneck_operational_intensity"),
+        RooflineValue::Cell(|row| CellRef::float(row.point().and_then(|point| point.bottleneck_intensity))),
+    ),
+    (
+        column("bound_by", "Bound by", Unit::Text, "`Compute`, a level of memory, or `Unknown`.").xprof("bound_by"),
+        RooflineValue::Label(OpLabel::BoundOrUnknown),
+    ),
+    (
+        column(
+            "total_time_per_core_us",
+            "Time per device",
+            Unit::TimeUs,
+            "Total time over the devices that were used.",
+        )
+        .caveat("XProf divides by those that the profile lists.")
+        .xprof("total_time_per_core"),
+        RooflineValue::Cell(|row| {
+            let devices = row.table.context.analysis.devices.used.len().max(1);
+            CellRef::Float(row.work.time.as_us() / devices as f64)
+        }),
+    ),
+    (
+        column("total_time_in_percentage", "Share of total time", Unit::Percent, "Total time, of the program's.")
+            .caveat("XProf prints a share of 1.")
+            .xprof("total_time_in_percentage"),
+        RooflineValue::Cell(|row| row.share(row.work.time)),
+    ),
+    (
+        column(
+            "optimal_flop_rate_gflops",
+            "FLOP/s at the roof",
+            Unit::GigaflopsPerSecond,
+            "FLOP/s over the roofline efficiency.",
+        )
+        .xprof("optimal_flop_rate"),
+        RooflineValue::Cell(|row| giga(row.point().and_then(|point| point.optimal_flop_rate))),
+    ),
+    (
+        column(
+            "roofline_efficiency_percent",
+            "Roofline efficiency",
+            Unit::Percent,
+            "The greater of compute efficiency and memory utilisation.",
+        )
+        .caveat(
+            "Far above 100 for `copy-start` and `copy-done`, whose bytes move between them. XProf prints a \
+             share of 1.",
+        )
+        .xprof("roofline_efficiency"),
+        RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.roofline_efficiency))),
+    ),
+    (
+        column("compute_efficiency_percent", "Compute efficiency", Unit::Percent, "FLOP/s of the peak.")
+            .caveat("XProf prints a share of 1.")
+            .xprof("compute_efficiency"),
+        RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.compute_efficiency))),
+    ),
+    (
+        column(
+            "max_mem_bw_utilization_percent",
+            "Memory utilisation",
+            Unit::Percent,
+            "Greatest share of a level's bandwidth.",
+        )
+        .caveat("XProf prints a share of 1.")
+        .xprof("max_mem_bw_utilization"),
+        RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.max_mem_bw_utilization))),
+    ),
+    (
+        column("data_type", "Type", Unit::Text, "Type of the op's main operands."),
+        RooflineValue::Label(OpLabel::DataType),
+    ),
+    (
+        column(
+            "cost_source",
+            "Cost from",
+            Unit::Text,
+            "Where FLOPs and bytes come from: `profile`, `hlo` or `from shapes`.",
+        ),
+        RooflineValue::Label(OpLabel::CostSource),
+    ),
+    (
+        column("tf_op_name", "Framework op", Unit::Text, "The framework's path."),
+        RooflineValue::Text(OpText::FrameworkPath, ""),
+    ),
+    (
+        column("hlo_module_id", "Program", Unit::Text, "Number of the program.").xprof("hlo_module_id"),
+        RooflineValue::Text(OpText::Program, ""),
+    ),
+    (column("source_info", "Source", Unit::Text, "Source file and line."), RooflineValue::Text(OpText::Source, "")),
 ];
 
 /// The table of a run.
@@ -130,7 +354,7 @@ impl<'a> RooflineRows<'a> {
         RooflineRows {
             context: *context,
             roofline: &context.analysis.roofline,
-            columns: FIELDS.iter().map(|field| field.column).collect(),
+            columns: columns(&COLUMNS),
             kept: context.analysis.columns(context.trace()),
             labels: context.analysis.labels(context.trace()),
         }
@@ -163,19 +387,19 @@ impl Rows for RooflineRows<'_> {
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
         let op = row.checked_sub(1).map(|row| self.context.analysis.ops.rows.get(row));
-        let (Some(field), true) = (FIELDS.get(column), row < self.len()) else { return CellRef::Absent };
+        let (Some((_, value)), true) = (COLUMNS.get(column), row < self.len()) else { return CellRef::Absent };
         let op = op.flatten();
         let work = op.map_or(self.roofline.program, Work::of);
-        match field.value {
-            Value::Label(label) => {
+        match *value {
+            RooflineValue::Label(label) => {
                 let told = match row.checked_sub(1) {
                     Some(op) => self.labels.of_row(label, op),
                     None => self.of_program(label),
                 };
                 told.map_or(CellRef::Absent, CellRef::Text)
             }
-            Value::Cell(cell) => cell(&Row { table: self, op, index: row, work }),
-            Value::Text(text, program) => {
+            RooflineValue::Cell(cell) => cell(&RooflineRow { table: self, op, index: row, work }),
+            RooflineValue::Text(text, program) => {
                 let ops = &self.context.analysis.ops;
                 CellRef::text(op.map_or(program, |op| ops.text(self.context.trace(), text.of(op))))
             }
@@ -190,22 +414,22 @@ impl Rows for RooflineRows<'_> {
     fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
         let texts = &self.context.analysis.ops.texts;
         let trace = self.context.trace();
-        let column = match FIELDS.get(column)?.value {
-            Value::Text(text, program) => {
+        let column = match COLUMNS.get(column)?.1 {
+            RooflineValue::Text(text, program) => {
                 let first = texts.find(trace, program).map(|program| Texts::number(trace, program));
                 SharedColumn { first, rest: self.kept.texts(text) }
             }
-            Value::Label(label) => {
+            RooflineValue::Label(label) => {
                 let first = self.of_program(label).and_then(|label| self.labels.labels().find(label));
                 SharedColumn { first: first.or(Some(0)), rest: self.labels.column(label) }
             }
-            Value::Cell(_) => return None,
+            RooflineValue::Cell(_) => return None,
         };
         (!self.is_empty()).then_some(column)
     }
 }
 
-impl<'a> Row<'_, 'a> {
+impl<'a> RooflineRow<'_, 'a> {
     fn occurrences(&self) -> u64 {
         self.op.map_or(1, |op| op.occurrences)
     }

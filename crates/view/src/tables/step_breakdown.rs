@@ -1,52 +1,87 @@
 //! Where the time of each step goes: the means first, then one row for each step and device.
 
-use crate::table::{CellRef, Column, Rows, Unit};
+use crate::metric;
+use crate::metric::Metric;
+use crate::table::{CellRef, Column, Rows, Unit, column};
 use base::Ps;
 use metrics::{Breakdown, Context, Devices, MeanPart, StepPart, StepRow};
 
 /// The columns before the parts.
 const FIRST: [Column; 5] = [
-    column("kind", "Row", Unit::Text),
-    column("step", "Step", Unit::Count),
-    column("device_name", "Device", Unit::Text),
-    column("start_us", "Start", Unit::TimeUs),
-    column("duration_us", "Duration", Unit::TimeUs),
+    column("kind", "Row", Unit::Text, "`mean`, `step`, or `window` where steps are unknown."),
+    column("step", "Step", Unit::Count, "Position of the step, from 0."),
+    column("device_name", "Device", Unit::Text, "The device, or `all devices`."),
+    column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture."),
+    column(
+        "duration_us",
+        "Duration",
+        Unit::TimeUs,
+        "Start to the next step's start on this device; see [Steps](#steps) for the last.",
+    ),
 ];
 
 /// The columns after them.
 const LAST: [Column; 9] = [
-    column("busy_us", "Busy", Unit::TimeUs),
-    column("idle_us", "Idle", Unit::TimeUs),
-    column("communication_overlap_percent", "Overlapped communication", Unit::Percent),
-    column("transfer_overlap_percent", "Overlapped copies", Unit::Percent),
-    column("num_kernels", "Ops", Unit::Number),
-    column("host_busy_us", "Host busy", Unit::TimeUs),
-    column("partial", "Partial", Unit::Flag),
-    column("warm_up", "Warm-up", Unit::Flag),
-    column("counted", "Counted", Unit::Flag),
+    column("busy_us", "Busy", Unit::TimeUs, "The parts that are work."),
+    column("idle_us", "Idle", Unit::TimeUs, "The parts that are idle."),
+    column(
+        "communication_overlap_percent",
+        "Overlapped communication",
+        Unit::Percent,
+        "Share of the communication in flight in this row that computation hides.",
+    ),
+    column(
+        "transfer_overlap_percent",
+        "Overlapped copies",
+        Unit::Percent,
+        "Share of the copies in flight in this row that computation hides.",
+    ),
+    column("num_kernels", "Ops", Unit::Number, "Ops that start in it."),
+    column(
+        "host_busy_us",
+        "Host busy",
+        Unit::TimeUs,
+        "Time in which a thread of the device's host does anything but wait.",
+    ),
+    Column::of_field("partial", "Partial", Unit::Flag, "steps[].partial"),
+    Column::of_field("warm_up", "Warm-up", Unit::Flag, "steps[].warm_up"),
+    column(
+        "counted",
+        "Counted",
+        Unit::Flag,
+        "In the means: the step counts, and a next step ended it on this device (or on none).",
+    ),
 ];
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
+/// All columns: in the middle a part each.
+pub fn columns() -> Vec<Column> {
+    FIRST.into_iter().chain(StepPart::ALL.map(part_column)).chain(LAST).collect()
 }
 
-/// The key of a part's column: its label with the unit.
-pub fn part_key(part: StepPart) -> &'static str {
+/// The column of a part: the part's field in the profile.
+fn part_column(part: StepPart) -> Column {
+    let Metric { path, definition } = part_metric(part);
+    let key = path.rsplit('.').next().unwrap_or(path);
+    column(key, part.title(), Unit::TimeUs, definition)
+}
+
+/// The field of the profile that is the mean of a part.
+pub fn part_metric(part: StepPart) -> Metric {
     match part {
-        StepPart::Compute => "compute_us",
-        StepPart::Communication => "communication_us",
-        StepPart::HostToDevice => "h2d_us",
-        StepPart::DeviceToHost => "d2h_us",
-        StepPart::PeerToPeer => "p2p_us",
-        StepPart::DeviceToDevice => "d2d_us",
-        StepPart::InfeedOutfeed => "infeed_outfeed_us",
-        StepPart::DataMovement => "data_movement_us",
-        StepPart::Barrier => "barrier_us",
-        StepPart::Compile => "compile_us",
-        StepPart::InputBound => "input_bound_us",
-        StepPart::HostBound => "host_bound_us",
-        StepPart::KernelWait => "kernel_wait_us",
-        StepPart::OtherIdle => "other_idle_us",
+        StepPart::Compute => metric!("step_breakdown.parts.compute_us"),
+        StepPart::Communication => metric!("step_breakdown.parts.communication_us"),
+        StepPart::HostToDevice => metric!("step_breakdown.parts.h2d_us"),
+        StepPart::DeviceToHost => metric!("step_breakdown.parts.d2h_us"),
+        StepPart::PeerToPeer => metric!("step_breakdown.parts.p2p_us"),
+        StepPart::DeviceToDevice => metric!("step_breakdown.parts.d2d_us"),
+        StepPart::InfeedOutfeed => metric!("step_breakdown.parts.infeed_outfeed_us"),
+        StepPart::DataMovement => metric!("step_breakdown.parts.data_movement_us"),
+        StepPart::Barrier => metric!("step_breakdown.parts.barrier_us"),
+        StepPart::Compile => metric!("step_breakdown.parts.compile_us"),
+        StepPart::InputBound => metric!("step_breakdown.parts.input_bound_us"),
+        StepPart::HostBound => metric!("step_breakdown.parts.host_bound_us"),
+        StepPart::KernelWait => metric!("step_breakdown.parts.kernel_wait_us"),
+        StepPart::OtherIdle => metric!("step_breakdown.parts.other_idle_us"),
     }
 }
 
@@ -70,10 +105,8 @@ impl<'a> StepBreakdownRows<'a> {
             let each = (0u32..).zip(&breakdown.mean_of_device);
             means.extend(each.filter_map(|(device, mean)| Some((Some(device), mean.as_ref()?))));
         }
-        let parts = StepPart::ALL.into_iter().map(|part| column(part_key(part), part.title(), Unit::TimeUs));
         let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-        let columns = FIRST.into_iter().chain(parts).chain(LAST).collect();
-        StepBreakdownRows { breakdown, devices, origin, means, columns }
+        StepBreakdownRows { breakdown, devices, origin, means, columns: columns() }
     }
 
     fn device_name(&self, device: u32) -> CellRef<'_> {

@@ -1,23 +1,63 @@
 //! What happened in steps, one by one: every op and every idle time, with the part of the step that it is.
 
-use crate::table::{CellRef, Column, Rows, Unit};
+use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use base::Ps;
-use metrics::{Analysis, Context, StepEvent};
-use trace::{EventId, Trace};
+use metrics::{Analysis, Context, StepEvent, StepRow};
+use trace::Trace;
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
+/// An event with what its cells are made of.
+pub(super) struct StepEventRow<'a> {
+    rows: &'a StepEventRows<'a>,
+    event: &'a StepEvent,
+    of: &'a StepRow,
 }
 
-const COLUMNS: [Column; 8] = [
-    column("step", "Step", Unit::Count),
-    column("device_name", "Device", Unit::Text),
-    column("part", "Part", Unit::Text),
-    column("hlo_op_name", "Op", Unit::Text),
-    column("kernel_name", "Kernel", Unit::Text),
-    column("before", "Until", Unit::Text),
-    column("start_us", "Start", Unit::TimeUs),
-    column("time_us", "Time", Unit::TimeUs),
+type CellOf = for<'t> fn(&StepEventRow<'t>) -> CellRef<'t>;
+
+pub(super) static COLUMNS: [(Column, CellOf); 8] = [
+    (column("step", "Step", Unit::Count, "Position of the step, from 0."), |it| {
+        CellRef::int(it.of.step.map(u64::from))
+    }),
+    (column("device_name", "Device", Unit::Text, "The device."), |it| {
+        let device = it.rows.context.analysis.devices.used.get(it.of.device as usize);
+        device.map_or(CellRef::Absent, |device| CellRef::text(&device.name))
+    }),
+    (
+        column(
+            "part",
+            "Part",
+            Unit::Text,
+            "`compute`, `communication`, ..., `other_idle`: see the parts of \
+             [step_breakdown](#step_breakdown).",
+        ),
+        |it| CellRef::Text(it.event.part.label()),
+    ),
+    (
+        column("hlo_op_name", "Op", Unit::Text, "The HLO op that the event names, else the event's own name.")
+            .caveat("Empty for idle time."),
+        |it| if it.is_idle() { CellRef::Absent } else { it.names().0 },
+    ),
+    (column("kernel_name", "Kernel", Unit::Text, "The event's own name, where it names an HLO op too."), |it| {
+        if it.is_idle() { CellRef::Absent } else { it.names().1 }
+    }),
+    (column("before", "Until", Unit::Text, "Of idle time the op that ended it."), |it| {
+        if it.is_idle() { it.names().0 } else { CellRef::Absent }
+    }),
+    (
+        column(
+            "start_us",
+            "Start",
+            Unit::TimeUs,
+            "Start, from the start of the capture; of what began before the step, the start of the step.",
+        )
+        .caveat("Idle time of several causes is told once for each, with the same start."),
+        |it| CellRef::Float((it.event.start - it.rows.origin).as_us()),
+    ),
+    (
+        column("time_us", "Time", Unit::TimeUs, "Time inside the step; of an op without those nested in it.")
+            .caveat("An op that another stream's hides is told all the same."),
+        |it| CellRef::Float(it.event.time.as_us()),
+    ),
 ];
 
 /// Events of a device that are reported: no one reads more, and a capture may hold millions.
@@ -29,6 +69,7 @@ pub struct StepEventRows<'a> {
     trace: &'a Trace,
     events: Vec<StepEvent>,
     origin: Ps,
+    columns: Vec<Column>,
 }
 
 impl<'a> StepEventRows<'a> {
@@ -46,16 +87,23 @@ impl<'a> StepEventRows<'a> {
         let Analysis { step_breakdown, captured, hosts, calls, .. } = analysis;
         let events = step_breakdown.events(trace, captured, hosts, calls, &|row| chosen(row.step), MOST_EVENTS);
         let origin = analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-        StepEventRows { context: *context, trace, events, origin }
+        StepEventRows { context: *context, trace, events, origin, columns: columns(&COLUMNS) }
+    }
+}
+
+impl<'a> StepEventRow<'a> {
+    fn is_idle(&self) -> bool {
+        self.event.part.is_idle()
     }
 
-    /// The HLO op that an event says to be of, else its own name; beside the former its own name.
-    fn names(&self, op: Option<EventId>) -> (CellRef<'_>, CellRef<'_>) {
-        let Some(event) = op.and_then(|op| self.trace.events.get(op)) else {
+    /// The HLO op that the event says to be of, else its own name; beside the former its own name.
+    fn names(&self) -> (CellRef<'a>, CellRef<'a>) {
+        let trace = self.rows.trace;
+        let Some(event) = self.event.op.and_then(|op| trace.events.get(op)) else {
             return (CellRef::Absent, CellRef::Absent);
         };
-        let hlo_op = CellRef::text(self.trace.text(self.trace.args.get(event.args).hlo_op));
-        let own = CellRef::text(self.trace.text(event.name));
+        let hlo_op = CellRef::text(trace.text(trace.args.get(event.args).hlo_op));
+        let own = CellRef::text(trace.text(event.name));
         if hlo_op == CellRef::Absent { (own, CellRef::Absent) } else { (hlo_op, own) }
     }
 }
@@ -66,7 +114,7 @@ impl Rows for StepEventRows<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -74,23 +122,10 @@ impl Rows for StepEventRows<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let analysis = self.context.analysis;
-        let Some(event) = self.events.get(row) else { return CellRef::Absent };
-        let Some(of) = analysis.step_breakdown.rows.get(event.row as usize) else { return CellRef::Absent };
-        let is_idle = event.part.is_idle();
-        match COLUMNS.get(column).map_or("", |column| column.key) {
-            "step" => CellRef::int(of.step.map(u64::from)),
-            "device_name" => {
-                let device = analysis.devices.used.get(of.device as usize);
-                device.map_or(CellRef::Absent, |device| CellRef::text(&device.name))
-            }
-            "part" => CellRef::Text(event.part.label()),
-            "hlo_op_name" if !is_idle => self.names(event.op).0,
-            "kernel_name" if !is_idle => self.names(event.op).1,
-            "before" if is_idle => self.names(event.op).0,
-            "start_us" => CellRef::Float((event.start - self.origin).as_us()),
-            "time_us" => CellRef::Float(event.time.as_us()),
-            _ => CellRef::Absent,
-        }
+        let (Some(event), Some((_, cell))) = (self.events.get(row), COLUMNS.get(column)) else {
+            return CellRef::Absent;
+        };
+        let of = self.context.analysis.step_breakdown.rows.get(event.row as usize);
+        of.map_or(CellRef::Absent, |of| cell(&StepEventRow { rows: self, event, of }))
     }
 }

@@ -1,40 +1,111 @@
 //! Copies and fills by direction, kind and memory. The columns that the unified profile has too keep their keys.
 
-use crate::table::{CellRef, Column, Rows, Unit};
+use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, CopyRow};
 
-const fn column(key: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { key, title, unit }
-}
+type CellOf = for<'t> fn(&'t CopyRow) -> CellRef<'t>;
 
-const COLUMNS: [Column; 16] = [
-    column("direction", "Direction", Unit::Text),
-    column("kind", "Kind", Unit::Text),
-    column("source_memory", "From", Unit::Text),
-    column("target_memory", "To", Unit::Text),
-    column("asynchronous", "Asynchronous", Unit::Flag),
-    column("measured_on", "Measured on", Unit::Text),
-    column("count", "Count", Unit::Count),
-    column("total_time_us", "Time", Unit::TimeUs),
-    column("avg_time_us", "Mean", Unit::TimeUs),
-    column("min_time_us", "Shortest", Unit::TimeUs),
-    column("max_time_us", "Longest", Unit::TimeUs),
-    column("total_bytes", "Bytes", Unit::Bytes),
-    column("sized_count", "Of known size", Unit::Count),
-    column("bandwidth_gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond),
-    column("wait_us", "Waited for", Unit::TimeUs),
-    column("call_site", "Call site", Unit::Text),
+pub(super) static COLUMNS: [(Column, CellOf); 16] = [
+    (
+        column(
+            "direction",
+            "Direction",
+            Unit::Text,
+            "`h2d`, `d2h`, `d2d` (within a device), `p2p`, `memset` or `other`.",
+        )
+        .source("The event, else the call that launched it (ROCm runs copies as kernels that do not say)."),
+        |it| CellRef::Text(it.class.direction.label()),
+    ),
+    (
+        column(
+            "kind",
+            "Kind",
+            Unit::Text,
+            "`copy` (GPU stream), `host offload` (TPU), `infeed`, `outfeed` or `host call`.",
+        )
+        .caveat(
+            "A host offload lasts from `copy-start` to the end of `copy-done` where one end is host memory, \
+             memory space 5. A host call hands a TPU's transfer over; its time is the host's.",
+        ),
+        |it| CellRef::Text(it.class.kind.label()),
+    ),
+    (
+        column("source_memory", "From", Unit::Text, "`pageable`, `pinned` or `device`; `host` for a TPU.")
+            .source("The collector."),
+        |it| CellRef::text(&it.class.source_memory),
+    ),
+    (
+        column(
+            "target_memory",
+            "To",
+            Unit::Text,
+            "Memory of the target: `pageable`, `pinned` or `device`; `host` for a TPU.",
+        )
+        .source("The collector."),
+        |it| CellRef::text(&it.class.target_memory),
+    ),
+    (
+        column("asynchronous", "Asynchronous", Unit::Flag, "Whether the caller went on at once.")
+            .source("The collector, else the name of the call."),
+        |it| CellRef::flag(it.class.asynchronous),
+    ),
+    (column("measured_on", "Measured on", Unit::Text, "`device` or `host`."), |it| {
+        CellRef::Text(if it.class.kind.on_device() { "device" } else { "host" })
+    }),
+    (column("count", "Count", Unit::Count, "How many copies and fills."), |it| CellRef::Int(it.count)),
+    (column("total_time_us", "Time", Unit::TimeUs, "Sum of durations; overlapping ones count each."), |it| {
+        CellRef::Float(it.time.as_us())
+    }),
+    (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration."), |it| {
+        CellRef::Float(it.time.as_us() / it.count.max(1) as f64)
+    }),
+    (column("min_time_us", "Shortest", Unit::TimeUs, "Shortest duration."), |it| CellRef::Float(it.min.as_us())),
+    (column("max_time_us", "Longest", Unit::TimeUs, "Longest duration."), |it| CellRef::Float(it.max.as_us())),
+    (
+        column("total_bytes", "Bytes", Unit::Bytes, "Bytes of those whose size is known.").source(
+            "`memcpy_details`, Kineto's `bytes`, the call's; for offloaded arrays the array's size, as \
+             `bytes_accessed` counts some ends twice.",
+        ),
+        |it| CellRef::int(it.bytes),
+    ),
+    (column("sized_count", "Of known size", Unit::Count, "Copies whose size is known."), |it| {
+        CellRef::Int(it.sized_count)
+    }),
+    (
+        column(
+            "bandwidth_gb_per_sec",
+            "Bandwidth",
+            Unit::GigabytesPerSecond,
+            "`total_bytes` over the time in which at least one of them is under way, 1e9 bytes a second, \
+             device by device.",
+        )
+        .caveat("XProf shows no bytes of copies at all."),
+        |it| CellRef::float(it.bandwidth_gb_per_sec()),
+    ),
+    (column("wait_us", "Waited for", Unit::TimeUs, "Time that the core waited in `copy-done`."), |it| {
+        CellRef::float(it.wait.map(|wait| wait.as_us()))
+    }),
+    (
+        column(
+            "call_site",
+            "Call site",
+            Unit::Text,
+            "The innermost span on the calling thread around the call, else the op; the one with most time.",
+        ),
+        |it| CellRef::text(it.call_site.as_deref().unwrap_or("")),
+    ),
 ];
 
 /// The transfers of a run, by direction.
 pub struct TransferTable<'a> {
     rows: &'a [CopyRow],
+    columns: Vec<Column>,
 }
 
 impl<'a> TransferTable<'a> {
     /// The table of `context`.
     pub fn new(context: &Context<'a>) -> TransferTable<'a> {
-        TransferTable { rows: &context.analysis.copies.rows }
+        TransferTable { rows: &context.analysis.copies.rows, columns: columns(&COLUMNS) }
     }
 }
 
@@ -44,7 +115,7 @@ impl Rows for TransferTable<'_> {
     }
 
     fn columns(&self) -> &[Column] {
-        &COLUMNS
+        &self.columns
     }
 
     fn len(&self) -> usize {
@@ -52,25 +123,8 @@ impl Rows for TransferTable<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
-        let Some(row) = self.rows.get(row) else { return CellRef::Absent };
-        let class = &row.class;
-        match COLUMNS.get(column).map_or("", |column| column.key) {
-            "direction" => CellRef::Text(class.direction.label()),
-            "kind" => CellRef::Text(class.kind.label()),
-            "source_memory" => CellRef::text(&class.source_memory),
-            "target_memory" => CellRef::text(&class.target_memory),
-            "asynchronous" => CellRef::flag(class.asynchronous),
-            "measured_on" => CellRef::Text(if class.kind.on_device() { "device" } else { "host" }),
-            "count" => CellRef::Int(row.count),
-            "total_time_us" => CellRef::Float(row.time.as_us()),
-            "avg_time_us" => CellRef::Float(row.time.as_us() / row.count.max(1) as f64),
-            "min_time_us" => CellRef::Float(row.min.as_us()),
-            "max_time_us" => CellRef::Float(row.max.as_us()),
-            "total_bytes" => CellRef::int(row.bytes),
-            "sized_count" => CellRef::Int(row.sized_count),
-            "bandwidth_gb_per_sec" => CellRef::float(row.bandwidth_gb_per_sec()),
-            "wait_us" => CellRef::float(row.wait.map(|wait| wait.as_us())),
-            "call_site" => CellRef::text(row.call_site.as_deref().unwrap_or("")),
+        match (self.rows.get(row), COLUMNS.get(column)) {
+            (Some(copy), Some((_, cell))) => cell(copy),
             _ => CellRef::Absent,
         }
     }

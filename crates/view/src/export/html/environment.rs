@@ -1,7 +1,6 @@
 //! Where and with what the run was captured, what could not be measured, what the numbers mean, what was lost.
 
 use super::page::{Align, Table, escape, push};
-use crate::export::definitions;
 use crate::export::text::warning_line;
 use base::{Warning, format};
 use report::UnifiedProfile;
@@ -79,9 +78,12 @@ pub fn not_measured(page: &mut String, profile: &UnifiedProfile) {
 pub fn definitions(page: &mut String, profile: &UnifiedProfile) {
     let Ok(document) = serde_json::to_value(profile) else { return };
     let mut rows = String::new();
-    for (path, text) in definitions::all() {
+    for (path, definition) in compare::definitions() {
         if document.pointer(&format!("/{}", path.replace('.', "/"))).is_some() {
-            push(&mut rows, &["<dt><code>", &escape(path), "</code></dt><dd>", &escape(text), "</dd>\n"]);
+            push(
+                &mut rows,
+                &["<dt><code>", &escape(path), "</code></dt><dd>", &escape(&definition.plain()), "</dd>\n"],
+            );
         }
     }
     if !rows.is_empty() {

@@ -1,5 +1,6 @@
 //! Steps, and devices, as stacked parts: the chart of the page and of the overview, from the events or from the profile alone.
 
+use crate::metric;
 use crate::pages::{About, Link, Series, Source, Stack, StackRow, View};
 use crate::table::Unit;
 use base::format;
@@ -45,7 +46,7 @@ pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
 
 /// The same chart for the overview, whose title leads to the page of steps.
 pub(in crate::pages) fn overview(source: Source<'_>) -> Stack {
-    let about = About { metric: "steps[].duration_us".to_owned(), view: View::Steps };
+    let about = About::new(metric!("steps[].duration_us"), View::Steps);
     Stack { about: Some(about), ..by_step(source, None) }
 }
 

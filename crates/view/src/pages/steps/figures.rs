@@ -1,8 +1,11 @@
 //! The figures of the page of steps, of the mean over devices or of one device.
 
 use super::chart::step_name;
+use crate::metric;
+use crate::metric::Metric;
 use crate::pages::{Figure, Link, View};
 use crate::table::Unit;
+use crate::tables::part_metric;
 use base::format;
 use metrics::Context;
 use metrics::WindowKind;
@@ -48,8 +51,8 @@ pub(super) fn of_profile(profile: &UnifiedProfile) -> Vec<Figure> {
     let timing = &profile.step_timing;
     let Some(breakdown) = &profile.step_breakdown else {
         let figures = [
-            ("Mean step", "avg_step_time_us", timing.avg_step_time_us),
-            ("Longest step", "max_step_time_us", timing.max_step_time_us),
+            ("Mean step", metric!("step_timing.avg_step_time_us"), timing.avg_step_time_us),
+            ("Longest step", metric!("step_timing.max_step_time_us"), timing.max_step_time_us),
         ];
         return figures.into_iter().chain(spread(timing)).map(of_timing).collect();
     };
@@ -88,23 +91,23 @@ fn window(label: &str) -> WindowKind {
 }
 
 /// How the step times spread.
-fn spread(timing: &StepTiming) -> impl Iterator<Item = (&'static str, &'static str, Option<f64>)> {
+fn spread(timing: &StepTiming) -> impl Iterator<Item = (&'static str, Metric, Option<f64>)> {
     [
-        ("Median", "median_step_time_us", timing.median_step_time_us),
-        ("95th percentile", "p95_step_time_us", timing.p95_step_time_us),
-        ("Shortest", "min_step_time_us", timing.min_step_time_us),
-        ("Std deviation", "stddev_step_time_us", timing.stddev_step_time_us),
+        ("Median", metric!("step_timing.median_step_time_us"), timing.median_step_time_us),
+        ("95th percentile", metric!("step_timing.p95_step_time_us"), timing.p95_step_time_us),
+        ("Shortest", metric!("step_timing.min_step_time_us"), timing.min_step_time_us),
+        ("Std deviation", metric!("step_timing.stddev_step_time_us"), timing.stddev_step_time_us),
     ]
     .into_iter()
 }
 
-fn of_timing((label, field, value): (&str, &str, Option<f64>)) -> Figure {
+fn of_timing((label, metric, value): (&str, Metric, Option<f64>)) -> Figure {
     let note = if value.is_none() { "not in this profile".to_owned() } else { String::new() };
-    figure(label, value, Unit::TimeUs, note, &format!("step_timing.{field}"))
+    figure(label, value, Unit::TimeUs, note, metric)
 }
 
-fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: &str) -> Figure {
-    Figure { label: label.to_owned(), value, unit, note, metric: Some(metric.to_owned()), ..Figure::default() }
+fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Metric) -> Figure {
+    Figure { label: label.to_owned(), value, unit, note, ..Figure::of(metric) }
 }
 
 fn figures(shown: &Shown<'_>) -> Vec<Figure> {
@@ -119,7 +122,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     figures.push(cause);
     figures.push(overlap(shown));
     figures.push(host_busy(mean));
-    let metric = "step_breakdown.duty_cycle_percent";
+    let metric = metric!("step_breakdown.duty_cycle_percent");
     let note = || "as XProf defines it: waiting for the host is off duty".to_owned();
     figures.extend(shown.duty_percent.map(|duty| figure("Duty cycle", Some(duty), Unit::Percent, note(), metric)));
     figures
@@ -146,7 +149,7 @@ fn length(shown: &Shown<'_>) -> Figure {
             ("Active span", "from the first op's start to the last op's end; steps are unknown".to_owned())
         }
     };
-    figure(label, Some(shown.mean.duration_us), Unit::TimeUs, note, "step_breakdown.duration_us")
+    figure(label, Some(shown.mean.duration_us), Unit::TimeUs, note, metric!("step_breakdown.duration_us"))
 }
 
 /// The longest step that counts; of equals the first.
@@ -169,7 +172,7 @@ fn worst(shown: &Shown<'_>) -> Figure {
     let note = shown.longest.map_or_else(|| "No step counts.".to_owned(), name);
     let link = shown.longest.map(|(index, _)| Link::to(View::Steps, &format!("{}={index}", shown.step_key)));
     let value = shown.longest.map(|(_, length)| length);
-    Figure { link, ..figure("Longest step", value, Unit::TimeUs, note, "step_timing.max_step_time_us") }
+    Figure { link, ..figure("Longest step", value, Unit::TimeUs, note, metric!("step_timing.max_step_time_us")) }
 }
 
 fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
@@ -181,9 +184,8 @@ fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
             Some(part) => format!("{}, {}", part.title(), format::time_us(mean.part_us(part))),
             None => "The device was never idle.".to_owned(),
         },
-        metric: part.map(|part| format!("step_breakdown.parts.{}", crate::tables::part_key(part))),
         link: part.map(part_link),
-        ..Figure::default()
+        ..part.map_or_else(Figure::default, |part| Figure::of(part_metric(part)))
     }
 }
 
@@ -194,7 +196,7 @@ fn overlap(shown: &Shown<'_>) -> Figure {
         (None, _) if shown.has_steps => "No communication ran in the window.".to_owned(),
         (None, _) => "No communication ran.".to_owned(),
     };
-    let metric = "step_breakdown.communication_overlap_percent";
+    let metric = metric!("step_breakdown.communication_overlap_percent");
     let link = Some(Link::to(View::Communication, ""));
     Figure { link, ..figure("Overlapped communication", shown.overlap_percent, Unit::Percent, note, metric) }
 }
@@ -207,7 +209,7 @@ fn host_busy(mean: &MeanPart) -> Figure {
         None => format!("The trace has no host threads; the device is busy {device}."),
     };
     let value = mean.host_busy_us.and_then(percent);
-    figure("Host busy", value, Unit::Percent, note, "step_breakdown.host_busy_us")
+    figure("Host busy", value, Unit::Percent, note, metric!("step_breakdown.host_busy_us"))
 }
 
 /// Where the events of a part are.

@@ -6,7 +6,7 @@ mod figures;
 pub(super) use self::chart::overview;
 use self::chart::{by_device, by_step, step_name};
 use super::{Bar, Bars, Block, Choice, PageQuery, Source, TableBlock, filter, table_block};
-use crate::table::{Cell, Column, Filter, Table, Unit};
+use crate::table::{Cell, Filter, Table, Unit, column};
 use crate::tables::TableName;
 use base::format;
 use metrics::Context;
@@ -95,7 +95,7 @@ fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
         return None;
     }
     // Asked of a table of one column: what a step's number has to be.
-    let column = Column { key: "step", title: "Step", unit: Unit::Count };
+    let column = column("step", "Step", Unit::Count, "");
     let mut known: Vec<u32> = context.analysis.step_breakdown.rows.iter().filter_map(|row| row.step).collect();
     known.dedup();
     let numbers = known.iter().map(|&step| vec![Cell::Int(u64::from(step))]).collect();

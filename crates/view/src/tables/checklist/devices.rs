@@ -2,6 +2,7 @@
 
 use super::time::{of_what, share_of_step};
 use super::{Answer, CAPTURE, judge, judged_by_rules, question, worst};
+use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
@@ -12,7 +13,7 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
         "transfers",
         "How much of a step do copies between host and devices take?",
         Unit::Percent,
-        Some("step_breakdown.parts.h2d_us"),
+        Some(metric!("step_breakdown.parts.h2d_us")),
         (View::Transfers, ""),
     );
     let Some(share) = share_of_step(profile, |parts| Some(parts.h2d_us + parts.d2h_us)) else {
@@ -44,7 +45,7 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
         "cpu_fallback",
         "Did the program run on the devices that it was meant for?",
         Unit::Count,
-        Some("metadata.num_devices"),
+        Some(metric!("metadata.num_devices")),
         (View::Devices, ""),
     );
     let metadata = &profile.metadata;
@@ -84,7 +85,7 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
         "memory_bandwidth",
         "How much of the memory's bandwidth is used?",
         Unit::Percent,
-        Some("roofline.hbm_utilization_percent"),
+        Some(metric!("roofline.hbm_utilization_percent")),
         (View::Roofline, ""),
     );
     match profile.roofline.as_ref().and_then(|roofline| roofline.hbm_utilization_percent) {
@@ -107,7 +108,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
         "communication",
         "How much of a step is communication that nothing hides?",
         Unit::Percent,
-        Some("step_breakdown.parts.communication_us"),
+        Some(metric!("step_breakdown.parts.communication_us")),
         (View::Communication, ""),
     );
     let share = share_of_step(profile, |parts| Some(parts.communication_us));
@@ -131,7 +132,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
         "balance",
         "Is the work spread evenly over the devices?",
         Unit::Percent,
-        Some("multi_device.busy_imbalance_percent"),
+        Some(metric!("multi_device.busy_imbalance_percent")),
         (View::Devices, ""),
     );
     if profile.metadata.num_devices == 1 {
@@ -153,7 +154,7 @@ pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
         "compilation",
         "How long did compiling take?",
         Unit::TimeUs,
-        Some("compilation.compilation_time_us"),
+        Some(metric!("compilation.compilation_time_us")),
         (View::Findings, "compil"),
     );
     match &profile.compilation {

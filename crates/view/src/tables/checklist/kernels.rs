@@ -1,6 +1,7 @@
 //! Questions about kernels and ops.
 
 use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_by_rules, judged_where_checked, question};
+use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
@@ -22,7 +23,7 @@ pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
         "kernel_duration",
         "How long is a kernel on average?",
         Unit::TimeUs,
-        Some("kernel_statistics.avg_time_us"),
+        Some(metric!("kernel_statistics.avg_time_us")),
         (View::Kernels, ""),
     );
     let Some((count, time)) = kernels(profile) else {
@@ -43,7 +44,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
         "small_kernels",
         "Are there many small kernels?",
         Unit::Percent,
-        Some("kernel_statistics.short_count"),
+        Some(metric!("kernel_statistics.short_count")),
         (View::Kernels, "avg_duration_us<10"),
     );
     let Some(all) = profile.kernel_statistics.as_ref().filter(|all| all.count > 0) else {
@@ -92,7 +93,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
         "top_ops",
         "Which five ops take the most time?",
         Unit::Percent,
-        Some("op_statistics.top_ops"),
+        Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
     );
     let ops = ops(profile);
@@ -111,7 +112,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
         "dominant_op",
         "Does one op take more than half of the op time?",
         Unit::Percent,
-        Some("op_statistics.top_ops"),
+        Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
     );
     let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
@@ -150,7 +151,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         "long_ops",
         "Which ops take more than 50 ms of a step?",
         Unit::Count,
-        Some("op_statistics.top_ops"),
+        Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
     );
     let ops = ops(profile);
@@ -183,7 +184,7 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
         "occupancy",
         "How high is the occupancy of the kernels?",
         Unit::Percent,
-        Some("kernel_statistics.occupancy_percent"),
+        Some(metric!("kernel_statistics.occupancy_percent")),
         (View::Kernels, "occupancy_pct<50"),
     );
     match profile.kernel_statistics.as_ref().and_then(|kernels| kernels.occupancy_percent) {

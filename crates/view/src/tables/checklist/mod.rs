@@ -20,7 +20,9 @@ mod devices;
 mod kernels;
 mod time;
 
-use crate::table::{Cell, Column, Table, Unit};
+use super::profile_table::{ProfileColumns, float, of_rows, text};
+use crate::metric::Metric;
+use crate::table::{Cell, Table, Unit, column};
 use crate::views::View;
 use report::{FindingSeverity, UnifiedProfile};
 
@@ -42,7 +44,7 @@ pub struct Answer {
     /// What to do where it is not good, or how to capture what is missing; empty where there is nothing to do.
     pub remedy: String,
     /// Path of the number in the profile, where it is one of its fields.
-    pub metric: Option<&'static str>,
+    pub metric: Option<Metric>,
     /// The view that shows it.
     pub view: View,
     /// The filter there.
@@ -54,7 +56,7 @@ struct Question {
     id: &'static str,
     question: &'static str,
     unit: Unit,
-    metric: Option<&'static str>,
+    metric: Option<Metric>,
     view: View,
     filter: &'static str,
 }
@@ -63,7 +65,7 @@ const fn question(
     id: &'static str,
     question: &'static str,
     unit: Unit,
-    metric: Option<&'static str>,
+    metric: Option<Metric>,
     (view, filter): (View, &'static str),
 ) -> Question {
     Question { id, question, unit, metric, view, filter }
@@ -93,7 +95,7 @@ impl Question {
     /// Why the profile lacks the number, as it says itself, else `why`.
     fn not_measured(&self, profile: &UnifiedProfile, why: &str, how: &str) -> Answer {
         let section = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
-        let is_it = |field: &str| self.metric.is_some_and(|path| field == path || field == section(path));
+        let is_it = |field: &str| self.metric.is_some_and(|it| field == it.path || field == section(it.path));
         match profile.not_measured.iter().find(|missing| is_it(&missing.field)) {
             Some(missing) => self.absent(missing.reason.clone(), missing.remedy.as_deref().unwrap_or(how)),
             None => self.absent(why.to_owned(), how),
@@ -176,35 +178,33 @@ pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {
     ]
 }
 
+/// A text, unless it is empty.
+fn some_text(value: &str) -> Cell {
+    if value.is_empty() { Cell::Absent } else { text(value) }
+}
+
+pub(super) static COLUMNS: ProfileColumns<Answer, 8> = [
+    (column("id", "Check", Unit::Text, "Name of the check: `device_utilization`."), |it| text(it.id)),
+    (column("question", "Question", Unit::Text, "The question of the guide."), |it| text(it.question)),
+    (column("judgement", "Judgement", Unit::Text, "`good`, `warning`, `bad`, `not judged` or `not measured`."), |it| {
+        text(it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" }))
+    }),
+    (column("answer", "Answer", Unit::Text, "A sentence with the number, or why there is none."), |it| {
+        text(&it.answer)
+    }),
+    (column("remedy", "What to do", Unit::Text, "What to do, or how to capture what is missing."), |it| {
+        some_text(&it.remedy)
+    }),
+    (column("value", "Value", Unit::Number, "The number, in the unit of its `metric`."), |it| float(it.value)),
+    (column("metric", "Metric", Unit::Text, "Path of the number in the unified profile."), |it| {
+        some_text(it.metric.map_or("", |metric| metric.path))
+    }),
+    (column("view", "View", Unit::Text, "The view that shows it."), |it| text(it.view.key())),
+];
+
 /// The table: every question, also of an imported profile.
 pub(super) fn table(profile: &UnifiedProfile) -> Table {
-    let column = |key, title, unit| Column { key, title, unit };
-    let text = |text: &str| if text.is_empty() { Cell::Absent } else { Cell::Text(text.to_owned()) };
-    let rows = answers(profile).into_iter().map(|it| {
-        vec![
-            Cell::Text(it.id.to_owned()),
-            Cell::Text(it.question.to_owned()),
-            Cell::Text(
-                it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" }).to_owned(),
-            ),
-            Cell::Text(it.answer),
-            text(&it.remedy),
-            it.value.map_or(Cell::Absent, Cell::Float),
-            text(it.metric.unwrap_or_default()),
-            Cell::Text(it.view.key().to_owned()),
-        ]
-    });
-    let columns = vec![
-        column("id", "Check", Unit::Text),
-        column("question", "Question", Unit::Text),
-        column("judgement", "Judgement", Unit::Text),
-        column("answer", "Answer", Unit::Text),
-        column("remedy", "What to do", Unit::Text),
-        column("value", "Value", Unit::Number),
-        column("metric", "Metric", Unit::Text),
-        column("view", "View", Unit::Text),
-    ];
-    Table::new("checklist", columns, rows.collect())
+    of_rows("checklist", &COLUMNS, &answers(profile))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Questions about a step: how long it is and what devices wait for.
 
 use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_where_checked, question};
+use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
@@ -11,7 +12,7 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
         "step_time",
         "How long does a step take?",
         Unit::TimeUs,
-        Some("step_timing.avg_step_time_us"),
+        Some(metric!("step_timing.avg_step_time_us")),
         (View::Steps, ""),
     );
     let timing = &profile.step_timing;
@@ -40,7 +41,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         "host_overhead",
         "How much of a step do devices wait for the host?",
         Unit::Percent,
-        Some("step_breakdown.parts.host_bound_us"),
+        Some(metric!("step_breakdown.parts.host_bound_us")),
         (View::Steps, ""),
     );
     match share_of_step(profile, |parts| parts.host_bound_us) {
@@ -64,7 +65,7 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
         "device_idle",
         "How much of a step are devices idle?",
         Unit::Percent,
-        Some("compute_utilization.overhead_time_us"),
+        Some(metric!("compute_utilization.overhead_time_us")),
         (View::Steps, ""),
     );
     let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };
@@ -101,7 +102,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
         "kernel_launch",
         "How much of a step do kernels wait after their launch?",
         Unit::Percent,
-        Some("step_breakdown.parts.kernel_wait_us"),
+        Some(metric!("step_breakdown.parts.kernel_wait_us")),
         (View::Steps, ""),
     );
     match share_of_step(profile, |parts| parts.kernel_wait_us) {
@@ -128,7 +129,7 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
         "input",
         "How much of a step do devices wait for input?",
         Unit::Percent,
-        Some("step_breakdown.parts.input_bound_us"),
+        Some(metric!("step_breakdown.parts.input_bound_us")),
         (View::Steps, ""),
     );
     match share_of_step(profile, |parts| parts.input_bound_us) {
@@ -151,7 +152,7 @@ pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
         "device_utilization",
         "How busy are the devices?",
         Unit::Percent,
-        Some("compute_utilization.compute_util_percent"),
+        Some(metric!("compute_utilization.compute_util_percent")),
         (View::Devices, ""),
     );
     let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };

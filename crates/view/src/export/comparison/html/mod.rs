@@ -14,7 +14,6 @@ mod parts;
 mod runs;
 mod waterfall;
 
-use crate::export::definitions::definition;
 use crate::export::html::document::{self, Document};
 use crate::export::html::page::{escape, push};
 use compare::{Comparison, Subject};
@@ -56,9 +55,12 @@ fn definitions(page: &mut String, comparison: &Comparison) {
     let metrics = comparison.metrics.iter().chain(&comparison.platform_metrics);
     let mut rows = String::new();
     for metric in metrics {
-        if let Some(text) = definition(&metric.metric).or_else(|| efficiency(&metric.metric)) {
+        let known = compare::definitions().find(|(path, _)| *path == metric.metric);
+        let text =
+            known.map(|(_, definition)| definition.plain()).or_else(|| efficiency(&metric.metric).map(str::to_owned));
+        if let Some(text) = text {
             let (title, path) = (escape(&metric.title), escape(&metric.metric));
-            push(&mut rows, &["<dt>", &title, " <code>", &path, "</code></dt><dd>", &escape(text), "</dd>\n"]);
+            push(&mut rows, &["<dt>", &title, " <code>", &path, "</code></dt><dd>", &escape(&text), "</dd>\n"]);
         }
     }
     if !rows.is_empty() {

@@ -1,0 +1,36 @@
+//! What tables of a unified profile have in common: columns that say how their cells are made of a row.
+
+use crate::table::{Cell, Column, Table, columns};
+
+/// Columns, each with how its cell is made of a row.
+pub type ProfileColumns<R, const N: usize> = [(Column, fn(&R) -> Cell); N];
+
+/// The table of these rows.
+pub fn of_rows<'a, R: 'a>(
+    name: &'static str,
+    fields: &[(Column, fn(&R) -> Cell)],
+    rows: impl IntoIterator<Item = &'a R>,
+) -> Table {
+    let row = |row: &R| fields.iter().map(|(_, cell)| cell(row)).collect();
+    Table::new(name, columns(fields), rows.into_iter().map(row).collect())
+}
+
+/// A text.
+pub fn text(text: &str) -> Cell {
+    Cell::Text(text.to_owned())
+}
+
+/// A text, where there is one.
+pub fn optional_text(value: &Option<String>) -> Cell {
+    value.as_deref().map_or(Cell::Absent, text)
+}
+
+/// A whole number, where there is one.
+pub fn int(value: Option<u64>) -> Cell {
+    value.map_or(Cell::Absent, Cell::Int)
+}
+
+/// A real number, where there is one.
+pub fn float(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Absent, Cell::Float)
+}

@@ -1,0 +1,46 @@
+//! What all tables promise: each column is declared once, with its definition, and rows have no other columns.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use metrics::{Analysis, Run, Settings};
+
+#[test]
+fn columns_are_those_of_all_forms() {
+    let run = Run::default();
+    let analysis = Analysis::new(&run, &Settings::default());
+    let context = Context { run: &run, analysis: &analysis };
+    let profile = ::report::example::profile();
+    for name in TableName::ALL {
+        let declared = columns_of(name);
+        let mut made = BTreeSet::new();
+        for form in name.forms().iter().chain(&[""]) {
+            for column in rows(&context, name, form).columns() {
+                assert!(declared.contains(column), "{}: {}", name.key(), column.key);
+                made.insert(column.key);
+            }
+        }
+        for column in of_report(&profile, name).into_iter().flat_map(|table| table.columns) {
+            let same = declared.iter().find(|known| known.key == column.key);
+            assert!(
+                same.is_some_and(|known| (known.title, known.unit) == (column.title, column.unit)),
+                "{}",
+                column.key
+            );
+        }
+        let keys: BTreeSet<&str> = declared.iter().map(|column| column.key).collect();
+        assert_eq!((&keys, keys.len()), (&made, declared.len()), "{}", name.key());
+    }
+}
+
+#[test]
+fn every_column_says_in_one_sentence_what_it_is() {
+    let all: Vec<Column> = TableName::ALL.into_iter().flat_map(columns_of).collect();
+    assert!(all.len() > 300, "{}", all.len());
+    for Column { key, definition, .. } in all {
+        assert!(definition.ends_with(['.', ':']) || definition.ends_with(".`"), "{key}: {definition}");
+        assert!(definition.len() < 240, "{key}: {definition}");
+        assert!(!definition.starts_with(|c: char| c.is_lowercase()), "{key}: {definition}");
+    }
+    assert!(any_has_column("hlo_op_name") && !any_has_column("layer"));
+}
