@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Name, Pattern};
+use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,24 +34,43 @@ fn parse(cells: &[&'static str]) -> Option<Row> {
     Some(Row { kind, pattern: Pattern::parse(how, pattern)?, value })
 }
 
-fn find(kind: Kind, name: &Name) -> Option<&'static str> {
-    ROWS.iter().find(|row| row.kind == kind && row.pattern.matches(name)).map(|row| row.value)
+/// The rows of one kind.
+struct OfKind {
+    patterns: Patterns,
+    /// Of each pattern.
+    values: Vec<&'static str>,
 }
+
+impl OfKind {
+    fn new(kind: Kind) -> OfKind {
+        let rows = || ROWS.iter().filter(|row| row.kind == kind);
+        let patterns = Patterns::new(rows().map(|row| row.pattern).collect());
+        OfKind { patterns, values: rows().map(|row| row.value).collect() }
+    }
+
+    fn find(&self, name: &Name) -> Option<&'static str> {
+        self.values.get(self.patterns.first_match(name)?).copied()
+    }
+}
+
+static USES: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(Kind::Uses));
+static TYPE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(Kind::Type));
+static ELIGIBLE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(Kind::Eligible));
 
 /// Does the kernel of this name use tensor cores? A name that no row knows does not.
 pub fn kernel_uses(name: &Name) -> bool {
-    find(Kind::Uses, name) == Some("yes")
+    USES.find(name) == Some("yes")
 }
 
 /// The data type of the product that the kernel of this name computes, in HLO's words; `None` where the name does not
 /// tell.
 pub fn data_type(name: &Name) -> Option<&'static str> {
-    find(Kind::Type, name)
+    TYPE.find(name)
 }
 
 /// Could the framework op of this type (the last part of its path) use tensor cores?
 pub fn op_eligible(op_type: &Name) -> bool {
-    find(Kind::Eligible, op_type) == Some("yes")
+    ELIGIBLE.find(op_type) == Some("yes")
 }
 
 #[cfg(test)]

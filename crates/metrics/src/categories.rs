@@ -4,6 +4,8 @@
 //! the op, in an order that keeps general words (`fusion`, `reduce`, `copy`) from claiming what a more specific name
 //! explains; `facts/kernel_families.csv` holds the names. Host events are never given to this module.
 
+use std::sync::{Arc, Mutex};
+
 use rustc_hash::FxHashMap;
 
 use facts::hlo_categories;
@@ -105,10 +107,25 @@ impl CategoryId {
     }
 }
 
+/// Categories of ops that do not state them, by name and arguments. Copies share it: to recognise a million different kernels takes
+/// seconds, and most measurements ask for their categories.
+#[derive(Clone, Debug, Default)]
+pub struct Recognised(Arc<Mutex<FxHashMap<(StrId, ArgsId), &'static str>>>);
+
+impl Recognised {
+    fn category(&self, trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
+        match self.0.lock() {
+            Ok(mut known) => known.entry((name, args)).or_insert_with(|| category(trace, name, args)),
+            Err(_) => category(trace, name, args),
+        }
+    }
+}
+
 /// Tells the categories of many ops: each distinct op is looked at once.
 #[derive(Debug)]
 pub struct Categorizer<'a> {
     trace: &'a Trace,
+    recognised: Recognised,
     by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
     /// Of ops that state their category: by its text.
     stated: FxHashMap<StrId, CategoryId>,
@@ -117,10 +134,11 @@ pub struct Categorizer<'a> {
 }
 
 impl<'a> Categorizer<'a> {
-    /// For ops of `trace`.
-    pub fn new(trace: &'a Trace) -> Categorizer<'a> {
+    /// For ops of `trace`, of which some were `recognised`.
+    pub fn new(trace: &'a Trace, recognised: &Recognised) -> Categorizer<'a> {
         Categorizer {
             trace,
+            recognised: recognised.clone(),
             by_op: FxHashMap::default(),
             stated: FxHashMap::default(),
             by_name: FxHashMap::default(),
@@ -142,7 +160,7 @@ impl<'a> Categorizer<'a> {
         if let Some(&known) = self.by_op.get(&(name, args)) {
             return known;
         }
-        let id = self.named(category(self.trace, name, args));
+        let id = self.named(self.recognised.category(self.trace, name, args));
         self.by_op.insert((name, args), id);
         id
     }
@@ -184,13 +202,10 @@ impl<'a> Categorizer<'a> {
     }
 }
 
-/// The order of evidence: XLA's category; copies by their direction; the HLO instruction; the kernel's own name (a
+/// The order of evidence after XLA's category: copies by their direction; the HLO instruction; the kernel's own name (a
 /// library call's instruction only says `custom-call`); the framework op; the kernel's name read like an instruction's.
-fn category(trace: &Trace, name: StrId, args: ArgsId) -> &str {
+fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     let args_set = trace.args.get(args);
-    if !args_set.hlo_category.is_empty() {
-        return trace.text(args_set.hlo_category);
-    }
     if let Some(direction) = direction(trace, name, args) {
         return copy_category(direction);
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::categories::Recognised;
 use base::{Ps, sort};
 use trace::{
     ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, Interval, IntervalSet, Line, LineEvents, LineKind,
@@ -120,6 +121,8 @@ pub struct Devices {
     lines_by_plane: Arc<Vec<Vec<usize>>>,
     /// Names of the events on lines of hosts, each once.
     pub host_names: Arc<Vec<StrId>>,
+    /// What their ops were recognised as so far.
+    pub(super) recognised: Recognised,
 }
 
 impl Devices {
@@ -148,6 +151,7 @@ impl Devices {
             events_by_line: Arc::new(events_by_line),
             lines_by_plane: Arc::new(lines_by_plane),
             host_names: Arc::new(host_names),
+            recognised: Recognised::default(),
         }
     }
 

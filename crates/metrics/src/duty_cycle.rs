@@ -40,7 +40,7 @@ impl DutyCycle {
         if devices.platform != Some(Platform::Tpu) {
             return None;
         }
-        let mut categories = Categorizer::new(trace);
+        let mut categories = Categorizer::new(trace, &devices.recognised);
         let mut sums = DutyCycle::default();
         for device in &devices.used {
             let mut on_duty = Union::default();

@@ -42,7 +42,7 @@ struct Named {
 
 /// The kernels section. Times are added as integer picoseconds: their order cannot change a digit.
 pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
-    let mut categorizer = Categorizer::new(trace);
+    let mut categorizer = Categorizer::new(trace, &tallies.recognised);
     let mut categories: Vec<Tally> = Vec::new();
     let mut by_name: FxHashMap<StrId, usize> = FxHashMap::default();
     let mut names: Vec<Named> = Vec::new();

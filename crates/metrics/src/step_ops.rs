@@ -113,7 +113,7 @@ fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<u32, Ps> {
 
 /// Kernels by name, whatever op they ran for.
 fn kernels(trace: &Trace, tallies: &Tallies, mean: Mean) -> Vec<StepKernel> {
-    let mut categories = Categorizer::new(trace);
+    let mut categories = Categorizer::new(trace, &tallies.recognised);
     let mut index: FxHashMap<StrId, usize> = FxHashMap::default();
     let mut sums: Vec<(StrId, OpFamily, Ps, u64)> = Vec::new();
     for &((name, args), ref tally) in &tallies.entries {

@@ -3,12 +3,12 @@
 //! `args!` is the one list of what a set can hold. The struct, the names of its stats in both formats, the
 //! [image](super::snapshot) and [merging](mod@super::merge) follow from it: a new field is a new line there.
 
-use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::event_columns::Holds;
+use super::index::Index;
 use super::strings::{StrId, Strings};
 
 /// Bytes that an op moves once it runs, by memory and direction, as XLA's compiler counted them.
@@ -227,7 +227,7 @@ pub struct ArgsTable {
 #[derive(Clone, Debug, Default)]
 struct KeptArgs {
     sets: Vec<Args>,
-    index: HashTable<u32>,
+    index: Index,
 }
 
 impl Default for ArgsTable {
@@ -243,15 +243,13 @@ impl ArgsTable {
     pub fn intern(&mut self, args: &Args) -> ArgsId {
         let hash = FxBuildHasher.hash_one(args);
         let sets = &self.kept.sets;
-        if let Some(&id) = self.kept.index.find(hash, |&id| sets.get(id as usize) == Some(args)) {
+        if let Some(id) = self.kept.index.find(hash, |id| sets.get(id as usize) == Some(args)) {
             return ArgsId(id);
         }
         let Ok(id) = u32::try_from(sets.len()) else { return ArgsId::NONE };
         let kept = Arc::make_mut(&mut self.kept);
         kept.sets.push(*args);
-        let sets = &kept.sets;
-        // The same hash as above: that of a set, not of an `Option` of one.
-        kept.index.insert_unique(hash, id, |&id| sets.get(id as usize).map_or(0, |set| FxBuildHasher.hash_one(set)));
+        kept.index.insert(hash, id);
         ArgsId(id)
     }
 
@@ -268,7 +266,7 @@ impl ArgsTable {
     /// A table of these sets, in their order; `None` where they are not those of a table.
     pub(crate) fn from_sets(sets: Vec<Args>) -> Option<ArgsTable> {
         let count = sets.len();
-        let kept = KeptArgs { sets: Vec::with_capacity(count), index: HashTable::with_capacity(count) };
+        let kept = KeptArgs { sets: Vec::with_capacity(count), index: Index::with_capacity(count) };
         let mut table = ArgsTable { kept: Arc::new(kept) };
         let are_distinct = (0u32..).zip(&sets).all(|(id, set)| table.intern(set) == ArgsId(id));
         (are_distinct && sets.first() == Some(&Args::default())).then_some(table)
@@ -286,7 +284,7 @@ impl ArgsTable {
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
-        self.kept.sets.capacity() * size_of::<Args>() + self.kept.index.capacity() * 5
+        self.kept.sets.capacity() * size_of::<Args>() + self.kept.index.memory_bytes()
     }
 }
 

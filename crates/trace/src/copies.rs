@@ -71,25 +71,33 @@ const SPELLINGS: [(&str, Direction); 15] = [
     ("dtod", Direction::WithinDevice),
 ];
 
+/// What names of copies and fills begin with, spelt like these.
+const STARTS: [&str; 8] = [
+    "memcpy",
+    "memset",
+    "hipmem",
+    "copyhostto",
+    "copydeviceto",
+    "copypeerto",
+    "amdrocclrcopybuffer",
+    "amdrocclrfillbuffer",
+];
+
 /// The direction of a GPU copy or fill; `None` for every other op. The name wins over `memcpy_details`, and these over the call
 /// that launched it, which [`complete`] has put in.
 pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> {
     let args = trace.args.get(args);
     let name = trace.text(name);
     let call = name.split('(').next().unwrap_or(name);
-    let call: String =
-        call.chars().take(64).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    let is_copy = call.starts_with("memcpy")
-        || call.starts_with("memset")
-        || call.starts_with("hipmem")
-        || ["copyhostto", "copydeviceto", "copypeerto"].iter().any(|start| call.starts_with(start))
-        || call.starts_with("amdrocclrcopybuffer")
-        || call.starts_with("amdrocclrfillbuffer")
-        || !args.memcpy_details.is_empty()
-        || is_copy_cat(trace.text(args.cat));
+    let letters = || call.chars().take(64).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase());
+    // Most kernels are told from a copy by their first letter.
+    let starts_with = |start: &&str| letters().take(start.len()).eq(start.chars());
+    let is_copy =
+        STARTS.iter().any(starts_with) || !args.memcpy_details.is_empty() || is_copy_cat(trace.text(args.cat));
     if !is_copy {
         return None;
     }
+    let call: String = letters().collect();
     let named = SPELLINGS.iter().find(|(spelling, _)| call.contains(spelling)).map(|&(_, direction)| direction);
     let told = named.or_else(|| from_details(trace.text(args.memcpy_details)));
     told.or_else(|| of_call(trace, args.copy_call)).or(Some(Direction::Other))

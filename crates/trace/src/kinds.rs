@@ -3,10 +3,10 @@
 
 use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use super::args::ArgsId;
+use super::index::Index;
 use super::strings::StrId;
 use crate::LineId;
 
@@ -29,7 +29,7 @@ const LATELY: usize = 256;
 pub(super) struct Kinds {
     kinds: Vec<Kind>,
     /// Of the first so many of `kinds`.
-    index: HashTable<u32>,
+    index: Index,
     /// Numbers of kinds, plus one; empty until the first is interned.
     lately: Vec<u32>,
     /// The latest one, which is often the next.
@@ -65,22 +65,17 @@ impl Kinds {
     #[cold]
     fn find_or_add(&mut self, kind: Kind, hash: u64) -> u32 {
         let kinds = &self.kinds;
-        let hash_of = |number: &u32| kinds.get(*number as usize).map_or(0, |kind| FxBuildHasher.hash_one(*kind));
         // Those of a list that was taken over are not in the index yet.
-        for number in self.index.len()..kinds.len() {
-            let number = number as u32;
-            self.index.insert_unique(hash_of(&number), number, hash_of);
+        for (number, kind) in (0u32..).zip(kinds).skip(self.index.len()) {
+            self.index.insert(FxBuildHasher.hash_one(*kind), number);
         }
-        if let Some(&number) = self.index.find(hash, |&number| kinds.get(number as usize) == Some(&kind)) {
+        if let Some(number) = self.index.find(hash, |number| kinds.get(number as usize) == Some(&kind)) {
             return number;
         }
         // No more kinds than events, which are fewer than 2^32.
         let number = kinds.len() as u32;
         self.kinds.push(kind);
-        let kinds = &self.kinds;
-        self.index.insert_unique(hash, number, |&number| {
-            kinds.get(number as usize).map_or(0, |kind| FxBuildHasher.hash_one(*kind))
-        });
+        self.index.insert(hash, number);
         number
     }
 
@@ -107,7 +102,7 @@ impl Kinds {
 
     /// Bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.kinds.capacity() * size_of::<Kind>() + self.index.capacity() * 5
+        self.kinds.capacity() * size_of::<Kind>() + self.index.memory_bytes()
     }
 }
 

@@ -17,6 +17,7 @@ mod cpu_ops;
 mod event_columns;
 mod event_stat;
 mod events;
+mod index;
 mod interval;
 mod kinds;
 mod marks;

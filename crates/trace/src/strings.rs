@@ -3,9 +3,9 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
+use super::index::Index;
 use base::{Warning, WarningCode};
 
 /// A string of one [`Strings`] table. It must not be used with another table. `StrId::EMPTY` is the empty string.
@@ -59,12 +59,12 @@ struct Kept {
     text: String,
     /// End of each string in `text`; a string starts where the previous one ends.
     ends: Vec<usize>,
-    index: HashTable<u32>,
+    index: Index,
 }
 
 impl Default for Kept {
     fn default() -> Self {
-        Kept { text: String::new(), ends: vec![0], index: HashTable::new() }
+        Kept { text: String::new(), ends: vec![0], index: Index::default() }
     }
 }
 
@@ -82,7 +82,7 @@ impl Strings {
         }
         let hash = hash(text);
         let kept = &*self.kept;
-        let found = kept.index.find(hash, |&id| slice(&kept.text, &kept.ends, id) == text).copied();
+        let found = kept.index.find(hash, |id| slice(&kept.text, &kept.ends, id) == text);
         if let Some(id) = found {
             return StrId(id);
         }
@@ -95,8 +95,7 @@ impl Strings {
         let kept = Arc::make_mut(&mut self.kept);
         kept.text.push_str(text);
         kept.ends.push(kept.text.len());
-        let (all, ends) = (&kept.text, &kept.ends);
-        kept.index.insert_unique(hash, id, |&id| self::hash(slice(all, ends, id)));
+        kept.index.insert(hash, id);
         StrId(id)
     }
 
@@ -116,7 +115,7 @@ impl Strings {
         if text.is_empty() {
             return Some(StrId::EMPTY);
         }
-        self.kept.index.find(hash(text), |&id| slice(&self.kept.text, &self.kept.ends, id) == text).map(|&id| StrId(id))
+        self.kept.index.find(hash(text), |id| slice(&self.kept.text, &self.kept.ends, id) == text).map(StrId)
     }
 
     /// The text of a handle; empty for a handle of another table that is out of range.
@@ -157,17 +156,14 @@ impl Strings {
             return None;
         }
         let count = u32::try_from(ends.len()).ok()?;
-        let mut index = HashTable::with_capacity(ends.len());
-        for id in 1..count {
-            let of = |&id: &u32| hash(slice(&text, &ends, id));
-            index.insert_unique(of(&id), id, of);
-        }
+        let mut index = Index::with_capacity(ends.len());
+        (1..count).for_each(|id| index.insert(hash(slice(&text, &ends, id)), id));
         Some(Strings { kept: Arc::new(Kept { text, ends, index }), ..Strings::default() })
     }
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
-        self.kept.text.capacity() + self.kept.ends.capacity() * size_of::<usize>() + self.kept.index.capacity() * 5
+        self.kept.text.capacity() + self.kept.ends.capacity() * size_of::<usize>() + self.kept.index.memory_bytes()
     }
 }
 

@@ -103,7 +103,7 @@ fn xlas_own_category_is_kept() {
     let event = trace.events.get(0).unwrap();
     let own = category(&trace, event.name, event.args);
     assert_eq!((own, family_of(own).class()), ("loop fusion", OpClass::Compute));
-    let mut categorizer = Categorizer::new(&trace);
+    let mut categorizer = Categorizer::new(&trace, &Recognised::default());
     let id = categorizer.of(event.name, event.args);
     assert_eq!((categorizer.name(id), categorizer.family(id)), ("loop fusion", OpFamily::Elementwise));
 }

@@ -96,7 +96,7 @@ impl Found {
 }
 
 fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[IntervalSet], found: &mut Found) {
-    let mut categories = Categorizer::new(trace);
+    let mut categories = Categorizer::new(trace, &devices.recognised);
     let mut kinds: FxHashMap<(StrId, ArgsId), Option<&'static str>> = FxHashMap::default();
     for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
         let inside = Inside::new(device, windows.get(index).unwrap_or(&device.window), Some(time));

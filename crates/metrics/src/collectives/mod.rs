@@ -190,7 +190,7 @@ impl Collectives {
             Collectives { devices: vec![DeviceSums::default(); devices.used.len()], ..Collectives::default() };
         let mut roles: FxHashMap<(StrId, ArgsId), Role> = FxHashMap::default();
         let mut index: FxHashMap<(StrId, Option<i64>, StrId), u32> = FxHashMap::default();
-        let mut categories = Categorizer::new(trace);
+        let mut categories = Categorizer::new(trace, &devices.recognised);
         let mut groups = Groups { numbering: Numbering::new(trace, devices), known: FxHashMap::default() };
         for (number, device) in (0u32..).zip(&devices.used) {
             let window = windows.get(number as usize).unwrap_or(&device.window);

@@ -10,7 +10,6 @@ mod op_part;
 
 use self::async_pairs::for_each_pair;
 pub use self::op_part::OpParts;
-use crate::categories::Categorizer;
 use crate::devices::{Device, Devices, interval};
 use crate::per_line::PerLine;
 use crate::self_time::for_each_self_interval;
@@ -47,7 +46,7 @@ type LineWork = [Vec<Interval>; WORK.len()];
 impl DeviceTime {
     /// The time of every used device.
     pub fn of_all(trace: &Trace, devices: &Devices) -> Vec<DeviceTime> {
-        let mut parts = OpParts::new(trace, Categorizer::new(trace));
+        let mut parts = OpParts::of_devices(trace, devices);
         devices.used.iter().map(|device| DeviceTime::new(trace, devices, device, &mut parts)).collect()
     }
 

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::copy_space::{Space, spaces};
 use crate::categories::{Categorizer, CategoryId, OpClass};
+use crate::devices::Devices;
 use crate::step_part::StepPart;
 use trace::{ArgsId, StrId, Trace};
 
@@ -24,9 +25,9 @@ enum OfCategory {
 }
 
 impl<'a> OpParts<'a> {
-    /// For ops of `trace`.
-    pub fn in_trace(trace: &'a Trace) -> OpParts<'a> {
-        OpParts::new(trace, Categorizer::new(trace))
+    /// For ops of `devices`.
+    pub fn of_devices(trace: &'a Trace, devices: &Devices) -> OpParts<'a> {
+        OpParts::new(trace, Categorizer::new(trace, &devices.recognised))
     }
 
     /// The same with categories that are known already.

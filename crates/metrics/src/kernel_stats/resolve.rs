@@ -60,7 +60,7 @@ impl<'a> Resolver<'a> {
         Resolver {
             trace,
             modules,
-            categorizer: Categorizer::new(trace),
+            categorizer: Categorizer::new(trace, &devices.recognised),
             graphs: GraphOps::new(trace, modules, &mut texts, kernels),
             on_gpu: devices.platform == Some(Platform::Gpu),
             shapes: FxHashMap::default(),

@@ -48,7 +48,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         modules,
         platform: devices.platform,
         host: devices.used.first().map_or(0, |device| device.host),
-        categorizer: Categorizer::new(trace),
+        categorizer: Categorizer::new(trace, &devices.recognised),
         categories: Vec::new(),
         programs: FxHashMap::default(),
         index: FxHashMap::default(),

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::categories::Recognised;
 use crate::devices::Devices;
 use crate::self_time::self_times;
 use base::Ps;
@@ -103,13 +104,15 @@ pub struct Tallies {
     pub entries: Vec<((StrId, ArgsId), Tally)>,
     /// Devices of entries, by index, before those that are in the [`Tally`] itself.
     pub earlier: Vec<(u32, DeviceRange)>,
+    /// What the ops were recognised as so far.
+    pub(crate) recognised: Recognised,
 }
 
 impl Tallies {
     /// Walks the ops of all used devices of `trace`. Linear in their number.
     pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
         let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
-        let mut tallies = Tallies::default();
+        let mut tallies = Tallies { recognised: devices.recognised.clone(), ..Tallies::default() };
         let stalls = !trace.events.column(EventColumn::DmaStall).is_empty();
         let parts = trace.cpu_ops.as_ref().map(|ops| &ops.part_of).filter(|parts| !parts.is_empty());
         // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.

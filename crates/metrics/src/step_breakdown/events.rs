@@ -50,7 +50,7 @@ impl Breakdown {
         chosen: &dyn Fn(&StepRow) -> bool,
         most: usize,
     ) -> Vec<StepEvent> {
-        let mut parts = OpParts::in_trace(trace);
+        let mut parts = OpParts::of_devices(trace, devices);
         let mut found = Vec::new();
         let mut windows_of = vec![Vec::new(); devices.used.len()];
         for (at, row) in (0u32..).zip(&self.rows).filter(|(_, row)| chosen(row)) {
