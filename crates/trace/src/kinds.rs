@@ -66,8 +66,8 @@ impl Kinds {
     fn find_or_add(&mut self, kind: Kind, hash: u64) -> u32 {
         let kinds = &self.kinds;
         // Those of a list that was taken over are not in the index yet.
-        for (number, kind) in (0u32..).zip(kinds).skip(self.index.len()) {
-            self.index.insert(FxBuildHasher.hash_one(*kind), number);
+        for (number, kind) in kinds.iter().enumerate().skip(self.index.len()) {
+            self.index.insert(FxBuildHasher.hash_one(*kind), number as u32);
         }
         if let Some(number) = self.index.find(hash, |number| kinds.get(number as usize) == Some(&kind)) {
             return number;

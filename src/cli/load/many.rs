@@ -7,8 +7,8 @@
 
 use std::io::{ErrorKind, Read};
 use std::num::NonZeroUsize;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
 
 use crossprof::Session;
 
@@ -19,54 +19,37 @@ use crate::cli::progress::Progress;
 /// Threads at most: each holds the planes of a file while it reads it.
 const MOST_THREADS: usize = 8;
 
-/// What a thread sends.
-enum Report {
-    /// So many bytes more were read.
-    Read(u64),
-    /// The file at this index is done: its session, and what is wrong with it.
-    Done(usize, Session, Option<String>),
-}
-
-/// How many threads are worth starting; `None` where the files are too few to keep them all busy.
+/// How many threads are worth having; `None` where the files are too few to keep them all busy.
 pub fn threads(files: usize) -> Option<usize> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     (threads > 1 && files >= 2 * threads).then_some(threads)
 }
 
-/// Reads the files into `session`, in their order; returns what is wrong with them, in that order, too.
+/// Reads the files into `session`, in their order; returns what is wrong with them, in that order, too. This thread is one of the
+/// `threads`: what it allocates for its files is of use to whatever it does later.
 pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
     let next = AtomicUsize::new(0);
-    let (reports, received) = channel::<Report>();
-    let mut done: Vec<Option<(Session, Option<String>)>> = inputs.iter().map(|_| None).collect();
-    let mut messages = Vec::new();
+    let progress = Mutex::new(progress);
+    let done: Vec<Mutex<Option<(Session, Option<String>)>>> = inputs.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let (Some(input), Some(slot)) = (inputs.get(index), done.get(index)) else { return };
+            let decoded = decode(input, &progress);
+            if let Ok(mut slot) = slot.lock() {
+                *slot = Some(decoded);
+            }
+        }
+    };
     std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let (next, reports) = (&next, reports.clone());
-            let started = std::thread::Builder::new().name("decoder".to_owned()).spawn_scoped(scope, move || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(input) = inputs.get(index) else { return };
-                    let (session, message) = decode(input, &reports);
-                    let _ = reports.send(Report::Done(index, session, message));
-                }
-            });
-            if let Err(error) = started {
-                messages.push(format!("cannot start a thread: {error}"));
-            }
+        for _ in 1..threads {
+            // One that does not start leaves its files to the others.
+            let _ = std::thread::Builder::new().name("decoder".to_owned()).spawn_scoped(scope, work);
         }
-        drop(reports);
-        for report in received {
-            match report {
-                Report::Read(bytes) => progress.advance(bytes),
-                Report::Done(index, files, message) => {
-                    if let Some(slot) = done.get_mut(index) {
-                        *slot = Some((files, message));
-                    }
-                }
-            }
-        }
+        work();
     });
-    for (files, message) in done.into_iter().flatten() {
+    let mut messages = Vec::new();
+    for (files, message) in done.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()) {
         session.append(files);
         messages.extend(message);
     }
@@ -74,7 +57,7 @@ pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: 
 }
 
 /// Reads, unpacks and decodes one file.
-fn decode(input: &Input, reports: &Sender<Report>) -> (Session, Option<String>) {
+fn decode(input: &Input, progress: &Mutex<&mut Progress>) -> (Session, Option<String>) {
     let mut session = Session::new();
     let file = session.begin(&input.name, input.size);
     let mut read_all = || -> std::io::Result<()> {
@@ -94,7 +77,9 @@ fn decode(input: &Input, reports: &Sender<Report>) -> (Session, Option<String>) 
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            let _ = reports.send(Report::Read(read as u64));
+            if let Ok(mut progress) = progress.lock() {
+                progress.advance(read as u64);
+            }
             session.push(file, chunk.get(..read).unwrap_or_default());
         }
     };
