@@ -2,13 +2,16 @@
 
 use crate::table::{Cell, Column, Table, columns};
 
-/// Columns, each with how its cell is made of a row.
-pub type ProfileColumns<R, const N: usize> = [(Column, fn(&R) -> Cell); N];
+/// A column with how its cell is made of a row.
+type ProfileColumn<R> = (Column, fn(&R) -> Cell);
+
+/// All columns of a table.
+pub type ProfileColumns<R, const N: usize> = [ProfileColumn<R>; N];
 
 /// The table of these rows.
 pub fn of_rows<'a, R: 'a>(
     name: &'static str,
-    fields: &[(Column, fn(&R) -> Cell)],
+    fields: &[ProfileColumn<R>],
     rows: impl IntoIterator<Item = &'a R>,
 ) -> Table {
     let row = |row: &R| fields.iter().map(|(_, cell)| cell(row)).collect();
