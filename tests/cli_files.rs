@@ -252,3 +252,24 @@ fn messages_quote_the_beginning_of_a_long_value() {
         assert!(said.contains('x') && said.contains('…') && said.len() < 12_000, "{shown:?}: {} bytes", said.len());
     }
 }
+
+/// More files than any machine has threads for at once: they are decoded beside each other.
+#[test]
+fn many_files_are_one_run_in_their_order() {
+    let folder = scratch("many");
+    let run = folder.join("plugins/profile/run");
+    fs::create_dir_all(&run).expect("a folder");
+    let bytes = sample(TPU);
+    let name = |host: usize| format!("h{host:02}.trace.json.gz");
+    (0..20).for_each(|host| fs::write(run.join(name(host)), &bytes).expect("a file"));
+    fs::write(run.join(name(7)), b"no profile").expect("a file");
+    let analyze = || tool().args(["analyze", "--format", "json"]).arg(&folder).output().expect("the tool starts");
+    let output = analyze();
+    assert!(cli::stderr(&output).contains(&name(7)), "{}", cli::stderr(&output));
+    let profile: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(profile["metadata"]["num_hosts"], 19);
+    let files: Vec<&str> =
+        profile["provenance"].as_array().expect("files").iter().filter_map(|file| file["path"].as_str()).collect();
+    assert!(files.len() == 19 && files.is_sorted(), "{files:?}");
+    assert_eq!(analyze().stdout, output.stdout);
+}
