@@ -5,7 +5,9 @@
 mod support;
 
 use crossprof::UnifiedProfile;
-use crossprof::compare::{Comparison, Options, Subject, compare};
+use crossprof::compare::{
+    CauseKind, Comparison, ComparisonKind, FairnessStatus, MatchedBy, Options, StepTimeVerdict, Subject, compare,
+};
 use support::chrome::ChromeTrace;
 use support::samples;
 
@@ -109,7 +111,7 @@ fn an_op_twice_as_slow_is_named_first() {
     let found = compared(JOB, Job { matmul_us: 600, ..JOB });
     near(found.step_time[0].baseline_us.unwrap(), 570.0);
     near(found.step_time[0].delta_us.unwrap(), 300.0);
-    assert_eq!(found.step_time[0].verdict, "slower");
+    assert_eq!(found.step_time[0].verdict, StepTimeVerdict::Slower);
     let cause = &found.causes[0];
     assert!(cause.name.starts_with("gemm_fusion_dot"), "{cause:?}");
     near(cause.delta_us_per_step, 300.0);
@@ -118,7 +120,7 @@ fn an_op_twice_as_slow_is_named_first() {
     assert!(found.summary[1].contains("2.00x slower"), "{}", found.summary[1]);
     let compute = found.waterfall.iter().find(|part| part.part == "compute").unwrap();
     near(compute.delta_us_per_step, 300.0);
-    assert_eq!((found.ops[0].change.as_str(), found.ops[0].matched_by.as_str()), ("slower", "name"));
+    assert_eq!((found.ops[0].change.label(), found.ops[0].matched_by.label()), ("slower", "name"));
     assert_eq!(found.kernels[0].name, "gemm_fusion_dot");
 }
 
@@ -127,7 +129,7 @@ fn a_collective_that_is_hidden_less_is_named_first() {
     let found = compared(JOB, Job { all_reduce_us: 180, ..JOB });
     near(found.step_time[0].delta_us.unwrap(), 60.0);
     let cause = &found.causes[0];
-    assert_eq!(cause.kind, "communication", "{:?}", found.causes);
+    assert_eq!(cause.kind, CauseKind::Communication, "{:?}", found.causes);
     near(cause.delta_us_per_step, 60.0);
     let part = found.waterfall.iter().find(|part| part.part == "communication").unwrap();
     near(part.delta_us_per_step, 60.0);
@@ -138,22 +140,26 @@ fn a_collective_that_is_hidden_less_is_named_first() {
 fn a_device_that_falls_behind_is_named_first() {
     let found = compared(JOB, Job { behind_us: 150, ..JOB });
     near(found.step_time[0].delta_us.unwrap(), 150.0);
-    assert_eq!(found.causes[0].kind, "straggler", "{:?}", found.causes);
+    assert_eq!(found.causes[0].kind, CauseKind::Straggler, "{:?}", found.causes);
     assert!(found.causes[0].name.contains("GPU:1"), "{:?}", found.causes[0]);
     assert!(found.summary[1].contains("GPU:1"), "{}", found.summary[1]);
     // The other way round the same device is the cause of what is won.
     let back = compare(&[Job { behind_us: 150, ..JOB }.subject("run"), JOB.subject("base")], &Options::default());
-    assert_eq!(back.causes[0].kind, "straggler", "{:?}", back.causes);
+    assert_eq!(back.causes[0].kind, CauseKind::Straggler, "{:?}", back.causes);
     near(back.causes[0].delta_us_per_step, -found.causes[0].delta_us_per_step);
 }
 
 #[test]
 fn more_steps_of_the_same_length_are_no_difference() {
     let found = compared(JOB, Job { steps: 9, ..JOB });
-    assert!(matches!(found.step_time[0].verdict.as_str(), "equal" | "within_noise"), "{:?}", found.step_time);
+    assert!(
+        matches!(found.step_time[0].verdict, StepTimeVerdict::Equal | StepTimeVerdict::WithinNoise),
+        "{:?}",
+        found.step_time
+    );
     assert!(found.metrics.iter().all(|metric| metric.winner.is_none()), "{:?}", found.metrics);
     let steps = found.fairness.iter().find(|check| check.check == "step_count").unwrap();
-    assert_eq!(steps.status, "differs");
+    assert_eq!(steps.status, FairnessStatus::Differs);
     assert!(found.summary[1].contains("steps ("), "{:?}", found.summary);
 }
 
@@ -162,7 +168,7 @@ fn late_launches_are_idle_time() {
     let found = compared(JOB, Job { gap_us: 70, ..JOB });
     near(found.step_time[0].delta_us.unwrap(), 50.0);
     assert_eq!(
-        (found.causes[0].kind.as_str(), found.causes[0].name.as_str()),
+        (found.causes[0].kind.label(), found.causes[0].name.as_str()),
         ("part", "other_idle"),
         "{:?}",
         found.causes
@@ -172,7 +178,7 @@ fn late_launches_are_idle_time() {
 #[test]
 fn another_numbering_changes_nothing() {
     let found = compared(JOB, Job { number: 40, ..JOB });
-    assert_eq!(found.step_time[0].verdict, "equal");
+    assert_eq!(found.step_time[0].verdict, StepTimeVerdict::Equal);
     assert_eq!(found.matching[0].unmatched_us, [0.0, 0.0]);
     assert!(found.causes.is_empty());
 }
@@ -269,7 +275,7 @@ fn platforms_are_compared_by_scope_and_class() {
     adds_up(&found);
     assert!(!found.ops.is_empty() && found.kernels.is_empty());
     assert!(
-        found.ops.iter().all(|op| matches!(op.matched_by.as_str(), "framework_path" | "class")),
+        found.ops.iter().all(|op| matches!(op.matched_by, MatchedBy::FrameworkPath | MatchedBy::Class)),
         "{:#?}",
         found.ops
     );
@@ -282,7 +288,7 @@ fn what_has_steps_is_not_compared_with_what_has_none() {
     let (tpu, gpu) = (real("tpu-v6e-4chip/*.xplane.pb"), real("gtx1080ti-2gpu/*.xplane.pb"));
     let found = compare(&[tpu, gpu], &Options::default());
     println!("{:#?}", found.summary);
-    assert_eq!(found.kind, "across_platforms");
+    assert_eq!(found.kind, ComparisonKind::AcrossPlatforms);
     assert!(found.platform_metrics.iter().all(|metric| metric.winner.is_none()));
     // One has steps and the other has not: nothing of a step is said of the two.
     assert!(found.summary[0].contains("cannot be compared"), "{:?}", found.summary);

@@ -13,6 +13,7 @@ pub mod sort;
 mod units;
 mod warning;
 pub mod wire;
+mod words;
 
 pub use error::Error;
 pub use units::Ps;

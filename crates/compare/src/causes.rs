@@ -5,7 +5,7 @@
 //! copies), and a device that falls behind the others. A part is left out where the rest explains most of it: one time is not
 //! told twice.
 
-use super::{Cause, Change, CollectiveChange, PartChange, StepTimeChange, Subject};
+use super::{Cause, CauseKind, Change, ChangeKind, CollectiveChange, PartChange, StepTimeChange, Subject};
 use base::{format, sort};
 
 /// Causes of one run that are reported.
@@ -42,14 +42,14 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn add(&mut self, part: &'a str, kind: &str, name: &str, delta_us: f64, text: String) {
+    fn add(&mut self, part: &'a str, kind: CauseKind, name: &str, delta_us: f64, text: String) {
         match self.explained.iter_mut().find(|(name, _)| *name == part) {
             Some((_, sum)) => *sum += delta_us,
             None => self.explained.push((part, delta_us)),
         }
         self.causes.push(Cause {
             run: self.run,
-            kind: kind.to_owned(),
+            kind,
             name: name.to_owned(),
             delta_us_per_step: delta_us,
             percent_of_difference: None,
@@ -74,11 +74,11 @@ pub fn causes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let step = parts.iter().map(|part| part.baseline_us).sum::<f64>();
     let names = (subject.name.as_str(), baseline.name.as_str());
     let mut found = Found { run: change.run, causes: Vec::new(), explained: Vec::new() };
-    for op in ops.iter().filter(|op| op.change != "same" || op.exposed_us.is_some()) {
+    for op in ops.iter().filter(|op| op.change != ChangeKind::Same || op.exposed_us.is_some()) {
         let (part, kind) = match (op.exposed_us, op.family.as_str()) {
-            (Some(_), _) => ("communication", "communication"),
-            (None, DATA_MOVEMENT) => (DATA_MOVEMENT, "op"),
-            _ => ("compute", "op"),
+            (Some(_), _) => ("communication", CauseKind::Communication),
+            (None, DATA_MOVEMENT) => (DATA_MOVEMENT, CauseKind::Op),
+            _ => ("compute", CauseKind::Op),
         };
         let delta = op.exposed_us.map_or(op.delta_us_per_step, |[ours, theirs]| ours - theirs);
         found.add(part, kind, &op.name, delta, op_text(op, delta, names));
@@ -88,7 +88,7 @@ pub fn causes(evidence: &Evidence<'_>) -> Vec<Cause> {
         kinds(evidence, part, &mut found);
     }
     for part in parts.iter().filter(|part| !found.explains(part)).collect::<Vec<_>>() {
-        found.add("", "part", &part.part, part.delta_us_per_step, part_text(part));
+        found.add("", CauseKind::Part, &part.part, part.delta_us_per_step, part_text(part));
     }
     let mut causes = found.causes;
     causes.extend(straggler(change.run, subject, baseline, total));
@@ -137,7 +137,7 @@ fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut Found<'a>) {
             evidence.baseline.name,
             signed(delta)
         );
-        found.add("compute", "class", &class.name, delta, text);
+        found.add("compute", CauseKind::Class, &class.name, delta, text);
     }
 }
 
@@ -171,7 +171,7 @@ fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut Found<'a>) 
                 signed(delta)
             ),
         };
-        found.add("communication", "communication", &it.kind, delta, text);
+        found.add("communication", CauseKind::Communication, &it.kind, delta, text);
     }
 }
 
@@ -186,7 +186,7 @@ fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: f64) -> Opt
     let matters = delta * total > 0.0 && delta.abs() >= 0.3 * total.abs();
     matters.then(|| Cause {
         run,
-        kind: "straggler".to_owned(),
+        kind: CauseKind::Straggler,
         name: name.to_owned(),
         delta_us_per_step: delta,
         percent_of_difference: None,
@@ -217,9 +217,9 @@ fn op_text(op: &Change, delta: f64, (ours, theirs): (&str, &str)) -> String {
     };
     let (adds, family) = (signed(delta), op.family.replace('_', " "));
     let [time, base] = op.time_us.map(format::time_us);
-    match op.change.as_str() {
-        "new" => format!("{name}{many} runs in {ours} only: {adds} a step."),
-        "gone" => format!("{name}{many} runs in {theirs} only: {adds} a step."),
+    match op.change {
+        ChangeKind::New => format!("{name}{many} runs in {ours} only: {adds} a step."),
+        ChangeKind::Gone => format!("{name}{many} runs in {theirs} only: {adds} a step."),
         _ if op.exposed_us.is_some() => {
             let [exposed, base_exposed] = op.exposed_us.unwrap_or_default().map(format::time_us);
             format!(
@@ -227,7 +227,7 @@ fn op_text(op: &Change, delta: f64, (ours, theirs): (&str, &str)) -> String {
                 family
             )
         }
-        "more_often" | "less_often" => format!(
+        ChangeKind::MoreOften | ChangeKind::LessOften => format!(
             "{name}{many} ({}) runs {} times a step, {} times in {theirs}: {adds} a step.",
             family,
             per_step(op.per_step[0]),

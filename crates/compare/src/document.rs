@@ -6,6 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::vocabulary::*;
+
 /// Version of this shape.
 pub const COMPARISON_VERSION: &str = "1.0.0";
 
@@ -15,7 +17,7 @@ pub struct Comparison {
     /// Version of this shape: `1.0.0`.
     pub comparison_version: String,
     /// What kind of comparison the runs allow: `same_platform`, `across_platforms`, `scaling` or `trend`.
-    pub kind: String,
+    pub kind: ComparisonKind,
     /// The answer in sentences, most important first.
     pub summary: Vec<String>,
     /// The runs.
@@ -83,7 +85,7 @@ pub struct FairnessCheck {
     /// The same for people.
     pub title: String,
     /// `same`, `differs` or `unknown`: a value that is missing in any run is never `same`.
-    pub status: String,
+    pub status: FairnessStatus,
     /// What each run has, as text; absent where unknown.
     pub values: Vec<Option<String>>,
     /// What follows where it is not the same.
@@ -104,7 +106,7 @@ pub struct StepTimeChange {
     /// Half the width of the 95 % confidence interval of `delta_us` (Welch). Absent with fewer than two steps in either run.
     pub margin_us: Option<f64>,
     /// `faster`, `slower`, `within_noise`, `equal` or `unknown`.
-    pub verdict: String,
+    pub verdict: StepTimeVerdict,
     /// Steps of the run and of the baseline that the means are over.
     pub steps: [u64; 2],
     /// Degrees of freedom of the test.
@@ -121,7 +123,7 @@ pub struct ComparedMetric {
     /// Unit of the values: `us`, `ms`, `percent`, `1/s`, `count`, `bytes`, `GB/s`, ...
     pub unit: String,
     /// Which is better: `higher` or `lower`; `neither` for a number that is no merit.
-    pub direction: String,
+    pub direction: Direction,
     /// One a run.
     pub values: Vec<Option<f64>>,
     /// One a run: times better than the baseline (above 1 is better, whatever the direction). Absent where it has no meaning.
@@ -130,7 +132,7 @@ pub struct ComparedMetric {
     pub differences: Vec<Option<f64>>,
     /// One a run, against the baseline: `better`, `worse`, `equal`, or `within_noise` where the difference is too small to count.
     /// Absent for the baseline, where a value is missing or the work differs, and for numbers that are no merit.
-    pub verdicts: Vec<Option<String>>,
+    pub verdicts: Vec<Option<MetricVerdict>>,
     /// Index of the best run; absent where none is, or where the difference is within the noise.
     pub winner: Option<u32>,
     /// Whether the values mean the same in all runs.
@@ -166,7 +168,7 @@ pub struct Cause {
     /// Index of the run.
     pub run: u32,
     /// `op`, `communication`, `class` (ops of a class that are too small to be listed), `straggler` or `part`.
-    pub kind: String,
+    pub kind: CauseKind,
     /// Name of the op, part or device.
     pub name: String,
     /// What it adds to a step; negative where it saves time.
@@ -193,9 +195,9 @@ pub struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
     /// How it was matched: `name`, `fingerprint`, `framework_path`, `similar_name`, `class`; `none` where it is in one run only.
-    pub matched_by: String,
+    pub matched_by: MatchedBy,
     /// `new`, `gone`, `slower`, `faster`, `more_often`, `less_often` or `same`.
-    pub change: String,
+    pub change: ChangeKind,
     /// Ops that are compared together, in the run and in the baseline.
     pub ops: [u64; 2],
     /// Runs of it in a step of a device: of the run and of the baseline.
@@ -248,7 +250,7 @@ impl Matching {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatchedTime {
     /// `name`, `fingerprint`, `framework_path`, `similar_name` or `class`.
-    pub matched_by: String,
+    pub matched_by: MatchedBy,
     /// Self time per step and device, the run's.
     pub time_us: f64,
 }
@@ -257,9 +259,9 @@ pub struct MatchedTime {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
     /// `strong` (the same work on more devices), `weak` (the work grows with the devices) or `mixed` (it grows otherwise).
-    pub mode: String,
+    pub mode: ScalingMode,
     /// Why: `given`, `batch_size`, or `assumed` where nothing says.
-    pub mode_source: String,
+    pub mode_source: ScalingSource,
     /// Index of the run that the speed-ups are over: the fewest devices, of the first series where there are several.
     pub reference: u32,
     /// By device count; series after series where there are several.
@@ -322,7 +324,7 @@ pub struct ScalingPoint {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
     /// What orders the runs: `training_step` (their names hold one) or `timestamp`.
-    pub ordered_by: String,
+    pub ordered_by: OrderedBy,
     /// In that order.
     pub points: Vec<TrendPoint>,
     /// Where the step time changes for good.

@@ -1,6 +1,6 @@
 //! Whether runs did the same work under the same conditions. What a run does not tell is unknown, and unknown is never the same.
 
-use super::{FairnessCheck, Subject, are_of_several_platforms};
+use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms};
 use base::{Severity, format};
 use report::{ModelConfig, UnifiedProfile};
 
@@ -91,21 +91,15 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
                 _ => None,
             };
             let status = parts.as_ref().map_or_else(|| status(&values), |parts| status_of_parts(parts));
-            if let Some(parts) = parts.filter(|_| status == "differs") {
+            if let Some(parts) = parts.filter(|_| status == FairnessStatus::Differs) {
                 values = differing(&parts);
             }
             let note = match status {
-                "differs" => (*note).to_owned(),
-                "unknown" => format!("Not told by {}.", missing(subjects, &values)),
-                _ => String::new(),
+                FairnessStatus::Differs => (*note).to_owned(),
+                FairnessStatus::Unknown => format!("Not told by {}.", missing(subjects, &values)),
+                FairnessStatus::Same => String::new(),
             };
-            FairnessCheck {
-                check: (*check).to_owned(),
-                title: (*title).to_owned(),
-                status: status.to_owned(),
-                values,
-                note,
-            }
+            FairnessCheck { check: (*check).to_owned(), title: (*title).to_owned(), status, values, note }
         })
         // What no run names is no question either.
         .filter(|check| !OPTIONAL.contains(&check.check.as_str()) || check.values.iter().any(Option::is_some))
@@ -122,13 +116,13 @@ fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
 }
 
 /// Two different values differ, whatever a third run has.
-fn status(values: &[Option<String>]) -> &'static str {
+fn status(values: &[Option<String>]) -> FairnessStatus {
     let mut known = values.iter().flatten();
     let first = known.next();
     match (known.any(|value| Some(value) != first), values.iter().any(Option::is_none)) {
-        (true, _) => "differs",
-        (false, true) => "unknown",
-        (false, false) => "same",
+        (true, _) => FairnessStatus::Differs,
+        (false, true) => FairnessStatus::Unknown,
+        (false, false) => FairnessStatus::Same,
     }
 }
 
@@ -136,17 +130,17 @@ fn status(values: &[Option<String>]) -> &'static str {
 type Named = Vec<(&'static str, bool, Option<String>)>;
 
 /// Each part on its own; those that no run tells do not matter unless they have to be known.
-fn status_of_parts(runs: &[Named]) -> &'static str {
+fn status_of_parts(runs: &[Named]) -> FairnessStatus {
     let mut unknown = false;
     for (at, (_, needed, _)) in runs.first().into_iter().flatten().enumerate() {
         let values = values_of_part(runs, at);
         match status(&values) {
-            "differs" => return "differs",
-            "unknown" => unknown |= *needed || values.iter().any(Option::is_some),
-            _ => {}
+            FairnessStatus::Differs => return FairnessStatus::Differs,
+            FairnessStatus::Unknown => unknown |= *needed || values.iter().any(Option::is_some),
+            FairnessStatus::Same => {}
         }
     }
-    if unknown { "unknown" } else { "same" }
+    if unknown { FairnessStatus::Unknown } else { FairnessStatus::Same }
 }
 
 fn values_of_part(runs: &[Named], at: usize) -> Vec<Option<String>> {
@@ -155,7 +149,7 @@ fn values_of_part(runs: &[Named], at: usize) -> Vec<Option<String>> {
 
 /// Of each run only the parts that differ.
 fn differing(runs: &[Named]) -> Vec<Option<String>> {
-    let differs = |at: &usize| status(&values_of_part(runs, *at)) == "differs";
+    let differs = |at: &usize| status(&values_of_part(runs, *at)) == FairnessStatus::Differs;
     let parts: Vec<usize> = (0..runs.first().map_or(0, Vec::len)).filter(differs).collect();
     let of_run = |run: &Named| in_words(&parts.iter().filter_map(|&at| run.get(at).cloned()).collect());
     runs.iter().map(of_run).collect()
@@ -269,7 +263,7 @@ mod tests {
     }
 
     fn check(subjects: &[Subject], name: &str) -> Option<(String, Vec<Option<String>>)> {
-        fairness(subjects).into_iter().find(|it| it.check == name).map(|it| (it.status, it.values))
+        fairness(subjects).into_iter().find(|it| it.check == name).map(|it| (it.status.label().to_owned(), it.values))
     }
 
     fn said(status: &str, values: [&str; 2]) -> Option<(String, Vec<Option<String>>)> {
@@ -318,7 +312,7 @@ mod tests {
                 "gated_ffn" | "tied_embeddings" | "attention_bias" => [with(true.into()), with(false.into())],
                 _ => [with(2.into()), with(3.into())],
             };
-            assert!(fairness(&pair).iter().any(|check| check.status == "differs"), "{field}");
+            assert!(fairness(&pair).iter().any(|check| check.status == FairnessStatus::Differs), "{field}");
         }
     }
 }

@@ -27,6 +27,7 @@ mod scored;
 mod steps;
 mod summary;
 mod trend;
+mod vocabulary;
 mod waterfall;
 
 #[cfg(test)]
@@ -101,16 +102,16 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let scaling = scaling::scaling(subjects, options.weak_scaling);
     let trend = trend::trend(subjects);
     let kind = match (across, &scaling, &trend) {
-        (true, ..) => "across_platforms",
-        (_, Some(_), _) => "scaling",
-        (_, _, Some(trend)) if trend.ordered_by == "training_step" => "trend",
-        _ => "same_platform",
+        (true, ..) => ComparisonKind::AcrossPlatforms,
+        (_, Some(_), _) => ComparisonKind::Scaling,
+        (_, _, Some(trend)) if trend.ordered_by == OrderedBy::TrainingStep => ComparisonKind::Trend,
+        _ => ComparisonKind::SamePlatform,
     };
     let fairness = fairness::fairness(subjects);
     let (metrics, platform_metrics) = scored::metrics(subjects, baseline, &fairness);
     let mut comparison = Comparison {
         comparison_version: COMPARISON_VERSION.to_owned(),
-        kind: kind.to_owned(),
+        kind,
         runs: subjects.iter().map(run).collect(),
         baseline: baseline as u32,
         fairness,
@@ -127,7 +128,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     // Of a series the whole is the answer; single runs follow.
     let mut sentences: Vec<String> =
         comparison.scaling.iter().flat_map(|it| scaling::sentences(it, subjects)).collect();
-    if comparison.kind == "trend" {
+    if comparison.kind == ComparisonKind::Trend {
         sentences.extend(comparison.trend.iter().flat_map(|it| trend::sentences(it, subjects)));
     }
     sentences.extend(summary::summary(&comparison));
@@ -184,7 +185,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         collectives: &comparison.collectives,
     }));
     comparison.categories.extend(classes);
-    ops.retain(|op| op.change != "same" || op.delta_us_per_step != 0.0);
+    ops.retain(|op| op.change != ChangeKind::Same || op.delta_us_per_step != 0.0);
     ops.truncate(MOST_CHANGES);
     comparison.ops.extend(ops);
     comparison.waterfall.extend(parts);

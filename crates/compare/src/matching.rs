@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, MatchedTime, Matching};
+use super::{Change, ChangeKind, MatchedBy, MatchedTime, Matching};
 use base::sort;
 use report::{StepKernel, StepOp, StepOps};
 
@@ -56,24 +56,25 @@ impl<'a> Item<'a> {
     }
 }
 
-type Key = fn(&Item<'_>) -> Option<String>;
+/// What ops have in common that are compared with each other.
+type MatchKey = fn(&Item<'_>) -> Option<String>;
 
 /// The passes on one platform.
-const PASSES: [(&str, Key); 4] = [
-    ("name", |item| {
+const PASSES: [(MatchedBy, MatchKey); 4] = [
+    (MatchedBy::Name, |item| {
         let detail = item.fingerprint.or(item.framework_op).unwrap_or_default();
         // A bare number after a general name tells nothing without a second witness.
         (!detail.is_empty() || base_name(item.name) == item.name).then(|| format!("{}\n{detail}", item.name))
     }),
-    ("fingerprint", |item| item.fingerprint.map(str::to_owned)),
-    ("framework_path", |item| Some(format!("{}\n{}", item.framework_op?, item.family))),
-    ("similar_name", |item| Some(format!("{}\n{}", base_name(item.name), item.family))),
+    (MatchedBy::Fingerprint, |item| item.fingerprint.map(str::to_owned)),
+    (MatchedBy::FrameworkPath, |item| Some(format!("{}\n{}", item.framework_op?, item.family))),
+    (MatchedBy::SimilarName, |item| Some(format!("{}\n{}", base_name(item.name), item.family))),
 ];
 
 /// The passes across platforms.
-const ACROSS: [(&str, Key); 2] = [
-    ("framework_path", |item| Some(format!("{}\n{}", scope(item.framework_op?)?, item.family))),
-    ("class", |item| Some(item.family.to_owned())),
+const ACROSS: [(MatchedBy, MatchKey); 2] = [
+    (MatchedBy::FrameworkPath, |item| Some(format!("{}\n{}", scope(item.framework_op?)?, item.family))),
+    (MatchedBy::Class, |item| Some(item.family.to_owned())),
 ];
 
 /// Ops of `run` against those of the baseline, by descending difference, with what could not be matched.
@@ -82,16 +83,14 @@ pub fn ops(run: usize, ours: &StepOps, theirs: &StepOps, across_platforms: bool)
     let changes = changes(run, &sides, if across_platforms { &ACROSS } else { &PASSES });
     let mut matching = Matching { run: run as u32, ..Matching::default() };
     for change in &changes {
-        if change.matched_by == "none" {
+        if change.matched_by == MatchedBy::None {
             matching.unmatched_us =
                 [matching.unmatched_us[0] + change.time_us[0], matching.unmatched_us[1] + change.time_us[1]];
             continue;
         }
         match matching.matched_us.iter_mut().find(|it| it.matched_by == change.matched_by) {
             Some(it) => it.time_us += change.time_us[0],
-            None => matching
-                .matched_us
-                .push(MatchedTime { matched_by: change.matched_by.clone(), time_us: change.time_us[0] }),
+            None => matching.matched_us.push(MatchedTime { matched_by: change.matched_by, time_us: change.time_us[0] }),
         }
     }
     let unlisted = |ops: &StepOps| {
@@ -106,7 +105,7 @@ pub fn ops(run: usize, ours: &StepOps, theirs: &StepOps, across_platforms: bool)
 pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
     let sides =
         [ours.kernels.iter().map(Item::of_kernel).collect(), theirs.kernels.iter().map(Item::of_kernel).collect()];
-    changes(run, &sides, &[("name", |item| Some(item.name.to_owned()))])
+    changes(run, &sides, &[(MatchedBy::Name, |item| Some(item.name.to_owned()))])
 }
 
 /// Classes of ops. Where a profile has no step sections, categories of its kernels take their place.
@@ -118,10 +117,10 @@ pub fn families(run: usize, ours: &[(String, f64, f64)], theirs: &[(String, f64,
         }
         of.iter().map(item).collect()
     }
-    changes(run, &[items(ours), items(theirs)], &[("class", |item| Some(item.name.to_owned()))])
+    changes(run, &[items(ours), items(theirs)], &[(MatchedBy::Class, |item| Some(item.name.to_owned()))])
 }
 
-fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(&str, Key)]) -> Vec<Change> {
+fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(MatchedBy, MatchKey)]) -> Vec<Change> {
     let mut left: [Vec<usize>; 2] = [(0..sides[0].len()).collect(), (0..sides[1].len()).collect()];
     let mut changes = Vec::new();
     for &(matched_by, key) in passes {
@@ -137,20 +136,23 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(&str, Key)]) -> Ve
         }
     }
     for &at in &left[0] {
-        changes.push(change(run, sides, &[vec![at], Vec::new()], "none"));
+        changes.push(change(run, sides, &[vec![at], Vec::new()], MatchedBy::None));
     }
     for &at in &left[1] {
-        changes.push(change(run, sides, &[Vec::new(), vec![at]], "none"));
+        changes.push(change(run, sides, &[Vec::new(), vec![at]], MatchedBy::None));
     }
     sort::sort_by(&mut changes, |a: &Change, b: &Change| {
         let size = |change: &Change| change.delta_us_per_step.abs();
-        size(b).total_cmp(&size(a)).then_with(|| a.name.cmp(&b.name)).then_with(|| a.matched_by.cmp(&b.matched_by))
+        size(b)
+            .total_cmp(&size(a))
+            .then_with(|| a.name.cmp(&b.name))
+            .then_with(|| a.matched_by.label().cmp(b.matched_by.label()))
     });
     changes
 }
 
 /// What is left of a side, by key.
-fn grouped(items: &[Item<'_>], left: &[usize], key: Key) -> BTreeMap<String, Vec<usize>> {
+fn grouped(items: &[Item<'_>], left: &[usize], key: MatchKey) -> BTreeMap<String, Vec<usize>> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for &at in left {
         if let Some(key) = items.get(at).and_then(key) {
@@ -160,7 +162,7 @@ fn grouped(items: &[Item<'_>], left: &[usize], key: Key) -> BTreeMap<String, Vec
     groups
 }
 
-fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2], matched_by: &str) -> Change {
+fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2], matched_by: MatchedBy) -> Change {
     let pick = |items: &'i [Item<'i>], group: &[usize]| -> Vec<&'i Item<'i>> {
         group.iter().filter_map(|&at| items.get(at)).collect()
     };
@@ -177,7 +179,7 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
     let [first, base] = found.each_ref().map(|items| items.first().copied());
     let shown = first.or(base);
     // A whole class has no op to be named after.
-    let by_class = matched_by == "class";
+    let by_class = matched_by == MatchedBy::Class;
     let name = shown.map_or("", |item| if by_class { item.family } else { item.name });
     Change {
         run: run as u32,
@@ -185,8 +187,8 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
         baseline_name: base.map(|item| item.name).filter(|base| *base != name && !by_class).map(str::to_owned),
         family: shown.map_or("", |item| item.family).to_owned(),
         framework_op: shown.and_then(|item| item.framework_op).filter(|_| !by_class).map(str::to_owned),
-        matched_by: matched_by.to_owned(),
-        change: kind(time_us, per_step, slowdown).to_owned(),
+        matched_by,
+        change: kind(time_us, per_step, slowdown),
         ops: [group[0].len() as u64, group[1].len() as u64],
         per_step,
         time_us,
@@ -200,24 +202,24 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
 const SAME_SHARE: f64 = 0.01;
 
 /// Splits the difference into that of counts (at the old mean time) and that of mean times; the larger names the change.
-fn kind(time_us: [f64; 2], per_step: [f64; 2], slowdown: Option<f64>) -> &'static str {
+fn kind(time_us: [f64; 2], per_step: [f64; 2], slowdown: Option<f64>) -> ChangeKind {
     let [ours, theirs] = per_step;
     if theirs == 0.0 {
-        return "new";
+        return ChangeKind::New;
     }
     if ours == 0.0 {
-        return "gone";
+        return ChangeKind::Gone;
     }
     let delta = time_us[0] - time_us[1];
     if delta.abs() <= SAME_SHARE * time_us[0].max(time_us[1]) || slowdown.is_none() {
-        return "same";
+        return ChangeKind::Same;
     }
     let by_count = (ours - theirs) * time_us[1] / theirs;
     match (by_count.abs() > (delta - by_count).abs(), delta > 0.0) {
-        (true, true) => "more_often",
-        (true, false) => "less_often",
-        (false, true) => "slower",
-        (false, false) => "faster",
+        (true, true) => ChangeKind::MoreOften,
+        (true, false) => ChangeKind::LessOften,
+        (false, true) => ChangeKind::Slower,
+        (false, false) => ChangeKind::Faster,
     }
 }
 
@@ -271,8 +273,8 @@ mod tests {
         let (changes, matching) = ops(1, &run, &base, false);
         assert_eq!(changes.len(), 2);
         assert_eq!((changes[0].name.as_str(), changes[0].baseline_name.as_deref()), ("fusion.2", Some("fusion.1")));
-        assert_eq!((changes[0].matched_by.as_str(), changes[0].change.as_str()), ("fingerprint", "slower"));
-        assert_eq!(changes[1].change, "same");
+        assert_eq!((changes[0].matched_by.label(), changes[0].change.label()), ("fingerprint", "slower"));
+        assert_eq!(changes[1].change, ChangeKind::Same);
         assert_eq!(matching.unmatched_us, [0.0, 0.0]);
     }
 
@@ -292,7 +294,7 @@ mod tests {
         ]);
         let (changes, matching) = ops(1, &run, &base, false);
         let found: Vec<(&str, &str, &str)> =
-            changes.iter().map(|it| (it.name.as_str(), it.matched_by.as_str(), it.change.as_str())).collect();
+            changes.iter().map(|it| (it.name.as_str(), it.matched_by.label(), it.change.label())).collect();
         assert_eq!(
             found,
             [
@@ -315,7 +317,7 @@ mod tests {
         let run = step((100..125).map(layer).collect());
         let (changes, _) = ops(1, &run, &base, false);
         assert_eq!(changes.len(), 1);
-        assert_eq!((changes[0].ops, changes[0].change.as_str()), ([25, 24], "more_often"));
+        assert_eq!((changes[0].ops, changes[0].change.label()), ([25, 24], "more_often"));
         assert_eq!(changes[0].slowdown, Some(1.0));
     }
 
@@ -330,7 +332,7 @@ mod tests {
             op("k", "", "", 2.0, 1.0),
         ]);
         let (changes, _) = ops(1, &tpu, &gpu, true);
-        let how: Vec<&str> = changes.iter().map(|it| it.matched_by.as_str()).collect();
+        let how: Vec<&str> = changes.iter().map(|it| it.matched_by.label()).collect();
         assert_eq!(how, ["framework_path", "class"]);
     }
 

@@ -3,7 +3,7 @@
 //! Welch's test for two means of unequal variance. It takes steps as independent and says nothing of what two captures of
 //! the same program differ by; docs/comparing.md says what follows from that.
 
-use super::{StepTimeChange, Subject, us_to_ps};
+use super::{StepTimeChange, StepTimeVerdict, Subject, us_to_ps};
 use report::UnifiedProfile;
 
 /// A difference below this share is no difference where the noise is unknown.
@@ -112,7 +112,6 @@ pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject) -> St
         step_time_us: ours.map(|sample| sample.mean_us),
         baseline_us: theirs.map(|sample| sample.mean_us),
         steps: [steps(ours, &subject.profile), steps(theirs, &baseline.profile)],
-        verdict: "unknown".to_owned(),
         ..StepTimeChange::default()
     };
     if let (Some(ours), Some(theirs)) = (ours, theirs) {
@@ -122,12 +121,11 @@ pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject) -> St
         change.margin_us = welch.map(|welch| welch.margin_us);
         change.degrees_of_freedom = welch.map(|welch| welch.degrees_of_freedom);
         change.verdict = match is_beyond_noise(&ours, &theirs) {
-            _ if delta == 0.0 => "equal",
-            false => "within_noise",
-            true if delta < 0.0 => "faster",
-            true => "slower",
-        }
-        .to_owned();
+            _ if delta == 0.0 => StepTimeVerdict::Equal,
+            false => StepTimeVerdict::WithinNoise,
+            true if delta < 0.0 => StepTimeVerdict::Faster,
+            true => StepTimeVerdict::Slower,
+        };
     }
     change
 }

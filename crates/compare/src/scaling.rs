@@ -11,7 +11,7 @@
 use std::cmp::Ordering;
 
 use super::noise::{is_beyond_noise, of_steps};
-use super::{Scaling, ScalingPoint, ScalingSeries, Subject};
+use super::{Scaling, ScalingMode, ScalingPoint, ScalingSeries, ScalingSource, Subject};
 use super::{matching, steps};
 use base::{format, sort};
 use report::{StepBreakdown, UnifiedProfile, methods_of_paths};
@@ -26,15 +26,15 @@ pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);
     // Nothing says that it is the same work, and the programs say that it is not.
-    if mode_source == "assumed" && series.iter().any(Series::has_strangers) {
+    if mode_source == ScalingSource::Assumed && series.iter().any(Series::has_strangers) {
         return None;
     }
-    let mut scaling = Scaling { mode: mode.to_owned(), mode_source: mode_source.to_owned(), ..Scaling::default() };
+    let mut scaling = Scaling { mode, mode_source, ..Scaling::default() };
     let several = series.len() > 1;
     for series in &series {
         let reference = series.runs.first()?;
         let mut points: Vec<ScalingPoint> = series.runs.iter().map(|run| point(run, reference, mode)).collect();
-        let serial_fraction = if mode == "strong" { serial_fraction(reference, &points) } else { None };
+        let serial_fraction = if mode == ScalingMode::Strong { serial_fraction(reference, &points) } else { None };
         for point in &mut points {
             point.series = several.then(|| series.name.clone());
             point.amdahl_speedup =
@@ -153,13 +153,13 @@ fn by_devices(a: &Run<'_>, b: &Run<'_>) -> Ordering {
 /// | in proportion to the devices | weak: each device has the same work |
 /// | known and neither | mixed: speed-ups are those of samples a second |
 /// | unknown | strong, assumed |
-fn mode(series: &[Series<'_>], weak: Option<bool>) -> (&'static str, &'static str) {
+fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSource) {
     if let Some(weak) = weak {
-        return (if weak { "weak" } else { "strong" }, "given");
+        return (if weak { ScalingMode::Weak } else { ScalingMode::Strong }, ScalingSource::Given);
     }
     let runs = || series.iter().flat_map(|series| series.runs.iter().zip(series.runs.first().into_iter().cycle()));
     if runs().any(|(run, _)| run.batch.is_none()) {
-        return ("strong", "assumed");
+        return (ScalingMode::Strong, ScalingSource::Assumed);
     }
     let wide = |value: u64| u128::from(value);
     let proportional = |(run, reference): (&Run<'_>, &Run<'_>)| {
@@ -167,22 +167,24 @@ fn mode(series: &[Series<'_>], weak: Option<bool>) -> (&'static str, &'static st
         wide(batch) * wide(reference.devices) == wide(of_reference) * wide(run.devices)
     };
     if runs().all(|(run, reference)| run.batch == reference.batch) {
-        ("strong", "batch_size")
+        (ScalingMode::Strong, ScalingSource::BatchSize)
     } else if runs().all(proportional) {
-        ("weak", "batch_size")
+        (ScalingMode::Weak, ScalingSource::BatchSize)
     } else {
-        ("mixed", "batch_size")
+        (ScalingMode::Mixed, ScalingSource::BatchSize)
     }
 }
 
 /// How many times the work of the reference a step does.
-fn work(run: &Run<'_>, reference: &Run<'_>, mode: &str) -> f64 {
+fn work(run: &Run<'_>, reference: &Run<'_>, mode: ScalingMode) -> f64 {
     let batches = run.batch.zip(reference.batch).map(|(batch, of_reference)| batch as f64 / of_reference as f64);
     match mode {
-        "strong" => 1.0,
-        "mixed" => batches.unwrap_or(1.0),
+        ScalingMode::Strong => 1.0,
+        ScalingMode::Mixed => batches.unwrap_or(1.0),
         // As the user says; the batch sizes are more exact where they grow too.
-        _ => batches.filter(|growth| *growth != 1.0).unwrap_or(run.devices as f64 / reference.devices as f64),
+        ScalingMode::Weak => {
+            batches.filter(|growth| *growth != 1.0).unwrap_or(run.devices as f64 / reference.devices as f64)
+        }
     }
 }
 
@@ -194,7 +196,7 @@ fn work(run: &Run<'_>, reference: &Run<'_>, mode: &str) -> f64 {
 ///
 /// where `work` and `devices` are the growths. Communication and idle time are two of the parts; what remains is computation
 /// that does not shrink with the devices, transfers, and so on.
-fn point(run: &Run<'_>, reference: &Run<'_>, mode: &str) -> ScalingPoint {
+fn point(run: &Run<'_>, reference: &Run<'_>, mode: ScalingMode) -> ScalingPoint {
     let devices = run.devices as f64 / reference.devices as f64;
     let work = work(run, reference, mode);
     let speedup = reference.step_time_us / run.step_time_us * work;
@@ -271,13 +273,13 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
         let Some(last) = points.iter().find(|point| Some(point.devices) == most) else { continue };
         let Some(reference) = points.iter().find(|point| point.run == series.reference) else { continue };
         let name = if series.name.is_empty() { String::new() } else { format!("{}: ", series.name) };
-        sentences.push(format!("{name}{}", reached(&scaling.mode, last, reference)));
-        if scaling.mode == "strong" {
+        sentences.push(format!("{name}{}", reached(scaling.mode, last, reference)));
+        if scaling.mode == ScalingMode::Strong {
             let turn = turning_point(&points, last, subjects).map(|text| format!("{name}{text}"));
             sentences.extend(turn.or_else(|| limit(&name, series.serial_fraction, last, reference)));
         }
     }
-    if scaling.mode_source == "assumed" {
+    if scaling.mode_source == ScalingSource::Assumed {
         let unknown = |point: &&ScalingPoint| {
             let subject = subjects.get(point.run as usize);
             subject.is_some_and(|subject| subject.profile.model_config.batch_size.is_none())
@@ -292,12 +294,12 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
     sentences
 }
 
-fn reached(mode: &str, last: &ScalingPoint, reference: &ScalingPoint) -> String {
+fn reached(mode: ScalingMode, last: &ScalingPoint, reference: &ScalingPoint) -> String {
     let of_reference = reference.devices;
     let ratio = reference.step_time_us / last.step_time_us;
     let what = match mode {
-        "strong" if ratio >= 1.0 => format!("a step is {ratio:.2}x faster than on {of_reference}"),
-        "strong" => format!("a step is {:.2}x slower than on {of_reference}", 1.0 / ratio),
+        ScalingMode::Strong if ratio >= 1.0 => format!("a step is {ratio:.2}x faster than on {of_reference}"),
+        ScalingMode::Strong => format!("a step is {:.2}x slower than on {of_reference}", 1.0 / ratio),
         _ => format!(
             "a step does {:.2}x the work in {:.2}x the time that it takes on {of_reference}",
             last.speedup / ratio,

@@ -2,7 +2,7 @@
 
 use super::fairness::WORKLOAD;
 use super::noise::{self, LEAST_RELATIVE_DIFFERENCE};
-use super::{ComparedMetric, FairnessCheck, Subject, are_of_several_platforms};
+use super::{ComparedMetric, Direction, FairnessCheck, FairnessStatus, MetricVerdict, Subject, are_of_several_platforms};
 use base::fields::{self, Definition};
 use report::UnifiedProfile;
 
@@ -23,7 +23,7 @@ struct Metric {
     path: &'static str,
     title: &'static str,
     unit: &'static str,
-    direction: &'static str,
+    direction: Direction,
     definition: Definition,
     depends_on: &'static [&'static str],
     /// Its noise is that of the step time.
@@ -35,7 +35,7 @@ struct Metric {
 const fn metric(
     path: &'static str,
     title: &'static str,
-    (unit, direction): (&'static str, &'static str),
+    (unit, direction): (&'static str, Direction),
     depends_on: &'static [&'static str],
     follows_step_time: bool,
     value: fn(&UnifiedProfile) -> Option<f64>,
@@ -46,26 +46,28 @@ const fn metric(
 
 /// Numbers that mean the same on every platform.
 const COMMON: [Metric; 13] = [
-    metric("step_timing.avg_step_time_us", "Step time", ("us", "lower"), TIME, true, |p| {
+    metric("step_timing.avg_step_time_us", "Step time", ("us", Direction::Lower), TIME, true, |p| {
         p.step_timing.avg_step_time_us
     }),
-    metric("step_timing.median_step_time_us", "Median step", ("us", "lower"), TIME, true, |p| {
+    metric("step_timing.median_step_time_us", "Median step", ("us", Direction::Lower), TIME, true, |p| {
         p.step_timing.median_step_time_us
     }),
-    metric("step_timing.p95_step_time_us", "95th percentile", ("us", "lower"), TIME, true, |p| {
+    metric("step_timing.p95_step_time_us", "95th percentile", ("us", Direction::Lower), TIME, true, |p| {
         p.step_timing.p95_step_time_us
     }),
-    metric("throughput.steps_per_sec", "Steps a second", ("1/s", "higher"), TIME, true, |p| p.throughput.steps_per_sec),
-    metric("throughput.samples_per_sec", "Samples a second", ("1/s", "higher"), SAMPLES, true, |p| {
+    metric("throughput.steps_per_sec", "Steps a second", ("1/s", Direction::Higher), TIME, true, |p| {
+        p.throughput.steps_per_sec
+    }),
+    metric("throughput.samples_per_sec", "Samples a second", ("1/s", Direction::Higher), SAMPLES, true, |p| {
         p.throughput.samples_per_sec
     }),
-    metric("throughput.tokens_per_sec", "Tokens a second", ("1/s", "higher"), TOKENS, true, |p| {
+    metric("throughput.tokens_per_sec", "Tokens a second", ("1/s", Direction::Higher), TOKENS, true, |p| {
         p.throughput.tokens_per_sec
     }),
     metric(
         "throughput.samples_per_sec_per_device",
         "Samples a second and device",
-        ("1/s", "higher"),
+        ("1/s", Direction::Higher),
         SAMPLES_PER_DEVICE,
         true,
         |p| p.throughput.samples_per_sec_per_device,
@@ -73,79 +75,109 @@ const COMMON: [Metric; 13] = [
     metric(
         "throughput.tokens_per_sec_per_device",
         "Tokens a second and device",
-        ("1/s", "higher"),
+        ("1/s", Direction::Higher),
         SAMPLES_PER_DEVICE,
         true,
         |p| p.throughput.tokens_per_sec_per_device,
     ),
-    metric("compute_utilization.compute_util_percent", "Device busy", ("percent", "higher"), SHARE, false, |p| {
-        p.compute_utilization.as_ref().map(|it| it.compute_util_percent)
-    }),
-    metric("compute_utilization.overhead_time_us", "Idle time of a step", ("us", "lower"), TIME, false, |p| {
+    metric(
+        "compute_utilization.compute_util_percent",
+        "Device busy",
+        ("percent", Direction::Higher),
+        SHARE,
+        false,
+        |p| p.compute_utilization.as_ref().map(|it| it.compute_util_percent),
+    ),
+    metric("compute_utilization.overhead_time_us", "Idle time of a step", ("us", Direction::Lower), TIME, false, |p| {
         p.compute_utilization.as_ref().map(|it| it.overhead_time_us)
     }),
     metric(
         "step_breakdown.parts.communication_us",
         "Exposed communication of a step",
-        ("us", "lower"),
+        ("us", Direction::Lower),
         TIME,
         false,
         |p| p.step_breakdown.as_ref().map(|it| it.parts.communication_us),
     ),
-    metric("step_timing.kernels_per_step", "Kernels a step", ("count", "lower"), WORK, false, |p| {
+    metric("step_timing.kernels_per_step", "Kernels a step", ("count", Direction::Lower), WORK, false, |p| {
         p.step_timing.kernels_per_step
     }),
-    metric("roofline.mfu_percent", "Model FLOPs utilisation", ("percent", "higher"), SHARE, false, |p| {
+    metric("roofline.mfu_percent", "Model FLOPs utilisation", ("percent", Direction::Higher), SHARE, false, |p| {
         p.roofline.as_ref().and_then(|it| it.mfu_percent)
     }),
 ];
 
 /// Numbers that one platform has, or that its hardware decides: scored only among runs of one platform.
 const OF_A_PLATFORM: [Metric; 12] = [
-    metric("timeline_analysis.gap_time_percent", "Idle gaps", ("percent", "lower"), SHARE, false, |p| {
+    metric("timeline_analysis.gap_time_percent", "Idle gaps", ("percent", Direction::Lower), SHARE, false, |p| {
         p.timeline_analysis.as_ref().map(|it| it.gaps.gap_time_percent)
     }),
     metric(
         "multi_device.avg_utilization_percent",
         "Devices busy, mean over devices",
-        ("percent", "higher"),
+        ("percent", Direction::Higher),
         SHARE,
         false,
         |p| p.multi_device.as_ref().and_then(|it| it.avg_utilization_percent),
     ),
-    metric("multi_device.busy_imbalance_percent", "Imbalance of devices", ("percent", "lower"), SHARE, false, |p| {
-        p.multi_device.as_ref().and_then(|it| it.busy_imbalance_percent)
-    }),
-    metric("communication.hidden_percent", "Overlapped communication", ("percent", "higher"), SHARE, false, |p| {
-        p.communication.as_ref().and_then(|it| it.hidden_percent)
-    }),
-    metric("step_breakdown.duty_cycle_percent", "Duty cycle", ("percent", "higher"), SHARE, false, |p| {
+    metric(
+        "multi_device.busy_imbalance_percent",
+        "Imbalance of devices",
+        ("percent", Direction::Lower),
+        SHARE,
+        false,
+        |p| p.multi_device.as_ref().and_then(|it| it.busy_imbalance_percent),
+    ),
+    metric(
+        "communication.hidden_percent",
+        "Overlapped communication",
+        ("percent", Direction::Higher),
+        SHARE,
+        false,
+        |p| p.communication.as_ref().and_then(|it| it.hidden_percent),
+    ),
+    metric("step_breakdown.duty_cycle_percent", "Duty cycle", ("percent", Direction::Higher), SHARE, false, |p| {
         p.step_breakdown.as_ref().and_then(|it| it.duty_cycle_percent)
     }),
     metric(
         "kernel_statistics.tensor_core_percent",
         "Matrix time on tensor cores",
-        ("percent", "higher"),
+        ("percent", Direction::Higher),
         SHARE,
         false,
         |p| p.kernel_statistics.as_ref().and_then(|it| it.tensor_core_percent),
     ),
-    metric("kernel_statistics.occupancy_percent", "Theoretical occupancy", ("percent", "higher"), SHARE, false, |p| {
-        p.kernel_statistics.as_ref().and_then(|it| it.occupancy_percent)
-    }),
-    metric("compilation.compilation_time_us", "Compilation in the capture", ("us", "lower"), SHARE, false, |p| {
-        p.compilation.as_ref().map(|it| it.compilation_time_us)
-    }),
-    metric("io_operations.io_percent", "Input pipeline", ("percent", "neither"), SHARE, false, |p| {
+    metric(
+        "kernel_statistics.occupancy_percent",
+        "Theoretical occupancy",
+        ("percent", Direction::Higher),
+        SHARE,
+        false,
+        |p| p.kernel_statistics.as_ref().and_then(|it| it.occupancy_percent),
+    ),
+    metric(
+        "compilation.compilation_time_us",
+        "Compilation in the capture",
+        ("us", Direction::Lower),
+        SHARE,
+        false,
+        |p| p.compilation.as_ref().map(|it| it.compilation_time_us),
+    ),
+    metric("io_operations.io_percent", "Input pipeline", ("percent", Direction::Neither), SHARE, false, |p| {
         p.io_operations.as_ref().map(|it| it.io_percent)
     }),
-    metric("parameter_counts.total_params", "Parameters", ("count", "neither"), WORK, false, |p| {
+    metric("parameter_counts.total_params", "Parameters", ("count", Direction::Neither), WORK, false, |p| {
         p.parameter_counts.as_ref().map(|it| it.total_params as f64)
     }),
-    metric("parameter_counts.trainable_params", "Trainable parameters", ("count", "neither"), WORK, false, |p| {
-        p.parameter_counts.as_ref().and_then(|it| it.trainable_params).map(|count| count as f64)
-    }),
-    metric("parameter_counts.frozen_params", "Frozen parameters", ("count", "neither"), WORK, false, |p| {
+    metric(
+        "parameter_counts.trainable_params",
+        "Trainable parameters",
+        ("count", Direction::Neither),
+        WORK,
+        false,
+        |p| p.parameter_counts.as_ref().and_then(|it| it.trainable_params).map(|count| count as f64),
+    ),
+    metric("parameter_counts.frozen_params", "Frozen parameters", ("count", Direction::Neither), WORK, false, |p| {
         p.parameter_counts.as_ref().and_then(|it| it.frozen_params).map(|count| count as f64)
     }),
 ];
@@ -223,7 +255,7 @@ fn efficiency(subjects: &[Subject], baseline: usize, fairness: &[FairnessCheck])
             path,
             title: "",
             unit,
-            direction: "higher",
+            direction: Direction::Higher,
             definition: Definition::default(),
             depends_on,
             follows_step_time: true,
@@ -242,35 +274,35 @@ fn compare(
     fairness: &[FairnessCheck],
 ) -> ComparedMetric {
     let base = values.get(baseline).copied().flatten();
-    let with = |status: &str| -> Vec<String> {
+    let with = |status: FairnessStatus| -> Vec<String> {
         let of = |name: &&&str| fairness.iter().any(|it| it.check == **name && it.status == status);
         metric.depends_on.iter().filter(of).map(|name| (*name).to_owned()).collect()
     };
-    let (spoiled_by, unknown) = (with("differs"), with("unknown"));
+    let (spoiled_by, unknown) = (with(FairnessStatus::Differs), with(FairnessStatus::Unknown));
     // What is of a step in one run and of a capture in the other is not the same number either.
     let same_work = !spoiled_by.iter().any(|it| it == "window" || WORKLOAD.contains(&it.as_str()));
     let comparable = same_work && values.iter().all(Option::is_some);
     let ratio = |value: &Option<f64>| {
         // Nothing on both sides is the same, though no ratio of it exists.
-        if metric.direction != "neither" && value.is_some() && *value == base {
+        if metric.direction != Direction::Neither && value.is_some() && *value == base {
             return Some(1.0);
         }
         let (value, base) = (value.filter(|it| *it > 0.0)?, base.filter(|it| *it > 0.0)?);
         match metric.direction {
-            "higher" => Some(value / base),
-            "lower" => Some(base / value),
-            _ => None,
+            Direction::Higher => Some(value / base),
+            Direction::Lower => Some(base / value),
+            Direction::Neither => None,
         }
     };
     ComparedMetric {
         metric: metric.path.to_owned(),
         title: metric.title.to_owned(),
         unit: metric.unit.to_owned(),
-        direction: metric.direction.to_owned(),
+        direction: metric.direction,
         ratios: values.iter().map(ratio).collect(),
         differences: values.iter().map(|value| Some((*value)? - base?)).collect(),
         verdicts: (0..values.len())
-            .map(|run| verdict(metric, &values, subjects, [run, baseline]).filter(|_| same_work).map(str::to_owned))
+            .map(|run| verdict(metric, &values, subjects, [run, baseline]).filter(|_| same_work))
             .collect(),
         winner: if comparable { winner(metric, &values, subjects) } else { None },
         values,
@@ -283,9 +315,9 @@ fn compare(
 /// Whether one value is better than the other, whatever the noise.
 fn is_better(metric: &Metric, a: f64, b: f64) -> bool {
     match metric.direction {
-        "higher" => a > b,
-        "lower" => a < b,
-        _ => false,
+        Direction::Higher => a > b,
+        Direction::Lower => a < b,
+        Direction::Neither => false,
     }
 }
 
@@ -307,7 +339,7 @@ fn is_clear(metric: &Metric, values: [f64; 2], runs: [&Subject; 2]) -> bool {
 /// Step times as the time (or energy, or money) of one unit of a rate: two runs with equal steps and other batches, or another power,
 /// differ in their rates.
 fn per_value(metric: &Metric, steps: &noise::Sample, value: f64) -> noise::Sample {
-    if metric.direction != "higher" || value <= 0.0 {
+    if metric.direction != Direction::Higher || value <= 0.0 {
         return *steps;
     }
     let mean_us = 1.0 / value;
@@ -320,19 +352,19 @@ fn verdict(
     values: &[Option<f64>],
     subjects: &[Subject],
     [run, baseline]: [usize; 2],
-) -> Option<&'static str> {
+) -> Option<MetricVerdict> {
     let value = |run: usize| values.get(run).copied().flatten();
     let (ours, theirs) = (value(run)?, value(baseline)?);
-    if run == baseline || metric.direction == "neither" {
+    if run == baseline || metric.direction == Direction::Neither {
         return None;
     }
     if ours == theirs {
-        return Some("equal");
+        return Some(MetricVerdict::Equal);
     }
     if !is_clear(metric, [ours, theirs], [subjects.get(run)?, subjects.get(baseline)?]) {
-        return Some("within_noise");
+        return Some(MetricVerdict::WithinNoise);
     }
-    Some(if is_better(metric, ours, theirs) { "better" } else { "worse" })
+    Some(if is_better(metric, ours, theirs) { MetricVerdict::Better } else { MetricVerdict::Worse })
 }
 
 /// The best run, where it is better than every other one by more than the noise.
@@ -344,7 +376,7 @@ fn winner(metric: &Metric, values: &[Option<f64>], subjects: &[Subject]) -> Opti
             best = Some((run, value));
         }
     }
-    let (run, value) = best.filter(|_| metric.direction != "neither")?;
+    let (run, value) = best.filter(|_| metric.direction != Direction::Neither)?;
     let beats = |other: usize| {
         let (Some(theirs), Some(a), Some(b)) =
             (values.get(other).copied().flatten(), subjects.get(run), subjects.get(other))

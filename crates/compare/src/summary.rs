@@ -1,16 +1,19 @@
 //! The answer in sentences: the verdict, its largest cause, what only one run does, and what is not fair about it.
 
 use super::fairness::{self, WORKLOAD};
-use super::{Cause, CollectiveChange, Comparison, Matching, StepTimeChange, signed};
+use super::{
+    Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, Matching, StepTimeChange,
+    StepTimeVerdict, signed,
+};
 use base::format;
 
 /// The sentences, most important first. For two runs the third is at the latest what one of them does and the other does not.
 pub fn summary(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
-    let is_trend = comparison.kind == "trend";
+    let is_trend = comparison.kind == ComparisonKind::Trend;
     for change in comparison.step_time.iter().filter(|_| !is_trend) {
         let mut sentence = verdict(comparison, change);
-        let is_different = !matches!(change.verdict.as_str(), "equal" | "within_noise");
+        let is_different = !matches!(change.verdict, StepTimeVerdict::Equal | StepTimeVerdict::WithinNoise);
         let mut causes = comparison.causes.iter().filter(|cause| is_different && cause.run == change.run);
         let first = causes.next();
         if comparison.runs.len() > 2 {
@@ -31,7 +34,7 @@ pub fn summary(comparison: &Comparison) -> Vec<String> {
 fn name(comparison: &Comparison, run: u32) -> String {
     comparison.runs.get(run as usize).map_or(String::new(), |run| {
         // Of different platforms the device matters more than the name of a file.
-        if comparison.kind == "across_platforms" {
+        if comparison.kind == ComparisonKind::AcrossPlatforms {
             format!("{} ({})", run.name, run.device_type)
         } else {
             run.name.clone()
@@ -60,7 +63,7 @@ fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
     };
     let differing: Vec<&str> = WORKLOAD
         .into_iter()
-        .filter(|check| comparison.fairness.iter().any(|it| it.check == *check && it.status == "differs"))
+        .filter(|check| comparison.fairness.iter().any(|it| it.check == *check && it.status == FairnessStatus::Differs))
         .map(|check| fairness::title(&comparison.fairness, check))
         .collect();
     let unlike = if differing.is_empty() {
@@ -68,17 +71,22 @@ fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
     } else {
         format!(" They do not do the same work: {} differs.", differing.join(", ").to_lowercase())
     };
-    let of_run = |matching: &&Matching| matching.run == change.run && comparison.kind != "across_platforms";
+    let of_run =
+        |matching: &&Matching| matching.run == change.run && comparison.kind != ComparisonKind::AcrossPlatforms;
     let strange = comparison.matching.iter().find(of_run).is_some_and(Matching::is_of_strangers);
     let unlike = if strange {
         format!("{unlike} They have no op in common: they look like different programs.")
     } else {
         unlike
     };
-    match change.verdict.as_str() {
-        "equal" => format!("{ours} and {theirs} take the same time: {}.{unlike}", times),
-        "within_noise" => format!("{ours} and {theirs} do not differ beyond the noise: {times} ({noise}).{unlike}"),
-        "faster" => format!("{ours} is {:.2}x faster than {theirs}: {times} ({noise}).{unlike}", base / step),
+    match change.verdict {
+        StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time: {}.{unlike}", times),
+        StepTimeVerdict::WithinNoise => {
+            format!("{ours} and {theirs} do not differ beyond the noise: {times} ({noise}).{unlike}")
+        }
+        StepTimeVerdict::Faster => {
+            format!("{ours} is {:.2}x faster than {theirs}: {times} ({noise}).{unlike}", base / step)
+        }
         _ => format!("{ours} is {:.2}x slower than {theirs}: {times} ({noise}).{unlike}", step / base),
     }
 }
@@ -100,7 +108,7 @@ fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&C
         .collectives
         .iter()
         .filter(|it| (count(it, ours) == 0) != (count(it, theirs) == 0))
-        .filter(|it| told.is_none_or(|cause| cause.kind != "communication" || cause.name != it.kind))
+        .filter(|it| told.is_none_or(|cause| cause.kind != CauseKind::Communication || cause.name != it.kind))
         .map(|it| {
             let (with, without) = if count(it, ours) > 0 { (ours, theirs) } else { (theirs, ours) };
             let runs = |run: usize| comparison.runs.get(run).map_or("", |run| run.name.as_str());
@@ -112,12 +120,12 @@ fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&C
 
 /// What is not fair, and what is not known.
 fn conditions(comparison: &Comparison) -> Option<String> {
-    let with = |status: &str| -> Vec<String> {
+    let with = |status: FairnessStatus| -> Vec<String> {
         let of = comparison.fairness.iter().filter(|it| it.status == status);
         of.map(|it| {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| format::DASH.to_owned());
             let values: Vec<String> = it.values.iter().map(value).collect();
-            if status == "differs" {
+            if status == FairnessStatus::Differs {
                 format!("{} ({})", it.title.to_lowercase(), values.join(" / "))
             } else {
                 it.title.to_lowercase()
@@ -125,7 +133,7 @@ fn conditions(comparison: &Comparison) -> Option<String> {
         })
         .collect()
     };
-    let (differs, unknown) = (with("differs"), with("unknown"));
+    let (differs, unknown) = (with(FairnessStatus::Differs), with(FairnessStatus::Unknown));
     let mut text = Vec::new();
     if !differs.is_empty() {
         text.push(format!("Conditions that differ: {}.", differs.join(", ")));

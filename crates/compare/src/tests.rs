@@ -77,7 +77,7 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     assert!(found.summary[0].starts_with("g (GPU x) is 2.00x faster than t (TPU x)"), "{:?}", found.summary);
     let found = compare(&[gpu, tpu], &Options::default());
     assert!(found.summary[0].starts_with("t (TPU x) is 2.00x slower than g (GPU x)"), "{:?}", found.summary);
-    assert_eq!(found.kind, "across_platforms");
+    assert_eq!(found.kind, ComparisonKind::AcrossPlatforms);
 }
 
 #[test]
@@ -97,7 +97,11 @@ fn unknown_is_never_the_same() {
     let a = subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]);
     let found = compare(&[a.clone(), a], &Options::default());
     for check in ["batch_size", "seq_length", "model_dimensions", "data_type", "warm_up"] {
-        assert_eq!(found.fairness.iter().find(|it| it.check == check).unwrap().status, "unknown", "{check}");
+        assert_eq!(
+            found.fairness.iter().find(|it| it.check == check).unwrap().status,
+            FairnessStatus::Unknown,
+            "{check}"
+        );
     }
     assert_eq!(found.runs[1].name, "a (2)");
 }
@@ -119,8 +123,9 @@ fn verdicts_are_of_each_run_and_say_what_is_noise() {
     let b = subject("b", "TPU", 1001.0, 5.0, 20, [1001.0, 0.0, 0.0]);
     let c = subject("c", "TPU", 2000.0, 5.0, 20, [1000.0, 1000.0, 0.0]);
     let found = compare(&[a.clone(), b, c, a], &Options::default());
-    let verdicts =
-        |path: &str| metric(&found, path).verdicts.iter().map(|it| it.clone().unwrap_or_default()).collect::<Vec<_>>();
+    let verdicts = |path: &str| {
+        metric(&found, path).verdicts.iter().map(|it| it.map_or("", MetricVerdict::label)).collect::<Vec<_>>()
+    };
     assert_eq!(verdicts("step_timing.avg_step_time_us"), ["", "within_noise", "worse", "equal"]);
     assert_eq!(verdicts("throughput.steps_per_sec"), ["", "within_noise", "worse", "equal"]);
     // Nothing against nothing is the same; something against nothing has no ratio, and is worse all the same.
@@ -136,7 +141,10 @@ fn equal_steps_at_half_the_price_are_twice_the_work_a_dollar() {
     (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(4.0), Some(2.0));
     let found = compare(&[a, b], &Options::default());
     let dollar = metric(&found, "efficiency.steps_per_dollar");
-    assert_eq!((dollar.ratios[1], dollar.winner, dollar.verdicts[1].as_deref()), (Some(2.0), Some(1), Some("better")));
+    assert_eq!(
+        (dollar.ratios[1], dollar.winner, dollar.verdicts[1]),
+        (Some(2.0), Some(1), Some(MetricVerdict::Better))
+    );
     assert_eq!(metric(&found, "step_timing.avg_step_time_us").winner, None);
 }
 
@@ -166,7 +174,7 @@ fn what_is_too_small_to_be_listed_is_a_cause_by_its_class() {
     let b = with_ops(subject("b", "TPU", 130.0, 0.0, 5, [130.0, 0.0, 0.0]), vec![op("dot", "matmul", 61.0)], 69.0);
     let found = compare(&[a, b], &Options::default());
     let causes: Vec<(&str, &str, f64)> =
-        found.causes.iter().map(|it| (it.kind.as_str(), it.name.as_str(), it.delta_us_per_step)).collect();
+        found.causes.iter().map(|it| (it.kind.label(), it.name.as_str(), it.delta_us_per_step)).collect();
     assert_eq!(causes, [("class", "reduction", 29.0), ("op", "dot", 1.0)]);
     assert!(found.summary[1].starts_with("Small reduction ops"), "{:?}", found.summary);
 }
@@ -183,9 +191,9 @@ fn programs_without_a_common_op_do_not_scale() {
         ];
         compare(&pair, &Options::default())
     };
-    assert_eq!(of("dot", "dot").kind, "scaling");
+    assert_eq!(of("dot", "dot").kind, ComparisonKind::Scaling);
     let strangers = of("dot", "gemm");
-    assert_eq!((strangers.kind.as_str(), &strangers.scaling), ("same_platform", &None));
+    assert_eq!((strangers.kind.label(), &strangers.scaling), ("same_platform", &None));
     assert!(strangers.summary[0].contains("no op in common"), "{:?}", strangers.summary);
 }
 
@@ -206,13 +214,13 @@ proptest! {
     #[test]
     fn a_run_against_itself_differs_in_nothing(a in any_subject()) {
         let found = compare(&[a.clone(), a], &Options::default());
-        prop_assert_eq!(&found.step_time[0].verdict, "equal");
+        prop_assert_eq!(found.step_time[0].verdict, StepTimeVerdict::Equal);
         prop_assert!(found.metrics.iter().all(|it| it.winner.is_none()));
         prop_assert!(found.metrics.iter().flat_map(|it| it.ratios.iter().flatten()).all(|ratio| *ratio == 1.0));
         prop_assert!(found.waterfall.iter().all(|it| it.delta_us_per_step == 0.0));
         prop_assert!(found.causes.is_empty());
-        prop_assert!(found.metrics.iter().flat_map(|it| it.verdicts.iter().flatten()).all(|verdict| verdict == "equal"));
-        prop_assert!(found.fairness.iter().all(|it| it.status != "differs"));
+        prop_assert!(found.metrics.iter().flat_map(|it| it.verdicts.iter().flatten()).all(|verdict| *verdict == MetricVerdict::Equal));
+        prop_assert!(found.fairness.iter().all(|it| it.status != FairnessStatus::Differs));
     }
 
     #[test]
@@ -230,12 +238,12 @@ proptest! {
         for (one, other) in straight.metrics.iter().zip(&swapped.metrics) {
             prop_assert_eq!(&one.metric, &other.metric);
             prop_assert_eq!(one.winner.map(|winner| 1 - winner), other.winner);
-            let inverse = |verdict: &str| match verdict {
-                "better" => "worse".to_owned(),
-                "worse" => "better".to_owned(),
-                verdict => verdict.to_owned(),
+            let inverse = |verdict| match verdict {
+                MetricVerdict::Better => MetricVerdict::Worse,
+                MetricVerdict::Worse => MetricVerdict::Better,
+                verdict => verdict,
             };
-            prop_assert_eq!(one.verdicts[1].as_deref().map(inverse), other.verdicts[1].clone());
+            prop_assert_eq!(one.verdicts[1].map(inverse), other.verdicts[1]);
             if let (Some(ratio), Some(inverse)) = (one.ratios[1], other.ratios[1]) {
                 prop_assert!((ratio * inverse - 1.0).abs() < 1e-12);
             }

@@ -7,7 +7,7 @@ mod change;
 mod order;
 
 use super::noise::{Sample, of_steps};
-use super::{ChangePoint, Subject, Trend, TrendPoint};
+use super::{ChangePoint, OrderedBy, Subject, Trend, TrendPoint};
 use base::format;
 use order::Place;
 
@@ -27,11 +27,7 @@ pub fn trend(subjects: &[Subject]) -> Option<Trend> {
         places.iter().filter_map(|place| Some((place, of_steps(&subjects.get(place.index)?.profile)?))).collect();
     let samples: Vec<Sample> = timed.iter().map(|(_, sample)| *sample).collect();
     let points = places.iter().filter_map(|place| point(place, subjects.get(place.index)?)).collect();
-    Some(Trend {
-        ordered_by: ordered_by.to_owned(),
-        points,
-        change_points: change_points(ordered_by, &timed, &samples),
-    })
+    Some(Trend { ordered_by, points, change_points: change_points(ordered_by, &timed, &samples) })
 }
 
 fn point(place: &Place, subject: &Subject) -> Option<TrendPoint> {
@@ -45,7 +41,7 @@ fn point(place: &Place, subject: &Subject) -> Option<TrendPoint> {
     })
 }
 
-fn change_points(ordered_by: &str, timed: &[(&Place, Sample)], samples: &[Sample]) -> Vec<ChangePoint> {
+fn change_points(ordered_by: OrderedBy, timed: &[(&Place, Sample)], samples: &[Sample]) -> Vec<ChangePoint> {
     let firsts = change::changes(samples);
     let mean = |from: usize, to: usize| {
         let of_level = samples.get(from..to).unwrap_or_default();
@@ -63,8 +59,8 @@ fn change_points(ordered_by: &str, timed: &[(&Place, Sample)], samples: &[Sample
     (0..firsts.len()).filter_map(change_point).collect()
 }
 
-fn when(ordered_by: &str, label: &str) -> String {
-    if ordered_by == "training_step" { format!("training step {label}") } else { label.to_owned() }
+fn when(ordered_by: OrderedBy, label: &str) -> String {
+    if ordered_by == OrderedBy::TrainingStep { format!("training step {label}") } else { label.to_owned() }
 }
 
 fn text(when: &str, before_us: f64, after_us: f64, runs: usize, is_last: bool) -> String {

@@ -117,6 +117,13 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
         let message = format!("{immeasurable} numbers are larger than any measurement: they were read as absent.");
         notes.push(Warning::new(WarningCode::ProfileImmeasurable, message).with_count(immeasurable));
     }
+    let unknown_words = values::settle_words(&mut document);
+    if unknown_words > 0 {
+        let message = format!(
+            "{unknown_words} severities or confidences are none that are known here: they were read as the least."
+        );
+        notes.push(Warning::new(WarningCode::ProfileUnknownWords, message).with_count(unknown_words));
+    }
     let mut profile = if version.is_current() {
         if version.is_newer() {
             notes.push(Warning::new(

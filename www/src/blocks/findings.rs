@@ -1,6 +1,7 @@
 //! What to do, most important first: how bad by word, shape and colour; what it rests on unfolds; the evidence is a link away.
 
 use crossprof::pages::FindingBlock;
+use crossprof::report::FindingSeverity;
 use leptos::prelude::*;
 
 use super::href;
@@ -16,18 +17,18 @@ pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
 }
 
 /// Class, shape and word of a severity.
-fn severity(word: &str) -> (&'static str, &'static str, &'static str) {
-    match word {
-        "critical" => ("bad", "M1.5 1.5h9v9h-9z", "critical"),
-        "warning" => ("warning", "M6 1l5.5 10H.5z", "warning"),
-        "not_checked" => ("unchecked", "M1.5 5h9v2h-9z", "not checked"),
-        _ => ("note", "M6 1a5 5 0 1 1 0 10A5 5 0 1 1 6 1z", "note"),
+fn look(severity: FindingSeverity) -> (&'static str, &'static str, &'static str) {
+    match severity {
+        FindingSeverity::Critical => ("bad", "M1.5 1.5h9v9h-9z", "critical"),
+        FindingSeverity::Warning => ("warning", "M6 1l5.5 10H.5z", "warning"),
+        FindingSeverity::NotChecked => ("unchecked", "M1.5 5h9v2h-9z", "not checked"),
+        FindingSeverity::Note => ("note", "M6 1a5 5 0 1 1 0 10A5 5 0 1 1 6 1z", "note"),
     }
 }
 
 /// The badge of a severity.
-pub fn badge(word: &str) -> AnyView {
-    let (class, shape, word) = severity(word);
+pub fn badge(severity: FindingSeverity) -> AnyView {
+    let (class, shape, word) = look(severity);
     view! {
         <span class=format!("badge {class}")><svg width="10" height="10" viewBox="0 0 12 12" aria-hidden="true"><path d=shape /></svg>{word}</span>
     }
@@ -43,13 +44,10 @@ fn row(run: u32, finding: &FindingBlock) -> AnyView {
     let link =
         href(run, link.as_ref()).map(|href| view! { <a class="evidence-link" href=href>"Show the evidence"</a> });
     let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{bounded(remedy)}</p> });
-    let rests = format!(
-        "What it rests on ({})",
-        if confidence.is_empty() { "rule".to_owned() } else { format!("confidence: {confidence}") }
-    );
+    let rests = format!("What it rests on (confidence: {})", confidence.label());
     view! {
-        <li class="finding" data-rule=id.clone() data-severity=finding.severity.clone()>
-            <header>{badge(&finding.severity)}<h3>{tied(title)}</h3>{link}</header>
+        <li class="finding" data-rule=id.clone() data-severity=finding.severity.label()>
+            <header>{badge(finding.severity)}<h3>{tied(title)}</h3>{link}</header>
             <p>{tied(text)}</p>
             {remedy}
             {has_evidence.then(|| view! {

@@ -1,6 +1,6 @@
 //! A small table whose cells say what they mean: the value, a word below it, a bar, and better or worse.
 
-use crossprof::pages::{Grid, GridCell};
+use crossprof::pages::{CellStatus, Grid, GridCell};
 use leptos::prelude::*;
 
 use crate::components::warnings::bounded;
@@ -30,7 +30,7 @@ fn first(it: &GridCell) -> AnyView {
 }
 
 fn cell(it: &GridCell) -> AnyView {
-    view! { <td class=it.status.clone().unwrap_or_default()>{inner(it)}</td> }.into_any()
+    view! { <td class=it.status.map_or("", CellStatus::word)>{inner(it)}</td> }.into_any()
 }
 
 fn inner(it: &GridCell) -> AnyView {

@@ -251,6 +251,9 @@ codes! {
         ProfileImmeasurable "profile_immeasurable" Caution
             "Numbers are larger than any measurement. They were read as absent."
             "Make the profile again from its trace.";
+        ProfileUnknownWords "profile_unknown_words" Note
+            "Severities or confidences are words that this version does not know. They were read as the least severe and the least sure."
+            "Use a newer version of crossprof.";
         ProfileRounded "profile_rounded" Note
             "Fields that hold whole numbers had fractions and were rounded."
             "Nothing.";

@@ -47,7 +47,7 @@ fn close(a: f64, b: f64) -> bool {
 fn a_serial_tenth_is_found() {
     let subjects = amdahl();
     let scaling = scaling(&subjects, None).unwrap();
-    assert_eq!((scaling.mode.as_str(), scaling.mode_source.as_str(), scaling.reference), ("strong", "assumed", 0));
+    assert_eq!((scaling.mode.label(), scaling.mode_source.label(), scaling.reference), ("strong", "assumed", 0));
     assert!(close(scaling.serial_fraction.unwrap(), 0.1));
     // 1000 / 212.5.
     let last = &scaling.points[3];
@@ -77,9 +77,9 @@ fn the_batch_tells_the_mode_unless_the_user_does() {
             .map(|(batch, n)| with_batch(subject(&n.to_string(), n, 100.0), batch))
             .collect();
         let scaling = scaling(&subjects, weak).unwrap();
-        (scaling.mode.clone(), scaling.mode_source.clone(), scaling.points[2].speedup, scaling.serial_fraction)
+        (scaling.mode.label(), scaling.mode_source.label(), scaling.points[2].speedup, scaling.serial_fraction)
     };
-    let expected = |mode: &str, source: &str, speedup, serial| (mode.to_owned(), source.to_owned(), speedup, serial);
+    let expected = |mode: &'static str, source: &'static str, speedup, serial| (mode, source, speedup, serial);
     assert_eq!(of_batches([8, 8, 8], None), expected("strong", "batch_size", 1.0, Some(1.0)));
     assert_eq!(of_batches([8, 16, 32], None), expected("weak", "batch_size", 4.0, None));
     assert_eq!(of_batches([8, 16, 24], None), expected("mixed", "batch_size", 3.0, None));
@@ -244,7 +244,7 @@ proptest! {
             let points: Vec<_> = scaling.points.iter().map(|point| (name(point.run), ScalingPoint { run: 0, ..point.clone() })).collect();
             let series: Vec<_> = scaling.series.iter().map(|it| (name(it.reference), it.serial_fraction)).collect();
             let words = sentences(&scaling, subjects);
-            (scaling.mode.clone(), name(scaling.reference), scaling.serial_fraction, points, series, words)
+            (scaling.mode.label().to_owned(), name(scaling.reference), scaling.serial_fraction, points, series, words)
         });
         prop_assert_eq!(by_name(&subjects), by_name(&turned));
     }

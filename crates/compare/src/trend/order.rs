@@ -1,6 +1,6 @@
 //! Where a run stands in time, told by its name or its capture.
 
-use super::super::Subject;
+use super::super::{OrderedBy, Subject};
 use base::sort;
 
 /// One run in the order of time.
@@ -22,7 +22,7 @@ enum Key {
 }
 
 /// The runs in order and what tells it; `None` where nothing does for all of them, or where two stand at the same place.
-pub(super) fn places(subjects: &[Subject]) -> Option<(&'static str, Vec<Place>)> {
+pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<Place>)> {
     let by = |place: &dyn Fn(&Subject) -> Option<(Key, String)>| {
         let places = subjects.iter().enumerate().map(|(index, subject)| {
             let (key, label) = place(subject)?;
@@ -37,7 +37,7 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(&'static str, Vec<Place>)>
         Some((Key::TrainingStep(step), step.to_string()))
     });
     if let Some(places) = by_step {
-        return Some(("training_step", places));
+        return Some((OrderedBy::TrainingStep, places));
     }
     // What was captured on other devices is another experiment, not a later one.
     let devices = |subject: &Subject| {
@@ -53,7 +53,7 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(&'static str, Vec<Place>)>
         let timestamp = subject.profile.metadata.timestamp.as_deref()?;
         Some((time_key(timestamp)?, timestamp.to_owned()))
     });
-    by_time.map(|places| ("timestamp", places))
+    by_time.map(|places| (OrderedBy::Timestamp, places))
 }
 
 /// The training step in the name of a run, else in a folder of its path, the innermost first.

@@ -26,7 +26,7 @@ fn series() -> Vec<Subject> {
 fn a_change_at_the_seventh_run_is_found_in_any_order() {
     let mut subjects = series();
     let found = trend(&subjects).unwrap();
-    assert_eq!(found.ordered_by, "training_step");
+    assert_eq!(found.ordered_by.label(), "training_step");
     let labels: Vec<&str> = found.points.iter().map(|point| point.label.as_str()).collect();
     assert_eq!(labels, ["100", "200", "300", "400", "500", "600", "700", "800", "900", "1000"]);
     let [change] = found.change_points.as_slice() else { panic!("{:?}", found.change_points) };
@@ -85,7 +85,7 @@ fn folders_and_timestamps_tell_the_order_too() {
     // Two runs of one training step: only their times tell them apart.
     subjects[3].profile.metadata.trace_file = "logs/step_1/plugins/profile/r/h.xplane.pb".to_owned();
     let found = trend(&subjects).unwrap();
-    assert_eq!((found.ordered_by.as_str(), found.points[0].run), ("timestamp", 9));
+    assert_eq!((found.ordered_by.label(), found.points[0].run), ("timestamp", 9));
     assert_eq!(found.points[0].label, "2026-01-05T10:00:11");
     assert_eq!(found.change_points[0].run, 5);
     assert!(

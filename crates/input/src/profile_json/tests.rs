@@ -358,3 +358,21 @@ fn what_is_nested_too_deeply_says_so() {
         assert!(error(levels).unwrap_err().contains("nested too deeply"), "{levels}");
     }
 }
+
+/// A newer version, or another program, may have more words than we do.
+#[test]
+fn unknown_words_are_read_as_the_least_and_said() {
+    let mut document = serde_json::to_value(UnifiedProfile::default()).unwrap();
+    document["metadata"]["schema_version"] = SCHEMA_VERSION.into();
+    document["findings"] = json!([
+        {"id": "x", "severity": "catastrophic", "confidence": "certain", "title": "t", "message": "m"},
+        {"id": "y", "severity": "critical", "confidence": "high", "title": "t", "message": "m"}
+    ]);
+    document["warnings"] = json!([{"code": "of_tomorrow", "severity": "fatal", "message": "m"}]);
+    let profile = read(document);
+    let said: Vec<_> = profile.findings.iter().map(|it| (it.severity.label(), it.confidence.label())).collect();
+    assert_eq!(said, [("note", "low"), ("critical", "high")]);
+    assert_eq!(profile.warnings[0].severity, base::Severity::Note);
+    assert_eq!(codes(&profile), ["of_tomorrow", "profile_unknown_words"]);
+    assert!(message(&profile, "profile_unknown_words").starts_with("3 "));
+}

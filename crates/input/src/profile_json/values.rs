@@ -1,8 +1,12 @@
 //! What the values of a document may be: texts that can be shown, and numbers that a measurement can give.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use base::Severity;
 use base::format::printable;
+use report::{Confidence, FindingSeverity};
 
 /// Larger numbers come from no measurement, and sums, products and ratios of them would be infinite.
 const LARGEST: f64 = 1e30;
@@ -40,6 +44,20 @@ pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     }
 }
 
+/// Replaces words of severity and confidence that this version does not know by the least of each, and counts them.
+pub(super) fn settle_words(document: &mut Value) -> u64 {
+    settle(document, "findings", "severity", FindingSeverity::Note)
+        + settle(document, "findings", "confidence", Confidence::Low)
+        + settle(document, "warnings", "severity", Severity::Note)
+}
+
+fn settle<T: Serialize + DeserializeOwned>(document: &mut Value, list: &str, field: &str, fallback: T) -> u64 {
+    let entries = document.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+    let words = entries.filter_map(|entry| entry.get_mut(field)).filter(|word| word.is_string());
+    let unknown = words.filter(|word| T::deserialize(&**word).is_err());
+    let Ok(fallback) = serde_json::to_value(fallback) else { return 0 };
+    unknown.map(|word| *word = fallback.clone()).count() as u64
+}
 #[cfg(test)]
 mod tests {
     use serde_json::json;

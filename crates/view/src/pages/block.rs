@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Unit};
 use crate::views::View;
+use report::{Confidence, FindingSeverity};
 
 /// A page of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -424,20 +425,20 @@ impl From<&Column> for ColumnBlock {
 }
 
 /// A finding.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingBlock {
     /// Name of the rule.
     pub id: String,
-    /// `critical`, `warning`, `note`, or `not_checked`.
-    pub severity: String,
+    /// How much it matters.
+    pub severity: FindingSeverity,
     /// One line.
     pub title: String,
     /// What was seen, in sentences with numbers.
     pub text: String,
     /// What to do.
     pub remedy: String,
-    /// `high`, `medium` or `low`.
-    pub confidence: String,
+    /// How sure it is.
+    pub confidence: Confidence,
     /// `(name, value)` of the numbers it rests on.
     pub evidence: Vec<(String, String)>,
     /// Where the evidence is.
@@ -463,12 +464,41 @@ pub struct GridCell {
     /// A line below it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// `better`, `worse`, `same`, `warning` or `unknown`; the text says the same.
+    /// What the colour says; the text says it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
+    pub status: Option<CellStatus>,
     /// Length of its bar, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar: Option<f64>,
+}
+
+/// What the colour of a [`GridCell`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellStatus {
+    /// Better than the baseline.
+    Better,
+    /// Worse than the baseline.
+    Worse,
+    /// As it should be.
+    Same,
+    /// Not as it should be.
+    Warning,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl CellStatus {
+    /// Its word, which names its colour.
+    pub fn word(self) -> &'static str {
+        match self {
+            CellStatus::Better => "better",
+            CellStatus::Worse => "worse",
+            CellStatus::Same => "same",
+            CellStatus::Warning => "warning",
+            CellStatus::Unknown => "unknown",
+        }
+    }
 }
 
 impl GridCell {

@@ -4,13 +4,16 @@
 //! It is made of a [`Comparison`] alone and decides nothing: who wins and what is noise stands there. Better and worse are
 //! said by a word, a sign and a symbol; the colour only repeats them.
 
-use super::{Block, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall, WaterfallPart};
+use super::{Block, CellStatus, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall, WaterfallPart};
 use crate::export::comparison::words::Judgement;
 use crate::export::comparison::{check_title, words};
 use crate::metric;
 use crate::table::{Filter, Unit};
 use base::format;
-use compare::{Change, ComparedMetric, Comparison, Scaling, StepTimeChange, Trend};
+use compare::{
+    Change, ComparedMetric, Comparison, ComparisonKind, Direction, FairnessStatus, MatchedBy, OrderedBy, Scaling,
+    StepTimeChange, Trend,
+};
 
 /// Rows of a list of ops or kernels: the downloads hold all.
 const MOST_ROWS: usize = 60;
@@ -28,7 +31,7 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     if let Some(trend) = &comparison.trend {
         blocks.push(Block::Scatter(over_time(trend, comparison)));
         // Where the trend is what the runs are compared for, the answer has said these.
-        let told = comparison.kind == "trend";
+        let told = comparison.kind == ComparisonKind::Trend;
         let changes = trend.change_points.iter().filter(|_| !told);
         blocks.extend(changes.map(|change| Block::Note { text: change.text.clone() }));
     }
@@ -71,10 +74,10 @@ fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
 }
 
 /// How a judgement is coloured.
-fn status(judgement: Judgement) -> Option<String> {
+fn status(judgement: Judgement) -> Option<CellStatus> {
     match judgement {
-        Judgement::Better => Some("better".to_owned()),
-        Judgement::Worse => Some("worse".to_owned()),
+        Judgement::Better => Some(CellStatus::Better),
+        Judgement::Worse => Some(CellStatus::Worse),
         Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
     }
 }
@@ -124,10 +127,10 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
     columns.extend(run_columns(comparison));
     columns.push("Holds if".to_owned());
     let row = |metric: &ComparedMetric| {
-        let direction = match metric.direction.as_str() {
-            "higher" => "higher is better",
-            "lower" => "lower is better",
-            _ => "",
+        let direction = match metric.direction {
+            Direction::Higher => "higher is better",
+            Direction::Lower => "lower is better",
+            Direction::Neither => "",
         };
         let mut row = vec![GridCell { note: direction.to_owned(), ..GridCell::text(&metric.title) }];
         let most = largest(metric.values.iter().flatten().copied());
@@ -147,10 +150,10 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
 }
 
 /// How a run's number stands to the baseline's: in words with a symbol, and whether that is good.
-fn judged(metric: &ComparedMetric, run: u32) -> (String, Option<String>) {
+fn judged(metric: &ComparedMetric, run: u32) -> (String, Option<CellStatus>) {
     let crown = if metric.winner == Some(run) { "★ best" } else { "" };
     let Some((judgement, said)) = words::verdict(metric, run) else {
-        return (crown.to_owned(), (!crown.is_empty()).then(|| "better".to_owned()));
+        return (crown.to_owned(), (!crown.is_empty()).then_some(CellStatus::Better));
     };
     (format!("{} {said} {crown}", judgement.symbol()).trim_end().to_owned(), status(judgement))
 }
@@ -165,7 +168,7 @@ fn caveat(metric: &ComparedMetric, comparison: &Comparison) -> GridCell {
         true => GridCell { note, ..GridCell::default() },
         false => GridCell {
             text: format!("≠ differs: {}", titles(&metric.spoiled_by)),
-            status: Some("warning".to_owned()),
+            status: Some(CellStatus::Warning),
             note,
             bar: None,
         },
@@ -176,13 +179,14 @@ fn fairness(comparison: &Comparison) -> Grid {
     let mut columns = vec!["Condition".to_owned(), "Status".to_owned()];
     columns.extend(run_columns(comparison));
     let rows = comparison.fairness.iter().map(|check| {
-        let status = match check.status.as_str() {
-            "differs" => "warning",
-            status => status,
+        let status = match check.status {
+            FairnessStatus::Same => CellStatus::Same,
+            FairnessStatus::Differs => CellStatus::Warning,
+            FairnessStatus::Unknown => CellStatus::Unknown,
         };
         let mut row = vec![
             GridCell { note: check.note.clone(), ..GridCell::text(&check.title) },
-            GridCell { status: Some(status.to_owned()), ..GridCell::text(words::fairness(&check.status)) },
+            GridCell { status: Some(status), ..GridCell::text(words::fairness(check.status)) },
         ];
         row.extend(check.values.iter().map(|value| GridCell::text(value.as_deref().unwrap_or(format::DASH))));
         row
@@ -240,14 +244,14 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
     let most = largest(changes.iter().map(|change| change.delta_us_per_step));
     let passes = |change: &&Change| {
         let path = change.framework_op.as_deref().unwrap_or("");
-        filter.is_none_or(|filter| filter.passes_texts(&[&change.name, &change.family, path, &change.change]))
+        filter.is_none_or(|filter| filter.passes_texts(&[&change.name, &change.family, path, change.change.label()]))
     };
     let is_class = filter.is_none();
     let row = |change: &Change| {
         let [ours, theirs] = change.time_us;
-        let how = match (&change.baseline_name, change.matched_by.as_str()) {
+        let how = match (&change.baseline_name, change.matched_by) {
             // A class is its name.
-            (None, "class") | (_, "none" | "") => String::new(),
+            (None, MatchedBy::Class) | (_, MatchedBy::None) => String::new(),
             (Some(other), how) => format!("was {other}, matched by {}", words::matched_by(how)),
             (None, how) => format!("matched by {}", words::matched_by(how)),
         };
@@ -290,7 +294,7 @@ fn collectives(comparison: &Comparison) -> Grid {
 fn matching(comparison: &Comparison) -> Grid {
     let rows = comparison.matching.iter().map(|matching| {
         let how = |it: &compare::MatchedTime| {
-            format!("{} by {}", format::time_us(it.time_us), it.matched_by.replace('_', " "))
+            format!("{} by {}", format::time_us(it.time_us), it.matched_by.label().replace('_', " "))
         };
         let pair = |[ours, theirs]: [f64; 2]| format!("{} / {}", format::time_us(ours), format::time_us(theirs));
         vec![
@@ -336,7 +340,11 @@ fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
         lines.push(Line { label: "Amdahl".to_owned(), points: amdahl });
     }
     Scatter {
-        title: format!("Speed-up over devices ({} scaling, {})", scaling.mode, scaling.mode_source.replace('_', " ")),
+        title: format!(
+            "Speed-up over devices ({} scaling, {})",
+            scaling.mode.label(),
+            scaling.mode_source.label().replace('_', " ")
+        ),
         x_label: "devices".to_owned(),
         y_label: "speed-up".to_owned(),
         // In proportion to the devices is a straight line, and doubling is as far everywhere.
@@ -387,7 +395,7 @@ fn scaled(scaling: &Scaling, comparison: &Comparison) -> Grid {
 
 /// Step times in order, each with the interval of its mean, and the levels between changes.
 fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
-    let by_step = trend.ordered_by == "training_step";
+    let by_step = trend.ordered_by == OrderedBy::TrainingStep;
     let place = |at: usize, label: &str| label.parse().ok().filter(|_| by_step).unwrap_or(at as f64 + 1.0);
     let measured = || {
         trend.points.iter().enumerate().filter_map(|(at, it)| Some((place(at, &it.label), it, it.step_time_us? / 1e3)))
@@ -411,7 +419,7 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
         lines.push(Line { label: "change".to_owned(), points: vec![(at, 0.0), (at, top)] });
     }
     Scatter {
-        title: format!("Step time of runs, ordered by {}", trend.ordered_by.replace('_', " ")),
+        title: format!("Step time of runs, ordered by {}", trend.ordered_by.label().replace('_', " ")),
         x_label: if by_step { "training step" } else { "run" }.to_owned(),
         y_label: "ms a step, with the 95 % interval of each mean".to_owned(),
         logarithmic: false,
@@ -423,14 +431,15 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compare::MetricVerdict;
 
-    fn metric(ratio: f64, verdict: &str, winner: Option<u32>) -> ComparedMetric {
+    fn metric(ratio: f64, verdict: MetricVerdict, winner: Option<u32>) -> ComparedMetric {
         ComparedMetric {
             metric: "step_timing.avg_step_time_us".to_owned(),
             unit: "us".to_owned(),
-            direction: "lower".to_owned(),
+            direction: Direction::Lower,
             ratios: vec![Some(1.0), Some(ratio)],
-            verdicts: vec![None, Some(verdict.to_owned())],
+            verdicts: vec![None, Some(verdict)],
             winner,
             ..ComparedMetric::default()
         }
@@ -438,23 +447,23 @@ mod tests {
 
     #[test]
     fn twice_as_fast_is_said_of_the_fast_one() {
-        let (text, status) = judged(&metric(2.0, "better", Some(1)), 1);
-        assert_eq!((text.as_str(), status.as_deref()), ("▲ 2.00x faster ★ best", Some("better")));
-        let (text, status) = judged(&metric(0.5, "worse", Some(0)), 1);
-        assert_eq!((text.as_str(), status.as_deref()), ("▼ 2.00x slower", Some("worse")));
-        assert_eq!(judged(&metric(0.5, "worse", Some(0)), 0).0, "★ best");
+        let (text, status) = judged(&metric(2.0, MetricVerdict::Better, Some(1)), 1);
+        assert_eq!((text.as_str(), status), ("▲ 2.00x faster ★ best", Some(CellStatus::Better)));
+        let (text, status) = judged(&metric(0.5, MetricVerdict::Worse, Some(0)), 1);
+        assert_eq!((text.as_str(), status), ("▼ 2.00x slower", Some(CellStatus::Worse)));
+        assert_eq!(judged(&metric(0.5, MetricVerdict::Worse, Some(0)), 0).0, "★ best");
     }
 
     #[test]
     fn what_is_within_the_noise_has_no_colour() {
-        let (text, status) = judged(&metric(1.01, "within_noise", None), 1);
+        let (text, status) = judged(&metric(1.01, MetricVerdict::WithinNoise, None), 1);
         assert_eq!((text.as_str(), status), ("≈ 1.01x faster, within the noise", None));
-        assert_eq!(judged(&metric(1.0, "equal", None), 1), ("= the same".to_owned(), None));
+        assert_eq!(judged(&metric(1.0, MetricVerdict::Equal, None), 1), ("= the same".to_owned(), None));
     }
 
     #[test]
     fn more_time_is_worse_and_signed() {
         let cell = delta_cell(-2000.0, 4000.0);
-        assert_eq!((cell.text.as_str(), cell.status.as_deref(), cell.bar), ("▲ −2.00 ms", Some("better"), Some(0.5)));
+        assert_eq!((cell.text.as_str(), cell.status, cell.bar), ("▲ −2.00 ms", Some(CellStatus::Better), Some(0.5)));
     }
 }

@@ -52,11 +52,11 @@ fn block(finding: &Finding) -> FindingBlock {
     });
     FindingBlock {
         id: finding.id.clone(),
-        severity: finding.severity.label().to_owned(),
+        severity: finding.severity,
         title: finding.title.clone(),
         text: finding.message.clone(),
         remedy: finding.remedy.clone(),
-        confidence: finding.confidence.label().to_owned(),
+        confidence: finding.confidence,
         evidence: evidence.collect(),
         link: finding
             .view

@@ -22,8 +22,8 @@ mod steps;
 mod transfers;
 
 pub use block::{
-    About, Bar, Bars, Block, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link, Matrix,
-    Node, Page, Point, RowName, Scatter, Series, Stack, StackRow, Status, TableBlock, Waterfall, WaterfallPart,
+    About, Bar, Bars, Block, CellStatus, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link,
+    Matrix, Node, Page, Point, RowName, Scatter, Series, Stack, StackRow, Status, TableBlock, Waterfall, WaterfallPart,
 };
 
 pub use crate::views::View;

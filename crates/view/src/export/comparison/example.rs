@@ -23,10 +23,10 @@ pub(crate) fn comparison() -> Comparison {
         file: format!("{name}.xplane.pb"),
         ..ComparedRun::default()
     };
-    let check = |check: &str, title: &str, status: &str, values: [Option<&str>; 2]| FairnessCheck {
+    let check = |check: &str, title: &str, status: FairnessStatus, values: [Option<&str>; 2]| FairnessCheck {
         check: check.to_owned(),
         title: title.to_owned(),
-        status: status.to_owned(),
+        status,
         values: values.map(|value| value.map(str::to_owned)).to_vec(),
         note: "Rates of samples are not those of one work.".to_owned(),
     };
@@ -39,13 +39,13 @@ pub(crate) fn comparison() -> Comparison {
         run_us: to,
         delta_us_per_step: to - from,
     };
-    let change = |name: &str, kind: &str, from: f64, to: f64| Change {
+    let change = |name: &str, kind: ChangeKind, from: f64, to: f64| Change {
         run: 1,
         name: name.to_owned(),
         baseline_name: Some("dot.1".to_owned()),
         family: "matmul".to_owned(),
-        matched_by: "name".to_owned(),
-        change: kind.to_owned(),
+        matched_by: MatchedBy::Name,
+        change: kind,
         ops: [1, 1],
         per_step: [1.0, 1.0],
         time_us: [to, from],
@@ -64,15 +64,15 @@ pub(crate) fn comparison() -> Comparison {
         exposed_communication_percent: Some(3.0),
         ..ScalingPoint::default()
     };
-    let metric = |metric: &str, title: &str, unit: &str, direction: &str, values: [f64; 2]| ComparedMetric {
+    let metric = |metric: &str, title: &str, unit: &str, direction: Direction, values: [f64; 2]| ComparedMetric {
         metric: metric.to_owned(),
         title: title.to_owned(),
         unit: unit.to_owned(),
-        direction: direction.to_owned(),
+        direction,
         values: values.map(Some).to_vec(),
         ratios: vec![Some(1.0), Some(2.0)],
         differences: vec![Some(0.0), Some(values[1] - values[0])],
-        verdicts: vec![None, Some("better".to_owned())],
+        verdicts: vec![None, Some(MetricVerdict::Better)],
         winner: Some(1),
         comparable: true,
         spoiled_by: vec!["batch_size".to_owned()],
@@ -80,14 +80,14 @@ pub(crate) fn comparison() -> Comparison {
     };
     Comparison {
         comparison_version: COMPARISON_VERSION.to_owned(),
-        kind: "same_platform".to_owned(),
+        kind: ComparisonKind::SamePlatform,
         summary: vec!["new is twice as fast as main.".to_owned(), "Compute explains it.".to_owned()],
         runs: vec![run("main"), run("new")],
         baseline: 0,
         fairness: vec![
-            check("framework", "Framework", "same", [Some("JAX"), Some("JAX")]),
-            check("batch_size", "Batch size", "differs", [Some("8"), Some("16")]),
-            check("seq_length", "Sequence length", "unknown", [Some("128"), None]),
+            check("framework", "Framework", FairnessStatus::Same, [Some("JAX"), Some("JAX")]),
+            check("batch_size", "Batch size", FairnessStatus::Differs, [Some("8"), Some("16")]),
+            check("seq_length", "Sequence length", FairnessStatus::Unknown, [Some("128"), None]),
         ],
         step_time: vec![StepTimeChange {
             run: 1,
@@ -95,19 +95,19 @@ pub(crate) fn comparison() -> Comparison {
             baseline_us: Some(100_000.0),
             delta_us: Some(-50_000.0),
             margin_us: Some(1200.0),
-            verdict: "faster".to_owned(),
+            verdict: StepTimeVerdict::Faster,
             steps: [5, 5],
             degrees_of_freedom: Some(7.5),
         }],
         metrics: vec![
-            metric("step_timing.avg_step_time_us", "Step time", "us", "lower", [100_000.0, 50_000.0]),
-            metric("throughput.steps_per_sec", "Steps", "1/s", "higher", [10.0, 20.0]),
+            metric("step_timing.avg_step_time_us", "Step time", "us", Direction::Lower, [100_000.0, 50_000.0]),
+            metric("throughput.steps_per_sec", "Steps", "1/s", Direction::Higher, [10.0, 20.0]),
         ],
         platform_metrics: vec![metric(
             "timeline_analysis.gap_time_percent",
             "Idle gaps",
             "percent",
-            "lower",
+            Direction::Lower,
             [4.0, 2.0],
         )],
         waterfall: vec![
@@ -117,15 +117,18 @@ pub(crate) fn comparison() -> Comparison {
         ],
         causes: vec![Cause {
             run: 1,
-            kind: "op".to_owned(),
+            kind: CauseKind::Op,
             name: "<img onerror=x>".to_owned(),
             delta_us_per_step: -20_000.0,
             percent_of_difference: Some(40.0),
             text: "<img onerror=x> takes 20.0 ms less.".to_owned(),
         }],
-        categories: vec![change("matmul", "faster", 60_000.0, 40_000.0)],
-        ops: vec![change("<img onerror=x>", "faster", 30_000.0, 10_000.0), change("copy.3", "new", 0.0, 100.0)],
-        kernels: vec![change("gemm</script>", "slower", 10.0, 20.0)],
+        categories: vec![change("matmul", ChangeKind::Faster, 60_000.0, 40_000.0)],
+        ops: vec![
+            change("<img onerror=x>", ChangeKind::Faster, 30_000.0, 10_000.0),
+            change("copy.3", ChangeKind::New, 0.0, 100.0),
+        ],
+        kernels: vec![change("gemm</script>", ChangeKind::Slower, 10.0, 20.0)],
         collectives: vec![CollectiveChange {
             kind: "all-reduce".to_owned(),
             counts: vec![10, 0],
@@ -134,20 +137,20 @@ pub(crate) fn comparison() -> Comparison {
         }],
         matching: vec![Matching {
             run: 1,
-            matched_us: vec![MatchedTime { matched_by: "name".to_owned(), time_us: 40_000.0 }],
+            matched_us: vec![MatchedTime { matched_by: MatchedBy::Name, time_us: 40_000.0 }],
             unmatched_us: [100.0, 0.0],
             unlisted_us: [0.0, 0.0],
         }],
         scaling: Some(Scaling {
-            mode: "strong".to_owned(),
-            mode_source: "batch_size".to_owned(),
+            mode: ScalingMode::Strong,
+            mode_source: ScalingSource::BatchSize,
             reference: 0,
             points: vec![point(0, 1, 100_000.0, 1.0), point(1, 4, 30_000.0, 3.3)],
             serial_fraction: Some(0.07),
             ..Scaling::default()
         }),
         trend: Some(Trend {
-            ordered_by: "training_step".to_owned(),
+            ordered_by: OrderedBy::TrainingStep,
             points: [(0, 100_000.0), (1, 50_000.0)]
                 .map(|(run, time): (u32, f64)| TrendPoint {
                     run,

@@ -4,7 +4,7 @@ use super::words::{self, Judgement};
 use super::{check_title, name_of, others, unfair};
 use crate::export::markdown::escape;
 use base::format;
-use compare::{Change, Comparison};
+use compare::{Change, Comparison, FairnessStatus};
 
 /// Rows of a table of ops.
 const OPS: usize = 10;
@@ -52,7 +52,7 @@ fn push_fairness(text: &mut String, comparison: &Comparison, names: &[String]) {
     if comparison.fairness.is_empty() {
         return;
     }
-    let same = comparison.fairness.iter().filter(|check| check.status == "same").count();
+    let same = comparison.fairness.iter().filter(|check| check.status == FairnessStatus::Same).count();
     text.push_str(&format!("\n### Fairness\n\n{same} of {} conditions are the same.\n", comparison.fairness.len()));
     if unfair(comparison).next().is_none() {
         return;
@@ -63,7 +63,7 @@ fn push_fairness(text: &mut String, comparison: &Comparison, names: &[String]) {
     titles.push("Note");
     push_head(text, &titles, &[]);
     for check in unfair(comparison) {
-        let mut row = vec![escape(&check.title), words::fairness(&check.status).to_owned()];
+        let mut row = vec![escape(&check.title), words::fairness(check.status).to_owned()];
         row.extend(check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), escape)));
         row.push(escape(&check.note));
         push_row(text, &row);
@@ -159,7 +159,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
                 escape(&words::class(&change.family)),
                 format::time_us(change.time_us[1]),
                 format::time_us(change.time_us[0]),
-                escape(words::matched_by(&change.matched_by)),
+                escape(words::matched_by(change.matched_by)),
             ],
         );
     }
@@ -168,7 +168,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
 
 fn push_scaling(text: &mut String, comparison: &Comparison) {
     let Some(scaling) = &comparison.scaling else { return };
-    text.push_str(&format!("\n### Scaling ({})\n\n", escape(&scaling.mode)));
+    text.push_str(&format!("\n### Scaling ({})\n\n", escape(scaling.mode.label())));
     push_head(text, &["Devices", "Step time", "Speed-up", "Ideal", "Efficiency"], &[true; 5]);
     for point in &scaling.points {
         push_row(

@@ -15,7 +15,7 @@ pub use json::{generate_schema, json, schema};
 pub use markdown::markdown;
 pub use text::text;
 
-use compare::{Comparison, FairnessCheck};
+use compare::{Comparison, FairnessCheck, FairnessStatus};
 
 /// Indices of the runs other than the baseline.
 fn others(comparison: &Comparison) -> impl Iterator<Item = u32> {
@@ -36,8 +36,8 @@ fn name_of(comparison: &Comparison, run: u32) -> &str {
 
 /// Fairness checks that are not the same, the differing ones first.
 fn unfair(comparison: &Comparison) -> impl Iterator<Item = &FairnessCheck> {
-    let of = |status: &'static str| comparison.fairness.iter().filter(move |check| check.status == status);
-    of("differs").chain(of("unknown"))
+    let of = |status| comparison.fairness.iter().filter(move |check| check.status == status);
+    of(FairnessStatus::Differs).chain(of(FairnessStatus::Unknown))
 }
 
 /// What a fairness check is called where other parts of the comparison name it.

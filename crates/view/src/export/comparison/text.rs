@@ -6,7 +6,7 @@ use super::{check_title, name_of, others, unfair};
 use crate::export::columns::aligned;
 use crate::export::findings::wrapped;
 use base::format::{self, printable, shorten};
-use compare::{Change, ComparedMetric, Comparison};
+use compare::{Change, ComparedMetric, Comparison, FairnessStatus, MatchedBy};
 
 /// Columns of the terminal that this is made for.
 const WIDTH: usize = 100;
@@ -93,11 +93,11 @@ fn push_fairness(text: &mut String, comparison: &Comparison) {
             let values =
                 check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), |it| clean(it, 24)));
             let values: Vec<String> = values.take(BESIDE + 1).collect();
-            vec![words::fairness(&check.status).to_owned(), printable(&check.title), values.join(" | ")]
+            vec![words::fairness(check.status).to_owned(), printable(&check.title), values.join(" | ")]
         })
         .collect();
     text.push_str(&aligned(&rows, &[]));
-    let same = comparison.fairness.iter().filter(|check| check.status == "same").count();
+    let same = comparison.fairness.iter().filter(|check| check.status == FairnessStatus::Same).count();
     text.push_str(&format!("  = {same} of {} conditions are the same\n", comparison.fairness.len()));
 }
 
@@ -208,8 +208,8 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
                 words::change(change),
                 clean(&change.name, 44),
                 format!("{} -> {}", format::time_us(change.time_us[1]), format::time_us(change.time_us[0])),
-                match change.matched_by.as_str() {
-                    "none" => String::new(),
+                match change.matched_by {
+                    MatchedBy::None => String::new(),
                     kind => format!("by {}", words::matched_by(kind)),
                 },
             ]
@@ -245,13 +245,8 @@ fn push_scaling(text: &mut String, comparison: &Comparison) {
         ]);
     }
     let right = [false, true, true, true, true, true, true, true, true];
-    let source = scaling.mode_source.replace('_', " ");
-    text.push_str(&format!(
-        "\nScaling, {} ({})\n{}",
-        printable(&scaling.mode),
-        printable(&source),
-        aligned(&rows, &right)
-    ));
+    let source = scaling.mode_source.label().replace('_', " ");
+    text.push_str(&format!("\nScaling, {} ({})\n{}", scaling.mode.label(), source, aligned(&rows, &right)));
     if let Some(serial) = scaling.serial_fraction {
         text.push_str(&format!("  serial part of the work (Amdahl): {}\n", format::percent(serial * 100.0)));
     }
@@ -259,7 +254,7 @@ fn push_scaling(text: &mut String, comparison: &Comparison) {
 
 fn push_trend(text: &mut String, comparison: &Comparison) {
     let Some(trend) = &comparison.trend else { return };
-    text.push_str(&format!("\nOver time, by {}\n", printable(&trend.ordered_by.replace('_', " "))));
+    text.push_str(&format!("\nOver time, by {}\n", trend.ordered_by.label().replace('_', " ")));
     let rows: Vec<Vec<String>> = trend
         .points
         .iter()

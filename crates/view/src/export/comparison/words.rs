@@ -3,7 +3,10 @@
 use super::name_of;
 use base::format;
 pub use compare::per_step;
-use compare::{Change, ComparedMetric, Comparison, StepTimeChange};
+use compare::{
+    Change, ChangeKind, ComparedMetric, Comparison, Direction, FairnessStatus, MatchedBy, MetricVerdict,
+    StepTimeChange, StepTimeVerdict,
+};
 
 /// Ratios nearer to 1 than this are the same for people.
 const SAME: f64 = 0.005;
@@ -162,30 +165,32 @@ pub fn times(ratio: f64) -> String {
 /// How a run does against the baseline in one number: "2.00x faster" for speeds, "1.20x higher" for what is no speed. `None`
 /// where that has no meaning, and for numbers that are not scored.
 pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
-    let verdict = metric.verdicts.get(run as usize)?.as_deref()?;
+    let verdict = (*metric.verdicts.get(run as usize)?)?;
     let ratio = metric.ratios.get(run as usize).copied().flatten().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
     let is_speed = metric.unit == "1/s" || metric.metric.starts_with("step_timing.") && metric.unit == "us";
-    let (better, worse) = match (is_speed, metric.direction.as_str()) {
+    let (better, worse) = match (is_speed, metric.direction) {
         (true, _) => ("faster", "slower"),
-        (false, "lower") => ("lower", "higher"),
+        (false, Direction::Lower) => ("lower", "higher"),
         (false, _) => ("higher", "lower"),
     };
     // Without a ratio (one of the two is nothing) the word alone stands.
     let said = match ratio {
         Some(ratio) if ratio >= 1.0 => format!("{} {better}", times(ratio)),
         Some(ratio) => format!("{} {worse}", times(1.0 / ratio)),
-        None if verdict == "worse" => worse.to_owned(),
+        None if verdict == MetricVerdict::Worse => worse.to_owned(),
         None => better.to_owned(),
     };
     Some(match verdict {
-        "equal" => (Judgement::Same, "the same".to_owned()),
-        "better" => (Judgement::Better, said),
-        "worse" => (Judgement::Worse, said),
+        MetricVerdict::Equal => (Judgement::Same, "the same".to_owned()),
+        MetricVerdict::Better => (Judgement::Better, said),
+        MetricVerdict::Worse => (Judgement::Worse, said),
         // Of a difference that can be seen, that it is within the noise; of a smaller one no number.
-        _ => match ratio.filter(|ratio| (ratio - 1.0).abs() >= SAME && metric.unit != "percent") {
-            Some(_) => (Judgement::Noise, format!("{said}, within the noise")),
-            None => (Judgement::Noise, "about the same".to_owned()),
-        },
+        MetricVerdict::WithinNoise => {
+            match ratio.filter(|ratio| (ratio - 1.0).abs() >= SAME && metric.unit != "percent") {
+                Some(_) => (Judgement::Noise, format!("{said}, within the noise")),
+                None => (Judgement::Noise, "about the same".to_owned()),
+            }
+        }
     })
 }
 
@@ -203,24 +208,24 @@ pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     };
     let delta = change.delta_us.map(|delta| format!("{}{interval}", delta_us(delta)));
     let of = |word: &str| delta.as_ref().map_or_else(|| word.to_owned(), |delta| format!("{word}: {delta}"));
-    match change.verdict.as_str() {
-        "faster" => (Judgement::Better, of("faster")),
-        "slower" => (Judgement::Worse, of("slower")),
-        "within_noise" => (Judgement::Noise, of("within the noise")),
-        "equal" => (Judgement::Same, "the same".to_owned()),
-        _ => (Judgement::Unknown, "unknown: a run has no step time".to_owned()),
+    match change.verdict {
+        StepTimeVerdict::Faster => (Judgement::Better, of("faster")),
+        StepTimeVerdict::Slower => (Judgement::Worse, of("slower")),
+        StepTimeVerdict::WithinNoise => (Judgement::Noise, of("within the noise")),
+        StepTimeVerdict::Equal => (Judgement::Same, "the same".to_owned()),
+        StepTimeVerdict::Unknown => (Judgement::Unknown, "unknown: a run has no step time".to_owned()),
     }
 }
 
 /// What became of an op.
 pub fn change(change: &Change) -> String {
     let slowdown = change.slowdown.filter(|slowdown| slowdown.is_finite() && *slowdown > 0.0);
-    match (change.change.as_str(), slowdown) {
-        ("slower", Some(slowdown)) => format!("{} slower", times(slowdown)),
-        ("faster", Some(slowdown)) => format!("{} faster", times(1.0 / slowdown)),
-        ("more_often", _) => "more often".to_owned(),
-        ("less_often", _) => "less often".to_owned(),
-        (word, _) => word.to_owned(),
+    match (change.change, slowdown) {
+        (ChangeKind::Slower, Some(slowdown)) => format!("{} slower", times(slowdown)),
+        (ChangeKind::Faster, Some(slowdown)) => format!("{} faster", times(1.0 / slowdown)),
+        (ChangeKind::MoreOften, _) => "more often".to_owned(),
+        (ChangeKind::LessOften, _) => "less often".to_owned(),
+        (kind, _) => kind.label().to_owned(),
     }
 }
 
@@ -230,20 +235,20 @@ pub fn class(class: &str) -> String {
 }
 
 /// How ops of two runs were matched.
-pub fn matched_by(kind: &str) -> &str {
-    match kind {
-        "framework_path" => "framework path",
-        "none" => "in one run only",
-        kind => kind,
+pub fn matched_by(matched_by: MatchedBy) -> &'static str {
+    match matched_by {
+        MatchedBy::FrameworkPath => "framework path",
+        MatchedBy::None => "in one run only",
+        other => other.label(),
     }
 }
 
 /// A status of a fairness check, with its symbol.
-pub fn fairness(status: &str) -> &'static str {
+pub fn fairness(status: FairnessStatus) -> &'static str {
     match status {
-        "same" => "= same",
-        "differs" => "≠ differs",
-        _ => "? unknown",
+        FairnessStatus::Same => "= same",
+        FairnessStatus::Differs => "≠ differs",
+        FairnessStatus::Unknown => "? unknown",
     }
 }
 
@@ -256,10 +261,10 @@ mod tests {
             metric: "step_timing.avg_step_time_us".to_owned(),
             comparable: true,
             unit: unit.to_owned(),
-            direction: "lower".to_owned(),
+            direction: Direction::Lower,
             ratios: vec![Some(1.0), Some(ratio)],
             differences: vec![Some(0.0), Some(-2500.0)],
-            verdicts: vec![None, Some(if ratio > 1.0 { "better" } else { "worse" }.to_owned())],
+            verdicts: vec![None, Some(if ratio > 1.0 { MetricVerdict::Better } else { MetricVerdict::Worse })],
             ..ComparedMetric::default()
         }
     }
@@ -293,13 +298,13 @@ mod tests {
         assert_eq!(said("percent", 0.8).as_deref(), Some("1.25x higher"));
         assert_eq!(said("us", 0.0).as_deref(), Some("slower"));
         assert_eq!(verdict(&metric("us", 2.0), 7), None);
-        let judged = |word: &str, value| {
-            let metric = ComparedMetric { verdicts: vec![None, Some(word.to_owned())], ..metric("us", value) };
-            verdict(&metric, 1).map(|(judgement, words)| format!("{} {words}", judgement.symbol()))
+        let judged = |verdict, value| {
+            let metric = ComparedMetric { verdicts: vec![None, Some(verdict)], ..metric("us", value) };
+            super::verdict(&metric, 1).map(|(judgement, words)| format!("{} {words}", judgement.symbol()))
         };
-        assert_eq!(judged("equal", 1.0).as_deref(), Some("= the same"));
-        assert_eq!(judged("within_noise", 1.001).as_deref(), Some("≈ about the same"));
-        assert_eq!(judged("within_noise", 1.2).as_deref(), Some("≈ 1.20x faster, within the noise"));
+        assert_eq!(judged(MetricVerdict::Equal, 1.0).as_deref(), Some("= the same"));
+        assert_eq!(judged(MetricVerdict::WithinNoise, 1.001).as_deref(), Some("≈ about the same"));
+        assert_eq!(judged(MetricVerdict::WithinNoise, 1.2).as_deref(), Some("≈ 1.20x faster, within the noise"));
         assert_eq!(verdict(&ComparedMetric { verdicts: vec![None, None], ..metric("us", 2.0) }, 1), None);
     }
 

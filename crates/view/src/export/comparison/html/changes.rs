@@ -112,7 +112,7 @@ fn table_of_ops<'a>(changes: impl Iterator<Item = &'a Change>, name: &str, basel
                 format::time_us(ours),
                 format!("{} → {}", words::per_step(before), words::per_step(runs)),
                 escape(&words::class(&change.family)),
-                escape(words::matched_by(&change.matched_by)),
+                escape(words::matched_by(change.matched_by)),
             ],
         );
     }
@@ -168,7 +168,7 @@ pub fn matching(page: &mut String, comparison: &Comparison) {
     ]);
     for matching in &comparison.matching {
         let by = |found: &compare::MatchedTime| {
-            format!("{} by {}", format::time_us(found.time_us), escape(words::matched_by(&found.matched_by)))
+            format!("{} by {}", format::time_us(found.time_us), escape(words::matched_by(found.matched_by)))
         };
         let matched: Vec<String> = matching.matched_us.iter().map(by).collect();
         let pair = |[ours, theirs]: [f64; 2]| format!("{}, {}", format::time_us(ours), format::time_us(theirs));

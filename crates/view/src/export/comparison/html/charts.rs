@@ -3,7 +3,7 @@
 use crate::export::comparison::{name_of, words};
 use crate::export::html::page::{Align, Table, escape, push};
 use base::format;
-use compare::Comparison;
+use compare::{Comparison, ScalingMode, ScalingSource};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 260.0;
@@ -107,20 +107,20 @@ impl Plot {
 pub fn scaling(page: &mut String, comparison: &Comparison) {
     let Some(scaling) = &comparison.scaling else { return };
     page.push_str("<section id=\"scaling\">\n<h2>Scaling</h2>\n");
-    let source = match scaling.mode_source.as_str() {
-        "given" => "as given".to_owned(),
-        "batch_size" => "told by the batch sizes".to_owned(),
-        other => other.replace('_', " "),
+    let source = match scaling.mode_source {
+        ScalingSource::Given => "as given",
+        ScalingSource::BatchSize => "told by the batch sizes",
+        ScalingSource::Assumed => "assumed",
     };
     let serial = scaling
         .serial_fraction
         .map(|it| format!(" Serial part of the work (Amdahl): {}.", format::percent(it * 100.0)));
-    let mode = match scaling.mode.as_str() {
-        "strong" => "Strong scaling (the same work on more devices)",
-        "weak" => "Weak scaling (the work grows with the devices)",
-        _ => "Mixed scaling (the work grows, but not with the devices)",
+    let mode = match scaling.mode {
+        ScalingMode::Strong => "Strong scaling (the same work on more devices)",
+        ScalingMode::Weak => "Weak scaling (the work grows with the devices)",
+        ScalingMode::Mixed => "Mixed scaling (the work grows, but not with the devices)",
     };
-    push(page, &["<p class=\"note\">", mode, ", ", &escape(&source), ".", &serial.unwrap_or_default(), "</p>\n"]);
+    push(page, &["<p class=\"note\">", mode, ", ", source, ".", &serial.unwrap_or_default(), "</p>\n"]);
     let points = &scaling.points;
     let x_most = points.iter().fold(1.0_f64, |most, point| most.max(point.devices as f64));
     let y_most = points.iter().fold(1.0_f64, |most, point| most.max(point.speedup).max(point.ideal_speedup));
@@ -195,7 +195,7 @@ pub fn trend(page: &mut String, comparison: &Comparison) {
         page,
         &[
             "<section id=\"trend\">\n<h2>Over time</h2>\n<p class=\"note\">Ordered by ",
-            &escape(&trend.ordered_by.replace('_', " ")),
+            &escape(&trend.ordered_by.label().replace('_', " ")),
             ".</p>\n",
         ],
     );

@@ -16,7 +16,7 @@ mod waterfall;
 
 use crate::export::html::document::{self, Document};
 use crate::export::html::page::{escape, push};
-use compare::{Comparison, Subject};
+use compare::{Comparison, ScalingSource, Subject};
 use report::UnifiedProfile;
 
 /// The report of `comparison`, which was made of `subjects`.
@@ -92,8 +92,8 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
             metadata.dollars_per_device_hour = run.dollars_per_device_hour;
             // The first is it anyway.
             metadata.comparison_baseline = (index > 0 && index == comparison.baseline as usize).then_some(true);
-            let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == "given");
-            metadata.comparison_scaling = given.map(|scaling| scaling.mode.clone());
+            let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
+            metadata.comparison_scaling = given.map(|scaling| scaling.mode.label().to_owned());
         }
         profile
     };

@@ -4,7 +4,7 @@ use super::charts;
 use crate::export::comparison::{check_title, name_of, others, words};
 use crate::export::html::page::{Align, Table, escape, push};
 use base::format;
-use compare::{ComparedMetric, Comparison};
+use compare::{ComparedMetric, Comparison, Direction, FairnessStatus};
 
 /// More runs than this stand below each other, not beside.
 const BESIDE: usize = 5;
@@ -81,18 +81,18 @@ pub fn fairness(page: &mut String, comparison: &Comparison) {
     }
     columns.push(("What follows", Align::Wide));
     let mut table = Table::new(&columns);
-    for status in ["differs", "unknown", "same"] {
+    for status in [FairnessStatus::Differs, FairnessStatus::Unknown, FairnessStatus::Same] {
         for check in comparison.fairness.iter().filter(|check| check.status == status) {
             let mut row = vec![
                 escape(&check.title),
-                format!("<span class=\"status {status}\">{}</span>", words::fairness(status)),
+                format!("<span class=\"status {}\">{}</span>", status.label(), words::fairness(status)),
             ];
             if beside {
                 row.extend(check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), escape)));
             } else {
                 row.push(counted(&check.values));
             }
-            row.push(if status == "same" { String::new() } else { escape(&check.note) });
+            row.push(if status == FairnessStatus::Same { String::new() } else { escape(&check.note) });
             table.row("", &row);
         }
     }
@@ -147,10 +147,10 @@ pub fn metrics(page: &mut String, comparison: &Comparison) {
 
 /// What a number's better side is.
 fn direction(metric: &ComparedMetric) -> &'static str {
-    match metric.direction.as_str() {
-        "higher" => "higher is better",
-        "lower" => "lower is better",
-        _ => "no merit",
+    match metric.direction {
+        Direction::Higher => "higher is better",
+        Direction::Lower => "lower is better",
+        Direction::Neither => "no merit",
     }
 }
 

@@ -1,0 +1,148 @@
+//! The words of a comparison's document: what it decides between.
+
+base::words! {
+    /// What kind of comparison the runs allow.
+    pub enum ComparisonKind {
+        /// Of runs on one platform.
+        #[default]
+        SamePlatform = "same_platform",
+        /// Of runs on different platforms.
+        AcrossPlatforms = "across_platforms",
+        /// Of runs on different numbers of devices.
+        Scaling = "scaling",
+        /// Of checkpoints of one training.
+        Trend = "trend",
+    }
+
+    /// Whether a condition of a fair comparison is met.
+    pub enum FairnessStatus {
+        /// All runs have the same.
+        Same = "same",
+        /// Two runs have different values.
+        Differs = "differs",
+        /// Missing in a run.
+        #[default]
+        Unknown = "unknown",
+    }
+
+    /// A step time against the baseline's.
+    pub enum StepTimeVerdict {
+        /// Shorter, beyond the noise.
+        Faster = "faster",
+        /// Longer, beyond the noise.
+        Slower = "slower",
+        /// Different by less than the noise.
+        WithinNoise = "within_noise",
+        /// Equal to the picosecond.
+        Equal = "equal",
+        /// The steps of a run are unknown.
+        #[default]
+        Unknown = "unknown",
+    }
+
+    /// Which values of a number are better.
+    pub enum Direction {
+        /// Larger ones.
+        Higher = "higher",
+        /// Smaller ones.
+        Lower = "lower",
+        /// The number is no merit.
+        #[default]
+        Neither = "neither",
+    }
+
+    /// A number against the baseline's.
+    pub enum MetricVerdict {
+        /// Better by more than the noise.
+        Better = "better",
+        /// Worse by more than the noise.
+        Worse = "worse",
+        /// Equal.
+        #[default]
+        Equal = "equal",
+        /// Different by too little to count.
+        WithinNoise = "within_noise",
+    }
+
+    /// What a cause is.
+    pub enum CauseKind {
+        /// An op, or ops like it.
+        #[default]
+        Op = "op",
+        /// Exposed communication.
+        Communication = "communication",
+        /// Ops of a class that are too small to be listed.
+        Class = "class",
+        /// A device that the others wait for.
+        Straggler = "straggler",
+        /// A part of the step.
+        Part = "part",
+    }
+
+    /// How an op was matched with those of the baseline.
+    pub enum MatchedBy {
+        /// By its name, with a second witness where the name is a bare number.
+        Name = "name",
+        /// By what it computes.
+        Fingerprint = "fingerprint",
+        /// By the framework's path.
+        FrameworkPath = "framework_path",
+        /// By its name without numbers.
+        SimilarName = "similar_name",
+        /// By its class.
+        Class = "class",
+        /// It is in one run only.
+        #[default]
+        None = "none",
+    }
+
+    /// What became of an op.
+    pub enum ChangeKind {
+        /// The baseline has none.
+        New = "new",
+        /// The run has none.
+        Gone = "gone",
+        /// It takes longer each time.
+        Slower = "slower",
+        /// It takes less each time.
+        Faster = "faster",
+        /// It runs more often.
+        MoreOften = "more_often",
+        /// It runs less often.
+        LessOften = "less_often",
+        /// It takes the same time.
+        #[default]
+        Same = "same",
+    }
+
+    /// How the work grows with the devices.
+    pub enum ScalingMode {
+        /// It stays the same.
+        #[default]
+        Strong = "strong",
+        /// In proportion.
+        Weak = "weak",
+        /// Otherwise.
+        Mixed = "mixed",
+    }
+
+    /// What tells how the work grows.
+    pub enum ScalingSource {
+        /// The user.
+        Given = "given",
+        /// The batch sizes.
+        BatchSize = "batch_size",
+        /// Nothing.
+        #[default]
+        Assumed = "assumed",
+    }
+
+    /// What orders runs in time.
+    pub enum OrderedBy {
+        /// The training steps in their names.
+        #[default]
+        TrainingStep = "training_step",
+        /// When they were captured.
+        Timestamp = "timestamp",
+    }
+}
