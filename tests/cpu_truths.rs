@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crossprof::hlo::{self, Conventions, CostSource, Instruction, Modules};
 use crossprof::input::XPlaneDecoder;
-use crossprof::metrics::Analysis;
+use crossprof::metrics::analyse;
 use crossprof::metrics::{Run, Settings, WindowChoice, complete_cpu_ops};
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn ops_end_where_the_raw_events_say() {
     assert_eq!(truths.len(), 2);
     for (path, truth) in truths {
         let run = run(path);
-        let analysis = Analysis::new(&run, &whole());
+        let analysis = analyse(&run, &whole()).analysis;
         let trace = &run.trace;
         assert_eq!(analysis.devices.used.len(), truth["devices"].as_object().unwrap().len(), "{path}");
         for device in &analysis.devices.used {
@@ -74,7 +74,7 @@ fn ops_end_where_the_raw_events_say() {
 #[test]
 fn rates_of_ops_that_end_later_are_possible() {
     let run = run("../../www/assets/examples/jax-cpu-train.xplane.pb");
-    let analysis = Analysis::new(&run, &whole());
+    let analysis = analyse(&run, &whole()).analysis;
     let wanted = ["dot", "dot.1"];
     let trace = &run.trace;
     let mut rates = 0;
@@ -144,7 +144,7 @@ fn calls_of_lapack_cost_what_their_shapes_say() {
 #[test]
 fn an_execution_is_one_however_many_events_it_takes() {
     let run = run("jax-cpu-costs/host.xplane.pb.gz");
-    let analysis = Analysis::new(&run, &whole());
+    let analysis = analyse(&run, &whole()).analysis;
     let modules = Modules::new(&run.trace);
     let truth = json("jax-cpu-costs/costs.json");
     let (mut rows, mut split) = (0, 0);

@@ -5,8 +5,8 @@ mod support;
 use std::path::Path;
 
 use crossprof::input::XPlaneDecoder;
-use crossprof::metrics::Analysis;
 use crossprof::metrics::Run;
+use crossprof::metrics::analyse;
 use crossprof::{FileResult, Settings, UnifiedProfile, export};
 use serde_json::Value;
 use support::{gunzip, gzip, load, load_chunked, samples};
@@ -169,7 +169,7 @@ fn by_events_alone(bytes: &[u8]) -> UnifiedProfile {
     let mut decoder = XPlaneDecoder::new("x");
     decoder.push(bytes).expect("an xplane");
     let run = Run { trace: decoder.finish().expect("a whole xplane"), ..Run::default() };
-    Analysis::new(&run, &Settings::default()).profile
+    analyse(&run, &Settings::default()).profile
 }
 
 fn known_to_both(report: &UnifiedProfile) -> Value {

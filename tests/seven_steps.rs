@@ -6,8 +6,8 @@
 mod support;
 
 use crossprof::Ps;
-use crossprof::metrics::Analysis;
 use crossprof::metrics::HostRole;
+use crossprof::metrics::{Analysis, analyse};
 use crossprof::metrics::{Run, Settings, WindowChoice};
 use crossprof::metrics::{StepPart, StepRow};
 use crossprof::{Cell, Query, Session, Table, TableName, UnifiedProfile};
@@ -26,7 +26,7 @@ fn report(window: WindowChoice) -> UnifiedProfile {
 
 fn analysis(window: WindowChoice) -> Analysis {
     let run = Run { trace: decode_json(seven_steps::trace().as_bytes()), ..Run::default() };
-    Analysis::new(&run, &settings(window))
+    analyse(&run, &settings(window)).analysis
 }
 
 fn table(name: TableName) -> Table {

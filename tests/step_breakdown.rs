@@ -5,7 +5,7 @@
 mod support;
 
 use crossprof::Ps;
-use crossprof::metrics::Analysis;
+use crossprof::metrics::{Analysis, analyse};
 use crossprof::metrics::{Breakdown, MeanPart, StepPart, StepRow};
 use crossprof::metrics::{Run, Settings, WindowChoice};
 use support::xprof::output;
@@ -17,7 +17,7 @@ fn analysis(path: &str) -> Analysis {
 
 fn analysis_of(path: &str, window: WindowChoice) -> Analysis {
     let run = Run { trace: decode(&samples::real(path)), ..Run::default() };
-    Analysis::new(&run, &Settings { window, ..Settings::default() })
+    analyse(&run, &Settings { window, ..Settings::default() }).analysis
 }
 
 /// Everything that must hold of any breakdown.
@@ -79,7 +79,7 @@ fn waits_for_other_chips_are_barriers() {
     let run = Run { trace, ..Run::default() };
     // With a count that the trace contradicts, no step is measured but the window.
     let settings = Settings { num_steps: Some(1), window: WindowChoice::Active, ..Settings::default() };
-    let analysis = Analysis::new(&run, &settings);
+    let analysis = analyse(&run, &settings).analysis;
     let found = &analysis.step_breakdown;
     check(found);
     assert!(!found.has_steps);
@@ -134,7 +134,7 @@ fn steps_of_our_own_profiles_add_up() {
     let generated = decode_json(seven_steps::trace().as_bytes());
     for trace in samples::own().iter().map(|path| decode(path)).chain([generated]) {
         let run = Run { trace, ..Run::default() };
-        let analysis = Analysis::new(&run, &Settings::default());
+        let analysis = analyse(&run, &Settings::default()).analysis;
         check(&analysis.step_breakdown);
         rows += analysis.step_breakdown.rows.len();
         // On these some streams of a device run beside each other.
@@ -154,7 +154,7 @@ fn the_events_of_a_step_add_up_to_its_parts() {
         ("gfx950-te-attention/*.xplane.pb", true),
     ] {
         let run = Run { trace: decode(&samples::real(path)), ..Run::default() };
-        let analysis = Analysis::new(&run, &Settings::default());
+        let analysis = analyse(&run, &Settings::default()).analysis;
         assert!(!analysis.step_breakdown.rows.is_empty(), "{path}");
         events_add_up(&run, &analysis, beside);
     }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::cursor::RuleError;
-use super::path::{Part, Path};
+use super::path::{Path, PathPart};
 use super::suggest;
 use super::unit::{self, Unit};
 
@@ -57,11 +57,11 @@ impl Catalogue {
         let mut place = &mut self.root;
         for part in &path.parts {
             let next = match (place, part) {
-                (Node::Section(fields), Part::Key(name)) => {
+                (Node::Section(fields), PathPart::Key(name)) => {
                     fields.iter_mut().find(|(field, _)| field == name).map(|(_, node)| node)
                 }
-                (Node::List(entry), Part::EveryEntry) => Some(&mut **entry),
-                (Node::Map(value), Part::EveryKey) => Some(&mut **value),
+                (Node::List(entry), PathPart::EveryEntry) => Some(&mut **entry),
+                (Node::Map(value), PathPart::EveryKey) => Some(&mut **value),
                 _ => None,
             };
             let Some(next) = next else { return };
@@ -118,8 +118,8 @@ impl Catalogue {
     pub fn check_entries(&self, path: &Path) -> Result<Path, RuleError> {
         let place = self.follow(path, &lists(&self.root))?;
         match place.node {
-            Node::List(_) => Ok(path.with(Part::EveryEntry)),
-            Node::Map(_) => Ok(path.with(Part::EveryKey)),
+            Node::List(_) => Ok(path.with(PathPart::EveryEntry)),
+            Node::Map(_) => Ok(path.with(PathPart::EveryKey)),
             _ if place.is_entry => Ok(path.clone()),
             _ => {
                 let message = format!("{path} is neither a list nor an entry of one: it cannot be counted.");
@@ -135,16 +135,16 @@ impl Catalogue {
             let wrong = |message: String| RuleError::new(path.span(index), message);
             let before = || Path::of(path.parts.get(..index).unwrap_or_default().to_vec());
             let (node, is_entry) = match (place.node, part) {
-                (Node::Section(fields), Part::Key(name)) => {
+                (Node::Section(fields), PathPart::Key(name)) => {
                     let Some((field, node)) = fields.iter().find(|(field, _)| field == name) else {
                         return Err(unknown(path, known));
                     };
                     place.unit = unit::of_field(field);
                     (node, false)
                 }
-                (Node::Map(value), Part::Key(_) | Part::EveryKey) => (&**value, true),
-                (Node::List(entry), Part::Index(_) | Part::EveryEntry) => (&**entry, true),
-                (Node::List(entry), Part::Where { key, values }) => {
+                (Node::Map(value), PathPart::Key(_) | PathPart::EveryKey) => (&**value, true),
+                (Node::List(entry), PathPart::Index(_) | PathPart::EveryEntry) => (&**entry, true),
+                (Node::List(entry), PathPart::Where { key, values }) => {
                     check_selector(entry, key, values).map_err(wrong)?;
                     (&**entry, true)
                 }
@@ -175,11 +175,11 @@ impl Catalogue {
 }
 
 /// `findings.warning` names a severity where a field is expected: the entries that it may mean.
-fn chosen_by_word(entry: &Node, part: &Part) -> Option<Path> {
-    let (Node::Section(fields), Part::Key(word)) = (entry, part) else { return None };
+fn chosen_by_word(entry: &Node, part: &PathPart) -> Option<Path> {
+    let (Node::Section(fields), PathPart::Key(word)) = (entry, part) else { return None };
     let is_one = |node: &Node| matches!(node, Node::Text(words) if words.contains(word));
     let (key, _) = fields.iter().find(|(_, node)| is_one(node))?;
-    Some(Path::of(vec![Part::Where { key: key.clone(), values: vec![word.clone()] }]))
+    Some(Path::of(vec![PathPart::Where { key: key.clone(), values: vec![word.clone()] }]))
 }
 
 fn unknown(path: &Path, known: &[Path]) -> RuleError {
@@ -235,11 +235,11 @@ fn collect(node: &Node, path: &Path, found: &mut Vec<Path>) {
     match node {
         Node::Number => found.push(path.clone()),
         Node::Text(_) | Node::Flag => {}
-        Node::List(entry) => collect(entry, &path.with(Part::EveryEntry), found),
-        Node::Map(value) => collect(value, &path.with(Part::EveryKey), found),
+        Node::List(entry) => collect(entry, &path.with(PathPart::EveryEntry), found),
+        Node::Map(value) => collect(value, &path.with(PathPart::EveryKey), found),
         Node::Section(fields) => {
             for (name, node) in fields {
-                collect(node, &path.with(Part::Key(name.clone())), found);
+                collect(node, &path.with(PathPart::Key(name.clone())), found);
             }
         }
     }
@@ -253,11 +253,11 @@ fn lists(root: &Node) -> Vec<Path> {
         match node {
             Node::List(entry) => {
                 found.push(path.clone());
-                open.push((entry, path.with(Part::EveryEntry)));
+                open.push((entry, path.with(PathPart::EveryEntry)));
             }
-            Node::Map(value) => open.push((value, path.with(Part::EveryKey))),
+            Node::Map(value) => open.push((value, path.with(PathPart::EveryKey))),
             Node::Section(fields) => {
-                open.extend(fields.iter().map(|(name, node)| (node, path.with(Part::Key(name.clone())))));
+                open.extend(fields.iter().map(|(name, node)| (node, path.with(PathPart::Key(name.clone())))));
             }
             Node::Number | Node::Text(_) | Node::Flag => {}
         }

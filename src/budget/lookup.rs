@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::path::{Part, Path};
+use super::path::{Path, PathPart};
 use super::suggest;
 use base::sort;
 
@@ -77,35 +77,35 @@ pub fn find<'a>(profile: &'a Value, path: &Path) -> Found<'a> {
     found
 }
 
-fn follow<'a>(hit: Hit<'a>, part: &Part, found: &mut Found<'a>) {
+fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Found<'a>) {
     let Hit { path, value } = hit;
-    let absent = |part: Part, hint: String| {
+    let absent = |part: PathPart, hint: String| {
         let path = path.with(part);
         let reason = format!("This run has no {path}{hint}.");
         Lack { path, reason }
     };
     match (part, value) {
-        (Part::Key(name), Value::Object(fields)) => match fields.get(name) {
+        (PathPart::Key(name), Value::Object(fields)) => match fields.get(name) {
             Some(value) => found.hits.push(Hit { path: path.with(part.clone()), value }),
             // The fields of the profile itself are no map.
             None if path.parts.is_empty() => found.lacks.push(absent(part.clone(), String::new())),
             None => found.lacks.push(absent(part.clone(), siblings(fields, name))),
         },
-        (Part::EveryKey, Value::Object(fields)) if !fields.is_empty() => {
-            let hits = fields.iter().map(|(name, value)| Hit { path: path.with(Part::Key(name.clone())), value });
+        (PathPart::EveryKey, Value::Object(fields)) if !fields.is_empty() => {
+            let hits = fields.iter().map(|(name, value)| Hit { path: path.with(PathPart::Key(name.clone())), value });
             found.hits.extend(hits);
         }
-        (Part::Index(index), Value::Array(entries)) => {
+        (PathPart::Index(index), Value::Array(entries)) => {
             match usize::try_from(*index).ok().and_then(|index| entries.get(index)) {
                 Some(value) => found.hits.push(Hit { path: path.with(part.clone()), value }),
                 None => found.lacks.push(absent(part.clone(), format!("; {path} has {}", entries_text(entries.len())))),
             }
         }
-        (Part::EveryEntry, Value::Array(entries)) if !entries.is_empty() => {
+        (PathPart::EveryEntry, Value::Array(entries)) if !entries.is_empty() => {
             let all: Vec<usize> = (0..entries.len()).collect();
             found.hits.extend(told_apart(&path, entries, &all));
         }
-        (Part::Where { key, values }, Value::Array(entries)) => {
+        (PathPart::Where { key, values }, Value::Array(entries)) => {
             let chosen: Vec<usize> = (0..entries.len())
                 .filter(|&index| {
                     entries.get(index).and_then(|it| text_of(it, key)).is_some_and(|it| values.contains(&it))
@@ -132,8 +132,8 @@ fn told_apart<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hi
         texts.len() == entries.len() && sort::set(texts).len() == entries.len()
     });
     let part = |index: usize, entry: &Value| match identity.and_then(|key| Some((key, text_of(entry, key)?))) {
-        Some((key, text)) => Part::Where { key: (*key).to_owned(), values: vec![text] },
-        None => Part::Index(index as u64),
+        Some((key, text)) => PathPart::Where { key: (*key).to_owned(), values: vec![text] },
+        None => PathPart::Index(index as u64),
     };
     let hit = |&index: &usize| entries.get(index).map(|value| Hit { path: path.with(part(index, value)), value });
     chosen.iter().filter_map(hit).collect()
@@ -213,10 +213,10 @@ fn pattern(path: &Path) -> String {
     let mut text = String::new();
     for part in &path.parts {
         match part {
-            Part::Key(name) if text.is_empty() => text.push_str(name),
-            Part::Key(name) => text.push_str(&format!(".{name}")),
-            Part::EveryKey => text.push_str(".*"),
-            Part::Index(_) | Part::EveryEntry | Part::Where { .. } => text.push_str("[]"),
+            PathPart::Key(name) if text.is_empty() => text.push_str(name),
+            PathPart::Key(name) => text.push_str(&format!(".{name}")),
+            PathPart::EveryKey => text.push_str(".*"),
+            PathPart::Index(_) | PathPart::EveryEntry | PathPart::Where { .. } => text.push_str("[]"),
         }
     }
     text

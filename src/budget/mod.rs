@@ -41,7 +41,7 @@ pub use junit::to_junit;
 pub use limit::{Limit, Line};
 pub use markdown::to_markdown;
 pub use measured::margin_percent;
-pub use path::{Part, Path};
+pub use path::{Path, PathPart};
 pub use rule::{Bound, Relation, Rule, Subject, Term};
 pub use suggest::words as similar_words;
 pub use text::to_text;

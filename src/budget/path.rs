@@ -15,7 +15,7 @@ use super::cursor::{Cursor, RuleError, is_word};
 
 /// One part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PathPart {
     /// `name`: a field of a section, or a key of a map.
     Key(String),
     /// `.*`: every key of a map.
@@ -37,14 +37,14 @@ pub enum Part {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path {
     /// From the outermost.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PathPart>,
     /// The place of each part in the text that was parsed; made-up paths have none.
     spans: Vec<Range<usize>>,
 }
 
 impl Path {
     /// A path that no text tells.
-    pub fn of(parts: Vec<Part>) -> Path {
+    pub fn of(parts: Vec<PathPart>) -> Path {
         Path { parts, spans: Vec::new() }
     }
 
@@ -78,7 +78,7 @@ impl Path {
     }
 
     /// This path and one part more.
-    pub fn with(&self, part: Part) -> Path {
+    pub fn with(&self, part: PathPart) -> Path {
         let mut parts = self.parts.clone();
         parts.push(part);
         Path::of(parts)
@@ -91,11 +91,11 @@ impl std::fmt::Display for Path {
         for (index, part) in self.parts.iter().enumerate() {
             let dot = if index > 0 { "." } else { "" };
             match part {
-                Part::Key(name) => write!(f, "{dot}{}", quoted(name, is_word))?,
-                Part::EveryKey => write!(f, "{dot}*")?,
-                Part::Index(index) => write!(f, "[{index}]")?,
-                Part::EveryEntry => f.write_str("[*]")?,
-                Part::Where { key, values } => {
+                PathPart::Key(name) => write!(f, "{dot}{}", quoted(name, is_word))?,
+                PathPart::EveryKey => write!(f, "{dot}*")?,
+                PathPart::Index(index) => write!(f, "[{index}]")?,
+                PathPart::EveryEntry => f.write_str("[*]")?,
+                PathPart::Where { key, values } => {
                     let values: Vec<String> = values.iter().map(|value| quoted(value, is_bare_value)).collect();
                     write!(f, "[{}={}]", quoted(key, is_word), values.join("|"))?;
                 }
@@ -123,16 +123,19 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Path, RuleError> {
     let mut path = Path::default();
     let start = cursor.at();
     let first = name(cursor, "A path is expected here, such as step_timing.avg_step_time_us.")?;
-    path.parts.push(Part::Key(first));
+    path.parts.push(PathPart::Key(first));
     path.spans.push(start..cursor.at());
     loop {
         // The place of a name does not hold the dot before it.
         let is_field = cursor.eat(".");
         let start = cursor.at();
         let part = if is_field && cursor.eat("*") {
-            Part::EveryKey
+            PathPart::EveryKey
         } else if is_field {
-            Part::Key(name(cursor, "A name is expected after the dot; names with blanks stand in quotation marks.")?)
+            PathPart::Key(name(
+                cursor,
+                "A name is expected after the dot; names with blanks stand in quotation marks.",
+            )?)
         } else if cursor.eat("[") {
             let part = entry(cursor)?;
             cursor.skip_space();
@@ -159,11 +162,11 @@ fn name(cursor: &mut Cursor<'_>, expected: &str) -> Result<String, RuleError> {
 }
 
 /// What stands in brackets.
-fn entry(cursor: &mut Cursor<'_>) -> Result<Part, RuleError> {
+fn entry(cursor: &mut Cursor<'_>) -> Result<PathPart, RuleError> {
     const EXPECTED: &str = "Which entry? Write its number from 0 ([0]), [*] for every one, or [field=value].";
     cursor.skip_space();
     if cursor.eat("*") {
-        return Ok(Part::EveryEntry);
+        return Ok(PathPart::EveryEntry);
     }
     let start = cursor.at();
     let key = name(cursor, EXPECTED)?;
@@ -175,9 +178,9 @@ fn entry(cursor: &mut Cursor<'_>) -> Result<Part, RuleError> {
         while cursor.eat("|") {
             values.push(value(cursor)?);
         }
-        return Ok(Part::Where { key, values });
+        return Ok(PathPart::Where { key, values });
     }
-    key.parse().map(Part::Index).map_err(|_| RuleError::new(span, EXPECTED))
+    key.parse().map(PathPart::Index).map_err(|_| RuleError::new(span, EXPECTED))
 }
 
 /// A value up to the next `|` or `]`.
@@ -197,23 +200,23 @@ fn value(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
 mod tests {
     use super::*;
 
-    fn key(name: &str) -> Part {
-        Part::Key(name.to_owned())
+    fn key(name: &str) -> PathPart {
+        PathPart::Key(name.to_owned())
     }
 
     #[test]
     fn every_kind_of_part_is_read_and_written_back() {
         for (text, parts) in [
             ("step_timing.avg_step_time_us", vec![key("step_timing"), key("avg_step_time_us")]),
-            ("steps[3].idle_us", vec![key("steps"), Part::Index(3), key("idle_us")]),
-            ("steps[*]", vec![key("steps"), Part::EveryEntry]),
-            ("a.*.b", vec![key("a"), Part::EveryKey, key("b")]),
+            ("steps[3].idle_us", vec![key("steps"), PathPart::Index(3), key("idle_us")]),
+            ("steps[*]", vec![key("steps"), PathPart::EveryEntry]),
+            ("a.*.b", vec![key("a"), PathPart::EveryKey, key("b")]),
             ("a.\"data movement\".b", vec![key("a"), key("data movement"), key("b")]),
             (
                 "t[direction=h2d|p2p].n",
                 vec![
                     key("t"),
-                    Part::Where { key: "direction".into(), values: vec!["h2d".into(), "p2p".into()] },
+                    PathPart::Where { key: "direction".into(), values: vec!["h2d".into(), "p2p".into()] },
                     key("n"),
                 ],
             ),
@@ -221,13 +224,13 @@ mod tests {
                 "d[device_name=/device:GPU:0].n",
                 vec![
                     key("d"),
-                    Part::Where { key: "device_name".into(), values: vec!["/device:GPU:0".into()] },
+                    PathPart::Where { key: "device_name".into(), values: vec!["/device:GPU:0".into()] },
                     key("n"),
                 ],
             ),
             (
                 "d[name=\"a]b|c\\\"\"]",
-                vec![key("d"), Part::Where { key: "name".into(), values: vec!["a]b|c\"".into()] }],
+                vec![key("d"), PathPart::Where { key: "name".into(), values: vec!["a]b|c\"".into()] }],
             ),
         ] {
             let path = Path::parse(text).unwrap();

@@ -1,6 +1,6 @@
 //! What may have been meant by a name that does not exist.
 
-use super::path::{Part, Path};
+use super::path::{Path, PathPart};
 use base::sort;
 
 /// Suggestions at most.
@@ -19,10 +19,10 @@ pub fn words(word: &str, known: &[&str]) -> Vec<String> {
 /// does the key of a map.
 pub fn paths(path: &Path, known: &[Path]) -> Vec<String> {
     let names = |path: &Path| -> Vec<Option<String>> {
-        let name = |part: &Part| match part {
-            Part::Key(name) => Some(Some(name.clone())),
-            Part::EveryKey => Some(None),
-            Part::Index(_) | Part::EveryEntry | Part::Where { .. } => None,
+        let name = |part: &PathPart| match part {
+            PathPart::Key(name) => Some(Some(name.clone())),
+            PathPart::EveryKey => Some(None),
+            PathPart::Index(_) | PathPart::EveryEntry | PathPart::Where { .. } => None,
         };
         path.parts.iter().filter_map(name).collect()
     };

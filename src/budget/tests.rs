@@ -264,14 +264,14 @@ fn name() -> impl Strategy<Value = String> {
 
 fn path() -> impl Strategy<Value = Path> {
     let part = prop_oneof![
-        name().prop_map(Part::Key),
-        Just(Part::EveryKey),
-        any::<u64>().prop_map(Part::Index),
-        Just(Part::EveryEntry),
-        (name(), proptest::collection::vec(name(), 1..3)).prop_map(|(key, values)| Part::Where { key, values }),
+        name().prop_map(PathPart::Key),
+        Just(PathPart::EveryKey),
+        any::<u64>().prop_map(PathPart::Index),
+        Just(PathPart::EveryEntry),
+        (name(), proptest::collection::vec(name(), 1..3)).prop_map(|(key, values)| PathPart::Where { key, values }),
     ];
     (name(), proptest::collection::vec(part, 0..5)).prop_map(|(first, mut parts)| {
-        parts.insert(0, Part::Key(first));
+        parts.insert(0, PathPart::Key(first));
         Path::of(parts)
     })
 }

@@ -12,7 +12,7 @@ use super::limit::Limit;
 use super::lookup::{self, Found, Hit};
 use super::measured::{self, Measured};
 use super::message;
-use super::path::{Part, Path};
+use super::path::{Path, PathPart};
 use super::rule::Subject;
 use base::sort;
 
@@ -163,18 +163,18 @@ fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
     // Our own profiles leave empty lists out; those of other tools never had them.
     let imported = profile.pointer("/metadata/source_format").and_then(Value::as_str) == Some("unified_profile");
     let first = path.parts.first();
-    if let Some(Part::Key(list)) = first
+    if let Some(PathPart::Key(list)) = first
         && imported
         && profile.get(list).is_none()
         && list != "warnings"
     {
         return Err(format!("This run was imported from a profile without {list}."));
     }
-    let is_findings = first == Some(&Part::Key("findings".to_owned()));
+    let is_findings = first == Some(&PathPart::Key("findings".to_owned()));
     let Found { mut hits, lacks } = lookup::find(profile, path);
     // An empty list is left out of a profile, so an absent one, or an absent entry, is none. An absent section was not measured.
     let is_none = |depth: usize| {
-        let chooses = |part: Option<&Part>| part.is_some_and(|part| !matches!(part, Part::Key(_)));
+        let chooses = |part: Option<&PathPart>| part.is_some_and(|part| !matches!(part, PathPart::Key(_)));
         depth == path.parts.len() || chooses(path.parts.get(depth)) || chooses(path.parts.get(depth.wrapping_sub(1)))
     };
     if let Some(lack) = lacks.iter().find(|lack| !is_none(lack.path.parts.len())) {
@@ -193,7 +193,7 @@ fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
 /// Why a rule that the path names was not checked.
 fn only_checked(path: &Path, hits: &mut Vec<Hit<'_>>) -> Result<(), String> {
     let chosen_by = path.parts.iter().find_map(|part| match part {
-        Part::Where { key, .. } => Some(key.as_str()),
+        PathPart::Where { key, .. } => Some(key.as_str()),
         _ => None,
     });
     if chosen_by == Some("severity") {

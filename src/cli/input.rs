@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossprof::input::plan::Kind;
+use crossprof::input::plan::{Kind, is_called_profile};
 use crossprof::session;
 
 /// Enough to tell what a file holds.
@@ -111,10 +111,6 @@ fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
 
 fn is_profile(kind: Kind) -> bool {
     !matches!(kind, Kind::Unknown | Kind::MemoryProfile)
-}
-
-fn is_called_profile(name: &str) -> bool {
-    [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| name.ends_with(suffix))
 }
 
 /// Adds the files under `path` in the order of their names; `path` itself where it is a file. What cannot be read is named in

@@ -6,7 +6,7 @@ use super::intake::{Content, Member};
 use base::{Warning, WarningCode};
 use input::plan::{self, Candidate, Kind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
-use metrics::{Analysis, Context, Run, Settings};
+use metrics::{Context, Examined, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
 use trace::{SourceFormat, Trace, merge};
 use view::pages::{self, Page, PageQuery, Source, View};
@@ -37,12 +37,12 @@ pub(super) enum LoadedRun {
 /// A run that was read from traces, with its latest analysis.
 pub(super) struct Traced {
     run: Run,
-    analysis: Option<(Settings, Analysis)>,
+    examined: Option<(Settings, Examined)>,
 }
 
 impl Traced {
     pub(super) fn new(run: Run) -> Traced {
-        Traced { run, analysis: None }
+        Traced { run, examined: None }
     }
 
     /// The run as it was read, without what an analysis wrote into its events.
@@ -54,9 +54,9 @@ impl Traced {
     /// The analysis with these settings: made once, until others are given.
     fn analyse(&mut self, settings: &Settings) -> Context<'_> {
         metrics::complete_cpu_ops(&mut self.run.trace);
-        let known = self.analysis.take().filter(|(known, _)| known == settings);
+        let known = self.examined.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
-        Context { run: &self.run, analysis: &self.analysis.insert(known).1 }
+        self.examined.insert(known).1.context(&self.run)
     }
 }
 
@@ -97,7 +97,7 @@ impl LoadedRun {
 
     pub(super) fn report(&mut self, settings: &Settings) -> UnifiedProfile {
         match self {
-            LoadedRun::Traced(traced) => traced.analyse(settings).analysis.profile.clone(),
+            LoadedRun::Traced(traced) => traced.analyse(settings).profile.clone(),
             LoadedRun::Imported(run) => run.report(settings),
         }
     }

@@ -1,7 +1,6 @@
 //! What the user says of a run against what the machine can do. The limits are worked out by hand beside each case.
 
 use crossprof::insight::{Verdict, examine, verdict};
-use crossprof::metrics::Context;
 use crossprof::metrics::{Run, Settings};
 use crossprof::report::{Finding, FindingSeverity, ModelConfig};
 use crossprof::trace::Trace;
@@ -10,8 +9,8 @@ use super::runs::{gpu_steps, kernel, tpu_steps};
 
 fn says(trace: Trace, settings: &Settings, id: &str) -> Verdict {
     let run = Run { trace, ..Run::default() };
-    let analysis = examine(&run, settings);
-    verdict(&Context { run: &run, analysis: &analysis }, id).unwrap()
+    let examined = examine(&run, settings);
+    verdict(&examined.context(&run), id).unwrap()
 }
 
 fn fires(verdict: Verdict) -> Finding {

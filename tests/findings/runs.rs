@@ -2,7 +2,6 @@
 
 use crossprof::UnifiedProfile;
 use crossprof::insight::{Verdict, examine, verdict};
-use crossprof::metrics::Context;
 use crossprof::metrics::{Run, Settings};
 use crossprof::report::{Finding, FindingSeverity};
 use crossprof::trace::Trace;
@@ -17,8 +16,8 @@ pub fn fired(profile: &UnifiedProfile) -> Vec<String> {
 /// What the rule `id` says of a made-up trace.
 pub fn says(trace: Trace, id: &str) -> Verdict {
     let run = Run { trace, ..Run::default() };
-    let analysis = examine(&run, &Settings::default());
-    verdict(&Context { run: &run, analysis: &analysis }, id).unwrap()
+    let examined = examine(&run, &Settings::default());
+    verdict(&examined.context(&run), id).unwrap()
 }
 
 /// The finding of a made-up trace; fails where the rule does not fire.

@@ -1,6 +1,6 @@
 //! Enums whose values are words of a document.
 
-/// Declares enums by their words: `Name = "word"`. Each writes and reads its word, and says it as [`label`](str).
+/// Declares enums by their words: `Name = "word"`. Each writes and reads its word, and says it by its method `label`.
 ///
 /// The crate that declares one uses `serde` and `schemars`. The default is what has `#[default]`.
 #[macro_export]

@@ -39,7 +39,7 @@ pub use focus::Focus;
 pub use scored::definitions;
 
 use base::Ps;
-use report::{Naming, UnifiedProfile, distinct_names};
+use report::{Compared, Naming, UnifiedProfile, distinct_names};
 
 /// The most runs of one comparison; a trend may have more.
 pub const MOST_RUNS: usize = 16;
@@ -65,8 +65,8 @@ fn are_of_several_platforms(subjects: &[Subject]) -> bool {
 impl Options {
     /// What the runs of a report were compared by; the first run of others is the baseline.
     pub fn of(subjects: &[Subject]) -> Options {
-        let is_baseline = |it: &Subject| it.profile.metadata.comparison_baseline == Some(true);
-        let scaling = subjects.iter().find_map(|it| it.profile.metadata.comparison_scaling.as_deref());
+        let is_baseline = |it: &Subject| it.profile.metadata.compared.comparison_baseline == Some(true);
+        let scaling = subjects.iter().find_map(|it| it.profile.metadata.compared.comparison_scaling.as_deref());
         Options {
             baseline: subjects.iter().position(is_baseline).unwrap_or(0),
             weak_scaling: scaling.map(|scaling| scaling == "weak"),
@@ -77,9 +77,8 @@ impl Options {
 impl Subject {
     /// A run by the name that it has itself, with the power and the price that a report has kept.
     pub fn new(profile: UnifiedProfile) -> Subject {
-        let metadata = &profile.metadata;
-        let (watts_per_device, dollars_per_device_hour) = (metadata.watts_per_device, metadata.dollars_per_device_hour);
-        Subject { name: metadata.name().to_owned(), profile, watts_per_device, dollars_per_device_hour }
+        let Compared { watts_per_device, dollars_per_device_hour, .. } = profile.metadata.compared;
+        Subject { name: profile.metadata.name().to_owned(), profile, watts_per_device, dollars_per_device_hour }
     }
 }
 

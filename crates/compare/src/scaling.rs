@@ -120,9 +120,9 @@ fn platform(run: &Run<'_>) -> String {
     run.profile.metadata.platform.clone()
 }
 
-type Key = (String, Option<String>);
+type SeriesKey = (String, Option<String>);
 
-fn group<'a>(runs: &[Run<'a>], key: &dyn Fn(&Run<'_>) -> Key) -> Vec<Series<'a>> {
+fn group<'a>(runs: &[Run<'a>], key: &dyn Fn(&Run<'_>) -> SeriesKey) -> Vec<Series<'a>> {
     let keys = sort::set(runs.iter().map(key));
     let several_platforms = keys.iter().any(|(platform, _)| keys.iter().any(|(other, _)| other != platform));
     let series = keys.iter().map(|of_series| {

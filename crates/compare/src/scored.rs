@@ -2,7 +2,9 @@
 
 use super::fairness::WORKLOAD;
 use super::noise::{self, LEAST_RELATIVE_DIFFERENCE};
-use super::{ComparedMetric, Direction, FairnessCheck, FairnessStatus, MetricVerdict, Subject, are_of_several_platforms};
+use super::{
+    ComparedMetric, Direction, FairnessCheck, FairnessStatus, MetricVerdict, Subject, are_of_several_platforms,
+};
 use base::fields::{self, Definition};
 use report::UnifiedProfile;
 

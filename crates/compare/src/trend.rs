@@ -86,7 +86,7 @@ pub fn sentences(trend: &Trend, subjects: &[Subject]) -> Vec<String> {
         let largest = times.iter().copied().fold(0.0, f64::max);
         return vec![format!(
             "From {} to {} the step time does not change beyond the noise of its {} runs: {} on average, {} to {}.",
-            when(&trend.ordered_by, &first.label),
+            when(trend.ordered_by, &first.label),
             last.label,
             times.len(),
             format::time_us(times.iter().sum::<f64>() / times.len() as f64),

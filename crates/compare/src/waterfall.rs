@@ -15,7 +15,7 @@ use base::Ps;
 use report::{STEP_PARTS, StepParts, UnifiedProfile};
 
 /// Name, name for people, time, and whether the profile can tell it.
-struct Part {
+struct WaterfallPart {
     name: &'static str,
     title: &'static str,
     time: Ps,
@@ -36,7 +36,7 @@ pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject) -> Vec<PartC
     fold_untold(&mut parts, &mut base);
     complete(&mut parts, ours);
     complete(&mut base, theirs);
-    let change = |(part, base): (&Part, &Part)| PartChange {
+    let change = |(part, base): (&WaterfallPart, &WaterfallPart)| PartChange {
         run: run as u32,
         part: part.name.to_owned(),
         title: part.title.to_owned(),
@@ -45,11 +45,11 @@ pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject) -> Vec<PartC
         run_us: part.time.as_us(),
         delta_us_per_step: (part.time - base.time).as_us(),
     };
-    let is_there = |(part, base): &(&Part, &Part)| part.time != Ps::ZERO || base.time != Ps::ZERO;
+    let is_there = |(part, base): &(&WaterfallPart, &WaterfallPart)| part.time != Ps::ZERO || base.time != Ps::ZERO;
     parts.iter().zip(&base).filter(is_there).map(change).collect()
 }
 
-fn breakdown(profile: &UnifiedProfile) -> Option<Vec<Part>> {
+fn breakdown(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
     Some(of_parts(&profile.step_breakdown.as_ref()?.parts))
 }
 
@@ -57,21 +57,21 @@ fn breakdown(profile: &UnifiedProfile) -> Option<Vec<Part>> {
 const OF_SOME_PLATFORMS: [&str; 2] = ["infeed_outfeed", "barrier"];
 
 /// The parts with their names, as [`STEP_PARTS`] has them.
-fn of_parts(parts: &StepParts) -> Vec<Part> {
-    let part = |((name, title), us): ((&'static str, &'static str), Option<f64>)| Part {
+fn of_parts(parts: &StepParts) -> Vec<WaterfallPart> {
+    let part = |((name, title), us): ((&'static str, &'static str), Option<f64>)| WaterfallPart {
         name,
         title,
         time: us_to_ps(us.unwrap_or(0.0)),
         told: us.is_some() || OF_SOME_PLATFORMS.contains(&name),
     };
-    let rest = Part { name: "not_attributed", title: "Not attributed", time: Ps::ZERO, told: true };
+    let rest = WaterfallPart { name: "not_attributed", title: "Not attributed", time: Ps::ZERO, told: true };
     STEP_PARTS.into_iter().zip(parts.values_us()).map(part).chain([rest]).collect()
 }
 
 /// What a profile without a breakdown tells.
-fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<Part>> {
+fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
     let busy = profile.compute_utilization.as_ref()?;
-    let part = |name, title, us: f64| Part { name, title, time: us_to_ps(us), told: true };
+    let part = |name, title, us: f64| WaterfallPart { name, title, time: us_to_ps(us), told: true };
     Some(vec![
         part("compute", "Device busy", busy.kernel_time_us),
         part("other_idle", "Device idle", busy.overhead_time_us),
@@ -80,9 +80,9 @@ fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<Part>> {
 }
 
 /// Adds to "idle: other" what one of the two cannot tell.
-fn fold_untold(ours: &mut [Part], theirs: &mut [Part]) {
+fn fold_untold(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
     for at in 0..ours.len() {
-        let told = |parts: &[Part]| parts.get(at).is_some_and(|part| part.told);
+        let told = |parts: &[WaterfallPart]| parts.get(at).is_some_and(|part| part.told);
         if told(ours) && told(theirs) {
             continue;
         }
@@ -96,7 +96,7 @@ fn fold_untold(ours: &mut [Part], theirs: &mut [Part]) {
 }
 
 /// Makes the parts add up to the mean step time, which may be over other devices or steps than the parts.
-fn complete(parts: &mut [Part], profile: &UnifiedProfile) {
+fn complete(parts: &mut [WaterfallPart], profile: &UnifiedProfile) {
     let sum: Ps = parts.iter().map(|part| part.time).sum();
     if let (Some(step), Some(last)) = (super::noise::of_steps(profile), parts.last_mut()) {
         last.time = us_to_ps(step.mean_us) - sum;

@@ -5,13 +5,7 @@ use std::sync::LazyLock;
 use super::pattern::{Name, Pattern};
 use super::table;
 
-static ROWS: LazyLock<Vec<Pattern>> =
-    LazyLock::new(|| table::rows(include_str!("accelerators.csv")).filter_map(|cells| parse(&cells)).collect());
-
-fn parse(cells: &[&'static str]) -> Option<Pattern> {
-    let &[kind, pattern, _source] = cells else { return None };
-    Pattern::parse(kind, pattern)
-}
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| table::patterns(include_str!("accelerators.csv")));
 
 /// Planes of XLA's own that are called like devices and are none: messages between slices, and compiled kernels.
 const NO_DEVICES: [&str; 2] = ["/device:CUSTOM:Megascale", "/device:CUSTOM:MOSAIC"];
@@ -22,7 +16,7 @@ pub fn is(name: &str) -> bool {
         return !NO_DEVICES.iter().any(|known| name.starts_with(known));
     }
     let name = Name::new(name);
-    ROWS.iter().any(|pattern| pattern.matches(&name))
+    PATTERNS.iter().any(|pattern| pattern.matches(&name))
 }
 
 #[cfg(test)]
@@ -31,7 +25,7 @@ mod tests {
 
     #[test]
     fn every_row_is_read() {
-        assert_eq!(ROWS.len(), table::rows(include_str!("accelerators.csv")).count());
+        assert_eq!(PATTERNS.len(), table::rows(include_str!("accelerators.csv")).count());
     }
 
     #[test]

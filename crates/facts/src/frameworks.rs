@@ -6,48 +6,48 @@ use super::table;
 
 /// What a pattern is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
+pub enum FrameworkEvidence {
     /// The path of a source file.
     File,
     /// The name of a compiled program, without its number.
     Module,
 }
 
-struct Row {
+struct FrameworkRow {
     framework: &'static str,
-    evidence: Evidence,
+    evidence: FrameworkEvidence,
     pattern: &'static str,
 }
 
-static ROWS: LazyLock<Vec<Row>> =
+static ROWS: LazyLock<Vec<FrameworkRow>> =
     LazyLock::new(|| table::rows(include_str!("frameworks.csv")).filter_map(|cells| parse(&cells)).collect());
 
-fn parse(cells: &[&'static str]) -> Option<Row> {
+fn parse(cells: &[&'static str]) -> Option<FrameworkRow> {
     let &[framework, evidence, pattern, _source] = cells else { return None };
     let evidence = match evidence {
-        "file" => Evidence::File,
-        "module" => Evidence::Module,
+        "file" => FrameworkEvidence::File,
+        "module" => FrameworkEvidence::Module,
         _ => return None,
     };
-    Some(Row { framework, evidence, pattern })
+    Some(FrameworkRow { framework, evidence, pattern })
 }
 
 /// The frameworks that something in a profile speaks for.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct FrameworkClues {
     /// The first row that matched.
     best: Option<usize>,
 }
 
-impl Found {
+impl FrameworkClues {
     /// Looks at a text of the profile.
-    pub fn look(&mut self, evidence: Evidence, text: &str) {
+    pub fn look(&mut self, evidence: FrameworkEvidence, text: &str) {
         let better = ROWS.iter().take(self.best.unwrap_or(usize::MAX));
         let row = better.into_iter().position(|row| {
             row.evidence == evidence
                 && match evidence {
-                    Evidence::File => is_in(text, row.pattern),
-                    Evidence::Module => text.ends_with(row.pattern),
+                    FrameworkEvidence::File => is_in(text, row.pattern),
+                    FrameworkEvidence::Module => text.ends_with(row.pattern),
                 }
         });
         self.best = row.or(self.best);
@@ -75,22 +75,28 @@ mod tests {
 
     #[test]
     fn a_framework_is_told_by_its_own_files_and_programs() {
-        let of = |texts: &[(Evidence, &str)]| {
-            let mut found = Found::default();
+        let of = |texts: &[(FrameworkEvidence, &str)]| {
+            let mut found = FrameworkClues::default();
             texts.iter().for_each(|(evidence, text)| found.look(*evidence, text));
             found.framework()
         };
-        let linear = (Evidence::File, "/usr/lib/python3/site-packages/flax/linen/linear.py:287");
+        let linear = (FrameworkEvidence::File, "/usr/lib/python3/site-packages/flax/linen/linear.py:287");
         assert_eq!(of(&[linear]), Some("Flax"));
-        assert_eq!(of(&[(Evidence::File, "flax/nnx/nn/linear.py(12): __call__")]), Some("Flax"));
-        assert_eq!(of(&[(Evidence::File, "/x/haiku/_src/basic.py:180")]), Some("Haiku"));
-        assert_eq!(of(&[linear, (Evidence::Module, "pjit__wrapped_step_fn")]), Some("PAXml"));
-        assert_eq!(of(&[(Evidence::Module, "jit__wrapped_step_fn"), linear]), Some("PAXml"));
+        assert_eq!(of(&[(FrameworkEvidence::File, "flax/nnx/nn/linear.py(12): __call__")]), Some("Flax"));
+        assert_eq!(of(&[(FrameworkEvidence::File, "/x/haiku/_src/basic.py:180")]), Some("Haiku"));
+        assert_eq!(of(&[linear, (FrameworkEvidence::Module, "pjit__wrapped_step_fn")]), Some("PAXml"));
+        assert_eq!(of(&[(FrameworkEvidence::Module, "jit__wrapped_step_fn"), linear]), Some("PAXml"));
         // A project that is only called so.
         assert_eq!(
-            of(&[(Evidence::File, "/home/me/my_flax/train.py:3"), (Evidence::File, "/home/me/flax/train.py:3")]),
+            of(&[
+                (FrameworkEvidence::File, "/home/me/my_flax/train.py:3"),
+                (FrameworkEvidence::File, "/home/me/flax/train.py:3")
+            ]),
             None
         );
-        assert_eq!(of(&[(Evidence::Module, "/flax/linen/"), (Evidence::File, "_wrapped_step_fn")]), None);
+        assert_eq!(
+            of(&[(FrameworkEvidence::Module, "/flax/linen/"), (FrameworkEvidence::File, "_wrapped_step_fn")]),
+            None
+        );
     }
 }

@@ -5,21 +5,15 @@ use std::sync::LazyLock;
 use super::pattern::{Name, Pattern};
 use super::table;
 
-static ROWS: LazyLock<Vec<Pattern>> =
-    LazyLock::new(|| table::rows(include_str!("host_callbacks.csv")).filter_map(|cells| parse(&cells)).collect());
-
-fn parse(cells: &[&'static str]) -> Option<Pattern> {
-    let &[kind, pattern, _source] = cells else { return None };
-    Pattern::parse(kind, pattern)
-}
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| table::patterns(include_str!("host_callbacks.csv")));
 
 /// Whether a host event of this name is such a callback.
 pub fn is(name: &str) -> bool {
     if name.starts_with('$') || name.contains(".py(") {
-        return ROWS.iter().any(|pattern| pattern.matches_frame(name));
+        return PATTERNS.iter().any(|pattern| pattern.matches_frame(name));
     }
     let name = Name::new(name);
-    ROWS.iter().any(|pattern| pattern.matches(&name))
+    PATTERNS.iter().any(|pattern| pattern.matches(&name))
 }
 
 #[cfg(test)]
@@ -28,7 +22,7 @@ mod tests {
 
     #[test]
     fn every_row_is_read() {
-        assert_eq!(ROWS.len(), table::rows(include_str!("host_callbacks.csv")).count());
+        assert_eq!(PATTERNS.len(), table::rows(include_str!("host_callbacks.csv")).count());
     }
 
     #[test]

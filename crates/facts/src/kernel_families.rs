@@ -14,25 +14,25 @@ pub enum Scope {
     Hlo,
 }
 
-struct Row {
+struct FamilyRow {
     scope: Scope,
     pattern: Pattern,
     category: &'static str,
 }
 
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+static ROWS: LazyLock<Vec<FamilyRow>> = LazyLock::new(|| {
     let text = include_str!("kernel_families.csv");
     table::rows(text).filter_map(|cells| parse(&cells)).collect()
 });
 
-fn parse(cells: &[&'static str]) -> Option<Row> {
+fn parse(cells: &[&'static str]) -> Option<FamilyRow> {
     let &[scope, kind, pattern, category, _source] = cells else { return None };
     let scope = match scope {
         "kernel" => Scope::Kernel,
         "hlo" => Scope::Hlo,
         _ => return None,
     };
-    Some(Row { scope, pattern: Pattern::parse(kind, pattern)?, category })
+    Some(FamilyRow { scope, pattern: Pattern::parse(kind, pattern)?, category })
 }
 
 /// The rows of one scope.

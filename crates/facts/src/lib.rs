@@ -1,14 +1,15 @@
 //! Tables of facts with their sources: devices, kernel families, categories, host spans, tensor cores, model presets.
 //!
-//! Each table is a CSV file with a source column and one loader of the same name. Names of products, kernels and spans
+//! Each table is a CSV file with a source column and one loader of the same name, which is the namespace of its questions
+//! (`accelerators::is`, `devices::all`). Names of products, kernels and spans
 //! stand here and not in the code that measures.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 pub mod accelerators;
-pub mod arithmetic;
+mod arithmetic;
 pub mod devices;
-pub mod frameworks;
+mod frameworks;
 pub mod gpu_rates;
 pub mod hlo_categories;
 pub mod host_callbacks;
@@ -18,7 +19,12 @@ pub mod host_transfers;
 pub mod kernel_families;
 pub mod library_files;
 pub mod model_presets;
-pub mod pattern;
-pub mod program_spans;
+mod pattern;
+mod program_spans;
 mod table;
 pub mod tensor_cores;
+
+pub use arithmetic::{Arithmetic, Rates};
+pub use frameworks::{FrameworkClues, FrameworkEvidence};
+pub use pattern::{Name, Pattern};
+pub use program_spans::{ProgramActivity, program_activity};

@@ -8,7 +8,7 @@ use super::table;
 
 /// What a host does with a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Activity {
+pub enum ProgramActivity {
     /// Python calls it.
     Call,
     /// The runtime executes it.
@@ -17,28 +17,29 @@ pub enum Activity {
     Compile,
 }
 
-impl Activity {
+impl ProgramActivity {
     /// The report's spelling.
     pub fn label(self) -> &'static str {
         match self {
-            Activity::Call => "call",
-            Activity::Execute => "execute",
-            Activity::Compile => "compile",
+            ProgramActivity::Call => "call",
+            ProgramActivity::Execute => "execute",
+            ProgramActivity::Compile => "compile",
         }
     }
 }
 
-static ROWS: LazyLock<Vec<(Activity, Pattern)>> =
+static ROWS: LazyLock<Vec<(ProgramActivity, Pattern)>> =
     LazyLock::new(|| table::rows(include_str!("program_spans.csv")).filter_map(|cells| parse(&cells)).collect());
 
-fn parse(cells: &[&'static str]) -> Option<(Activity, Pattern)> {
+fn parse(cells: &[&'static str]) -> Option<(ProgramActivity, Pattern)> {
     let &[activity, kind, pattern, _source] = cells else { return None };
-    let activity = [Activity::Call, Activity::Execute].into_iter().find(|known| known.label() == activity)?;
+    let activity =
+        [ProgramActivity::Call, ProgramActivity::Execute].into_iter().find(|known| known.label() == activity)?;
     Some((activity, Pattern::parse(kind, pattern)?))
 }
 
 /// What an event of this name does with a program; `None` for any other event. Frames of Python tracers are none of it.
-pub fn activity(name: &str) -> Option<Activity> {
+pub fn program_activity(name: &str) -> Option<ProgramActivity> {
     if is_frame(name) {
         return None;
     }
@@ -57,11 +58,14 @@ mod tests {
 
     #[test]
     fn calls_and_executions_are_told_apart() {
-        assert_eq!(activity("PjitFunction(f)"), Some(Activity::Call));
-        assert_eq!(activity("ThunkExecutor::Execute (wait for completion)"), Some(Activity::Execute));
-        assert_eq!(activity("TfrtCpuExecutable::Execute"), Some(Activity::Execute));
-        assert_eq!(activity("CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"), Some(Activity::Execute));
-        assert_eq!(activity("ParseArguments"), None);
-        assert_eq!(activity("$pjit.py:3 pjitfunction("), None);
+        assert_eq!(program_activity("PjitFunction(f)"), Some(ProgramActivity::Call));
+        assert_eq!(program_activity("ThunkExecutor::Execute (wait for completion)"), Some(ProgramActivity::Execute));
+        assert_eq!(program_activity("TfrtCpuExecutable::Execute"), Some(ProgramActivity::Execute));
+        assert_eq!(
+            program_activity("CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"),
+            Some(ProgramActivity::Execute)
+        );
+        assert_eq!(program_activity("ParseArguments"), None);
+        assert_eq!(program_activity("$pjit.py:3 pjitfunction("), None);
     }
 }

@@ -3,12 +3,23 @@
 //! The tables are part of the program, so a malformed row is a mistake of ours: it is left out here and caught by each
 //! loader's test.
 
+use super::pattern::Pattern;
+
 /// The rows of `text` after its header, as cells without surrounding blanks.
 pub(super) fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
         .skip(1)
         .map(|line| line.split(',').map(str::trim).collect())
+}
+
+/// The patterns of a table whose rows are `kind, pattern, source`.
+pub(super) fn patterns(text: &'static str) -> Vec<Pattern> {
+    let parse = |cells: Vec<&'static str>| match cells.as_slice() {
+        &[kind, pattern, _source] => Pattern::parse(kind, pattern),
+        _ => None,
+    };
+    rows(text).filter_map(parse).collect()
 }
 
 #[cfg(test)]

@@ -12,18 +12,18 @@ enum Kind {
     Eligible,
 }
 
-struct Row {
+struct TensorCoreRow {
     kind: Kind,
     pattern: Pattern,
     value: &'static str,
 }
 
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+static ROWS: LazyLock<Vec<TensorCoreRow>> = LazyLock::new(|| {
     let text = include_str!("tensor_cores.csv");
     table::rows(text).filter_map(|cells| parse(&cells)).collect()
 });
 
-fn parse(cells: &[&'static str]) -> Option<Row> {
+fn parse(cells: &[&'static str]) -> Option<TensorCoreRow> {
     let &[kind, how, pattern, value, _source] = cells else { return None };
     let kind = match kind {
         "uses" => Kind::Uses,
@@ -31,7 +31,7 @@ fn parse(cells: &[&'static str]) -> Option<Row> {
         "eligible" => Kind::Eligible,
         _ => return None,
     };
-    Some(Row { kind, pattern: Pattern::parse(how, pattern)?, value })
+    Some(TensorCoreRow { kind, pattern: Pattern::parse(how, pattern)?, value })
 }
 
 /// The rows of one kind.

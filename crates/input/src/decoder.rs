@@ -58,11 +58,11 @@ pub struct Decoder {
     expected: u64,
     /// Of its large planes, should it be an xplane.
     outlines: Vec<Outline>,
-    state: State,
+    state: DecoderState,
 }
 
 #[derive(Debug)]
-enum State {
+enum DecoderState {
     /// Too few bytes to tell; looked at again when there are `look_at`.
     Head {
         bytes: Vec<u8>,
@@ -97,7 +97,7 @@ impl Decoder {
             path: path.to_owned(),
             expected: 0,
             outlines: Vec::new(),
-            state: State::Head { bytes: Vec::new(), look_at: sniff::HEAD_BYTES },
+            state: DecoderState::Head { bytes: Vec::new(), look_at: sniff::HEAD_BYTES },
         }
     }
 
@@ -120,7 +120,7 @@ impl Decoder {
     /// Any [`Error`], as soon as it is clear that the member gives no profile; the same again for every later chunk.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
-            let State::Head { bytes: head, look_at } = &mut self.state else { return self.pass_on(bytes) };
+            let DecoderState::Head { bytes: head, look_at } = &mut self.state else { return self.pass_on(bytes) };
             let (piece, rest) = bytes.split_at(look_at.saturating_sub(head.len()).min(bytes.len()));
             head.extend_from_slice(piece);
             bytes = rest;
@@ -133,14 +133,14 @@ impl Decoder {
                 Some(format) => self.open(format)?,
             }
         }
-        if let State::Refused(error) = &self.state { Err(error.clone()) } else { Ok(()) }
+        if let DecoderState::Refused(error) = &self.state { Err(error.clone()) } else { Ok(()) }
     }
 
     /// Events read so far.
     pub fn events(&self) -> u64 {
         match &self.state {
-            State::Json(decoder) => decoder.events(),
-            State::XPlane(decoder) => decoder.events(),
+            DecoderState::Json(decoder) => decoder.events(),
+            DecoderState::XPlane(decoder) => decoder.events(),
             _ => 0,
         }
     }
@@ -148,7 +148,7 @@ impl Decoder {
     /// Takes the events that are final: an xplane's. Those of a JSON trace may be closed later.
     pub fn take_final_rows(&mut self) -> Vec<RowBlock> {
         match &mut self.state {
-            State::XPlane(decoder) => decoder.take_rows(),
+            DecoderState::XPlane(decoder) => decoder.take_rows(),
             _ => Vec::new(),
         }
     }
@@ -159,70 +159,72 @@ impl Decoder {
     ///
     /// Any [`Error`]: the member gives no profile.
     pub fn finish(mut self) -> Result<Decoded, Error> {
-        if let State::Head { bytes, .. } = &self.state {
+        if let DecoderState::Head { bytes, .. } = &self.state {
             let format = sniff::sniff(bytes, true).unwrap_or(Format::TraceJson);
             self.open(format)?;
         }
         match self.state {
-            State::Json(decoder) => Ok(Decoded::Trace(Box::new(decoder.finish()?))),
-            State::XPlane(decoder) => Ok(Decoded::Trace(Box::new(decoder.finish()?))),
-            State::Whole { kind: Whole::Profile, bytes } => Ok(Decoded::Profiles(read_profiles(&bytes, &self.path)?)),
-            State::Whole { kind: Whole::Report, bytes } => {
+            DecoderState::Json(decoder) => Ok(Decoded::Trace(Box::new(decoder.finish()?))),
+            DecoderState::XPlane(decoder) => Ok(Decoded::Trace(Box::new(decoder.finish()?))),
+            DecoderState::Whole { kind: Whole::Profile, bytes } => {
+                Ok(Decoded::Profiles(read_profiles(&bytes, &self.path)?))
+            }
+            DecoderState::Whole { kind: Whole::Report, bytes } => {
                 Ok(Decoded::Profiles(read_profiles(report_html::profiles(&bytes)?, &self.path)?))
             }
-            State::Whole { kind: Whole::HuggingFace, bytes } => {
+            DecoderState::Whole { kind: Whole::HuggingFace, bytes } => {
                 Ok(Decoded::Model(Box::new(read_hugging_face(&bytes)?.into())))
             }
-            State::Whole { kind: Whole::Sidecar, bytes } => Ok(Decoded::Model(Box::new(read_sidecar(&bytes)?))),
-            State::MemoryProfile => Ok(Decoded::MemoryProfile),
-            State::Ignored(reason) => Ok(Decoded::Ignored { reason }),
-            State::Refused(error) => Err(error),
-            State::Head { .. } => Err(Error::Empty),
+            DecoderState::Whole { kind: Whole::Sidecar, bytes } => Ok(Decoded::Model(Box::new(read_sidecar(&bytes)?))),
+            DecoderState::MemoryProfile => Ok(Decoded::MemoryProfile),
+            DecoderState::Ignored(reason) => Ok(Decoded::Ignored { reason }),
+            DecoderState::Refused(error) => Err(error),
+            DecoderState::Head { .. } => Err(Error::Empty),
         }
     }
 
     /// Goes on as `format`, with the head as its first bytes.
     fn open(&mut self, format: Format) -> Result<(), Error> {
-        let whole = |kind| State::Whole { kind, bytes: Vec::new() };
+        let whole = |kind| DecoderState::Whole { kind, bytes: Vec::new() };
         let next = match format {
-            Format::TraceJson => State::Json(Box::new(ChromeJsonDecoder::new(&self.path))),
+            Format::TraceJson => DecoderState::Json(Box::new(ChromeJsonDecoder::new(&self.path))),
             Format::XSpace => {
                 let decoder = XPlaneDecoder::new(&self.path).expecting(self.expected);
-                State::XPlane(Box::new(decoder.foreseeing(std::mem::take(&mut self.outlines))))
+                DecoderState::XPlane(Box::new(decoder.foreseeing(std::mem::take(&mut self.outlines))))
             }
             Format::UnifiedProfile => whole(Whole::Profile),
             Format::Report => whole(Whole::Report),
             Format::HuggingFaceConfig => whole(Whole::HuggingFace),
             Format::Sidecar => whole(Whole::Sidecar),
-            Format::MemoryProfile => State::MemoryProfile,
-            Format::Derived(reason) => State::Ignored(reason),
-            Format::Empty => State::Refused(Error::Empty),
-            Format::Other(error) => State::Refused(error),
+            Format::MemoryProfile => DecoderState::MemoryProfile,
+            Format::Derived(reason) => DecoderState::Ignored(reason),
+            Format::Empty => DecoderState::Refused(Error::Empty),
+            Format::Other(error) => DecoderState::Refused(error),
             // Unpacking comes before decoding: what is still packed lies too deep.
-            Format::Gzip | Format::Zip | Format::Tar => State::Refused(Error::Unsupported {
+            Format::Gzip | Format::Zip | Format::Tar => DecoderState::Refused(Error::Unsupported {
                 what: "An archive inside many others".to_owned(),
                 remedy: "Unpack it and drop what it holds.".to_owned(),
             }),
         };
-        let State::Head { bytes, .. } = std::mem::replace(&mut self.state, next) else { return Ok(()) };
+        let DecoderState::Head { bytes, .. } = std::mem::replace(&mut self.state, next) else { return Ok(()) };
         self.pass_on(&bytes)
     }
 
     fn pass_on(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let refused = match &mut self.state {
-            State::Json(decoder) => decoder.push(bytes).err(),
-            State::XPlane(decoder) => decoder.push(bytes).err(),
-            State::Whole { kind, bytes: document } => {
+            DecoderState::Json(decoder) => decoder.push(bytes).err(),
+            DecoderState::XPlane(decoder) => decoder.push(bytes).err(),
+            DecoderState::Whole { kind, bytes: document } => {
                 document.extend_from_slice(bytes);
                 too_large(*kind, document.len())
             }
-            State::Refused(error) => Some(error.clone()),
-            State::Head { .. } | State::MemoryProfile | State::Ignored(_) => None,
+            DecoderState::Refused(error) => Some(error.clone()),
+            DecoderState::Head { .. } | DecoderState::MemoryProfile | DecoderState::Ignored(_) => None,
         };
         match refused {
             None => Ok(()),
             Some(error) => {
-                self.state = State::Refused(error.clone());
+                self.state = DecoderState::Refused(error.clone());
                 Err(error)
             }
         }

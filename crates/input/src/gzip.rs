@@ -33,7 +33,7 @@ const RESERVED_FLAGS: u8 = 0xe0;
 
 /// Where in a member the next byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum GzipState {
     /// The ten fixed bytes of the header, or what follows the last member.
     Header,
     /// The two bytes that give the length of the extra field.
@@ -60,7 +60,7 @@ enum State {
 #[derive(Debug)]
 pub struct GzipDecoder {
     path: String,
-    state: State,
+    state: GzipState,
     inflater: Inflater,
     /// Bytes of the header or trailer so far.
     fixed: Vec<u8>,
@@ -79,7 +79,7 @@ impl GzipDecoder {
     pub fn new(path: &str) -> GzipDecoder {
         GzipDecoder {
             path: path.to_owned(),
-            state: State::Header,
+            state: GzipState::Header,
             inflater: Inflater::new(),
             fixed: Vec::with_capacity(10),
             flags: 0,
@@ -93,25 +93,25 @@ impl GzipDecoder {
     /// True where nothing that is pushed can change the result any more.
     #[cfg(test)]
     pub fn is_stopped(&self) -> bool {
-        self.state == State::Stopped
+        self.state == GzipState::Stopped
     }
 
     /// Inflates the next bytes of the file.
     pub fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) {
         while let Some((&byte, rest)) = chunk.split_first() {
             match self.state {
-                State::Stopped => return,
-                State::Foreign => {
+                GzipState::Stopped => return,
+                GzipState::Foreign => {
                     self.foreign.1 += chunk.len() as u64;
                     self.offset += chunk.len() as u64;
                     return;
                 }
-                State::Body => {
+                GzipState::Body => {
                     let used = self.body(chunk, limit, sink);
                     chunk = chunk.get(used..).unwrap_or_default();
                     continue;
                 }
-                State::Trailer => self.trailer(byte, sink),
+                GzipState::Trailer => self.trailer(byte, sink),
                 _ => self.header(byte),
             }
             self.offset += 1;
@@ -124,19 +124,19 @@ impl GzipDecoder {
         self.inflater.flush(&mut |block| sink(GzipItem::Data(block)));
         let inflated = self.inflated_bytes + self.inflater.inflated_bytes();
         match self.state {
-            State::Stopped => {}
-            State::Foreign => {
+            GzipState::Stopped => {}
+            GzipState::Foreign => {
                 let (start, count) = self.foreign;
                 sink(GzipItem::Warning(self.foreign_bytes(start, count)));
             }
             // Too short for a header, behind a whole member.
-            State::Header if self.members > 0 => {
+            GzipState::Header if self.members > 0 => {
                 let count = self.fixed.len() as u64;
                 if count > 0 {
                     sink(GzipItem::Warning(self.foreign_bytes(self.offset - count, count)));
                 }
             }
-            State::Trailer => sink(GzipItem::Warning(
+            GzipState::Trailer => sink(GzipItem::Warning(
                 Warning::new(
                     WarningCode::GzipChecksumMissing,
                     format!(
@@ -167,7 +167,7 @@ impl GzipDecoder {
     /// One byte of the header, or of what lies behind the last member.
     fn header(&mut self, byte: u8) {
         match self.state {
-            State::Header => {
+            GzipState::Header => {
                 // Padding to a block size, as tapes and some object stores add.
                 if self.members > 0 && self.fixed.is_empty() && byte == 0 {
                     return;
@@ -179,26 +179,26 @@ impl GzipDecoder {
                 if wrong {
                     let count = self.fixed.len() as u64;
                     self.foreign = (self.offset + 1 - count, count);
-                    self.state = State::Foreign;
+                    self.state = GzipState::Foreign;
                 } else if self.fixed.len() == 10 {
                     self.flags = self.fixed.get(3).copied().unwrap_or(0);
                     self.next_part(FLAG_EXTRA);
                 }
             }
-            State::ExtraLength => {
+            GzipState::ExtraLength => {
                 self.fixed.push(byte);
                 if let [low, high] = self.fixed[..] {
                     match u16::from_le_bytes([low, high]) {
                         0 => self.next_part(FLAG_NAME),
-                        left => self.state = State::Extra { left },
+                        left => self.state = GzipState::Extra { left },
                     }
                 }
             }
-            State::Extra { left: 1 } => self.next_part(FLAG_NAME),
-            State::Extra { left } => self.state = State::Extra { left: left.saturating_sub(1) },
-            State::Name if byte == 0 => self.next_part(FLAG_COMMENT),
-            State::Comment if byte == 0 => self.next_part(FLAG_HEADER_CRC),
-            State::HeaderCrc => {
+            GzipState::Extra { left: 1 } => self.next_part(FLAG_NAME),
+            GzipState::Extra { left } => self.state = GzipState::Extra { left: left.saturating_sub(1) },
+            GzipState::Name if byte == 0 => self.next_part(FLAG_COMMENT),
+            GzipState::Comment if byte == 0 => self.next_part(FLAG_HEADER_CRC),
+            GzipState::HeaderCrc => {
                 self.fixed.push(byte);
                 if self.fixed.len() == 2 {
                     self.next_part(0);
@@ -210,19 +210,19 @@ impl GzipDecoder {
 
     /// Goes to the first part of the header that is there, from the one with `flag` on; else to the body.
     fn next_part(&mut self, flag: u8) {
-        const PARTS: [(u8, State); 4] = [
-            (FLAG_EXTRA, State::ExtraLength),
-            (FLAG_NAME, State::Name),
-            (FLAG_COMMENT, State::Comment),
-            (FLAG_HEADER_CRC, State::HeaderCrc),
+        const PARTS: [(u8, GzipState); 4] = [
+            (FLAG_EXTRA, GzipState::ExtraLength),
+            (FLAG_NAME, GzipState::Name),
+            (FLAG_COMMENT, GzipState::Comment),
+            (FLAG_HEADER_CRC, GzipState::HeaderCrc),
         ];
         self.fixed.clear();
         self.state = PARTS
             .iter()
             .skip_while(|(part, _)| *part != flag)
             .find(|(part, _)| self.flags & part != 0)
-            .map_or(State::Body, |(_, state)| *state);
-        if self.state == State::Body {
+            .map_or(GzipState::Body, |(_, state)| *state);
+        if self.state == GzipState::Body {
             self.inflater.reset();
         }
     }
@@ -234,9 +234,9 @@ impl GzipDecoder {
         let inflated = self.inflated_bytes + self.inflater.inflated_bytes();
         match outcome {
             Outcome::NeedsInput => {}
-            Outcome::Ended => self.state = State::Trailer,
+            Outcome::Ended => self.state = GzipState::Trailer,
             Outcome::Corrupt => {
-                self.state = State::Stopped;
+                self.state = GzipState::Stopped;
                 sink(GzipItem::Warning(
                     Warning::new(
                         WarningCode::GzipCorrupt,
@@ -252,7 +252,7 @@ impl GzipDecoder {
                 ));
             }
             Outcome::OverLimit => {
-                self.state = State::Stopped;
+                self.state = GzipState::Stopped;
                 sink(GzipItem::Warning(over_limit(&self.path, self.offset, inflated)));
             }
         }
@@ -285,7 +285,7 @@ impl GzipDecoder {
             self.inflater.reset();
             self.members += 1;
             self.fixed.clear();
-            self.state = State::Header;
+            self.state = GzipState::Header;
         }
     }
 

@@ -325,5 +325,10 @@ fn stem(path: &str) -> &str {
         .unwrap_or(path)
 }
 
+/// Whether a file of this name says that it is a profile: then it is worth saying why it cannot be read as one.
+pub fn is_called_profile(path: &str) -> bool {
+    [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| path.ends_with(suffix))
+}
+
 #[cfg(test)]
 mod tests;

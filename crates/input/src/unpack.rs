@@ -121,11 +121,11 @@ struct Layer {
     path: String,
     size: Option<u64>,
     depth: u8,
-    state: State,
+    state: UnpackState,
 }
 
 #[derive(Debug)]
-enum State {
+enum UnpackState {
     /// Too few bytes to decide.
     Head(Vec<u8>),
     Plain,
@@ -151,60 +151,60 @@ impl Layer {
             path: path.to_owned(),
             size,
             depth,
-            state: State::Head(Vec::new()),
+            state: UnpackState::Head(Vec::new()),
         }
     }
 
     fn is_plain(&self) -> bool {
-        matches!(self.state, State::Plain)
+        matches!(self.state, UnpackState::Plain)
     }
 
     fn push(&mut self, chunk: &[u8], limit: &InflateLimit, sink: &mut Sink<'_>) {
         match &mut self.state {
-            State::Head(head) => {
+            UnpackState::Head(head) => {
                 head.extend_from_slice(chunk);
                 if head.len() >= HEAD_BYTES {
                     self.open(limit, sink);
                 }
             }
-            State::Plain => sink(Unpacked::Data(chunk)),
-            State::Gzip { decoder, inner } => {
+            UnpackState::Plain => sink(Unpacked::Data(chunk)),
+            UnpackState::Gzip { decoder, inner } => {
                 decoder.push(chunk, limit, &mut |item| match item {
                     GzipItem::Data(bytes) => inner.push(bytes, limit, sink),
                     GzipItem::Warning(warning) => sink(Unpacked::Warning(warning)),
                 });
             }
-            State::Zip { reader, inner } => {
+            UnpackState::Zip { reader, inner } => {
                 let mut entries = Entries { path: &self.archive_path, depth: self.depth, inner };
                 reader.push(chunk, limit, &mut |item| entries.take(item, limit, sink));
             }
-            State::Tar { reader, inner } => {
+            UnpackState::Tar { reader, inner } => {
                 let mut entries = Entries { path: &self.archive_path, depth: self.depth, inner };
                 reader.push(chunk, &mut |item| entries.take(item, limit, sink));
             }
-            State::Finished => {}
+            UnpackState::Finished => {}
         }
     }
 
     fn finish(&mut self, limit: &InflateLimit, sink: &mut Sink<'_>) {
-        if matches!(self.state, State::Head(_)) {
+        if matches!(self.state, UnpackState::Head(_)) {
             self.open(limit, sink);
         }
-        match std::mem::replace(&mut self.state, State::Finished) {
-            State::Head(_) | State::Finished => {}
-            State::Plain => sink(Unpacked::End),
-            State::Gzip { decoder, mut inner } => {
+        match std::mem::replace(&mut self.state, UnpackState::Finished) {
+            UnpackState::Head(_) | UnpackState::Finished => {}
+            UnpackState::Plain => sink(Unpacked::End),
+            UnpackState::Gzip { decoder, mut inner } => {
                 decoder.finish(&mut |item| match item {
                     GzipItem::Data(bytes) => inner.push(bytes, limit, sink),
                     GzipItem::Warning(warning) => sink(Unpacked::Warning(warning)),
                 });
                 inner.finish(limit, sink);
             }
-            State::Zip { reader, mut inner } => {
+            UnpackState::Zip { reader, mut inner } => {
                 let mut entries = Entries { path: &self.archive_path, depth: self.depth, inner: &mut inner };
                 reader.finish(&mut |item| entries.take(item, limit, sink));
             }
-            State::Tar { reader, mut inner } => {
+            UnpackState::Tar { reader, mut inner } => {
                 let mut entries = Entries { path: &self.archive_path, depth: self.depth, inner: &mut inner };
                 reader.finish(&mut |item| entries.take(item, limit, sink));
             }
@@ -213,14 +213,14 @@ impl Layer {
 
     /// Decides what the head is the start of, and reads it as that.
     fn open(&mut self, limit: &InflateLimit, sink: &mut Sink<'_>) {
-        let State::Head(head) = std::mem::replace(&mut self.state, State::Plain) else { return };
+        let UnpackState::Head(head) = std::mem::replace(&mut self.state, UnpackState::Plain) else { return };
         if self.depth < MAX_DEPTH && looks_like_gzip(&head) {
             let inner = Layer::new(without_gz(&self.path), &self.archive_path, None, self.depth + 1);
-            self.state = State::Gzip { decoder: Box::new(GzipDecoder::new(&self.path)), inner: Box::new(inner) };
+            self.state = UnpackState::Gzip { decoder: Box::new(GzipDecoder::new(&self.path)), inner: Box::new(inner) };
         } else if self.depth < MAX_DEPTH && looks_like_zip(&head) {
-            self.state = State::Zip { reader: Box::new(ZipReader::new(&self.archive_path)), inner: None };
+            self.state = UnpackState::Zip { reader: Box::new(ZipReader::new(&self.archive_path)), inner: None };
         } else if self.depth < MAX_DEPTH && looks_like_tar(&head) {
-            self.state = State::Tar { reader: Box::new(TarReader::new(&self.archive_path)), inner: None };
+            self.state = UnpackState::Tar { reader: Box::new(TarReader::new(&self.archive_path)), inner: None };
         } else {
             sink(Unpacked::Begin { path: &self.path, size: self.size });
         }

@@ -1,7 +1,8 @@
 //! Devices wait while the host compiles.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::Numbers;
+use super::waiting::{NO_HOST_EVENTS, idle_share};
 use super::{Rule, Verdict};
 use base::format;
 use metrics::StepPart;
@@ -17,14 +18,9 @@ const WARNING_PERCENT: f64 = 10.0;
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let Some(window) = numbers.window_of_parts() else {
-        return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
-    };
-    if window.idle_percent() < WARNING_PERCENT {
-        return Verdict::Fine;
-    }
-    let Some(share) = numbers.part_percent(StepPart::Compile) else {
-        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+    let (window, share) = match idle_share(numbers, StepPart::Compile, WARNING_PERCENT, NO_HOST_EVENTS) {
+        Ok(found) => found,
+        Err(verdict) => return verdict,
     };
     if share < WARNING_PERCENT {
         return Verdict::Fine;

@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
+use super::waiting::NO_HOST_EVENTS;
 use super::{Rule, Verdict};
 use base::format;
 use facts::host_callbacks;
@@ -17,7 +18,7 @@ const WARNING_PERCENT: f64 = 5.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.context.analysis.devices.host_names.is_empty() {
-        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+        return lacks(NO_HOST_EVENTS);
     }
     let devices = &numbers.context.analysis.devices.used;
     if devices.is_empty() {

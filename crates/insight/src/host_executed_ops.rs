@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
+use super::waiting::NO_HOST_EVENTS;
 use super::{Rule, Verdict};
 use base::format;
 use metrics::HostReason;
@@ -22,9 +23,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         None => return lacks("no device op ran. Capture while the jitted function runs."),
     }
     if devices.host_names.is_empty() {
-        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+        return lacks(NO_HOST_EVENTS);
     }
-    let placement = numbers.context.analysis.placement(numbers.trace);
+    let placement = numbers.context.placement();
     let Some((_, first)) = placement.host_rows().next() else { return Verdict::Fine };
     let mut best = 0.0_f64;
     for device in &devices.used {

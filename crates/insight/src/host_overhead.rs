@@ -1,7 +1,8 @@
 //! Devices wait for the host to launch the next op.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::Numbers;
+use super::waiting::idle_share;
 use super::{Rule, Verdict};
 use base::format;
 use metrics::StepPart;
@@ -17,18 +18,14 @@ const BAD_PERCENT: f64 = 20.0;
 /// From here most of the time is lost to it (the JAX guide's limit of utilisation).
 const CRITICAL_PERCENT: f64 = 50.0;
 
+/// What a capture without launches lacks.
+const NO_LAUNCHES: &str = "the capture does not tell when the ops after the idle time were launched. Capture an xplane of a GPU or TPU \
+     with the host tracer on (ProfileOptions.host_tracer_level of at least 1).";
+
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let Some(window) = numbers.window_of_parts() else {
-        return lacks("too few device ops ran to tell what the devices wait for. Capture several steps.");
-    };
-    if window.idle_percent() < WARNING_PERCENT {
-        return Verdict::Fine;
-    }
-    let Some(share) = numbers.part_percent(StepPart::HostBound) else {
-        return lacks(
-            "the capture does not tell when the ops after the idle time were launched. Capture an xplane of a GPU or TPU with \
-             the host tracer on (ProfileOptions.host_tracer_level of at least 1).",
-        );
+    let (window, share) = match idle_share(numbers, StepPart::HostBound, WARNING_PERCENT, NO_LAUNCHES) {
+        Ok(found) => found,
+        Err(verdict) => return verdict,
     };
     if share < WARNING_PERCENT {
         return Verdict::Fine;

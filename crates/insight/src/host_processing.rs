@@ -1,7 +1,8 @@
 //! The input pipeline that devices wait for works, rather than copies.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::Numbers;
+use super::waiting::input_times_us;
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
@@ -13,14 +14,9 @@ pub(super) const RULE: Rule = Rule { id: "host_processing", title: "Input time i
 const NOTE_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let Some(waits) = numbers.input_wait_percent() else {
-        return lacks("too few device ops ran to tell whether the devices wait for input. Capture several steps.");
-    };
-    if !waits.bound() {
-        return Verdict::Fine;
-    }
-    let Some((processing, transfer)) = numbers.input_time_us() else {
-        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+    let (processing, transfer) = match input_times_us(numbers) {
+        Ok(times) => times,
+        Err(verdict) => return verdict,
     };
     let share = 100.0 * processing / (processing + transfer);
     if share < NOTE_PERCENT {

@@ -4,7 +4,7 @@ use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use facts::arithmetic::Arithmetic;
+use facts::Arithmetic;
 use report::{Confidence, FindingSeverity, ModelConfig};
 
 /// The rule.

@@ -55,13 +55,14 @@ mod tensor_cores_unused;
 mod unfused_data_formatting;
 mod unhidden_collectives;
 mod unused_visible_devices;
+mod waiting;
 mod warm_up_in_window;
 mod while_loop_overhead;
 
 use numbers::Numbers;
 
 use base::sort;
-use metrics::{Analysis, Context, Run, Settings};
+use metrics::{Context, Examined, Run, Settings, analyse};
 use report::{Confidence, Finding, FindingSeverity};
 
 /// What a rule says.
@@ -140,10 +141,10 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// A run, measured and judged.
-pub fn examine(run: &Run, settings: &Settings) -> Analysis {
-    let mut analysis = Analysis::new(run, settings);
-    analysis.profile.findings = findings(&Context { run, analysis: &analysis });
-    analysis
+pub fn examine(run: &Run, settings: &Settings) -> Examined {
+    let examined = analyse(run, settings);
+    let findings = findings(&examined.context(run));
+    examined.with_findings(findings)
 }
 
 /// What all rules say of a run: the most severe first, then what is most at stake, then in the order of the rules. What

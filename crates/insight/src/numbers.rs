@@ -87,7 +87,7 @@ impl<'a> Numbers<'a> {
     pub fn new(context: &'a Context<'a>) -> Numbers<'a> {
         Numbers {
             context,
-            profile: &context.analysis.profile,
+            profile: context.profile,
             trace: context.trace(),
             platform: context.analysis.devices.platform,
             short_gaps: OnceCell::new(),
@@ -283,7 +283,7 @@ impl<'a> Numbers<'a> {
         if self.context.analysis.step_breakdown.host_threads.is_none() {
             return String::new();
         }
-        let waits = self.context.analysis.host_waits(self.trace);
+        let waits = self.context.host_waits();
         let share = |time: Ps| {
             if waits.window > Ps::ZERO { 100.0 * time.as_ps() as f64 / waits.window.as_ps() as f64 } else { 0.0 }
         };

@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
+use super::waiting::NO_HOST_EVENTS;
 use super::{Rule, Verdict};
 use base::{Ps, format};
 use metrics::{HostWork, host_spans};
@@ -22,7 +23,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     if devices.host_names.is_empty() {
-        return lacks("the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.");
+        return lacks(NO_HOST_EVENTS);
     }
     // The first step may compile: everything does at its first call.
     let later = steps.windows.iter().filter_map(|row| {

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
+use facts::Name;
 use facts::hlo_categories;
 use facts::kernel_families::{self, Scope};
-use facts::pattern::Name;
 use trace::copies::{Direction, direction};
 use trace::{ArgsId, StrId, Trace};
 

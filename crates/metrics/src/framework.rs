@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use super::ops::Ops;
-use facts::frameworks::{Evidence, Found};
+use facts::{FrameworkClues, FrameworkEvidence};
 use hlo::Modules;
 use trace::{Framework, LineKind, StrId, Trace};
 
@@ -23,22 +23,22 @@ pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> &'static st
 
 /// The library on top of JAX. Each distinct text is looked at once.
 fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> Option<&'static str> {
-    let mut found = Found::default();
+    let mut found = FrameworkClues::default();
     let mut seen = FxHashSet::default();
     for op in &ops.rows {
-        for (evidence, text) in [(Evidence::File, op.source), (Evidence::Module, op.module)] {
+        for (evidence, text) in [(FrameworkEvidence::File, op.source), (FrameworkEvidence::Module, op.module)] {
             if !text.is_empty() && seen.insert(text) {
                 found.look(evidence, without_number(ops.text(trace, text), evidence));
             }
         }
     }
     for module in modules.read() {
-        module.files().iter().for_each(|file| found.look(Evidence::File, file));
+        module.files().iter().for_each(|file| found.look(FrameworkEvidence::File, file));
     }
     let mut stacks: FxHashSet<StrId> = FxHashSet::default();
     for args in (0..trace.args.len()).filter_map(|index| trace.args.set(index)) {
         if !args.source_stack.is_empty() && stacks.insert(args.source_stack) {
-            trace.text(args.source_stack).lines().for_each(|frame| found.look(Evidence::File, frame));
+            trace.text(args.source_stack).lines().for_each(|frame| found.look(FrameworkEvidence::File, frame));
         }
     }
     let line_kind: Vec<LineKind> = trace.lines.iter().map(|line| line.kind).collect();
@@ -46,12 +46,12 @@ fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> Option<&'static st
     for kind in trace.events.kinds() {
         match line_kind.get(kind.line.index()) {
             Some(LineKind::Modules) if names.insert(kind.name) => {
-                found.look(Evidence::Module, without_number(trace.text(kind.name), Evidence::Module));
+                found.look(FrameworkEvidence::Module, without_number(trace.text(kind.name), FrameworkEvidence::Module));
             }
             Some(LineKind::Host) if names.insert(kind.name) => {
                 let name = trace.text(kind.name);
                 if name.contains(".py(") {
-                    found.look(Evidence::File, name);
+                    found.look(FrameworkEvidence::File, name);
                 }
             }
             _ => {}
@@ -61,17 +61,17 @@ fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> Option<&'static st
 }
 
 /// `jit_f` of `jit_f(7)`.
-fn without_number(text: &str, evidence: Evidence) -> &str {
+fn without_number(text: &str, evidence: FrameworkEvidence) -> &str {
     match evidence {
-        Evidence::Module => text.split('(').next().unwrap_or(text),
-        Evidence::File => text,
+        FrameworkEvidence::Module => text.split('(').next().unwrap_or(text),
+        FrameworkEvidence::File => text,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Analysis;
+    use crate::analyse;
     use crate::{Run, Settings};
     use trace::TraceBuilder;
 
@@ -87,7 +87,7 @@ mod tests {
         let mut trace = b.build();
         trace.framework = framework;
         let run = Run { trace, ..Run::default() };
-        Analysis::new(&run, &Settings::default()).profile.metadata.framework
+        analyse(&run, &Settings::default()).profile.metadata.framework
     }
 
     #[test]

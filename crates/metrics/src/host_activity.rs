@@ -18,7 +18,7 @@ use super::host_ops::{HostOp, HostOps, Tally, tallies_of_kinds};
 use super::host_threads::{HostThreads, thread_role};
 use base::{Ps, sort};
 use facts::host_spans::{self, HostWork, is_frame};
-use facts::program_spans::{Activity, activity};
+use facts::{ProgramActivity, program_activity};
 use report::{HostActivity, HostProgram, HostSpan, HostThread};
 use trace::{IntervalSet, Kind, LineKind, Plane, StrId, Trace, Union};
 
@@ -107,14 +107,14 @@ fn host_of(trace: &Trace, plane: Option<&Plane>) -> Option<String> {
 }
 
 /// The program that an event is about, and what is done with it.
-fn program_of(trace: &Trace, kind: &Kind) -> Option<(String, Activity)> {
+fn program_of(trace: &Trace, kind: &Kind) -> Option<(String, ProgramActivity)> {
     let name = trace.text(kind.name);
     if is_frame(name) {
         return None;
     }
-    let activity = match activity(name) {
+    let activity = match program_activity(name) {
         Some(activity) => activity,
-        None if host_spans::is(HostWork::Compile, name) => Activity::Compile,
+        None if host_spans::is(HostWork::Compile, name) => ProgramActivity::Compile,
         None => return None,
     };
     let args = trace.args.get(kind.args);
@@ -122,8 +122,8 @@ fn program_of(trace: &Trace, kind: &Kind) -> Option<(String, Activity)> {
     let module = [args.hlo_module, args.tf_op].into_iter().map(|id| trace.text(id)).find(|text| is_module(text));
     let called = || name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     let program = match activity {
-        Activity::Call => called().or(module),
-        Activity::Execute | Activity::Compile => module,
+        ProgramActivity::Call => called().or(module),
+        ProgramActivity::Execute | ProgramActivity::Compile => module,
     };
     Some((program.unwrap_or(name).to_owned(), activity))
 }
@@ -143,8 +143,8 @@ struct Sums {
 
 /// The programs, most time first.
 fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
-    let mut index: FxHashMap<(String, Activity), usize> = FxHashMap::default();
-    let mut found: Vec<((String, Activity), Sums)> = Vec::new();
+    let mut index: FxHashMap<(String, ProgramActivity), usize> = FxHashMap::default();
+    let mut found: Vec<((String, ProgramActivity), Sums)> = Vec::new();
     let of_kind: Vec<Option<usize>> = trace
         .events
         .kinds()
@@ -180,7 +180,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     }
     found.retain(|(_, sums)| sums.calls > 0);
     sort::sort_by(&mut found, |(a, sums_a), (b, sums_b)| sums_b.total.cmp(&sums_a.total).then_with(|| a.cmp(b)));
-    let row = |((name, activity), sums): ((String, Activity), Sums)| HostProgram {
+    let row = |((name, activity), sums): ((String, ProgramActivity), Sums)| HostProgram {
         name,
         activity: activity.label().to_owned(),
         calls: sums.calls,

@@ -5,16 +5,19 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod analysis;
+mod answers;
 mod arguments;
 mod categories;
 mod civil;
 mod collectives;
 mod compilation;
+mod context;
 mod copies;
 mod cpu_ops;
 mod device_clocks;
 mod device_time;
 mod devices;
+mod document;
 mod duty_cycle;
 mod framework;
 mod freezing;
@@ -50,11 +53,13 @@ mod transfers;
 mod utilization;
 mod window;
 
-pub use analysis::{Analysis, Context, LEAST_SHARE};
+pub use analysis::Analysis;
+pub use answers::LEAST_SHARE;
 pub use arguments::Argument;
 pub use categories::{OpClass, OpFamily, family_of};
 pub use collectives::{CollectiveOp, CollectiveSums, Collectives};
 pub use compilation::compilation;
+pub use context::{Context, Examined, analyse};
 pub use copies::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
 pub use cpu_ops::{complete as complete_cpu_ops, undo as undo_cpu_ops};
 pub use devices::{Devices, interval};

@@ -43,6 +43,9 @@ impl StepPart {
     /// Number of parts.
     pub const COUNT: usize = STEP_PARTS.len();
 
+    /// Number of parts that are work. They come first, in the order in which they hide each other.
+    pub const NUM_WORK: usize = StepPart::Barrier as usize;
+
     /// All of them in their order.
     pub const ALL: [StepPart; StepPart::COUNT] = [
         StepPart::Compute,

@@ -3,6 +3,7 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod communication;
+mod compared;
 #[cfg(feature = "example")]
 pub mod example;
 mod findings;

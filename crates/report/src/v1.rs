@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use base::Warning;
 
 pub use super::communication::*;
+pub use super::compared::*;
 pub use super::findings::*;
 pub use super::host_activity::*;
 pub use super::kernel_statistics::*;
@@ -179,19 +180,9 @@ pub struct Metadata {
     /// are the profiler's own: `clock_rate` kHz, `memory_bandwidth` bytes/s, `memory_size` bytes. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Power of one device in watts, as the user gave it in a comparison. No trace tells it; reports keep it. Added in 1.1.0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub watts_per_device: Option<f64>,
-    /// Price of one device in dollars an hour, as the user gave it in a comparison. No trace tells it; reports keep it. Added in
-    /// 1.1.0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dollars_per_device_hour: Option<f64>,
-    /// True for the baseline of the comparison whose report this profile is in. Added in 1.1.0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison_baseline: Option<bool>,
-    /// `strong` or `weak`, where the user said so in the comparison whose report this profile is in. Added in 1.1.0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison_scaling: Option<String>,
+    /// What the user said of this run in the comparison whose report this profile is in; its fields stand among these.
+    #[serde(flatten)]
+    pub compared: Compared,
 }
 
 /// Dimensions of the model; a trace knows none of them.

@@ -53,12 +53,12 @@ pub enum Piece {
 /// Writes a trace, piece by piece.
 #[derive(Debug)]
 pub struct Writer {
-    parts: std::vec::IntoIter<Part>,
+    parts: std::vec::IntoIter<SnapshotPart>,
 }
 
 /// What one frame is made from: blocks of the trace, moved.
 #[derive(Debug)]
-enum Part {
+enum SnapshotPart {
     Ready(u8, Vec<u8>),
     Ends(Vec<usize>),
     Args(ArgsTable),
@@ -90,46 +90,46 @@ impl Writer {
             warnings: _,
             clocks,
         } = trace;
-        let mut parts = vec![Part::Ready(NOTES, notes)];
+        let mut parts = vec![SnapshotPart::Ready(NOTES, notes)];
         let mut head = Vec::new();
         fields::put_source(&mut head, format, framework);
         put_capture(&mut head, &capture);
         head.extend(complete_events.to_le_bytes());
         fields::put_texts(&mut head, &hosts);
-        parts.push(Part::Ready(HEAD, head));
+        parts.push(SnapshotPart::Ready(HEAD, head));
         let (text, ends) = strings.into_parts();
-        parts.push(Part::Ready(TEXT, text.into_bytes()));
-        parts.push(Part::Ends(ends));
+        parts.push(SnapshotPart::Ready(TEXT, text.into_bytes()));
+        parts.push(SnapshotPart::Ends(ends));
         let mut bytes = Vec::new();
         planes.iter().for_each(|plane| put_plane(&mut bytes, plane));
-        parts.push(Part::Ready(PLANES, bytes));
+        parts.push(SnapshotPart::Ready(PLANES, bytes));
         let mut bytes = Vec::new();
         lines.iter().for_each(|line| fields::put_line(&mut bytes, line));
-        parts.push(Part::Ready(LINES, bytes));
+        parts.push(SnapshotPart::Ready(LINES, bytes));
         let mut bytes = Vec::new();
         clocks.unplaced.iter().for_each(|unplaced| fields::put_unplaced(&mut bytes, unplaced));
-        parts.push(Part::Ready(UNPLACED, bytes));
-        parts.push(Part::Args(args));
+        parts.push(SnapshotPart::Ready(UNPLACED, bytes));
+        parts.push(SnapshotPart::Args(args));
         for track in &counters {
             let mut bytes = Vec::new();
             fields::put_counter(&mut bytes, track);
-            parts.push(Part::Ready(COUNTER, bytes));
+            parts.push(SnapshotPart::Ready(COUNTER, bytes));
         }
         if !instants.is_empty() {
             let mut bytes = Vec::new();
             instants.iter().for_each(|instant| fields::put_instant(&mut bytes, instant));
-            parts.push(Part::Ready(INSTANTS, bytes));
+            parts.push(SnapshotPart::Ready(INSTANTS, bytes));
         }
         let counts = events.len();
         let (rows, kinds, sparse) = events.into_columns();
-        parts.push(Part::Kinds(kinds));
+        parts.push(SnapshotPart::Kinds(kinds));
         for (which, column) in (0u8..).zip(sparse) {
-            parts.extend(column.into_blocks().map(|(events, values)| Part::Sparse(which, events, values)));
+            parts.extend(column.into_blocks().map(|(events, values)| SnapshotPart::Sparse(which, events, values)));
         }
-        parts.extend(hlo.into_iter().map(Part::Hlo));
+        parts.extend(hlo.into_iter().map(SnapshotPart::Hlo));
         let end = [counts as u64, parts.len() as u64].map(u64::to_le_bytes).concat();
-        parts.extend(rows.map(Part::Rows));
-        parts.push(Part::Ready(END, end));
+        parts.extend(rows.map(SnapshotPart::Rows));
+        parts.push(SnapshotPart::Ready(END, end));
         Writer { parts: parts.into_iter() }
     }
 }
@@ -148,30 +148,30 @@ impl Iterator for Writer {
     fn next(&mut self) -> Option<Piece> {
         let mut out = vec![0; HEADER_BYTES];
         let (kind, which) = match self.parts.next()? {
-            Part::Ready(kind, bytes) => {
+            SnapshotPart::Ready(kind, bytes) => {
                 out.extend(bytes);
                 (kind, 0)
             }
-            Part::Ends(ends) => {
+            SnapshotPart::Ends(ends) => {
                 put_words(&mut out, ends.iter().map(|end| (*end as u64).to_le_bytes()), ends.len());
                 (ENDS, 0)
             }
-            Part::Args(table) => {
+            SnapshotPart::Args(table) => {
                 (0..table.len()).filter_map(|index| table.set(index)).for_each(|set| put_args(&mut out, set));
                 (ARGS, 0)
             }
-            Part::Rows(rows) => return Some(Piece::Rows(rows)),
-            Part::Kinds(kinds) => {
+            SnapshotPart::Rows(rows) => return Some(Piece::Rows(rows)),
+            SnapshotPart::Kinds(kinds) => {
                 let words = |kind: &Kind| [kind.line.0, kind.name.0, kind.args.0].map(u32::to_le_bytes);
                 put_words(&mut out, kinds.iter().flat_map(words), 3 * kinds.len());
                 (KINDS, 0)
             }
-            Part::Sparse(which, events, values) => {
+            SnapshotPart::Sparse(which, events, values) => {
                 put_words(&mut out, events.iter().map(|event| event.to_le_bytes()), events.len());
                 put_words(&mut out, values.iter().map(|value| value.to_le_bytes()), values.len());
                 (SPARSE, which)
             }
-            Part::Hlo(hlo) => {
+            SnapshotPart::Hlo(hlo) => {
                 out.extend(hlo.program_id.to_le_bytes());
                 out.extend(hlo.name.0.to_le_bytes());
                 out.extend(u32::from(hlo.host).to_le_bytes());

@@ -107,7 +107,7 @@ impl Choice {
         run.report.with_untracked(|report| {
             let metadata = &report.profile.metadata;
             if self.scaling.is_empty() {
-                self.scaling = metadata.comparison_scaling.clone().unwrap_or_default();
+                self.scaling = metadata.compared.comparison_scaling.clone().unwrap_or_default();
             }
             let text = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
             let at = at.min(self.runs.len());
@@ -120,11 +120,11 @@ impl Choice {
                     name: metadata.name().to_owned(),
                     file: metadata.trace_file.clone(),
                     called: String::new(),
-                    watts: text(metadata.watts_per_device),
-                    dollars: text(metadata.dollars_per_device_hour),
+                    watts: text(metadata.compared.watts_per_device),
+                    dollars: text(metadata.compared.dollars_per_device_hour),
                 },
             );
-            if self.baseline == 0 && metadata.comparison_baseline == Some(true) {
+            if self.baseline == 0 && metadata.compared.comparison_baseline == Some(true) {
                 self.baseline = at;
             }
         });

@@ -1,6 +1,6 @@
 //! Which of the dropped files are read together: one run, one load.
 
-use crossprof::input::plan::{self, Candidate, Kind};
+use crossprof::input::plan::{self, Candidate, Kind, is_called_profile};
 
 use crate::protocol::files::{FileEntry, Groups};
 
@@ -32,10 +32,6 @@ pub fn groups(entries: &[FileEntry]) -> Groups {
 }
 
 const LONELY_MODEL: &str = "This is a model configuration. Drop it together with the profile it belongs to.";
-
-fn is_called_profile(path: &str) -> bool {
-    [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| path.ends_with(suffix))
-}
 
 #[cfg(test)]
 mod tests {

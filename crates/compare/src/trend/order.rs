@@ -11,11 +11,11 @@ pub(super) struct Place {
     /// For people: `1000`, or a timestamp.
     pub label: String,
     /// What orders it.
-    key: Key,
+    key: PlaceKey,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+enum PlaceKey {
     TrainingStep(u64),
     /// Date and time to the second, then the fraction.
     Time(String, String),
@@ -23,7 +23,7 @@ enum Key {
 
 /// The runs in order and what tells it; `None` where nothing does for all of them, or where two stand at the same place.
 pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<Place>)> {
-    let by = |place: &dyn Fn(&Subject) -> Option<(Key, String)>| {
+    let by = |place: &dyn Fn(&Subject) -> Option<(PlaceKey, String)>| {
         let places = subjects.iter().enumerate().map(|(index, subject)| {
             let (key, label) = place(subject)?;
             Some(Place { index, label, key })
@@ -34,7 +34,7 @@ pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<Place>)> {
     };
     let by_step = by(&|subject| {
         let step = step_of(subject)?;
-        Some((Key::TrainingStep(step), step.to_string()))
+        Some((PlaceKey::TrainingStep(step), step.to_string()))
     });
     if let Some(places) = by_step {
         return Some((OrderedBy::TrainingStep, places));
@@ -82,7 +82,7 @@ fn training_step(name: &str) -> Option<u64> {
 }
 
 /// The key of `2025-01-31T10:00:00`, with or without a fraction and `Z`; `None` for any other text.
-fn time_key(timestamp: &str) -> Option<Key> {
+fn time_key(timestamp: &str) -> Option<PlaceKey> {
     let text = timestamp.strip_suffix('Z').unwrap_or(timestamp);
     let (second, fraction) = text.split_once('.').unwrap_or((text, ""));
     let pattern = b"dddd-dd-ddTdd:dd:dd";
@@ -90,7 +90,7 @@ fn time_key(timestamp: &str) -> Option<Key> {
     let is_time = second.len() == pattern.len() && second.bytes().zip(pattern).all(fits);
     let is_fraction = fraction.bytes().all(|byte| byte.is_ascii_digit());
     // As text, fractions are in order without the zeros at their ends.
-    (is_time && is_fraction).then(|| Key::Time(second.to_owned(), fraction.trim_end_matches('0').to_owned()))
+    (is_time && is_fraction).then(|| PlaceKey::Time(second.to_owned(), fraction.trim_end_matches('0').to_owned()))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ enum Use {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum TarState {
     Header,
     Content { kind: Use, left: u64, padding: u64 },
     Padding { left: u64 },
@@ -45,7 +45,7 @@ enum State {
 #[derive(Debug)]
 pub struct TarReader {
     path: String,
-    state: State,
+    state: TarState,
     gather: Gather,
     /// Name and size that the entries before the header gave it.
     next_name: Option<Vec<u8>>,
@@ -63,7 +63,7 @@ impl TarReader {
     pub fn new(path: &str) -> TarReader {
         TarReader {
             path: path.to_owned(),
-            state: State::Header,
+            state: TarState::Header,
             gather: Gather::default(),
             next_name: None,
             next_size: None,
@@ -80,30 +80,30 @@ impl TarReader {
         self.pushed_bytes += chunk.len() as u64;
         while !chunk.is_empty() {
             match self.state {
-                State::Done => return,
-                State::Header => {
+                TarState::Done => return,
+                TarState::Header => {
                     if self.gather.fill(&mut chunk, BLOCK_BYTES) {
                         let block = std::mem::take(&mut self.gather.bytes);
                         self.header(&block, self.pushed_bytes - chunk.len() as u64, sink);
                     }
                 }
-                State::Content { kind, left, padding } => {
+                TarState::Content { kind, left, padding } => {
                     let length = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
                     let (content, rest) = chunk.split_at(length);
                     chunk = rest;
                     self.content(kind, content, sink);
                     let left = left - length as u64;
-                    self.state = State::Content { kind, left, padding };
+                    self.state = TarState::Content { kind, left, padding };
                     if left == 0 {
                         self.end_entry(kind, padding, sink);
                     }
                 }
-                State::Padding { left } => {
+                TarState::Padding { left } => {
                     let length = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
                     chunk = chunk.get(length..).unwrap_or_default();
                     self.state = match left - length as u64 {
-                        0 => State::Header,
-                        left => State::Padding { left },
+                        0 => TarState::Header,
+                        left => TarState::Padding { left },
                     };
                 }
             }
@@ -113,7 +113,7 @@ impl TarReader {
     /// Ends the archive.
     pub fn finish(self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         match self.state {
-            State::Content { kind: Use::File, .. } => {
+            TarState::Content { kind: Use::File, .. } => {
                 let message = format!(
                     "The archive is cut in the middle of its entry \"{}\", {} bytes of which were read; the rest, and \
                      entries behind it, are lost.",
@@ -122,11 +122,11 @@ impl TarReader {
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
                 sink(ArchiveItem::End);
             }
-            State::Done => {}
+            TarState::Done => {}
             // One empty block of the two is enough to know that nothing follows.
-            State::Header if self.gather.bytes.is_empty() && self.zero_blocks > 0 => {}
+            TarState::Header if self.gather.bytes.is_empty() && self.zero_blocks > 0 => {}
             // Few writers leave the end mark out, so this is a cut between two entries more often than not.
-            State::Padding { .. } | State::Header if self.gather.bytes.is_empty() => {
+            TarState::Padding { .. } | TarState::Header if self.gather.bytes.is_empty() => {
                 let message =
                     "The archive has no end mark: it may be cut, and entries behind its last one may be missing.";
                 let warning = Warning::new(WarningCode::ArchiveEndMissing, message)
@@ -146,7 +146,7 @@ impl TarReader {
         if block.iter().all(|byte| *byte == 0) {
             self.zero_blocks += 1;
             if self.zero_blocks == 2 {
-                self.state = State::Done;
+                self.state = TarState::Done;
             }
             return;
         }
@@ -192,7 +192,7 @@ impl TarReader {
         let padding = (BLOCK_BYTES as u64 - size % BLOCK_BYTES as u64) % BLOCK_BYTES as u64;
         match size {
             0 => self.end_entry(kind, 0, sink),
-            left => self.state = State::Content { kind, left, padding },
+            left => self.state = TarState::Content { kind, left, padding },
         }
     }
 
@@ -241,8 +241,8 @@ impl TarReader {
             }
         }
         self.state = match padding {
-            0 => State::Header,
-            left => State::Padding { left },
+            0 => TarState::Header,
+            left => TarState::Padding { left },
         };
     }
 

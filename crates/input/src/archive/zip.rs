@@ -32,7 +32,7 @@ pub fn looks_like_zip(head: &[u8]) -> bool {
 
 /// What the reader expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ZipState {
     /// A signature.
     Signature,
     /// A signature somewhere: what is between is skipped.
@@ -74,7 +74,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct ZipReader {
     path: String,
-    state: State,
+    state: ZipState,
     gather: Gather,
     inflater: Inflater,
     entry: Entry,
@@ -88,7 +88,7 @@ impl ZipReader {
     pub fn new(path: &str) -> ZipReader {
         ZipReader {
             path: path.to_owned(),
-            state: State::Signature,
+            state: ZipState::Signature,
             gather: Gather::default(),
             inflater: Inflater::new(),
             entry: Entry::default(),
@@ -100,7 +100,7 @@ impl ZipReader {
     /// Reads the next bytes of the archive.
     pub fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         self.pushed_bytes += chunk.len() as u64;
-        while !chunk.is_empty() && self.state != State::Done {
+        while !chunk.is_empty() && self.state != ZipState::Done {
             self.step(&mut chunk, limit, sink);
         }
     }
@@ -108,8 +108,8 @@ impl ZipReader {
     /// Ends the archive.
     pub fn finish(mut self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         match self.state {
-            State::Done => return,
-            State::Stored { .. } | State::Deflated { .. } => {
+            ZipState::Done => return,
+            ZipState::Stored { .. } | ZipState::Deflated { .. } => {
                 let entry = &mut self.entry;
                 self.inflater.flush(&mut |block| {
                     entry.given_bytes += block.len() as u64;
@@ -124,7 +124,7 @@ impl ZipReader {
                 sink(ArchiveItem::End);
                 return;
             }
-            State::Descriptor => self.end_entry(None, sink),
+            ZipState::Descriptor => self.end_entry(None, sink),
             _ => {}
         }
         let message = "The archive is cut: its directory is missing, and entries may be lost.".to_owned();
@@ -133,41 +133,41 @@ impl ZipReader {
 
     fn step(&mut self, chunk: &mut &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         match self.state {
-            State::Signature => self.signature(chunk, sink),
-            State::Search => self.search(chunk),
-            State::Header => {
+            ZipState::Signature => self.signature(chunk, sink),
+            ZipState::Search => self.search(chunk),
+            ZipState::Header => {
                 if self.gather.fill(chunk, HEADER_BYTES) {
                     self.fixed_header();
                 }
             }
-            State::Names { name, extra } => {
+            ZipState::Names { name, extra } => {
                 if self.gather.fill(chunk, name + extra) {
                     self.names(name, self.offset(chunk), sink);
                 }
             }
-            State::Stored { left } => {
+            ZipState::Stored { left } => {
                 let content = take(chunk, left);
                 self.entry.crc.update(content);
                 self.entry.given_bytes += content.len() as u64;
                 self.entry.stored_bytes += content.len() as u64;
                 sink(ArchiveItem::Data(content));
                 let left = left - content.len() as u64;
-                self.state = State::Stored { left };
+                self.state = ZipState::Stored { left };
                 if left == 0 {
                     let expected = self.entry.expected;
                     self.end_entry(expected, sink);
                 }
             }
-            State::Deflated { left } => self.deflated(chunk, left, limit, sink),
-            State::Descriptor => self.descriptor(chunk, sink),
-            State::Skip { left } => {
+            ZipState::Deflated { left } => self.deflated(chunk, left, limit, sink),
+            ZipState::Descriptor => self.descriptor(chunk, sink),
+            ZipState::Skip { left } => {
                 let skipped = take(chunk, left).len() as u64;
                 self.state = match left - skipped {
-                    0 => State::Signature,
-                    left => State::Skip { left },
+                    0 => ZipState::Signature,
+                    left => ZipState::Skip { left },
                 };
             }
-            State::Done => *chunk = &[],
+            ZipState::Done => *chunk = &[],
         }
     }
 
@@ -181,8 +181,8 @@ impl ZipReader {
             return;
         }
         match <[u8; 4]>::try_from(self.gather.bytes.as_slice()) {
-            Ok(LOCAL_HEADER) => self.state = State::Header,
-            Ok(DIRECTORY | DIRECTORY_END | DIRECTORY_END_64) => self.state = State::Done,
+            Ok(LOCAL_HEADER) => self.state = ZipState::Header,
+            Ok(DIRECTORY | DIRECTORY_END | DIRECTORY_END_64) => self.state = ZipState::Done,
             // The mark of a split archive that is in one piece after all.
             Ok(DESCRIPTOR) if self.offset(chunk) == 4 => self.gather.bytes.clear(),
             _ => {
@@ -191,7 +191,7 @@ impl ZipReader {
                     "The archive has no entry at byte {at} where one should start; the next one was looked for."
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
-                self.state = State::Search;
+                self.state = ZipState::Search;
             }
         }
     }
@@ -201,11 +201,11 @@ impl ZipReader {
         while self.gather.fill(chunk, 4) {
             match <[u8; 4]>::try_from(self.gather.bytes.as_slice()) {
                 Ok(LOCAL_HEADER) => {
-                    self.state = State::Header;
+                    self.state = ZipState::Header;
                     return;
                 }
                 Ok(DIRECTORY | DIRECTORY_END) => {
-                    self.state = State::Done;
+                    self.state = ZipState::Done;
                     return;
                 }
                 _ => {
@@ -231,7 +231,7 @@ impl ZipReader {
             fields.little_endian::<4>(22),
         ];
         let (name, extra) = (fields.little_endian::<2>(26), fields.little_endian::<2>(28));
-        self.state = State::Names { name: name as usize, extra: extra as usize };
+        self.state = ZipState::Names { name: name as usize, extra: extra as usize };
         self.gather.bytes.clear();
     }
 
@@ -273,28 +273,28 @@ impl ZipReader {
                 "Unpack the archive and open the files, or pack it again without encryption, with plain deflate.";
             sink(ArchiveItem::Warning(warning.with_remedy(remedy)));
             self.state = match stored {
-                0 => State::Search,
-                left => State::Skip { left },
+                0 => ZipState::Search,
+                left => ZipState::Skip { left },
             };
             return;
         }
         // Folders, and the twins that macOS adds beside each file.
         if self.entry.name.ends_with('/') || self.entry.name.starts_with("__MACOSX/") {
             self.state = match (stored, sizes_behind) {
-                (0, true) => State::Search,
-                (0, false) => State::Signature,
-                (left, _) => State::Skip { left },
+                (0, true) => ZipState::Search,
+                (0, false) => ZipState::Signature,
+                (left, _) => ZipState::Skip { left },
             };
             return;
         }
         sink(ArchiveItem::Begin { name: &self.entry.name, size: (!sizes_behind).then_some(size) });
         if method == METHOD_DEFLATE {
-            self.state = State::Deflated { left: (!sizes_behind).then_some(stored) };
+            self.state = ZipState::Deflated { left: (!sizes_behind).then_some(stored) };
         } else if stored == 0 {
             let expected = self.entry.expected;
             self.end_entry(expected, sink);
         } else {
-            self.state = State::Stored { left: stored };
+            self.state = ZipState::Stored { left: stored };
         }
     }
 
@@ -316,10 +316,10 @@ impl ZipReader {
         let left = left.map(|left| left.saturating_sub(used as u64));
         let at = self.offset(chunk);
         match outcome {
-            Outcome::NeedsInput if left != Some(0) => self.state = State::Deflated { left },
+            Outcome::NeedsInput if left != Some(0) => self.state = ZipState::Deflated { left },
             Outcome::Ended if left.is_none() => {
                 self.gather.bytes.clear();
-                self.state = State::Descriptor;
+                self.state = ZipState::Descriptor;
             }
             Outcome::Ended => {
                 let expected = self.entry.expected;
@@ -330,7 +330,7 @@ impl ZipReader {
                 let path = format!("{}/{}", self.path, self.entry.name);
                 sink(ArchiveItem::Warning(over_limit(&path, self.entry.stored_bytes, self.entry.given_bytes)));
                 sink(ArchiveItem::End);
-                self.state = State::Done;
+                self.state = ZipState::Done;
             }
             // Its bytes are used up and the stream has no end, or the stream is broken.
             Outcome::NeedsInput | Outcome::Corrupt => {
@@ -346,7 +346,7 @@ impl ZipReader {
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
                 sink(ArchiveItem::End);
-                self.state = State::Search;
+                self.state = ZipState::Search;
                 self.pass_over(left);
             }
         }
@@ -355,8 +355,8 @@ impl ZipReader {
     /// Skips what is left of an entry whose length is known.
     fn pass_over(&mut self, left: Option<u64>) {
         match left {
-            Some(0) => self.state = State::Signature,
-            Some(left) => self.state = State::Skip { left },
+            Some(0) => self.state = ZipState::Signature,
+            Some(left) => self.state = ZipState::Skip { left },
             None => {}
         }
         self.gather.bytes.clear();
@@ -400,7 +400,7 @@ impl ZipReader {
         }
         sink(ArchiveItem::End);
         self.gather.bytes.clear();
-        self.state = State::Signature;
+        self.state = ZipState::Signature;
     }
 
     fn damage(&self, code: WarningCode, message: String, offset: u64) -> Warning {

@@ -13,7 +13,7 @@ use trace::{Args, ColumnValues, EventColumn, EventStat, Holds, StrId, Strings};
 
 /// Which argument a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum ArgKey {
     /// What an xplane has as a stat; `name` is also the name in metadata events.
     Stat(EventStat),
     /// What Kineto tells of a kernel's launch and of a collective.
@@ -28,8 +28,8 @@ pub(super) enum Key {
 
 /// An argument and the place of its value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
-    pub key: Key,
+pub(super) struct ArgField {
+    pub key: ArgKey,
     pub value: Span,
 }
 
@@ -62,19 +62,19 @@ impl Own {
     }
 }
 
-fn key_of(name: &[u8]) -> Option<Key> {
+fn key_of(name: &[u8]) -> Option<ArgKey> {
     if let Some(stat) = EventStat::of_json(name) {
-        return Some(Key::Stat(stat));
+        return Some(ArgKey::Stat(stat));
     }
     match name {
-        b"labels" => Some(Key::Labels),
-        b"sort_index" => Some(Key::SortIndex),
-        name => kineto::detail_of(name).map(Key::Kineto),
+        b"labels" => Some(ArgKey::Labels),
+        b"sort_index" => Some(ArgKey::SortIndex),
+        name => kineto::detail_of(name).map(ArgKey::Kineto),
     }
 }
 
 /// Reads the object at `pos` (its `{`) into `fields` and returns the position after it.
-pub(super) fn parse(buf: &[u8], pos: usize, fields: &mut Vec<Field>) -> Scan<usize> {
+pub(super) fn parse(buf: &[u8], pos: usize, fields: &mut Vec<ArgField>) -> Scan<usize> {
     fields.clear();
     let mut pos = pos + 1;
     loop {
@@ -86,8 +86,8 @@ pub(super) fn parse(buf: &[u8], pos: usize, fields: &mut Vec<Field>) -> Scan<usi
         let (key_end, _) = string(buf, pos + 1)?;
         let key = key_of(buf.get(pos + 1..key_end).unwrap_or_default());
         let (value, next) = value(buf, colon(buf, key_end + 1)?)?;
-        if let Some(key) = key.or_else(|| is_number(value.bytes(buf)).then_some(Key::OtherNumber)) {
-            fields.push(Field { key, value });
+        if let Some(key) = key.or_else(|| is_number(value.bytes(buf)).then_some(ArgKey::OtherNumber)) {
+            fields.push(ArgField { key, value });
         }
         pos = next;
         match peek(buf, &mut pos)? {
@@ -112,19 +112,19 @@ fn is_number(text: &[u8]) -> bool {
 }
 
 /// What `fields` say, except for the event's category, which stands outside them.
-pub(super) fn build(fields: &[Field], buf: &[u8], strings: &mut Strings, scratch: &mut String) -> (Args, Own) {
+pub(super) fn build(fields: &[ArgField], buf: &[u8], strings: &mut Strings, scratch: &mut String) -> (Args, Own) {
     let (mut args, mut own) = (Args::default(), Own::default());
     let (mut path, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
     let mut details = kineto::Details::default();
-    for &Field { key, value } in fields {
+    for &ArgField { key, value } in fields {
         let bytes = value.bytes(buf);
         let stat = match key {
-            Key::Stat(stat) => stat,
-            Key::Kineto(detail) => {
+            ArgKey::Stat(stat) => stat,
+            ArgKey::Kineto(detail) => {
                 details.set(detail, value, buf, scratch);
                 continue;
             }
-            Key::Labels | Key::SortIndex | Key::OtherNumber => continue,
+            ArgKey::Labels | ArgKey::SortIndex | ArgKey::OtherNumber => continue,
         };
         let slot = match stat {
             EventStat::Text(text) => args.text_mut(text),

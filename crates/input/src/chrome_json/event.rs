@@ -1,7 +1,7 @@
 //! One object of the event list, as places in the text: nothing is converted or stored yet, so an event that turns out
 //! to be cut off or malformed has left no trace.
 
-use super::args::{self, Field, Own};
+use super::args::{self, ArgField, Own};
 use super::bytes::equal;
 use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
 use super::memo::Memo;
@@ -34,7 +34,7 @@ pub(super) struct RawEvent {
 /// Reads the event at `start` (its `{`) and returns it with the position after it.
 ///
 /// `fields` receives its arguments unless they repeat those of a remembered event.
-pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<Field>) -> Scan<(RawEvent, usize)> {
+pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgField>) -> Scan<(RawEvent, usize)> {
     fields.clear();
     let (mut event, mut pos) = usual_head(buf, start).unwrap_or_else(|| (RawEvent::default(), start + 1));
     // After the usual head, a comma or brace comes next; else a key.
@@ -118,7 +118,7 @@ fn number(buf: &[u8], start: usize) -> Option<(Span, usize)> {
     (length > 0).then_some((Span { start, end, kind: Kind::Word }, end))
 }
 
-fn args(buf: &[u8], at: usize, memo: &Memo, fields: &mut Vec<Field>, event: &mut RawEvent) -> Scan<usize> {
+fn args(buf: &[u8], at: usize, memo: &Memo, fields: &mut Vec<ArgField>, event: &mut RawEvent) -> Scan<usize> {
     if let Some((slot, own, end)) = memo.find(event.name, event.tid, buf, at) {
         event.repeats = Some((slot, own));
         return Ok(end);

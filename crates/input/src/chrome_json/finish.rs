@@ -4,7 +4,7 @@ use super::id::Id;
 use super::metadata::TopLevel;
 use super::modules;
 use super::outliers;
-use super::scanner::{Scanner, State};
+use super::scanner::{Scanner, ScannerState};
 use super::store::Store;
 use crate::sniff;
 use base::{Error, Warning, WarningCode};
@@ -76,7 +76,7 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
         return Some(Error::Empty);
     }
     let remedy = "Drop a trace.json or trace.json.gz as the JAX profiler writes it, or the xplane.pb beside it.";
-    if scanner.state == State::Start {
+    if scanner.state == ScannerState::Start {
         return Some(Error::not_a_profile("text without any content", remedy));
     }
     let is_trace = scanner.has_list && (!scanner.is_array || scanner.store.events_seen > 0);
@@ -94,7 +94,7 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
         });
     }
     let keys = scanner.keys.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ");
-    let what = match (scanner.state == State::Done, keys.is_empty()) {
+    let what = match (scanner.state == ScannerState::Done, keys.is_empty()) {
         (true, true) => "an empty JSON object".to_owned(),
         (true, false) => format!("a JSON object without \"traceEvents\" (it has {keys})"),
         (false, true) => "a JSON object that is cut off before its first key".to_owned(),
@@ -248,17 +248,23 @@ fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
     trace.capture.start_unix_ns = unix_ns.filter(|&ns| ns > 1_000_000_000_000_000_000);
 }
 
-fn cut_off(state: State, [is_array, has_list]: [bool; 2], events: usize, done: u64, length: u64) -> Option<Warning> {
+fn cut_off(
+    state: ScannerState,
+    [is_array, has_list]: [bool; 2],
+    events: usize,
+    done: u64,
+    length: u64,
+) -> Option<Warning> {
     match state {
-        State::Done => None,
+        ScannerState::Done => None,
         // The end stands in text that could not be read, which has its own warning.
-        State::Lost { previous: b'}' | b']' } => None,
+        ScannerState::Lost { previous: b'}' | b']' } => None,
         // The format allows a list without its bracket: writers append to it until they stop.
-        State::Events if is_array && done == length => Some(
+        ScannerState::Events if is_array && done == length => Some(
             Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket; every event in it was read.")
                 .with_offset(length),
         ),
-        State::Object if has_list && done == length => Some(
+        ScannerState::Object if has_list && done == length => Some(
             Warning::new(WarningCode::JsonUnterminated, "The file has no closing brace; the event list in it is whole.").with_offset(length),
         ),
         _ => Some(

@@ -4,7 +4,7 @@ use base::{Warning, WarningCode};
 
 /// A kind of loss; the order is that of the warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
+pub(super) enum JsonLoss {
     Unreadable,
     TooLarge,
     NotANumber,
@@ -20,14 +20,14 @@ const KINDS: usize = 9;
 
 /// Number of each loss and where it happened first.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Losses {
+pub(super) struct JsonLosses {
     counts: [(u64, u64); KINDS],
 }
 
-impl Losses {
+impl JsonLosses {
     /// Counts a loss at `offset` bytes of the unpacked text.
     #[cold]
-    pub fn add(&mut self, loss: Loss, offset: u64) {
+    pub fn add(&mut self, loss: JsonLoss, offset: u64) {
         if let Some((count, first)) = self.counts.get_mut(loss as usize) {
             // Pairs are closed, and times placed, later than they are read: the first place is the lowest.
             *first = if *count == 0 { offset } else { offset.min(*first) };
@@ -38,15 +38,15 @@ impl Losses {
     /// One warning for each kind that occurred.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + '_ {
         let kinds = [
-            Loss::Unreadable,
-            Loss::TooLarge,
-            Loss::NotANumber,
-            Loss::OutOfRange,
-            Loss::NegativeDuration,
-            Loss::UnmatchedBegin,
-            Loss::UnmatchedEnd,
-            Loss::UnknownPhase,
-            Loss::TooMany,
+            JsonLoss::Unreadable,
+            JsonLoss::TooLarge,
+            JsonLoss::NotANumber,
+            JsonLoss::OutOfRange,
+            JsonLoss::NegativeDuration,
+            JsonLoss::UnmatchedBegin,
+            JsonLoss::UnmatchedEnd,
+            JsonLoss::UnknownPhase,
+            JsonLoss::TooMany,
         ];
         kinds
             .into_iter()
@@ -56,44 +56,44 @@ impl Losses {
     }
 }
 
-fn describe(loss: Loss, count: u64) -> Warning {
+fn describe(loss: JsonLoss, count: u64) -> Warning {
     let events = if count == 1 { "1 event".to_owned() } else { format!("{count} events") };
     let place = "the offset is that of the first, in the unpacked text";
     match loss {
-        Loss::Unreadable => Warning::new(
+        JsonLoss::Unreadable => Warning::new(
             WarningCode::EventUnreadable,
             format!("The event list is malformed in {count} place(s): what stood there was left out, reading went on at the next event; {place}."),
         )
         .with_remedy("Copy the file again from where it was captured; if it is the same there, capture again."),
-        Loss::TooLarge => Warning::new(
+        JsonLoss::TooLarge => Warning::new(
             WarningCode::EventTooLarge,
             format!("{events} larger than 16 MiB: left out; {place}."),
         ),
-        Loss::NotANumber => Warning::new(
+        JsonLoss::NotANumber => Warning::new(
             WarningCode::TimeNotANumber,
             format!("{events} without a start or a duration that is a number (NaN, null or missing): left out; {place}."),
         ),
-        Loss::OutOfRange => Warning::new(
+        JsonLoss::OutOfRange => Warning::new(
             WarningCode::TimeOutOfRange,
             format!("{events} more than 106 days from the rest of the capture: left out; {place}."),
         ),
-        Loss::NegativeDuration => Warning::new(
+        JsonLoss::NegativeDuration => Warning::new(
             WarningCode::NegativeDuration,
             format!("{events} with a negative duration: left out; {place}."),
         ),
-        Loss::UnmatchedBegin => Warning::new(
+        JsonLoss::UnmatchedBegin => Warning::new(
             WarningCode::UnmatchedBegin,
             format!("{events} that begin and never end: their duration is not known, so they were left out; {place}."),
         ),
-        Loss::UnmatchedEnd => Warning::new(
+        JsonLoss::UnmatchedEnd => Warning::new(
             WarningCode::UnmatchedEnd,
             format!("{count} end(s) of events whose begin is not in the file: left out; {place}."),
         ),
-        Loss::UnknownPhase => Warning::new(
+        JsonLoss::UnknownPhase => Warning::new(
             WarningCode::UnknownPhase,
             format!("{events} of a kind that is not a duration known here: left out; {place}."),
         ),
-        Loss::TooMany => Warning::new(
+        JsonLoss::TooMany => Warning::new(
             WarningCode::TooManyEvents,
             format!("{events} beyond the limit of 4,294,967,295 events of one file: left out."),
         ),

@@ -15,7 +15,7 @@ use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
 
-use super::args::{Field, Key, Own, is_number_byte};
+use super::args::{ArgField, ArgKey, Own, is_number_byte};
 use super::bytes::equal;
 use super::lexer::{Kind, Span};
 use trace::{ArgsId, EventStat, StrId};
@@ -38,7 +38,7 @@ pub(super) struct Stored {
 /// A number of the arguments that may differ.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
-    key: Key,
+    key: ArgKey,
     /// Place of its digits in the slot's arguments.
     start: u32,
     end: u32,
@@ -110,7 +110,7 @@ impl Memo {
     }
 
     /// Remembers an event in place of an older one.
-    pub fn remember(&mut self, [name, tid, cat, args]: [Span; 4], fields: &[Field], buf: &[u8], stored: Stored) {
+    pub fn remember(&mut self, [name, tid, cat, args]: [Span; 4], fields: &[ArgField], buf: &[u8], stored: Stored) {
         let parts = [name, cat, args].map(|span| span.bytes(buf));
         let is_text = matches!(name.kind, Kind::Text | Kind::Escaped) && !matches!(cat.kind, Kind::Nested);
         if !is_text || parts.iter().map(|part| part.len()).sum::<usize>() > MAX_TEXT {
@@ -161,13 +161,13 @@ fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
     (FxBuildHasher.hash_one((name.bytes(buf), tid)) as usize) % SLOTS
 }
 
-fn hole(field: &Field, args_start: usize, buf: &[u8]) -> Option<Hole> {
+fn hole(field: &ArgField, args_start: usize, buf: &[u8]) -> Option<Hole> {
     let digits = field.value.bytes(buf);
     let fits = match field.key {
-        Key::Stat(EventStat::Column(_) | EventStat::ChipStart | EventStat::ChipDuration) => {
+        ArgKey::Stat(EventStat::Column(_) | EventStat::ChipStart | EventStat::ChipDuration) => {
             (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
         }
-        Key::OtherNumber => true,
+        ArgKey::OtherNumber => true,
         _ => false,
     };
     let place = |at: usize| u32::try_from(at.checked_sub(args_start)?).ok();
@@ -176,9 +176,9 @@ fn hole(field: &Field, args_start: usize, buf: &[u8]) -> Option<Hole> {
 
 /// Reads the number at `pos` into the hole of `key`.
 #[inline]
-fn fill(key: Key, buf: &[u8], start: usize, own: &mut Own) -> Option<usize> {
+fn fill(key: ArgKey, buf: &[u8], start: usize, own: &mut Own) -> Option<usize> {
     let mut pos = start;
-    let Key::Stat(stat) = key else {
+    let ArgKey::Stat(stat) = key else {
         while buf.get(pos).is_some_and(|&byte| is_number_byte(byte)) {
             pos += 1;
         }

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::args::{Field, Key};
+use super::args::{ArgField, ArgKey};
 use super::event::RawEvent;
 use super::number;
 use super::store::Store;
@@ -87,12 +87,12 @@ impl Store {
             self.reparse_args(event, buf);
         }
         let wanted = match event.name.bytes(buf) {
-            b"process_name" | b"thread_name" => Key::Stat(EventStat::Name),
-            b"process_labels" => Key::Labels,
-            b"process_sort_index" | b"thread_sort_index" => Key::SortIndex,
+            b"process_name" | b"thread_name" => ArgKey::Stat(EventStat::Name),
+            b"process_labels" => ArgKey::Labels,
+            b"process_sort_index" | b"thread_sort_index" => ArgKey::SortIndex,
             _ => return,
         };
-        let Some(&Field { value, .. }) = self.fields.iter().rfind(|field| field.key == wanted) else { return };
+        let Some(&ArgField { value, .. }) = self.fields.iter().rfind(|field| field.key == wanted) else { return };
         let pid = self.id(event.pid, buf);
         if event.name.bytes(buf) == b"thread_sort_index" {
             let tid = self.id(event.tid, buf);
@@ -101,7 +101,7 @@ impl Store {
         }
         let plane = self.plane(pid);
         match wanted {
-            Key::Stat(_) => {
+            ArgKey::Stat(_) => {
                 let name = self.intern(value, buf);
                 if name.is_empty() {
                     return;
@@ -114,7 +114,7 @@ impl Store {
                     self.trace.planes.get_mut(plane.index()).into_iter().for_each(|plane| plane.name = name);
                 }
             }
-            Key::Labels => {
+            ArgKey::Labels => {
                 let labels = self.intern(value, buf);
                 self.set_stat(plane.index(), "labels", StatValue::Text(labels));
             }

@@ -14,7 +14,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::args::Own;
 use super::id::Id;
-use super::losses::{Loss, Losses};
+use super::losses::{JsonLoss, JsonLosses};
 use super::number::Time;
 use trace::{ArgsId, LineId, StrId};
 
@@ -64,11 +64,11 @@ impl Pairs {
     }
 
     /// Counts the begins that never ended.
-    pub fn count_open(&self, losses: &mut Losses) {
+    pub fn count_open(&self, losses: &mut JsonLosses) {
         let mut offsets: Vec<u64> = self.open.values().flatten().map(|open| open.offset).collect();
         offsets.sort_unstable();
         for offset in offsets {
-            losses.add(Loss::UnmatchedBegin, offset);
+            losses.add(JsonLoss::UnmatchedBegin, offset);
         }
     }
 }

@@ -14,7 +14,7 @@
 
 use super::event;
 use super::lexer::{Skipper, Stop, colon, skip_space, string, value};
-use super::losses::Loss;
+use super::losses::JsonLoss;
 use super::metadata::{TopLevel, is_known_key};
 use super::store::Store;
 use base::Error;
@@ -28,7 +28,7 @@ const LOOK_AHEAD: usize = 64;
 
 /// Where the scanner is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ScannerState {
     /// Before the first byte that counts.
     #[default]
     Start,
@@ -47,7 +47,7 @@ pub(super) enum State {
 /// Reads slices of a file into a [`Store`].
 #[derive(Debug, Default)]
 pub(super) struct Scanner {
-    pub state: State,
+    pub state: ScannerState,
     pub store: Store,
     pub top_level: TopLevel,
     /// The file is the list alone.
@@ -77,18 +77,18 @@ impl Scanner {
         let mut pos = 0;
         loop {
             let step = match self.state {
-                State::Start => self.start(buf, pos, base)?,
-                State::Object => self.object(buf, pos, base),
-                State::Events => self.events(buf, pos, base),
-                State::Skip { in_events } => match self.skipper.skip(buf, pos) {
+                ScannerState::Start => self.start(buf, pos, base)?,
+                ScannerState::Object => self.object(buf, pos, base),
+                ScannerState::Events => self.events(buf, pos, base),
+                ScannerState::Skip { in_events } => match self.skipper.skip(buf, pos) {
                     None => Step::More(buf.len()),
                     Some(end) => {
-                        self.state = if in_events { State::Events } else { State::Object };
+                        self.state = if in_events { ScannerState::Events } else { ScannerState::Object };
                         Step::To(end)
                     }
                 },
-                State::Lost { previous } => self.lost(buf, pos, previous),
-                State::Done => return Ok(buf.len()),
+                ScannerState::Lost { previous } => self.lost(buf, pos, previous),
+                ScannerState::Done => return Ok(buf.len()),
             };
             match step {
                 Step::To(next) => pos = next,
@@ -106,11 +106,11 @@ impl Scanner {
         let pos = skip_space(buf, if is_first && buf.starts_with(BOM) { BOM.len() } else { pos });
         match buf.get(pos) {
             None => return Ok(Step::More(pos)),
-            Some(b'{') => self.state = State::Object,
+            Some(b'{') => self.state = ScannerState::Object,
             Some(b'[') => {
                 self.is_array = true;
                 self.has_list = true;
-                self.state = State::Events;
+                self.state = ScannerState::Events;
             }
             Some(_) => return Err(not_json()),
         }
@@ -123,7 +123,7 @@ impl Scanner {
             None => return Step::More(pos),
             Some(b',') => return Step::To(pos + 1),
             Some(b'}') => {
-                self.state = State::Done;
+                self.state = ScannerState::Done;
                 return Step::To(pos + 1);
             }
             Some(b'"') => {}
@@ -160,7 +160,7 @@ impl Scanner {
         }
         if is_list {
             self.has_list = true;
-            self.state = State::Events;
+            self.state = ScannerState::Events;
             return Ok(at + 1);
         }
         if let Some(next) = known {
@@ -168,7 +168,7 @@ impl Scanner {
             return Ok(next);
         }
         self.skipper = Skipper::default();
-        self.state = State::Skip { in_events: false };
+        self.state = ScannerState::Skip { in_events: false };
         Ok(at)
     }
 
@@ -189,15 +189,15 @@ impl Scanner {
                         Err(Stop::Bad(at)) => return self.lose(pos, at, base),
                         Err(Stop::Incomplete) if window.len() - pos < MAX_EVENT => return Step::More(pos),
                         Err(Stop::Incomplete) => {
-                            self.store.losses.add(Loss::TooLarge, offset);
+                            self.store.losses.add(JsonLoss::TooLarge, offset);
                             self.skipper = Skipper::default();
-                            self.state = State::Skip { in_events: true };
+                            self.state = ScannerState::Skip { in_events: true };
                             return Step::To(pos);
                         }
                     }
                 }
                 Some(b']') => {
-                    self.state = if self.is_array { State::Done } else { State::Object };
+                    self.state = if self.is_array { ScannerState::Done } else { ScannerState::Object };
                     return Step::To(pos + 1);
                 }
                 Some(_) => return self.lose(pos, pos, base),
@@ -207,8 +207,8 @@ impl Scanner {
 
     /// Counts malformed text that begins at `start`, and looks for an event from `resume` on.
     fn lose(&mut self, start: usize, resume: usize, base: u64) -> Step {
-        self.store.losses.add(Loss::Unreadable, base + start as u64);
-        self.state = State::Lost { previous: 0 };
+        self.store.losses.add(JsonLoss::Unreadable, base + start as u64);
+        self.state = ScannerState::Lost { previous: 0 };
         Step::To(resume)
     }
 
@@ -219,12 +219,12 @@ impl Scanner {
                 match starts_event(window(buf, pos, LOOK_AHEAD), pos + 1) {
                     Ok(true) => {
                         self.has_list = true;
-                        self.state = State::Events;
+                        self.state = ScannerState::Events;
                         return Step::To(pos);
                     }
                     Ok(false) => {}
                     Err(_) if buf.len() - pos < LOOK_AHEAD => {
-                        self.state = State::Lost { previous };
+                        self.state = ScannerState::Lost { previous };
                         return Step::More(pos);
                     }
                     Err(_) => {}
@@ -235,7 +235,7 @@ impl Scanner {
             }
             pos += 1;
         }
-        self.state = State::Lost { previous };
+        self.state = ScannerState::Lost { previous };
         Step::More(pos)
     }
 }

@@ -6,12 +6,12 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::args::{self, Field, Own};
+use super::args::{self, ArgField, Own};
 use super::clock::{self, VOTERS};
 use super::event::RawEvent;
 use super::id::Id;
 use super::lexer::{Kind, Span};
-use super::losses::{Loss, Losses};
+use super::losses::{JsonLoss, JsonLosses};
 use super::marks::Marks;
 use super::memo::{Memo, Stored};
 use super::number::{self, Fault, Time};
@@ -37,10 +37,10 @@ pub(super) struct Timed {
 #[derive(Debug, Default)]
 pub(super) struct Store {
     pub trace: Trace,
-    pub losses: Losses,
+    pub losses: JsonLosses,
     pub memo: Memo,
     /// Arguments of the event that was parsed last.
-    pub fields: Vec<Field>,
+    pub fields: Vec<ArgField>,
     pub pairs: Pairs,
     pub marks: Marks,
     /// Objects with a phase: what tells an event list from any other array.
@@ -72,8 +72,8 @@ impl Store {
             b's' | b't' | b'f' | b'P' | b'O' | b'N' | b'D' | b'n' | b'R' | b'c' => {}
             // JAX ends its list with an empty object.
             0 if !event.has_keys => {}
-            0 => self.losses.add(Loss::Unreadable, offset),
-            _ => self.losses.add(Loss::UnknownPhase, offset),
+            0 => self.losses.add(JsonLoss::Unreadable, offset),
+            _ => self.losses.add(JsonLoss::UnknownPhase, offset),
         }
     }
 
@@ -81,9 +81,9 @@ impl Store {
         self.trace.complete_events += 1;
         let Some(start) = self.time(event.ts, buf, offset) else { return };
         let Some(duration) = self.time(event.dur, buf, offset) else { return };
-        let Some(duration) = duration.since_us(0) else { return self.losses.add(Loss::OutOfRange, offset) };
+        let Some(duration) = duration.since_us(0) else { return self.losses.add(JsonLoss::OutOfRange, offset) };
         if duration < Ps::ZERO {
-            return self.losses.add(Loss::NegativeDuration, offset);
+            return self.losses.add(JsonLoss::NegativeDuration, offset);
         }
         let (stored, own) = self.describe(event, buf);
         let line = self.line_of(event, buf);
@@ -103,11 +103,11 @@ impl Store {
     fn end(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         let Some(end) = self.time(event.ts, buf, offset) else { return };
         let (track, _) = self.track(event, buf);
-        let Some(open) = self.pairs.pop(track) else { return self.losses.add(Loss::UnmatchedEnd, offset) };
+        let Some(open) = self.pairs.pop(track) else { return self.losses.add(JsonLoss::UnmatchedEnd, offset) };
         let Open { line, name, args, own, start, offset } = open;
         match end.since(start) {
-            None => self.losses.add(Loss::OutOfRange, offset),
-            Some(duration) if duration < Ps::ZERO => self.losses.add(Loss::NegativeDuration, offset),
+            None => self.losses.add(JsonLoss::OutOfRange, offset),
+            Some(duration) if duration < Ps::ZERO => self.losses.add(JsonLoss::NegativeDuration, offset),
             Some(duration) => self.add(Timed { line, name, args, own, start, duration, offset }),
         }
     }
@@ -128,8 +128,8 @@ impl Store {
     pub fn time(&mut self, span: Span, buf: &[u8], offset: u64) -> Option<Time> {
         let fault = match number::time(span.bytes(buf)) {
             Ok(time) => return Some(time),
-            Err(Fault::NotANumber) => Loss::NotANumber,
-            Err(Fault::OutOfRange) => Loss::OutOfRange,
+            Err(Fault::NotANumber) => JsonLoss::NotANumber,
+            Err(Fault::OutOfRange) => JsonLoss::OutOfRange,
         };
         self.losses.add(fault, offset);
         None
@@ -202,11 +202,11 @@ impl Store {
         // XLA's exporter writes a picosecond for no duration, which viewers would not show. No clock counts picoseconds.
         let duration = if duration == Ps::new(1) { Ps::ZERO } else { duration };
         let start = start.since_us(anchor_us).filter(|start| start.as_ps().checked_add(duration.as_ps()).is_some());
-        let Some(start) = start else { return self.losses.add(Loss::OutOfRange, offset) };
+        let Some(start) = start else { return self.losses.add(JsonLoss::OutOfRange, offset) };
         let duration_of_chip = own.chip_duration.filter(|&ps| ps >= 0).map(Ps::new);
         let chip = own.chip_start.map(|start| ChipTime { start: Ps::new(start), duration: duration_of_chip });
         let Some(id) = self.trace.push_event(Event { line, name, start, duration, args }, chip) else {
-            return self.losses.add(Loss::TooMany, offset);
+            return self.losses.add(JsonLoss::TooMany, offset);
         };
         self.trace.events.push_values(id, &own.values);
     }

@@ -8,7 +8,7 @@
 //!
 //! A short line is collected and walked whole; so is one whose first event is long.
 
-use super::losses::{Loss, Losses};
+use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::outline::Outline;
 use super::plane::PlaneDecoder;
 use super::walk::{OpenLine, Tables, Walk, is_cut};
@@ -32,12 +32,12 @@ pub(super) struct ArrivingPlane {
     position: u64,
     /// Bytes of a field that is not whole yet; they end at `position`.
     kept: Vec<u8>,
-    state: State,
+    state: ArrivingState,
 }
 
 /// What the next byte belongs to, with the bytes that are still to come of it.
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum ArrivingState {
     /// Tag and length of a field of the plane.
     Header,
     /// A field that the outline has, or none that can be read.
@@ -55,7 +55,7 @@ pub(super) struct Target<'t> {
     /// What belongs to the whole file.
     pub planes: &'t mut PlaneDecoder,
     /// What cannot be read.
-    pub losses: &'t mut Losses,
+    pub losses: &'t mut XPlaneLosses,
 }
 
 impl ArrivingPlane {
@@ -64,7 +64,15 @@ impl ArrivingPlane {
         let events_before = into.trace.events.len();
         let (name, tables) = into.planes.begin(outline.parts(), outline.records(), into.trace, into.losses)?;
         let position = outline.plane().start;
-        Some(ArrivingPlane { name, events_before, outline, tables, position, kept: Vec::new(), state: State::Header })
+        Some(ArrivingPlane {
+            name,
+            events_before,
+            outline,
+            tables,
+            position,
+            kept: Vec::new(),
+            state: ArrivingState::Header,
+        })
     }
 
     /// Takes its next bytes.
@@ -72,9 +80,9 @@ impl ArrivingPlane {
         while !bytes.is_empty() {
             let available = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
             let taken = match self.state {
-                State::Header => 1,
-                State::Passed { left } | State::Walked { left, .. } => available(left),
-                State::Collected { left, wanted } => available(left).min(wanted - self.kept.len()),
+                ArrivingState::Header => 1,
+                ArrivingState::Passed { left } | ArrivingState::Walked { left, .. } => available(left),
+                ArrivingState::Collected { left, wanted } => available(left).min(wanted - self.kept.len()),
             };
             let (now, later) = bytes.split_at_checked(taken).unwrap_or((bytes, &[]));
             self.position += now.len() as u64;
@@ -87,20 +95,20 @@ impl ArrivingPlane {
     fn take(&mut self, bytes: &[u8], into: &mut Target<'_>) {
         let count = bytes.len() as u64;
         match self.state {
-            State::Header => {
+            ArrivingState::Header => {
                 self.kept.extend(bytes);
                 self.header(into);
             }
-            State::Passed { left } => self.state = passed(left - count),
-            State::Collected { left, wanted } => {
+            ArrivingState::Passed { left } => self.state = passed(left - count),
+            ArrivingState::Collected { left, wanted } => {
                 self.kept.extend(bytes);
-                self.state = State::Collected { left: left - count, wanted };
+                self.state = ArrivingState::Collected { left: left - count, wanted };
                 if self.kept.len() == wanted || left == count {
                     self.collected(left - count, into);
                 }
             }
-            State::Walked { left, line } => {
-                self.state = State::Walked { left: left - count, line };
+            ArrivingState::Walked { left, line } => {
+                self.state = ArrivingState::Walked { left: left - count, line };
                 self.walked(bytes, line, left - count, into);
             }
         }
@@ -110,26 +118,26 @@ impl ArrivingPlane {
     fn header(&mut self, into: &mut Target<'_>) {
         self.state = match Reader::new(&self.kept).field() {
             Ok(Some(field)) => match (field.number, field.value) {
-                (3, Value::Bytes(_)) => State::Collected { left: 0, wanted: 0 },
-                _ => State::Header,
+                (3, Value::Bytes(_)) => ArrivingState::Collected { left: 0, wanted: 0 },
+                _ => ArrivingState::Header,
             },
-            Ok(None) => State::Header,
+            Ok(None) => ArrivingState::Header,
             Err(error) => match error.fault {
                 Fault::Ended => return,
                 Fault::Short { number: 3, missing, .. } => {
                     let whole = usize::try_from(missing).unwrap_or(usize::MAX);
-                    State::Collected { left: missing, wanted: whole.min(HEAD_BYTES) }
+                    ArrivingState::Collected { left: missing, wanted: whole.min(HEAD_BYTES) }
                 }
-                Fault::Short { missing, .. } => State::Passed { left: missing },
+                Fault::Short { missing, .. } => ArrivingState::Passed { left: missing },
                 Fault::Malformed => {
                     let start = self.position - self.kept.len() as u64;
-                    into.losses.add(Loss::Corrupt, start);
-                    State::Passed { left: u64::MAX }
+                    into.losses.add(XPlaneLoss::Corrupt, start);
+                    ArrivingState::Passed { left: u64::MAX }
                 }
             },
         };
         self.kept.clear();
-        if let State::Collected { left: 0, .. } = self.state {
+        if let ArrivingState::Collected { left: 0, .. } = self.state {
             self.collected(0, into);
         }
     }
@@ -138,7 +146,7 @@ impl ArrivingPlane {
     fn collected(&mut self, left: u64, into: &mut Target<'_>) {
         if left > 0 && !reaches_its_events(&self.kept) {
             let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.kept.len());
-            self.state = State::Collected { left, wanted: whole };
+            self.state = ArrivingState::Collected { left, wanted: whole };
             return;
         }
         let kept = std::mem::take(&mut self.kept);
@@ -147,12 +155,12 @@ impl ArrivingPlane {
         let mut walk = Walk::new(self.outline.records(), &mut self.tables, trace, losses, &mut planes.clock);
         if left == 0 {
             walk.line(&kept, start, false);
-            self.state = State::Header;
+            self.state = ArrivingState::Header;
         } else if let Some(line) = walk.open(&kept, start) {
-            self.state = State::Walked { left, line };
+            self.state = ArrivingState::Walked { left, line };
             self.walk(&kept, line, left, into);
         } else {
-            self.state = State::Passed { left };
+            self.state = ArrivingState::Passed { left };
         }
     }
 
@@ -171,7 +179,7 @@ impl ArrivingPlane {
             self.position -= bytes.len() as u64;
             self.walk(&kept, line, left + bytes.len() as u64, into);
             self.position += bytes.len() as u64;
-            if !matches!(self.state, State::Walked { .. }) {
+            if !matches!(self.state, ArrivingState::Walked { .. }) {
                 self.state = passed(left);
                 return;
             }
@@ -191,17 +199,17 @@ impl ArrivingPlane {
                 self.kept.extend(bytes.get(error.position..).unwrap_or_default());
             }
             Err(error) => {
-                losses.add(Loss::Corrupt, start + error.position as u64);
+                losses.add(XPlaneLoss::Corrupt, start + error.position as u64);
                 self.state = passed(left);
             }
-            Ok(()) if left == 0 => self.state = State::Header,
+            Ok(()) if left == 0 => self.state = ArrivingState::Header,
             Ok(()) => {}
         }
     }
 }
 
-fn passed(left: u64) -> State {
-    if left == 0 { State::Header } else { State::Passed { left } }
+fn passed(left: u64) -> ArrivingState {
+    if left == 0 { ArrivingState::Header } else { ArrivingState::Passed { left } }
 }
 
 /// Whether the first bytes of a line hold all that it says before its events, and a whole event.

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::losses::Loss;
+use super::losses::XPlaneLoss;
 use super::metadata::{EventMetadata, Resolved};
 use super::stats::{Own, Stat, Values};
 use super::walk::{EVENT_OR_STAT, Tables, Walk};
@@ -88,11 +88,11 @@ impl<'a> Walk<'_, 'a> {
             }
         }
         if aggregated {
-            self.losses.add(Loss::Aggregated, offset);
+            self.losses.add(XPlaneLoss::Aggregated, offset);
             return Ok(());
         }
         let Some(start) = read.start() else {
-            self.losses.add(Loss::BadTime, offset);
+            self.losses.add(XPlaneLoss::BadTime, offset);
             return Ok(());
         };
         let (line, duration) = (read.line, Ps::new(read.duration_ps));
@@ -148,7 +148,7 @@ impl<'a> Walk<'_, 'a> {
                 metadata.resolved.insert(Resolved { name, args, latest: args })
             }
             None => {
-                values.losses.add(Loss::MissingMetadata, offset);
+                values.losses.add(XPlaneLoss::MissingMetadata, offset);
                 without.name = missing_name(metadata_id, missing, values.strings);
                 &mut without
             }
@@ -157,7 +157,7 @@ impl<'a> Walk<'_, 'a> {
         if self.own.is_empty() {
             event.args = shared.args;
             let Some(index) = self.trace.push_event(event, None) else {
-                self.losses.add(Loss::TooMany, offset);
+                self.losses.add(XPlaneLoss::TooMany, offset);
                 return;
             };
             // An event without metadata is to be counted each time, and one without a chip's time among those with.
@@ -184,7 +184,7 @@ impl<'a> Walk<'_, 'a> {
         let chip = own.chip_start.map(|start| ChipTime { start: Ps::new(start), duration });
         let clocks = self.trace.clocks.lines();
         let Some(index) = self.trace.push_event(event, chip) else {
-            self.losses.add(Loss::TooMany, offset);
+            self.losses.add(XPlaneLoss::TooMany, offset);
             return;
         };
         if self.trace.clocks.lines() != clocks {

@@ -5,7 +5,7 @@ use base::{Warning, WarningCode};
 
 /// A kind of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
+pub(super) enum XPlaneLoss {
     /// A field inside a plane does not follow the wire format or is longer than what holds it.
     Corrupt,
     /// Events that refer to event metadata which the plane lacks.
@@ -26,14 +26,14 @@ pub(super) enum Loss {
 
 /// `(kind, offset of the first, how many)`, in the order in which the kinds were met.
 #[derive(Debug, Default)]
-pub(super) struct Losses {
-    counted: Vec<(Loss, u64, u64)>,
+pub(super) struct XPlaneLosses {
+    counted: Vec<(XPlaneLoss, u64, u64)>,
     unreadable: Option<(u64, u64)>,
 }
 
-impl Losses {
+impl XPlaneLosses {
     /// Counts one loss at `offset` of the file.
-    pub fn add(&mut self, loss: Loss, offset: u64) {
+    pub fn add(&mut self, loss: XPlaneLoss, offset: u64) {
         match self.counted.iter_mut().find(|(kind, ..)| *kind == loss) {
             Some((.., count)) => *count += 1,
             None => self.counted.push((loss, offset, 1)),
@@ -62,40 +62,40 @@ impl Losses {
     }
 }
 
-impl Loss {
+impl XPlaneLoss {
     fn words(self, count: u64) -> (WarningCode, String) {
         let s = |one: &str, many: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {many}") };
         let event = |rest: &str| format!("{} {rest}", s("event", "events"));
         match self {
-            Loss::Corrupt => (
+            XPlaneLoss::Corrupt => (
                 WarningCode::XplaneCorrupt,
                 format!("{} not follow the XPlane format; what they hold was left out.", s("field does", "fields do")),
             ),
-            Loss::MissingMetadata => (
+            XPlaneLoss::MissingMetadata => (
                 WarningCode::XplaneMissingMetadata,
                 event("refer to a name that the file does not hold; they are named by its number."),
             ),
-            Loss::InvalidText => (
+            XPlaneLoss::InvalidText => (
                 WarningCode::XplaneInvalidUtf8,
                 format!("{} not valid UTF-8; the bad bytes are shown as U+FFFD.", s("text is", "texts are")),
             ),
-            Loss::BadTime => (
+            XPlaneLoss::BadTime => (
                 WarningCode::XplaneBadTime,
                 event("with a negative duration, or with a time that is out of range, were left out."),
             ),
-            Loss::TooMany => (WarningCode::XplaneTooManyEvents, event("past the 2^32nd were left out.")),
-            Loss::Aggregated => (
+            XPlaneLoss::TooMany => (WarningCode::XplaneTooManyEvents, event("past the 2^32nd were left out.")),
+            XPlaneLoss::Aggregated => (
                 WarningCode::XplaneAggregatedEvents,
                 event("that only count occurrences, without a time of their own, were left out."),
             ),
-            Loss::LateTime => (
+            XPlaneLoss::LateTime => (
                 WarningCode::XplaneLateTime,
                 format!(
                     "{} time after events, which were placed as if the line began with the capture.",
                     s("line says its", "lines say their")
                 ),
             ),
-            Loss::MixedClocks => (
+            XPlaneLoss::MixedClocks => (
                 WarningCode::XplaneMixedClocks,
                 format!(
                     "{} from the start of the capture while others have absolute times: they may not line up.",

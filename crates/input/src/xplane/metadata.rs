@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::losses::Losses;
+use super::losses::XPlaneLosses;
 use super::text::text;
 use base::wire::{Reader, Value};
 use trace::{ArgsId, EventStat, StrId, Strings};
@@ -124,7 +124,7 @@ impl StatMetadata {
     }
 
     /// Its name as a string of the trace: interned on first use, for most of these texts are never asked for.
-    pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut Losses) -> StrId {
+    pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
         let (name, offset) = (self.name.of(source), self.offset);
         *self.interned.get_or_insert_with(|| text(name, offset, strings, losses))
     }

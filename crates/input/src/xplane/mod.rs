@@ -47,7 +47,7 @@ pub use outline::{Outline, Outliner};
 use arriving::{ArrivingPlane, Target};
 use base::{Error, Warning, WarningCode};
 use environment::XSpaceTexts;
-use losses::Losses;
+use losses::XPlaneLosses;
 use plane::PlaneDecoder;
 use stream::{Fields, Piece, Tail, TopLevel};
 use trace::{RowBlock, SourceFormat, Trace, copies};
@@ -86,7 +86,7 @@ struct Sink {
     planes: PlaneDecoder,
     arriving: Option<ArrivingPlane>,
     texts: XSpaceTexts,
-    losses: Losses,
+    losses: XPlaneLosses,
 }
 
 impl XPlaneDecoder {
@@ -102,7 +102,7 @@ impl XPlaneDecoder {
                 planes: PlaneDecoder::default(),
                 arriving: None,
                 texts: XSpaceTexts::default(),
-                losses: Losses::default(),
+                losses: XPlaneLosses::default(),
             },
         }
     }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::known::Known;
-use super::losses::{Loss, Losses};
+use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::metadata::{EventMetadata, IdMap, Span, StatMetadata, is_jax_name, map_entry};
 use super::stats::{RawValue, Stat, Values};
 use super::text::text;
@@ -41,7 +41,7 @@ impl PlaneDecoder {
         offset: u64,
         cut: bool,
         trace: &mut Trace,
-        losses: &mut Losses,
+        losses: &mut XPlaneLosses,
     ) -> Option<StrId> {
         let mut parts = Parts::of(message, offset, cut, losses);
         let (lines, last_line_cut) = (std::mem::take(&mut parts.lines), parts.last_line_cut);
@@ -60,7 +60,7 @@ impl PlaneDecoder {
         parts: Parts,
         source: &[u8],
         trace: &mut Trace,
-        losses: &mut Losses,
+        losses: &mut XPlaneLosses,
     ) -> Option<(StrId, Tables)> {
         let (name_bytes, name_offset) = (parts.name.0.of(source), parts.name.1);
         let name = text(name_bytes, name_offset, &mut trace.strings, losses);
@@ -77,7 +77,7 @@ impl PlaneDecoder {
                     stats.extend(values.plane_stat(&stat));
                     stats.extend(values.core_ids(&stat).into_iter().flatten());
                 }
-                Err(bad) => values.losses.add(Loss::Corrupt, bad),
+                Err(bad) => values.losses.add(XPlaneLoss::Corrupt, bad),
             }
         }
         self.jax |= event_metadata.entries().iter().any(|metadata| metadata.names_jax(source));
@@ -90,7 +90,7 @@ impl PlaneDecoder {
 
 impl Parts {
     /// One pass over the headers of the plane's fields; their bodies are not read.
-    fn of(message: &[u8], offset: u64, cut: bool, losses: &mut Losses) -> Parts {
+    fn of(message: &[u8], offset: u64, cut: bool, losses: &mut XPlaneLosses) -> Parts {
         let mut parts = Parts::default();
         let mut reader = Reader::new(message);
         loop {
@@ -104,7 +104,7 @@ impl Parts {
                 }
                 Err(error) => {
                     if !(cut && is_cut(&error)) {
-                        losses.add(Loss::Corrupt, offset + error.position as u64);
+                        losses.add(XPlaneLoss::Corrupt, offset + error.position as u64);
                     }
                     // A name or a line that lacks its end is still of use; metadata is not.
                     if let Fault::Short { number: number @ 2..=3, rest, .. } = error.fault {
@@ -150,7 +150,7 @@ impl EventMetadata {
                 Ok(Some(field)) => field,
                 Ok(None) => break,
                 Err(error) => {
-                    values.losses.add(Loss::Corrupt, self.offset + error.position as u64);
+                    values.losses.add(XPlaneLoss::Corrupt, self.offset + error.position as u64);
                     break;
                 }
             };
@@ -161,7 +161,7 @@ impl EventMetadata {
                 4 => display_name = text(body, at, values.strings, values.losses),
                 5 => match Stat::read(body, at) {
                     Ok(stat) => stats.extend(values.meaning(&stat).map(|meaning| (meaning, stat))),
-                    Err(bad) => values.losses.add(Loss::Corrupt, bad),
+                    Err(bad) => values.losses.add(XPlaneLoss::Corrupt, bad),
                 },
                 _ => {}
             }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::losses::{Loss, Losses};
+use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::metadata::{IdMap, StatMetadata};
 use super::text::text;
 use base::wire::{Reader, Value};
@@ -84,7 +84,7 @@ pub(super) struct Values<'p> {
     /// Strings of the trace.
     pub strings: &'p mut Strings,
     /// Where bad texts are counted.
-    pub losses: &'p mut Losses,
+    pub losses: &'p mut XPlaneLosses,
 }
 
 impl Values<'_> {
@@ -105,7 +105,7 @@ impl Values<'_> {
             RawValue::Gzip(bytes) => match inflate(bytes) {
                 Some(inflated) => text(&inflated, stat.offset, self.strings, self.losses),
                 None => {
-                    self.losses.add(Loss::Corrupt, stat.offset);
+                    self.losses.add(XPlaneLoss::Corrupt, stat.offset);
                     StrId::EMPTY
                 }
             },

@@ -1,14 +1,14 @@
 //! Text of the file as strings of the trace.
 
-use super::losses::{Loss, Losses};
+use super::losses::{XPlaneLoss, XPlaneLosses};
 use trace::{StrId, Strings};
 
 /// Interns text from the file; bad bytes become U+FFFD and are counted.
-pub(super) fn text(bytes: &[u8], offset: u64, strings: &mut Strings, losses: &mut Losses) -> StrId {
+pub(super) fn text(bytes: &[u8], offset: u64, strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
     match std::str::from_utf8(bytes) {
         Ok(text) => strings.intern(text),
         Err(_) => {
-            losses.add(Loss::InvalidText, offset);
+            losses.add(XPlaneLoss::InvalidText, offset);
             strings.intern(&String::from_utf8_lossy(bytes))
         }
     }

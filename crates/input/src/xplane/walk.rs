@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::known::Known;
-use super::losses::{Loss, Losses};
+use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::metadata::{EventMetadata, IdMap, StatMetadata};
 use super::stats::Stat;
 use super::text::text;
@@ -47,7 +47,7 @@ pub(super) struct Walk<'p, 'a> {
     /// Where lines and events go.
     pub(super) trace: &'p mut Trace,
     /// Where losses are counted.
-    pub(super) losses: &'p mut Losses,
+    pub(super) losses: &'p mut XPlaneLosses,
     /// The file's clock.
     clock: &'p mut Clock,
     /// Interesting stats of the current event, kept to reuse its memory.
@@ -75,7 +75,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         source: &'p [u8],
         tables: &'p mut Tables,
         trace: &'p mut Trace,
-        losses: &'p mut Losses,
+        losses: &'p mut XPlaneLosses,
         clock: &'p mut Clock,
     ) -> Walk<'p, 'a> {
         Walk { source, tables, trace, losses, clock, own: Vec::new() }
@@ -87,7 +87,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         if let Err(error) = self.fields(&line, message, offset) {
             // The event at a cut is incomplete: it is left out, and the cut has been reported.
             if !(cut && is_cut(&error)) {
-                self.losses.add(Loss::Corrupt, offset + error.position as u64);
+                self.losses.add(XPlaneLoss::Corrupt, offset + error.position as u64);
             }
         }
     }
@@ -112,7 +112,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             let end = offset + reader.position() as u64;
             match (field.number, field.value) {
                 _ if end <= line.read_to => {}
-                (3, Value::Varint(1..)) => self.losses.add(Loss::LateTime, end),
+                (3, Value::Varint(1..)) => self.losses.add(XPlaneLoss::LateTime, end),
                 _ => self.describe_line(field, line.id, end),
             }
         }
@@ -125,7 +125,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) else { return false };
             let at = offset + (reader.position() - event.len()) as u64;
             if let Err(bad) = self.event(event, at, line, start_ps) {
-                self.losses.add(Loss::Corrupt, bad);
+                self.losses.add(XPlaneLoss::Corrupt, bad);
             }
         }
         true
@@ -177,7 +177,7 @@ impl<'p, 'a> Walk<'p, 'a> {
 
 impl Clock {
     /// A line's start in picoseconds from the anchor, `None` where that does not fit.
-    fn line_start_ps(&mut self, timestamp_ns: i64, offset: u64, losses: &mut Losses) -> Option<i64> {
+    fn line_start_ps(&mut self, timestamp_ns: i64, offset: u64, losses: &mut XPlaneLosses) -> Option<i64> {
         let relative_ns = if timestamp_ns > ABSOLUTE_NS {
             timestamp_ns - *self.anchor_ns.get_or_insert(timestamp_ns)
         } else {
@@ -185,7 +185,7 @@ impl Clock {
             timestamp_ns
         };
         if self.relative_lines && self.anchor_ns.is_some() {
-            losses.add(Loss::MixedClocks, offset);
+            losses.add(XPlaneLoss::MixedClocks, offset);
         }
         Ps::from_ns(relative_ns).map(|start| start.as_ps())
     }

@@ -16,18 +16,6 @@ use crate::self_time::for_each_self_interval;
 use crate::step_part::StepPart;
 use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
 
-/// The parts that are work, in the order in which they hide each other.
-const WORK: [StepPart; 8] = [
-    StepPart::Compute,
-    StepPart::Communication,
-    StepPart::HostToDevice,
-    StepPart::DeviceToHost,
-    StepPart::PeerToPeer,
-    StepPart::DeviceToDevice,
-    StepPart::InfeedOutfeed,
-    StepPart::DataMovement,
-];
-
 /// A device's time by what it does.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTime {
@@ -41,7 +29,7 @@ pub struct DeviceTime {
 }
 
 /// Intervals of one line by part, in order.
-type LineWork = [Vec<Interval>; WORK.len()];
+type LineWork = [Vec<Interval>; StepPart::NUM_WORK];
 
 impl DeviceTime {
     /// The time of every used device.
@@ -72,7 +60,7 @@ impl DeviceTime {
                 None => list.push(interval),
             }
         });
-        let mut work: [IntervalSet; WORK.len()] = Default::default();
+        let mut work: [IntervalSet; StepPart::NUM_WORK] = Default::default();
         for line in lines.in_order() {
             for (sum, intervals) in work.iter_mut().zip(*line).filter(|(_, intervals)| !intervals.is_empty()) {
                 let set = IntervalSet::union_of(intervals);
@@ -100,9 +88,9 @@ impl DeviceTime {
 }
 
 /// Takes from each set what the earlier ones cover.
-fn exposed(work: [IntervalSet; WORK.len()]) -> Vec<(StepPart, IntervalSet)> {
+fn exposed(work: [IntervalSet; StepPart::NUM_WORK]) -> Vec<(StepPart, IntervalSet)> {
     let mut exposed: Vec<(StepPart, IntervalSet)> = Vec::new();
-    for (part, set) in WORK.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
+    for (part, set) in StepPart::ALL.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
         let rest = exposed.iter().fold(set, |rest, (_, hiding)| rest.difference(hiding));
         if !rest.is_empty() {
             exposed.push((part, rest));
@@ -123,10 +111,10 @@ fn in_flight(
     devices: &Devices,
     device: &Device,
     parts: &mut OpParts,
-    work: &[IntervalSet; WORK.len()],
+    work: &[IntervalSet; StepPart::NUM_WORK],
 ) -> [IntervalSet; 2] {
     let mut both: [IntervalSet; 2] = Default::default();
-    for (part, set) in WORK.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
+    for (part, set) in StepPart::ALL.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
         match part {
             StepPart::Compute => {}
             StepPart::Communication => both[0] = set.clone(),

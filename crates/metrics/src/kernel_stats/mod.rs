@@ -165,7 +165,7 @@ pub struct KernelStats {
 }
 
 /// What makes two kernels the same row: the name, the part of the launch shape that counts, by number, and the op.
-type Key = (StrId, u32, Text);
+type KernelKey = (StrId, u32, Text);
 
 impl KernelStats {
     /// Measures `trace`. `calls` are its launch calls.
@@ -173,7 +173,7 @@ impl KernelStats {
         let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
         let tallies = tally(trace, devices, calls, &mut stats.histogram);
         let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|it| it.of));
-        let mut index: FxHashMap<Key, u32> = FxHashMap::default();
+        let mut index: FxHashMap<KernelKey, u32> = FxHashMap::default();
         in_blocks(&tallies, |tally| {
             if tally.is_copy {
                 return;

@@ -10,7 +10,7 @@ use super::{Distinct, KernelRow, LaunchShape, Occurrences, data_type};
 use crate::categories::{Categorizer, OpFamily};
 use crate::devices::Devices;
 use crate::ops::{Text, Texts};
-use facts::pattern::Name;
+use facts::Name;
 use facts::tensor_cores;
 use hlo::{Instruction, Module, Modules};
 use trace::copies::direction;

@@ -13,7 +13,7 @@ use trace::{Args, ArgsId, EventColumn, Platform, StrId, Trace};
 
 /// What makes two tallies the same op: program, and name with expression (TPU), instruction (GPU, CPU), or kernel name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct OpKey {
     program_id: Option<i64>,
     module: StrId,
     name: Text,
@@ -31,7 +31,7 @@ struct Resolver<'a> {
     /// Texts of the categories, by their number.
     categories: Vec<Text>,
     programs: FxHashMap<i64, Text>,
-    index: FxHashMap<Key, usize>,
+    index: FxHashMap<OpKey, usize>,
     /// How often each kernel of an op ran, by row and kernel name (GPU).
     kernels: FxHashMap<(usize, StrId), u64>,
     /// Time of each op by what its kernels do (GPU).
@@ -153,18 +153,18 @@ impl Resolver<'_> {
         }
     }
 
-    fn key(&mut self, name: StrId, args_id: ArgsId, args: &Args) -> Key {
+    fn key(&mut self, name: StrId, args_id: ArgsId, args: &Args) -> OpKey {
         let module = if args.program_id.is_some() { StrId::EMPTY } else { args.hlo_module };
         if self.platform == Some(Platform::Tpu) {
             let detail = args.long_name;
-            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy: None };
+            return OpKey { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy: None };
         }
         if args.hlo_op.is_empty() {
             // A library's kernel or a copy: the same one for two framework ops is two rows.
             let detail = args.tf_op;
             let tells = !args.memcpy_details.is_empty() || !args.copy_call.is_empty();
             let copy = tells.then(|| self.categorizer.of(name, args_id));
-            return Key { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy };
+            return OpKey { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy };
         }
         // `fusion.1::convert.2` names the instruction that a kernel of a fusion stands for last.
         let instruction = self.trace.text(args.hlo_op);
@@ -172,7 +172,7 @@ impl Resolver<'_> {
             Some((_, last)) => self.ops.texts.keep(self.trace, last),
             None => Texts::of_trace(args.hlo_op),
         };
-        Key { program_id: args.program_id, module, name, detail: StrId::EMPTY, copy: None }
+        OpKey { program_id: args.program_id, module, name, detail: StrId::EMPTY, copy: None }
     }
 
     /// The text of a category: looked for once.
@@ -192,7 +192,7 @@ impl Resolver<'_> {
     }
 
     /// The row of an op that was not seen before, without its times.
-    fn op(&mut self, key: Key, name: StrId, args_id: ArgsId, args: &Args) -> Op {
+    fn op(&mut self, key: OpKey, name: StrId, args_id: ArgsId, args: &Args) -> Op {
         let category = self.categorizer.of(name, args_id);
         let family = self.categorizer.family(category);
         let category = self.category(category);

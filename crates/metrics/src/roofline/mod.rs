@@ -25,8 +25,8 @@ use crate::devices::Devices;
 use crate::ops::{CostSource, Op, Ops, Text, rate};
 use crate::statistics::mean;
 use base::Ps;
-use facts::arithmetic::Arithmetic;
-use facts::pattern::Name;
+use facts::Arithmetic;
+use facts::Name;
 use facts::tensor_cores;
 use trace::{PlaneKind, Platform, StatValue, Trace};
 

@@ -6,9 +6,9 @@
 use crate::categories::OpFamily;
 use crate::devices::Devices;
 use crate::metadata::device_model;
-use facts::arithmetic::{Arithmetic, Rates};
 use facts::devices::{self, Chosen, Device};
 use facts::gpu_rates::{self, GpuCore};
+use facts::{Arithmetic, Rates};
 use hlo::DataType;
 use trace::{Plane, StatValue, Trace};
 

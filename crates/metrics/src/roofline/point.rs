@@ -13,7 +13,7 @@
 use super::peaks::{Level, Peaks};
 use crate::ops::{Op, rate};
 use base::Ps;
-use facts::arithmetic::Arithmetic;
+use facts::Arithmetic;
 
 /// What is compared with the peaks: an op, or a program.
 #[derive(Clone, Copy, Debug, Default)]

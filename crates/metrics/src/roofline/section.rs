@@ -4,7 +4,7 @@ use super::{Level, Peaks, Roofline};
 use crate::ops::rate;
 use crate::window::WindowKind;
 use base::{Warning, WarningCode, format};
-use facts::arithmetic::Arithmetic;
+use facts::Arithmetic;
 
 /// `roofline` of the unified profile; absent where the peaks are unknown. `window` is what its numbers are of.
 pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofline> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::categories::OpFamily;
 use crate::ops::Text;
-use facts::arithmetic::Arithmetic;
+use facts::Arithmetic;
 use hlo::DataType;
 use trace::{ArgsId, MemoryBytes, Plane, StatValue, StrId};
 

@@ -120,7 +120,7 @@ mod tests {
         let trace = cut.unwrap_or(trace);
         let ops = Ops::new(&trace, &devices, &Tallies::new(&trace, &devices), &Modules::new(&trace));
         let peaks = super::super::peaks(&trace, &devices, Some("tpu-v4")).unwrap();
-        assert_eq!(devices::by_key("tpu-v4").unwrap().rates.get(facts::arithmetic::Arithmetic::Bf16), Some(275e12));
+        assert_eq!(devices::by_key("tpu-v4").unwrap().rates.get(facts::Arithmetic::Bf16), Some(275e12));
         let leaf = |op: &Op| {
             let flops = cost(ops.text(&trace, op.name)).map(|flops| op.of_all(1) * flops);
             Some(Op { flops, ..*op })

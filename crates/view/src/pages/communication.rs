@@ -312,7 +312,7 @@ mod tests {
     use super::*;
     use crate::pages::{Page, TableBlock, page};
     use crate::table::Cell;
-    use metrics::{Analysis, Run, Settings};
+    use metrics::{Run, Settings, analyse};
     use trace::TraceBuilder;
 
     /// Devices 0 and 1, and 2 and 3, reduce; 0 sends to 2.
@@ -339,10 +339,10 @@ mod tests {
             }
         }
         let run = Run { trace: b.build(), ..Run::default() };
-        let analysis = Analysis::new(&run, &Settings::default());
+        let examined = analyse(&run, &Settings::default());
         let options = [(TABLE.to_owned(), by.to_owned())].into();
         let query = PageQuery { filter: filter.to_owned(), options, ..PageQuery::default() };
-        page(Source::Trace(Context { run: &run, analysis: &analysis }), View::Communication, &query)
+        page(Source::Trace(examined.context(&run)), View::Communication, &query)
     }
 
     fn table(page: &Page) -> &TableBlock {

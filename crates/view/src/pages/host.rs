@@ -83,14 +83,13 @@ fn host_figures(host: &HostActivity) -> Vec<Figure> {
 mod tests {
     use super::*;
     use insight::examine;
-    use metrics::Context;
     use metrics::{Run, Settings};
     use trace::{SourceFormat, TraceBuilder};
 
     fn blocks(trace: trace::Trace) -> (Vec<String>, Run) {
         let run = Run { trace, ..Run::default() };
-        let analysis = examine(&run, &Settings::default());
-        let context = Context { run: &run, analysis: &analysis };
+        let examined = examine(&run, &Settings::default());
+        let context = examined.context(&run);
         let found = super::blocks(Source::Trace(context), &PageQuery::default());
         let name = |block: &Block| match block {
             Block::Figures { figures } => {
@@ -105,11 +104,11 @@ mod tests {
             Block::Empty { .. } => "empty".to_owned(),
             other => format!("{other:?}"),
         };
-        let findings = analysis.profile.findings.iter().map(|finding| finding.id.clone());
+        let findings = examined.profile.findings.iter().map(|finding| finding.id.clone());
         let findings: Vec<String> = findings.collect();
         assert!(findings.contains(&"no_device_ops".to_owned()) || run.trace.events.is_empty(), "{findings:?}");
         assert!(
-            analysis.profile.findings.iter().all(|it| it.severity.label() != "not_checked")
+            examined.profile.findings.iter().all(|it| it.severity.label() != "not_checked")
                 || run.trace.events.is_empty()
         );
         (found.iter().map(name).collect(), run)

@@ -137,7 +137,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
         is_gpu: stats.platform == Some(Platform::Gpu),
         count: all.count,
         distinct: stats.kernels.len() as u64,
-        per_step: context.analysis.profile.step_timing.kernels_per_step,
+        per_step: context.profile.step_timing.kernels_per_step,
         mean_us: all.mean_us(),
         range_us: Some((all.min.as_us(), all.max.as_us())),
         short: all.short,

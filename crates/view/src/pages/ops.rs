@@ -86,7 +86,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
 
 /// The arguments of the programs, with what of them every device holds a copy of.
 fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
-    let all = context.analysis.arguments(context.trace());
+    let all = context.arguments();
     let Some(first) = all.first() else {
         return vec![Block::Empty {
             reason: "The profile embeds no compiled program, so the arguments are unknown.".to_owned(),
@@ -213,7 +213,7 @@ impl<'a> Sums<'a> {
 
 /// The reason for a column without values, where it has one.
 fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
-    let coverage = context.analysis.coverage();
+    let coverage = context.coverage();
     let is_json = context.trace().format == Some(SourceFormat::ChromeJson);
     let no_hlo = context.trace().hlo.is_empty();
     let (filled, what) = match column {
@@ -228,7 +228,7 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
         "program_id" => (coverage.program, "program numbers"),
         "source_info" => (coverage.source, "source lines"),
         "bound_by" => {
-            let labels = context.analysis.labels(context.trace());
+            let labels = context.labels();
             let rows = 0..context.analysis.ops.rows.len();
             (rows.into_iter().any(|row| labels.of_row(OpLabel::Bound, row).is_some()), "the peaks of the device")
         }
@@ -251,9 +251,9 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let filtered;
     let tree = match passing {
-        None => context.analysis.outline(trace, grouping),
+        None => context.outline(grouping),
         Some(_) => {
-            filtered = context.analysis.outline_of(trace, grouping, passing);
+            filtered = context.outline_of(grouping, passing);
             &filtered
         }
     };
@@ -337,7 +337,7 @@ fn link(node: &OpNode, grouping: Grouping, name: &str) -> Option<Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metrics::{Analysis, Run, Settings};
+    use metrics::{Run, Settings, analyse};
     use trace::TraceBuilder;
 
     /// A scope that is called like the time in which nothing runs is shown with its time, with and without that time.
@@ -348,8 +348,8 @@ mod tests {
         b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion").tf_op("idle/add");
         b.event(line, "fusion.2", 90, 10).hlo_category("loop fusion").tf_op("layer/mul");
         let run = Run { trace: b.build(), ..Run::default() };
-        let analysis = Analysis::new(&run, &Settings::default());
-        let context = Context { run: &run, analysis: &analysis };
+        let examined = analyse(&run, &Settings::default());
+        let context = examined.context(&run);
         let spans = |with_idle: bool, passing: Option<&[bool]>| -> Vec<(String, String, f64)> {
             let chart = icicle(&context, Grouping::Scope, with_idle, passing);
             let top = chart.nodes.into_iter().filter(|node| node.parent.is_none_or(|parent| parent == 0));

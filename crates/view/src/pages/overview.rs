@@ -82,9 +82,7 @@ pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<
 /// The categories with a link to the rows of each, the small ones as one bar.
 fn largest_categories(source: Source<'_>) -> Bars {
     let mut all = match source {
-        Source::Trace(context) => {
-            categories(&context.analysis.profile, &|category| link_of_category(&context, category))
-        }
+        Source::Trace(context) => categories(context.profile, &|category| link_of_category(&context, category)),
         Source::Profile(profile) => categories(profile, &rows_of_category),
     };
     all.about = Some(About::new(metric!("kernels.kernels_by_category.*.time_us"), View::Kernels));

@@ -7,7 +7,7 @@ use crate::metric::Metric;
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use base::format;
-use facts::arithmetic::Arithmetic;
+use facts::Arithmetic;
 use metrics::Context;
 use metrics::roofline::{self, Level, Peaks, Work};
 use metrics::{Op, rate};
@@ -159,7 +159,7 @@ impl<'a> Sums<'a> {
             bound_by: point.map(|point| point.bound_by.label()),
             hbm_gibps: hbm.map(|speed| speed / (1u64 << 30) as f64),
             hbm_percent: roofline.hbm_share().map(|share| 100.0 * share),
-            counted: context.analysis.coverage().cost_known.as_ps() as f64 / ops.op_time.as_ps().max(1) as f64,
+            counted: context.coverage().cost_known.as_ps() as f64 / ops.op_time.as_ps().max(1) as f64,
         }
     }
 

@@ -19,7 +19,7 @@ impl<'a> Source<'a> {
     /// Its profile.
     pub fn profile(self) -> &'a UnifiedProfile {
         match self {
-            Source::Trace(context) => &context.analysis.profile,
+            Source::Trace(context) => context.profile,
             Source::Profile(profile) => profile,
         }
     }

@@ -2,7 +2,6 @@
 
 use super::*;
 use insight::examine;
-use metrics::Context;
 use metrics::{Run, Settings};
 use report::UnifiedProfile;
 use trace::Trace;
@@ -52,9 +51,9 @@ fn host() -> Trace {
 /// The page of a view from the events, and from what a document of the same run says.
 fn both(trace: Trace, view: View) -> (Page, Page) {
     let run = Run { trace, ..Run::default() };
-    let analysis = examine(&run, &Settings::default());
-    let context = Context { run: &run, analysis: &analysis };
-    let text = serde_json::to_string(&analysis.profile).unwrap();
+    let examined = examine(&run, &Settings::default());
+    let context = examined.context(&run);
+    let text = serde_json::to_string(&examined.profile).unwrap();
     let profile: UnifiedProfile = serde_json::from_str(&text).unwrap();
     let query = PageQuery::default();
     (page(Source::Trace(context), view, &query), page(Source::Profile(&profile), view, &query))

@@ -91,7 +91,7 @@ impl<'a> ArgumentRows<'a> {
             split: argument.placement.as_ref().map(|placement| placement.split()).unwrap_or_default(),
             program_id: argument.program_id.cast_unsigned().to_string(),
         };
-        let mut rows: Vec<_> = context.analysis.arguments(context.trace()).iter().map(row).collect();
+        let mut rows: Vec<_> = context.arguments().iter().map(row).collect();
         base::sort::sort_by(&mut rows, |a, b| {
             let place = |it: &Argument| (it.host, it.program_id, it.number);
             let (a, b) = (a.argument, b.argument);

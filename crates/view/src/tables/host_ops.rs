@@ -69,8 +69,7 @@ pub struct HostOpRows<'a> {
 impl<'a> HostOpRows<'a> {
     /// The table of `context`.
     pub fn new(context: &Context<'a>) -> HostOpRows<'a> {
-        let trace = context.trace();
-        HostOpRows { ops: context.analysis.host_ops(trace), trace, columns: columns(&COLUMNS) }
+        HostOpRows { ops: context.host_ops(), trace: context.trace(), columns: columns(&COLUMNS) }
     }
 }
 

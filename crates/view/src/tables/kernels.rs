@@ -176,7 +176,7 @@ impl<'a> KernelTable<'a> {
     pub fn new(context: &Context<'a>) -> KernelTable<'a> {
         let (trace, stats) = (context.trace(), &context.analysis.kernel_stats);
         let total_us = stats.all.map_or(0.0, |all| all.total.as_us());
-        KernelTable { trace, stats, kept: context.analysis.kernel_columns(trace), total_us, columns: columns(&COLUMNS) }
+        KernelTable { trace, stats, kept: context.kernel_columns(), total_us, columns: columns(&COLUMNS) }
     }
 
     fn text(&self, text: Text) -> CellRef<'_> {

@@ -84,7 +84,7 @@ macro_rules! tables {
 /// A table from its source.
 macro_rules! made {
     (rows profile $make:expr, $context:ident, $variant:ident) => {
-        Box::new($make(&$context.analysis.profile))
+        Box::new($make(&$context.profile))
     };
     (rows run $make:expr, $context:ident, $variant:ident) => {
         Box::new($make($context, $variant))

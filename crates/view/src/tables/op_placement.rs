@@ -66,7 +66,7 @@ impl<'a> OpPlacementRows<'a> {
     /// The table of `context`.
     pub fn new(context: &Context<'a>) -> OpPlacementRows<'a> {
         let platform = context.analysis.devices.platform.map_or("", |platform| platform.label());
-        OpPlacementRows { placement: context.analysis.placement(context.trace()), platform, columns: columns(&COLUMNS) }
+        OpPlacementRows { placement: context.placement(), platform, columns: columns(&COLUMNS) }
     }
 }
 
@@ -95,7 +95,7 @@ impl Rows for OpPlacementRows<'_> {
 mod tests {
     use crate::table::{Cell, Query, query};
     use crate::tables::{TableName, rows};
-    use metrics::{Analysis, Context, Run, Settings};
+    use metrics::{Run, Settings, analyse};
     use trace::TraceBuilder;
 
     /// The timeline above, with a launch that names its op and a frame inside the callback.
@@ -124,8 +124,8 @@ mod tests {
     #[test]
     fn op_types_are_listed_by_place() {
         let run = run("TPU");
-        let analysis = Analysis::new(&run, &Settings::default());
-        let context = Context { run: &run, analysis: &analysis };
+        let examined = analyse(&run, &Settings::default());
+        let context = examined.context(&run);
         let table = query(&*rows(&context, TableName::OpPlacement, ""), &Query::default());
         let text = |cell: Option<&Cell>| match cell {
             Some(Cell::Text(text)) => text.clone(),
@@ -142,7 +142,7 @@ mod tests {
                 expect("host", "jit_eval", "CPU program"),
             ]
         );
-        let placement = analysis.placement(&run.trace);
+        let placement = examined.context(&run).placement();
         let times: Vec<(u64, u64, f64)> =
             placement.rows.iter().map(|row| (row.num_ops, row.occurrences, row.time.as_us())).collect();
         assert_eq!(times, [(2, 2, 20.0), (1, 1, 5.0), (1, 1, 10.0), (1, 2, 8.0)]);
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn a_launch_that_names_its_op_is_no_op_on_the_host() {
         let run = run("GPU");
-        let analysis = Analysis::new(&run, &Settings::default());
+        let examined = analyse(&run, &Settings::default());
         let names: Vec<&str> =
-            analysis.placement(&run.trace).host_rows().map(|(_, row)| row.op_type.as_str()).collect();
+            examined.context(&run).placement().host_rows().map(|(_, row)| row.op_type.as_str()).collect();
         assert_eq!(names, ["pure_callback.3", "jit_eval"]);
     }
 }

@@ -136,10 +136,10 @@ impl<'a> OpTreeRows<'a> {
     /// The tree by `variant`: `program` (also for an unknown word), `category`, `scope` or `source`.
     pub fn new(context: &Context<'a>, variant: &str) -> OpTreeRows<'a> {
         let (trace, analysis, grouping) = (context.trace(), context.analysis, Grouping::from_key(variant));
-        let kept = analysis.tree_columns(trace, grouping);
+        let kept = context.tree_columns(grouping);
         let texts = SharedTexts::new(analysis.ops.texts.tables(trace).into_iter().chain([kept.table()]));
         let peak = analysis.roofline.peaks.as_ref().and_then(|peaks| peaks.xprof_flops_per_second);
-        OpTreeRows { tree: analysis.tree(trace, grouping), peak, texts, kept, columns: columns(&COLUMNS) }
+        OpTreeRows { tree: context.tree(grouping), peak, texts, kept, columns: columns(&COLUMNS) }
     }
 
     /// What XProf's op profile calls FLOPS utilization: known FLOPs over all time, in percent of its one peak.

@@ -292,8 +292,8 @@ impl<'a> OpRows<'a> {
             trace: context.trace(),
             ops: &context.analysis.ops,
             columns: columns(&COLUMNS),
-            kept: context.analysis.columns(context.trace()),
-            labels: context.analysis.labels(context.trace()),
+            kept: context.columns(),
+            labels: context.labels(),
         }
     }
 }
@@ -363,7 +363,7 @@ fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
 mod tests {
     use crate::table::{CellRef, Filter, Query, Sort, Table, Unit, query};
     use crate::tables::{self, TableName};
-    use metrics::{Analysis, Context, Run, Settings};
+    use metrics::{Run, Settings, analyse};
     use trace::TraceBuilder;
 
     /// Tables whose texts are shared answer as those with texts of their own, which is how small ones are.
@@ -377,8 +377,8 @@ mod tests {
         b.event(line, "Program", 80, 5).hlo_category("copy").tf_op("jit(f)/b/copy");
         let run = Run { trace: b.build(), ..Run::default() };
         let settings = Settings { device: Some("tpu-v5e".to_owned()), ..Settings::default() };
-        let analysis = Analysis::new(&run, &settings);
-        let context = Context { run: &run, analysis: &analysis };
+        let examined = analyse(&run, &settings);
+        let context = examined.context(&run);
         for name in [TableName::Ops, TableName::Roofline, TableName::Kernels, TableName::OpTree] {
             let rows = tables::rows(&context, name, "");
             assert!(rows.len() >= 4);

@@ -355,8 +355,8 @@ impl<'a> RooflineRows<'a> {
             context: *context,
             roofline: &context.analysis.roofline,
             columns: columns(&COLUMNS),
-            kept: context.analysis.columns(context.trace()),
-            labels: context.analysis.labels(context.trace()),
+            kept: context.columns(),
+            labels: context.labels(),
         }
     }
 }

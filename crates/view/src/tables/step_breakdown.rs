@@ -208,8 +208,8 @@ mod tests {
             }
         }
         let run = Run { trace: b.build(), ..Run::default() };
-        let analysis = metrics::Analysis::new(&run, &Settings::default());
-        let rows = StepBreakdownRows::new(&Context { run: &run, analysis: &analysis });
+        let examined = metrics::analyse(&run, &Settings::default());
+        let rows = StepBreakdownRows::new(&examined.context(&run));
         assert_eq!((rows.len(), rows.columns().len()), (3 + 6, FIRST.len() + StepPart::COUNT + LAST.len()));
         let at = |key: &str| rows.columns().iter().position(|column| column.key == key).unwrap();
         assert_eq!(rows.cell(0, at("device_name")), CellRef::Text("all devices"));

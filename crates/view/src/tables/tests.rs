@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use metrics::{Analysis, Run, Settings};
+use metrics::{Run, Settings, analyse};
 
 #[test]
 fn columns_are_those_of_all_forms() {
     let run = Run::default();
-    let analysis = Analysis::new(&run, &Settings::default());
-    let context = Context { run: &run, analysis: &analysis };
+    let examined = analyse(&run, &Settings::default());
+    let context = examined.context(&run);
     let profile = ::report::example::profile();
     for name in TableName::ALL {
         let declared = columns_of(name);

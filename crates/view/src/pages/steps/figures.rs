@@ -33,7 +33,7 @@ struct Shown<'a> {
 pub(super) fn of_trace(context: &Context<'_>, mean: &MeanPart, device: Option<u32>) -> Vec<Figure> {
     let breakdown = &context.analysis.step_breakdown;
     figures(&Shown {
-        profile: &context.analysis.profile,
+        profile: context.profile,
         window: breakdown.window,
         mean,
         in_flight_us: Some(mean.communication_us),

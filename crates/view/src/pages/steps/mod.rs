@@ -101,7 +101,7 @@ fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
     let numbers = known.iter().map(|&step| vec![Cell::Int(u64::from(step))]).collect();
     let passing = Filter::parse(&of_steps).passing(&Table::new("steps", vec![column], numbers));
     let steps: Vec<u32> = known.into_iter().zip(passing).filter(|(_, passes)| *passes).map(|(step, _)| step).collect();
-    let name = |step: u32| step_name(&context.analysis.profile, u64::from(step));
+    let name = |step: u32| step_name(context.profile, u64::from(step));
     let (variant, title) = match (steps.first(), steps.last()) {
         (Some(first), Some(last)) if first == last => {
             (format!("{first}-{last}"), format!("Events of {}", name(*first)))

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::pages::{Figure, Link, Page, Stack, View, page};
-use metrics::Analysis;
+use metrics::analyse;
 use metrics::{Run, Settings};
 use trace::Trace;
 use trace::TraceBuilder;
@@ -13,10 +13,10 @@ fn page_of(trace: Trace, device: &str) -> Page {
 
 fn filtered(trace: Trace, device: &str, filter: &str) -> Page {
     let run = Run { trace, ..Run::default() };
-    let analysis = Analysis::new(&run, &Settings::default());
+    let examined = analyse(&run, &Settings::default());
     let options = [("device".to_owned(), device.to_owned())].into();
     let query = PageQuery { options, filter: filter.to_owned(), ..PageQuery::default() };
-    page(Source::Trace(Context { run: &run, analysis: &analysis }), View::Steps, &query)
+    page(Source::Trace(examined.context(&run)), View::Steps, &query)
 }
 
 fn stacks(page: &Page) -> Vec<&Stack> {

@@ -17,7 +17,7 @@ mod waterfall;
 use crate::export::html::document::{self, Document};
 use crate::export::html::page::{escape, push};
 use compare::{Comparison, ScalingSource, Subject};
-use report::UnifiedProfile;
+use report::{Compared, UnifiedProfile};
 
 /// The report of `comparison`, which was made of `subjects`.
 pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
@@ -86,14 +86,15 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
     let named = |(index, subject): (usize, &Subject)| {
         let mut profile = subject.profile.clone();
         if let Some(run) = comparison.runs.get(index) {
-            let metadata = &mut profile.metadata;
-            metadata.run_name = Some(run.name.clone());
-            metadata.watts_per_device = run.watts_per_device;
-            metadata.dollars_per_device_hour = run.dollars_per_device_hour;
-            // The first is it anyway.
-            metadata.comparison_baseline = (index > 0 && index == comparison.baseline as usize).then_some(true);
+            profile.metadata.run_name = Some(run.name.clone());
             let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
-            metadata.comparison_scaling = given.map(|scaling| scaling.mode.label().to_owned());
+            profile.metadata.compared = Compared {
+                watts_per_device: run.watts_per_device,
+                dollars_per_device_hour: run.dollars_per_device_hour,
+                // The first is it anyway.
+                comparison_baseline: (index > 0 && index == comparison.baseline as usize).then_some(true),
+                comparison_scaling: given.map(|scaling| scaling.mode.label().to_owned()),
+            };
         }
         profile
     };

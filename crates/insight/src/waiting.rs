@@ -1,0 +1,47 @@
+//! What rules about waiting devices ask first: whether devices wait at all, and whether the capture says what for.
+
+use super::Verdict;
+use super::draft::lacks;
+use super::numbers::{Numbers, Window};
+use metrics::StepPart;
+
+/// The capture lacks what host threads do.
+pub(super) const NO_HOST_EVENTS: &str =
+    "the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.";
+
+/// The window, and the share of it in which devices are idle for the reason that `part` names, in percent.
+///
+/// # Errors
+///
+/// The verdict where devices are idle for less than `least_percent`, too little ran, or the capture does not say why they are:
+/// `lacking` says what it lacks.
+pub(super) fn idle_share(
+    numbers: &Numbers<'_>,
+    part: StepPart,
+    least_percent: f64,
+    lacking: &str,
+) -> Result<(Window, f64), Verdict> {
+    let Some(window) = numbers.window_of_parts() else {
+        return Err(lacks("too few device ops ran to tell what the devices wait for. Capture several steps."));
+    };
+    if window.idle_percent() < least_percent {
+        return Err(Verdict::Fine);
+    }
+    let share = numbers.part_percent(part).ok_or_else(|| lacks(lacking))?;
+    Ok((window, share))
+}
+
+/// Time that host threads spend on making input and on handing it to the devices, in microseconds, where devices wait for input.
+///
+/// # Errors
+///
+/// The verdict where devices do not wait for input, or the capture does not say.
+pub(super) fn input_times_us(numbers: &Numbers<'_>) -> Result<(f64, f64), Verdict> {
+    let Some(waits) = numbers.input_wait_percent() else {
+        return Err(lacks("too few device ops ran to tell whether the devices wait for input. Capture several steps."));
+    };
+    if !waits.bound() {
+        return Err(Verdict::Fine);
+    }
+    numbers.input_time_us().ok_or_else(|| lacks(NO_HOST_EVENTS))
+}
