@@ -29,7 +29,7 @@ enum Node {
 }
 
 /// Where a path leads.
-struct Place<'a> {
+struct PathEnd<'a> {
     node: &'a Node,
     /// As the name of the last field tells it.
     unit: Option<Unit>,
@@ -129,8 +129,8 @@ impl Catalogue {
     }
 
     /// Where a path leads; `known` are the paths that may have been meant by a wrong one.
-    fn follow(&self, path: &Path, known: &[Path]) -> Result<Place<'_>, RuleError> {
-        let mut place = Place { node: &self.root, unit: None, is_entry: false };
+    fn follow(&self, path: &Path, known: &[Path]) -> Result<PathEnd<'_>, RuleError> {
+        let mut place = PathEnd { node: &self.root, unit: None, is_entry: false };
         for (index, part) in path.parts.iter().enumerate() {
             let wrong = |message: String| RuleError::new(path.span(index), message);
             let before = || Path::of(path.parts.get(..index).unwrap_or_default().to_vec());
@@ -168,7 +168,7 @@ impl Catalogue {
                     return Err(wrong(with_suggestions(message, &suggest::paths(path, known))));
                 }
             };
-            place = Place { node, is_entry, ..place };
+            place = PathEnd { node, is_entry, ..place };
         }
         Ok(place)
     }

@@ -47,7 +47,7 @@ pub struct Lack {
 
 /// Everything that a path leads to.
 #[derive(Clone, Debug, Default)]
-pub struct Found<'a> {
+pub struct Reached<'a> {
     /// What is there, in the profile's order.
     pub hits: Vec<Hit<'a>>,
     /// What is not.
@@ -55,8 +55,8 @@ pub struct Found<'a> {
 }
 
 /// Follows `path` through `profile`, the document of [`view::export::json::profile`].
-pub fn find<'a>(profile: &'a Value, path: &Path) -> Found<'a> {
-    let mut found = Found { hits: vec![Hit { path: Path::default(), value: profile }], lacks: Vec::new() };
+pub fn find<'a>(profile: &'a Value, path: &Path) -> Reached<'a> {
+    let mut found = Reached { hits: vec![Hit { path: Path::default(), value: profile }], lacks: Vec::new() };
     for part in &path.parts {
         for hit in std::mem::take(&mut found.hits) {
             follow(hit, part, &mut found);
@@ -77,7 +77,7 @@ pub fn find<'a>(profile: &'a Value, path: &Path) -> Found<'a> {
     found
 }
 
-fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Found<'a>) {
+fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
     let Hit { path, value } = hit;
     let absent = |part: PathPart, hint: String| {
         let path = path.with(part);

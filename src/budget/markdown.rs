@@ -1,7 +1,7 @@
 //! The result of a check as Markdown (GitHub's dialect), for a pull request or the summary of a job.
 
 use super::check_report::{CheckReport, LimitReport, RunReport, Status};
-use super::text::{self, Row};
+use super::text::{self, TextRow};
 use view::export::markdown::escape;
 
 /// The whole result: a heading that says how it went, a table a run, a sentence on each limit that fails.
@@ -22,7 +22,7 @@ fn push_run(run: &RunReport, text: &mut String) {
     }
     text.push_str("| Result | Limit | Value | Bound | Margin |\n| --- | --- | ---: | ---: | ---: |\n");
     for limit in &run.limits {
-        let Row { title, value, bound, margin } = text::row(limit);
+        let TextRow { title, value, bound, margin } = text::row(limit);
         let cells = [title, value, bound, margin].map(|cell| escape(&cell));
         text.push_str(&format!("| {} | {} |\n", result(limit), cells.join(" | ")));
     }

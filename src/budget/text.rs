@@ -9,7 +9,7 @@ use view::export::columns::aligned;
 const TITLE: usize = 64;
 
 /// What a row of the table shows of a limit.
-pub(super) struct Row {
+pub(super) struct TextRow {
     pub title: String,
     pub value: String,
     pub bound: String,
@@ -17,7 +17,7 @@ pub(super) struct Row {
 }
 
 /// The cells of a limit; what a number lacks is a dash.
-pub(super) fn row(limit: &LimitReport) -> Row {
+pub(super) fn row(limit: &LimitReport) -> TextRow {
     let unit = limit.unit.as_deref().and_then(unit::named);
     let dash = || DASH.to_owned();
     let (value, bound) = match (limit.value, limit.bound) {
@@ -37,7 +37,7 @@ pub(super) fn row(limit: &LimitReport) -> Row {
             format!("{sign}{}", format::percent(margin))
         }
     });
-    Row { title: printable(limit.title()), value, bound, margin }
+    TextRow { title: printable(limit.title()), value, bound, margin }
 }
 
 /// "gpu-training (host.xplane.pb)".
@@ -87,7 +87,7 @@ fn push_run(run: &RunReport, text: &mut String) {
     text.push('\n');
     let mut rows = vec![["Limit", "Value", "Bound", "Margin", "Result"].map(str::to_owned).to_vec()];
     for limit in &run.limits {
-        let Row { title, value, bound, margin } = row(limit);
+        let TextRow { title, value, bound, margin } = row(limit);
         let result = match limit.status {
             Status::Fail => "FAIL",
             Status::Missing => "MISSING",

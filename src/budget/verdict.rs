@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::check_report::{LimitReport, Status};
 use super::limit::Limit;
-use super::lookup::{self, Found, Hit};
+use super::lookup::{self, Hit, Reached};
 use super::measured::{self, Measured};
 use super::message;
 use super::path::{Path, PathPart};
@@ -59,7 +59,7 @@ pub fn judge(limit: &Limit, profile: &Value, baseline: Option<&Value>) -> LimitR
 }
 
 fn numbers(limit: &Limit, path: &Path, profile: &Value, baseline: Option<&Value>) -> (Vec<Measured>, Vec<String>) {
-    let Found { hits, lacks } = lookup::find(profile, path);
+    let Reached { hits, lacks } = lookup::find(profile, path);
     let mut absent: Vec<String> = lacks.into_iter().map(|lack| lack.reason).collect();
     let references = References::new(baseline.filter(|_| limit.needs_baseline()), path);
     let mut measured = Vec::new();
@@ -171,7 +171,7 @@ fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
         return Err(format!("This run was imported from a profile without {list}."));
     }
     let is_findings = first == Some(&PathPart::Key("findings".to_owned()));
-    let Found { mut hits, lacks } = lookup::find(profile, path);
+    let Reached { mut hits, lacks } = lookup::find(profile, path);
     // An empty list is left out of a profile, so an absent one, or an absent entry, is none. An absent section was not measured.
     let is_none = |depth: usize| {
         let chooses = |part: Option<&PathPart>| part.is_some_and(|part| !matches!(part, PathPart::Key(_)));

@@ -15,7 +15,7 @@ use crate::teams::Source;
 
 /// A file that was dropped or picked.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct PickedFile {
     /// Its path, folders included.
     pub path: String,
     /// Its bytes, by reference.
@@ -33,7 +33,7 @@ pub fn entries(transfer: &DataTransfer) -> Vec<FileSystemEntry> {
 }
 
 /// All files in these entries, folders walked, in the order of their paths.
-pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<Found> {
+pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
     let mut sources = Vec::new();
     let mut open = entries;
     while let Some(entry) = open.pop() {
@@ -48,7 +48,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<Found> {
                 open.extend(more);
             }
         } else if let Ok(file) = file_of(entry.unchecked_into()).await {
-            sources.push(Found { path, blob: file.into() });
+            sources.push(PickedFile { path, blob: file.into() });
         }
     }
     crossprof::sort::sort_by(&mut sources, |a, b| a.path.cmp(&b.path));
@@ -56,13 +56,13 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<Found> {
 }
 
 /// The files of a picker; those of a folder come with their path in it.
-pub fn picked(list: &FileList) -> Vec<Found> {
+pub fn picked(list: &FileList) -> Vec<PickedFile> {
     let files = (0..list.length()).filter_map(|index| list.get(index));
-    let mut sources: Vec<Found> = files
+    let mut sources: Vec<PickedFile> = files
         .map(|file| {
             let path = Reflect::get(&file, &"webkitRelativePath".into()).ok().and_then(|path| path.as_string());
             let path = path.filter(|path| !path.is_empty()).unwrap_or_else(|| file.name());
-            Found { path, blob: file.into() }
+            PickedFile { path, blob: file.into() }
         })
         .collect();
     crossprof::sort::sort_by(&mut sources, |a, b| a.path.cmp(&b.path));
@@ -95,7 +95,7 @@ fn promise(mut start: impl FnMut(&Function, &Function) -> Result<(), JsValue>) -
 }
 
 /// Says what the files hold, and what to do with them.
-pub async fn look_at(files: Vec<Found>) -> (Vec<Source>, Groups) {
+pub async fn look_at(files: Vec<PickedFile>) -> (Vec<Source>, Groups) {
     let (paths, blobs): (Vec<String>, Vec<Blob>) = files.into_iter().map(|file| (file.path, file.blob)).unzip();
     let Looked { kinds, groups } = client::look_at(&paths, &blobs).await;
     let sources = paths.into_iter().zip(blobs).zip(kinds);

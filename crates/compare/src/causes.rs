@@ -35,13 +35,13 @@ pub struct Evidence<'a> {
 }
 
 /// Causes while they are collected, and how much of each part of a step they explain.
-struct Found<'a> {
+struct CauseList<'a> {
     run: u32,
     causes: Vec<Cause>,
     explained: Vec<(&'a str, f64)>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> CauseList<'a> {
     fn add(&mut self, part: &'a str, kind: CauseKind, name: &str, delta_us: f64, text: String) {
         match self.explained.iter_mut().find(|(name, _)| *name == part) {
             Some((_, sum)) => *sum += delta_us,
@@ -73,7 +73,7 @@ pub fn causes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let total: f64 = parts.iter().map(|part| part.delta_us_per_step).sum();
     let step = parts.iter().map(|part| part.baseline_us).sum::<f64>();
     let names = (subject.name.as_str(), baseline.name.as_str());
-    let mut found = Found { run: change.run, causes: Vec::new(), explained: Vec::new() };
+    let mut found = CauseList { run: change.run, causes: Vec::new(), explained: Vec::new() };
     for op in ops.iter().filter(|op| op.change != ChangeKind::Same || op.exposed_us.is_some()) {
         let (part, kind) = match (op.exposed_us, op.family.as_str()) {
             (Some(_), _) => ("communication", CauseKind::Communication),
@@ -111,7 +111,7 @@ const DATA_MOVEMENT: &str = "data_movement";
 
 /// Ops that are too small to be listed singly, by their class: what a class differs by beyond its listed ops. Communication and data
 /// movement have separate parts.
-fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut Found<'a>) {
+fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
     for class in evidence.classes.iter().filter(|it| it.name != "communication" && it.name != DATA_MOVEMENT) {
         let listed = evidence.ops.iter().filter(|op| op.family == class.family);
         let [mut time, mut count] = [class.time_us, class.per_step];
@@ -142,7 +142,7 @@ fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut Found<'a>) {
 }
 
 /// Exposed communication by kind of collective, in proportion to what the whole captures expose of each.
-fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut Found<'a>) {
+fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut CauseList<'a>) {
     let (ours, theirs) = (evidence.change.run as usize, evidence.baseline_run);
     let exposed = |it: &CollectiveChange, run: usize| it.exposed_time_us.get(run).copied().unwrap_or(0.0);
     let count = |it: &CollectiveChange, run: usize| it.counts.get(run).copied().unwrap_or(0);

@@ -54,7 +54,7 @@ pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
 
 /// What is read of a run.
 #[derive(Clone)]
-struct Run<'a> {
+struct ScaledRun<'a> {
     index: u32,
     name: &'a str,
     devices: u64,
@@ -66,14 +66,14 @@ struct Run<'a> {
 /// Runs of one program on one platform: fewest devices first, of equal device counts the fastest first.
 struct Series<'a> {
     name: String,
-    runs: Vec<Run<'a>>,
+    runs: Vec<ScaledRun<'a>>,
 }
 
 impl Series<'_> {
     /// Whether a run lists its ops and none of them is one of the reference's: then it is another program.
     fn has_strangers(&self) -> bool {
         let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
-        let is_stranger = |run: &Run<'_>| {
+        let is_stranger = |run: &ScaledRun<'_>| {
             steps::ops(run.profile).is_some_and(|own| matching::ops(0, &own, &known, false).1.is_of_strangers())
         };
         self.runs.iter().any(is_stranger)
@@ -88,14 +88,15 @@ impl Series<'_> {
 /// the number of devices (`4gpu/lcam_trace`). Where the name of the experiment is another for each device count (`exp_1chip`,
 /// `exp_4chips`), by platform only.
 fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
-    let runs: Vec<Run<'_>> = subjects.iter().zip(0..).filter_map(|(subject, index)| run(subject, index)).collect();
+    let runs: Vec<ScaledRun<'_>> =
+        subjects.iter().zip(0..).filter_map(|(subject, index)| run(subject, index)).collect();
     let paths: Vec<&str> = subjects.iter().map(|subject| subject.profile.metadata.trace_file.as_str()).collect();
     let methods = methods_of_paths(&paths);
-    let method = |run: &Run<'_>| {
+    let method = |run: &ScaledRun<'_>| {
         let methods = methods.as_ref()?;
         methods.get(run.index as usize).filter(|method| !method.is_empty()).cloned()
     };
-    let experiment = |run: &Run<'_>| run.profile.metadata.experiment_name.clone().or_else(|| method(run));
+    let experiment = |run: &ScaledRun<'_>| run.profile.metadata.experiment_name.clone().or_else(|| method(run));
     let mut series = group(&runs, &|run| (platform(run), experiment(run)));
     // Paths that name devices and methods leave nothing open: one method on few devices and another on many do not scale.
     if series.is_empty() && methods.is_none() {
@@ -104,9 +105,9 @@ fn series(subjects: &[Subject]) -> Vec<Series<'_>> {
     series
 }
 
-fn run(subject: &Subject, index: u32) -> Option<Run<'_>> {
+fn run(subject: &Subject, index: u32) -> Option<ScaledRun<'_>> {
     let profile = &subject.profile;
-    Some(Run {
+    Some(ScaledRun {
         index,
         name: &subject.name,
         devices: Some(profile.metadata.num_devices).filter(|&devices| devices > 0)?,
@@ -116,17 +117,17 @@ fn run(subject: &Subject, index: u32) -> Option<Run<'_>> {
     })
 }
 
-fn platform(run: &Run<'_>) -> String {
+fn platform(run: &ScaledRun<'_>) -> String {
     run.profile.metadata.platform.clone()
 }
 
 type SeriesKey = (String, Option<String>);
 
-fn group<'a>(runs: &[Run<'a>], key: &dyn Fn(&Run<'_>) -> SeriesKey) -> Vec<Series<'a>> {
+fn group<'a>(runs: &[ScaledRun<'a>], key: &dyn Fn(&ScaledRun<'_>) -> SeriesKey) -> Vec<Series<'a>> {
     let keys = sort::set(runs.iter().map(key));
     let several_platforms = keys.iter().any(|(platform, _)| keys.iter().any(|(other, _)| other != platform));
     let series = keys.iter().map(|of_series| {
-        let mut runs: Vec<Run<'a>> = runs.iter().filter(|run| key(run) == *of_series).cloned().collect();
+        let mut runs: Vec<ScaledRun<'a>> = runs.iter().filter(|run| key(run) == *of_series).cloned().collect();
         sort::sort_by(&mut runs, by_devices);
         let (platform, experiment) = of_series;
         let name = match experiment {
@@ -140,7 +141,7 @@ fn group<'a>(runs: &[Run<'a>], key: &dyn Fn(&Run<'_>) -> SeriesKey) -> Vec<Serie
 }
 
 /// Any order that does not depend on that in which the runs were given.
-fn by_devices(a: &Run<'_>, b: &Run<'_>) -> Ordering {
+fn by_devices(a: &ScaledRun<'_>, b: &ScaledRun<'_>) -> Ordering {
     let times = || a.step_time_us.total_cmp(&b.step_time_us);
     a.devices.cmp(&b.devices).then_with(times).then_with(|| a.name.cmp(b.name))
 }
@@ -162,7 +163,7 @@ fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSourc
         return (ScalingMode::Strong, ScalingSource::Assumed);
     }
     let wide = |value: u64| u128::from(value);
-    let proportional = |(run, reference): (&Run<'_>, &Run<'_>)| {
+    let proportional = |(run, reference): (&ScaledRun<'_>, &ScaledRun<'_>)| {
         let (batch, of_reference) = (run.batch.unwrap_or_default(), reference.batch.unwrap_or_default());
         wide(batch) * wide(reference.devices) == wide(of_reference) * wide(run.devices)
     };
@@ -176,7 +177,7 @@ fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSourc
 }
 
 /// How many times the work of the reference a step does.
-fn work(run: &Run<'_>, reference: &Run<'_>, mode: ScalingMode) -> f64 {
+fn work(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> f64 {
     let batches = run.batch.zip(reference.batch).map(|(batch, of_reference)| batch as f64 / of_reference as f64);
     match mode {
         ScalingMode::Strong => 1.0,
@@ -196,12 +197,12 @@ fn work(run: &Run<'_>, reference: &Run<'_>, mode: ScalingMode) -> f64 {
 ///
 /// where `work` and `devices` are the growths. Communication and idle time are two of the parts; what remains is computation
 /// that does not shrink with the devices, transfers, and so on.
-fn point(run: &Run<'_>, reference: &Run<'_>, mode: ScalingMode) -> ScalingPoint {
+fn point(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> ScalingPoint {
     let devices = run.devices as f64 / reference.devices as f64;
     let work = work(run, reference, mode);
     let speedup = reference.step_time_us / run.step_time_us * work;
     let efficiency_percent = 100.0 * speedup / devices;
-    let breakdown = |run: &Run<'_>| run.profile.step_breakdown.clone().filter(|steps| steps.duration_us > 0.0);
+    let breakdown = |run: &ScaledRun<'_>| run.profile.step_breakdown.clone().filter(|steps| steps.duration_us > 0.0);
     let (ours, theirs) = (breakdown(run), breakdown(reference));
     let lost = |part: fn(&StepBreakdown) -> f64| {
         let (ours, theirs) = (ours.as_ref()?, theirs.as_ref()?);
@@ -250,7 +251,7 @@ fn idle(steps: &StepBreakdown) -> f64 {
 ///
 /// A speed-up beyond the ideal one gives 0. `None` where more devices are slower on the whole, which Amdahl's law does not
 /// know, and where nothing but the reference was measured.
-fn serial_fraction(reference: &Run<'_>, points: &[ScalingPoint]) -> Option<f64> {
+fn serial_fraction(reference: &ScaledRun<'_>, points: &[ScalingPoint]) -> Option<f64> {
     let (mut xy, mut xx) = (0.0, 0.0);
     for point in points.iter().filter(|point| point.devices > reference.devices) {
         let (y, x) = (1.0 / point.speedup - 1.0 / point.ideal_speedup, 1.0 - 1.0 / point.ideal_speedup);

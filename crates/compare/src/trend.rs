@@ -9,7 +9,7 @@ mod order;
 use super::noise::{Sample, of_steps};
 use super::{ChangePoint, OrderedBy, Subject, Trend, TrendPoint};
 use base::format;
-use order::Place;
+use order::OrderedRun;
 
 /// The fewest runs of a trend.
 const FEWEST_RUNS: usize = 3;
@@ -23,14 +23,14 @@ pub fn trend(subjects: &[Subject]) -> Option<Trend> {
         return None;
     }
     let (ordered_by, places) = order::places(subjects)?;
-    let timed: Vec<(&Place, Sample)> =
+    let timed: Vec<(&OrderedRun, Sample)> =
         places.iter().filter_map(|place| Some((place, of_steps(&subjects.get(place.index)?.profile)?))).collect();
     let samples: Vec<Sample> = timed.iter().map(|(_, sample)| *sample).collect();
     let points = places.iter().filter_map(|place| point(place, subjects.get(place.index)?)).collect();
     Some(Trend { ordered_by, points, change_points: change_points(ordered_by, &timed, &samples) })
 }
 
-fn point(place: &Place, subject: &Subject) -> Option<TrendPoint> {
+fn point(place: &OrderedRun, subject: &Subject) -> Option<TrendPoint> {
     let sample = of_steps(&subject.profile);
     Some(TrendPoint {
         run: u32::try_from(place.index).ok()?,
@@ -41,7 +41,7 @@ fn point(place: &Place, subject: &Subject) -> Option<TrendPoint> {
     })
 }
 
-fn change_points(ordered_by: OrderedBy, timed: &[(&Place, Sample)], samples: &[Sample]) -> Vec<ChangePoint> {
+fn change_points(ordered_by: OrderedBy, timed: &[(&OrderedRun, Sample)], samples: &[Sample]) -> Vec<ChangePoint> {
     let firsts = change::changes(samples);
     let mean = |from: usize, to: usize| {
         let of_level = samples.get(from..to).unwrap_or_default();

@@ -6,14 +6,14 @@ use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum CoreKind {
     Uses,
     Type,
     Eligible,
 }
 
 struct TensorCoreRow {
-    kind: Kind,
+    kind: CoreKind,
     pattern: Pattern,
     value: &'static str,
 }
@@ -26,9 +26,9 @@ static ROWS: LazyLock<Vec<TensorCoreRow>> = LazyLock::new(|| {
 fn parse(cells: &[&'static str]) -> Option<TensorCoreRow> {
     let &[kind, how, pattern, value, _source] = cells else { return None };
     let kind = match kind {
-        "uses" => Kind::Uses,
-        "type" => Kind::Type,
-        "eligible" => Kind::Eligible,
+        "uses" => CoreKind::Uses,
+        "type" => CoreKind::Type,
+        "eligible" => CoreKind::Eligible,
         _ => return None,
     };
     Some(TensorCoreRow { kind, pattern: Pattern::parse(how, pattern)?, value })
@@ -42,7 +42,7 @@ struct OfKind {
 }
 
 impl OfKind {
-    fn new(kind: Kind) -> OfKind {
+    fn new(kind: CoreKind) -> OfKind {
         let rows = || ROWS.iter().filter(|row| row.kind == kind);
         let patterns = Patterns::new(rows().map(|row| row.pattern).collect());
         OfKind { patterns, values: rows().map(|row| row.value).collect() }
@@ -53,9 +53,9 @@ impl OfKind {
     }
 }
 
-static USES: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(Kind::Uses));
-static TYPE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(Kind::Type));
-static ELIGIBLE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(Kind::Eligible));
+static USES: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Uses));
+static TYPE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Type));
+static ELIGIBLE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Eligible));
 
 /// Does the kernel of this name use tensor cores? A name that no row knows does not.
 pub fn kernel_uses(name: &Name) -> bool {
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn every_row_is_read() {
         assert_eq!(ROWS.len(), table::rows(include_str!("tensor_cores.csv")).count());
-        assert!(ROWS.iter().all(|row| row.kind != Kind::Uses || matches!(row.value, "yes" | "no")));
+        assert!(ROWS.iter().all(|row| row.kind != CoreKind::Uses || matches!(row.value, "yes" | "no")));
     }
 
     /// Names of kernels as libraries and compilers give them, and whether they use tensor cores.

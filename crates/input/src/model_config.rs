@@ -99,7 +99,7 @@ pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
         .iter()
         .find_map(|key| outer.get(*key).and_then(Value::as_object))
         .unwrap_or(&outer);
-    let fields = Fields { inner, outer: &outer };
+    let fields = ConfigFields { inner, outer: &outer };
     let config = fields.read();
     let known = [config.model_dims, config.num_layers, config.num_heads, config.vocab_size];
     if known.iter().all(Option::is_none) {
@@ -109,12 +109,12 @@ pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
 }
 
 /// The fields of a `config.json`, and of the object around it.
-struct Fields<'a> {
+struct ConfigFields<'a> {
     inner: &'a Map<String, Value>,
     outer: &'a Map<String, Value>,
 }
 
-impl Fields<'_> {
+impl ConfigFields<'_> {
     fn read(&self) -> ModelConfig {
         let defaults = Architecture::of(self.text("model_type").unwrap_or_default());
         let num_experts = self

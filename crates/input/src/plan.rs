@@ -98,12 +98,12 @@ pub struct Ignored {
 pub fn plan(files: &[Candidate<'_>]) -> Plan {
     let mut plan = Plan::default();
     // Run key to the traces of each host; the keys in the order in which they were first seen.
-    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let mut groups: BTreeMap<String, RunTraces> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
     for (file, candidate) in files.iter().enumerate() {
         match candidate.kind {
             Kind::XPlane | Kind::TraceJson | Kind::UnifiedProfile => {
-                let place = Place::of(candidate);
+                let place = TracePlace::of(candidate);
                 if !groups.contains_key(&place.run) {
                     order.push(place.run.clone());
                 }
@@ -153,12 +153,12 @@ fn unknown_reason(path: &str) -> String {
 
 /// The traces of one run, by host.
 #[derive(Default)]
-struct Group {
+struct RunTraces {
     name: String,
     hosts: BTreeMap<String, Vec<usize>>,
 }
 
-impl Group {
+impl RunTraces {
     fn into_run(self, files: &[Candidate<'_>]) -> PlannedRun {
         let mut run = PlannedRun { name: self.name, ..PlannedRun::default() };
         let kind = |file: usize| files.get(file).map(|candidate| (candidate.kind, candidate.path));
@@ -176,7 +176,7 @@ impl Group {
 }
 
 /// Where a trace belongs.
-struct Place {
+struct TracePlace {
     /// Key of its run: folder, or folder and stem.
     run: String,
     /// Name of its run.
@@ -185,20 +185,24 @@ struct Place {
     host: String,
 }
 
-impl Place {
-    fn of(candidate: &Candidate<'_>) -> Place {
+impl TracePlace {
+    fn of(candidate: &Candidate<'_>) -> TracePlace {
         let stem = stem(candidate.path);
         if candidate.kind == Kind::UnifiedProfile {
             // A result is a run of its own even in a run's folder.
-            return Place { run: candidate.path.to_owned(), name: file_name(stem).to_owned(), host: stem.to_owned() };
+            return TracePlace {
+                run: candidate.path.to_owned(),
+                name: file_name(stem).to_owned(),
+                host: stem.to_owned(),
+            };
         }
         match run_folder(candidate.path) {
-            Some(folder) => Place {
+            Some(folder) => TracePlace {
                 run: folder.to_owned(),
                 name: file_name(folder).to_owned(),
                 host: stem.get(folder.len() + 1..).unwrap_or(stem).to_owned(),
             },
-            None => Place { run: stem.to_owned(), name: file_name(stem).to_owned(), host: stem.to_owned() },
+            None => TracePlace { run: stem.to_owned(), name: file_name(stem).to_owned(), host: stem.to_owned() },
         }
     }
 }
@@ -232,7 +236,7 @@ fn is_capture_time(name: &str) -> bool {
 
 /// `perfetto_trace.json.gz` is JAX's second copy of `<host>.trace.json.gz`: beside any other trace of its folder it
 /// repeats that, alone it is a run.
-fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, Group>) {
+fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, RunTraces>) {
     let traces = files.iter().enumerate().filter(|(_, file)| matches!(file.kind, Kind::XPlane | Kind::TraceJson));
     // The trace that is read of each folder, and the copies.
     let mut originals: BTreeMap<&str, (&str, usize)> = BTreeMap::new();

@@ -19,7 +19,7 @@ const US: i64 = 1_000_000;
 
 /// Counts and sums of gap lengths.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct GapSums {
     count: u64,
     total: Ps,
     longest: Ps,
@@ -29,9 +29,9 @@ struct Sums {
     window: Ps,
 }
 
-impl Sums {
-    fn of(device: &Device) -> Sums {
-        let mut sums = Sums { window: device.window.length(), ..Sums::default() };
+impl GapSums {
+    fn of(device: &Device) -> GapSums {
+        let mut sums = GapSums { window: device.window.length(), ..GapSums::default() };
         for_each_gap(device, |gap| {
             let length = gap.length();
             sums.count += 1;
@@ -45,7 +45,7 @@ impl Sums {
         sums
     }
 
-    fn add(&mut self, other: &Sums) {
+    fn add(&mut self, other: &GapSums) {
         self.count += other.count;
         self.total += other.total;
         self.longest = self.longest.max(other.longest);
@@ -78,7 +78,7 @@ pub(super) fn percent(part: Ps, whole: Ps) -> f64 {
 
 /// The gaps of one device.
 pub fn device_gaps(device: &Device) -> Gaps {
-    Sums::of(device).report()
+    GapSums::of(device).report()
 }
 
 /// The gaps of all used devices; `None` where there can be none: every device ran one op, which fills its window.
@@ -87,9 +87,9 @@ pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAna
     if devices.used.iter().all(|device| device.ops.len() < 2 && device.busy.length() == device.window.length()) {
         return None;
     }
-    let mut sums = Sums::default();
+    let mut sums = GapSums::default();
     for device in &devices.used {
-        sums.add(&Sums::of(device));
+        sums.add(&GapSums::of(device));
     }
     let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
     let gap = |(interval, index): (Interval, usize)| {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::devices::Devices;
-use super::host_ops::{HostOp, HostOps, Tally, tallies_of_kinds};
+use super::host_ops::{HostOp, HostOpTally, HostOps, tallies_of_kinds};
 use super::host_threads::{HostThreads, thread_role};
 use base::{Ps, sort};
 use facts::host_spans::{self, HostWork, is_frame};
@@ -60,7 +60,7 @@ pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThre
 }
 
 /// Number of threads with events, and those with the most busy time.
-fn threads_of(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> (u64, Vec<HostThread>) {
+fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64, Vec<HostThread>) {
     let mut longest: Vec<Option<(Ps, StrId)>> = vec![None; trace.lines.len()];
     let mut by_name: BTreeMap<(usize, StrId), Ps> = BTreeMap::new();
     for (kind, tally) in trace.events.kinds().iter().zip(tallies).filter(|(_, tally)| tally.occurrences > 0) {
@@ -135,7 +135,7 @@ fn is_module(text: &str) -> bool {
 
 /// What is known of a program, while events go by.
 #[derive(Default)]
-struct Sums {
+struct ProgramSums {
     calls: u64,
     total: Ps,
     longest: Ps,
@@ -144,7 +144,7 @@ struct Sums {
 /// The programs, most time first.
 fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     let mut index: FxHashMap<(String, ProgramActivity), usize> = FxHashMap::default();
-    let mut found: Vec<((String, ProgramActivity), Sums)> = Vec::new();
+    let mut found: Vec<((String, ProgramActivity), ProgramSums)> = Vec::new();
     let of_kind: Vec<Option<usize>> = trace
         .events
         .kinds()
@@ -153,7 +153,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
             let is_host = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::Host);
             let key = program_of(trace, kind).filter(|_| is_host)?;
             Some(*index.entry(key.clone()).or_insert_with(|| {
-                found.push((key, Sums::default()));
+                found.push((key, ProgramSums::default()));
                 found.len() - 1
             }))
         })
@@ -180,7 +180,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     }
     found.retain(|(_, sums)| sums.calls > 0);
     sort::sort_by(&mut found, |(a, sums_a), (b, sums_b)| sums_b.total.cmp(&sums_a.total).then_with(|| a.cmp(b)));
-    let row = |((name, activity), sums): ((String, ProgramActivity), Sums)| HostProgram {
+    let row = |((name, activity), sums): ((String, ProgramActivity), ProgramSums)| HostProgram {
         name,
         activity: activity.label().to_owned(),
         calls: sums.calls,
@@ -200,8 +200,8 @@ pub(super) fn cover(trace: &Trace, devices: &Devices, lines: &[usize]) -> Interv
 }
 
 /// Sums of tallies by name.
-pub(super) fn by_name<'t>(kinds: impl Iterator<Item = (&'t Kind, &'t Tally)>) -> Vec<(StrId, Tally)> {
-    let mut sums: BTreeMap<StrId, Tally> = BTreeMap::new();
+pub(super) fn by_name<'t>(kinds: impl Iterator<Item = (&'t Kind, &'t HostOpTally)>) -> Vec<(StrId, HostOpTally)> {
+    let mut sums: BTreeMap<StrId, HostOpTally> = BTreeMap::new();
     for (kind, tally) in kinds {
         sums.entry(kind.name).or_default().add(tally);
     }

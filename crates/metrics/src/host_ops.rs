@@ -28,12 +28,12 @@ pub struct HostOp {
     /// Threads that they are on.
     pub threads: u64,
     /// Their times.
-    pub tally: Tally,
+    pub tally: HostOpTally,
 }
 
 /// Count and times of some events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct HostOpTally {
     /// How many.
     pub occurrences: u64,
     /// Sum of their durations; of a recursive function each call counts.
@@ -44,8 +44,8 @@ pub struct Tally {
     pub longest: Ps,
 }
 
-impl Tally {
-    pub(super) fn add(&mut self, other: &Tally) {
+impl HostOpTally {
+    pub(super) fn add(&mut self, other: &HostOpTally) {
         self.occurrences += other.occurrences;
         self.total += other.total;
         self.self_time += other.self_time;
@@ -71,7 +71,7 @@ impl HostOps {
     }
 
     /// The same from the tallies of the hosts' lines, by kind.
-    pub(super) fn of_tallies(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
+    pub(super) fn of_tallies(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOps {
         of_names(trace, devices, tallies)
     }
 
@@ -88,8 +88,8 @@ pub(super) fn tallies_of_kinds(
     devices: &Devices,
     wanted: &dyn Fn(LineKind) -> bool,
     window: &dyn Fn(u16) -> Option<Interval>,
-) -> Vec<Tally> {
-    let mut tallies = vec![Tally::default(); trace.events.kinds().len()];
+) -> Vec<HostOpTally> {
+    let mut tallies = vec![HostOpTally::default(); trace.events.kinds().len()];
     let everything = Interval::new(Ps::new(i64::MIN), Ps::MAX);
     for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
         if !wanted(line.kind) {
@@ -104,7 +104,7 @@ pub(super) fn tallies_of_kinds(
             let total = interval.clip(window).map_or(Ps::ZERO, Interval::length);
             let occurrences = u64::from(starts_inside(interval));
             if let Some(tally) = tallies.get_mut(kind).filter(|_| occurrences > 0 || total > Ps::ZERO) {
-                tally.add(&Tally { occurrences, total, longest: total, self_time: Ps::ZERO });
+                tally.add(&HostOpTally { occurrences, total, longest: total, self_time: Ps::ZERO });
             }
         });
         for_each_self_kind(trace, events, |kind, interval| {
@@ -117,7 +117,7 @@ pub(super) fn tallies_of_kinds(
 }
 
 /// Adds up the kinds of one name: they differ by thread and arguments.
-fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
+fn of_names(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOps {
     let mut found = HostOps::default();
     let mut index: FxHashMap<(StrId, HostRole), usize> = FxHashMap::default();
     let mut threads = Vec::new();
@@ -125,7 +125,7 @@ fn of_names(trace: &Trace, devices: &Devices, tallies: &[Tally]) -> HostOps {
     for ((kind, role), tally) in trace.events.kinds().iter().zip(roles).zip(tallies) {
         let Some(role) = role.filter(|_| tally.occurrences > 0 || tally.total > Ps::ZERO) else { continue };
         let at = *index.entry((kind.name, role)).or_insert_with(|| {
-            found.rows.push(HostOp { name: kind.name, role, threads: 0, tally: Tally::default() });
+            found.rows.push(HostOp { name: kind.name, role, threads: 0, tally: HostOpTally::default() });
             found.rows.len() - 1
         });
         threads.push((at, kind.line));

@@ -13,15 +13,15 @@ pub const TOP_KERNELS: usize = 20;
 
 /// Occurrences of one name, or of one category.
 #[derive(Clone, Copy)]
-struct Tally {
+struct NameTally {
     count: u64,
     total: Ps,
     min: Ps,
     max: Ps,
 }
 
-impl Tally {
-    const NONE: Tally = Tally { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
+impl NameTally {
+    const NONE: NameTally = NameTally { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
 
     fn add(&mut self, other: &ops::Tally) {
         self.count += other.count;
@@ -34,7 +34,7 @@ impl Tally {
 /// All occurrences of one name.
 struct Named {
     name: StrId,
-    tally: Tally,
+    tally: NameTally,
     framework_op: StrId,
     /// The category with the most self time, as one name can stand for different ops of different modules.
     category: (Ps, CategoryId),
@@ -43,7 +43,7 @@ struct Named {
 /// The kernels section. Times are added as integer picoseconds: their order cannot change a digit.
 pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     let mut categorizer = Categorizer::new(trace, &tallies.recognised);
-    let mut categories: Vec<Tally> = Vec::new();
+    let mut categories: Vec<NameTally> = Vec::new();
     let mut by_name: FxHashMap<StrId, usize> = FxHashMap::default();
     let mut names: Vec<Named> = Vec::new();
     // Per name and category, the time so far.
@@ -52,7 +52,7 @@ pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     for &((name, args), ref tally) in &tallies.entries {
         let category = categorizer.of(name, args);
         if category.index() >= categories.len() {
-            categories.resize(category.index() + 1, Tally::NONE);
+            categories.resize(category.index() + 1, NameTally::NONE);
         }
         if let Some(sum) = categories.get_mut(category.index()) {
             sum.add(tally);
@@ -60,7 +60,7 @@ pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
         total += tally.self_time;
         let index = *by_name.entry(name).or_insert_with(|| {
             let none = (Ps::new(-1), category);
-            names.push(Named { name, tally: Tally::NONE, framework_op: StrId::EMPTY, category: none });
+            names.push(Named { name, tally: NameTally::NONE, framework_op: StrId::EMPTY, category: none });
             names.len() - 1
         });
         let Some(named) = names.get_mut(index) else { continue };
@@ -93,7 +93,7 @@ fn framework_op(trace: &Trace, args: ArgsId) -> StrId {
 }
 
 fn kernel(trace: &Trace, categorizer: &Categorizer, named: &Named, total: Ps) -> Kernel {
-    let Tally { count, total: time, min, max } = named.tally;
+    let NameTally { count, total: time, min, max } = named.tally;
     let framework_op = trace.text(named.framework_op).trim_end_matches(':');
     Kernel {
         name: trace.text(named.name).to_owned(),
@@ -108,7 +108,7 @@ fn kernel(trace: &Trace, categorizer: &Categorizer, named: &Named, total: Ps) ->
     }
 }
 
-fn category(tally: &Tally, total: Ps) -> KernelCategory {
+fn category(tally: &NameTally, total: Ps) -> KernelCategory {
     let time_us = tally.total.as_us();
     KernelCategory { time_us, total_time_us: Some(time_us), count: tally.count, percent: percent(tally.total, total) }
 }

@@ -6,7 +6,7 @@
 
 use super::devices::Devices;
 use super::host_activity::{by_name, cover};
-use super::host_ops::{Tally, tallies_of_kinds};
+use super::host_ops::{HostOpTally, tallies_of_kinds};
 use base::{Ps, sort};
 use facts::accelerators;
 use report::{OtherDevice, OtherDeviceEvent};
@@ -63,7 +63,7 @@ pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
 }
 
 /// The kinds of events on lines of no known device, with what they add up to. Index: the plane.
-fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(Kind, Tally)>> {
+fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(Kind, HostOpTally)>> {
     let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None);
     let mut kinds = vec![Vec::new(); trace.planes.len()];
     for (&kind, tally) in trace.events.kinds().iter().zip(tallies).filter(|(_, tally)| tally.occurrences > 0) {

@@ -76,7 +76,7 @@ impl LineEvents {
 
 /// A line while its events go by.
 #[derive(Clone, Copy)]
-struct Seen {
+struct LineProgress {
     count: usize,
     first: EventId,
     last: EventId,
@@ -85,8 +85,8 @@ struct Seen {
     is_sorted: bool,
 }
 
-impl Seen {
-    const NOTHING: Seen = Seen {
+impl LineProgress {
+    const NOTHING: LineProgress = LineProgress {
         count: 0,
         first: 0,
         last: 0,
@@ -115,20 +115,20 @@ impl Seen {
 impl ByLine {
     /// Sorts the events of `trace`: one walk where those of a line follow each other in the file, else two.
     pub fn new(trace: &Trace) -> ByLine {
-        let mut seen = vec![Seen::NOTHING; trace.lines.len()];
+        let mut seen = vec![LineProgress::NOTHING; trace.lines.len()];
         let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
         let (mut start, mut end) = (Ps::MAX, Ps::new(i64::MIN));
         let events = u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
         trace.events.for_each_block(0..events, |first, block| {
             let (mut block_start, mut block_end) = (start, end);
             // An event is mostly on the line of the one before it: that line is looked up once.
-            let (mut line, mut latest) = (usize::MAX, Seen::NOTHING);
+            let (mut line, mut latest) = (usize::MAX, LineProgress::NOTHING);
             for (id, (kind, interval)) in (first..).zip(block.times()) {
                 (block_start, block_end) = (block_start.min(interval.start), block_end.max(interval.end));
                 let on = lines.get(kind).copied().unwrap_or(usize::MAX);
                 if on != line {
                     put_back(&mut seen, line, latest);
-                    (line, latest) = (on, seen.get(on).copied().unwrap_or(Seen::NOTHING));
+                    (line, latest) = (on, seen.get(on).copied().unwrap_or(LineProgress::NOTHING));
                 }
                 latest.add(id, interval);
             }
@@ -141,7 +141,7 @@ impl ByLine {
     }
 }
 
-fn put_back(seen: &mut [Seen], line: usize, latest: Seen) {
+fn put_back(seen: &mut [LineProgress], line: usize, latest: LineProgress) {
     if let Some(slot) = seen.get_mut(line) {
         *slot = latest;
     }
@@ -155,7 +155,7 @@ fn host_names(trace: &Trace) -> Vec<StrId> {
     on_host.map(|kind| kind.name).filter(first).collect()
 }
 
-fn in_order(trace: &Trace, seen: &[Seen]) -> Vec<LineEvents> {
+fn in_order(trace: &Trace, seen: &[LineProgress]) -> Vec<LineEvents> {
     let is_scattered: Vec<bool> = seen.iter().map(|seen| seen.count > 0 && !seen.is_run()).collect();
     let mut scattered: Vec<Vec<EventId>> = vec![Vec::new(); seen.len()];
     if is_scattered.contains(&true) {
@@ -174,7 +174,7 @@ fn in_order(trace: &Trace, seen: &[Seen]) -> Vec<LineEvents> {
         ids.sort_unstable_by_key(|&id| trace.events.time(id).map(|(start, duration)| (start, Reverse(duration), id)));
         LineEvents::List(ids)
     };
-    let of_line = |(seen, ids): (&Seen, Vec<EventId>)| match (seen.count, seen.is_run()) {
+    let of_line = |(seen, ids): (&LineProgress, Vec<EventId>)| match (seen.count, seen.is_run()) {
         (0, _) => LineEvents::Run(0..0),
         (_, true) if seen.is_sorted => LineEvents::Run(seen.first..seen.last + 1),
         (_, true) => sorted((seen.first..=seen.last).collect()),

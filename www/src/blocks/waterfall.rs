@@ -41,7 +41,7 @@ fn data(it: &Waterfall) -> Data {
 }
 
 /// A row: its name, where its bar begins and ends, its class, and its number in words.
-struct Row {
+struct WaterfallRow {
     label: String,
     from: f64,
     to: f64,
@@ -49,8 +49,8 @@ struct Row {
     value: String,
 }
 
-fn rows(it: &Waterfall) -> Vec<Row> {
-    let total = |label: &str, value: f64| Row {
+fn rows(it: &Waterfall) -> Vec<WaterfallRow> {
+    let total = |label: &str, value: f64| WaterfallRow {
         label: label.to_owned(),
         from: 0.0,
         to: value,
@@ -62,7 +62,7 @@ fn rows(it: &Waterfall) -> Vec<Row> {
     for step in &it.parts {
         // The same symbols as beside all compared numbers: up is better, and less time is.
         let sign = if step.delta < 0.0 { "▲ −" } else { "▼ +" };
-        rows.push(Row {
+        rows.push(WaterfallRow {
             label: step.label.clone(),
             from: sum,
             to: sum + step.delta,

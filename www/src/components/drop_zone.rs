@@ -5,14 +5,14 @@ use wasm_bindgen::prelude::*;
 use web_sys::{DragEvent, HtmlInputElement};
 
 use crate::client;
-use crate::files::Found;
+use crate::files::PickedFile;
 use crate::protocol::files::FileEntry;
 use crate::route::{Route, View};
 use crate::state::{FileRow, Phase, State};
 use crate::{boot, browser, files};
 
 /// Loads whatever was dropped or picked, and shows how far it is.
-pub async fn open(state: State, found: Vec<Found>) {
+pub async fn open(state: State, found: Vec<PickedFile>) {
     // Who compares, and adds a run, goes on comparing.
     if untrack(|| state.view()) != View::Compare {
         browser::go(&Route::default());
@@ -50,7 +50,7 @@ pub fn open_example(state: State, file: &'static str) {
     wasm_bindgen_futures::spawn_local(async move {
         match boot::kept(file).await {
             Ok(blob) => {
-                open(state, vec![Found { path: file.rsplit('/').next().unwrap_or(file).to_owned(), blob }]).await
+                open(state, vec![PickedFile { path: file.rsplit('/').next().unwrap_or(file).to_owned(), blob }]).await
             }
             Err(_) => state.say("This example could not be read. Reload the page.".to_owned()),
         }

@@ -21,7 +21,7 @@ const MAX_FACTS: usize = 60;
 
 /// Where a block stands.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum BlockPlace {
     /// Above the columns.
     Top,
     /// The first column: the steps.
@@ -35,19 +35,19 @@ enum Place {
 }
 
 /// The places of the blocks: figures stand on top; bars beside the steps. A page without steps is of hosts and is not parted.
-fn place(block: &Block, has_steps: bool) -> Place {
+fn place(block: &Block, has_steps: bool) -> BlockPlace {
     match block {
-        Block::Findings { .. } => Place::ToDo,
-        Block::Figures { .. } => Place::Top,
-        _ if !has_steps => Place::Top,
-        Block::Stack(_) => Place::Steps,
-        Block::Bars(_) => Place::Side,
-        _ => Place::Main,
+        Block::Findings { .. } => BlockPlace::ToDo,
+        Block::Figures { .. } => BlockPlace::Top,
+        _ if !has_steps => BlockPlace::Top,
+        Block::Stack(_) => BlockPlace::Steps,
+        Block::Bars(_) => BlockPlace::Side,
+        _ => BlockPlace::Main,
     }
 }
 
 /// The blocks of one place, kept up to date.
-fn placed(blocks: Blocks, wanted: Place) -> Blocks {
+fn placed(blocks: Blocks, wanted: BlockPlace) -> Blocks {
     let here: Blocks = RwSignal::new(Vec::new());
     Effect::new(move |_| {
         here.set(blocks.with(|blocks| {
@@ -67,7 +67,8 @@ pub fn Overview(
     let (id, report) = (run.id, run.report);
     let answer = asked(&run, pages::View::Overview);
     let [top, steps, main, side, to_do] =
-        [Place::Top, Place::Steps, Place::Main, Place::Side, Place::ToDo].map(|it| placed(answer.blocks, it));
+        [BlockPlace::Top, BlockPlace::Steps, BlockPlace::Main, BlockPlace::Side, BlockPlace::ToDo]
+            .map(|it| placed(answer.blocks, it));
     let to_do = move || match to_do.with(|found| found.first().cloned()).as_deref() {
         Some(Block::Findings { findings: found }) => Some(view! {
             <section class="panel to-do first">

@@ -37,7 +37,7 @@ const MOST_RUNS: usize = 2000;
 pub(super) fn changes(samples: &[Sample]) -> Vec<usize> {
     let skipped = samples.len().saturating_sub(MOST_RUNS);
     let samples = samples.get(skipped..).unwrap_or_default();
-    let sums = Sums::of(samples);
+    let sums = RunningSums::of(samples);
     let places = places(&sums);
     let mut taken = 0;
     while let Some(more) = (taken + 1..places.len()).find(|&more| is_beyond_noise(&sums, &places, taken, more)) {
@@ -56,7 +56,7 @@ struct Places {
 }
 
 /// The best places for 0, 1, 2, ... changes, as many as leave a degree of freedom.
-fn places(sums: &Sums) -> Vec<Places> {
+fn places(sums: &RunningSums) -> Vec<Places> {
     let runs = sums.runs;
     let most = runs.saturating_sub(2).min(MOST_CHANGES);
     // Of the first `end` runs with one change fewer, and the first run of the last level for each number of changes and end.
@@ -97,7 +97,7 @@ fn back(starts: &[Vec<usize>], runs: usize) -> Vec<usize> {
 }
 
 /// Whether `more` changes are better than `taken` by more than the noise, and all of them are large enough.
-fn is_beyond_noise(sums: &Sums, places: &[Places], taken: usize, more: usize) -> bool {
+fn is_beyond_noise(sums: &RunningSums, places: &[Places], taken: usize, more: usize) -> bool {
     let (Some(fewer), Some(places)) = (places.get(taken), places.get(more)) else { return false };
     let Some(freedom) = sums.runs.checked_sub(more + 1).filter(|&freedom| freedom > 0) else { return false };
     let gain = (fewer.error - places.error) / (more - taken) as f64;
@@ -107,7 +107,7 @@ fn is_beyond_noise(sums: &Sums, places: &[Places], taken: usize, more: usize) ->
 }
 
 /// Sums of all values before an index, so that those of any level are a difference.
-struct Sums {
+struct RunningSums {
     runs: usize,
     /// Of the times, less the first one (smaller numbers lose fewer digits).
     values: Vec<f64>,
@@ -117,8 +117,8 @@ struct Sums {
     error_of_means: f64,
 }
 
-impl Sums {
-    fn of(samples: &[Sample]) -> Sums {
+impl RunningSums {
+    fn of(samples: &[Sample]) -> RunningSums {
         let origin_us = samples.first().map_or(0.0, |sample| sample.mean_us);
         let running = |value: &dyn Fn(&Sample) -> f64| {
             let mut sum = 0.0;
@@ -129,7 +129,7 @@ impl Sums {
             std::iter::once(0.0).chain(sums).collect::<Vec<f64>>()
         };
         let squared_error = |sample: &Sample| sample.stddev_us * sample.stddev_us / sample.count.max(1) as f64;
-        Sums {
+        RunningSums {
             runs: samples.len(),
             values: running(&|sample| sample.mean_us - origin_us),
             squares: running(&|sample| (sample.mean_us - origin_us) * (sample.mean_us - origin_us)),
@@ -143,7 +143,7 @@ impl Sums {
     }
 
     fn mean_us(&self, start: usize, end: usize) -> f64 {
-        self.origin_us + Sums::between(&self.values, start, end) / end.saturating_sub(start) as f64
+        self.origin_us + RunningSums::between(&self.values, start, end) / end.saturating_sub(start) as f64
     }
 
     /// Squared distances of the runs of a level from its mean.
@@ -151,9 +151,9 @@ impl Sums {
         if end <= start + 1 {
             return 0.0;
         }
-        let sum = Sums::between(&self.values, start, end);
+        let sum = RunningSums::between(&self.values, start, end);
         // Rounding can take it below 0.
-        (Sums::between(&self.squares, start, end) - sum * sum / (end - start) as f64).max(0.0)
+        (RunningSums::between(&self.squares, start, end) - sum * sum / (end - start) as f64).max(0.0)
     }
 
     fn levels_differ(&self, firsts: &[usize]) -> bool {

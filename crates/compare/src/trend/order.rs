@@ -5,7 +5,7 @@ use base::sort;
 
 /// One run in the order of time.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct OrderedRun {
     /// Index of the run.
     pub index: usize,
     /// For people: `1000`, or a timestamp.
@@ -22,13 +22,13 @@ enum PlaceKey {
 }
 
 /// The runs in order and what tells it; `None` where nothing does for all of them, or where two stand at the same place.
-pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<Place>)> {
+pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>)> {
     let by = |place: &dyn Fn(&Subject) -> Option<(PlaceKey, String)>| {
         let places = subjects.iter().enumerate().map(|(index, subject)| {
             let (key, label) = place(subject)?;
-            Some(Place { index, label, key })
+            Some(OrderedRun { index, label, key })
         });
-        let mut places: Vec<Place> = places.collect::<Option<_>>()?;
+        let mut places: Vec<OrderedRun> = places.collect::<Option<_>>()?;
         sort::sort_by_key(&mut places, |place| place.key.clone());
         places.windows(2).all(|pair| matches!(pair, [a, b] if a.key != b.key)).then_some(places)
     };

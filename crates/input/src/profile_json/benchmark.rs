@@ -77,7 +77,7 @@ fn time_of(text: &str) -> Option<String> {
 
 /// What is found in the objects.
 #[derive(Default)]
-struct Found {
+struct Results {
     profiles: Profiles,
     /// Why methods are no runs.
     failed: Vec<String>,
@@ -91,9 +91,9 @@ struct Found {
 ///
 /// [`Error::Malformed`] where there is none: its reason names what is wrong with the first.
 pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles, Error> {
-    let mut found = Found::default();
+    let mut found = Results::default();
     look(document, &Around::default().inside("", document), DEEPEST, &mut found);
-    let Found { mut profiles, failed, others } = found;
+    let Results { mut profiles, failed, others } = found;
     if profiles.runs.is_empty() {
         let first = failed.first().cloned().unwrap_or_default();
         return Err(Error::Malformed {
@@ -118,7 +118,7 @@ pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles
 /// Values that are named where they were not read.
 const MOST_NAMES: usize = 12;
 
-fn look(document: &Map<String, Value>, around: &Around, depth: u32, found: &mut Found) {
+fn look(document: &Map<String, Value>, around: &Around, depth: u32, found: &mut Results) {
     for (key, value) in document {
         let name = shortened(key);
         if is_method(value) {
@@ -161,7 +161,7 @@ fn seconds(fields: &Value) -> Result<f64, String> {
 fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProfile {
     let trace = fields.get("tensorboard_trace").and_then(Value::as_str).unwrap_or_default();
     let of_path = told_by_path(trace);
-    let told = Told {
+    let told = TracePathFacts {
         devices: around.devices.or(of_path.devices),
         platform: around.platform.or(of_path.platform),
         // The time of this trace, rather than that of the whole benchmark.
@@ -200,7 +200,7 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
 
 /// What the path of a trace says.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct TracePathFacts {
     devices: Option<u64>,
     platform: Option<&'static str>,
     /// Local time of the capture, ISO 8601 without a zone.
@@ -208,11 +208,11 @@ struct Told {
 }
 
 /// Reads `4gpu_20241201_143022`: the first folder that starts with a number and a kind of device.
-fn told_by_path(path: &str) -> Told {
+fn told_by_path(path: &str) -> TracePathFacts {
     path.split(['/', '\\']).find_map(told_by_folder).unwrap_or_default()
 }
 
-fn told_by_folder(folder: &str) -> Option<Told> {
+fn told_by_folder(folder: &str) -> Option<TracePathFacts> {
     let digits = folder.bytes().take_while(u8::is_ascii_digit).count();
     let devices = folder.get(..digits)?.parse::<u64>().ok().filter(|&devices| devices > 0)?;
     let mut words = folder.get(digits..)?.split('_');
@@ -221,7 +221,7 @@ fn told_by_folder(folder: &str) -> Option<Told> {
         .into_iter()
         .find(|platform| kind.strip_suffix('s').unwrap_or(&kind) == platform.to_ascii_lowercase())?;
     let timestamp = words.next().zip(words.next()).and_then(|(date, time)| timestamp(date, time));
-    Some(Told { devices: Some(devices), platform: Some(platform), timestamp })
+    Some(TracePathFacts { devices: Some(devices), platform: Some(platform), timestamp })
 }
 
 /// `20241201` and `143022` as `2024-12-01T14:30:22`.
@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn paths_tell_devices_and_time() {
         let told = |path| {
-            let Told { devices, platform, timestamp } = told_by_path(path);
+            let TracePathFacts { devices, platform, timestamp } = told_by_path(path);
             devices
                 .zip(platform)
                 .map(|(devices, platform)| format!("{devices} {platform} {}", timestamp.unwrap_or_default()))

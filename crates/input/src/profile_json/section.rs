@@ -16,11 +16,11 @@ const NAMED_FIELDS: usize = 8;
 pub(super) struct Notes {
     file: String,
     warnings: Vec<Warning>,
-    seen: RefCell<Seen>,
+    seen: RefCell<SeenKeys>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenKeys {
     /// Paths that were asked for.
     read: BTreeSet<String>,
     rounded: BTreeSet<String>,

@@ -49,7 +49,7 @@ use base::{Error, Warning, WarningCode};
 use environment::XSpaceTexts;
 use losses::XPlaneLosses;
 use plane::PlaneDecoder;
-use stream::{Fields, Piece, Tail, TopLevel};
+use stream::{Piece, Tail, TopFields, TopLevel};
 use trace::{RowBlock, SourceFormat, Trace, copies};
 
 /// Bytes that decide whether the file is an XSpace. Fixed, so that the verdict does not depend on the chunks.
@@ -75,7 +75,7 @@ pub struct XPlaneDecoder {
     /// The first bytes of the file until there are enough to judge them; `None` afterwards.
     head: Option<Vec<u8>>,
     refused: Option<Error>,
-    fields: Fields,
+    fields: TopFields,
     sink: Sink,
 }
 
@@ -96,7 +96,7 @@ impl XPlaneDecoder {
             path: path.to_owned(),
             head: Some(Vec::new()),
             refused: None,
-            fields: Fields::default(),
+            fields: TopFields::default(),
             sink: Sink {
                 trace: Trace { format: Some(SourceFormat::XPlane), ..Trace::default() },
                 planes: PlaneDecoder::default(),
@@ -109,7 +109,7 @@ impl XPlaneDecoder {
 
     /// The file is known to have so many bytes: room for a whole plane may be made at once.
     pub fn expecting(mut self, bytes: u64) -> XPlaneDecoder {
-        self.fields = Fields::expecting(bytes);
+        self.fields = TopFields::expecting(bytes);
         self
     }
 

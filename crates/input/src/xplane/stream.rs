@@ -86,7 +86,7 @@ enum Fate {
 
 /// The state between chunks.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub(super) struct TopFields {
     /// Bytes taken so far.
     position: u64,
     /// Length of the file, where it is known; else 0.
@@ -99,10 +99,10 @@ pub(super) struct Fields {
     outlines: VecDeque<Outline>,
 }
 
-impl Fields {
+impl TopFields {
     /// Of a file that is known to be so long.
-    pub fn expecting(bytes: u64) -> Fields {
-        Fields { expected: bytes, ..Fields::default() }
+    pub fn expecting(bytes: u64) -> TopFields {
+        TopFields { expected: bytes, ..TopFields::default() }
     }
 
     /// Knows these planes, in the order of the file, before they come.

@@ -65,7 +65,7 @@ const MESSAGES: [(&str, &str); 2] = [
 
 /// Everything that is measured apart, by descending time.
 pub(super) fn apart(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[IntervalSet]) -> Vec<Apart> {
-    let mut found = Found { rows: Vec::new(), index: FxHashMap::default() };
+    let mut found = Messages { rows: Vec::new(), index: FxHashMap::default() };
     in_flight(trace, devices, times, windows, &mut found);
     messages(trace, devices, windows, &mut found);
     sort::sort_by(&mut found.rows, |a, b| {
@@ -75,12 +75,12 @@ pub(super) fn apart(trace: &Trace, devices: &Devices, times: &[DeviceTime], wind
     found.rows
 }
 
-struct Found {
+struct Messages {
     rows: Vec<Apart>,
     index: FxHashMap<(Track, StrId, &'static str), usize>,
 }
 
-impl Found {
+impl Messages {
     fn add(&mut self, one: Apart) {
         let key = (one.track, one.name, one.kind);
         let Some(row) = self.index.get(&key).and_then(|&at| self.rows.get_mut(at)) else {
@@ -95,7 +95,7 @@ impl Found {
     }
 }
 
-fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[IntervalSet], found: &mut Found) {
+fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[IntervalSet], found: &mut Messages) {
     let mut categories = Categorizer::new(trace, &devices.recognised);
     let mut kinds: FxHashMap<(StrId, ArgsId), Option<&'static str>> = FxHashMap::default();
     for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
@@ -123,7 +123,7 @@ fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[
     }
 }
 
-fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &mut Found) {
+fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &mut Messages) {
     let kinds: Vec<(StrId, &'static str)> =
         MESSAGES.iter().filter_map(|&(name, kind)| Some((trace.strings.find(name)?, kind))).collect();
     if kinds.is_empty() {

@@ -13,23 +13,23 @@ use trace::{Args, ArgsId, Event, EventColumn, EventId, StrId, Trace, in_blocks};
 
 /// What name and arguments tell of a copy.
 #[derive(Clone, Debug)]
-struct Told {
+struct CopyFacts {
     class: Rc<CopyClass>,
     bytes: Option<u64>,
     op: Option<StrId>,
 }
 
 /// A copy with its launch call, where that is known.
-struct Found {
+struct LaunchedCopy {
     device: usize,
     event: Event,
-    told: Told,
+    told: CopyFacts,
     call: Option<Call>,
 }
 
 pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<One> {
-    let mut known: FxHashMap<(StrId, ArgsId), Option<Told>> = FxHashMap::default();
-    let mut found: Vec<Found> = Vec::new();
+    let mut known: FxHashMap<(StrId, ArgsId), Option<CopyFacts>> = FxHashMap::default();
+    let mut found: Vec<LaunchedCopy> = Vec::new();
     for (index, device) in devices.used.iter().enumerate() {
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id) else { return };
@@ -37,7 +37,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
             let Some(told) = told else { return };
             let number = trace.events.column(EventColumn::Correlation).get(id);
             let call = number.and_then(|number| calls.find(trace, scope_of(device), number)).map(|(_, call)| call);
-            found.push(Found { device: index, event, told: told.clone(), call });
+            found.push(LaunchedCopy { device: index, event, told: told.clone(), call });
         });
     }
     let mut wanted: Vec<EventId> = found.iter().filter_map(|it| it.call).map(|call| call.event).collect();
@@ -46,8 +46,8 @@ pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     found.into_iter().map(|it| one(trace, &sites, it)).collect()
 }
 
-fn one(trace: &Trace, sites: &CallSites, found: Found) -> One {
-    let Found { device, event, mut told, call } = found;
+fn one(trace: &Trace, sites: &CallSites, found: LaunchedCopy) -> One {
+    let LaunchedCopy { device, event, mut told, call } = found;
     let mut site = None;
     if let Some((call, call_event)) = call.and_then(|call| Some((call, trace.events.get(call.event)?))) {
         let name = trace.text(call_event.name);
@@ -70,7 +70,7 @@ fn one(trace: &Trace, sites: &CallSites, found: Found) -> One {
     }
 }
 
-fn told(trace: &Trace, name: StrId, args_id: ArgsId) -> Option<Told> {
+fn told(trace: &Trace, name: StrId, args_id: ArgsId) -> Option<CopyFacts> {
     let direction = direction(trace, name, args_id)?;
     let args = trace.args.get(args_id);
     let details = trace.text(args.memcpy_details);
@@ -87,7 +87,7 @@ fn told(trace: &Trace, name: StrId, args_id: ArgsId) -> Option<Told> {
         asynchronous: asynchronous(trace, &args),
     };
     let op = [args.hlo_op, args.tf_op].into_iter().find(|op| !op.is_empty());
-    Some(Told { class: Rc::new(class), bytes: bytes(trace, &args), op })
+    Some(CopyFacts { class: Rc::new(class), bytes: bytes(trace, &args), op })
 }
 
 fn asynchronous(trace: &Trace, args: &Args) -> Option<bool> {

@@ -23,7 +23,7 @@ use trace::{Args, ArgsId, Event, Interval, LineKind, StrId, Trace};
 
 /// What an op's expression tells.
 #[derive(Clone, Copy)]
-enum Told {
+enum CopyOfExpression {
     /// Begins a copy with one end in host memory.
     Start(Direction, Option<u64>),
     /// Ends the copy that this instruction began.
@@ -33,7 +33,7 @@ enum Told {
 }
 
 pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
-    let mut known: FxHashMap<ArgsId, Told> = FxHashMap::default();
+    let mut known: FxHashMap<ArgsId, CopyOfExpression> = FxHashMap::default();
     let mut classes = Classes::default();
     let mut all = Vec::new();
     for (index, device) in devices.used.iter().enumerate() {
@@ -56,7 +56,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
         for event in device.ops.iter().filter_map(|&id| trace.events.get(id)) {
             let told = *known.entry(event.args).or_insert_with(|| told(trace, &trace.args.get(event.args)));
             match told {
-                Told::Start(direction, bytes) => {
+                CopyOfExpression::Start(direction, bytes) => {
                     match early.remove(&event.name).filter(|done| done.end() > event.start) {
                         Some(done) => all.push(one(&done, direction, CopyKind::Offload, event.start, bytes)),
                         None => {
@@ -64,7 +64,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
                         }
                     }
                 }
-                Told::Done(start) => match open.remove(&start) {
+                CopyOfExpression::Done(start) => match open.remove(&start) {
                     Some((direction, bytes, begun)) => {
                         all.push(one(&event, direction, CopyKind::Offload, begun, bytes));
                     }
@@ -72,12 +72,12 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
                         early.insert(start, event);
                     }
                 },
-                Told::Feed(kind) => {
+                CopyOfExpression::Feed(kind) => {
                     let direction =
                         if kind == CopyKind::Infeed { Direction::HostToDevice } else { Direction::DeviceToHost };
                     all.push(one(&event, direction, kind, event.start, None));
                 }
-                Told::Nothing => {}
+                CopyOfExpression::Nothing => {}
             }
         }
     }
@@ -117,22 +117,30 @@ fn class(direction: Direction, kind: CopyKind) -> CopyClass {
     }
 }
 
-fn told(trace: &Trace, args: &Args) -> Told {
+fn told(trace: &Trace, args: &Args) -> CopyOfExpression {
     let expression = trace.text(args.long_name);
     match trace.text(args.hlo_category) {
-        "infeed" => Told::Feed(CopyKind::Infeed),
-        "outfeed" => Told::Feed(CopyKind::Outfeed),
+        "infeed" => CopyOfExpression::Feed(CopyKind::Infeed),
+        "outfeed" => CopyOfExpression::Feed(CopyKind::Outfeed),
         "copy-start" => match spaces(expression) {
-            Some((Space::Host, Space::Device)) => Told::Start(Direction::HostToDevice, array_bytes(expression)),
-            Some((Space::Device, Space::Host)) => Told::Start(Direction::DeviceToHost, array_bytes(expression)),
-            _ => Told::Nothing,
+            Some((Space::Host, Space::Device)) => {
+                CopyOfExpression::Start(Direction::HostToDevice, array_bytes(expression))
+            }
+            Some((Space::Device, Space::Host)) => {
+                CopyOfExpression::Start(Direction::DeviceToHost, array_bytes(expression))
+            }
+            _ => CopyOfExpression::Nothing,
         },
         "copy-done" => {
             // `... %copy-start.2)`, a name that an event has where its start is in the trace.
             let operand = expression.rsplit_once('%').map_or("", |(_, operand)| operand.trim_end_matches(')'));
-            trace.strings.find(operand).filter(|id| !id.is_empty()).map_or(Told::Nothing, Told::Done)
+            trace
+                .strings
+                .find(operand)
+                .filter(|id| !id.is_empty())
+                .map_or(CopyOfExpression::Nothing, CopyOfExpression::Done)
         }
-        _ => Told::Nothing,
+        _ => CopyOfExpression::Nothing,
     }
 }
 

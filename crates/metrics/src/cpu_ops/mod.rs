@@ -130,7 +130,7 @@ fn roles(trace: &Trace) -> Vec<Role> {
 
 /// What was found: the ops that end after their events, and the relations of all.
 #[derive(Default)]
-struct Found {
+struct OpEnds {
     /// By event, ascending.
     ends: Vec<(EventId, Ps)>,
     relations: CpuOps,
@@ -138,7 +138,7 @@ struct Found {
     is_untold: bool,
 }
 
-fn find(trace: &Trace, roles: &[Role]) -> Found {
+fn find(trace: &Trace, roles: &[Role]) -> OpEnds {
     let kinds = trace.events.kinds();
     let mut ops: Vec<OpEvent> = Vec::new();
     let mut markers: FxHashMap<(u16, i64), Marker> = FxHashMap::default();
@@ -197,7 +197,7 @@ fn find(trace: &Trace, roles: &[Role]) -> Found {
     }
     let unnumbered = trace.format == Some(SourceFormat::ChromeJson) && markers.is_empty();
     let is_untold = unnumbered && unnumbered::some_op_goes_on(trace, roles, &ops);
-    let mut found = Found { is_untold, ..Found::default() };
+    let mut found = OpEnds { is_untold, ..OpEnds::default() };
     let mut by_event: Vec<usize> = (0..ops.len()).collect();
     by_event.sort_unstable_by_key(|&at| ops.get(at).map(|op| op.id));
     let id = |at: usize| ops.get(at).map(|op| i64::from(op.id));

@@ -26,7 +26,7 @@ struct RunKey {
 
 /// Where an event stands in its run.
 #[derive(Clone, Copy)]
-struct Place {
+struct RunPlace {
     run: usize,
     /// The op, as its number in the program.
     op: usize,
@@ -43,7 +43,7 @@ struct Occurrences {
     parts: usize,
 }
 
-struct Run {
+struct ProgramRun {
     program: usize,
     /// By number of the op in the program.
     ops: FxHashMap<usize, Occurrences>,
@@ -52,9 +52,9 @@ struct Run {
 /// All runs that can be distinguished: those whose ops carry the number of their run.
 pub(super) struct Runs {
     programs: Vec<Program>,
-    runs: Vec<Run>,
+    runs: Vec<ProgramRun>,
     /// By event.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<RunPlace>>,
     starts: Vec<Ps>,
 }
 
@@ -67,7 +67,7 @@ impl Runs {
         let mut names: Vec<Vec<StrId>> = Vec::new();
         let mut numbers: FxHashMap<(usize, StrId), usize> = FxHashMap::default();
         let mut index: FxHashMap<RunKey, usize> = FxHashMap::default();
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<ProgramRun> = Vec::new();
         let place = |(at, op): (usize, &OpEvent)| {
             let run_id = trace.events.column(EventColumn::RunId).get(op.id)?;
             let args = trace.args.get(op.args);
@@ -85,12 +85,12 @@ impl Runs {
             });
             let key = RunKey { program, device: args.device_ordinal, run_id };
             let run = *index.entry(key).or_insert_with(|| {
-                runs.push(Run { program, ops: FxHashMap::default() });
+                runs.push(ProgramRun { program, ops: FxHashMap::default() });
                 runs.len() - 1
             });
             let events = &mut runs.get_mut(run)?.ops.entry(number).or_default().events;
             events.push(at);
-            Some(Place { run, op: number, nth: events.len() - 1 })
+            Some(RunPlace { run, op: number, nth: events.len() - 1 })
         };
         let places = ops.iter().enumerate().map(place).collect();
         let module = |key: &ProgramKey| match key.program_id {
@@ -107,7 +107,7 @@ impl Runs {
         Runs { programs, runs, places, starts: ops.iter().map(|op| op.start).collect() }
     }
 
-    fn place(&self, at: usize) -> Option<(Place, &Run, &Program)> {
+    fn place(&self, at: usize) -> Option<(RunPlace, &ProgramRun, &Program)> {
         let place = (*self.places.get(at)?)?;
         let run = self.runs.get(place.run)?;
         Some((place, run, self.programs.get(run.program)?))
@@ -170,7 +170,7 @@ impl Runs {
 /// How many events an execution of each op takes: a sort is a copy of what it sorts and the sort itself. A program's own
 /// computation runs once a run, so all events of such an op are one execution. Another computation runs as often as that of
 /// its ops that has the fewest events.
-fn count_parts(program: &Program, run: &mut Run) {
+fn count_parts(program: &Program, run: &mut ProgramRun) {
     let mut fewest: FxHashMap<u32, usize> = FxHashMap::default();
     for (&op, occurrences) in &run.ops {
         let Some(computation) = program.ops.get(op).and_then(|op| op.computation) else { continue };

@@ -250,7 +250,7 @@ impl KernelStats {
 type Distinct = (u16, StrId, ArgsId);
 
 /// What is counted of one of them.
-struct Tally {
+struct KernelTally {
     of: Distinct,
     /// It is a copy or fill, which is no kernel.
     is_copy: bool,
@@ -258,17 +258,17 @@ struct Tally {
 }
 
 /// Occurrences of every distinct kernel, in order of first occurrence; `histogram` is of all. Linear in the number of ops.
-fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Histogram) -> Vec<Tally> {
+fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Histogram) -> Vec<KernelTally> {
     let on_gpu = devices.platform == Some(Platform::Gpu);
     let mut index: FxHashMap<Distinct, u32> = FxHashMap::default();
-    let mut tallies: Vec<Tally> = Vec::new();
+    let mut tallies: Vec<KernelTally> = Vec::new();
     for device in &devices.used {
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id).filter(|event| event.duration > Ps::ZERO) else { return };
             let of = (device.host, event.name, event.args);
             let at = *index.entry(of).or_insert_with(|| {
                 let is_copy = on_gpu && is_copy(trace, event.name, event.args);
-                tallies.push(Tally { of, is_copy, occurrences: Occurrences::NONE });
+                tallies.push(KernelTally { of, is_copy, occurrences: Occurrences::NONE });
                 u32::try_from(tallies.len() - 1).unwrap_or(u32::MAX)
             });
             let Some(tally) = tallies.get_mut(at as usize) else { return };
@@ -290,7 +290,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
             let Some(&at) = index.get(&(op.scope.host, op.event.name, op.event.args)).filter(|_| !graph) else {
                 return;
             };
-            if let Some(Tally { occurrences, .. }) = tallies.get_mut(at as usize) {
+            if let Some(KernelTally { occurrences, .. }) = tallies.get_mut(at as usize) {
                 occurrences.delay += (op.event.start - call.end).max(Ps::ZERO);
                 occurrences.delayed += 1;
             }

@@ -64,7 +64,7 @@ impl Roofline {
                 names.filter(|&name| tensor_cores::kernel_uses(&Name::new(ops.text(trace, name)))).collect();
         }
         let leaves = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category)));
-        let sums = Sums::new(leaves.map(|op| roofline.without_cycles(op)), peaks.as_ref());
+        let sums = ProgramCosts::new(leaves.map(|op| roofline.without_cycles(op)), peaks.as_ref());
         let leaf = |op: &Op| (!holds_others(ops.text(trace, op.category))).then(|| roofline.without_cycles(op));
         let utilization = Utilization::new(ops, peaks.as_ref(), &leaf);
         let share =
@@ -109,7 +109,7 @@ impl Roofline {
             return self.point(op);
         }
         let peaks = self.peaks.as_ref()?;
-        let sums = Sums::new(ops.iter().map(|op| self.without_cycles(op)), Some(peaks));
+        let sums = ProgramCosts::new(ops.iter().map(|op| self.without_cycles(op)), Some(peaks));
         let work = Work { work_time: sums.work_time, ..sums.work(ops.iter().map(|op| op.total).sum()) };
         Some(point::place(peaks, &work, None, sums.mixed_peak(), None))
     }
@@ -157,7 +157,7 @@ fn holds_others(category: &str) -> bool {
 
 /// Sums over the ops of a program.
 #[derive(Default)]
-struct Sums {
+struct ProgramCosts {
     flops: Option<f64>,
     model_flops: Option<f64>,
     bytes: Option<f64>,
@@ -168,9 +168,9 @@ struct Sums {
     work_time: Ps,
 }
 
-impl Sums {
-    fn new(ops: impl Iterator<Item = Op>, peaks: Option<&Peaks>) -> Sums {
-        let mut sums = Sums::default();
+impl ProgramCosts {
+    fn new(ops: impl Iterator<Item = Op>, peaks: Option<&Peaks>) -> ProgramCosts {
+        let mut sums = ProgramCosts::default();
         for op in ops {
             if op.flops.is_some() {
                 sums.known_time += op.self_time;

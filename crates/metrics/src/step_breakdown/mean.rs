@@ -97,14 +97,14 @@ impl MeanPart {
 
 /// Sums over the rows of one step.
 #[derive(Default)]
-struct Sums {
+struct StepSums {
     rows: u64,
     times: [Ps; StepPart::COUNT + 6],
     num_ops: u64,
     has_host: bool,
 }
 
-impl Sums {
+impl StepSums {
     fn add(&mut self, row: &StepRow) {
         self.rows += 1;
         self.num_ops = self.num_ops.saturating_add(row.num_ops);
@@ -132,7 +132,7 @@ pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Op
     let (mut num_ops, mut has_host) = (0.0f64, false);
     // Rows are grouped by step.
     for step in rows.chunk_by(|a, b| a.step == b.step) {
-        let mut sums = Sums::default();
+        let mut sums = StepSums::default();
         step.iter().filter(|row| wanted(row)).for_each(|row| sums.add(row));
         if sums.rows == 0 {
             continue;

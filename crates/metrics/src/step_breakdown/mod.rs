@@ -116,7 +116,7 @@ impl Breakdown {
         let any_counted = judged.iter().any(|step| step.counted);
         let (mut rows, mut whole): (Vec<StepRow>, Vec<StepRow>) = Default::default();
         for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
-            let source = rows::Source { trace, devices, device, time, host: hosts.get(&device.host) };
+            let source = rows::RowSource { trace, devices, device, time, host: hosts.get(&device.host) };
             let index_of_device = u32::try_from(index).unwrap_or(u32::MAX);
             let measure = |rows| source.measure(calls, index_of_device, rows);
             if has_steps {

@@ -51,7 +51,7 @@ pub(super) fn gaps<'a>(
 }
 
 /// What one device's rows are measured from.
-pub(super) struct Source<'a> {
+pub(super) struct RowSource<'a> {
     pub trace: &'a Trace,
     pub devices: &'a Devices,
     pub device: &'a Device,
@@ -59,7 +59,7 @@ pub(super) struct Source<'a> {
     pub host: Option<&'a HostTime>,
 }
 
-impl Source<'_> {
+impl RowSource<'_> {
     /// Fills in the rows. Linear in the number of ops, launches and rows where windows do not overlap, as those of steps do not.
     pub fn measure(&self, calls: &CallIndex, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
         // Steps of odd traces may not begin in their order; gaps are gone through in the order of time.

@@ -6,7 +6,7 @@ use crate::statistics::median;
 
 /// What is known of one step before it is judged.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct StepFacts {
     /// Mean over devices, in microseconds.
     pub duration_us: f64,
     /// No next step ended it on any device.
@@ -46,12 +46,12 @@ const CUT_SHARE: f64 = 0.5;
 /// * *warm-up*: it compiles, or it is one of the leading steps that each take more than 1.5 times the median of the complete
 ///   ones that do not compile;
 /// * *counted*: neither partial nor warm-up. If none is left, all complete ones count, else all.
-pub(super) fn judge(steps: &[Seen]) -> Vec<Flags> {
+pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     let mut flags: Vec<Flags> = vec![Flags::default(); steps.len()];
     let groups: BTreeSet<Option<usize>> = steps.iter().map(|step| step.only_on).collect();
     for group in groups {
         let of_group = || steps.iter().zip(0usize..).filter(|(step, _)| step.only_on == group);
-        let judged = judge_group(&of_group().map(|(step, _)| *step).collect::<Vec<Seen>>());
+        let judged = judge_group(&of_group().map(|(step, _)| *step).collect::<Vec<StepFacts>>());
         for ((_, index), judged) in of_group().zip(judged) {
             if let Some(slot) = flags.get_mut(index) {
                 *slot = judged;
@@ -67,9 +67,12 @@ pub(super) fn judge(steps: &[Seen]) -> Vec<Flags> {
 }
 
 /// Judges steps that follow each other, all but whether they count.
-fn judge_group(steps: &[Seen]) -> Vec<Flags> {
-    let judged =
-        |step: &Seen| Flags { partial: step.open, compiles: step.compile_share > COMPILE_SHARE, ..Flags::default() };
+fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
+    let judged = |step: &StepFacts| Flags {
+        partial: step.open,
+        compiles: step.compile_share > COMPILE_SHARE,
+        ..Flags::default()
+    };
     let mut flags: Vec<Flags> = steps.iter().map(judged).collect();
     if let (Some(first), Some(flag)) = (steps.first(), flags.first_mut())
         && is_cut(first, steps)
@@ -90,7 +93,7 @@ fn judge_group(steps: &[Seen]) -> Vec<Flags> {
     flags
 }
 
-fn is_cut(first: &Seen, steps: &[Seen]) -> bool {
+fn is_cut(first: &StepFacts, steps: &[StepFacts]) -> bool {
     let others = || steps.iter().skip(1).filter(|step| !step.open);
     let ops: Vec<f64> = others().map(|step| step.ops).collect();
     let durations: Vec<f64> = others().map(|step| step.duration_us).collect();
@@ -106,11 +109,11 @@ fn is_cut(first: &Seen, steps: &[Seen]) -> bool {
 mod tests {
     use super::*;
 
-    fn step(duration_us: f64) -> Seen {
-        Seen { duration_us, ops: 10.0, ..Seen::default() }
+    fn step(duration_us: f64) -> StepFacts {
+        StepFacts { duration_us, ops: 10.0, ..StepFacts::default() }
     }
 
-    fn marks(steps: &[Seen]) -> String {
+    fn marks(steps: &[StepFacts]) -> String {
         let letter = |flag: &Flags| match (flag.partial, flag.warm_up, flag.counted) {
             (false, false, true) => '.',
             (true, false, false) => 'p',
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn an_open_last_step_is_partial_and_slow_first_ones_are_warm_up() {
-        let last = Seen { open: true, ..step(40.0) };
+        let last = StepFacts { open: true, ..step(40.0) };
         assert_eq!(marks(&[step(300.0), step(200.0), step(100.0), step(101.0), step(99.0), last]), "ww...p");
         // A slow step later is the program's own.
         assert_eq!(marks(&[step(100.0), step(300.0), step(100.0), step(101.0), last]), "....p");
@@ -131,15 +134,15 @@ mod tests {
 
     #[test]
     fn compilation_makes_any_step_warm_up() {
-        let compiled = Seen { compile_share: 0.11, ..step(100.0) };
-        let little = Seen { compile_share: 0.1, ..step(100.0) };
+        let compiled = StepFacts { compile_share: 0.11, ..step(100.0) };
+        let little = StepFacts { compile_share: 0.1, ..step(100.0) };
         assert_eq!(marks(&[step(100.0), compiled, little]), ".w.");
     }
 
     #[test]
     fn steps_that_compile_do_not_hide_a_slow_start() {
-        let compiled = Seen { compile_share: 0.9, ..step(9000.0) };
-        let last = Seen { open: true, ..step(40.0) };
+        let compiled = StepFacts { compile_share: 0.9, ..step(9000.0) };
+        let last = StepFacts { open: true, ..step(40.0) };
         let steps = [step(300.0), step(100.0), step(101.0), compiled, compiled, compiled, last];
         assert_eq!(marks(&steps), "w..wwwp");
         assert_eq!(judge(&steps).iter().filter(|flag| flag.compiles).count(), 3);
@@ -147,7 +150,7 @@ mod tests {
 
     #[test]
     fn devices_that_run_one_after_another_warm_up_each() {
-        let on = |device, duration_us| Seen { only_on: Some(device), ..step(duration_us) };
+        let on = |device, duration_us| StepFacts { only_on: Some(device), ..step(duration_us) };
         let first = [on(0, 300.0), on(0, 100.0), on(0, 100.0)];
         let second = [on(1, 600.0), on(1, 200.0), on(1, 200.0)];
         assert_eq!(marks(&[first, second].concat()), "w..w..");
@@ -155,16 +158,16 @@ mod tests {
 
     #[test]
     fn a_first_step_with_few_ops_was_cut() {
-        let cut = Seen { ops: 3.0, ..step(30.0) };
+        let cut = StepFacts { ops: 3.0, ..step(30.0) };
         assert_eq!(marks(&[cut, step(100.0), step(100.0)]), "p..");
         // As long as the others, it is merely different.
-        assert_eq!(marks(&[Seen { ops: 3.0, ..step(100.0) }, step(100.0), step(100.0)]), "...");
+        assert_eq!(marks(&[StepFacts { ops: 3.0, ..step(100.0) }, step(100.0), step(100.0)]), "...");
     }
 
     #[test]
     fn something_always_counts() {
-        let open = Seen { open: true, ..step(100.0) };
-        let compiled = Seen { compile_share: 0.5, ..step(100.0) };
+        let open = StepFacts { open: true, ..step(100.0) };
+        let compiled = StepFacts { compile_share: 0.5, ..step(100.0) };
         assert_eq!(marks(&[open]), "*");
         assert_eq!(marks(&[compiled, open]), "*p");
         assert_eq!(marks(&[]), "");

@@ -1,6 +1,6 @@
 //! What happened in each step: sums over the devices that ran it.
 
-use super::flags::Seen;
+use super::flags::StepFacts;
 use super::{StepWindow, Steps};
 use crate::device_time::DeviceTime;
 use crate::devices::{Device, Devices};
@@ -40,9 +40,9 @@ impl Measured {
     }
 
     /// What the step is judged by; `apart`: it is a step of one device only.
-    pub fn seen(&self, apart: bool) -> Seen {
+    pub fn seen(&self, apart: bool) -> StepFacts {
         let duration = self.duration.as_ps() as f64;
-        Seen {
+        StepFacts {
             duration_us: self.mean_us(self.duration),
             open: self.open,
             ops: self.mean_ops(),

@@ -62,7 +62,7 @@ fn found(
 ) -> StepReport {
     let measured = measure(trace, devices, times, steps, compile);
     let apart = steps.relation.is_some_and(|relation| relation.together == StepsTogether::OneAfterAnother);
-    let seen: Vec<flags::Seen> = measured.iter().map(|step| step.seen(apart)).collect();
+    let seen: Vec<flags::StepFacts> = measured.iter().map(|step| step.seen(apart)).collect();
     let mut flags = flags::judge(&seen);
     for (flags, &chosen) in flags.iter_mut().zip(chosen.unwrap_or_default()) {
         flags.counted = chosen;

@@ -44,7 +44,7 @@ fn why_no_matrix(all: &Collectives) -> String {
 
 /// The blocks.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    match (source, Sums::of(source)) {
+    match (source, CommunicationFigures::of(source)) {
         (Source::Trace(context), _) => of_trace(&context, query),
         (Source::Profile(_), Some(sums)) => vec![Block::Figures { figures: sums.figures().to_vec() }],
         (Source::Profile(_), None) => vec![source.not_measured("communication")],
@@ -53,7 +53,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 
 /// The share of the device time that communication takes and nothing hides.
 pub(super) fn exposed(source: Source<'_>) -> Option<Figure> {
-    Sums::of(source).map(|sums| sums.exposed())
+    CommunicationFigures::of(source).map(|sums| sums.exposed())
 }
 
 fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
@@ -124,7 +124,7 @@ fn nothing(context: &Context<'_>) -> Block {
 }
 
 /// What the figures say, from the events or from the profile.
-struct Sums<'a> {
+struct CommunicationFigures<'a> {
     /// Of the device time.
     exposed_percent: Option<f64>,
     exposed_us: f64,
@@ -137,21 +137,23 @@ struct Sums<'a> {
     straggler: Option<(&'a str, f64)>,
 }
 
-impl<'a> Sums<'a> {
+impl<'a> CommunicationFigures<'a> {
     /// None where nothing communicated.
-    fn of(source: Source<'a>) -> Option<Sums<'a>> {
+    fn of(source: Source<'a>) -> Option<CommunicationFigures<'a>> {
         match source {
-            Source::Trace(context) => (!context.analysis.collectives.runs.is_empty()).then(|| Sums::of_trace(&context)),
-            Source::Profile(profile) => Sums::of_profile(profile),
+            Source::Trace(context) => {
+                (!context.analysis.collectives.runs.is_empty()).then(|| CommunicationFigures::of_trace(&context))
+            }
+            Source::Profile(profile) => CommunicationFigures::of_profile(profile),
         }
     }
 
-    fn of_trace(context: &Context<'a>) -> Sums<'a> {
+    fn of_trace(context: &Context<'a>) -> CommunicationFigures<'a> {
         let (all, used) = (&context.analysis.collectives, &context.analysis.devices.used);
         let sums = &all.sums;
         let share =
             |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);
-        Sums {
+        CommunicationFigures {
             exposed_percent: share(sums.exposed, all.device_time),
             exposed_us: sums.exposed.as_us(),
             hidden_percent: all.hidden_percent(),
@@ -164,13 +166,13 @@ impl<'a> Sums<'a> {
         }
     }
 
-    fn of_profile(profile: &'a UnifiedProfile) -> Option<Sums<'a>> {
+    fn of_profile(profile: &'a UnifiedProfile) -> Option<CommunicationFigures<'a>> {
         let section = profile.communication.as_ref().filter(|section| section.num_collectives > 0)?;
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| 100.0 * part / whole);
         let device_time = profile.op_statistics.as_ref().map(|ops| ops.device_time_us);
         let compared = section.wait_time_us.zip(section.transfer_time_us);
         let devices = usize::try_from(profile.metadata.num_devices).unwrap_or(usize::MAX);
-        Some(Sums {
+        Some(CommunicationFigures {
             exposed_percent: device_time.and_then(|whole| share(section.exposed_time_us, whole)),
             exposed_us: section.exposed_time_us,
             hidden_percent: section.hidden_percent,
@@ -237,7 +239,7 @@ fn figures(context: &Context<'_>) -> Vec<Figure> {
         ),
         ..Figure::default()
     };
-    Sums::of_trace(context).figures().into_iter().chain([best]).collect()
+    CommunicationFigures::of_trace(context).figures().into_iter().chain([best]).collect()
 }
 
 fn kinds(all: &Collectives) -> Bars {

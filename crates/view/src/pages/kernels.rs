@@ -22,7 +22,7 @@ fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
     let mut blocks = Vec::new();
     if let Some(section) = &profile.kernel_statistics {
-        let sums = Sums {
+        let sums = KernelFigures {
             is_gpu: profile.metadata.platform == Platform::Gpu.label(),
             count: section.count,
             distinct: section.distinct_count,
@@ -90,7 +90,7 @@ fn share(part: f64, whole: f64) -> Option<f64> {
 }
 
 /// What the first figures say, from the events or from the profile.
-struct Sums {
+struct KernelFigures {
     is_gpu: bool,
     count: u64,
     distinct: u64,
@@ -101,7 +101,7 @@ struct Sums {
     short: u64,
 }
 
-impl Sums {
+impl KernelFigures {
     fn figures(&self) -> Vec<Figure> {
         let short_us = format::time_us(SHORT_KERNEL.as_us());
         let per_step = match self.per_step {
@@ -133,7 +133,7 @@ impl Sums {
 }
 
 fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec<Figure> {
-    let sums = Sums {
+    let sums = KernelFigures {
         is_gpu: stats.platform == Some(Platform::Gpu),
         count: all.count,
         distinct: stats.kernels.len() as u64,

@@ -127,7 +127,7 @@ fn nothing_ran() -> Block {
 fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);
-    let sums = Sums::of(context, passing);
+    let sums = OpFigures::of(context, passing);
     let (coverage, whole) = (&sums.coverage, sums.op_time);
     let top = sums.top;
     let of_busy = if passing.is_some() { "of the busy time of ops that pass the filter" } else { "of busy time" };
@@ -178,7 +178,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
 }
 
 /// What the figures are of.
-struct Sums<'a> {
+struct OpFigures<'a> {
     coverage: Coverage,
     op_time: Ps,
     count: u64,
@@ -187,12 +187,17 @@ struct Sums<'a> {
     top: Option<&'a Op>,
 }
 
-impl<'a> Sums<'a> {
-    fn of(context: &Context<'a>, passing: Option<&[bool]>) -> Sums<'a> {
+impl<'a> OpFigures<'a> {
+    fn of(context: &Context<'a>, passing: Option<&[bool]>) -> OpFigures<'a> {
         let ops = &context.analysis.ops;
         let passes = |row: usize| passing.is_none_or(|passing| passing.get(row).copied().unwrap_or_default());
-        let mut sums =
-            Sums { coverage: Coverage::default(), op_time: Ps::ZERO, count: 0, unknown_calls: Ps::ZERO, top: None };
+        let mut sums = OpFigures {
+            coverage: Coverage::default(),
+            op_time: Ps::ZERO,
+            count: 0,
+            unknown_calls: Ps::ZERO,
+            top: None,
+        };
         let mut row = 0;
         in_blocks(&ops.rows, |op| {
             row += 1;

@@ -25,7 +25,7 @@ const MOST_SHARE: f64 = 1.25;
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     match source {
         Source::Trace(context) => of_trace(&context, query),
-        Source::Profile(profile) => match Sums::of_profile(profile) {
+        Source::Profile(profile) => match RooflineFigures::of_profile(profile) {
             Some(sums) => vec![Block::Figures { figures: sums.figures() }],
             None => vec![source.not_measured("roofline")],
         },
@@ -34,12 +34,12 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 
 /// The model FLOPs utilisation.
 pub(super) fn mfu(source: Source<'_>) -> Option<Figure> {
-    Sums::of(source).map(|sums| sums.mfu())
+    RooflineFigures::of(source).map(|sums| sums.mfu())
 }
 
 /// The bandwidth of the main memory that the program uses.
 pub(super) fn memory_bandwidth(source: Source<'_>) -> Option<Figure> {
-    Sums::of(source).map(|sums| sums.memory_bandwidth())
+    RooflineFigures::of(source).map(|sums| sums.memory_bandwidth())
 }
 
 fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
@@ -55,7 +55,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
         });
         return blocks;
     }
-    let mut figures = Sums::of_trace(context).figures();
+    let mut figures = RooflineFigures::of_trace(context).figures();
     figures.extend(roofline.peaks.iter().flat_map(peak_figures));
     blocks.push(Block::Figures { figures });
     let rows = tables::rows(context, TableName::Roofline, "");
@@ -119,7 +119,7 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Met
 }
 
 /// What the figures say, from the events or from the profile.
-struct Sums<'a> {
+struct RooflineFigures<'a> {
     mfu: Result<f64, &'a str>,
     hfu: Result<f64, &'a str>,
     /// Share of the op time whose FLOPs are known, and that in custom calls of unknown cost.
@@ -137,19 +137,21 @@ struct Sums<'a> {
     counted: f64,
 }
 
-impl<'a> Sums<'a> {
-    fn of(source: Source<'a>) -> Option<Sums<'a>> {
+impl<'a> RooflineFigures<'a> {
+    fn of(source: Source<'a>) -> Option<RooflineFigures<'a>> {
         match source {
-            Source::Trace(context) => (!context.analysis.ops.rows.is_empty()).then(|| Sums::of_trace(&context)),
-            Source::Profile(profile) => Sums::of_profile(profile),
+            Source::Trace(context) => {
+                (!context.analysis.ops.rows.is_empty()).then(|| RooflineFigures::of_trace(&context))
+            }
+            Source::Profile(profile) => RooflineFigures::of_profile(profile),
         }
     }
 
-    fn of_trace(context: &Context<'a>) -> Sums<'a> {
+    fn of_trace(context: &Context<'a>) -> RooflineFigures<'a> {
         let (roofline, ops) = (&context.analysis.roofline, &context.analysis.ops);
         let (work, point) = (&roofline.program, roofline.program_point());
         let hbm = work.level(Level::Hbm).and_then(|bytes| rate(bytes, work.time));
-        Sums {
+        RooflineFigures {
             mfu: roofline.utilization.mfu,
             hfu: roofline.utilization.hfu,
             known_percent: roofline.known_time_percent,
@@ -163,7 +165,7 @@ impl<'a> Sums<'a> {
         }
     }
 
-    fn of_profile(profile: &'a UnifiedProfile) -> Option<Sums<'a>> {
+    fn of_profile(profile: &'a UnifiedProfile) -> Option<RooflineFigures<'a>> {
         let section = profile.roofline.as_ref()?;
         let program = section.program.as_ref();
         let why = |field: &str| {
@@ -172,7 +174,7 @@ impl<'a> Sums<'a> {
         };
         let (gflops, peak) = program.map_or((None, None), |program| (program.gflops, program.peak_gflops));
         let known = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent);
-        Some(Sums {
+        Some(RooflineFigures {
             mfu: section.mfu_percent.ok_or_else(|| why("roofline.mfu_percent")),
             hfu: section.hfu_percent.ok_or_else(|| why("roofline.hfu_percent")),
             known_percent: section.known_flops_time_percent,

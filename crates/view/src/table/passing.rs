@@ -40,7 +40,7 @@ fn keep(passing: &mut [bool], hits: &[bool], negated: bool) {
 /// Rows that hold the word in any of their texts. Numbers are not looked at: some are computed when they are asked for.
 fn any_text(rows: &dyn Rows, texts: &SharedTexts<'_>, term: &Term, passing: &[bool], hits: &mut [bool]) {
     let word = term.as_word();
-    let mut found = Found::new(texts, word, rows.len());
+    let mut found = TextsWithWord::new(texts, word, rows.len());
     let columns = rows.columns().iter().enumerate().filter(|(_, column)| column.unit == Unit::Text);
     let (shared, own): (Vec<usize>, Vec<usize>) =
         columns.map(|(at, _)| at).partition(|&column| rows.shared_column(column).is_some());
@@ -84,7 +84,7 @@ fn one_column(
     match (shared(column), stand_in.map(shared)) {
         (Some(own), None | Some(Some(_))) => {
             let Some(word) = condition.of_text() else { return };
-            let mut found = Found::new(texts, word, rows.len());
+            let mut found = TextsWithWord::new(texts, word, rows.len());
             found.mark_rows(&own, hits);
             if let Some(other) = stand_in.and_then(shared) {
                 let mut others = vec![false; hits.len()];
@@ -121,7 +121,7 @@ fn mark_cells(
 }
 
 /// In which of the shared texts a word is.
-struct Found<'a> {
+struct TextsWithWord<'a> {
     texts: &'a SharedTexts<'a>,
     word: Word<'a>,
     /// By number; of texts that were searched.
@@ -132,15 +132,15 @@ struct Found<'a> {
     any: bool,
 }
 
-impl<'a> Found<'a> {
+impl<'a> TextsWithWord<'a> {
     /// Texts a row from which on most of them would be searched for nothing.
     const FEW_ROWS: usize = 8;
 
-    fn new(texts: &'a SharedTexts<'a>, word: Word<'a>, rows: usize) -> Found<'a> {
+    fn new(texts: &'a SharedTexts<'a>, word: Word<'a>, rows: usize) -> TextsWithWord<'a> {
         let mut found = vec![false; texts.len()];
         if rows.saturating_mul(Self::FEW_ROWS) < found.len() {
             let searched = Some(vec![false; found.len()]);
-            return Found { texts, word, found, searched, any: true };
+            return TextsWithWord { texts, word, found, searched, any: true };
         }
         let (mut rest, mut any) = (found.as_mut_slice(), false);
         for &table in texts.tables() {
@@ -148,7 +148,7 @@ impl<'a> Found<'a> {
             any |= word.mark(table, own);
             rest = others;
         }
-        Found { texts, word, found, searched: None, any }
+        TextsWithWord { texts, word, found, searched: None, any }
     }
 
     /// Sets `hits` for the rows whose text in `column` holds the word.
