@@ -1,9 +1,8 @@
-//! What tables and pages ask of a run again and again, worked out when the first one asks and kept.
+//! The places of what tables and pages ask of a run again and again: each is filled when the first one asks.
 
 use std::sync::OnceLock;
 
-use crate::arguments::{self, Argument};
-use crate::context::Context;
+use crate::arguments::Argument;
 use crate::host_ops::HostOps;
 use crate::host_waits::HostWaits;
 use crate::kernel_stats::KernelColumns;
@@ -11,120 +10,28 @@ use crate::ops::tree::{OpTree, Wasted};
 use crate::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
 use crate::placement::Placement;
 use crate::roofline::OpLabels;
-use hlo::Modules;
 
 /// What tables ask of every row, worked out when the first one asks and kept: a question to a million ops must not be
 /// answered by a million rooflines.
 #[derive(Clone, Debug, Default)]
-pub struct Answers {
-    labels: OnceLock<OpLabels>,
-    coverage: OnceLock<Coverage>,
-    columns: OnceLock<OpColumns>,
-    kernel_columns: OnceLock<KernelColumns>,
-    wasted: OnceLock<Wasted>,
-    host_ops: OnceLock<HostOps>,
-    arguments: OnceLock<Vec<Argument>>,
-    host_waits: OnceLock<HostWaits>,
-    placement: OnceLock<Placement>,
-    groupings: [Grouped; Grouping::ALL.len()],
+pub(crate) struct Answers {
+    pub(crate) labels: OnceLock<OpLabels>,
+    pub(crate) coverage: OnceLock<Coverage>,
+    pub(crate) columns: OnceLock<OpColumns>,
+    pub(crate) kernel_columns: OnceLock<KernelColumns>,
+    pub(crate) wasted: OnceLock<Wasted>,
+    pub(crate) host_ops: OnceLock<HostOps>,
+    pub(crate) arguments: OnceLock<Vec<Argument>>,
+    pub(crate) host_waits: OnceLock<HostWaits>,
+    pub(crate) placement: OnceLock<Placement>,
+    pub(crate) groupings: [Grouped; Grouping::ALL.len()],
 }
 
 /// The ops in one grouping.
 #[derive(Clone, Debug, Default)]
-struct Grouped {
-    groups: OnceLock<Groups>,
-    tree: OnceLock<OpTree>,
-    tree_columns: OnceLock<TreeColumns>,
-    outline: OnceLock<OpTree>,
-}
-
-/// A chart shows no op that takes less of the whole: it would be a hair on the screen.
-pub const LEAST_SHARE: f64 = 0.0005;
-
-impl<'a> Context<'a> {
-    /// The labels of the ops.
-    pub fn labels(&self) -> &'a OpLabels {
-        self.answers.labels.get_or_init(|| OpLabels::new(self.trace(), &self.analysis.ops, &self.analysis.roofline))
-    }
-
-    /// What is known of the ops.
-    pub fn coverage(&self) -> &'a Coverage {
-        self.answers.coverage.get_or_init(|| Coverage::of(&self.analysis.ops))
-    }
-
-    /// What questions ask of every op.
-    pub fn columns(&self) -> &'a OpColumns {
-        self.answers.columns.get_or_init(|| OpColumns::new(self.trace(), &self.analysis.ops))
-    }
-
-    /// What questions ask of every kernel.
-    pub fn kernel_columns(&self) -> &'a KernelColumns {
-        self.answers.kernel_columns.get_or_init(|| KernelColumns::new(self.trace(), &self.analysis.kernel_stats))
-    }
-
-    /// What the threads of the hosts spend their time on.
-    pub fn host_ops(&self) -> &'a HostOps {
-        self.answers.host_ops.get_or_init(|| {
-            HostOps::new(self.trace(), &self.analysis.devices, |host| {
-                self.analysis.window.of_host(&self.analysis.captured, host)
-            })
-        })
-    }
-
-    /// The arguments of the compiled programs; the first question reads all modules of the file.
-    pub fn arguments(&self) -> &'a [Argument] {
-        self.answers.arguments.get_or_init(|| arguments::arguments(&Modules::new(self.trace())))
-    }
-
-    /// What the hosts do while the devices are idle in the window.
-    pub fn host_waits(&self) -> &'a HostWaits {
-        let windows = || self.analysis.window.of_device.iter().map(|set| set.parts().to_vec()).collect::<Vec<_>>();
-        self.answers.host_waits.get_or_init(|| HostWaits::new(self.trace(), &self.analysis.devices, &windows()))
-    }
-
-    /// Where the ops ran.
-    pub fn placement(&self) -> &'a Placement {
-        self.answers.placement.get_or_init(|| Placement::new(self.trace(), &self.analysis.devices, &self.analysis.ops))
-    }
-
-    fn grouped(&self, grouping: Grouping) -> &'a Grouped {
-        let [program, category, scope, source] = &self.answers.groupings;
-        match grouping {
-            Grouping::Program => program,
-            Grouping::Category => category,
-            Grouping::Scope => scope,
-            Grouping::Source => source,
-        }
-    }
-
-    /// The groups of the ops.
-    fn groups(&self, grouping: Grouping) -> &'a Groups {
-        self.grouped(grouping).groups.get_or_init(|| Groups::new(self.trace(), &self.analysis.ops, grouping))
-    }
-
-    /// All ops of the run as a tree, idle time included.
-    pub fn tree(&self, grouping: Grouping) -> &'a OpTree {
-        let tree =
-            || OpTree::new(self.trace(), &self.analysis.ops, self.groups(grouping), &|op| self.analysis.efficiency(op));
-        self.grouped(grouping).tree.get_or_init(tree)
-    }
-
-    /// What questions ask of every node of that tree.
-    pub fn tree_columns(&self, grouping: Grouping) -> &'a TreeColumns {
-        let columns = || TreeColumns::new(self.trace(), &self.analysis.ops, self.tree(grouping));
-        self.grouped(grouping).tree_columns.get_or_init(columns)
-    }
-
-    /// The groups of all ops, and the large ops: [`OpTree::outline`].
-    pub fn outline(&self, grouping: Grouping) -> &'a OpTree {
-        self.grouped(grouping).outline.get_or_init(|| self.outline_of(grouping, None))
-    }
-
-    /// The same of those ops that pass, all where nothing is told.
-    pub fn outline_of(&self, grouping: Grouping, passing: Option<&[bool]>) -> OpTree {
-        let wasted =
-            self.answers.wasted.get_or_init(|| Wasted::new(&self.analysis.ops, &|op| self.analysis.efficiency(op)));
-        let groups = self.groups(grouping);
-        OpTree::outline(self.trace(), &self.analysis.ops, groups, self.columns(), wasted, passing, LEAST_SHARE)
-    }
+pub(crate) struct Grouped {
+    pub(crate) groups: OnceLock<Groups>,
+    pub(crate) tree: OnceLock<OpTree>,
+    pub(crate) tree_columns: OnceLock<TreeColumns>,
+    pub(crate) outline: OnceLock<OpTree>,
 }

@@ -41,6 +41,7 @@ mod overlap;
 mod parameters;
 mod per_line;
 mod placement;
+mod questions;
 pub mod roofline;
 mod self_time;
 mod statistics;
@@ -54,7 +55,7 @@ mod utilization;
 mod window;
 
 pub use analysis::Analysis;
-pub use answers::LEAST_SHARE;
+
 pub use arguments::Argument;
 pub use categories::{OpClass, OpFamily, family_of};
 pub use collectives::{CollectiveOp, CollectiveSums, Collectives};
@@ -80,6 +81,7 @@ pub use ops::{
 };
 pub use parameters::{Preset, parameter_counts, presets};
 pub use placement::{HostReason, Placement, PlacementRow};
+pub use questions::LEAST_SHARE;
 pub use self_time::self_times;
 pub use statistics::median;
 pub use step_breakdown::{Breakdown, MeanPart, StepEvent, StepRow};
