@@ -7,4 +7,4 @@ pub mod metric;
 pub mod pages;
 pub mod table;
 pub mod tables;
-pub mod views;
+mod views;
