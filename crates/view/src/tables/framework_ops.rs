@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::op_columns;
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use base::{Ps, sort};
 use metrics::roofline::Bound;
@@ -100,36 +101,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             .xprof("measured_flop_rate"),
         |_, it| it.per_second(it.group.flops, 1e9),
     ),
-    (
-        column(
-            "model_flop_rate_gflops",
-            "Model FLOP/s",
-            Unit::GigaflopsPerSecond,
-            "FLOPs of the model in its ops over total time.",
-        )
-        .caveat("Of asynchronous pairs from start to end.")
-        .xprof("model_flop_rate"),
-        |_, it| it.per_second(it.group.model_flops, 1e9),
-    ),
-    (
-        column(
-            "measured_memory_bw_gibps",
-            "Memory",
-            Unit::GibibytesPerSecond,
-            "Bytes of its ops over total time, in 2^30 bytes a second.",
-        )
-        .caveat("Of asynchronous pairs from start to end.")
-        .xprof("measured_memory_bw"),
-        |_, it| it.per_second(it.group.bytes, (1u64 << 30) as f64),
-    ),
-    (
-        column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "FLOPs over bytes.")
-            .xprof("operational_intensity"),
-        |_, it| {
-            let bytes = it.group.bytes.filter(|&bytes| bytes > 0.0);
-            CellRef::float(it.group.flops.zip(bytes).map(|(flops, bytes)| flops / bytes))
-        },
-    ),
+    (op_columns::MODEL_FLOP_RATE, |_, it| it.per_second(it.group.model_flops, 1e9)),
+    (op_columns::MEMORY_BANDWIDTH, |_, it| it.per_second(it.group.bytes, (1u64 << 30) as f64)),
+    (op_columns::INTENSITY, |_, it| {
+        let bytes = it.group.bytes.filter(|&bytes| bytes > 0.0);
+        CellRef::float(it.group.flops.zip(bytes).map(|(flops, bytes)| flops / bytes))
+    }),
     (
         column(
             "gpu_tensorcore_utilization_percent",

@@ -12,6 +12,7 @@ mod host_activity;
 mod host_ops;
 mod kernels;
 mod launches;
+mod op_columns;
 mod op_placement;
 mod op_tree;
 mod ops;

@@ -1,12 +1,13 @@
 //! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
 
+use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use base::Ps;
 use metrics::roofline::{OpLabel, OpLabels};
 use metrics::{Context, Op, OpColumns, OpText, Ops, rate};
 use trace::{MemoryBytes, Trace};
 
-/// How a cell is told.
+/// How a cell is made.
 pub(super) enum OpValue {
     /// A text of the ops.
     Text(OpText),
@@ -107,18 +108,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 37] = [
         OpValue::Cell(|_, _, op| CellRef::Float(op.max.as_us())),
     ),
     (
-        column(
-            "dma_stall_percent",
-            "Stalled by copies",
-            Unit::Percent,
-            "Time in which it waited for a copy of its operands or results (`dma_stall_duration_ps` of its \
-             events), of its total time.",
-        )
-        .caveat(
-            "Absent where no event of the trace tells it. XProf prints a share of 1 under this name, and 0 \
-             where it is not told.",
-        )
-        .xprof("dma_stall_percent"),
+        op_columns::DMA_STALL,
         OpValue::Cell(|_, _, op| op.dma_stall.map_or(CellRef::Absent, |stall| share(stall, op.total))),
     ),
     (
@@ -138,80 +128,14 @@ pub(super) static COLUMNS: [(Column, OpValue); 37] = [
             .xprof("normalized_flop_rate"),
         OpValue::Cell(|_, _, op| giga(op.flops_per_second())),
     ),
-    (
-        column(
-            "model_flop_rate_gflops",
-            "Model FLOP/s",
-            Unit::GigaflopsPerSecond,
-            "FLOPs of the model over total time, where the profile tells them apart.",
-        )
-        .xprof("model_flop_rate"),
-        OpValue::Cell(|_, _, op| giga(op.model_flops_per_second())),
-    ),
-    (
-        column(
-            "measured_memory_bw_gibps",
-            "Memory",
-            Unit::GibibytesPerSecond,
-            "`bytes_accessed / total_time_us`, in 2^30 bytes a second.",
-        )
-        .caveat("Of asynchronous pairs from start to end.")
-        .xprof("measured_memory_bw"),
-        OpValue::Cell(|_, _, op| gibi(op.bytes_per_second())),
-    ),
-    (
-        column(
-            "hbm_bw_gibps",
-            "HBM",
-            Unit::GibibytesPerSecond,
-            "Bytes to and from main memory over total time; all bytes where the profile does not split them.",
-        )
-        .xprof("hbm_bw"),
-        OpValue::Cell(|_, _, op| gibi(op.hbm_bytes_per_second())),
-    ),
-    (
-        column(
-            "cmem_read_bw_gibps",
-            "CMEM read",
-            Unit::GibibytesPerSecond,
-            "Bytes read from the common memory of a TPU over total time.",
-        )
-        .xprof("cmem_read_bw"),
-        OpValue::Cell(|_, _, op| memory(op, |it| it.cmem_read)),
-    ),
-    (
-        column(
-            "cmem_write_bw_gibps",
-            "CMEM write",
-            Unit::GibibytesPerSecond,
-            "Bytes written to the common memory of a TPU over total time.",
-        )
-        .xprof("cmem_write_bw"),
-        OpValue::Cell(|_, _, op| memory(op, |it| it.cmem_write)),
-    ),
-    (
-        column(
-            "vmem_read_bw_gibps",
-            "VMEM read",
-            Unit::GibibytesPerSecond,
-            "Bytes read from the vector memory of a TPU over total time.",
-        ),
-        OpValue::Cell(|_, _, op| memory(op, |it| it.vmem_read)),
-    ),
-    (
-        column(
-            "vmem_write_bw_gibps",
-            "VMEM write",
-            Unit::GibibytesPerSecond,
-            "Bytes written to the vector memory of a TPU over total time.",
-        ),
-        OpValue::Cell(|_, _, op| memory(op, |it| it.vmem_write)),
-    ),
-    (
-        column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "`flops / bytes_accessed`.")
-            .xprof("operational_intensity"),
-        OpValue::Cell(|_, _, op| CellRef::float(op.intensity())),
-    ),
+    (op_columns::MODEL_FLOP_RATE, OpValue::Cell(|_, _, op| giga(op.model_flops_per_second()))),
+    (op_columns::MEMORY_BANDWIDTH, OpValue::Cell(|_, _, op| gibi(op.bytes_per_second()))),
+    (op_columns::HBM_BANDWIDTH, OpValue::Cell(|_, _, op| gibi(op.hbm_bytes_per_second()))),
+    (op_columns::CMEM_READ_BANDWIDTH, OpValue::Cell(|_, _, op| memory(op, |it| it.cmem_read))),
+    (op_columns::CMEM_WRITE_BANDWIDTH, OpValue::Cell(|_, _, op| memory(op, |it| it.cmem_write))),
+    (op_columns::VMEM_READ_BANDWIDTH, OpValue::Cell(|_, _, op| memory(op, |it| it.vmem_read))),
+    (op_columns::VMEM_WRITE_BANDWIDTH, OpValue::Cell(|_, _, op| memory(op, |it| it.vmem_write))),
+    (op_columns::INTENSITY, OpValue::Cell(|_, _, op| CellRef::float(op.intensity()))),
     (
         column("flops", "FLOPs", Unit::Flops, "FLOPs of all executions."),
         OpValue::Cell(|_, _, op| CellRef::float(op.flops)),
@@ -220,20 +144,8 @@ pub(super) static COLUMNS: [(Column, OpValue); 37] = [
         column("bytes_accessed", "Bytes", Unit::Bytes, "Bytes read and written by all executions."),
         OpValue::Cell(|_, _, op| CellRef::float(op.bytes)),
     ),
-    (
-        column("data_type", "Type", Unit::Text, "Type of the main arithmetic's operands, else of the result.")
-            .source("HLO."),
-        OpValue::Label(OpLabel::DataType),
-    ),
-    (
-        column(
-            "cost_source",
-            "Cost from",
-            Unit::Text,
-            "Where FLOPs and bytes come from: `profile`, `hlo` or `from shapes`.",
-        ),
-        OpValue::Label(OpLabel::CostSource),
-    ),
+    (op_columns::DATA_TYPE, OpValue::Label(OpLabel::DataType)),
+    (op_columns::COST_SOURCE, OpValue::Label(OpLabel::CostSource)),
     (
         column(
             "hlo_rematerialization",
@@ -261,7 +173,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 37] = [
     ),
     (column("hlo_module", "Module", Unit::Text, "Module of the program."), OpValue::Text(OpText::Module)),
     (
-        column("num_devices", "Devices", Unit::Count, "Devices that it ran on.").caveat("At most 64 are told apart."),
+        column("num_devices", "Devices", Unit::Count, "Devices that it ran on."),
         OpValue::Cell(|_, _, op| CellRef::Int(u64::from(op.devices))),
     ),
     (

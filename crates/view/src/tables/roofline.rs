@@ -1,5 +1,6 @@
 //! Every op under the roofs of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
 
+use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use base::Ps;
 use metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
@@ -14,11 +15,11 @@ pub(super) struct RooflineRow<'r, 'a> {
     work: Work,
 }
 
-/// How a cell is told.
+/// How a cell is made.
 pub(super) enum RooflineValue {
     /// A text of the ops, and what the program has in its place.
     Text(OpText, &'static str),
-    /// One of a few labels; of the program only what bounds it is told.
+    /// One of a few labels; of the program only what bounds it.
     Label(OpLabel),
     /// Anything else.
     Cell(for<'r, 'a> fn(&RooflineRow<'r, 'a>) -> CellRef<'a>),
@@ -91,21 +92,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
             )
         }),
     ),
-    (
-        column(
-            "dma_stall_percent",
-            "Stalled by copies",
-            Unit::Percent,
-            "Time in which it waited for a copy of its operands or results (`dma_stall_duration_ps` of its \
-             events), of its total time.",
-        )
-        .caveat(
-            "Absent where no event of the trace tells it. XProf prints a share of 1 under this name, and 0 \
-             where it is not told.",
-        )
-        .xprof("dma_stall_percent"),
-        RooflineValue::Cell(|row| row.stall()),
-    ),
+    (op_columns::DMA_STALL, RooflineValue::Cell(|row| row.stall())),
     (
         column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs over total time.")
             .caveat("Of asynchronous pairs from start to end: see [ops](#table-ops).")
@@ -113,13 +100,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         RooflineValue::Cell(|row| giga(row.work.flop_rate())),
     ),
     (
-        column(
-            "model_flop_rate_gflops",
-            "Model FLOP/s",
-            Unit::GigaflopsPerSecond,
-            "FLOPs of the model's arithmetic over total time.",
-        )
-        .xprof("model_flop_rate"),
+        op_columns::MODEL_FLOP_RATE,
         RooflineValue::Cell(|row| giga(row.work.model_flops.and_then(|flops| rate(flops, row.work.work_time)))),
     ),
     (
@@ -130,66 +111,13 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         column("peak_data_type", "Peak of", Unit::Text, "Type of the arithmetic of that peak."),
         RooflineValue::Label(OpLabel::PeakDataType),
     ),
-    (
-        column("measured_memory_bw_gibps", "Memory", Unit::GibibytesPerSecond, "All bytes over total time.")
-            .xprof("measured_memory_bw"),
-        RooflineValue::Cell(|row| row.bandwidth(row.work.bytes)),
-    ),
-    (
-        column(
-            "hbm_bw_gibps",
-            "HBM",
-            Unit::GibibytesPerSecond,
-            "Bytes of main memory over total time; all bytes where they are not split.",
-        )
-        .xprof("hbm_bw"),
-        RooflineValue::Cell(|row| row.level(Level::Hbm)),
-    ),
-    (
-        column(
-            "cmem_read_bw_gibps",
-            "CMEM read",
-            Unit::GibibytesPerSecond,
-            "Bytes read from the common memory of a TPU over total time.",
-        )
-        .xprof("cmem_read_bw"),
-        RooflineValue::Cell(|row| row.level(Level::CmemRead)),
-    ),
-    (
-        column(
-            "cmem_write_bw_gibps",
-            "CMEM write",
-            Unit::GibibytesPerSecond,
-            "Bytes written to the common memory of a TPU over total time.",
-        )
-        .xprof("cmem_write_bw"),
-        RooflineValue::Cell(|row| row.level(Level::CmemWrite)),
-    ),
-    (
-        column(
-            "vmem_read_bw_gibps",
-            "VMEM read",
-            Unit::GibibytesPerSecond,
-            "Bytes read from the vector memory of a TPU over total time.",
-        )
-        .xprof("vmem_read_bw"),
-        RooflineValue::Cell(|row| row.level(Level::VmemRead)),
-    ),
-    (
-        column(
-            "vmem_write_bw_gibps",
-            "VMEM write",
-            Unit::GibibytesPerSecond,
-            "Bytes written to the vector memory of a TPU over total time.",
-        )
-        .xprof("vmem_write_bw"),
-        RooflineValue::Cell(|row| row.level(Level::VmemWrite)),
-    ),
-    (
-        column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "FLOPs over all bytes.")
-            .xprof("operational_intensity"),
-        RooflineValue::Cell(|row| CellRef::float(row.work.intensity())),
-    ),
+    (op_columns::MEMORY_BANDWIDTH, RooflineValue::Cell(|row| row.bandwidth(row.work.bytes))),
+    (op_columns::HBM_BANDWIDTH, RooflineValue::Cell(|row| row.level(Level::Hbm))),
+    (op_columns::CMEM_READ_BANDWIDTH, RooflineValue::Cell(|row| row.level(Level::CmemRead))),
+    (op_columns::CMEM_WRITE_BANDWIDTH, RooflineValue::Cell(|row| row.level(Level::CmemWrite))),
+    (op_columns::VMEM_READ_BANDWIDTH.xprof("vmem_read_bw"), RooflineValue::Cell(|row| row.level(Level::VmemRead))),
+    (op_columns::VMEM_WRITE_BANDWIDTH.xprof("vmem_write_bw"), RooflineValue::Cell(|row| row.level(Level::VmemWrite))),
+    (op_columns::INTENSITY, RooflineValue::Cell(|row| CellRef::float(row.work.intensity()))),
     (
         column(
             "hbm_operational_intensity",
@@ -315,19 +243,8 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         .xprof("max_mem_bw_utilization"),
         RooflineValue::Cell(|row| percent(row.point().and_then(|point| point.max_mem_bw_utilization))),
     ),
-    (
-        column("data_type", "Type", Unit::Text, "Type of the op's main operands."),
-        RooflineValue::Label(OpLabel::DataType),
-    ),
-    (
-        column(
-            "cost_source",
-            "Cost from",
-            Unit::Text,
-            "Where FLOPs and bytes come from: `profile`, `hlo` or `from shapes`.",
-        ),
-        RooflineValue::Label(OpLabel::CostSource),
-    ),
+    (op_columns::DATA_TYPE, RooflineValue::Label(OpLabel::DataType)),
+    (op_columns::COST_SOURCE, RooflineValue::Label(OpLabel::CostSource)),
     (
         column("tf_op_name", "Framework op", Unit::Text, "The framework's path."),
         RooflineValue::Text(OpText::FrameworkPath, ""),

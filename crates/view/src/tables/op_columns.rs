@@ -1,0 +1,84 @@
+//! Columns that tables of ops share: a number of an op has one definition, whichever table shows it.
+
+use crate::table::{Column, Unit, column};
+
+pub(super) const DMA_STALL: Column = column(
+    "dma_stall_percent",
+    "Stalled by copies",
+    Unit::Percent,
+    "Time in which it waited for a copy of its operands or results (`dma_stall_duration_ps` of its events), of its total time.",
+)
+.caveat(
+    "Absent where no event of the trace has it. XProf prints a share of 1 under this name, and 0 where it is absent.",
+)
+.xprof("dma_stall_percent");
+
+pub(super) const MODEL_FLOP_RATE: Column = column(
+    "model_flop_rate_gflops",
+    "Model FLOP/s",
+    Unit::GigaflopsPerSecond,
+    "FLOPs of the model over total time, where the profile separates them from all FLOPs.",
+)
+.xprof("model_flop_rate");
+
+pub(super) const MEMORY_BANDWIDTH: Column = column(
+    "measured_memory_bw_gibps",
+    "Memory",
+    Unit::GibibytesPerSecond,
+    "All bytes read and written over total time, in 2^30 bytes per second.",
+)
+.caveat("Of asynchronous pairs from start to end.")
+.xprof("measured_memory_bw");
+
+pub(super) const HBM_BANDWIDTH: Column = column(
+    "hbm_bw_gibps",
+    "HBM",
+    Unit::GibibytesPerSecond,
+    "Bytes to and from main memory over total time; all bytes where the profile does not split them.",
+)
+.xprof("hbm_bw");
+
+pub(super) const CMEM_READ_BANDWIDTH: Column = column(
+    "cmem_read_bw_gibps",
+    "CMEM read",
+    Unit::GibibytesPerSecond,
+    "Bytes read from the common memory of a TPU over total time.",
+)
+.xprof("cmem_read_bw");
+
+pub(super) const CMEM_WRITE_BANDWIDTH: Column = column(
+    "cmem_write_bw_gibps",
+    "CMEM write",
+    Unit::GibibytesPerSecond,
+    "Bytes written to the common memory of a TPU over total time.",
+)
+.xprof("cmem_write_bw");
+
+pub(super) const VMEM_READ_BANDWIDTH: Column = column(
+    "vmem_read_bw_gibps",
+    "VMEM read",
+    Unit::GibibytesPerSecond,
+    "Bytes read from the vector memory of a TPU over total time.",
+);
+
+pub(super) const VMEM_WRITE_BANDWIDTH: Column = column(
+    "vmem_write_bw_gibps",
+    "VMEM write",
+    Unit::GibibytesPerSecond,
+    "Bytes written to the vector memory of a TPU over total time.",
+);
+
+pub(super) const INTENSITY: Column =
+    column("operational_intensity", "FLOPs/byte", Unit::FlopsPerByte, "FLOPs over all bytes read and written.")
+        .xprof("operational_intensity");
+
+pub(super) const DATA_TYPE: Column =
+    column("data_type", "Type", Unit::Text, "Type of the main arithmetic's operands, else of the result.")
+        .source("HLO.");
+
+pub(super) const COST_SOURCE: Column = column(
+    "cost_source",
+    "Cost from",
+    Unit::Text,
+    "Where FLOPs and bytes come from: `profile`, `hlo` or `from shapes`.",
+);
