@@ -61,7 +61,7 @@ pub struct CommunicationApart {
     /// The part in which the device computes nothing. Absent for messages, which belong to no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
-    /// Payload of all messages. Absent where it is not told.
+    /// Payload of all messages. Absent where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }

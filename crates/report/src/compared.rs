@@ -9,10 +9,10 @@ use base::fields::Fields;
 /// What the user said of a run in a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Compared {
-    /// Power of one device in watts, as the user gave it in a comparison. No trace tells it; reports keep it. Added in 1.1.0.
+    /// Power of one device in watts, as the user gave it in a comparison. No trace holds it; reports keep it. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watts_per_device: Option<f64>,
-    /// Price of one device in dollars an hour, as the user gave it in a comparison. No trace tells it; reports keep it. Added in 1.1.0.
+    /// Price of one device in dollars an hour, as the user gave it in a comparison. No trace holds it; reports keep it. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dollars_per_device_hour: Option<f64>,
     /// True for the baseline of the comparison whose report this profile is in. Added in 1.1.0.

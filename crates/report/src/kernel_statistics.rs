@@ -94,7 +94,7 @@ pub struct KernelStatistic {
     /// Whether its op could use tensor cores: its framework op is a product or convolution, or a kernel of it uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_op_tensor_core_eligible: Option<bool>,
-    /// Whether it uses tensor cores, told by its name.
+    /// Whether it uses tensor cores, judged by its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_kernel_using_tensor_core: Option<bool>,
     /// Type that it computes with.
@@ -116,8 +116,8 @@ pub struct KernelStatistic {
 /// Time of the kernels that compute with one type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DataTypeTime {
-    /// Type of the values that kernels compute with, in HLO's words (`bf16`, `f32`, `tf32` where a kernel's name tells it). By
-    /// the HLO, else for matrix kernels by name; `unknown` where neither tells. Most time first, `unknown` last. XProf has two
+    /// Type of the values that kernels compute with, in HLO's words (`bf16`, `f32`, `tf32` where a kernel's name says so). By
+    /// the HLO, else for matrix kernels by name; `unknown` where neither says so. Most time first, `unknown` last. XProf has two
     /// classes: names with `half` or `fp16` are 16 bits, all else (bf16 and copies too) 32.
     pub data_type: String,
     /// Sum of their durations.

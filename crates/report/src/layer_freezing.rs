@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct LayerFreezing {
     /// Name of the program that computes the gradients.
     pub program: String,
-    /// `high` where parameters are told by name and all come back; `medium` where some do not come back (frozen, or trained by
-    /// another program) or are told only by being updated.
+    /// `high` where parameters are recognised by name and all come back; `medium` where some do not come back (frozen, or trained by
+    /// another program) or are recognised only by being updated.
     pub confidence: String,
     /// Arrays of parameters that come back updated.
     pub trained_arrays: u64,

@@ -23,7 +23,7 @@ pub struct Roofline {
     /// Bandwidth of the links to other devices by the maker, 1e9 bytes a second, both directions together. Absent where unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interconnect_gb_per_s: Option<f64>,
-    /// The one peak that XProf has for all types. Absent where the profile does not tell it.
+    /// The one peak that XProf has for all types. Absent where the profile does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xprof_peak_gflops: Option<f64>,
     /// All ops together. Absent where neither FLOPs nor bytes of any op are known.
@@ -45,7 +45,7 @@ pub struct Roofline {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mfu_percent: Option<f64>,
     /// Hardware FLOPs utilisation: as `mfu_percent`, with the ops that are computed again. Equal to MFU where nothing is. Absent
-    /// where recomputation cannot be told.
+    /// where recomputation cannot be recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hfu_percent: Option<f64>,
     /// Use of the matrix units by the TPU runtime's own counters (stats of the host plane, mean over hosts). Absent where it did

@@ -335,7 +335,7 @@ pub struct Compilation {
     pub compilation_time_us: f64,
     /// Distinct modules that ran on the used devices: names on `XLA Modules` lines (they carry the program's fingerprint),
     /// elsewhere pairs of module and program that the ops name. Absent where ops name their module but not its program, as in a
-    /// trace JSON of a CPU or GPU: several programs of one name cannot be told apart there.
+    /// trace JSON of a CPU or GPU: several programs of one name cannot be distinguished there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_xla_modules: Option<u64>,
     /// Compile spans that are not inside another one.

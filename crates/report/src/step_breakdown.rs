@@ -94,11 +94,11 @@ pub struct StepParts {
     /// Idle before a late launch: the host was held in the input pipeline. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bound_us: Option<f64>,
-    /// Idle because of a late launch, neither for compilation nor for input. Absent where the trace tells no launch (CPU
+    /// Idle because of a late launch, neither for compilation nor for input. Absent where the trace has no launch (CPU
     /// backend, no host events, no ids): that time is `other_idle_us` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_bound_us: Option<f64>,
-    /// Idle for at most 10 us although the next op was launched. Absent where the trace tells no launch: that time is
+    /// Idle for at most 10 us although the next op was launched. Absent where the trace has no launch: that time is
     /// `other_idle_us` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_wait_us: Option<f64>,
@@ -126,7 +126,7 @@ pub struct HostRoleTime {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownDevice {
     /// Name of a used device, as in `multi_device.device_stats`. Its parts of a step are listed so that a device that falls
-    /// behind the others can be told.
+    /// behind the others can be recognised.
     pub device_name: String,
     /// Steps in its means; 1 where they are of no step.
     pub num_steps: u64,

@@ -119,13 +119,13 @@ pub struct UnifiedProfile {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Metadata {
     /// Start of the capture, ISO 8601. Source: the profile's own start time (UTC, with `Z`), else the name of its folder (local time of the
-    /// capturing machine, no zone). Absent where neither tells it; never the time of analysis.
+    /// capturing machine, no zone). Absent where neither has it; never the time of analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
     /// `TPU`, `GPU`, `CPU`, or `Unknown` where no op ran. Told by the planes that ran ops, not by those listed.
     pub platform: String,
     /// Model of the first used device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (of PyTorch's JSON the
-    /// name in `deviceProperties`), `device_type_string`, or what the compute capability tells. Where the profile names none
+    /// name in `deviceProperties`), `device_type_string`, or what the compute capability implies. Where the profile names none
     /// (JSON traces of JAX), the device that the user gives with `--device` or a sidecar `crossprof.json` with `"device"`; else
     /// the platform. A slice of TPUs (`TPU v4-8`: a generation and the number of its cores or chips) is more than one host's
     /// profile knows: the user's name counts where it is of the generation that the profile names.
@@ -291,7 +291,7 @@ impl ModelConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
     /// All parameters: the number given by hand, else trainable plus frozen where both are given, else the computed one, else
-    /// the parameters of the compiled training step ([layer_freezing](#layer_freezing)). Absent where nothing tells it.
+    /// the parameters of the compiled training step ([layer_freezing](#layer_freezing)). Absent where nothing says so.
     pub total_params: u64,
     /// Parameters that training changes: as given, else total minus frozen, else that of the training step where its total is
     /// the same.

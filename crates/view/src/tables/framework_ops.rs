@@ -1,7 +1,7 @@
 //! The ops by what the framework calls them: XProf's `framework_op_stats` of the devices, with its column ids.
 //!
 //! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops without a path stand for
-//! themselves. Not here: XProf's rows of the host, which are marks of its own preprocessing; host time is told by thread role
+//! themselves. Not here: XProf's rows of the host, which are marks of its own preprocessing; host time is divided by thread role
 //! in the step breakdown.
 
 use rustc_hash::FxHashMap;
@@ -114,7 +114,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             Unit::Percent,
             "Time of its kernels that use tensor cores by their name, of total time.",
         )
-        .caveat("Absent where that cannot be told for ops without a path, and where no GPU ran.")
+        .caveat("Absent where that is unknown for ops without a path, and where no GPU ran.")
         .xprof("gpu_tensorcore_utilization"),
         |_, it| CellRef::float(it.group.tensor_core_percent),
     ),

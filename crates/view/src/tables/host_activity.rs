@@ -1,4 +1,4 @@
-//! Threads and programs of the hosts, and devices of unknown kinds: what a capture without device ops tells.
+//! Threads and programs of the hosts, and devices of unknown kinds: what a capture without device ops shows.
 
 use super::profile_table::{ProfileColumns, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};

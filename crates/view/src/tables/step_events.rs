@@ -50,12 +50,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 8] = [
             Unit::TimeUs,
             "Start, from the start of the capture; of what began before the step, the start of the step.",
         )
-        .caveat("Idle time of several causes is told once for each, with the same start."),
+        .caveat("Idle time of several causes is listed once for each, with the same start."),
         |it| CellRef::Float((it.event.start - it.rows.origin).as_us()),
     ),
     (
         column("time_us", "Time", Unit::TimeUs, "Time inside the step; of an op without those nested in it.")
-            .caveat("An op that another stream's hides is told all the same."),
+            .caveat("An op that another stream's hides is listed all the same."),
         |it| CellRef::Float(it.event.time.as_us()),
     ),
 ];
