@@ -29,12 +29,14 @@ pub struct Answer {
     pub is_awaited: RwSignal<bool>,
 }
 
-impl Answer {
+impl Default for Answer {
     /// Nothing yet.
-    pub fn new() -> Answer {
+    fn default() -> Answer {
         Answer { blocks: RwSignal::new(Vec::new()), failed: RwSignal::new(None), is_awaited: RwSignal::new(true) }
     }
+}
 
+impl Answer {
     /// True where the view was left.
     fn is_gone(self) -> bool {
         self.blocks.is_disposed()
@@ -58,7 +60,7 @@ impl Answer {
     }
 
     /// For `aria-busy`: whoever reads the view waits for what was asked last.
-    pub fn busy(self) -> impl Fn() -> String + Clone + Copy {
+    pub fn busy(self) -> impl Fn() -> String + Copy {
         move || self.is_awaited.get().to_string()
     }
 }
@@ -90,7 +92,7 @@ pub fn failure(answer: Answer) -> AnyView {
 /// The blocks of a view, kept up to date.
 pub fn asked(run: &Run, view: View) -> Answer {
     let state = State::get();
-    let answer = Answer::new();
+    let answer = Answer::default();
     let latest = Rc::new(Cell::new(0u32));
     let typed = Rc::new(std::cell::RefCell::new(String::new()));
     let run = run.clone();

@@ -296,7 +296,7 @@ fn notice(state: State) -> Option<AnyView> {
 
 /// The blocks of the comparison, kept up to date.
 fn asked(state: State) -> Answer {
-    let answer = Answer::new();
+    let answer = Answer::default();
     Effect::new(move |_| {
         let choice = Choice::read(state);
         let filter = state.route.with(|route| route.query.filter.clone());
