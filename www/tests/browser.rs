@@ -60,7 +60,7 @@ fn requests_arrive_as_they_were_sent() {
 fn responses_arrive_as_they_were_sent() {
     let warning = Warning::new(WarningCode::JsonCutOff, "The file ends early.").with_offset(1 << 40).with_file("a");
     let done = FileDone { warnings: vec![warning.clone()], kind: Some(Kind::TraceJson), ..FileDone::default() };
-    let progress = DecodeProgress::FileDone(done);
+    let progress = DecodeProgress::FilesDone(vec![done]);
     assert_eq!(sent(&progress), Some(progress));
     let chunk = FileChunk::Warning(warning);
     assert_eq!(sent(&chunk), Some(chunk));
