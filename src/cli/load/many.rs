@@ -19,6 +19,9 @@ use crate::cli::progress::Progress;
 /// Threads at most: each holds the planes of a file while it reads it.
 const MOST_THREADS: usize = 8;
 
+/// A file once it is decoded, and what is wrong with it.
+type Decoded = (Session, Option<String>);
+
 /// How many threads are worth having; `None` where the files are too few to keep them all busy.
 pub fn threads(files: usize) -> Option<usize> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
@@ -30,7 +33,7 @@ pub fn threads(files: usize) -> Option<usize> {
 pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let progress = Mutex::new(progress);
-    let done: Vec<Mutex<Option<(Session, Option<String>)>>> = inputs.iter().map(|_| Mutex::new(None)).collect();
+    let done: Vec<Mutex<Option<Decoded>>> = inputs.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -57,7 +60,7 @@ pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: 
 }
 
 /// Reads, unpacks and decodes one file.
-fn decode(input: &Input, progress: &Mutex<&mut Progress>) -> (Session, Option<String>) {
+fn decode(input: &Input, progress: &Mutex<&mut Progress>) -> Decoded {
     let mut session = Session::new();
     let file = session.begin(&input.name, input.size);
     let mut read_all = || -> std::io::Result<()> {
