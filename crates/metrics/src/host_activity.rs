@@ -62,9 +62,12 @@ pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThre
 /// Number of threads with events, and those with the most busy time.
 fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64, Vec<HostThread>) {
     let mut longest: Vec<Option<(Ps, StrId)>> = vec![None; trace.lines.len()];
+    // Self times give each instant that events of a line cover to one of them: their sum is the thread's busy time.
+    let mut busy_times = vec![Ps::ZERO; trace.lines.len()];
     let mut by_name: BTreeMap<(usize, StrId), Ps> = BTreeMap::new();
     for (kind, tally) in trace.events.kinds().iter().zip(tallies).filter(|(_, tally)| tally.occurrences > 0) {
         *by_name.entry((kind.line.index(), kind.name)).or_insert(Ps::ZERO) += tally.self_time;
+        busy_times.get_mut(kind.line.index()).into_iter().for_each(|busy| *busy += tally.self_time);
     }
     for ((line, name), time) in by_name {
         let Some(slot) = longest.get_mut(line) else { continue };
@@ -78,9 +81,7 @@ fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64
         if line.kind != LineKind::Host || events.is_empty() {
             continue;
         }
-        let mut union = Union::with_room(events.len());
-        events.for_each_time(&trace.events, |_, interval| union.add(interval));
-        let busy = union.finish().length();
+        let busy = busy_times.get(index).copied().unwrap_or_default();
         let name = trace.text(line.name).to_owned();
         let role = thread_role(&name).label().to_owned();
         let top = longest.get(index).copied().flatten().map_or("", |(_, name)| trace.text(name)).to_owned();
@@ -161,10 +162,13 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     if found.is_empty() {
         return Vec::new();
     }
+    let mut has_programs = vec![false; trace.lines.len()];
+    for (kind, _) in trace.events.kinds().iter().zip(&of_kind).filter(|(_, program)| program.is_some()) {
+        has_programs.get_mut(kind.line.index()).into_iter().for_each(|has| *has = true);
+    }
     // End of the latest span of each program on the line that is walked.
     let mut ends: Vec<Option<Ps>> = vec![None; found.len()];
-    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
-    for (_, events) in lines.filter(|(line, _)| line.kind == LineKind::Host) {
+    for (events, _) in devices.events_by_line.iter().zip(&has_programs).filter(|(_, has)| **has) {
         ends.fill(None);
         events.for_each_time(&trace.events, |kind, interval| {
             let Some(Some(program)) = of_kind.get(kind).copied() else { return };
