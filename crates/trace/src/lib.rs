@@ -38,7 +38,7 @@ pub use event_stat::EventStat;
 pub use events::{Event, EventId, Events, RowBlock};
 pub use interval::{Interval, IntervalSet, Union};
 pub use kinds::Kind;
-pub use marks::{CounterTrack, Instant, InstantScope};
+pub use marks::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope};
 pub use merge::merge;
 pub use strings::{StrId, Strings};
 
@@ -186,6 +186,8 @@ pub struct Trace {
     pub counters: Vec<CounterTrack>,
     /// Moments without duration, in file order.
     pub instants: Vec<Instant>,
+    /// Points of the links between events, in file order.
+    pub flows: Vec<FlowPoint>,
     /// Clock of the capture.
     pub capture: Capture,
     /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is told by it.

@@ -1,4 +1,4 @@
-//! What a trace shows beside durations: values over time, and moments.
+//! What a trace shows beside durations: values over time, moments, and links between events.
 
 use super::{LineId, PlaneId, StrId};
 use base::Ps;
@@ -36,5 +36,51 @@ pub struct Instant {
     /// Its name.
     pub name: StrId,
     /// When it was, from the anchor.
+    pub time: Ps,
+}
+
+/// What a moment is to a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowRole {
+    /// The flow leaves an event here.
+    #[default]
+    Start,
+    /// It passes through an event.
+    Step,
+    /// It arrives at an event.
+    End,
+}
+
+/// Which event of its line a point of a flow belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowBinding {
+    /// The innermost one that runs at its time.
+    #[default]
+    Enclosing,
+    /// The first one that starts at its time or later.
+    Next,
+}
+
+/// One point of a flow: a link from event to event, from a launch to its kernel or from an op to its gradient.
+///
+/// ```text
+/// thread 1   |---launch---|
+///                o Start ------.
+/// stream 7                     '--> o End
+///                                   |---kernel---|
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowPoint {
+    /// Number of the flow, from 0: its points are all that have it, in file order. Two captures have none in common.
+    pub flow: u32,
+    /// What the point is to it.
+    pub role: FlowRole,
+    /// Which event it belongs to.
+    pub binding: FlowBinding,
+    /// The line of that event.
+    pub line: LineId,
+    /// Name of the flow.
+    pub name: StrId,
+    /// When it is, from the anchor.
     pub time: Ps,
 }

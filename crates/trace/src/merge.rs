@@ -11,7 +11,7 @@
 //! ```
 
 use super::{
-    ArgsId, CounterTrack, EventColumn, HloProto, Holds, Instant, InstantScope, Kind, Line, LineId, Plane, PlaneId,
+    ArgsId, CounterTrack, EventColumn, FlowPoint, HloProto, Holds, Instant, InstantScope, Kind, Line, LineId, Plane, PlaneId,
     StatValue, StrId, Trace,
 };
 use base::{Ps, Warning, WarningCode};
@@ -125,6 +125,14 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         name: string(instant.name),
         time: instant.time + shift,
     }));
+    let flow_base = merged.flows.iter().map(|point| point.flow.saturating_add(1)).max().unwrap_or(0);
+    merged.flows.extend(other.flows.iter().map(|point| FlowPoint {
+        flow: point.flow.saturating_add(flow_base),
+        line: LineId(point.line.0.saturating_add(line_base)),
+        name: string(point.name),
+        time: point.time + shift,
+        ..*point
+    }));
 
     let event_base = merged.events.len() as u64;
     let kind_here = |kind: Kind| Kind {
@@ -194,6 +202,7 @@ mod tests {
         let (plane, name, time) = (trace.lines[0].plane, trace.strings.intern(op), Ps::ZERO);
         trace.counters.push(CounterTrack { plane, name, times: vec![time], values: vec![2.0] });
         trace.instants.push(Instant { scope: InstantScope::Line(ops), name, time });
+        trace.flows.extend([3, 1].map(|flow| FlowPoint { flow, line: ops, name, time, ..FlowPoint::default() }));
         b.build()
     }
 
@@ -233,6 +242,9 @@ mod tests {
         assert_eq!((merged.text(track.name), track.plane, &*track.times), ("b1", PlaneId(1), &[moved][..]));
         assert_eq!((merged.text(instant.name), instant.time), ("b1", moved));
         assert_eq!(instant.scope, InstantScope::Line(LineId(1)));
+        let points = merged.flows.iter().map(|it| (it.flow, it.line.0, merged.text(it.name), it.time));
+        let zero = Ps::ZERO;
+        assert!(points.eq([(3, 0, "a1", zero), (1, 0, "a1", zero), (7, 1, "b1", moved), (5, 1, "b1", moved)]));
         assert!(merged.warnings.is_empty());
 
         let swapped = merge(vec![late, early]);

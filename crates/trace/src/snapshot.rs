@@ -34,6 +34,10 @@ const END: u8 = 11;
 const UNPLACED: u8 = 12;
 const COUNTER: u8 = 13;
 const INSTANTS: u8 = 14;
+const FLOWS: u8 = 15;
+
+/// Points of flows in one frame.
+const FLOWS_A_FRAME: usize = 1 << 14;
 
 const HEADER_BYTES: usize = 8;
 
@@ -82,6 +86,7 @@ impl Writer {
             events,
             counters,
             instants,
+            flows,
             capture,
             complete_events,
             hlo,
@@ -119,6 +124,11 @@ impl Writer {
             let mut bytes = Vec::new();
             instants.iter().for_each(|instant| fields::put_instant(&mut bytes, instant));
             parts.push(SnapshotPart::Ready(INSTANTS, bytes));
+        }
+        for points in flows.chunks(FLOWS_A_FRAME) {
+            let mut bytes = Vec::new();
+            points.iter().for_each(|point| fields::put_flow_point(&mut bytes, point));
+            parts.push(SnapshotPart::Ready(FLOWS, bytes));
         }
         let counts = events.len();
         let (rows, kinds, sparse) = events.into_columns();
@@ -289,6 +299,7 @@ impl Reader {
             UNPLACED => trace.clocks.unplaced = fields.all(Fields::unplaced)?,
             COUNTER => trace.counters.push(fields.counter()?),
             INSTANTS => trace.instants = fields.all(Fields::instant)?,
+            FLOWS => trace.flows.extend(fields.all(Fields::flow_point)?),
             ARGS => trace.args = ArgsTable::from_sets(fields.all(Fields::args)?)?,
             KINDS => {
                 let words = payload.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));

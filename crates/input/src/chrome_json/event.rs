@@ -25,6 +25,8 @@ pub(super) struct RawEvent {
     pub args: Span,
     /// First letter of `s`: what an instant belongs to; 0 where it is missing.
     pub scope: u8,
+    /// First letter of `bp`: which event the end of a flow belongs to; 0 where it is missing.
+    pub binding: u8,
     /// The remembered event whose name and arguments this one repeats, and what differs.
     pub repeats: Option<(usize, Own)>,
     /// False for `{}`.
@@ -70,6 +72,7 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgF
                 b"tid" => event.tid = value,
                 b"cat" => event.cat = value,
                 b"s" => event.scope = value.bytes(buf).first().copied().unwrap_or(0),
+                b"bp" => event.binding = value.bytes(buf).first().copied().unwrap_or(0),
                 b"id" | b"id2" => event.id = value,
                 b"name" => {
                     // A name after the arguments: those of a remembered event stand in no field yet.

@@ -1,21 +1,26 @@
-//! Reads what a file shows beside durations: counters (`C`) and instants (`i`, `I`).
+//! Reads what a file shows beside durations: counters (`C`), instants (`i`, `I`) and flows (`s`, `t`, `f`).
 //!
 //! ```text
 //! {"ph":"C","pid":1,"ts":5,"name":"memory","args":{"used":3,"free":5}}     tracks "memory used" and "memory free"
 //! {"ph":"i","pid":1,"tid":2,"ts":5,"s":"t","name":"checkpoint"}            an instant of thread 2
+//! {"ph":"s","pid":1,"tid":2,"ts":5,"cat":"ac2g","name":"ac2g","id":7}             a flow leaves what runs on thread 2
+//! {"ph":"f","pid":0,"tid":4,"ts":8,"cat":"ac2g","name":"ac2g","id":7,"bp":"e"}    and arrives at what runs on thread 4
 //! ```
 //!
+//! Points of a flow have category, name and id in common; an id is that of the whole file, unless it says that it is of its process
+//! only (`"id2":{"local":"0x7"}`).
+//!
 //! A mark that names an unknown thread belongs to its process, one of an unknown process to the whole trace; a counter of an unknown
-//! process, and whatever has no time, is left out.
+//! process, a point of a flow on an unknown thread, and whatever has no time, is left out.
 
 use super::event::RawEvent;
 use super::id::Id;
 use super::lexer::{Kind, Span, colon, peek, string, value};
-use super::marks::{Marks, WaitingInstant, WaitingTrack};
+use super::marks::{Marks, WaitingFlowPoint, WaitingInstant, WaitingTrack};
 use super::number;
 use super::store::Store;
 use super::text::text;
-use trace::{CounterTrack, Instant, InstantScope, StrId};
+use trace::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope, StrId};
 
 impl Store {
     /// Takes a `C` event.
@@ -63,9 +68,23 @@ impl Store {
         self.marks.instants.push(WaitingInstant { scope: event.scope, pid, tid, name, time });
     }
 
+    /// Takes an `s`, `t` or `f` event.
+    pub fn flow(&mut self, event: &RawEvent, role: FlowRole, buf: &[u8]) {
+        let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
+        let (pid, tid, id) = (self.id(event.pid, buf), self.id(event.tid, buf), self.id(event.id, buf));
+        let (cat, name) = (self.intern(event.cat, buf), self.intern(event.name, buf));
+        let is_local = event.id.kind == Kind::Nested && memchr::memmem::find(event.id.bytes(buf), b"\"local\"").is_some();
+        let Ok(next) = u32::try_from(self.marks.flow_of.len()) else { return };
+        let flow = *self.marks.flow_of.entry((is_local.then_some(pid), cat, name, id)).or_insert(next);
+        let is_next = role == FlowRole::End && event.binding != b'e';
+        let binding = if is_next { FlowBinding::Next } else { FlowBinding::Enclosing };
+        let point = FlowPoint { flow, role, binding, name, ..FlowPoint::default() };
+        self.marks.flows.push(WaitingFlowPoint { pid, tid, time, point });
+    }
+
     /// Puts everything that waited into the trace, whose clock has `anchor_us` as zero.
     pub fn place_marks(&mut self, anchor_us: i64) {
-        let Marks { tracks, track_of: _, instants, orders } = std::mem::take(&mut self.marks);
+        let Marks { tracks, track_of: _, instants, flows, flow_of: _, orders } = std::mem::take(&mut self.marks);
         for (line, id) in self.trace.lines.iter_mut().zip(&self.line_ids) {
             line.id = match id {
                 Id::Number(tid) => Some(*tid),
@@ -89,6 +108,10 @@ impl Store {
             let plane = || self.known_plane(pid).filter(|_| scope != b'g').map(InstantScope::Plane);
             let scope = line.or_else(plane).unwrap_or_default();
             self.trace.instants.push(Instant { scope, name, time });
+        }
+        for WaitingFlowPoint { pid, tid, time, point } in flows {
+            let (Some(time), Some(line)) = (time.since_us(anchor_us), self.known_line(pid, tid)) else { continue };
+            self.trace.flows.push(FlowPoint { line, time, ..point });
         }
     }
 }

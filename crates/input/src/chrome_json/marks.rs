@@ -1,4 +1,4 @@
-//! Counters, instants and the display order of threads, as they wait until the clock is settled and all threads are known.
+//! Counters, instants, flows and the display order of threads, as they wait until the clock is settled and all threads are known.
 //!
 //! They decide neither, and add no plane and no line, so that no number depends on them.
 
@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::id::Id;
 use super::number::Time;
-use trace::StrId;
+use trace::{FlowPoint, StrId};
 
 /// What waits to be placed.
 #[derive(Debug, Default)]
@@ -17,6 +17,9 @@ pub(super) struct Marks {
     /// By process, name and id of the counter, and name of the series.
     pub track_of: HashMap<(Id, StrId, Id, StrId), usize, FxBuildHasher>,
     pub instants: Vec<WaitingInstant>,
+    pub flows: Vec<WaitingFlowPoint>,
+    /// Numbers of flows by process, where their id is of that process only, and by category, name and id.
+    pub flow_of: HashMap<(Option<Id>, StrId, StrId, Id), u32, FxBuildHasher>,
     /// `thread_sort_index` of threads.
     pub orders: Vec<(Id, Id, i64)>,
 }
@@ -38,4 +41,14 @@ pub(super) struct WaitingInstant {
     pub tid: Id,
     pub name: StrId,
     pub time: Time,
+}
+
+/// A point of a flow.
+#[derive(Debug)]
+pub(super) struct WaitingFlowPoint {
+    pub pid: Id,
+    pub tid: Id,
+    pub time: Time,
+    /// All else; its line and time are still to be set.
+    pub point: FlowPoint,
 }

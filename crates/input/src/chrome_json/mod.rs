@@ -8,8 +8,8 @@
 //!
 //! Only the unfinished tail of a chunk is copied; memory depends on the events and their distinct strings, never on the
 //! size of the text. Read: durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, names of processes
-//! and threads, their order on display, counters and instants, and what Kineto says of devices and clock. Ignored: flows, objects
-//! and samples, all other arguments and keys. The JSON of an xplane is a lossy export: the xplane is the better input.
+//! and threads, their order on display, counters, instants and flows, and what Kineto says of devices and clock. Ignored:
+//! objects and samples, all other arguments and keys. The JSON of an xplane is a lossy export: the xplane is the better input.
 
 mod args;
 mod byte_set;

@@ -18,7 +18,7 @@ use super::number::{self, Fault, Time};
 use super::pairs::{Open, Pairs, Track};
 use super::text::text;
 use base::Ps;
-use trace::{ArgsId, ChipTime, Event, Line, LineId, Plane, PlaneId, StrId, Trace};
+use trace::{ArgsId, ChipTime, Event, FlowRole, Line, LineId, Plane, PlaneId, StrId, Trace};
 
 /// An event that is complete but for its place on the trace's clock.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +58,8 @@ pub(super) struct Store {
 impl Store {
     /// Takes one event of the list.
     ///
-    /// Durations become events: complete ones (`X`), thread pairs (`B`/`E`), asynchronous pairs (`b`/`e`). Counters and instants
-    /// are kept beside them. Flows, samples, objects and async marks (`s t f P O N D n R c`) are passed over.
+    /// Durations become events: complete ones (`X`), thread pairs (`B`/`E`), asynchronous pairs (`b`/`e`). Counters, instants
+    /// and flows are kept beside them. Samples, objects and async marks (`P O N D n R c`) are passed over.
     pub fn event(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         self.events_seen += u64::from(event.phase != 0);
         match event.phase {
@@ -69,7 +69,10 @@ impl Store {
             b'M' => self.metadata(event, buf),
             b'C' => self.counter(event, buf),
             b'i' | b'I' => self.instant(event, buf),
-            b's' | b't' | b'f' | b'P' | b'O' | b'N' | b'D' | b'n' | b'R' | b'c' => {}
+            b's' => self.flow(event, FlowRole::Start, buf),
+            b't' => self.flow(event, FlowRole::Step, buf),
+            b'f' => self.flow(event, FlowRole::End, buf),
+            b'P' | b'O' | b'N' | b'D' | b'n' | b'R' | b'c' => {}
             // JAX ends its list with an empty object.
             0 if !event.has_keys => {}
             0 => self.losses.add(JsonLoss::Unreadable, offset),

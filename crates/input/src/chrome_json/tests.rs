@@ -35,14 +35,15 @@ fn decode(text: impl AsRef<[u8]>) -> Result<Trace, Error> {
 fn describe(trace: &Trace) -> String {
     use std::fmt::Write;
     let mut out = format!(
-        "{:?} {:?} {:?} complete {}\n{:?}\n{:?} {:?}\n",
+        "{:?} {:?} {:?} complete {}\n{:?}\n{:?} {:?} {:?}\n",
         trace.format,
         trace.framework,
         trace.capture,
         trace.complete_events,
         trace.warnings,
         trace.counters,
-        trace.instants
+        trace.instants,
+        trace.flows
     );
     for plane in &trace.planes {
         let stats: Vec<_> = plane.stats.iter().map(|&(key, value)| (trace.text(key), value)).collect();

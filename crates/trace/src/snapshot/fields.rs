@@ -3,7 +3,7 @@
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::classify::{LineKind, PlaneKind, Platform};
 use crate::{
-    Args, Capture, ChipClock, CounterTrack, Framework, Instant, InstantScope, Line, LineId, MemoryBytes, NumberArg,
+    Args, Capture, ChipClock, CounterTrack, FlowBinding, FlowPoint, FlowRole, Framework, Instant, InstantScope, Line, LineId, MemoryBytes, NumberArg,
     Plane, PlaneId, SourceFormat, StatValue, StrId, TextArg,
 };
 use base::Ps;
@@ -20,6 +20,9 @@ const LINE_KINDS: [LineKind; 7] = [
 const PLATFORMS: [Platform; 3] = [Platform::Tpu, Platform::Gpu, Platform::Cpu];
 const FORMATS: [Option<SourceFormat>; 3] = [None, Some(SourceFormat::XPlane), Some(SourceFormat::ChromeJson)];
 const FRAMEWORKS: [Framework; 4] = [Framework::Unknown, Framework::Jax, Framework::TensorFlow, Framework::PyTorch];
+
+const FLOW_ROLES: [FlowRole; 3] = [FlowRole::Start, FlowRole::Step, FlowRole::End];
+const FLOW_BINDINGS: [FlowBinding; 2] = [FlowBinding::Enclosing, FlowBinding::Next];
 
 fn put_u32(out: &mut Vec<u8>, value: u32) {
     out.extend_from_slice(&value.to_le_bytes());
@@ -143,6 +146,15 @@ pub(super) fn put_instant(out: &mut Vec<u8>, instant: &Instant) {
     };
     out.push(word);
     put_u32(out, place);
+    put_u32(out, name.0);
+    put_i64(out, time.as_ps());
+}
+
+pub(super) fn put_flow_point(out: &mut Vec<u8>, point: &FlowPoint) {
+    let FlowPoint { flow, role, binding, line, name, time } = point;
+    put_u32(out, *flow);
+    out.extend([code(&FLOW_ROLES, role), code(&FLOW_BINDINGS, binding)]);
+    put_u32(out, line.0);
     put_u32(out, name.0);
     put_i64(out, time.as_ps());
 }
@@ -310,6 +322,12 @@ impl Fields<'_> {
             _ => return None,
         };
         Some(Instant { scope, name: self.id()?, time: Ps::new(self.i64()?) })
+    }
+
+    pub(super) fn flow_point(&mut self) -> Option<FlowPoint> {
+        let (flow, role, binding) = (self.u32()?, self.code(&FLOW_ROLES)?, self.code(&FLOW_BINDINGS)?);
+        let (line, name, time) = (LineId(self.u32()?), self.id()?, Ps::new(self.i64()?));
+        Some(FlowPoint { flow, role, binding, line, name, time })
     }
 
     pub(super) fn args(&mut self) -> Option<Args> {

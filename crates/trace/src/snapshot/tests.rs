@@ -1,6 +1,6 @@
 use super::*;
 use crate::builder::TraceBuilder;
-use crate::{ByLine, CounterTrack, Event, EventColumn, Events, Instant, InstantScope, StatValue};
+use crate::{ByLine, CounterTrack, Event, EventColumn, Events, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope, StatValue};
 use base::Ps;
 
 fn trace() -> Trace {
@@ -26,6 +26,15 @@ fn trace() -> Trace {
     trace.counters = vec![counter(vec![1.5, -0.0]), counter(Vec::new())];
     let scopes = [InstantScope::Trace, InstantScope::Plane(plane), InstantScope::Line(ops)];
     trace.instants = scopes.map(|scope| Instant { scope, name, time: Ps::new(9) }).into();
+    let point = |flow: u32| FlowPoint {
+        flow,
+        role: [FlowRole::Start, FlowRole::Step, FlowRole::End][flow as usize % 3],
+        binding: [FlowBinding::Enclosing, FlowBinding::Next][flow as usize % 2],
+        line: ops,
+        name,
+        time: Ps::new(i64::from(flow)),
+    };
+    trace.flows = (0..20_000).map(point).collect();
     trace.lines[1].id = Some(i64::MIN);
     (trace.lines[1].display_id, trace.lines[0].order, trace.planes[1].order) = (Some(4), Some(-1), Some(0));
     trace.hosts = vec!["a".into(), String::new()];
@@ -74,7 +83,7 @@ fn a_trace_comes_back_whatever_the_chunks() {
         assert!((0..=before.args.len()).all(|index| after.args.set(index) == before.args.set(index)));
         // Debug text tells NaN from NaN, which compares unequal.
         let small = |trace: &Trace| {
-            let marks = (&trace.counters, &trace.instants);
+            let marks = (&trace.counters, &trace.instants, &trace.flows);
             format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo, marks))
         };
         assert_eq!(small(&after), small(&before));

@@ -1,8 +1,8 @@
-//! Counters, instants and the order of threads: kept, on the trace's clock, and of no influence on anything else.
+//! Counters, instants, flows and the order of threads: kept, on the trace's clock, and of no influence on anything else.
 
 use super::decode;
 use base::Ps;
-use trace::InstantScope;
+use trace::{FlowBinding, FlowRole, InstantScope};
 
 const MARKS: &str = r#"
 {"ph":"C","pid":1,"ts":30,"name":"memory","args":{"used":3,"free":"5.5","what":"text"}},
@@ -14,6 +14,14 @@ const MARKS: &str = r#"
 {"ph":"I","pid":1,"tid":3,"ts":16,"name":"on no known thread"},
 {"ph":"i","pid":1,"tid":2,"ts":17,"s":"p","name":"of the process"},
 {"ph":"i","pid":"","tid":"","ts":18,"s":"g","name":"of all"},
+{"ph":"s","pid":1,"tid":2,"ts":12,"cat":"ac2g","name":"launch","id":5},
+{"ph":"s","pid":1,"tid":2,"ts":12,"cat":"fwdbwd","name":"launch","id":5},
+{"ph":"t","pid":1,"tid":2,"ts":12.5,"cat":"ac2g","name":"launch","id":"5"},
+{"ph":"f","pid":1,"tid":2,"ts":13,"cat":"ac2g","name":"launch","id":5,"bp":"e"},
+{"ph":"f","pid":1,"tid":2,"ts":14,"cat":"fwdbwd","name":"launch","id":5},
+{"ph":"s","pid":1,"tid":2,"ts":12,"cat":"ac2g","name":"launch","id2":{"local":"5"}},
+{"ph":"f","pid":9,"tid":2,"ts":12,"cat":"ac2g","name":"launch","id":5},
+{"ph":"f","pid":1,"tid":2,"cat":"ac2g","name":"launch","id":5},
 {"ph":"M","pid":1,"tid":4,"name":"thread_sort_index","args":{"sort_index":1}},
 {"ph":"M","pid":1,"tid":2,"name":"thread_sort_index","args":{"sort_index":-5}},
 {"ph":"M","pid":1,"name":"process_sort_index","args":{"sort_index":8}},"#;
@@ -45,6 +53,23 @@ fn counters_and_instants_are_kept() {
     ];
     assert_eq!(instants, expected);
     assert_eq!((trace.lines[0].id, trace.lines[0].order, trace.planes[0].order), (Some(2), Some(-5), Some(8)));
+}
+
+#[test]
+fn points_of_flows_are_joined_by_category_name_and_id() {
+    let trace = decode(file(MARKS)).unwrap();
+    let line = trace.events.get(0).unwrap().line;
+    assert!(trace.flows.iter().all(|it| (it.line, trace.text(it.name)) == (line, "launch")));
+    let points: Vec<_> = trace.flows.iter().map(|it| (it.flow, it.role, it.binding, it.time.as_ps())).collect();
+    let expected = [
+        (0, FlowRole::Start, FlowBinding::Enclosing, 12_000_000),
+        (1, FlowRole::Start, FlowBinding::Enclosing, 12_000_000),
+        (0, FlowRole::Step, FlowBinding::Enclosing, 12_500_000),
+        (0, FlowRole::End, FlowBinding::Enclosing, 13_000_000),
+        (1, FlowRole::End, FlowBinding::Next, 14_000_000),
+        (2, FlowRole::Start, FlowBinding::Enclosing, 12_000_000),
+    ];
+    assert_eq!(points, expected);
 }
 
 /// Neither planes nor lines, nor warnings.
