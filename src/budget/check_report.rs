@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Version of the JSON document.
-pub const VERSION: &str = "1.0.0";
+pub const VERSION: &str = "1.1.0";
 
 /// Whether a limit holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -63,9 +63,15 @@ pub struct LimitReport {
     /// The bound as a number; absent where the baseline lacks what it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
-    /// The baseline's number, where the bound looks at it.
+    /// The baseline's number, where the bound looks at it; of several runs the median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<f64>,
+    /// The least number of the baseline's runs, where there are several. Added in 1.1.0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline_least: Option<f64>,
+    /// The largest number of the baseline's runs, where there are several. Added in 1.1.0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline_most: Option<f64>,
     /// How far the value is on the right side of the bound, in percent of it; negative where it is on the wrong side. Absent where
     /// the bound is 0 and for `!=`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,9 +106,12 @@ pub struct RunReport {
     /// The run.
     #[serde(flatten)]
     pub run: RunName,
-    /// What it was compared with; absent where no limit looks at a baseline.
+    /// What it was compared with, where that is one run; absent where no limit looks at a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<RunName>,
+    /// What it was compared with, where that is several runs: the baseline is the median of them. Added in 1.1.0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub baseline_group: Vec<RunName>,
     /// No limit fails.
     pub holds: bool,
     /// The limits, in the order of the budget.
@@ -141,10 +150,14 @@ pub struct CheckReport {
 }
 
 impl RunReport {
-    /// What became of a run.
-    pub fn new(run: RunName, baseline: Option<RunName>, limits: Vec<LimitReport>) -> RunReport {
+    /// What became of a run that was compared with these ones.
+    pub fn new(run: RunName, baselines: Vec<RunName>, limits: Vec<LimitReport>) -> RunReport {
         let holds = !limits.iter().any(|limit| limit.status.is_failure());
-        RunReport { run, baseline, holds, limits }
+        let (baseline, baseline_group) = match <[RunName; 1]>::try_from(baselines) {
+            Ok([only]) => (Some(only), Vec::new()),
+            Err(several) => (None, several),
+        };
+        RunReport { run, baseline, baseline_group, holds, limits }
     }
 }
 

@@ -27,8 +27,8 @@ use super::suggest;
 /// A budget as its file tells it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BudgetFile {
-    /// Path of the profile to compare with, relative to the folder of the budget.
-    pub baseline: Option<String>,
+    /// Paths of the profiles to compare with, relative to the folder of the budget: of several the median counts.
+    pub baselines: Vec<String>,
     /// Which run of the baseline, where it holds several.
     pub baseline_run: Option<String>,
     /// The limits, in the order of the file: those of `limits`, then those of `[[limit]]`.
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
     fn budget(&mut self, table: &'a Table<'a>) -> BudgetFile {
         let mut budget = BudgetFile::default();
         self.known_keys(table, &["baseline", "baseline_run", "limits", "limit"]);
-        budget.baseline = self.string(table, "baseline").map(|text| text.value.to_owned());
+        budget.baselines = self.paths(table, "baseline");
         budget.baseline_run = self.string(table, "baseline_run").map(|text| text.value.to_owned());
         for key in ["limits", "limit"] {
             let Some(value) = table.get(key) else { continue };
@@ -272,6 +272,26 @@ impl<'a> Reader<'a> {
                 None
             }
         }
+    }
+
+    /// One text, or a list of them.
+    fn paths(&mut self, table: &'a Table<'a>, key: &str) -> Vec<String> {
+        let Some(value) = table.get(key) else { return Vec::new() };
+        let entries = match value.get_ref() {
+            DeValue::Array(entries) => entries.iter().collect(),
+            _ => vec![value],
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            match entry.get_ref() {
+                DeValue::String(path) => paths.push(path.to_string()),
+                _ => self.wrong(
+                    entry.span(),
+                    format!("{key} is a text, or a list of texts: write them in quotation marks."),
+                ),
+            }
+        }
+        paths
     }
 
     fn flag(&mut self, table: &Table<'_>, key: &str) -> Option<bool> {

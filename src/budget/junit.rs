@@ -4,7 +4,7 @@
 //! `failure`, `skipped`, `properties`, `system-out`). A limit takes no time, and some readers show "NaN" where none is told: it is 0.
 
 use super::check_report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
-use super::text::run_text;
+use super::text::baseline_text;
 use view::export::markup::escape;
 
 /// The whole result.
@@ -29,7 +29,7 @@ fn push_run(run: &RunReport, text: &mut String) {
     let name = escape(&run.run.run_name);
     text.push_str(&format!("  <testsuite name=\"{name}\" {}>\n", numbers(counts(run.limits.iter()))));
     text.push_str("    <properties>\n");
-    let baseline = run.baseline.as_ref().map(|baseline| ("baseline", run_text(baseline)));
+    let baseline = baseline_text(run).map(|baseline| ("baseline", baseline));
     for (key, value) in [("file", run.run.file.clone())].into_iter().chain(baseline) {
         text.push_str(&format!("      <property name=\"{key}\" value=\"{}\"/>\n", escape(&value)));
     }

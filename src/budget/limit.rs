@@ -2,6 +2,7 @@
 
 use super::catalogue::Catalogue;
 use super::cursor::RuleError;
+use super::path::PathPart;
 use super::rule::{Bound, Relation, Rule, Subject, Term};
 use super::unit::{Dimension, Unit};
 
@@ -71,7 +72,7 @@ impl Limit {
 
     /// Whether it needs a baseline.
     pub fn needs_baseline(&self) -> bool {
-        self.bound.factor.is_some()
+        self.bound.factor.is_some() || matches!(self.subject, Subject::New(_))
     }
 
     /// What reports call it: its name, else the rule.
@@ -88,7 +89,18 @@ impl Limit {
 pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(Subject, Option<Unit>), RuleError> {
     match subject {
         Subject::Number(path) => catalogue.check_number(&path).map(|unit| (Subject::Number(path), unit)),
+        Subject::Ops(sum) => {
+            let unit = sum.unit();
+            Ok((Subject::Ops(sum), unit))
+        }
         Subject::Count(path) => catalogue.check_entries(&path).map(|path| (Subject::Count(path), None)),
+        Subject::New(path) => {
+            if path.parts.first() != Some(&PathPart::Key("findings".to_owned())) {
+                let message = "Only findings can be new, as in new findings[severity=warning|critical].";
+                return Err(RuleError::new(path.whole_span(), message));
+            }
+            catalogue.check_entries(&path).map(|path| (Subject::New(path), None))
+        }
     }
 }
 
@@ -100,6 +112,11 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
 pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Result<Line, RuleError> {
     let mut line = Line { factor: None, offset: 0.0 };
     let relative = bound.terms.iter().any(|term| matches!(term, Term::Baseline { .. }));
+    if relative && let Subject::New(path) = subject {
+        let message =
+            format!("What is new is counted against the baseline already: write count(new {path}) <= a number.");
+        return Err(RuleError::new(0..0, message));
+    }
     for term in &bound.terms {
         match term {
             Term::Baseline { factor } => *line.factor.get_or_insert(0.0) += factor,

@@ -17,8 +17,8 @@ pub fn to_markdown(report: &CheckReport) -> String {
 
 fn push_run(run: &RunReport, text: &mut String) {
     text.push_str(&format!("\n### {}\n\n", escape(&text::run_text(&run.run))));
-    if let Some(baseline) = &run.baseline {
-        text.push_str(&format!("Baseline: {}\n\n", escape(&text::run_text(baseline))));
+    if let Some(baseline) = text::baseline_text(run) {
+        text.push_str(&format!("Baseline: {}\n\n", escape(&baseline)));
     }
     text.push_str("| Result | Limit | Value | Bound | Margin |\n| --- | --- | ---: | ---: | ---: |\n");
     for limit in &run.limits {

@@ -1,36 +1,39 @@
 //! One number against its bound: on which side it is, and how far.
 
+use super::baseline::Reference;
 use super::limit::Limit;
-use super::path::Path;
+use super::op_sum::Unlisted;
 use super::rule::Relation;
 
 /// One number against its bound.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// The path that leads to it alone.
-    pub path: Path,
+    /// The path that leads to it alone, or the sum.
+    pub path: String,
     pub value: f64,
     pub bound: f64,
     /// The baseline's number, where the bound looks at it.
-    pub baseline: Option<f64>,
+    pub baseline: Option<Reference>,
     pub holds: bool,
     pub margin_percent: Option<f64>,
-    /// What was counted, by name.
+    /// What was counted or summed, by name.
     pub counted: Vec<String>,
+    /// Ops that may belong to the sum and are not in it.
+    pub unlisted: Option<Unlisted>,
 }
 
 impl Measured {
     /// `value` against `bound`.
     pub fn new(
         limit: &Limit,
-        path: Path,
+        path: String,
         [value, bound]: [f64; 2],
-        baseline: Option<f64>,
+        baseline: Option<Reference>,
         counted: Vec<String>,
     ) -> Measured {
         let holds = limit.relation.holds(value, bound);
         let margin_percent = margin_percent(limit.relation, value, bound);
-        Measured { path, value, bound, baseline, holds, margin_percent, counted }
+        Measured { path, value, bound, baseline, holds, margin_percent, counted, unlisted: None }
     }
 
     /// Whether it is worse than `other`: fails before holds, then by the margin.

@@ -1,30 +1,32 @@
 //! What happened to a limit, as a sentence.
 
+use super::baseline::Reference;
 use super::limit::Limit;
 use super::lookup::listed;
 use super::measured::Measured;
-use super::path::Path;
+use super::op_sum::{OpQuantity, Unlisted};
 use super::rule::{Relation, Subject};
 use super::unit;
 use base::format;
 
 /// The number, its bound, and by how much it is on which side.
 pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> String {
-    if let Subject::Count(path) = &limit.subject
+    if let Subject::Count(path) | Subject::New(path) = &limit.subject
         && limit.relation == Relation::Equal
         && worst.bound == 0.0
     {
-        return none_wanted(path, worst);
+        let new = if matches!(limit.subject, Subject::New(_)) { "new " } else { "" };
+        return none_wanted(&format!("{new}{path}"), worst);
     }
     let (value, bound) = unit::show_apart(worst.value, worst.bound, limit.unit);
     let subject = match &limit.subject {
-        Subject::Number(_) => worst.path.to_string(),
+        Subject::Number(_) => worst.path.clone(),
         count => count.to_string(),
     };
     let names = if worst.counted.is_empty() { String::new() } else { format!(" ({})", listed(worst.counted.clone())) };
     let mut text = format!("{subject} is {value}{names} and {} {bound}", must(limit.relation, worst.holds));
     if let (Some(factor), Some(baseline)) = (limit.bound.factor, worst.baseline) {
-        text.push_str(&format!(" ({}; the baseline has {})", formula(limit, factor), unit::show(baseline, limit.unit)));
+        text.push_str(&format!(" ({}; {})", formula(limit, factor), of_baseline(limit, baseline)));
     }
     match worst.margin_percent {
         Some(margin) if worst.holds && limit.relation != Relation::Equal => {
@@ -41,6 +43,7 @@ pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> Str
         _ => {}
     }
     text.push('.');
+    text.push_str(&worst.unlisted.map(|it| of_unlisted(limit, worst, it)).unwrap_or_default());
     if all.len() > 1 {
         let failed = match all.iter().filter(|it| !it.holds).count() {
             0 => "all of them hold".to_owned(),
@@ -53,7 +56,7 @@ pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> Str
 }
 
 /// What has to be absent.
-fn none_wanted(path: &Path, worst: &Measured) -> String {
+fn none_wanted(path: &str, worst: &Measured) -> String {
     if worst.holds {
         return format!("There is no {path}.");
     }
@@ -86,4 +89,36 @@ fn formula(limit: &Limit, factor: f64) -> String {
         offset => format!(" + {}", unit::show(offset, limit.unit)),
     };
     format!("{times}baseline{plus}")
+}
+
+/// "the baseline has 10.0 /s"; of several runs the median and how far they lie apart.
+fn of_baseline(limit: &Limit, baseline: Reference) -> String {
+    let show = |value| unit::show(value, limit.unit);
+    match baseline.runs {
+        1 => format!("the baseline has {}", show(baseline.median)),
+        runs => {
+            let (least, most) = (show(baseline.least), show(baseline.most));
+            let median = show(baseline.median);
+            format!("the median of the baseline's {runs} runs is {median}, from {least} to {most}")
+        }
+    }
+}
+
+/// What the profile does not list, where that could turn the verdict.
+fn of_unlisted(limit: &Limit, worst: &Measured, unlisted: Unlisted) -> String {
+    let Subject::Ops(sum) = &limit.subject else { return String::new() };
+    let count = format::count(unlisted.ops as u64);
+    let time = unit::show(unlisted.self_time_us, super::unit::named("us"));
+    // Times of what is not listed are known together; how often it runs is not.
+    let could_turn = match sum.quantity {
+        OpQuantity::Occurrences => true,
+        OpQuantity::SelfTime | OpQuantity::ExposedTime => {
+            limit.relation.holds(worst.value + unlisted.self_time_us, worst.bound) != worst.holds
+        }
+    };
+    if could_turn {
+        format!(" The profile does not list {count} small ops ({time} per step), which could belong to this scope.")
+    } else {
+        String::new()
+    }
 }

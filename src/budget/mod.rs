@@ -12,20 +12,25 @@
 //!
 //! A rule is about fields of the unified profile, by their paths. Its JSON Schema says which there are, so a wrong path is a
 //! mistake before any profile is read, and a right one that a run lacks is *missing*, with the profile's own reason. What is
-//! judged is the profile's JSON document, as every other program would see it.
+//! judged is the profile's JSON document, as every other program would see it. Beside paths a rule can sum the ops of a step that fit
+//! a pattern, and count what a baseline lacks.
 
+mod baseline;
 mod catalogue;
 mod check_report;
+mod counting;
 mod cursor;
 mod excerpt;
 #[cfg(feature = "cli")]
 pub mod file;
+mod glob;
 mod junit;
 mod limit;
 mod lookup;
 mod markdown;
 mod measured;
 mod message;
+mod op_sum;
 mod path;
 mod rule;
 mod suggest;
@@ -33,14 +38,17 @@ mod text;
 mod unit;
 mod verdict;
 
+pub use baseline::Reference;
 pub use catalogue::Catalogue;
 pub use check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, VERSION};
 pub use cursor::RuleError;
 pub use excerpt::excerpt;
+pub use glob::fits as fits_pattern;
 pub use junit::to_junit;
 pub use limit::{Limit, Line};
 pub use markdown::to_markdown;
 pub use measured::margin_percent;
+pub use op_sum::{OpGroup, OpQuantity, OpSum};
 pub use path::{Path, PathPart};
 pub use rule::{Bound, Relation, Rule, Subject, Term};
 pub use suggest::words as similar_words;
@@ -97,11 +105,12 @@ impl Document {
     }
 }
 
-/// Holds all limits against a run and, where a limit needs one, its baseline.
-pub fn check(limits: &[Limit], run: &Document, baseline: Option<&Document>) -> RunReport {
-    let baseline = baseline.filter(|_| limits.iter().any(Limit::needs_baseline));
-    let judged = limits.iter().map(|limit| judge(limit, &run.value, baseline.map(|it| &it.value)));
-    RunReport::new(run.run.clone(), baseline.map(|it| it.run.clone()), judged.collect())
+/// Holds all limits against a run and, where a limit needs one, its baseline: one run, or the median of several.
+pub fn check(limits: &[Limit], run: &Document, baselines: &[&Document]) -> RunReport {
+    let baselines = if limits.iter().any(Limit::needs_baseline) { baselines } else { &[] };
+    let values: Vec<&Value> = baselines.iter().map(|it| &it.value).collect();
+    let judged = limits.iter().map(|limit| judge(limit, &run.value, &values)).collect();
+    RunReport::new(run.run.clone(), baselines.iter().map(|it| it.run.clone()).collect(), judged)
 }
 
 #[cfg(test)]

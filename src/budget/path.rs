@@ -96,7 +96,7 @@ impl std::fmt::Display for Path {
                 PathPart::Index(index) => write!(f, "[{index}]")?,
                 PathPart::EveryEntry => f.write_str("[*]")?,
                 PathPart::Where { key, values } => {
-                    let values: Vec<String> = values.iter().map(|value| quoted(value, is_bare_value)).collect();
+                    let values: Vec<String> = values.iter().map(|value| quoted_value(value)).collect();
                     write!(f, "[{}={}]", quoted(key, is_word), values.join("|"))?;
                 }
             }
@@ -111,6 +111,11 @@ fn quoted(name: &str, bare: fn(char) -> bool) -> String {
         return name.to_owned();
     }
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// A value in brackets as it would be written.
+pub(super) fn quoted_value(value: &str) -> String {
+    quoted(value, is_bare_value)
 }
 
 /// A character of a value in brackets that needs no quotation marks.
@@ -184,7 +189,7 @@ fn entry(cursor: &mut Cursor<'_>) -> Result<PathPart, RuleError> {
 }
 
 /// A value up to the next `|` or `]`.
-fn value(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
+pub(super) fn value(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
     cursor.skip_space();
     if let Some(text) = cursor.quoted()? {
         cursor.skip_space();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rule    = subject ( relation bound | "absent" ) [ "if measured" ]
-//! subject = path | "count(" path ")"
+//! subject = path | sum | "count(" [ "new" ] path ")" | "new" path
 //! relation = "<" | "<=" | ">" | ">=" | "==" | "!="
 //! bound   = [ sign ] term { sign term }                 sign = "+" | "-"
 //! term    = number [ unit ]                             150 ms
@@ -10,11 +10,12 @@
 //!         | number [ "%" ] ( "*" | "of" ) "baseline"    0.97 * baseline, 97 % of baseline
 //! ```
 //!
-//! A rule is only read here; [`super::limit`] holds it against the fields that there are, which is when units are known.
+//! A sum is one over ops ([`OpSum`]). A rule is only read here; [`super::limit`] holds it against the fields that there are, which is when units are known.
 
 use std::ops::Range;
 
 use super::cursor::{Cursor, RuleError};
+use super::op_sum::OpSum;
 use super::path::{self, Path};
 
 /// How a value has to stand to its bound.
@@ -65,16 +66,18 @@ impl Relation {
 pub enum Subject {
     /// The number at a path, or each of them.
     Number(Path),
+    /// A sum over the ops of a step.
+    Ops(OpSum),
     /// How many there are of what a path leads to.
     Count(Path),
+    /// How many of the findings that a path leads to the baseline lacks.
+    New(Path),
 }
 
 impl Subject {
-    /// The path.
-    pub fn path(&self) -> &Path {
-        match self {
-            Subject::Number(path) | Subject::Count(path) => path,
-        }
+    /// Whether it is a number of entries.
+    pub fn is_count(&self) -> bool {
+        matches!(self, Subject::Count(_) | Subject::New(_))
     }
 }
 
@@ -83,7 +86,9 @@ impl std::fmt::Display for Subject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Subject::Number(path) => write!(f, "{path}"),
+            Subject::Ops(sum) => write!(f, "{sum}"),
             Subject::Count(path) => write!(f, "count({path})"),
+            Subject::New(path) => write!(f, "count(new {path})"),
         }
     }
 }
@@ -138,9 +143,17 @@ impl Rule {
         cursor.skip_space();
         let subject = read_subject(&mut cursor)?;
         cursor.skip_space();
+        let absent = cursor.ahead();
         let (subject, relation, bound) = if cursor.eat_word("absent") {
-            let (Subject::Number(path) | Subject::Count(path)) = subject;
-            (Subject::Count(path), Relation::Equal, Bound::zero())
+            let subject = match subject {
+                Subject::Number(path) | Subject::Count(path) => Subject::Count(path),
+                Subject::New(path) => Subject::New(path),
+                Subject::Ops(sum) => {
+                    let message = format!("Only entries can be absent; write {sum} == 0 if measured.");
+                    return Err(RuleError::new(absent, message));
+                }
+            };
+            (subject, Relation::Equal, Bound::zero())
         } else {
             let relation = read_relation(&mut cursor)?;
             cursor.skip_space();
@@ -206,16 +219,40 @@ fn read_subject(cursor: &mut Cursor<'_>) -> Result<Subject, RuleError> {
         counted.skip_space();
         if counted.eat("(") {
             counted.skip_space();
+            let start = counted.at();
+            if let Some(sum) = OpSum::read(&mut counted)? {
+                let message = format!("A sum of ops is a number already: write {sum} without count().");
+                return Err(RuleError::new(start..counted.at(), message));
+            }
+            let is_new = eat_new(&mut counted);
             let path = path::read(&mut counted)?;
             counted.skip_space();
             if !counted.eat(")") {
                 return counted.fail("A ) is expected here: the parenthesis after count is open.");
             }
             *cursor = counted;
-            return Ok(Subject::Count(path));
+            return Ok(if is_new { Subject::New(path) } else { Subject::Count(path) });
         }
     }
-    path::read(cursor).map(Subject::Number)
+    if let Some(sum) = OpSum::read(cursor)? {
+        return Ok(Subject::Ops(sum));
+    }
+    if eat_new(cursor) {
+        return path::read(cursor).map(Subject::New);
+    }
+    let start = cursor.clone();
+    path::read(cursor).map(Subject::Number).map_err(|error| OpSum::meant(start).unwrap_or(error))
+}
+
+/// Takes the word `new` and the blanks after it; a field of this name has a dot or a bracket behind it.
+fn eat_new(cursor: &mut Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    let found = ahead.eat_word("new") && ahead.peek().is_some_and(char::is_whitespace);
+    if found {
+        ahead.skip_space();
+        *cursor = ahead;
+    }
+    found
 }
 
 fn read_relation(cursor: &mut Cursor<'_>) -> Result<Relation, RuleError> {

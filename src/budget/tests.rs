@@ -5,6 +5,9 @@ use serde_json::json;
 
 use super::*;
 
+mod groups;
+mod op_sums;
+
 fn limit(rule: &str) -> Limit {
     Limit::parse(rule, &Catalogue::of_profile()).unwrap()
 }
@@ -42,7 +45,7 @@ fn baseline() -> Value {
 }
 
 fn verdict(rule: &str) -> LimitReport {
-    judge(&limit(rule), &run(), Some(&baseline()))
+    judge(&limit(rule), &run(), &[&baseline()])
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn entries_are_counted_and_what_was_not_checked_is_not_absent() {
     let report = verdict("findings[id=recompilation] absent");
     assert_eq!(report.message, "recompilation: Not checked: no host events.");
     let imported = json!({"metadata": {"source_format": "unified_profile"}});
-    let report = judge(&limit("count(findings) == 0"), &imported, None);
+    let report = judge(&limit("count(findings) == 0"), &imported, &[]);
     assert_eq!(report.status, Status::Missing, "a profile of other tools was not looked at by any rule");
 }
 
@@ -157,9 +160,9 @@ fn hostile() -> CheckReport {
     limit.name = Some("<b>&\"'|name\u{1b}[2J".to_owned());
     limit.why = Some("because | `x` ]]> \u{fffe}\u{0}".to_owned());
     let name = RunName { run_name: "<img src=x>\"&".to_owned(), file: "a|b\u{202e}.json".to_owned() };
-    let optional = judge(&super::tests::limit("throughput.tokens_per_sec > 1 if measured"), &run(), None);
-    let reports = vec![judge(&limit, &run(), None), optional, verdict("step_timing.num_steps == 10")];
-    CheckReport::new(Some("budget.toml".to_owned()), vec![RunReport::new(name.clone(), Some(name), reports)])
+    let optional = judge(&super::tests::limit("throughput.tokens_per_sec > 1 if measured"), &run(), &[]);
+    let reports = vec![judge(&limit, &run(), &[]), optional, verdict("step_timing.num_steps == 10")];
+    CheckReport::new(Some("budget.toml".to_owned()), vec![RunReport::new(name.clone(), vec![name], reports)])
 }
 
 #[test]
@@ -220,6 +223,12 @@ fn nearly_a_rule() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         Just("step_timing.avg_step_time_us"),
         Just("count("),
+        Just("new "),
+        Just("findings"),
+        Just("scope["),
+        Just("*attn*"),
+        Just("family["),
+        Just("].self_time_us"),
         Just(")"),
         Just("findings"),
         Just("[severity=warning]"),
@@ -288,7 +297,7 @@ proptest! {
     fn no_near_rule_panics(text in nearly_a_rule()) {
         match Limit::parse(&text, &Catalogue::of_profile()) {
             Ok(limit) => {
-                let report = judge(&limit, &run(), Some(&baseline()));
+                let report = judge(&limit, &run(), &[&baseline()]);
                 prop_assert_eq!(report.status == Status::Pass, report.value.is_some() && !report.status.is_failure());
             }
             Err(error) => check_error(&text, &error),
@@ -327,9 +336,9 @@ proptest! {
     #[test]
     fn a_run_holds_against_itself(factor in 0.5..1.5f64) {
         let rule = limit(&format!("throughput.steps_per_sec >= {factor} * baseline"));
-        let report = judge(&rule, &run(), Some(&run()));
+        let report = judge(&rule, &run(), &[&run()]);
         prop_assert_eq!(report.status == Status::Pass, factor <= 1.0);
-        let equal = judge(&limit("throughput.steps_per_sec == baseline"), &run(), Some(&run()));
+        let equal = judge(&limit("throughput.steps_per_sec == baseline"), &run(), &[&run()]);
         prop_assert_eq!((equal.status, equal.margin_percent), (Status::Pass, Some(0.0)));
     }
 }

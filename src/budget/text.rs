@@ -46,6 +46,15 @@ pub(super) fn run_text(run: &RunName) -> String {
     if name == file { name } else { format!("{name} ({file})") }
 }
 
+/// What a run was compared with: a run, or "the median of 3 runs: a (a.json), b (b.json), c (c.json)".
+pub(super) fn baseline_text(run: &RunReport) -> Option<String> {
+    if run.baseline_group.is_empty() {
+        return run.baseline.as_ref().map(run_text);
+    }
+    let names: Vec<String> = run.baseline_group.iter().map(run_text).collect();
+    Some(format!("the median of {} runs: {}", names.len(), names.join(", ")))
+}
+
 /// "5 limits: 3 hold, 1 fails, 1 was not measured".
 pub(super) fn counts_text(counts: Counts) -> String {
     let all = counts.pass + counts.fail + counts.missing + counts.skipped;
@@ -81,8 +90,8 @@ pub fn to_text(report: &CheckReport) -> String {
 
 fn push_run(run: &RunReport, text: &mut String) {
     text.push_str(&run_text(&run.run));
-    if let Some(baseline) = &run.baseline {
-        text.push_str(&format!(" against {}", run_text(baseline)));
+    if let Some(baseline) = baseline_text(run) {
+        text.push_str(&format!(" against {baseline}"));
     }
     text.push('\n');
     let mut rows = vec![["Limit", "Value", "Bound", "Margin", "Result"].map(str::to_owned).to_vec()];

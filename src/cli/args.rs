@@ -196,10 +196,12 @@ pub struct Check {
     /// A limit, beside those of the budget: 'step_timing.avg_step_time_us < 150 ms'
     #[arg(long, value_name = "RULE")]
     pub limit: Vec<String>,
-    /// What limits call baseline: a profile, folder or archive; instead of the budget's own
+    /// What limits call baseline: a profile, folder or archive; instead of the budget's own. Given several times: the median of
+    /// them
     #[arg(long, value_name = "FILE|DIR")]
-    pub baseline: Option<PathBuf>,
-    /// Which run of the baseline, where it holds several; else the run of the same name
+    pub baseline: Vec<PathBuf>,
+    /// Which run of the baseline, where it holds several; else the run of the same name. A pattern ('main-*') takes all that
+    /// fit: the median of them
     #[arg(long, alias = "baseline_run", value_name = "NAME")]
     pub baseline_run: Option<String>,
     /// Check this run only, where there are several

@@ -44,7 +44,7 @@ fn complain_lines(message: &str) {
 /// What was asked for.
 struct Budget {
     limits: Vec<Limit>,
-    baseline: Option<PathBuf>,
+    baselines: Vec<PathBuf>,
     baseline_run: Option<String>,
 }
 
@@ -53,34 +53,31 @@ fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
     let budget = read_budget(command)?;
     let only = |message: String| vec![message];
     let needs_baseline = budget.limits.iter().any(Limit::needs_baseline);
-    if needs_baseline && budget.baseline.is_none() {
+    if needs_baseline && budget.baselines.is_empty() {
         let rule = budget.limits.iter().find(|limit| limit.needs_baseline()).map_or("", |limit| &limit.text);
         return Err(only(format!(
             "\"{rule}\" needs a baseline: give --baseline FILE, or write baseline = \"FILE\" in the budget."
         )));
     }
-    if !needs_baseline && command.baseline.is_some() {
+    if !needs_baseline && !command.baseline.is_empty() {
         complain("--baseline is not used: no limit mentions the baseline.");
     }
     let outputs = Outputs::new(&command.output);
     command.budget.iter().try_for_each(|path| outputs.spare(path)).map_err(only)?;
     let runs = documents(&command.inputs, &outputs).map_err(only)?;
     let runs = chosen(runs, &command.run).map_err(only)?;
-    let baselines = match budget.baseline.as_ref().filter(|_| needs_baseline) {
-        Some(path) => {
-            let inputs =
-                Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.inputs.model.clone() };
-            documents(&inputs, &outputs).map_err(only)?
-        }
-        None => Vec::new(),
-    };
+    let mut baselines = Vec::new();
+    for path in budget.baselines.iter().filter(|_| needs_baseline) {
+        let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.inputs.model.clone() };
+        baselines.push(documents(&inputs, &outputs).map_err(only)?);
+    }
     let mut judged = Vec::new();
     for run in &runs {
-        let baseline = match baselines.as_slice() {
-            [] => None,
-            several => Some(paired(several, run, budget.baseline_run.as_deref()).map_err(only)?),
-        };
-        judged.push(budget::check(&budget.limits, run, baseline));
+        let mut group = Vec::new();
+        for runs in &baselines {
+            group.extend(paired(runs, run, budget.baseline_run.as_deref()).map_err(only)?);
+        }
+        judged.push(budget::check(&budget.limits, run, &group));
     }
     Ok(CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged))
 }
@@ -115,7 +112,10 @@ fn read_budget(command: &Check) -> Result<Budget, Vec<String>> {
     Ok(Budget {
         limits: found.limits,
         // The file's own baseline is told from where the file is, so that the job can run anywhere.
-        baseline: command.baseline.clone().or_else(|| found.baseline.map(|path| folder.join(path))),
+        baselines: match command.baseline.as_slice() {
+            [] => found.baselines.iter().map(|path| folder.join(path)).collect(),
+            given => given.to_vec(),
+        },
         baseline_run: command.baseline_run.clone().or(found.baseline_run),
     })
 }
@@ -153,23 +153,36 @@ fn chosen(runs: Vec<Document>, names: &[String]) -> Result<Vec<Document>, String
     Ok(runs.into_iter().filter(|run| names.is_empty() || names.iter().any(|name| run.is_called(name))).collect())
 }
 
-/// The baseline of a run: the one that is named, else the only one, else that of the same name.
-fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<&'a Document, String> {
+/// The baseline of a run: the one that is named or those that fit a pattern, else the only one, else that of the same name.
+fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<Vec<&'a Document>, String> {
     // One of several that are called so would be a guess.
     let called = |name: &str| {
         let mut found = baselines.iter().filter(|baseline| baseline.is_called(name));
         found.next().filter(|_| found.next().is_none())
     };
-    match (name, baselines) {
-        (Some(name), _) => called(name).ok_or_else(|| format!("The baseline has no run {name}; {}", those(baselines))),
-        (None, [only]) => Ok(only),
-        (None, _) => run.names().into_iter().find_map(called).ok_or_else(|| {
+    let fitting = |pattern: &str| -> Vec<&'a Document> {
+        baselines.iter().filter(|it| it.names().iter().any(|name| budget::fits_pattern(pattern, name))).collect()
+    };
+    let found = match (name, baselines) {
+        (Some(name), _) => match called(name) {
+            Some(one) => vec![one],
+            None if name.contains(['*', '?']) => fitting(name),
+            None => Vec::new(),
+        },
+        (None, [only]) => vec![only],
+        (None, _) => run.names().into_iter().find_map(called).into_iter().collect(),
+    };
+    match (found.is_empty(), name) {
+        (false, _) => Ok(found),
+        (true, Some(name)) => Err(format!("The baseline has no run {name}; {}", those(baselines))),
+        (true, None) => {
             let name = &run.run().run_name;
-            format!(
-                "The baseline holds several runs and none called {name}: choose one with --baseline-run NAME; {}",
+            Err(format!(
+                "The baseline holds several runs and none called {name}: choose one with --baseline-run NAME, or the median \
+                 of all with --baseline-run '*'; {}",
                 those(baselines)
-            )
-        }),
+            ))
+        }
     }
 }
 

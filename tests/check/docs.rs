@@ -77,9 +77,12 @@ fn every_field_of_the_json_is_described() {
     let folder = two_traces("docs");
     let budget = "[[limit]]\nname = \"n\"\nwhy = \"w\"\nrule = \"throughput.steps_per_sec > 2 * baseline\"\n";
     std::fs::write(folder.join("budget.toml"), budget).unwrap();
-    let (_, document) = json(&folder, &["new.trace.json", "--budget", "budget.toml", "--baseline", "main.trace.json"]);
+    let arguments = ["new.trace.json", "--budget", "budget.toml", "--baseline", "main.trace.json"];
+    let (_, of_run) = json(&folder, &arguments);
+    let (_, of_group) = json(&folder, &[&arguments[..], &["--baseline", "new.trace.json"]].concat());
     let mut written = BTreeSet::new();
-    leaves(&document, "", &mut written);
+    leaves(&of_run, "", &mut written);
+    leaves(&of_group, "", &mut written);
     let described: BTreeSet<String> = PAGE
         .lines()
         .filter_map(|line| line.strip_prefix("* `"))

@@ -33,7 +33,10 @@ fn mistakes_in_a_budget_are_told_with_line_and_column() {
         ),
         ("[[limit]]\nwhy = \"none\"", &[":1:1: A limit needs rule"]),
         ("limits = \"count(steps) > 3\"", &[":1:10: limits is a list"]),
-        ("baseline = 3\nlimits = [7]", &[":1:12: baseline is a text", ":2:11: A limit is a rule in quotation marks"]),
+        (
+            "baseline = 3\nlimits = [7]",
+            &[":1:12: baseline is a text, or a list of texts", ":2:11: A limit is a rule in quotation marks"],
+        ),
         ("", &[":1:1: This budget has no limits."]),
         // An escape moves what follows: all of the text is pointed at.
         ("limits = [\"kernels.\\\"x\\\".y > 3\"]", &[":1:11: No profile has kernels.x.y."]),

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::{check, json, scratch, stderr, stdout, trace, two_traces};
+use crate::support::chrome::ChromeTrace;
+use crate::{MS, check, json, scratch, stderr, stdout, trace, two_traces};
 
 #[test]
 fn one_line_is_a_regression_assertion() {
@@ -181,4 +182,75 @@ fn profiles_of_older_tools_are_checked_and_are_baselines() {
         let output = check(&folder, &[arguments, &["--limit", rule]].concat());
         assert_eq!(output.status.code(), Some(code), "{rule}\n{}{}", stdout(&output), stderr(&output));
     }
+}
+
+/// Five steps of 100 ms on two chips, in which attention takes `attention_ms` on chip 0 and half of it on chip 1, and the MLP 20 ms.
+fn scoped_trace(path: &std::path::Path, attention_ms: u64) {
+    let mut json = ChromeTrace::new();
+    for device in 0..2 {
+        let pid = 3 + device;
+        json.process(pid, &format!("/device:TPU:{device}"));
+        json.thread(pid, 1, "Steps");
+        json.thread(pid, 3, "XLA Ops");
+        for step in 0..5 {
+            let start = step * 100 * MS;
+            json.event((pid, 1), &step.to_string(), start, 100 * MS, &[]);
+            let attention = attention_ms * MS / u64::from(1 + device);
+            let args = |path| [("hlo_category", "loop fusion"), ("tf_op", path)];
+            json.event((pid, 3), "fusion.1", start, attention, &args("jit(f)/layer_0/attn/softmax"));
+            json.event((pid, 3), "fusion.2", start + attention, 20 * MS, &args("jit(f)/layer_0/mlp/relu"));
+        }
+    }
+    std::fs::write(path, json.finish()).unwrap();
+}
+
+#[test]
+fn scopes_and_families_are_limited_against_a_group() {
+    let folder = scratch("scopes");
+    for (name, attention_ms) in [("new", 48), ("a", 40), ("b", 44), ("c", 60)] {
+        scoped_trace(&folder.join(format!("{name}.trace.json")), attention_ms);
+    }
+    let group =
+        ["new.trace.json", "--baseline", "a.trace.json", "--baseline", "b.trace.json", "--baseline", "c.trace.json"];
+    for (rule, code) in [
+        // 48 ms on one chip and 24 ms on the other.
+        ("scope[*attn*].self_time_us == 36 ms", 0),
+        ("scope[*/layer_0/*].self_time_us == 56 ms", 0),
+        ("family[*].self_time_us == 56 ms", 0),
+        ("scope[*attn*].occurrences == 1", 0),
+        ("scope[*atn*].self_time_us < 1 s", 1),
+        // The median is b: 33 ms.
+        ("scope[*attn*].self_time_us == baseline + 3 ms", 0),
+        ("scope[*attn*].self_time_us <= 109 % of baseline", 1),
+        ("scope[*mlp*].self_time_us == baseline", 0),
+        ("new findings absent", 0),
+    ] {
+        let output = check(&folder, &[&group[..], &["--limit", rule]].concat());
+        assert_eq!(output.status.code(), Some(code), "{rule}\n{}{}", stdout(&output), stderr(&output));
+    }
+    let output = check(&folder, &[&group[..], &["--limit", "scope[*attn*].self_time_us <= baseline"]].concat());
+    let text = stdout(&output);
+    assert!(text.contains("against the median of 3 runs: a (a.trace.json), b (b.trace.json)"), "{text}");
+    assert!(text.contains("the median of the baseline's 3 runs is 33.0 ms, from 30.0 ms to 45.0 ms"), "{text}");
+    // The same group from the budget, and as the runs of one folder that fit a pattern.
+    let budget = "baseline = [\"a.trace.json\", \"b.trace.json\", \"c.trace.json\"]\n\
+                  limits = [\"scope[*attn*].self_time_us == baseline + 3 ms\"]\n";
+    std::fs::write(folder.join("budget.toml"), budget).unwrap();
+    let (code, result) = json(&folder, &["new.trace.json", "--budget", "budget.toml"]);
+    let limit = &result["runs"][0]["limits"][0];
+    assert_eq!((code, &limit["baseline"]), (0, &json!(33_000.0)), "{result}");
+    assert_eq!((&limit["baseline_least"], &limit["baseline_most"]), (&json!(30_000.0), &json!(45_000.0)));
+    for run in ["main-1", "main-2", "main-3", "other"] {
+        std::fs::create_dir_all(folder.join(format!("main/plugins/profile/{run}"))).unwrap();
+    }
+    for (run, attention_ms) in [("main-1", 40), ("main-2", 44), ("main-3", 60), ("other", 90)] {
+        scoped_trace(&folder.join(format!("main/plugins/profile/{run}/h.trace.json")), attention_ms);
+    }
+    let rule = "scope[*attn*].self_time_us == baseline + 3 ms";
+    let arguments = ["new.trace.json", "--baseline", "main", "--limit", rule, "--baseline-run"];
+    assert_eq!(check(&folder, &[&arguments[..], &["main-*"]].concat()).status.code(), Some(0));
+    let (_, result) = json(&folder, &[&arguments[..], &["main-2"]].concat());
+    assert_eq!(result["runs"][0]["baseline"]["run_name"], "main-2");
+    let unknown = check(&folder, &[&arguments[..], &["side-*"]].concat());
+    assert!(stderr(&unknown).contains("The baseline has no run side-*"), "{}", stderr(&unknown));
 }

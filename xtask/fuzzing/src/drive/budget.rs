@@ -10,12 +10,16 @@ use super::{Kept, promise, reference};
 use crate::Random;
 
 /// Limits that look at a profile in other ways than a path and a number do.
-const LIMITS: [&str; 5] = [
+const LIMITS: [&str; 9] = [
     "steps[*].idle_us < 5 ms if measured",
     "count(findings[severity=critical]) == 0",
     "throughput.steps_per_sec >= 97 % of baseline",
     "kernels.kernels_by_category.*.percent <= baseline + 3 % if measured",
     "multi_device.device_stats[*].utilization_percent >= baseline - 5",
+    "scope[*attn*|*dot*].self_time_us <= 105 % of baseline",
+    "scope[*].exposed_time_us < 5 ms if measured",
+    "family[mat?ul|*fusion*].occurrences < 100",
+    "count(new findings[severity=warning|critical]) <= 1",
 ];
 
 /// Lines of a damaged budget that are read as limits.
@@ -43,7 +47,7 @@ pub fn text(bytes: &[u8]) -> Kept {
         }
     }
     let run = Document::of(reference(), "reference.json");
-    shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, Some(&run))]))
+    shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, &[&run])]))
 }
 
 /// Limits on the numbers of a profile, with the reference as its baseline.
@@ -56,8 +60,8 @@ pub fn judged(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let limits: Vec<Limit> = texts.filter_map(|text| Limit::parse(text, catalogue()).ok()).collect();
     let run = Document::of(profile, "run");
     let baseline = Document::of(reference(), "reference.json");
-    shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, Some(&baseline))]))?;
-    shapes(&CheckReport::new(None, vec![budget::check(&limits, &baseline, Some(&run))]))
+    shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, &[&baseline, &run])]))?;
+    shapes(&CheckReport::new(None, vec![budget::check(&limits, &baseline, &[&run])]))
 }
 
 fn shapes(report: &CheckReport) -> Kept {

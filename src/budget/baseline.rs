@@ -1,0 +1,51 @@
+//! What a bound calls `baseline`: the number of one run, or the median of a group of runs.
+
+use serde_json::Value;
+
+/// The baseline's number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reference {
+    /// That of the only run, or the median of several: of an even number of runs the mean of the middle two.
+    pub median: f64,
+    /// The least of the runs.
+    pub least: f64,
+    /// The largest of the runs.
+    pub most: f64,
+    /// Runs of the baseline.
+    pub runs: usize,
+}
+
+impl Reference {
+    /// The reference of `number` over the runs of a baseline.
+    ///
+    /// # Errors
+    ///
+    /// No runs, or why one of them lacks its number: a median over the others would be of another group.
+    pub(super) fn of<T>(baselines: &[T], number: impl Fn(&T) -> Result<f64, String>) -> Result<Reference, String> {
+        let mut numbers = baselines.iter().map(number).collect::<Result<Vec<f64>, String>>()?;
+        numbers.sort_by(f64::total_cmp);
+        let at = |index: usize| numbers.get(index).copied();
+        let middle = numbers.len() / 2;
+        let (Some(least), Some(most), Some(above)) = (at(0), numbers.last().copied(), at(middle)) else {
+            return Err("No baseline was given.".to_owned());
+        };
+        let median = match at(middle.wrapping_sub(1)) {
+            Some(below) if numbers.len() % 2 == 0 => 0.5 * below + 0.5 * above,
+            _ => above,
+        };
+        Ok(Reference { median, least, most, runs: numbers.len() })
+    }
+}
+
+/// What was said of a run, said of the baseline.
+pub(super) fn of_baseline(reason: &str) -> String {
+    match reason.strip_prefix("This run ") {
+        Some(rest) => format!("The baseline {rest}"),
+        None => format!("Of the baseline: {reason}"),
+    }
+}
+
+/// Whether the profile comes from a tool that looked for no findings.
+pub(super) fn is_imported(profile: &Value) -> bool {
+    profile.pointer("/metadata/source_format").and_then(Value::as_str) == Some("unified_profile")
+}

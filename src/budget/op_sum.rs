@@ -1,0 +1,260 @@
+//! Sums over the ops of a step: `scope[*attn*].self_time_us`, `family[matmul].occurrences`.
+//!
+//! ```text
+//! sum      = ( "scope" | "family" ) "[" pattern { "|" pattern } "]" "." quantity
+//! quantity = "self_time_us" | "exposed_time_us" | "occurrences"
+//! ```
+//!
+//! A scope is an op's whole framework path (`step_ops.ops[].framework_op`), and its ops are those that the profile lists, at most 300
+//! by time; a family is a class of ops (`step_ops.families[]`), which is of all ops. Both are means per step and device.
+
+use serde_json::Value;
+
+use super::catalogue::with_suggestions;
+use super::cursor::{Cursor, RuleError, is_word};
+use super::glob;
+use super::lookup::{self, listed};
+use super::path::{self, Path, PathPart};
+use super::suggest;
+use super::unit::{self, Unit};
+use base::sort;
+
+/// What ops are chosen by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpGroup {
+    /// Their framework path.
+    Scope,
+    /// Their class.
+    Family,
+}
+
+/// What is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpQuantity {
+    /// Self time.
+    SelfTime,
+    /// Of communication, the part in which its device computes nothing.
+    ExposedTime,
+    /// How often the ops run.
+    Occurrences,
+}
+
+/// A sum over the ops of a step that fit a pattern: a mean per step and device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpSum {
+    /// What ops are chosen by.
+    pub group: OpGroup,
+    /// They fit at least one of these.
+    pub patterns: Vec<String>,
+    /// What is summed.
+    pub quantity: OpQuantity,
+}
+
+/// A sum in one profile.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Summed {
+    pub value: f64,
+    /// The ops or families that fit, in the profile's order.
+    pub names: Vec<String>,
+    /// Ops that the profile does not list, any of which may belong to the sum.
+    pub unlisted: Option<Unlisted>,
+}
+
+/// Ops that a profile does not list.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Unlisted {
+    pub ops: f64,
+    /// Their self time per step and device.
+    pub self_time_us: f64,
+}
+
+impl OpGroup {
+    const ALL: [OpGroup; 2] = [OpGroup::Scope, OpGroup::Family];
+
+    /// The word of the language.
+    fn word(self) -> &'static str {
+        match self {
+            OpGroup::Scope => "scope",
+            OpGroup::Family => "family",
+        }
+    }
+
+    /// A sum of this kind, for messages.
+    fn example(self) -> &'static str {
+        match self {
+            OpGroup::Scope => "scope[*attn*].self_time_us",
+            OpGroup::Family => "family[matmul].self_time_us",
+        }
+    }
+
+    fn quantities(self) -> &'static [OpQuantity] {
+        match self {
+            OpGroup::Scope => &[OpQuantity::SelfTime, OpQuantity::ExposedTime, OpQuantity::Occurrences],
+            OpGroup::Family => &[OpQuantity::SelfTime, OpQuantity::Occurrences],
+        }
+    }
+}
+
+impl OpQuantity {
+    /// The field of an op.
+    fn field(self) -> &'static str {
+        match self {
+            OpQuantity::SelfTime => "self_time_us",
+            OpQuantity::ExposedTime => "exposed_time_us",
+            OpQuantity::Occurrences => "occurrences",
+        }
+    }
+}
+
+/// As it would be written in a rule.
+impl std::fmt::Display for OpSum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let patterns: Vec<String> = self.patterns.iter().map(|it| path::quoted_value(it)).collect();
+        write!(f, "{}[{}].{}", self.group.word(), patterns.join("|"), self.quantity.field())
+    }
+}
+
+impl OpSum {
+    /// Reads a sum; `None` where something else comes next.
+    ///
+    /// # Errors
+    ///
+    /// A sum that is not whole, or of what ops do not have; with the place.
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<OpSum>, RuleError> {
+        let mut ahead = cursor.clone();
+        let Some(group) = OpGroup::ALL.into_iter().find(|group| ahead.eat_word(group.word())) else { return Ok(None) };
+        if !ahead.eat("[") {
+            return ahead.fail(format!("Which ops? Write a pattern in brackets, as in {}.", group.example()));
+        }
+        let mut patterns = vec![path::value(&mut ahead)?];
+        while ahead.eat("|") {
+            patterns.push(path::value(&mut ahead)?);
+        }
+        if !ahead.eat("]") {
+            return ahead.fail("A ] is expected here: the bracket before it is open.");
+        }
+        let fields: Vec<&str> = group.quantities().iter().map(|it| it.field()).collect();
+        let what = format!("A sum of ops has {}", fields.join(", "));
+        if !ahead.eat(".") {
+            return ahead.fail(format!("{what}: write a dot and one of them, as in {}.", group.example()));
+        }
+        let start = ahead.at();
+        let field = ahead.take_while(is_word);
+        let Some(quantity) = group.quantities().iter().find(|it| it.field() == field) else {
+            let message = with_suggestions(format!("{what}."), &suggest::words(field, &fields));
+            return Err(RuleError::new(start..ahead.at(), message));
+        };
+        *cursor = ahead;
+        Ok(Some(OpSum { group, patterns, quantity: *quantity }))
+    }
+
+    /// What to write where the text is no path and begins nearly as a sum does.
+    pub(super) fn meant(mut cursor: Cursor<'_>) -> Option<RuleError> {
+        let start = cursor.at();
+        let word = cursor.take_while(is_word);
+        let span = start..cursor.at();
+        let near = suggest::words(word, &OpGroup::ALL.map(OpGroup::word));
+        let near = near.first().filter(|_| cursor.eat("["))?;
+        let group = OpGroup::ALL.into_iter().find(|group| group.word() == near)?;
+        let message = format!("There is no {word}[...]. Did you mean {near}[...], as in {}?", group.example());
+        Some(RuleError::new(span, message))
+    }
+
+    /// The unit of the sum.
+    pub fn unit(&self) -> Option<Unit> {
+        unit::of_field(self.quantity.field())
+    }
+
+    /// The sum in a profile's document.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none: a profile without ops of a step, or no op that fits, with names that are near.
+    pub(super) fn of(&self, profile: &Value) -> Result<Summed, String> {
+        let (list, name) = match self.group {
+            OpGroup::Scope => ("ops", "framework_op"),
+            OpGroup::Family => ("families", "family"),
+        };
+        let path = Path::of(vec![PathPart::Key("step_ops".to_owned()), PathPart::Key(list.to_owned())]);
+        let reached = lookup::find(profile, &path);
+        let entries = match (reached.hits.first().and_then(|hit| hit.value.as_array()), reached.lacks.first()) {
+            (Some(entries), _) => entries,
+            (None, Some(lack)) => return Err(lack.reason.clone()),
+            (None, None) => return Err(format!("This run has no {path}.")),
+        };
+        let text = |entry: &'_ Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_f64);
+        let is_chosen = |entry: &&Value| {
+            entry
+                .get(name)
+                .and_then(Value::as_str)
+                .is_some_and(|it| self.patterns.iter().any(|like| glob::fits(like, it)))
+        };
+        let chosen: Vec<&Value> = entries.iter().filter(is_chosen).collect();
+        if chosen.is_empty() {
+            return Err(self.nothing_fits(&entries.iter().map(|entry| text(entry, name)).collect::<Vec<_>>()));
+        }
+        // Only communication has an exposed time.
+        let numbers: Vec<f64> = chosen.iter().filter_map(|entry| number(entry, self.quantity.field())).collect();
+        if numbers.is_empty() {
+            return Err(format!("No op that fits has {}: none of them is communication.", self.quantity.field()));
+        }
+        let unlisted = if self.group == OpGroup::Scope { unlisted(profile, entries) } else { None };
+        let title = if self.group == OpGroup::Scope { "name" } else { name };
+        let names = chosen.iter().map(|entry| text(entry, title)).collect();
+        Ok(Summed { value: numbers.iter().sum(), names, unlisted })
+    }
+
+    /// That no name fits, and which ones may have been meant.
+    fn nothing_fits(&self, names: &[String]) -> String {
+        let known: Vec<&str> =
+            sort::set(names.iter().filter(|it| !it.is_empty()).map(String::as_str)).into_iter().collect();
+        let word = self.group.word();
+        if known.is_empty() {
+            return format!("No op of this run has a {word}.");
+        }
+        // Of a scope the parts between slashes are names; of a family the whole.
+        let parts: Vec<&str> = match self.group {
+            OpGroup::Scope => sort::set(known.iter().flat_map(|it| it.split('/'))).into_iter().collect(),
+            OpGroup::Family => known.clone(),
+        };
+        let holds = |text: &str, literal: &str| text.to_ascii_lowercase().contains(&literal.to_ascii_lowercase());
+        let of_pattern = self.patterns.join("|");
+        let message = format!("No op of this run has a {word} that fits {of_pattern}.");
+        let mut near = Vec::new();
+        for literal in self.patterns.iter().flat_map(|it| glob::literals(it)) {
+            let holding: Vec<&str> = parts.iter().copied().filter(|part| holds(part, literal)).collect();
+            match holding.first() {
+                // The text is there: the pattern lacks its stars, or is in other letters.
+                Some(part) => near.extend(spelled_there(part, literal).map(|it| format!("{word}[*{it}*]"))),
+                None => near.extend(suggest::words(literal, &parts).into_iter().map(|it| format!("{word}[*{it}*]"))),
+            }
+        }
+        let mut distinct: Vec<String> = Vec::new();
+        for it in near {
+            if !distinct.contains(&it) {
+                distinct.push(it);
+            }
+        }
+        if distinct.is_empty() {
+            let parts = parts.iter().filter(|part| !part.is_empty()).map(|&part| part.to_owned()).collect();
+            return format!("{message} Names of its {word}s are {}.", listed(parts));
+        }
+        distinct.truncate(3);
+        with_suggestions(message, &distinct)
+    }
+}
+
+/// `literal` as `part` spells it, whatever its capitals.
+fn spelled_there<'a>(part: &'a str, literal: &str) -> Option<&'a str> {
+    let start = part.to_ascii_lowercase().find(&literal.to_ascii_lowercase())?;
+    part.get(start..start.saturating_add(literal.len()))
+}
+
+/// What the profile says of ops that it does not list.
+fn unlisted(profile: &Value, entries: &[Value]) -> Option<Unlisted> {
+    let number = |key: &str| profile.pointer("/step_ops").and_then(|it| it.get(key)).and_then(Value::as_f64);
+    let listed: f64 = entries.iter().filter_map(|entry| entry.get("self_time_us").and_then(Value::as_f64)).sum();
+    let ops = number("num_ops")? - entries.len() as f64;
+    (ops > 0.0).then_some(Unlisted { ops, self_time_us: (number("op_time_us")? - listed).max(0.0) })
+}
