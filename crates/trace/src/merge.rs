@@ -11,8 +11,8 @@
 //! ```
 
 use super::{
-    ArgsId, CounterTrack, EventColumn, FlowPoint, HloProto, Holds, Instant, InstantScope, Kind, Line, LineId, Plane, PlaneId,
-    StatValue, StrId, Trace,
+    ArgsId, CounterTrack, EventColumn, FlowPoint, HloProto, Holds, Instant, InstantScope, Kind, Line, LineId, Plane,
+    PlaneId, StatValue, StrId, Trace,
 };
 use base::{Ps, Warning, WarningCode};
 

@@ -73,7 +73,8 @@ impl Store {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, id) = (self.id(event.pid, buf), self.id(event.tid, buf), self.id(event.id, buf));
         let (cat, name) = (self.intern(event.cat, buf), self.intern(event.name, buf));
-        let is_local = event.id.kind == Kind::Nested && memchr::memmem::find(event.id.bytes(buf), b"\"local\"").is_some();
+        let is_local =
+            event.id.kind == Kind::Nested && memchr::memmem::find(event.id.bytes(buf), b"\"local\"").is_some();
         let Ok(next) = u32::try_from(self.marks.flow_of.len()) else { return };
         let flow = *self.marks.flow_of.entry((is_local.then_some(pid), cat, name, id)).or_insert(next);
         let is_next = role == FlowRole::End && event.binding != b'e';

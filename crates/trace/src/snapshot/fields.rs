@@ -3,8 +3,8 @@
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::classify::{LineKind, PlaneKind, Platform};
 use crate::{
-    Args, Capture, ChipClock, CounterTrack, FlowBinding, FlowPoint, FlowRole, Framework, Instant, InstantScope, Line, LineId, MemoryBytes, NumberArg,
-    Plane, PlaneId, SourceFormat, StatValue, StrId, TextArg,
+    Args, Capture, ChipClock, CounterTrack, FlowBinding, FlowPoint, FlowRole, Framework, Instant, InstantScope, Line,
+    LineId, MemoryBytes, NumberArg, Plane, PlaneId, SourceFormat, StatValue, StrId, TextArg,
 };
 use base::Ps;
 

@@ -1,6 +1,9 @@
 use super::*;
 use crate::builder::TraceBuilder;
-use crate::{ByLine, CounterTrack, Event, EventColumn, Events, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope, StatValue};
+use crate::{
+    ByLine, CounterTrack, Event, EventColumn, Events, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope,
+    StatValue,
+};
 use base::Ps;
 
 fn trace() -> Trace {
