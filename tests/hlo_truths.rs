@@ -18,7 +18,7 @@ fn read(folder: &str) -> (Trace, Vec<Row>) {
 /// Occurrences and total picoseconds of the kernels of each `(host, program, hlo_op)`.
 fn kernels(trace: &Trace) -> BTreeMap<(i64, String), (u64, f64)> {
     let mut found = BTreeMap::new();
-    for event in (0..).map_while(|id| trace.events.get(id)) {
+    for event in trace.events.iter() {
         let args = trace.args_of(&event);
         let name = trace.text(args.hlo_op);
         let device = trace.lines.get(event.line.index()).and_then(|line| trace.plane_of(line));

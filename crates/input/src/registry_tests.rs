@@ -4,7 +4,7 @@
 use crate::xplane::writer::{Message, event, message};
 use crate::{ChromeJsonDecoder, XPlaneDecoder};
 use trace::snapshot::{Piece, Reader, Writer};
-use trace::{EventColumn, EventStat, Holds, NumberArg, TextArg, Trace, TraceBuilder, merge};
+use trace::{EventColumn, EventId, EventStat, Holds, NumberArg, TextArg, Trace, TraceBuilder, merge};
 
 /// Also the end of an op, for which alone some values are kept.
 const NAME: &str = "end: dot.1";
@@ -52,11 +52,10 @@ fn carried(trace: Trace) -> Trace {
 }
 
 /// What `find` finds of the event in the trace as it was decoded, and in the trace as it was carried.
-fn both<T>(trace: Trace, find: impl Fn(&Trace, u32) -> T) -> [T; 2] {
+fn both<T>(trace: Trace, find: impl Fn(&Trace, EventId) -> T) -> [T; 2] {
     [trace.clone(), carried(trace)].map(|trace| {
-        let mut ids = (0..trace.events.len() as u32).rev();
-        let is_it = |id: &u32| trace.events.get(*id).is_some_and(|event| trace.text(event.name) == NAME);
-        find(&trace, ids.find(is_it).unwrap())
+        let is_it = |id: &EventId| trace.events.get(*id).is_some_and(|event| trace.text(event.name) == NAME);
+        find(&trace, trace.events.ids().filter(is_it).last().unwrap())
     })
 }
 

@@ -313,7 +313,7 @@ fn nesting(trace: &Trace, device: &Device) -> Nesting {
     }
     let places: FxHashMap<EventId, u32> = device.ops.iter().copied().zip(0..).collect();
     for (&id, slot) in device.ops.iter().zip(&mut parents) {
-        let outer = known.runs_in.get(id).and_then(|outer| EventId::try_from(outer).ok());
+        let outer = known.runs_in.get(id).and_then(|outer| u32::try_from(outer).ok()).map(EventId::new);
         *slot = outer.and_then(|outer| places.get(&outer).copied()).unwrap_or(u32::MAX);
     }
     Nesting::ByOp(parents)

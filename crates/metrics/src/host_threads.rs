@@ -280,7 +280,7 @@ impl Thread {
         let mut own = Union::with_room(events.len());
         match events {
             LineEvents::Run(run) if work.is_plain => {
-                trace.events.for_each_block(run.clone(), |_, block| own.add_all(block.times().map(|(_, when)| when)));
+                trace.events.for_each_block(run.clone(), |block| own.add_all(block.times().map(|(.., when)| when)));
             }
             _ => events.for_each_time(&trace.events, |kind, interval| {
                 let Some(Some(role)) = roles.get(kind) else { return };

@@ -167,7 +167,7 @@ mod tests {
         let device = &devices.used[0];
         let mut times = vec![0; events.len()];
         for (&id, time) in device.ops.iter().zip(self_times(&trace, device)) {
-            times[id as usize] = time.as_ps() / 1_000_000;
+            times[id.index()] = time.as_ps() / 1_000_000;
         }
         times
     }

@@ -168,7 +168,7 @@ impl EventBuilder<'_> {
 
     /// Index of the event once it is stored.
     pub fn id(&self) -> EventId {
-        self.trace.events.len() as EventId
+        EventId(self.trace.events.len() as u32)
     }
 }
 

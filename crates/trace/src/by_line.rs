@@ -1,9 +1,8 @@
 //! The events of every line, and what one walk over all of them tells besides.
 
 use std::cmp::Reverse;
-use std::ops::Range;
 
-use super::{Event, EventId, Events, Interval, LineKind, StrId, Trace, in_blocks};
+use super::{Event, EventId, EventIds, Events, Interval, LineKind, StrId, Trace, in_blocks};
 use base::Ps;
 
 /// The events of a trace by line.
@@ -21,7 +20,7 @@ pub struct ByLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvents {
     /// They follow each other in the file in this very order, as a device's in an xplane.
-    Run(Range<EventId>),
+    Run(EventIds),
     /// Any others: 4 bytes each.
     List(Vec<EventId>),
 }
@@ -44,7 +43,7 @@ impl LineEvents {
     pub fn iter(&self) -> impl Iterator<Item = EventId> + '_ {
         let (run, list) = match self {
             LineEvents::Run(run) => (run.clone(), [].as_slice()),
-            LineEvents::List(list) => (0..0, list.as_slice()),
+            LineEvents::List(list) => (EventIds::default(), list.as_slice()),
         };
         run.chain(list.iter().copied())
     }
@@ -88,8 +87,8 @@ struct LineProgress {
 impl LineProgress {
     const NOTHING: LineProgress = LineProgress {
         count: 0,
-        first: 0,
-        last: 0,
+        first: EventId(0),
+        last: EventId(0),
         interval: Interval { start: Ps::new(i64::MIN), end: Ps::MAX },
         is_sorted: true,
     };
@@ -106,9 +105,14 @@ impl LineProgress {
         (self.count, self.last, self.interval) = (self.count + 1, id, this);
     }
 
+    /// Its events, where they follow each other.
+    fn run(&self) -> EventIds {
+        EventIds::new(self.first.0..self.last.0 + 1)
+    }
+
     /// The events follow each other in the file, as an xplane has them.
     fn is_run(&self) -> bool {
-        self.count == (self.last - self.first) as usize + 1
+        self.count == self.last.index() - self.first.index() + 1
     }
 }
 
@@ -118,12 +122,11 @@ impl ByLine {
         let mut seen = vec![LineProgress::NOTHING; trace.lines.len()];
         let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
         let (mut start, mut end) = (Ps::MAX, Ps::new(i64::MIN));
-        let events = u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
-        trace.events.for_each_block(0..events, |first, block| {
+        trace.events.for_each_block(trace.events.ids(), |block| {
             let (mut block_start, mut block_end) = (start, end);
             // An event is mostly on the line of the one before it: that line is looked up once.
             let (mut line, mut latest) = (usize::MAX, LineProgress::NOTHING);
-            for (id, (kind, interval)) in (first..).zip(block.times()) {
+            for (id, kind, interval) in block.times() {
                 (block_start, block_end) = (block_start.min(interval.start), block_end.max(interval.end));
                 let on = lines.get(kind).copied().unwrap_or(usize::MAX);
                 if on != line {
@@ -135,7 +138,7 @@ impl ByLine {
             put_back(&mut seen, line, latest);
             (start, end) = (block_start, block_end);
         });
-        let extent = (events > 0).then(|| Interval::new(start, end));
+        let extent = (!trace.events.is_empty()).then(|| Interval::new(start, end));
         let host_names = host_names(trace);
         ByLine { events: in_order(trace, &seen), extent, host_names }
     }
@@ -175,9 +178,9 @@ fn in_order(trace: &Trace, seen: &[LineProgress]) -> Vec<LineEvents> {
         LineEvents::List(ids)
     };
     let of_line = |(seen, ids): (&LineProgress, Vec<EventId>)| match (seen.count, seen.is_run()) {
-        (0, _) => LineEvents::Run(0..0),
-        (_, true) if seen.is_sorted => LineEvents::Run(seen.first..seen.last + 1),
-        (_, true) => sorted((seen.first..=seen.last).collect()),
+        (0, _) => LineEvents::Run(EventIds::default()),
+        (_, true) if seen.is_sorted => LineEvents::Run(seen.run()),
+        (_, true) => sorted(seen.run().collect()),
         (_, false) if seen.is_sorted => LineEvents::List(ids),
         (_, false) => sorted(ids),
     };
@@ -209,8 +212,9 @@ mod tests {
         }
         let trace = b.build();
         let found = ByLine::new(&trace);
-        let (run, list) = (LineEvents::Run, LineEvents::List);
-        assert_eq!(found.events, [list(vec![3, 2, 0]), run(1..2), list(vec![5, 4, 6]), run(0..0)]);
+        let list = |ids: [u32; 3]| LineEvents::List(ids.map(EventId).to_vec());
+        let run = |ids| LineEvents::Run(EventIds::new(ids));
+        assert_eq!(found.events, [list([3, 2, 0]), run(1..2), list([5, 4, 6]), run(0..0)]);
         for events in &found.events {
             let mut seen = Vec::new();
             events.for_each(&trace.events, |id, event| seen.push((id, event)));

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::event_id::EventId;
+
 const BLOCK_BITS: usize = 15;
 const BLOCK: usize = 1 << BLOCK_BITS;
 
@@ -161,7 +163,7 @@ impl<T: Copy> Column<T> {
 /// A column that only some events have: their indices (ascending) and their values.
 #[derive(Clone, Debug, Default)]
 pub struct SparseColumn {
-    events: Column<u32>,
+    events: Column<EventId>,
     values: Column<i64>,
 }
 
@@ -178,20 +180,20 @@ impl SparseColumn {
 
     /// Gives event `event` a value. Events must be given in ascending order, each at most once.
     #[inline]
-    pub fn push(&mut self, event: u32, value: i64) {
+    pub fn push(&mut self, event: EventId, value: i64) {
         self.events.push(event);
         self.values.push(value);
     }
 
     /// The value of `event`. Its block is searched for by halves, and so is its place in there, unless all events from the
     /// block's first one on have a value: since they ascend, the place can be no further than their distance.
-    pub fn get(&self, event: u32) -> Option<i64> {
+    pub fn get(&self, event: EventId) -> Option<i64> {
         let after = self.events.full.partition_point(|block| block.first().is_some_and(|&first| first <= event));
         // The last block is where full ones end.
         let is_last = self.events.last.first().is_some_and(|&first| first <= event);
         let block = if is_last { self.events.full.len() } else { after.checked_sub(1)? };
         let events = self.events.block(block);
-        let furthest = (event - events.first()?) as usize;
+        let furthest = event.index() - events.first()?.index();
         let at = match events.get(furthest) {
             Some(found) if *found == event => furthest,
             _ => events.get(..furthest.min(events.len()))?.binary_search(&event).ok()?,
@@ -200,12 +202,12 @@ impl SparseColumn {
     }
 
     /// Events and their values in ascending order, in the blocks that hold them.
-    pub(crate) fn into_blocks(self) -> impl Iterator<Item = (Vec<u32>, Vec<i64>)> {
+    pub(crate) fn into_blocks(self) -> impl Iterator<Item = (Vec<EventId>, Vec<i64>)> {
         self.events.into_blocks().zip(self.values.into_blocks())
     }
 
     /// Appends what another column's block held.
-    pub(crate) fn extend(&mut self, events: impl Iterator<Item = u32>, values: impl Iterator<Item = i64>) {
+    pub(crate) fn extend(&mut self, events: impl Iterator<Item = EventId>, values: impl Iterator<Item = i64>) {
         self.events.extend(events);
         self.values.extend(values);
     }
@@ -216,12 +218,12 @@ impl SparseColumn {
     }
 
     /// `(event, value)` pairs in ascending order of events.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (EventId, i64)> + '_ {
         self.events.iter().zip(self.values.iter())
     }
 
     /// Calls `visit` with all of them; for the long loops, see [`blocks`](super::blocks).
-    pub fn for_each(&self, mut visit: impl FnMut(u32, i64)) {
+    pub fn for_each(&self, mut visit: impl FnMut(EventId, i64)) {
         for (events, values) in self.events.blocks().zip(self.values.blocks()) {
             one_block(events, values, &mut visit);
         }
@@ -234,7 +236,7 @@ impl SparseColumn {
 }
 
 #[inline(never)]
-fn one_block(events: &[u32], values: &[i64], visit: &mut impl FnMut(u32, i64)) {
+fn one_block(events: &[EventId], values: &[i64], visit: &mut impl FnMut(EventId, i64)) {
     events.iter().zip(values).for_each(|(&event, &value)| visit(event, value));
 }
 
@@ -277,11 +279,10 @@ mod tests {
     fn sparse_columns_find_by_event() {
         let mut column = SparseColumn::default();
         for event in [3u32, 4, 9, 10, 70_000] {
-            column.push(event, i64::from(event) * 2);
+            column.push(EventId(event), i64::from(event) * 2);
         }
-        assert_eq!(column.get(9), Some(18));
-        assert_eq!(column.get(70_000), Some(140_000));
-        assert_eq!([3, 4, 10].map(|event| column.get(event)), [Some(6), Some(8), Some(20)]);
-        assert_eq!([0, 5, 8, 11, 69_999, u32::MAX].map(|event| column.get(event)), [None; 6]);
+        let get = |event| column.get(EventId(event));
+        assert_eq!([9, 70_000, 3, 4, 10].map(get), [18, 140_000, 6, 8, 20].map(Some));
+        assert_eq!([0, 5, 8, 11, 69_999, u32::MAX].map(get), [None; 6]);
     }
 }

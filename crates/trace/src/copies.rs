@@ -265,7 +265,7 @@ mod tests {
             .memcpy_details("size:0")
             .args(|args| args.copy_bytes = Some(8));
         let trace = b.build();
-        let copy = trace.events.get(1).unwrap();
+        let copy = trace.events.get(EventId(1)).unwrap();
         assert_eq!(direction(&trace, copy.name, copy.args), Some(Direction::DeviceToHost));
         assert_eq!(bytes(&trace, &trace.args_of(&copy)), Some(8));
     }

@@ -1,20 +1,17 @@
 //! The events of a trace: rows of 20 bytes, plus 12 for each of the few ids an event may carry.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use super::args::ArgsId;
 use super::blocks::{by_block, in_blocks};
 use super::column::{Column, SparseColumn};
 use super::event_columns::{ColumnValues, EventColumn};
+use super::event_id::{EventId, EventIds};
 use super::interval::Interval;
 use super::kinds::{Kind, Kinds};
 use super::strings::StrId;
 use crate::LineId;
 use base::Ps;
-
-/// Index of an event of one trace, in the order in which the file holds them.
-pub type EventId = u32;
 
 /// One event, copied out of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,13 +64,17 @@ impl RowBlock {
 
 /// Events that follow each other.
 #[derive(Clone, Copy)]
-pub struct Block<'a>(&'a [RowWords]);
+pub struct Block<'a> {
+    first: u32,
+    rows: &'a [RowWords],
+}
 
 impl<'a> Block<'a> {
-    /// What each is, as an index into [`Events::kinds`], and when.
+    /// Each with what it is, as an index into [`Events::kinds`], and when.
     #[inline(always)]
-    pub fn times(self) -> impl Iterator<Item = (usize, Interval)> + 'a {
-        self.0.iter().map(|row| (Row(*row).kind() as usize, Row(*row).interval()))
+    pub fn times(self) -> impl Iterator<Item = (EventId, usize, Interval)> + 'a {
+        let events = (self.first..).zip(self.rows);
+        events.map(|(id, row)| (EventId(id), Row(*row).kind() as usize, Row(*row).interval()))
     }
 }
 
@@ -129,7 +130,12 @@ impl Events {
         self.rows.is_empty()
     }
 
-    /// Appends an event and returns its index; `None` past 2^32 - 1 events.
+    /// Which events there are, in order.
+    pub fn ids(&self) -> EventIds {
+        EventIds::new(0..u32::try_from(self.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Appends an event and returns which it is; `None` past 2^32 - 1 events.
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
         u32::try_from(self.rows.len()).ok()?;
@@ -142,24 +148,24 @@ impl Events {
     pub fn push_of_kind(&mut self, kind: u32, start: Ps, duration: Ps) -> Option<EventId> {
         let id = u32::try_from(self.rows.len()).ok()?;
         self.rows.push(Row::new(kind, start, duration).0);
-        Some(id)
+        Some(EventId(id))
     }
 
     /// What the event at `id` is, as an index into [`kinds`](Events::kinds).
     pub fn kind(&self, id: EventId) -> Option<u32> {
-        self.rows.get(id as usize).map(|row| Row(row).kind())
+        self.rows.get(id.index()).map(|row| Row(row).kind())
     }
 
     /// The event at `id`, or `None` past the end.
     #[inline(always)]
     pub fn get(&self, id: EventId) -> Option<Event> {
-        self.rows.get(id as usize).map(|row| self.event(Row(row)))
+        self.rows.get(id.index()).map(|row| self.event(Row(row)))
     }
 
     /// Start and duration of the event at `id`.
     #[inline(always)]
     pub fn time(&self, id: EventId) -> Option<(Ps, Ps)> {
-        self.rows.get(id as usize).map(|row| Row(row).time())
+        self.rows.get(id.index()).map(|row| Row(row).time())
     }
 
     /// All events in order.
@@ -169,37 +175,37 @@ impl Events {
 
     /// Calls `visit` with all events in order; for the long loops, see [`blocks`](super::blocks).
     pub fn for_each(&self, visit: impl FnMut(EventId, Event)) {
-        self.for_each_of(0..u32::try_from(self.len()).unwrap_or(u32::MAX), visit);
+        self.for_each_of(self.ids(), visit);
     }
 
     /// The same with events that follow each other.
-    pub fn for_each_of(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, Event)) {
+    pub fn for_each_of(&self, ids: EventIds, mut visit: impl FnMut(EventId, Event)) {
         self.for_each_row(ids, |id, row| visit(id, self.event(row)));
     }
 
     /// The same with what an event is, as an index into [`kinds`](Events::kinds), and when. What is asked of a kind once need not
     /// be asked of millions of events.
-    pub fn for_each_time(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, usize, Interval)) {
+    pub fn for_each_time(&self, ids: EventIds, mut visit: impl FnMut(EventId, usize, Interval)) {
         self.for_each_row(ids, |id, row| visit(id, row.kind() as usize, row.interval()));
     }
 
-    /// The same, but calls `visit` with the events of a block at a time and the first one's index.
-    pub fn for_each_block(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, Block<'_>)) {
-        let mut first = ids.start;
-        for rows in self.rows.slices(ids.start as usize..ids.end as usize) {
+    /// The same, but calls `visit` with the events of a block at a time.
+    pub fn for_each_block(&self, ids: EventIds, mut visit: impl FnMut(Block<'_>)) {
+        let (EventId(mut first), indices) = ids.indices();
+        for rows in self.rows.slices(indices) {
             by_block(rows, |rows| {
-                visit(first, Block(rows));
+                visit(Block { first, rows });
                 first += rows.len() as u32;
             });
         }
     }
 
     #[inline(always)]
-    fn for_each_row(&self, ids: Range<EventId>, mut visit: impl FnMut(EventId, Row)) {
-        let mut id = ids.start;
-        for rows in self.rows.slices(ids.start as usize..ids.end as usize) {
+    fn for_each_row(&self, ids: EventIds, mut visit: impl FnMut(EventId, Row)) {
+        let (EventId(mut id), indices) = ids.indices();
+        for rows in self.rows.slices(indices) {
             in_blocks(rows, |row| {
-                visit(id, Row(*row));
+                visit(EventId(id), Row(*row));
                 id += 1;
             });
         }
@@ -208,7 +214,7 @@ impl Events {
     /// The same of one event.
     #[inline(always)]
     pub(crate) fn kind_and_time(&self, id: EventId) -> Option<(usize, Interval)> {
-        self.rows.get(id as usize).map(|row| (Row(row).kind() as usize, Row(row).interval()))
+        self.rows.get(id.index()).map(|row| (Row(row).kind() as usize, Row(row).interval()))
     }
 
     /// What the events are, each once, in the order in which they first occur.
@@ -225,14 +231,14 @@ impl Events {
 
     /// Gives the event at `id` another start and duration; false where it is not here any more.
     pub(crate) fn set_time(&mut self, id: EventId, start: Ps, duration: Ps) -> bool {
-        let row = self.rows.get_mut(id as usize);
+        let row = self.rows.get_mut(id.index());
         row.map(|row| *row = Row::new(Row(*row).kind(), start, duration).0).is_some()
     }
 
     /// Gives events the start and duration that `change` makes of what they are, as an index into [`kinds`](Events::kinds), and of
     /// their start and duration; `None` leaves them as they are.
     pub(crate) fn change_times(&mut self, mut change: impl FnMut(EventId, usize, (Ps, Ps)) -> Option<(Ps, Ps)>) {
-        let mut id = 0;
+        let mut id = EventId(0);
         for rows in self.rows.blocks_mut() {
             change_block(rows, &mut id, &mut change);
         }
@@ -245,7 +251,7 @@ impl Events {
 
     /// Closes an event that was opened at its start (`B`, `b`).
     pub fn set_duration(&mut self, id: EventId, duration: Ps) {
-        if let Some(row) = self.rows.get_mut(id as usize) {
+        if let Some(row) = self.rows.get_mut(id.index()) {
             let closed = Row(*row);
             *row = Row::new(closed.kind(), closed.time().0, duration).0;
         }
@@ -266,10 +272,10 @@ impl Events {
 
     /// Changes what the event at `id` says.
     pub(crate) fn set_args(&mut self, id: EventId, args: ArgsId) {
-        let Some(row) = self.rows.get(id as usize).map(Row) else { return };
+        let Some(row) = self.rows.get(id.index()).map(Row) else { return };
         let kind = self.kinds.intern(Kind { args, ..self.kinds.get(row.kind()) });
         let (start, duration) = row.time();
-        if let Some(slot) = self.rows.get_mut(id as usize) {
+        if let Some(slot) = self.rows.get_mut(id.index()) {
             *slot = Row::new(kind, start, duration).0;
         }
     }
@@ -280,13 +286,13 @@ impl Events {
     }
 
     /// Leaves of an event the part `inside`. Where a part of it was left already, this one becomes an event behind all others.
-    /// Returns the index of the part.
+    /// Returns the part.
     pub fn cut(&mut self, id: EventId, inside: Interval) -> Option<EventId> {
         let (kind, now) = self.kind_and_time(id)?;
         let (part, whole) = match self.cut.get(&id) {
             Some(&whole) => (self.push_of_kind(kind as u32, inside.start, inside.length())?, whole),
             None => {
-                *self.rows.get_mut(id as usize)? = Row::new(kind as u32, inside.start, inside.length()).0;
+                *self.rows.get_mut(id.index())? = Row::new(kind as u32, inside.start, inside.length()).0;
                 (id, now)
             }
         };
@@ -396,7 +402,7 @@ fn change_block(
         if let Some((start, duration)) = change(*id, kind as usize, Row(*row).time()) {
             *row = Row::new(kind, start, duration).0;
         }
-        *id = id.wrapping_add(1);
+        *id = EventId(id.0.wrapping_add(1));
     }
 }
 
@@ -419,12 +425,13 @@ mod tests {
         assert!(events.iter().eq(all));
         let mut seen = Vec::new();
         events.for_each(|id, event| seen.push((id, event)));
-        assert!(seen.into_iter().eq((0..).zip(all)));
+        assert!(seen.into_iter().eq(events.ids().zip(all)));
         let mut seen = Vec::new();
-        events.for_each_of(1..9, |id, event| seen.push((id, event)));
-        assert!(seen.into_iter().eq((1..).zip(all.into_iter().skip(1))));
-        events.set_duration(0, Ps::new(1 << 33));
-        assert_eq!(events.get(0), Some(event(-1, 1 << 33)));
-        assert_eq!((events.get(3), events.len()), (None, 3));
+        events.for_each_of(EventIds::new(1..9), |id, event| seen.push((id, event)));
+        assert!(seen.into_iter().eq(events.ids().zip(all).skip(1)));
+        let [first, past_all] = [0, 3].map(EventId);
+        events.set_duration(first, Ps::new(1 << 33));
+        assert_eq!(events.get(first), Some(event(-1, 1 << 33)));
+        assert_eq!((events.get(past_all), events.len()), (None, 3));
     }
 }

@@ -15,6 +15,7 @@ mod column;
 pub mod copies;
 mod cpu_ops;
 mod event_columns;
+mod event_id;
 mod event_stat;
 mod events;
 mod index;
@@ -34,8 +35,9 @@ pub use classify::{LineKind, PlaneKind, Platform, classify, is_gpu_cat, plane_ki
 pub use column::SparseColumn;
 pub use cpu_ops::{CpuOps, END_MARKER};
 pub use event_columns::{ColumnValues, EventColumn, Holds};
+pub use event_id::{EventId, EventIds};
 pub use event_stat::EventStat;
-pub use events::{Event, EventId, Events, RowBlock};
+pub use events::{Event, Events, RowBlock};
 pub use interval::{Interval, IntervalSet, Union};
 pub use kinds::Kind;
 pub use marks::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope};

@@ -11,8 +11,8 @@
 //! ```
 
 use super::{
-    ArgsId, CounterTrack, EventColumn, FlowPoint, HloProto, Holds, Instant, InstantScope, Kind, Line, LineId, Plane,
-    PlaneId, StatValue, StrId, Trace,
+    ArgsId, CounterTrack, EventColumn, EventId, FlowPoint, HloProto, Holds, Instant, InstantScope, Kind, Line, LineId,
+    Plane, PlaneId, StatValue, StrId, Trace,
 };
 use base::{Ps, Warning, WarningCode};
 
@@ -146,7 +146,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
             "The hosts of this run hold more than 4,294,967,295 events together; the rest was not read.",
         ));
     }
-    let moved = |event: u32| u32::try_from(event_base + u64::from(event)).ok();
+    let moved = |event: EventId| u32::try_from(event_base + u64::from(event.0)).map(EventId).ok();
     let stride = ID_STRIDE.wrapping_mul(i64::from(host));
     for &column in EventColumn::ALL {
         let add = if column.holds() == Holds::CaptureId { stride } else { 0 };
@@ -190,6 +190,7 @@ fn map_stat(value: StatValue, string: impl Fn(StrId) -> StrId) -> StatValue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Event;
     use crate::builder::TraceBuilder;
 
     fn host(start_unix_ns: Option<i64>, op: &str) -> Trace {
@@ -207,13 +208,11 @@ mod tests {
     }
 
     fn events(trace: &Trace) -> Vec<(String, i64, u16)> {
-        (0..trace.events.len() as u32)
-            .filter_map(|id| trace.events.get(id))
-            .map(|event| {
-                let plane = &trace.planes[trace.lines[event.line.index()].plane.index()];
-                (trace.text(event.name).to_owned(), event.start.as_us() as i64, plane.host)
-            })
-            .collect()
+        let named = |event: Event| {
+            let plane = &trace.planes[trace.lines[event.line.index()].plane.index()];
+            (trace.text(event.name).to_owned(), event.start.as_us() as i64, plane.host)
+        };
+        trace.events.iter().map(named).collect()
     }
 
     fn named(name: &str, start: i64, host: u16) -> (String, i64, u16) {
@@ -231,12 +230,11 @@ mod tests {
             events(&merged),
             [named("shared", 0, 0), named("a1", 10, 0), named("shared", 4, 1), named("b1", 14, 1)]
         );
-        assert_eq!(merged.events.column(EventColumn::RunId).get(2), Some(3));
-        assert_ne!(
-            merged.events.column(EventColumn::Correlation).get(0),
-            merged.events.column(EventColumn::Correlation).get(2)
-        );
-        let category = merged.args_of(&merged.events.get(3).unwrap()).hlo_category;
+        let [first, third, fourth] = [0, 2, 3].map(EventId);
+        assert_eq!(merged.events.column(EventColumn::RunId).get(third), Some(3));
+        let correlations = merged.events.column(EventColumn::Correlation);
+        assert_ne!(correlations.get(first), correlations.get(third));
+        let category = merged.args_of(&merged.events.get(fourth).unwrap()).hlo_category;
         assert_eq!(merged.text(category), "loop fusion");
         let (track, instant, moved) = (&merged.counters[1], &merged.instants[1], Ps::new(4_000_000));
         assert_eq!((merged.text(track.name), track.plane, &*track.times), ("b1", PlaneId(1), &[moved][..]));

@@ -17,7 +17,7 @@ mod fields;
 
 use super::events::{RowBlock, SparseColumns};
 use super::kinds::Kind;
-use super::{ArgsId, ArgsTable, Capture, HloProto, LineId, StrId, Strings, Trace, copies};
+use super::{ArgsId, ArgsTable, Capture, EventId, HloProto, LineId, StrId, Strings, Trace, copies};
 use fields::{Fields, put_args, put_capture, put_plane};
 
 const HEAD: u8 = 1;
@@ -68,7 +68,7 @@ enum SnapshotPart {
     Args(ArgsTable),
     Rows(RowBlock),
     Kinds(Vec<Kind>),
-    Sparse(u8, Vec<u32>, Vec<i64>),
+    Sparse(u8, Vec<EventId>, Vec<i64>),
     Hlo(HloProto),
 }
 
@@ -177,7 +177,7 @@ impl Iterator for Writer {
                 (KINDS, 0)
             }
             SnapshotPart::Sparse(which, events, values) => {
-                put_words(&mut out, events.iter().map(|event| event.to_le_bytes()), events.len());
+                put_words(&mut out, events.iter().map(|event| event.0.to_le_bytes()), events.len());
                 put_words(&mut out, values.iter().map(|value| value.to_le_bytes()), values.len());
                 (SPARSE, which)
             }
@@ -311,7 +311,7 @@ impl Reader {
             SPARSE => {
                 let column = self.sparse.get_mut(which)?;
                 let (events, values) = payload.split_at_checked(payload.len() / 12 * 4)?;
-                let events = events.as_chunks::<4>().0.iter().map(|event| u32::from_le_bytes(*event));
+                let events = events.as_chunks::<4>().0.iter().map(|event| EventId(u32::from_le_bytes(*event)));
                 let values = values.as_chunks::<8>().0.iter().map(|value| i64::from_le_bytes(*value));
                 column.extend(events, values);
             }

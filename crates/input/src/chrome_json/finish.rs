@@ -9,7 +9,7 @@ use super::store::Store;
 use crate::sniff;
 use base::{Error, Warning, WarningCode};
 use trace::{
-    EventId, Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,
+    Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,
 };
 
 /// Numbers of complete events at which XLA's writer stops (the older and the newer limit).
@@ -174,7 +174,7 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     if sides.iter().all(|side| *side == Side::Neither) {
         return;
     }
-    for event in (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)) {
+    for event in trace.events.iter() {
         let side = sides.get(event.args.index()).copied().unwrap_or(Side::Neither);
         let Some(line) = trace.lines.get_mut(event.line.index()) else { continue };
         let plane = line.plane.index();
@@ -239,8 +239,7 @@ fn top_level_stats(store: &mut Store, top_level: &TopLevel) {
 /// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event tells when the
 /// capture started.
 fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
-    let starts =
-        (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)).map(|event| event.start.as_ps());
+    let starts = trace.events.iter().map(|event| event.start.as_ps());
     let base_ns = top_level.base_time_ns.unwrap_or(0);
     let Some(first) = starts.min() else { return };
     let unix_ns = trace.capture.anchor_ns.checked_add(base_ns).and_then(|ns| ns.checked_add(first.div_euclid(1_000)));

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use trace::{ArgsId, EventId, Kind, LineKind, PlaneKind, Platform, StrId, Trace};
+use trace::{ArgsId, Kind, LineKind, PlaneKind, Platform, StrId, Trace};
 
 /// A run of a program on one device.
 #[derive(Clone, Copy)]
@@ -44,8 +44,7 @@ pub(super) fn name_programs(trace: &mut Trace) {
         return;
     }
     let mut runs: Vec<Vec<ModuleRun>> = vec![Vec::new(); planes.len()];
-    let events = trace.events.len() as EventId;
-    trace.events.for_each_time(0..events, |_, kind, interval| {
+    trace.events.for_each_time(trace.events.ids(), |_, kind, interval| {
         let Some(Some(plane)) = module_plane.get(kind) else { return };
         let name = trace.events.kinds().get(kind).map(|kind| kind.name).unwrap_or_default();
         let run = ModuleRun { start: interval.start.as_ps(), end: interval.end.as_ps(), name };
@@ -112,16 +111,18 @@ mod tests {
         b.event(host, "a", 110, 10);
         let mut trace = b.build();
         name_programs(&mut trace);
-        let found: Vec<(&str, Option<i64>)> = (3..trace.events.len() as EventId)
-            .map(|id| trace.args_of(&trace.events.get(id).unwrap()))
+        let found: Vec<(&str, Option<i64>)> = trace
+            .events
+            .iter()
+            .skip(3)
+            .map(|event| trace.args_of(&event))
             .map(|args| (trace.text(args.hlo_module), args.program_id))
             .collect();
         let none = ("", None);
         let f = ("jit_f", Some(7));
         let expected = [none, f, f, none, ("jit_g", Some(-1)), ("plain", None), ("jit_own", None), none, none];
         assert_eq!(found, expected);
-        let names: Vec<&str> =
-            (0..trace.events.len() as EventId).map(|id| trace.text(trace.events.get(id).unwrap().name)).collect();
+        let names: Vec<&str> = trace.events.iter().map(|event| trace.text(event.name)).collect();
         assert_eq!(names.get(3..6), Some(&["early", "a", "b"][..]), "only the arguments change");
     }
 }

@@ -12,7 +12,7 @@
 //! At most one event in a thousand (or a single one) is taken for absurd, so a file with two halves keeps both.
 
 use base::Ps;
-use trace::{Event, EventId, Events};
+use trace::{Event, Events};
 
 const HOUR: i64 = 3_600_000_000_000_000;
 /// Cuts after which the rest is kept as it is.
@@ -20,7 +20,7 @@ const MAX_CUTS: usize = 8;
 
 /// The events without the absurd ones, and how many those were; `None` where all are plausible.
 pub(super) fn without_outliers(events: &Events) -> Option<(Events, u64)> {
-    let all = || (0..events.len() as EventId).filter_map(|id| events.get(id));
+    let all = || events.iter();
     let first = all().map(|event| event.start.as_ps()).min()?;
     let last = all().map(|event| event.end().as_ps()).max()?;
     if last.checked_sub(first).is_some_and(|span| span <= HOUR) {
@@ -64,7 +64,7 @@ fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
 
 fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> Events {
     let mut kept = Events::default();
-    for id in 0..events.len() as EventId {
+    for id in events.ids() {
         let Some(new) = events.get(id).filter(&keep).and_then(|event| kept.push(event)) else { continue };
         kept.push_values(new, &events.values(id));
     }

@@ -8,7 +8,7 @@ mod totals;
 
 use super::ChromeJsonDecoder;
 use base::Error;
-use trace::{EventColumn, EventId, Trace};
+use trace::{Event, EventColumn, Trace};
 
 /// Decodes `text` in chunks of `size` bytes.
 fn decode_in(text: &[u8], size: usize) -> Result<Trace, Error> {
@@ -49,7 +49,7 @@ fn describe(trace: &Trace) -> String {
         let stats: Vec<_> = plane.stats.iter().map(|&(key, value)| (trace.text(key), value)).collect();
         writeln!(out, "{} {:?} {stats:?}", trace.text(plane.name), plane.kind).unwrap();
     }
-    for id in 0..trace.events.len() as EventId {
+    for id in trace.events.ids() {
         let event = trace.events.get(id).unwrap();
         let line = trace.lines.get(event.line.index()).unwrap();
         let ids = (
@@ -65,10 +65,13 @@ fn describe(trace: &Trace) -> String {
 
 /// `(name, start ps, duration ps)` of every event.
 fn events(trace: &Trace) -> Vec<(&str, i64, i64)> {
-    (0..trace.events.len() as EventId)
-        .filter_map(|id| trace.events.get(id))
-        .map(|event| (trace.text(event.name), event.start.as_ps(), event.duration.as_ps()))
-        .collect()
+    let told = |event: Event| (trace.text(event.name), event.start.as_ps(), event.duration.as_ps());
+    trace.events.iter().map(told).collect()
+}
+
+/// The events, by their index, that have a value in this column, and the value.
+fn values(trace: &Trace, column: EventColumn) -> Vec<(u32, i64)> {
+    trace.events.column(column).iter().map(|(id, value)| (id.get(), value)).collect()
 }
 
 /// `(code, count)` of every warning.

@@ -2,19 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::tests::{codes, decode, events};
+use super::tests::{codes, decode, events, values};
 use super::writer::{event, message, sample};
 use base::Severity;
 use trace::{EventColumn, Trace};
 
 /// All that a trace says, for comparison.
 pub(super) fn summary(trace: &Trace) -> String {
-    let columns = [
-        trace.events.column(EventColumn::Correlation),
-        trace.events.column(EventColumn::RunId),
-        trace.events.column(EventColumn::StepNum),
-    ];
-    let ids: Vec<Vec<(u32, i64)>> = columns.iter().map(|column| column.iter().collect()).collect();
+    let ids = [EventColumn::Correlation, EventColumn::RunId, EventColumn::StepNum].map(|column| values(trace, column));
     let strings: Vec<String> =
         events(trace).iter().map(|e| format!("{} {:?} {:?}", trace.text(e.name), e, trace.args_of(e))).collect();
     format!("{strings:?} {ids:?} {:?} {:?} {:?} {:?}", trace.planes, trace.lines, trace.capture, trace.warnings)

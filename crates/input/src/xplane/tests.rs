@@ -3,7 +3,7 @@
 use super::writer::{Message, event, message, sample};
 use super::*;
 use base::Severity;
-use trace::{Args, Event, EventColumn, Framework, LineKind, StatValue, Trace};
+use trace::{Args, Event, EventColumn, EventId, Framework, LineKind, StatValue, Trace};
 
 pub(super) fn decode(bytes: &[u8], chunk: usize) -> Result<Trace, Error> {
     let mut decoder = XPlaneDecoder::new("some.xplane.pb");
@@ -18,7 +18,12 @@ fn read(space: Message) -> Trace {
 }
 
 pub(super) fn events(trace: &Trace) -> Vec<Event> {
-    (0..trace.events.len() as u32).map(|id| trace.events.get(id).unwrap()).collect()
+    trace.events.iter().collect()
+}
+
+/// The events, by their index, that have a value in this column, and the value.
+pub(super) fn values(trace: &Trace, column: EventColumn) -> Vec<(u32, i64)> {
+    trace.events.column(column).iter().map(|(id, value)| (id.get(), value)).collect()
 }
 
 fn rows(trace: &Trace) -> Vec<(&str, i64, i64)> {
@@ -67,9 +72,9 @@ fn arguments_come_from_the_event_and_its_metadata() {
     assert_eq!(trace.text(args[1].long_name), "%fusion.2 = f32[8] fusion(%p)");
     assert_eq!(trace.text(args[2].memcpy_details), "size:4 dest:0 async:1");
     assert_eq!(args[3], Args::default());
-    assert_eq!(trace.events.column(EventColumn::Correlation).iter().collect::<Vec<_>>(), [(0, 41), (1, 42)]);
-    assert_eq!(trace.events.column(EventColumn::StepNum).get(3), Some(6));
-    assert_eq!(trace.events.column(EventColumn::RunId).get(3), Some(3));
+    assert_eq!(values(&trace, EventColumn::Correlation), [(0, 41), (1, 42)]);
+    assert_eq!(trace.events.column(EventColumn::StepNum).get(EventId::new(3)), Some(6));
+    assert_eq!(trace.events.column(EventColumn::RunId).get(EventId::new(3)), Some(3));
 }
 
 #[test]
@@ -99,7 +104,7 @@ fn stalls_sizes_and_annotations_are_kept() {
     let plane = message().bytes(2, "/device:TPU:0").message(3, line).event_metadata(1, "op");
     let plane = plane.stat_metadata(1, "dma_stall_duration_ps").stat_metadata(2, "size").stat_metadata(3, "annotation");
     let trace = read(message().message(1, plane));
-    assert_eq!(trace.events.column(EventColumn::DmaStall).iter().collect::<Vec<_>>(), [(0, 4)]);
+    assert_eq!(values(&trace, EventColumn::DmaStall), [(0, 4)]);
     let args = trace.args_of(&events(&trace)[0]);
     assert_eq!((args.copy_bytes, trace.text(args.tf_op)), (Some(4096), "Mul:Mul"));
 }
@@ -140,7 +145,7 @@ fn messages_between_slices_tell_their_length_and_bytes() {
     let plane =
         plane.stat_metadata(1, "dcn_label").stat_metadata(2, "duration_us").stat_metadata(3, "payload_size_bytes");
     let trace = read(message().message(1, plane));
-    assert_eq!(trace.events.column(EventColumn::MessageDuration).iter().collect::<Vec<_>>(), [(0, 50_000_000)]);
+    assert_eq!(values(&trace, EventColumn::MessageDuration), [(0, 50_000_000)]);
     let args = trace.args_of(&events(&trace)[0]);
     assert_eq!((args.bytes_transferred, trace.text(args.tf_op)), (Some(32_768), "all-reduce.273_312"));
 }

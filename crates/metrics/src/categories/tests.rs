@@ -6,7 +6,7 @@ fn category_of(name: &str, hlo_op: &str, tf_op: &str) -> String {
     let line = b.line("/device:GPU:0", "Stream #1");
     b.event(line, name, 0, 1).hlo_op(hlo_op).tf_op(tf_op);
     let trace = b.build();
-    let event = trace.events.get(0).unwrap();
+    let event = trace.events.iter().next().unwrap();
     category(&trace, event.name, event.args).to_owned()
 }
 
@@ -100,7 +100,7 @@ fn xlas_own_category_is_kept() {
     let line = b.line("/device:TPU:0", "XLA Ops");
     b.event(line, "broadcast_add_fusion.1", 0, 1).hlo_category("loop fusion");
     let trace = b.build();
-    let event = trace.events.get(0).unwrap();
+    let event = trace.events.iter().next().unwrap();
     let own = category(&trace, event.name, event.args);
     assert_eq!((own, family_of(own).class()), ("loop fusion", OpClass::Compute));
     let mut categorizer = Categorizer::new(&trace, &Recognised::default());

@@ -39,8 +39,7 @@ pub(super) fn went_on_with(trace: &Trace, ops: &[OpEvent], marked: &[Option<Mark
     let mut before: Vec<Vec<Option<Before>>> = wanted.iter().map(|line| vec![None; line.len()]).collect();
     let kinds = trace.events.kinds();
     let is_execute: Vec<bool> = kinds.iter().map(|kind| trace.text(kind.name) == EXECUTE).collect();
-    let all = 0..u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
-    trace.events.for_each_time(all, |_, kind, interval| {
+    trace.events.for_each_time(trace.events.ids(), |_, kind, interval| {
         let Some(line) = kinds.get(kind).map(|kind| kind.line.index()) else { return };
         let (Some(wanted), Some(before)) = (wanted.get(line), before.get_mut(line)) else { return };
         // An event belongs to the first marker after it: what stands before a later one is that marker or what follows it.

@@ -146,8 +146,7 @@ fn find(trace: &Trace, roles: &[Role]) -> OpEnds {
         let line = trace.lines.get(line)?;
         trace.plane_of(line).map(|plane| plane.host)
     };
-    let all = 0..u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
-    trace.events.for_each_time(all, |id, kind, interval| {
+    trace.events.for_each_time(trace.events.ids(), |id, kind, interval| {
         let (Some(role), Some(kind)) = (roles.get(kind), kinds.get(kind)) else { return };
         let line = kind.line.index();
         match role {
@@ -200,7 +199,7 @@ fn find(trace: &Trace, roles: &[Role]) -> OpEnds {
     let mut found = OpEnds { is_untold, ..OpEnds::default() };
     let mut by_event: Vec<usize> = (0..ops.len()).collect();
     by_event.sort_unstable_by_key(|&at| ops.get(at).map(|op| op.id));
-    let id = |at: usize| ops.get(at).map(|op| i64::from(op.id));
+    let id = |at: usize| ops.get(at).map(|op| i64::from(op.id.get()));
     for at in by_event {
         let (Some(op), Some(&end)) = (ops.get(at), ends.get(at)) else { continue };
         if end > op.end {

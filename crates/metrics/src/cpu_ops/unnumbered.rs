@@ -16,8 +16,7 @@ pub(super) fn some_op_goes_on(trace: &Trace, roles: &[Role], ops: &[OpEvent]) ->
     let ended = |kind: usize| trace.strings.find(trace.text(kinds.get(kind)?.name).strip_prefix(END_MARKER)?);
     let names: Vec<Option<StrId>> = (0..kinds.len()).map(ended).collect();
     let mut found = false;
-    let all = 0..u32::try_from(trace.events.len()).unwrap_or(u32::MAX);
-    trace.events.for_each_time(all, |_, kind, marker| {
+    trace.events.for_each_time(trace.events.ids(), |_, kind, marker| {
         if found || roles.get(kind) != Some(&Role::Marker) {
             return;
         }

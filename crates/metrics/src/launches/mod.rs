@@ -41,7 +41,7 @@ struct Started {
 }
 
 impl Started {
-    const NOTHING: Started = Started { first: 0, ops: 0, first_start: Ps::MAX, device_time: Ps::ZERO };
+    const NOTHING: Started = Started { first: EventId::new(0), ops: 0, first_start: Ps::MAX, device_time: Ps::ZERO };
 }
 
 /// The launches of one call (`cuLaunchKernel`) that started one kernel.

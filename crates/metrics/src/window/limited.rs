@@ -124,12 +124,14 @@ mod tests {
         let trace = trace_of(&[(0, 0, 10), (0, 12, 3), (0, 20, 20), (0, 50, 5)]);
         let limited = Limited::new(&trace, &Devices::new(&trace), &[us(&[(5, 25), (35, 45)])]);
         let (device, cut) = (limited.devices.used.first().unwrap(), limited.trace.as_ref().unwrap());
-        assert_eq!((device.ops.as_slice(), device.num_ops()), ([0, 1, 2, 4].as_slice(), 2));
+        let [first, second, rest] = [0, 1, 4].map(EventId::new);
+        let left: Vec<u32> = device.ops.iter().map(|id| id.get()).collect();
+        assert_eq!((left, device.num_ops()), (vec![0, 1, 2, 4], 2));
         let times: Vec<_> = device.ops.iter().filter_map(|&id| time(cut, id)).collect();
         assert_eq!(IntervalSet::union_of(times.iter().copied()), us(&[(5, 10), (12, 15), (20, 25), (35, 40)]));
         assert_eq!(device.busy, IntervalSet::union_of(times));
-        assert_eq!(cut.events.whole(4), Some(Interval::new(Ps::new(20_000_000), Ps::new(40_000_000))));
-        assert_eq!((cut.events.whole(1), time(&trace, 0).unwrap().length()), (None, Ps::new(10_000_000)));
+        assert_eq!(cut.events.whole(rest), Some(Interval::new(Ps::new(20_000_000), Ps::new(40_000_000))));
+        assert_eq!((cut.events.whole(second), time(&trace, first).unwrap().length()), (None, Ps::new(10_000_000)));
     }
 
     #[test]

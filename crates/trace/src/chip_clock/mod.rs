@@ -138,7 +138,7 @@ impl Trace {
         if chip.is_none() && !self.clocks.has(line) {
             return self.events.push(event);
         }
-        let id = u32::try_from(self.events.len()).ok()?;
+        let id = u32::try_from(self.events.len()).map(EventId).ok()?;
         if chip.is_some() && !self.clocks.has(line) {
             self.clocks.begin(line, id);
         }

@@ -21,7 +21,7 @@ pub(crate) struct Unplaced {
 }
 
 /// A line with chip times.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnplacedLine {
     /// Index of the line.
     pub line: u32,

@@ -3,8 +3,8 @@
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::classify::{LineKind, PlaneKind, Platform};
 use crate::{
-    Args, Capture, ChipClock, CounterTrack, FlowBinding, FlowPoint, FlowRole, Framework, Instant, InstantScope, Line,
-    LineId, MemoryBytes, NumberArg, Plane, PlaneId, SourceFormat, StatValue, StrId, TextArg,
+    Args, Capture, ChipClock, CounterTrack, EventId, FlowBinding, FlowPoint, FlowRole, Framework, Instant,
+    InstantScope, Line, LineId, MemoryBytes, NumberArg, Plane, PlaneId, SourceFormat, StatValue, StrId, TextArg,
 };
 use base::Ps;
 
@@ -113,9 +113,9 @@ pub(super) fn put_unplaced(out: &mut Vec<u8>, unplaced: &Unplaced) {
     put_u32(out, u32::try_from(lines.len()).unwrap_or(u32::MAX));
     for UnplacedLine { line, first, without } in lines {
         put_u32(out, *line);
-        put_u32(out, *first);
+        put_u32(out, first.0);
         put_u32(out, u32::try_from(without.len()).unwrap_or(u32::MAX));
-        without.iter().for_each(|id| put_u32(out, *id));
+        without.iter().for_each(|id| put_u32(out, id.0));
     }
 }
 
@@ -209,6 +209,10 @@ impl Fields<'_> {
         self.u32().map(StrId)
     }
 
+    fn event(&mut self) -> Option<EventId> {
+        self.u32().map(EventId)
+    }
+
     fn code<T: Copy>(&mut self, all: &[T]) -> Option<T> {
         all.get(usize::from(self.byte()?)).copied()
     }
@@ -291,9 +295,9 @@ impl Fields<'_> {
         }
         let mut lines = Vec::new();
         for _ in 0..self.u32()? {
-            let (line, first, mut without) = (self.u32()?, self.u32()?, Vec::new());
+            let (line, first, mut without) = (self.u32()?, self.event()?, Vec::new());
             for _ in 0..self.u32()? {
-                without.push(self.u32()?);
+                without.push(self.event()?);
             }
             lines.push(UnplacedLine { line, first, without });
         }

@@ -21,9 +21,10 @@ fn trace() -> Trace {
     builder.plane_stat("/device:TPU:0", "peak", StatValue::Double(f64::NAN));
     builder.plane_stat("/device:TPU:0", "cores", StatValue::Int(-2));
     let trace = builder.trace_mut();
-    trace.events.push_value(1, EventColumn::AllReduceId, 99);
-    trace.events.push_value(1, EventColumn::DmaStall, 7);
-    trace.events.push_value(0, EventColumn::MessageDuration, 8);
+    let [first, second] = [0, 1].map(EventId);
+    trace.events.push_value(second, EventColumn::AllReduceId, 99);
+    trace.events.push_value(second, EventColumn::DmaStall, 7);
+    trace.events.push_value(first, EventColumn::MessageDuration, 8);
     let (plane, name) = (trace.lines[0].plane, trace.lines[0].name);
     let counter = |values: Vec<f64>| CounterTrack { plane, name, times: vec![Ps::new(-3); values.len()], values };
     trace.counters = vec![counter(vec![1.5, -0.0]), counter(Vec::new())];
@@ -48,7 +49,7 @@ fn trace() -> Trace {
 }
 
 fn events(trace: &Trace) -> Vec<Event> {
-    (0..trace.events.len() as u32).filter_map(|id| trace.events.get(id)).collect()
+    trace.events.iter().collect()
 }
 
 /// The events and the frames of an image.

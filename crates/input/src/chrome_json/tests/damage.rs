@@ -41,7 +41,7 @@ fn shapes_of_the_list_that_are_complete_raise_no_warning() {
     for shape in shapes {
         let trace = decode(&shape).unwrap();
         assert_eq!((events(&trace), warnings(&trace)), (vec![FUSION], vec![]), "{shape}");
-        let event = trace.events.get(0).unwrap();
+        let event = trace.events.iter().next().unwrap();
         assert_eq!(trace.text(trace.args_of(&event).hlo_op), "fusion.1", "{shape}");
     }
 }

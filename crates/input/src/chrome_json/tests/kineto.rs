@@ -1,6 +1,6 @@
 //! What other writers than JAX do: categories, absolute times, pairs, names that come late.
 
-use super::{decode, describe, events, warnings};
+use super::{decode, describe, events, values, warnings};
 use trace::{EventColumn, Framework, LineKind, PlaneKind, Platform, StatValue};
 
 #[test]
@@ -38,11 +38,13 @@ fn kineto_is_understood() {
             (-484_000_000, 3_000_000_000)
         ]
     );
-    let ids: Vec<_> = trace.events.column(EventColumn::Correlation).iter().collect();
-    assert_eq!(ids, [(1, 524_077), (2, 10_159_970_886_766_084_423u64.cast_signed())]);
-    assert_eq!(trace.events.column(EventColumn::StepNum).iter().collect::<Vec<_>>(), [(0, 551)]);
-    assert_eq!(trace.args_of(&trace.events.get(2).unwrap()).copy_bytes, Some(4096));
-    let details = |id| trace.text(trace.args_of(&trace.events.get(id).unwrap()).kernel_details);
+    assert_eq!(
+        values(&trace, EventColumn::Correlation),
+        [(1, 524_077), (2, 10_159_970_886_766_084_423u64.cast_signed())]
+    );
+    assert_eq!(values(&trace, EventColumn::StepNum), [(0, 551)]);
+    assert_eq!(trace.args_of(&trace.events.iter().nth(2).unwrap()).copy_bytes, Some(4096));
+    let details = |at| trace.text(trace.args_of(&trace.events.iter().nth(at).unwrap()).kernel_details);
     assert_eq!((details(1), details(2)), ("regs:168 shm:231424 grid:56,2,1 block:384,1,1", ""));
     let kinds: Vec<_> = trace.planes.iter().map(|plane| plane.kind).collect();
     let device = PlaneKind::Device { platform: Platform::Gpu, ordinal: 3 };
@@ -68,7 +70,7 @@ fn kineto_tells_what_a_collective_moves() {
     };
     let details = |args: &str| {
         let trace = decode(kernel(args)).unwrap();
-        trace.text(trace.args_of(&trace.events.get(0).unwrap()).kernel_details).to_owned()
+        trace.text(trace.args_of(&trace.events.iter().next().unwrap()).kernel_details).to_owned()
     };
     assert_eq!(
         details(
@@ -95,8 +97,8 @@ fn annotations_of_tensorflow_name_the_op() {
             {"ph":"X","pid":1,"tid":7,"ts":24,"dur":1,"name":"tpu::System::TransferToDevice","args":{"size":"4096"}}]"#,
     )
     .unwrap();
-    let args = |id| trace.args_of(&trace.events.get(id).unwrap());
-    assert_eq!([0, 1].map(|id| trace.text(args(id).tf_op)), ["Mul:Mul", "model/Add:Add"]);
+    let args = |at| trace.args_of(&trace.events.iter().nth(at).unwrap());
+    assert_eq!([0, 1].map(|at| trace.text(args(at).tf_op)), ["Mul:Mul", "model/Add:Add"]);
     assert_eq!(args(2).copy_bytes, Some(4096));
 }
 

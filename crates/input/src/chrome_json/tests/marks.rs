@@ -42,7 +42,7 @@ fn counters_and_instants_are_kept() {
     ];
     assert_eq!(tracks, expected);
     assert!(trace.counters.iter().all(|track| track.plane == trace.lines[0].plane));
-    let line = trace.events.get(0).unwrap().line;
+    let line = trace.events.iter().next().unwrap().line;
     let plane = InstantScope::Plane(trace.lines[0].plane);
     let instants: Vec<_> = trace.instants.iter().map(|it| (trace.text(it.name), it.scope, it.time)).collect();
     let expected = [
@@ -58,7 +58,7 @@ fn counters_and_instants_are_kept() {
 #[test]
 fn points_of_flows_are_joined_by_category_name_and_id() {
     let trace = decode(file(MARKS)).unwrap();
-    let line = trace.events.get(0).unwrap().line;
+    let line = trace.events.iter().next().unwrap().line;
     assert!(trace.flows.iter().all(|it| (it.line, trace.text(it.name)) == (line, "launch")));
     let points: Vec<_> = trace.flows.iter().map(|it| (it.flow, it.role, it.binding, it.time.as_ps())).collect();
     let expected = [

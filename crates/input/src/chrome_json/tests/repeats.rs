@@ -108,10 +108,10 @@ proptest! {
         let texts: Vec<&str> = list.iter().map(|(forms, form)| form.get(forms).as_str()).collect();
         let together = decode_in(format!("[{}]", texts.join(",")).as_bytes(), 1 << 20).unwrap();
         prop_assert_eq!(together.events.len(), list.len());
-        for (id, (forms, _)) in (0..).zip(&list) {
+        for (id, (forms, _)) in together.events.ids().zip(&list) {
             for form in forms {
                 let alone = decode_in(format!("[{form}]").as_bytes(), 1 << 20).unwrap();
-                prop_assert_eq!(said(&together, id), said(&alone, 0), "{}", form);
+                prop_assert_eq!(said(&together, id), said(&alone, EventId::new(0)), "{}", form);
             }
         }
     }
@@ -130,7 +130,9 @@ fn of_a_repeated_key_the_last_counts() {
         event("a", r#","args":{"hlo_op":"y"}"#)
     ))
     .unwrap();
-    let found: Vec<_> = (0..4)
+    let found: Vec<_> = trace
+        .events
+        .ids()
         .map(|id| {
             let event = trace.events.get(id).unwrap();
             (
@@ -154,10 +156,10 @@ fn more_names_than_are_remembered_lose_nothing() {
         })
         .collect();
     let trace = decode_in(format!("[{text}]").as_bytes(), 65_536).unwrap();
-    for (id, (name, _, _)) in (0u32..).zip(events(&trace)) {
-        assert_eq!(name, format!("op.{}", id % count));
+    for (id, (name, _, _)) in trace.events.ids().zip(events(&trace)) {
+        assert_eq!(name, format!("op.{}", id.get() % count));
         assert_eq!(trace.text(trace.args_of(&trace.events.get(id).unwrap()).hlo_op), name);
-        assert_eq!(trace.events.column(EventColumn::RunId).get(id), Some(i64::from(id)));
+        assert_eq!(trace.events.column(EventColumn::RunId).get(id), Some(i64::from(id.get())));
     }
     assert_eq!(trace.events.len(), 2 * count as usize);
 }

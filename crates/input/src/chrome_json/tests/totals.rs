@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::{decode, decode_in, warnings};
-use trace::{EventColumn, EventId, Trace};
+use trace::{EventColumn, Trace};
 
 /// Microseconds as XLA's writer prints them: 17 significant digits.
 fn us(ps: i64) -> String {
@@ -44,7 +44,7 @@ fn synthetic(count: i64) -> (String, BTreeMap<String, i64>) {
 
 fn totals(trace: &Trace) -> BTreeMap<String, i64> {
     let mut totals = BTreeMap::new();
-    for event in (0..trace.events.len() as EventId).filter_map(|id| trace.events.get(id)) {
+    for event in trace.events.iter() {
         *totals.entry(trace.text(event.name).to_owned()).or_default() += event.duration.as_ps();
     }
     totals
@@ -58,8 +58,8 @@ fn op_totals_are_exact_and_ids_stay_with_their_events() {
     assert_eq!(warnings(&trace), []);
     assert_eq!((trace.complete_events, trace.capture.anchor_ns), (3_000, 0));
     assert_eq!(trace.args.len(), 241, "what varies from event to event is in no argument set");
-    for id in 0..3_000u32 {
-        let index = i64::from(id);
+    for id in trace.events.ids() {
+        let index = i64::from(id.get());
         let (op, args) = (index * 7 % 240, trace.args_of(&trace.events.get(id).unwrap()));
         assert_eq!(trace.events.column(EventColumn::Correlation).get(id), Some(index));
         assert_eq!(trace.events.column(EventColumn::RunId).get(id), Some(index / 240));

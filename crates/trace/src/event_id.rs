@@ -1,0 +1,62 @@
+//! Which event of a trace: a type of its own, so that it is not taken for a place in some list of events.
+
+use std::ops::Range;
+
+/// An event of one trace, by its index in the order in which the file holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId(pub(crate) u32);
+
+impl EventId {
+    /// The event with this index.
+    #[inline]
+    pub const fn new(index: u32) -> EventId {
+        EventId(index)
+    }
+
+    /// Its index among the [`Events`](crate::Events).
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The same as a number of 32 bits, for tables with many of them.
+    #[inline]
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// Events that follow each other in the file, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventIds(Range<u32>);
+
+impl EventIds {
+    /// From the event with the index `start` to the one before `end`.
+    #[inline]
+    pub(crate) fn new(indices: Range<u32>) -> EventIds {
+        EventIds(indices)
+    }
+
+    /// The first of them, and their indices.
+    #[inline]
+    pub(crate) fn indices(&self) -> (EventId, Range<usize>) {
+        let Range { start, end } = self.0;
+        (EventId(start), start as usize..end as usize)
+    }
+}
+
+impl Iterator for EventIds {
+    type Item = EventId;
+
+    #[inline]
+    fn next(&mut self) -> Option<EventId> {
+        self.0.next().map(EventId)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for EventIds {}
