@@ -9,6 +9,5 @@ mod host;
 pub mod html;
 pub mod json;
 pub mod markdown;
-pub mod markup;
 pub mod text;
 mod value;

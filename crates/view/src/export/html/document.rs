@@ -8,10 +8,11 @@
 //! script     of the button only
 //! ```
 //!
-//! Texts of a trace pass [`page::escape`](super::page::escape), and the policy lets nothing run but the one script whose hash it
-//! names.
+//! `maud` escapes every text that is spliced into markup. What is markup already, or must not be escaped, is [`PreEscaped`]: the
+//! style, the script, the profiles. The policy lets nothing run but the one script whose hash it names.
 
-use super::page::{escape, push};
+use base::format::printable;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::UnifiedProfile;
 
 /// The page's style sheet.
@@ -25,12 +26,12 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
 
 /// What one report differs in from another.
 pub struct Document<'a> {
-    /// Its title, a text.
+    /// Its title.
     pub title: &'a str,
-    /// What it says, as markup: sections.
-    pub body: &'a str,
-    /// How to go on with the profiles in it: a sentence, as markup.
-    pub go_on: &'a str,
+    /// What it says: sections.
+    pub body: Markup,
+    /// How to go on with the profiles in it: a sentence.
+    pub go_on: Markup,
     /// What the button that saves the profiles is called.
     pub download: &'a str,
     /// The profiles that it is of.
@@ -40,36 +41,53 @@ pub struct Document<'a> {
 /// The page.
 pub fn whole(document: &Document<'_>) -> String {
     let Document { title, body, go_on, download, profiles } = document;
-    let (title, version) = (escape(title), env!("CARGO_PKG_VERSION"));
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"crossprof-report\" content=\"1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"crossprof {version}\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}"
-    );
-    push(
-        &mut page,
-        &[
-            "<footer>\n<p>Made by crossprof ",
-            version,
-            ". This page fetches nothing. ",
-            go_on,
-            " <button id=\"crossprof-download\" type=\"button\" hidden>",
-            download,
-            "</button></p>\n</footer>\n</main>\n",
-        ],
-    );
-    page.push_str("<script type=\"application/json\" id=\"crossprof-profiles\">[");
-    for (index, profile) in profiles.iter().enumerate() {
-        // Only a map with keys that are not strings could fail here, and there is none.
-        let json = serde_json::to_string(profile).unwrap_or_default();
-        push(&mut page, &[if index > 0 { ",\n" } else { "\n" }, &json.replace('<', "\\u003c")]);
-    }
-    page.push_str("\n]</script>\n");
-    push(&mut page, &["<script>", SCRIPT, "</script>\n</body>\n</html>\n"]);
-    page
+    let version = env!("CARGO_PKG_VERSION");
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="crossprof-report" content="1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "crossprof " (version) };
+                title { (printable(title)) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    (visible(body))
+                    footer {
+                        p {
+                            "Made by crossprof " (version) ". This page fetches nothing. " (go_on) " "
+                            button id="crossprof-download" type="button" hidden { (download) }
+                        }
+                    }
+                }
+                script type="application/json" id="crossprof-profiles" {
+                    "["
+                    @for (index, profile) in profiles.iter().enumerate() {
+                        @if index > 0 { "," }
+                        "\n" (json(profile))
+                    }
+                    "\n]"
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The markup with the control characters that texts in it have written out: markup itself has none.
+fn visible(markup: &Markup) -> Markup {
+    PreEscaped(printable(&markup.0))
+}
+
+/// A profile as JSON that cannot end the element that it is in.
+fn json(profile: &UnifiedProfile) -> Markup {
+    // Only a map with keys that are not strings could fail here, and there is none.
+    PreEscaped(serde_json::to_string(profile).unwrap_or_default().replace('<', "\\u003c"))
 }
 
 #[cfg(test)]
@@ -82,14 +100,27 @@ pub(crate) mod tests {
         let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
         for tag in body.split('<').skip(1) {
             let (tag, _) = tag.split_once('>').unwrap_or_else(|| panic!("{tag}"));
-            let name = tag.trim_end_matches('/').split(' ').next().unwrap();
+            let name = tag.split(' ').next().unwrap();
             match name.strip_prefix('/') {
                 Some(closed) => assert_eq!(open.pop(), Some(closed), "{tag}"),
-                None if tag.ends_with('/') || matches!(name, "br" | "meta") => {}
+                None if name == "br" => {}
                 None => open.push(name),
             }
         }
         assert_eq!(open, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn no_text_is_markup_or_hides_characters() {
+        let page = whole(&Document {
+            title: "<a>\u{202e}",
+            body: html! { p title="\u{1}" { ("<b>\u{7}&") } },
+            go_on: html! {},
+            download: "Save",
+            profiles: Vec::new(),
+        });
+        assert!(page.contains(r"<title>&lt;a&gt;\u{202e}</title>"), "{page}");
+        assert!(page.contains(r#"<p title="\u{1}">&lt;b&gt;\u{7}&amp;</p>"#), "{page}");
     }
 
     #[test]

@@ -1,24 +1,29 @@
 //! Where and with what the run was captured, what could not be measured, what the numbers mean, what was lost.
 
-use super::page::{Align, Table, escape, push};
+use super::page::{Align, Table};
 use crate::export::text::warning_line;
 use base::{Warning, format};
+use maud::{Markup, html};
 use report::UnifiedProfile;
 
 /// Warnings that are listed; the profile in the page has all.
 const WARNINGS: usize = 20;
 
 /// The facts of the capture and of the model, and the files.
-pub fn environment(page: &mut String, profile: &UnifiedProfile) {
+pub fn environment(profile: &UnifiedProfile) -> Markup {
     let mut table = Table::new(&[("", Align::Left), ("", Align::Name)]);
     for (key, value) in facts(profile) {
-        table.row("", &[escape(&key), escape(&format::shorten(&value, 200))]);
+        table.row(&[&key, &format::shorten(&value, 200)]);
     }
     for file in &profile.provenance {
-        let size = format::bytes(file.size_bytes);
-        table.row("", &["File".to_owned(), format!("{} ({size})", escape(&file.path))]);
+        table.row(&[&"File", &format!("{} ({})", file.path, format::bytes(file.size_bytes))]);
     }
-    push(page, &["<section id=\"environment\">\n<h2>Environment</h2>\n", &table.finish(), "</section>\n"]);
+    html! {
+        section id="environment" {
+            h2 { "Environment" }
+            (table)
+        }
+    }
 }
 
 /// `(name, value)` of what a profile says of its capture and its model.
@@ -58,60 +63,73 @@ pub fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
 }
 
 /// The numbers that the run cannot have, each with the reason.
-pub fn not_measured(page: &mut String, profile: &UnifiedProfile) {
-    if profile.not_measured.is_empty() {
-        return;
+pub fn not_measured(profile: &UnifiedProfile) -> Markup {
+    let missing = &profile.not_measured;
+    html! {
+        @if !missing.is_empty() {
+            section id="not-measured" {
+                details {
+                    summary { "Not measured: " (format::count(missing.len() as u64)) }
+                    dl {
+                        @for missing in missing {
+                            dt { code { (missing.field) } }
+                            dd {
+                                (missing.reason)
+                                @if let Some(remedy) = &missing.remedy { " " (remedy) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
-    let count = format::count(profile.not_measured.len() as u64);
-    push(page, &["<section id=\"not-measured\">\n<details>\n<summary>Not measured: ", &count, "</summary>\n<dl>\n"]);
-    for missing in &profile.not_measured {
-        let remedy = missing.remedy.as_deref().map(|remedy| format!(" {}", escape(remedy))).unwrap_or_default();
-        push(
-            page,
-            &["<dt><code>", &escape(&missing.field), "</code></dt><dd>", &escape(&missing.reason), &remedy, "</dd>\n"],
-        );
-    }
-    page.push_str("</dl>\n</details>\n</section>\n");
 }
 
 /// What the headline numbers that the profile has mean.
-pub fn definitions(page: &mut String, profile: &UnifiedProfile) {
-    let Ok(document) = serde_json::to_value(profile) else { return };
-    let mut rows = String::new();
-    for (path, definition) in compare::definitions() {
-        if document.pointer(&format!("/{}", path.replace('.', "/"))).is_some() {
-            push(
-                &mut rows,
-                &["<dt><code>", &escape(path), "</code></dt><dd>", &escape(&definition.plain()), "</dd>\n"],
-            );
+pub fn definitions(profile: &UnifiedProfile) -> Markup {
+    let document = serde_json::to_value(profile).unwrap_or_default();
+    let is_in = |path: &str| document.pointer(&format!("/{}", path.replace('.', "/"))).is_some();
+    let mut found = compare::definitions().filter(|(path, _)| is_in(path)).peekable();
+    html! {
+        @if found.peek().is_some() {
+            section id="definitions" {
+                details {
+                    summary { "What the numbers mean" }
+                    dl {
+                        @for (path, definition) in found {
+                            dt { code { (path) } }
+                            dd { (definition.plain()) }
+                        }
+                    }
+                }
+            }
         }
-    }
-    if !rows.is_empty() {
-        push(
-            page,
-            &["<section id=\"definitions\">\n<details>\n<summary>What the numbers mean</summary>\n<dl>\n", &rows],
-        );
-        page.push_str("</dl>\n</details>\n</section>\n");
     }
 }
 
 /// What was lost or odd.
-pub fn warnings(page: &mut String, warnings: &[Warning]) {
-    if !warnings.is_empty() {
-        push(page, &["<section id=\"warnings\">\n<h2>Warnings</h2>\n", &warning_list(warnings), "</section>\n"]);
+pub fn warnings(warnings: &[Warning]) -> Markup {
+    html! {
+        @if !warnings.is_empty() {
+            section id="warnings" {
+                h2 { "Warnings" }
+                (warning_list(warnings))
+            }
+        }
     }
 }
 
 /// The first warnings as a list, and how many more there are.
-pub fn warning_list(warnings: &[Warning]) -> String {
-    let mut list = "<ul>\n".to_owned();
-    for warning in warnings.iter().take(WARNINGS) {
-        push(&mut list, &["<li>", &escape(&warning_line(warning)), "</li>\n"]);
-    }
+pub fn warning_list(warnings: &[Warning]) -> Markup {
     let left = warnings.len().saturating_sub(WARNINGS);
-    if left > 0 {
-        push(&mut list, &["<li>and ", &format::count(left as u64), " more</li>\n"]);
+    html! {
+        ul {
+            @for warning in warnings.iter().take(WARNINGS) {
+                li { (warning_line(warning)) }
+            }
+            @if left > 0 {
+                li { "and " (format::count(left as u64)) " more" }
+            }
+        }
     }
-    list.push_str("</ul>\n");
-    list
 }

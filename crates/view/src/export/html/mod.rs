@@ -15,7 +15,7 @@
 
 pub(crate) mod document;
 pub(crate) mod environment;
-mod findings;
+pub(crate) mod findings;
 mod headlines;
 pub(crate) mod page;
 pub(crate) mod sections;
@@ -26,29 +26,32 @@ mod time;
 mod tests;
 
 use document::Document;
+use maud::html;
 use report::UnifiedProfile;
 
 /// The report of the run that `profile` is of.
 pub fn report(profile: &UnifiedProfile) -> String {
-    let mut body = String::new();
-    let page = &mut body;
-    headlines::section(page, profile);
-    sections::host(page, profile);
-    findings::section(page, profile);
-    steps::section(page, profile);
-    time::section(page, profile);
-    sections::devices(page, profile);
-    sections::communication(page, profile);
-    sections::transfers(page, profile);
-    sections::gaps(page, profile);
-    environment::environment(page, profile);
-    environment::not_measured(page, profile);
-    environment::definitions(page, profile);
-    environment::warnings(page, &profile.warnings);
+    let body = html! {
+        (headlines::section(profile))
+        (sections::host(profile))
+        (findings::section(profile))
+        (steps::section(profile))
+        (time::section(profile))
+        (sections::devices(profile))
+        (sections::communication(profile))
+        (sections::transfers(profile))
+        (sections::gaps(profile))
+        (environment::environment(profile))
+        (environment::not_measured(profile))
+        (environment::definitions(profile))
+        (environment::warnings(&profile.warnings))
+    };
     document::whole(&Document {
         title: &profile.metadata.full_name(),
-        body: &body,
-        go_on: "Drop it on crossprof, or give it to <code>crossprof</code> as a file, to go on with the profile in it.",
+        body,
+        go_on: html! {
+            "Drop it on crossprof, or give it to " code { "crossprof" } " as a file, to go on with the profile in it."
+        },
         download: "Download the profile (JSON)",
         profiles: vec![profile.clone()],
     })

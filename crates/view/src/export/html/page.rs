@@ -1,27 +1,47 @@
-//! The few pieces that all parts of the page are made of: text, parts that fold, tables.
+//! The few pieces that all parts of the page are made of: parts that fold, tables, drawings.
 
-pub(crate) use crate::export::markup::escape;
+use maud::{Markup, Render, html};
 
-/// Appends the pieces.
-pub fn push(page: &mut String, pieces: &[&str]) {
-    for piece in pieces {
-        page.push_str(piece);
+/// Width of every drawing, in pixels.
+pub const WIDTH: f64 = 760.0;
+
+/// What belongs to one run, under a heading: folded away where there are many.
+pub fn part(title: &str, body: &dyn Render, many: bool) -> Markup {
+    html! {
+        @if many {
+            details { summary { (title) } (body) }
+        } @else {
+            h3 { (title) }
+            (body)
+        }
     }
 }
 
-/// The heading of what belongs to one run: folded away where there are many. Ended by [`end_part`].
-pub fn begin_part(page: &mut String, title: &str, many: bool) {
-    if many {
-        push(page, &["<details>\n<summary>", title, "</summary>\n"]);
-    } else {
-        push(page, &["<h3>", title, "</h3>\n"]);
+/// The items with a separator between them.
+pub fn join(items: &[impl Render], separator: &dyn Render) -> Markup {
+    html! {
+        @for (index, item) in items.iter().enumerate() {
+            @if index > 0 { (separator) }
+            (item)
+        }
     }
 }
 
-/// Ends what [`begin_part`] began.
-pub fn end_part(page: &mut String, many: bool) {
-    if many {
-        page.push_str("</details>\n");
+/// A drawing of the page's width and this height, in pixels.
+pub fn drawing(label: &str, height: f64, shapes: &dyn Render) -> Markup {
+    html! {
+        svg role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) {
+            (shapes)
+        }
+    }
+}
+
+/// A place or a length in a drawing, in pixels: written to a tenth.
+pub struct Px(pub f64);
+
+impl Render for Px {
+    fn render_to(&self, page: &mut String) {
+        format_args!("{:.1}", self.0).render_to(page);
     }
 }
 
@@ -39,47 +59,74 @@ pub enum Align {
 }
 
 impl Align {
-    fn class(self) -> &'static str {
+    fn class(self) -> Option<&'static str> {
         match self {
-            Align::Left => "",
-            Align::Wide => " class=\"w\"",
-            Align::Right => " class=\"n\"",
-            Align::Name => " class=\"name\"",
+            Align::Left => None,
+            Align::Wide => Some("w"),
+            Align::Right => Some("n"),
+            Align::Name => Some("name"),
         }
     }
 }
 
-/// A table while it is written. Titles and cells are markup already.
+/// A table while it is written.
 pub struct Table {
-    text: String,
     columns: Vec<Align>,
+    head: Markup,
+    rows: Vec<Markup>,
 }
 
 impl Table {
     /// A table with these columns.
-    pub fn new(columns: &[(&str, Align)]) -> Table {
-        let mut text = "<div class=\"wide\"><table>\n<thead><tr>".to_owned();
-        for (title, align) in columns {
-            push(&mut text, &["<th scope=\"col\"", align.class(), ">", title, "</th>"]);
-        }
-        text.push_str("</tr></thead>\n<tbody>\n");
-        Table { text, columns: columns.iter().map(|(_, align)| *align).collect() }
+    pub fn new(columns: &[(impl Render, Align)]) -> Table {
+        let head = html! {
+            @for (title, align) in columns {
+                th scope="col" class=[align.class()] { (title) }
+            }
+        };
+        Table { columns: columns.iter().map(|(_, align)| *align).collect(), head, rows: Vec::new() }
     }
 
-    /// A row, with a separate class or none. The first cell is its heading.
-    pub fn row(&mut self, class: &str, cells: &[String]) {
-        push(&mut self.text, &if class.is_empty() { ["<tr>", "", ""] } else { ["<tr class=\"", class, "\">"] });
-        for (index, (cell, align)) in cells.iter().zip(&self.columns).enumerate() {
-            let (open, close) = if index == 0 { ("<th scope=\"row\"", "</th>") } else { ("<td", "</td>") };
-            push(&mut self.text, &[open, align.class(), ">", cell, close]);
-        }
-        self.text.push_str("</tr>\n");
+    /// A row. The first cell is its heading.
+    pub fn row(&mut self, cells: &[&dyn Render]) {
+        self.push(None, cells);
     }
 
-    /// The whole table.
-    pub fn finish(mut self) -> String {
-        self.text.push_str("</tbody></table></div>\n");
-        self.text
+    /// A row of as many cells as there are.
+    pub fn row_of(&mut self, cells: &[impl Render]) {
+        self.row(&cells.iter().map(|cell| cell as &dyn Render).collect::<Vec<_>>());
+    }
+
+    /// The row that the rows before it add up to.
+    pub fn sum(&mut self, cells: &[&dyn Render]) {
+        self.push(Some("sum"), cells);
+    }
+
+    fn push(&mut self, class: Option<&str>, cells: &[&dyn Render]) {
+        self.rows.push(html! {
+            tr class=[class] {
+                @for (index, (cell, align)) in cells.iter().zip(&self.columns).enumerate() {
+                    @if index == 0 {
+                        th scope="row" class=[align.class()] { (cell) }
+                    } @else {
+                        td class=[align.class()] { (cell) }
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Render for Table {
+    fn render(&self) -> Markup {
+        html! {
+            div.wide {
+                table {
+                    thead { tr { (self.head) } }
+                    tbody { @for row in &self.rows { (row) } }
+                }
+            }
+        }
     }
 }
 

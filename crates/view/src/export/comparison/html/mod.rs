@@ -14,60 +14,71 @@ mod parts;
 mod runs;
 mod waterfall;
 
+use crate::export::comparison::words::Judgement;
 use crate::export::html::document::{self, Document};
-use crate::export::html::page::{escape, push};
 use compare::{Comparison, ScalingSource, Subject};
+use maud::{Markup, html};
 use report::{Compared, UnifiedProfile};
 
 /// The report of `comparison`, which was made of `subjects`.
 pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
     let names: Vec<&str> = comparison.runs.iter().map(|run| run.name.as_str()).collect();
-    let mut body = String::new();
-    let page = &mut body;
-    parts::header(page, comparison);
-    parts::summary(page, comparison);
-    parts::fairness(page, comparison);
-    parts::metrics(page, comparison);
-    parts::step_time(page, comparison);
-    waterfall::section(page, comparison);
-    charts::scaling(page, comparison);
-    charts::trend(page, comparison);
-    changes::categories(page, comparison);
-    changes::ops(page, comparison);
-    changes::collectives(page, comparison);
-    changes::matching(page, comparison);
-    runs::devices(page, comparison, subjects);
-    runs::findings(page, comparison, subjects);
-    runs::environment(page, comparison, subjects);
-    definitions(page, comparison);
-    runs::warnings(page, comparison, subjects);
+    let body = html! {
+        (parts::header(comparison))
+        (parts::summary(comparison))
+        (parts::fairness(comparison))
+        (parts::metrics(comparison))
+        (parts::step_time(comparison))
+        (waterfall::section(comparison))
+        (charts::scaling(comparison))
+        (charts::trend(comparison))
+        (changes::categories(comparison))
+        (changes::ops(comparison))
+        (changes::collectives(comparison))
+        (changes::matching(comparison))
+        (runs::devices(comparison, subjects))
+        (runs::findings(comparison, subjects))
+        (runs::environment(comparison, subjects))
+        (definitions(comparison))
+        (runs::warnings(comparison, subjects))
+    };
     document::whole(&Document {
         title: &names.join(" and "),
-        body: &body,
-        go_on: "Drop it on crossprof, or give it to <code>crossprof compare</code>, to go on with the profiles in it.",
+        body,
+        go_on: html! {
+            "Drop it on crossprof, or give it to " code { "crossprof compare" } ", to go on with the profiles in it."
+        },
         download: "Download the profiles (JSON)",
         profiles: profiles(comparison, subjects),
     })
 }
 
+/// What is said of a number, in the colour and with the symbol of the judgement.
+fn judged(judgement: Judgement, said: &str) -> Markup {
+    html! { span class=(judgement.class()) { (judgement.symbol()) " " (said) } }
+}
+
 /// What the scored numbers mean.
-fn definitions(page: &mut String, comparison: &Comparison) {
+fn definitions(comparison: &Comparison) -> Markup {
     let metrics = comparison.metrics.iter().chain(&comparison.platform_metrics);
-    let mut rows = String::new();
-    for metric in metrics {
+    let defined = metrics.filter_map(|metric| {
         let known = compare::definitions().find(|(path, _)| *path == metric.metric);
-        let text =
-            known.map(|(_, definition)| definition.plain()).or_else(|| efficiency(&metric.metric).map(str::to_owned));
-        if let Some(text) = text {
-            let (title, path) = (escape(&metric.title), escape(&metric.metric));
-            push(&mut rows, &["<dt>", &title, " <code>", &path, "</code></dt><dd>", &escape(&text), "</dd>\n"]);
+        let known = known.map(|(_, definition)| definition.plain());
+        Some((metric, known.or_else(|| efficiency(&metric.metric).map(str::to_owned))?))
+    });
+    let mut defined = defined.peekable();
+    html! {
+        @if defined.peek().is_some() {
+            section id="definitions" {
+                h2 { "What the numbers mean" }
+                dl {
+                    @for (metric, definition) in defined {
+                        dt { (metric.title) " " code { (metric.metric) } }
+                        dd { (definition) }
+                    }
+                }
+            }
         }
-    }
-    if !rows.is_empty() {
-        push(
-            page,
-            &["<section id=\"definitions\">\n<h2>What the numbers mean</h2>\n<dl>\n", &rows, "</dl>\n</section>\n"],
-        );
     }
 }
 

@@ -1,10 +1,11 @@
 //! The first parts: the runs, the answer, what keeps it from being fair, the scored numbers, the step times with their noise.
 
-use super::charts;
+use super::{charts, judged};
 use crate::export::comparison::{check_title, name_of, others, words};
-use crate::export::html::page::{Align, Table, escape, push};
+use crate::export::html::page::{Align, Table, join};
 use base::format;
 use compare::{ComparedMetric, Comparison, Direction, FairnessStatus};
+use maud::{Markup, Render, html};
 
 /// More runs than this stand below each other, not beside.
 const BESIDE: usize = 5;
@@ -12,14 +13,24 @@ const BESIDE: usize = 5;
 const FEW: usize = 4;
 
 /// Title and the runs.
-pub fn header(page: &mut String, comparison: &Comparison) {
-    let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
-    let title = match names.len() {
-        // Many names are no title; the table below has them.
-        0..=4 => names.join(" <span class=\"note\">and</span> "),
-        several => format!("{several} runs"),
-    };
-    push(page, &["<header>\n<h1>", &title, "</h1>\n"]);
+pub fn header(comparison: &Comparison) -> Markup {
+    let names: Vec<&str> = comparison.runs.iter().map(|run| run.name.as_str()).collect();
+    html! {
+        header {
+            h1 {
+                // Many names are no title; the table below has them.
+                @if names.len() <= 4 {
+                    (join(&names, &html! { " " span.note { "and" } " " }))
+                } @else {
+                    (names.len()) " runs"
+                }
+            }
+            (runs(comparison))
+        }
+    }
+}
+
+fn runs(comparison: &Comparison) -> Table {
     let mut columns = vec![
         ("Run", Align::Name),
         ("Platform", Align::Left),
@@ -37,206 +48,204 @@ pub fn header(page: &mut String, comparison: &Comparison) {
     }
     let mut table = Table::new(&columns);
     for (index, run) in comparison.runs.iter().enumerate() {
-        let mark = if index == comparison.baseline as usize { " <span class=\"tag\">baseline</span>" } else { "" };
-        let mut row = vec![
-            escape(&run.name) + mark,
-            escape(&run.platform),
-            escape(&run.device_type),
-            format::count(run.devices),
-            escape(&run.file),
-        ];
+        let name = html! {
+            (run.name)
+            @if index == comparison.baseline as usize { " " span.tag { "baseline" } }
+        };
+        let count = format::count(run.devices);
+        let mut row: Vec<&dyn Render> = vec![&name, &run.platform, &run.device_type, &count, &run.file];
+        let (power, price) =
+            (words::value(run.watts_per_device, "W"), words::value(run.dollars_per_device_hour, "$/h"));
         if has_power {
-            row.push(words::value(run.watts_per_device, "W"));
+            row.push(&power);
         }
         if has_price {
-            row.push(words::value(run.dollars_per_device_hour, "$/h"));
+            row.push(&price);
         }
-        table.row("", &row);
+        table.row(&row);
     }
-    push(page, &[&table.finish(), "</header>\n"]);
+    table
 }
 
 /// The answer in sentences.
-pub fn summary(page: &mut String, comparison: &Comparison) {
-    page.push_str("<section class=\"answer\" id=\"summary\">\n<h2>Summary</h2>\n<ol>\n");
-    for sentence in &comparison.summary {
-        push(page, &["<li>", &escape(sentence), "</li>\n"]);
+pub fn summary(comparison: &Comparison) -> Markup {
+    html! {
+        section.answer id="summary" {
+            h2 { "Summary" }
+            ol { @for sentence in &comparison.summary { li { (sentence) } } }
+        }
     }
-    page.push_str("</ol>\n</section>\n");
 }
 
 /// Every condition, with what each run has.
-pub fn fairness(page: &mut String, comparison: &Comparison) {
+pub fn fairness(comparison: &Comparison) -> Markup {
     if comparison.fairness.is_empty() {
-        return;
+        return html! {};
     }
-    page.push_str("<section id=\"fairness\">\n<h2>Is it fair?</h2>\n");
-    let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
-    let beside = names.len() <= BESIDE;
+    let beside = comparison.runs.len() <= BESIDE;
     let mut columns = vec![("Condition", Align::Left), ("", Align::Left)];
     if beside {
-        columns.extend(names.iter().map(|name| (name.as_str(), Align::Left)));
+        columns.extend(comparison.runs.iter().map(|run| (run.name.as_str(), Align::Left)));
     } else {
         columns.push(("Values", Align::Left));
     }
     columns.push(("What follows", Align::Wide));
     let mut table = Table::new(&columns);
     for status in [FairnessStatus::Differs, FairnessStatus::Unknown, FairnessStatus::Same] {
+        let verdict = html! { span class={ "status " (status.label()) } { (words::fairness(status)) } };
         for check in comparison.fairness.iter().filter(|check| check.status == status) {
-            let mut row = vec![
-                escape(&check.title),
-                format!("<span class=\"status {}\">{}</span>", status.label(), words::fairness(status)),
-            ];
+            let values: Vec<&str> = check.values.iter().map(|value| value.as_deref().unwrap_or(format::DASH)).collect();
+            let mut row: Vec<&dyn Render> = vec![&check.title, &verdict];
+            let counted = counted(&values);
             if beside {
-                row.extend(check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), escape)));
+                row.extend(values.iter().map(|value| value as &dyn Render));
             } else {
-                row.push(counted(&check.values));
+                row.push(&counted);
             }
-            row.push(if status == FairnessStatus::Same { String::new() } else { escape(&check.note) });
-            table.row("", &row);
+            row.push(if status == FairnessStatus::Same { &"" } else { &check.note });
+            table.row(&row);
         }
     }
-    push(page, &[&table.finish(), "</section>\n"]);
+    html! {
+        section id="fairness" {
+            h2 { "Is it fair?" }
+            (table)
+        }
+    }
 }
 
 /// Each value once, with the number of runs that have it, in the order of the runs.
-fn counted(values: &[Option<String>]) -> String {
-    let mut known: Vec<(&Option<String>, u64)> = Vec::new();
+fn counted(values: &[&str]) -> Markup {
+    let mut known: Vec<(&str, u64)> = Vec::new();
     for value in values {
-        match known.iter_mut().find(|(found, _)| *found == value) {
+        match known.iter_mut().find(|(found, _)| found == value) {
             Some((_, count)) => *count += 1,
             None => known.push((value, 1)),
         }
     }
-    let said = |(value, count): &(&Option<String>, u64)| {
-        let value = value.as_deref().map_or(format::DASH.to_owned(), escape);
-        if known.len() == 1 { value } else { format!("{value} <span class=\"note\">({count} runs)</span>") }
+    let is_one = known.len() == 1;
+    let said = |(value, count): &(&str, u64)| {
+        html! {
+            (value)
+            @if !is_one { " " span.note { "(" (count) " runs)" } }
+        }
     };
-    known.iter().map(said).collect::<Vec<_>>().join(", ")
+    join(&known.iter().map(said).collect::<Vec<_>>(), &", ")
 }
 
 /// The scored numbers, then those that are not.
-pub fn metrics(page: &mut String, comparison: &Comparison) {
-    let legend = format!("<p class=\"note\">{}</p>\n", words::LEGEND);
+pub fn metrics(comparison: &Comparison) -> Markup {
     let groups = [
-        ("scored", "Scored numbers", legend.as_str(), &comparison.metrics),
+        ("scored", "Scored numbers", words::LEGEND, &comparison.metrics),
         (
             "not-scored",
             "Numbers of one platform",
-            "<p class=\"note\">They mean different things on different platforms, or only one has them: shown, not scored.</p>\n",
+            "They mean different things on different platforms, or only one has them: shown, not scored.",
             &comparison.platform_metrics,
         ),
     ];
-    for (id, title, note, metrics) in groups {
-        let shown: Vec<&ComparedMetric> =
-            metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).collect();
-        if shown.is_empty() {
-            continue;
-        }
-        push(page, &["<section id=\"", id, "\">\n<h2>", title, "</h2>\n", note]);
-        if comparison.runs.len() <= BESIDE {
-            page.push_str(&runs_beside(comparison, &shown, id == "scored"));
-        } else {
-            for few in shown.chunks(FEW) {
-                page.push_str(&runs_below(comparison, few));
+    html! {
+        @for (id, title, note, metrics) in groups {
+            @let is_known = |metric: &&ComparedMetric| metric.values.iter().any(Option::is_some);
+            @let shown: Vec<&ComparedMetric> = metrics.iter().filter(is_known).collect();
+            @if !shown.is_empty() {
+                section id=(id) {
+                    h2 { (title) }
+                    p.note { (note) }
+                    @if comparison.runs.len() <= BESIDE {
+                        (runs_beside(comparison, &shown, id == "scored"))
+                    } @else {
+                        @for few in shown.chunks(FEW) { (runs_below(comparison, few)) }
+                    }
+                }
             }
         }
-        page.push_str("</section>\n");
     }
 }
 
-/// What a number's better side is.
-fn direction(metric: &ComparedMetric) -> &'static str {
-    match metric.direction {
+/// A number's name, below it what its better side is.
+fn title(metric: &ComparedMetric) -> Markup {
+    let direction = match metric.direction {
         Direction::Higher => "higher is better",
         Direction::Lower => "lower is better",
         Direction::Neither => "no merit",
-    }
+    };
+    html! { (metric.title) small { (direction) } }
 }
 
 /// One row a number, one column a run.
-fn runs_beside(comparison: &Comparison, metrics: &[&ComparedMetric], scored: bool) -> String {
-    let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
+fn runs_beside(comparison: &Comparison, metrics: &[&ComparedMetric], scored: bool) -> Table {
     let mut columns = vec![("Number", Align::Left)];
-    columns.extend(names.iter().map(|name| (name.as_str(), Align::Right)));
-    columns.push((if scored { "Best" } else { "" }, if scored { Align::Wide } else { Align::Left }));
+    columns.extend(comparison.runs.iter().map(|run| (run.name.as_str(), Align::Right)));
+    columns.push(if scored { ("Best", Align::Wide) } else { ("", Align::Left) });
     let mut table = Table::new(&columns);
     for metric in metrics {
-        let mut row = vec![format!("{}<small>{}</small>", escape(&metric.title), direction(metric))];
+        let mut row = vec![title(metric)];
         for index in 0..comparison.runs.len() {
             row.push(cell(comparison, metric, u32::try_from(index).unwrap_or(u32::MAX)));
         }
         row.push(best(comparison, metric, scored));
-        table.row("", &row);
+        table.row_of(&row);
     }
-    table.finish()
+    table
 }
 
 /// One row a run, one column for each of a few numbers.
-fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> String {
-    let titles: Vec<String> =
-        metrics.iter().map(|metric| format!("{}<small>{}</small>", escape(&metric.title), direction(metric))).collect();
-    let mut columns = vec![("Run", Align::Name)];
-    columns.extend(titles.iter().map(|title| (title.as_str(), Align::Right)));
+fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> Table {
+    let mut columns = vec![("Run".render(), Align::Name)];
+    columns.extend(metrics.iter().map(|metric| (title(metric), Align::Right)));
     let mut table = Table::new(&columns);
     for (index, run) in comparison.runs.iter().enumerate() {
         let index = u32::try_from(index).unwrap_or(u32::MAX);
-        let mut row = vec![escape(&run.name)];
+        let mut row = vec![run.name.render()];
         for metric in metrics {
-            let cell = cell(comparison, metric, index);
-            let is_best = metric.winner == Some(index);
-            row.push(if is_best { format!("<span class=\"best\">★</span> {cell}") } else { cell });
+            row.push(html! {
+                @if metric.winner == Some(index) { span.best { "★" } " " }
+                (cell(comparison, metric, index))
+            });
         }
-        table.row("", &row);
+        table.row_of(&row);
     }
-    table.finish()
+    table
 }
 
 /// A run's value; below it what it says against the baseline.
-fn cell(comparison: &Comparison, metric: &ComparedMetric, run: u32) -> String {
-    let mut cell = words::value_of_run(metric, run as usize);
-    if run == comparison.baseline {
-        return cell;
+fn cell(comparison: &Comparison, metric: &ComparedMetric, run: u32) -> Markup {
+    html! {
+        (words::value_of_run(metric, run as usize))
+        @if run != comparison.baseline {
+            @if let Some((judgement, said)) = words::verdict(metric, run) {
+                small class=(judgement.class()) { (judgement.symbol()) " " (said) }
+            }
+            @if let Some(difference) = words::metric_difference(metric, run) {
+                small { (difference) }
+            }
+        }
     }
-    if let Some((judgement, said)) = words::verdict(metric, run) {
-        let (class, symbol) = (judgement.class(), judgement.symbol());
-        push(&mut cell, &["<small class=\"", class, "\">", symbol, " ", &said, "</small>"]);
-    }
-    if let Some(difference) = words::metric_difference(metric, run) {
-        push(&mut cell, &["<small>", &difference, "</small>"]);
-    }
-    cell
 }
 
 /// Who is best, and what the number is worth.
-fn best(comparison: &Comparison, metric: &ComparedMetric, scored: bool) -> String {
-    let mut cell = match metric.winner {
-        Some(winner) => format!("<span class=\"best\">★ {}</span>", escape(name_of(comparison, winner))),
-        None if scored && metric.comparable => "none".to_owned(),
-        None => String::new(),
-    };
-    for (what, class, checks) in [("differs", "differs", &metric.spoiled_by), ("unknown", "unknown", &metric.unknown)] {
-        if !checks.is_empty() {
-            let titles: Vec<String> = checks.iter().map(|check| escape(check_title(comparison, check))).collect();
-            push(
-                &mut cell,
-                &["<small><span class=\"", class, "\">", what, "</span>: ", &titles.join(", "), "</small>"],
-            );
+fn best(comparison: &Comparison, metric: &ComparedMetric, scored: bool) -> Markup {
+    html! {
+        @if let Some(winner) = metric.winner {
+            span.best { "★ " (name_of(comparison, winner)) }
+        } @else if scored && metric.comparable {
+            "none"
+        }
+        @for (what, checks) in [("differs", &metric.spoiled_by), ("unknown", &metric.unknown)] {
+            @if !checks.is_empty() {
+                @let titles: Vec<&str> = checks.iter().map(|check| check_title(comparison, check)).collect();
+                small { span class=(what) { (what) } ": " (titles.join(", ")) }
+            }
         }
     }
-    cell
 }
 
 /// Step times and whether they differ beyond the noise.
-pub fn step_time(page: &mut String, comparison: &Comparison) {
+pub fn step_time(comparison: &Comparison) -> Markup {
     if comparison.step_time.is_empty() {
-        return;
+        return html! {};
     }
-    page.push_str(
-        "<section id=\"step-time\">\n<h2>Step time and its noise</h2>\n\
-         <p class=\"note\">The difference of the mean step times with its 95 % interval (Welch's t-test over the counted steps). An \
-         interval that holds 0 is within the noise.</p>\n",
-    );
     let mut table = Table::new(&[
         ("Run", Align::Name),
         ("Step time", Align::Right),
@@ -246,33 +255,40 @@ pub fn step_time(page: &mut String, comparison: &Comparison) {
     ]);
     for change in &comparison.step_time {
         let (judgement, said) = words::step_time(change);
-        let [ours, theirs] = change.steps;
-        table.row(
-            "",
-            &[
-                escape(name_of(comparison, change.run)),
-                format::optional_time_us(change.step_time_us),
-                format::optional_time_us(change.baseline_us),
-                format!("<span class=\"{}\">{} {said}</span>", judgement.class(), judgement.symbol()),
-                format!("{} and {}", format::count(ours), format::count(theirs)),
-            ],
-        );
+        let [ours, theirs] = change.steps.map(format::count);
+        table.row(&[
+            &name_of(comparison, change.run),
+            &format::optional_time_us(change.step_time_us),
+            &format::optional_time_us(change.baseline_us),
+            &judged(judgement, &said),
+            &format!("{ours} and {theirs}"),
+        ]);
     }
-    page.push_str(&table.finish());
-    charts::intervals(page, comparison);
-    // A single other run needs no heading of its own.
-    let several = others(comparison).count() > 1;
-    for run in others(comparison) {
-        let mut causes = comparison.causes.iter().filter(|cause| cause.run == run).peekable();
-        if causes.peek().is_none() {
-            continue;
+    html! {
+        section id="step-time" {
+            h2 { "Step time and its noise" }
+            p.note {
+                "The difference of the mean step times with its 95 % interval (Welch's t-test over the counted steps). An interval that \
+                 holds 0 is within the noise."
+            }
+            (table)
+            (charts::intervals(comparison))
+            @for run in others(comparison) { (causes(comparison, run)) }
         }
-        let whose = if several { format!(" of {}", escape(name_of(comparison, run))) } else { String::new() };
-        push(page, &["<h3>What explains the difference", &whose, "</h3>\n<ol>\n"]);
-        for cause in causes {
-            push(page, &["<li>", &escape(&cause.text), "</li>\n"]);
-        }
-        page.push_str("</ol>\n");
     }
-    page.push_str("</section>\n");
+}
+
+/// What explains a run's difference.
+fn causes(comparison: &Comparison, run: u32) -> Markup {
+    let mut causes = comparison.causes.iter().filter(|cause| cause.run == run).peekable();
+    html! {
+        @if causes.peek().is_some() {
+            h3 {
+                "What explains the difference"
+                // A single other run needs no heading of its own.
+                @if others(comparison).count() > 1 { " of " (name_of(comparison, run)) }
+            }
+            ol { @for cause in causes { li { (cause.text) } } }
+        }
+    }
 }

@@ -2,10 +2,12 @@
 
 use crate::export::comparison::{many, name_of};
 use crate::export::html::environment::{facts, warning_list};
-use crate::export::html::page::{Align, Table, begin_part, end_part, escape, push};
+use crate::export::html::findings::said;
+use crate::export::html::page::{Align, Table, part};
 use crate::export::html::sections::device_table;
 use base::format;
 use compare::{Comparison, Subject};
+use maud::{Markup, html};
 use report::{FindingSeverity, UnifiedProfile};
 
 /// Devices of one run that are listed; the profile has all.
@@ -16,55 +18,61 @@ const FINDINGS: usize = 10;
 fn with_name<'a>(
     comparison: &'a Comparison,
     subjects: &'a [Subject],
-) -> impl Iterator<Item = (String, &'a UnifiedProfile)> {
+) -> impl Iterator<Item = (&'a str, &'a UnifiedProfile)> {
     subjects.iter().enumerate().map(|(index, subject)| {
         let run = u32::try_from(index).unwrap_or(u32::MAX);
-        (escape(name_of(comparison, run)), &subject.profile)
+        (name_of(comparison, run), &subject.profile)
     })
 }
 
 /// The used devices of each run.
-pub fn devices(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
-    let mut body = String::new();
-    for (name, profile) in with_name(comparison, subjects) {
-        let Some(devices) = profile.multi_device.as_ref().filter(|found| !found.device_stats.is_empty()) else {
-            continue;
-        };
-        begin_part(&mut body, &name, many(comparison));
-        body.push_str(&device_table(devices, DEVICES));
-        end_part(&mut body, many(comparison));
-    }
-    if !body.is_empty() {
-        push(page, &["<section id=\"devices\">\n<h2>Devices</h2>\n", &body, "</section>\n"]);
+pub fn devices(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+    let body = html! {
+        @for (name, profile) in with_name(comparison, subjects) {
+            @if let Some(devices) = profile.multi_device.as_ref().filter(|found| !found.device_stats.is_empty()) {
+                (part(name, &device_table(devices, DEVICES), many(comparison)))
+            }
+        }
+    };
+    html! {
+        @if !body.0.is_empty() {
+            section id="devices" {
+                h2 { "Devices" }
+                (body)
+            }
+        }
     }
 }
 
 /// What to do about each run.
-pub fn findings(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
-    page.push_str("<section id=\"findings\" class=\"break\">\n<h2>Findings of each run</h2>\n");
-    for (name, profile) in with_name(comparison, subjects) {
-        let mut fired =
-            profile.findings.iter().filter(|found| found.severity != FindingSeverity::NotChecked).peekable();
-        if fired.peek().is_none() {
-            push(page, &["<h3>", &name, "</h3>\n<p class=\"note\">None.</p>\n"]);
-            continue;
+pub fn findings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+    html! {
+        section id="findings" class="break" {
+            h2 { "Findings of each run" }
+            @for (name, profile) in with_name(comparison, subjects) {
+                (findings_of_run(name, profile, many(comparison)))
+            }
         }
-        begin_part(page, &name, many(comparison));
-        page.push_str("<ol>\n");
-        for finding in fired.take(FINDINGS) {
-            let severity = finding.severity.label();
-            let title = escape(&finding.title);
-            push(page, &["<li><span class=\"tag\">", severity, "</span> <strong>", &title, "</strong><br>"]);
-            push(page, &[&escape(&finding.message), " ", &escape(&finding.remedy), "</li>\n"]);
-        }
-        page.push_str("</ol>\n");
-        end_part(page, many(comparison));
     }
-    page.push_str("</section>\n");
+}
+
+fn findings_of_run(name: &str, profile: &UnifiedProfile, many: bool) -> Markup {
+    let mut fired = profile.findings.iter().filter(|found| found.severity != FindingSeverity::NotChecked).peekable();
+    if fired.peek().is_none() {
+        return part(name, &html! { p.note { "None." } }, false);
+    }
+    let list = html! {
+        ol {
+            @for finding in fired.take(FINDINGS) {
+                li { (said(finding)) }
+            }
+        }
+    };
+    part(name, &list, many)
 }
 
 /// Where and with what each run was captured, and the model that it ran, where the profile knows.
-pub fn environment(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
+pub fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let runs: Vec<Vec<(String, String)>> = subjects.iter().map(|subject| facts(&subject.profile)).collect();
     // Facts in the order of the first run that has them.
     let mut keys: Vec<&str> = Vec::new();
@@ -73,38 +81,44 @@ pub fn environment(page: &mut String, comparison: &Comparison, subjects: &[Subje
             keys.push(key);
         }
     }
-    let names: Vec<String> = with_name(comparison, subjects).map(|(name, _)| name).collect();
     let mut columns = vec![("", Align::Left)];
-    columns.extend(names.iter().map(|name| (name.as_str(), Align::Name)));
+    columns.extend(with_name(comparison, subjects).map(|(name, _)| (name, Align::Name)));
     let mut table = Table::new(&columns);
     for key in keys {
-        let mut row = vec![escape(key)];
+        let mut row = vec![key.to_owned()];
         for run in &runs {
             let value = run.iter().find(|(found, _)| found == key);
-            row.push(value.map_or_else(|| format::DASH.to_owned(), |(_, value)| escape(&format::shorten(value, 200))));
+            row.push(value.map_or_else(|| format::DASH.to_owned(), |(_, value)| format::shorten(value, 200)));
         }
-        table.row("", &row);
+        table.row_of(&row);
     }
-    push(page, &["<section id=\"environment\">\n<h2>Environment</h2>\n", &table.finish(), "</section>\n"]);
+    html! {
+        section id="environment" {
+            h2 { "Environment" }
+            (table)
+        }
+    }
 }
 
 /// What limits the comparison, and what was lost in each run.
-pub fn warnings(page: &mut String, comparison: &Comparison, subjects: &[Subject]) {
-    let mut body = String::new();
-    if !comparison.warnings.is_empty() {
-        body.push_str("<ul>\n");
-        for warning in &comparison.warnings {
-            push(&mut body, &["<li>", &escape(warning), "</li>\n"]);
+pub fn warnings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+    let body = html! {
+        @if !comparison.warnings.is_empty() {
+            ul { @for warning in &comparison.warnings { li { (warning) } } }
         }
-        body.push_str("</ul>\n");
-    }
-    for (name, profile) in with_name(comparison, subjects) {
-        if profile.warnings.is_empty() {
-            continue;
+        @for (name, profile) in with_name(comparison, subjects) {
+            @if !profile.warnings.is_empty() {
+                h3 { (name) }
+                (warning_list(&profile.warnings))
+            }
         }
-        push(&mut body, &["<h3>", &name, "</h3>\n", &warning_list(&profile.warnings)]);
-    }
-    if !body.is_empty() {
-        push(page, &["<section id=\"warnings\">\n<h2>Warnings</h2>\n", &body, "</section>\n"]);
+    };
+    html! {
+        @if !body.0.is_empty() {
+            section id="warnings" {
+                h2 { "Warnings" }
+                (body)
+            }
+        }
     }
 }
