@@ -16,10 +16,12 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use crossprof::Ps;
 use crossprof::metrics::Devices;
 use crossprof::metrics::Steps;
-use crossprof::trace::{ChipClock, PlaneKind, Trace};
+use crossprof::trace::{ByLine, ChipClock, PlaneKind, Trace};
 use crossprof::{Settings, TableName, UnifiedProfile, WindowChoice};
 use support::xprof::{Row, number, open, ours, text};
 use support::{decode, samples};
@@ -37,7 +39,7 @@ fn report(path: &str) -> UnifiedProfile {
 
 /// Lengths of the closed steps of each device, in milliseconds.
 fn steps_ms(trace: &Trace) -> Vec<Vec<f64>> {
-    let steps = Steps::find(trace, &Devices::new(trace));
+    let steps = Steps::find(trace, &Devices::new(trace, Arc::new(ByLine::new(trace))));
     let of_device = |row: &Vec<Option<crossprof::metrics::StepWindow>>| {
         let closed = row.iter().flatten().filter(|window| !window.open);
         closed.map(|window| window.interval.length().as_us() / 1e3).collect()

@@ -2,12 +2,14 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use crossprof::Ps;
 use crossprof::metrics::Devices;
 use crossprof::metrics::self_times;
 use crossprof::metrics::{Tallies, compilation, io_operations, kernels, memory_operations};
 use crossprof::report::{KernelCategory, Kernels};
-use crossprof::trace::{Interval, IntervalSet, Trace};
+use crossprof::trace::{ByLine, Interval, IntervalSet, Trace};
 use support::{decode, samples};
 
 fn real(path: &str) -> Trace {
@@ -15,7 +17,7 @@ fn real(path: &str) -> Trace {
 }
 
 fn found(trace: &Trace) -> (Devices, Kernels) {
-    let devices = Devices::new(trace);
+    let devices = Devices::new(trace, Arc::new(ByLine::new(trace)));
     let kernels = kernels(trace, &Tallies::new(trace, &devices));
     let shares: f64 = kernels.kernels_by_category.values().filter_map(|it| it.percent).sum();
     assert!((shares - 100.0).abs() < 1e-6, "{shares}");

@@ -6,11 +6,13 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crossprof::metrics::Devices;
 use crossprof::metrics::Steps;
 use crossprof::metrics::median;
 use crossprof::report::{DeviceStats, MultiDevice};
+use crossprof::trace::ByLine;
 use crossprof::{Settings, UnifiedProfile, WindowChoice};
 use support::{decode, load_with, samples};
 
@@ -93,7 +95,7 @@ fn tpu_v6e_on_four_chips() {
 #[ignore = "reads real profiles"]
 fn runs_of_the_first_chip_start_784_ms_apart() {
     let trace = decode(&samples::real("tpu-v6e-4chip/*.xplane.pb"));
-    let steps = Steps::find(&trace, &Devices::new(&trace));
+    let steps = Steps::find(&trace, &Devices::new(&trace, Arc::new(ByLine::new(&trace))));
     let closed = steps.windows[0].iter().flatten().filter(|window| !window.open);
     let lengths: Vec<f64> = closed.map(|window| window.interval.length().as_us() / 1e3).collect();
     assert_eq!((lengths.len(), printed(median(&lengths).unwrap(), 1)), (99, "784.1".to_owned()));

@@ -39,7 +39,7 @@ impl Session {
     pub fn hand_over(&mut self) -> Option<Writer> {
         let (notes, trace) = match self.runs.pop_front()? {
             LoadedRun::Traced(traced) => {
-                let Run { name, mut trace, model, device, files, warnings } = traced.into_run();
+                let Run { name, mut trace, model, device, files, warnings, sorted: _ } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
                 (Notes { name, model, device, files, warnings, trace_warnings, imported: None }, trace)
             }
@@ -74,7 +74,15 @@ impl Session {
                 sidecar_files: files,
                 warnings,
             })),
-            None => LoadedRun::Traced(Box::new(Traced::new(Run { name, trace, model, device, files, warnings }))),
+            None => LoadedRun::Traced(Box::new(Traced::new(Run {
+                name,
+                trace,
+                model,
+                device,
+                files,
+                warnings,
+                ..Run::default()
+            }))),
         });
         Ok(())
     }

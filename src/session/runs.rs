@@ -48,6 +48,7 @@ impl Traced {
     /// The run as it was read, without what an analysis wrote into its events.
     pub(super) fn into_run(mut self) -> Run {
         metrics::undo_cpu_ops(&mut self.run.trace);
+        self.run.sorted.take();
         self.run
     }
 

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Calls from the d
 const WARNING_PERCENT: f64 = 5.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    if numbers.context.analysis.devices.host_names.is_empty() {
+    if numbers.context.analysis.devices.by_line.host_names.is_empty() {
         return lacks(NO_HOST_EVENTS);
     }
     let devices = &numbers.context.analysis.devices.used;

@@ -22,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Some(Platform::Cpu) => return Verdict::Irrelevant,
         None => return lacks("no device op ran. Capture while the jitted function runs."),
     }
-    if devices.host_names.is_empty() {
+    if devices.by_line.host_names.is_empty() {
         return lacks(NO_HOST_EVENTS);
     }
     let placement = numbers.context.placement();

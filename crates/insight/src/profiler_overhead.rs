@@ -18,7 +18,7 @@ const FRAMES_PER_MS: f64 = 50.0;
 const IDLE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    if numbers.context.analysis.devices.host_names.is_empty() {
+    if numbers.context.analysis.devices.by_line.host_names.is_empty() {
         return lacks("the capture holds no host events.");
     }
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };

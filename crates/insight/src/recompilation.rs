@@ -22,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.trace.framework == Framework::PyTorch {
         return Verdict::Irrelevant;
     }
-    if devices.host_names.is_empty() {
+    if devices.by_line.host_names.is_empty() {
         return lacks(NO_HOST_EVENTS);
     }
     // The first step may compile: everything does at its first call.

@@ -50,7 +50,7 @@ fn busy_percent(numbers: &Numbers<'_>) -> f64 {
     }
     for device in &devices.used {
         let of_chip = planes.get(&(device.host, device.ordinal)).into_iter().flatten();
-        let lines = of_chip.flat_map(|&plane| devices.lines_of(trace, plane));
+        let lines = of_chip.flat_map(|&plane| devices.by_line.lines_of(trace, plane));
         let times = lines.flat_map(|(.., events)| events.iter()).filter_map(|id| trace.events.time(id));
         let union = IntervalSet::union_of(times.map(|(start, length)| Interval::new(start, start + length)));
         if !union.is_empty() {

@@ -1,6 +1,7 @@
 //! A run, measured: the numbers that the document, the findings, tables and pages are made from.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::collectives::Collectives;
 use crate::copies::Copies;
@@ -69,7 +70,7 @@ pub(crate) struct ForDocument<'r> {
 pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, ForDocument<'r>) {
     let whole = &run.trace;
     // Steps are found and judged in the whole capture, whatever is measured.
-    let captured = Devices::new(whole);
+    let captured = Devices::new(whole, Arc::clone(run.by_line()));
     let modules = Modules::new(whole);
     let hosts = host_threads::host_times(whole, &captured);
     let compile = host_threads::compiling(&hosts);

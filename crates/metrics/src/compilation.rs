@@ -58,7 +58,7 @@ fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut seen = vec![false; trace.args.len()];
     for device in &devices.used {
         if device.platform == Platform::Tpu {
-            let runs = devices.events_of(trace, device.plane, LineKind::Modules);
+            let runs = devices.by_line.events_of(trace, device.plane, LineKind::Modules);
             modules.extend(runs.filter_map(|id| trace.events.get(id)).map(|event| (event.name, None)));
         } else {
             in_blocks(&device.ops, |&id| {
@@ -97,7 +97,7 @@ mod tests {
         }
         let mut trace = b.build();
         trace.framework = framework;
-        compilation(&trace, &Devices::new(&trace))
+        compilation(&trace, &Devices::of(&trace))
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         b.event(worker, "dot.1", 10, 10).hlo_op("dot.1").hlo_module("jit_f");
         let mut trace = b.build();
         trace.framework = Framework::Jax;
-        assert_eq!(compilation(&trace, &Devices::new(&trace)), None);
+        assert_eq!(compilation(&trace, &Devices::of(&trace)), None);
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         b.event(stream, "gemm", 5, 5);
         let mut trace = b.build();
         trace.framework = Framework::Jax;
-        assert_eq!(compilation(&trace, &Devices::new(&trace)), None);
+        assert_eq!(compilation(&trace, &Devices::of(&trace)), None);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
                     .args(|args| args.program_id = program);
             }
             let trace = b.build();
-            num_modules(&trace, &Devices::new(&trace))
+            num_modules(&trace, &Devices::of(&trace))
         };
         assert_eq!(modules(&[Some(1), Some(2), Some(1)]), Some(2));
         assert_eq!(modules(&[Some(1), None]), None);

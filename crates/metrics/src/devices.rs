@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 use super::categories::Recognised;
 use base::{Ps, sort};
 use trace::{
-    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, Interval, IntervalSet, Line, LineEvents, LineKind,
-    PlaneKind, Platform, StrId, Trace, Union, in_blocks, is_gpu_cat,
+    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind,
+    Platform, Trace, Union, in_blocks, is_gpu_cat,
 };
 
 /// How it is known which op of a device runs in which.
@@ -115,26 +115,20 @@ pub struct Devices {
     pub num_visible: u64,
     /// First start to last end of all events, host included; `None` for an empty trace.
     pub capture: Option<Interval>,
-    /// Events of every line in order; see [`ByLine`].
-    pub events_by_line: Arc<Vec<LineEvents>>,
-    /// Indices of the lines of every plane, in order. Index: the plane.
-    lines_by_plane: Arc<Vec<Vec<usize>>>,
-    /// Names of the events on lines of hosts, each once.
-    pub host_names: Arc<Vec<StrId>>,
+    /// The events of every line in order, as whoever else looks at the trace has them.
+    pub by_line: Arc<ByLine>,
     /// What their ops were recognised as so far.
     pub(super) recognised: Recognised,
 }
 
 impl Devices {
-    /// Finds the devices of `trace` and their ops.
-    pub fn new(trace: &Trace) -> Devices {
-        let ByLine { events: events_by_line, extent: capture, host_names } = ByLine::new(trace);
-        let lines_by_plane = lines_by_plane(trace);
-        let accelerators = accelerator_ops(trace, &events_by_line, &lines_by_plane);
+    /// Finds the devices of `trace` and their ops. `by_line` are its events.
+    pub fn new(trace: &Trace, by_line: Arc<ByLine>) -> Devices {
+        let accelerators = accelerator_ops(trace, &by_line);
         let platform = [Platform::Tpu, Platform::Gpu]
             .into_iter()
             .find(|&wanted| accelerators.iter().any(|d| d.platform == wanted && !d.ops.is_empty()));
-        let found = if platform.is_some() { accelerators } else { cpu_ops(trace, &events_by_line) };
+        let found = if platform.is_some() { accelerators } else { cpu_ops(trace, &by_line.events) };
         let platform = platform.or_else(|| found.iter().any(|d| !d.ops.is_empty()).then_some(Platform::Cpu));
         let visible = found.iter().filter(|d| Some(d.platform) == platform).count() as u64;
         let mut used: Vec<Device> =
@@ -147,33 +141,16 @@ impl Devices {
             platform,
             used,
             num_visible: visible,
-            capture,
-            events_by_line: Arc::new(events_by_line),
-            lines_by_plane: Arc::new(lines_by_plane),
-            host_names: Arc::new(host_names),
+            capture: by_line.extent,
+            by_line,
             recognised: Recognised::default(),
         }
     }
 
-    /// The lines of a plane in order, each with its index and its events. Thousands of devices make tens of thousands of lines: whoever
-    /// goes through those of all planes for each device takes a time that grows with the square of the devices.
-    pub fn lines_of<'a>(
-        &'a self,
-        trace: &'a Trace,
-        plane: usize,
-    ) -> impl Iterator<Item = (usize, &'a Line, &'a LineEvents)> {
-        let lines = self.lines_by_plane.get(plane).map_or(&[][..], Vec::as_slice);
-        lines.iter().filter_map(|&line| Some((line, trace.lines.get(line)?, self.events_by_line.get(line)?)))
-    }
-
-    /// The events on the lines of a plane that are of this kind, line by line.
-    pub fn events_of<'a>(
-        &'a self,
-        trace: &'a Trace,
-        plane: usize,
-        kind: LineKind,
-    ) -> impl Iterator<Item = EventId> + 'a {
-        self.lines_of(trace, plane).filter(move |(_, line, _)| line.kind == kind).flat_map(|(.., events)| events.iter())
+    /// Of a trace that a test has made.
+    #[cfg(test)]
+    pub(crate) fn of(trace: &Trace) -> Devices {
+        Devices::new(trace, Arc::new(ByLine::new(trace)))
     }
 
     /// Index of the used device of each plane that has one; of several the first.
@@ -188,24 +165,14 @@ impl Devices {
     }
 }
 
-fn lines_by_plane(trace: &Trace) -> Vec<Vec<usize>> {
-    let mut lines = vec![Vec::new(); trace.planes.len()];
-    for (index, line) in trace.lines.iter().enumerate() {
-        if let Some(of_plane) = lines.get_mut(line.plane.index()) {
-            of_plane.push(index);
-        }
-    }
-    lines
-}
-
-fn accelerator_ops(trace: &Trace, events_by_line: &[LineEvents], lines_by_plane: &[Vec<usize>]) -> Vec<Device> {
+fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
     // Told once for each set of arguments, not for each of the million events that share them.
     let gpu_work: Vec<bool> = (0..trace.args.len()).map(|index| is_gpu_work(trace, index)).collect();
     let mut devices = Vec::new();
-    for ((index, plane), lines) in trace.planes.iter().enumerate().zip(lines_by_plane) {
+    for (index, plane) in trace.planes.iter().enumerate() {
         let PlaneKind::Device { platform, ordinal } = plane.kind else { continue };
         let mut ops = Vec::new();
-        for (line, events) in lines.iter().filter_map(|&line| trace.lines.get(line).zip(events_by_line.get(line))) {
+        for (_, line, events) in by_line.lines_of(trace, index) {
             if line.kind == LineKind::DeviceOps {
                 events.for_each(&trace.events, |id, op| {
                     ops.extend((gpu_work.get(op.args.index()) == Some(&true)).then_some(id));
@@ -341,7 +308,7 @@ mod tests {
         b.event(ops, "fusion.1", 20, 10);
         b.event(ops, "fusion.2", 80, 10);
         b.event(host, "train", 0, 500);
-        let devices = Devices::new(&b.build());
+        let devices = Devices::of(&b.build());
         assert_eq!(devices.platform, Some(Platform::Tpu));
         assert_eq!((devices.used.len(), devices.num_visible), (1, 2));
         let device = devices.used.first().unwrap();
@@ -363,11 +330,11 @@ mod tests {
                 b.event(ops, "fusion.1", 0, 10);
             }
             let trace = b.build();
-            let devices = Devices::new(&trace);
-            let lines = devices.used.iter().flat_map(|device| devices.lines_of(&trace, device.plane));
+            let devices = Devices::of(&trace);
+            let lines = devices.used.iter().flat_map(|device| devices.by_line.lines_of(&trace, device.plane));
             assert_eq!((devices.used.len(), lines.count()), (count, 2 * count));
             for (index, device) in devices.used.iter().enumerate() {
-                let mut runs = devices.events_of(&trace, device.plane, LineKind::Modules);
+                let mut runs = devices.by_line.events_of(&trace, device.plane, LineKind::Modules);
                 let run = runs.next().and_then(|id| trace.events.get(id)).unwrap();
                 assert_eq!(trace.lines[run.line.index()].plane.index(), device.plane);
                 assert_eq!((runs.next(), devices.by_plane().get(&device.plane)), (None, Some(&index)));
@@ -386,7 +353,7 @@ mod tests {
         b.event(worker, "dot.1", 0, 10).hlo_op("dot.1");
         b.event(worker, "end: dot.1", 10, 1).hlo_op("dot.1");
         b.event(worker, "ThreadpoolListener", 0, 20);
-        let devices = Devices::new(&b.build());
+        let devices = Devices::of(&b.build());
         assert_eq!(devices.platform, Some(Platform::Cpu));
         assert_eq!(devices.used.first().map(|d| d.ops.len()), Some(1));
     }

@@ -79,7 +79,7 @@ fn span(trace: &Trace, devices: &Devices, device: &Device) -> Ps {
 }
 
 fn span_with_modules(trace: &Trace, devices: &Devices, device: &Device) -> Interval {
-    let modules = devices.events_of(trace, device.plane, LineKind::Modules);
+    let modules = devices.by_line.events_of(trace, device.plane, LineKind::Modules);
     modules
         .filter_map(|id| trace.events.get(id))
         .map(|event| interval(&event))
@@ -101,7 +101,7 @@ mod tests {
         b.event(ops, "fusion.1", 30, 50).hlo_category("loop fusion");
         b.event(ops, "fusion.2", 90, 10).hlo_category("loop fusion");
         let trace = b.build();
-        let duty = DutyCycle::new(&trace, &Devices::new(&trace)).unwrap();
+        let duty = DutyCycle::new(&trace, &Devices::of(&trace)).unwrap();
         assert_eq!(
             (duty.percent(), duty.op_span, duty.op_time),
             (Some(60.0), Ps::new(80_000_000), Ps::new(70_000_000))
@@ -117,7 +117,7 @@ mod tests {
         b.event(ops, "fusion.1", 0, 40).hlo_category("loop fusion");
         b.event(ops, "fusion.2", 50, 100).hlo_category("loop fusion");
         let trace = b.build();
-        let mut devices = Devices::new(&trace);
+        let mut devices = Devices::of(&trace);
         let device = &mut devices.used[0];
         device.window = IntervalSet::union_of([Interval::new(Ps::new(0), Ps::new(50_000_000))]);
         device.busy = device.busy.intersection(&device.window);
@@ -130,6 +130,6 @@ mod tests {
         let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
         b.event(stream, "k", 0, 10);
         let trace = b.build();
-        assert_eq!(DutyCycle::new(&trace, &Devices::new(&trace)), None);
+        assert_eq!(DutyCycle::new(&trace, &Devices::of(&trace)), None);
     }
 }

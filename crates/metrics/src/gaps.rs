@@ -186,7 +186,7 @@ mod tests {
             b.event(line, name, start, length);
         }
         let trace = b.build();
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let analysis = timeline_analysis(&trace, &devices).unwrap();
         let gaps = &analysis.gaps;
         assert_eq!((gaps.total_gaps, gaps.total_gap_time_us), (4, 1118.0));
@@ -211,8 +211,8 @@ mod tests {
             b.event(line, "k", 100 + device * 50, 50);
         }
         let trace = b.build();
-        let analysis = timeline_analysis(&trace, &Devices::new(&trace)).unwrap();
+        let analysis = timeline_analysis(&trace, &Devices::of(&trace)).unwrap();
         assert_eq!((analysis.gaps.total_gaps, analysis.gaps.total_gap_time_us), (2, 100.0));
-        assert_eq!(timeline_analysis(&Trace::default(), &Devices::new(&Trace::default())), None);
+        assert_eq!(timeline_analysis(&Trace::default(), &Devices::of(&Trace::default())), None);
     }
 }

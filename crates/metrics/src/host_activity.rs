@@ -32,7 +32,7 @@ const MOST_PROGRAMS: usize = 100;
 /// The section; `None` where a device op ran, for then the devices come first, and without a host event. Linear in the number of
 /// events.
 pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThreads>) -> Option<HostActivity> {
-    if devices.platform.is_some() || devices.host_names.is_empty() {
+    if devices.platform.is_some() || devices.by_line.host_names.is_empty() {
         return None;
     }
     let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host, &|_| None);
@@ -77,7 +77,7 @@ fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64
     }
     let capture = devices.capture.map_or(Ps::ZERO, |capture| capture.length());
     let mut rows: Vec<(Ps, HostThread)> = Vec::new();
-    for ((index, line), events) in trace.lines.iter().enumerate().zip(devices.events_by_line.iter()) {
+    for ((index, line), events) in trace.lines.iter().enumerate().zip(devices.by_line.events.iter()) {
         if line.kind != LineKind::Host || events.is_empty() {
             continue;
         }
@@ -168,7 +168,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     }
     // End of the latest span of each program on the line that is walked.
     let mut ends: Vec<Option<Ps>> = vec![None; found.len()];
-    for (events, _) in devices.events_by_line.iter().zip(&has_programs).filter(|(_, has)| **has) {
+    for (events, _) in devices.by_line.events.iter().zip(&has_programs).filter(|(_, has)| **has) {
         ends.fill(None);
         events.for_each_time(&trace.events, |kind, interval| {
             let Some(Some(program)) = of_kind.get(kind).copied() else { return };
@@ -197,7 +197,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
 /// Time that the events of some lines cover, and from the first one's start to the last one's end.
 pub(super) fn cover(trace: &Trace, devices: &Devices, lines: &[usize]) -> IntervalSet {
     let mut union = Union::default();
-    for events in lines.iter().filter_map(|&line| devices.events_by_line.get(line)) {
+    for events in lines.iter().filter_map(|&line| devices.by_line.events.get(line)) {
         events.for_each_time(&trace.events, |_, interval| union.add(interval));
     }
     union.finish()
@@ -219,7 +219,7 @@ mod tests {
     use trace::TraceBuilder;
 
     fn activity_of(trace: &Trace) -> Option<HostActivity> {
-        let devices = Devices::new(trace);
+        let devices = Devices::of(trace);
         let threads = host_threads(&host_times(trace, &devices), |_| devices.capture.unwrap());
         host_activity(trace, &devices, threads.as_ref())
     }

@@ -91,7 +91,7 @@ pub(super) fn tallies_of_kinds(
 ) -> Vec<HostOpTally> {
     let mut tallies = vec![HostOpTally::default(); trace.events.kinds().len()];
     let everything = Interval::new(Ps::new(i64::MIN), Ps::MAX);
-    for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
+    for (line, events) in trace.lines.iter().zip(devices.by_line.events.iter()) {
         if !wanted(line.kind) {
             continue;
         }
@@ -150,7 +150,7 @@ mod tests {
     use trace::TraceBuilder;
 
     fn rows(trace: &Trace) -> Vec<(&str, &str, u64, u64, f64, f64)> {
-        let devices = Devices::new(trace);
+        let devices = Devices::of(trace);
         let ops = HostOps::new(trace, &devices, |_| devices.capture.unwrap());
         assert_eq!(ops.rows.iter().map(|row| row.tally.self_time).sum::<Ps>(), ops.self_time);
         let row = |row: &HostOp| {

@@ -158,7 +158,7 @@ impl HostThreads {
 pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     let works = Works::new(trace, devices);
     let mut hosts: BTreeMap<u16, Vec<Thread>> = BTreeMap::new();
-    for ((line, events), work) in trace.lines.iter().zip(devices.events_by_line.iter()).zip(&works.lines) {
+    for ((line, events), work) in trace.lines.iter().zip(devices.by_line.events.iter()).zip(&works.lines) {
         let Some(work) = work.filter(|_| !events.is_empty()) else { continue };
         let host = trace.plane_of(line).map_or(0, |plane| plane.host);
         let thread = Thread::new(trace, events, work, &works.roles);
@@ -348,7 +348,7 @@ mod tests {
     use trace::TraceBuilder;
 
     fn roles(trace: &Trace) -> Vec<(HostRole, f64)> {
-        let devices = Devices::new(trace);
+        let devices = Devices::of(trace);
         let threads = host_threads(&host_times(trace, &devices), |_| devices.capture.unwrap()).unwrap();
         threads.roles.into_iter().map(|(role, time)| (role, time.as_us())).collect()
     }
@@ -377,7 +377,7 @@ mod tests {
             roles(&trace),
             [(HostRole::Python, 40.0), (HostRole::Launch, 40.0), (HostRole::Compile, 10.0), (HostRole::Wait, 10.0)]
         );
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let times = host_times(&trace, &devices);
         let threads = host_threads(&times, |_| devices.capture.unwrap()).unwrap();
         assert_eq!(
@@ -394,7 +394,7 @@ mod tests {
         b.event(python, "IteratorGetNext", 10, 5);
         b.event(worker, "Iterator::Prefetch::Map", 0, 100);
         let trace = b.build();
-        let times = host_times(&trace, &Devices::new(&trace));
+        let times = host_times(&trace, &Devices::of(&trace));
         let host = times.get(&0).unwrap();
         assert_eq!(host.held_by_input.length(), Ps::new(5_000_000));
         assert_eq!(host.role(HostRole::Input).map(IntervalSet::length), Some(Ps::new(100_000_000)));

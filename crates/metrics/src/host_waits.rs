@@ -68,7 +68,7 @@ fn ranges_by_host(
 ) -> BTreeMap<u16, BTreeMap<StrId, IntervalSet>> {
     let mut wanted: Vec<Option<bool>> = vec![None; trace.strings.len()];
     let mut hosts: BTreeMap<u16, BTreeMap<StrId, Union>> = BTreeMap::new();
-    for (line, events) in trace.lines.iter().zip(devices.events_by_line.iter()) {
+    for (line, events) in trace.lines.iter().zip(devices.by_line.events.iter()) {
         let plane = trace.plane_of(line).filter(|plane| line.kind == LineKind::Host && is_host_wanted(plane.host));
         let Some(host) = plane.map(|plane| plane.host) else { continue };
         if HostRole::of_thread(trace.text(line.name)) != HostRole::Python {
@@ -135,7 +135,7 @@ mod tests {
         b.event(python, "train", 42, 11).step_num(5);
         b.event(ops, "fusion", 50, 10);
         let trace = b.build();
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let all = vec![vec![Interval::new(Ps::ZERO, Ps::new(60_000_000))]];
         let waits = HostWaits::new(&trace, &devices, &all);
         let us: Vec<(&str, f64)> = waits.ranges.iter().map(|(name, time)| (name.as_str(), time.as_us())).collect();

@@ -57,12 +57,12 @@ pub fn for_each_named_on(
 ) {
     let mut is_wanted = vec![false; trace.strings.len()];
     let mut any = false;
-    for name in devices.host_names.iter().filter(|&&name| wanted(trace.text(name))) {
+    for name in devices.by_line.host_names.iter().filter(|&&name| wanted(trace.text(name))) {
         if let Some(slot) = is_wanted.get_mut(name.index()) {
             (*slot, any) = (true, true);
         }
     }
-    let lines = trace.lines.iter().zip(devices.events_by_line.iter());
+    let lines = trace.lines.iter().zip(devices.by_line.events.iter());
     for (line, events) in lines.filter(|(line, _)| any && line.kind == LineKind::Host) {
         let host = trace.plane_of(line).map_or(0, |plane| plane.host);
         events.for_each(&trace.events, |_, event| {
@@ -92,7 +92,7 @@ mod tests {
         b.event(python, "backend_compile", 200, 50);
         b.event(device, "backend_compile", 400, 50);
         let trace = b.build();
-        let spans = host_spans(&trace, &Devices::new(&trace), HostWork::Compile);
+        let spans = host_spans(&trace, &Devices::of(&trace), HostWork::Compile);
         assert_eq!((spans.outermost.len(), spans.union.length()), (2, Ps::new(150_000_000)));
     }
 }

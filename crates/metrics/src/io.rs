@@ -40,7 +40,7 @@ mod tests {
         b.event(worker, "Iterator::Prefetch::Map", 60, 20);
         b.event(python, "$dataloader.py:701 __next__", 500, 50);
         let trace = b.build();
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let found = io_operations(&trace, &devices, devices.capture.unwrap()).unwrap();
         assert_eq!((found.io_event_count, found.io_total_time_us, found.io_percent), (3, 200.0, 20.0));
     }
@@ -51,7 +51,7 @@ mod tests {
         let python = b.line("/host:CPU", "python");
         b.event(python, "train", 0, 1000);
         let trace = b.build();
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         assert_eq!(io_operations(&trace, &devices, devices.capture.unwrap()), None);
     }
 }

@@ -138,7 +138,7 @@ mod tests {
             b.event(line, "all-reduce.1", 70, 20).hlo_category("all-reduce");
         }
         let trace = b.build();
-        let found = kernels(&trace, &Tallies::new(&trace, &Devices::new(&trace)));
+        let found = kernels(&trace, &Tallies::new(&trace, &Devices::of(&trace)));
         let names: Vec<_> = found.top_kernels.iter().map(|it| (it.name.as_str(), it.total_us, it.count)).collect();
         assert_eq!(names, [("fusion.1", 120.0, 2), ("all-reduce.1", 40.0, 2), ("while.1", 40.0, 2)]);
         let fusion = found.top_kernels.first().unwrap();
@@ -159,7 +159,7 @@ mod tests {
         b.event(line, "fusion.1", 10, 30).hlo_category("loop fusion");
         b.event(line, "fusion.1", 40, 25).hlo_category("input fusion");
         let trace = b.build();
-        let found = kernels(&trace, &Tallies::new(&trace, &Devices::new(&trace)));
+        let found = kernels(&trace, &Tallies::new(&trace, &Devices::of(&trace)));
         assert_eq!(found.top_kernels.first().map(|it| it.category.as_str()), Some("input fusion"));
         assert_eq!(found.kernels_by_category.len(), 2);
     }
@@ -172,7 +172,7 @@ mod tests {
             b.event(line, &format!("kernel_{:02}", 29 - index), index * 10, 5);
         }
         let trace = b.build();
-        let found = kernels(&trace, &Tallies::new(&trace, &Devices::new(&trace)));
+        let found = kernels(&trace, &Tallies::new(&trace, &Devices::of(&trace)));
         assert_eq!(found.top_kernels.len(), TOP_KERNELS);
         assert_eq!(found.top_kernels.first().map(|it| it.name.as_str()), Some("kernel_00"));
         assert_eq!(found.kernels_by_category.get("other").map(|it| it.count), Some(30));
@@ -181,6 +181,6 @@ mod tests {
     #[test]
     fn nothing_ran_gives_nothing() {
         let trace = TraceBuilder::new().build();
-        assert_eq!(kernels(&trace, &Tallies::new(&trace, &Devices::new(&trace))), Kernels::default());
+        assert_eq!(kernels(&trace, &Tallies::new(&trace, &Devices::of(&trace))), Kernels::default());
     }
 }

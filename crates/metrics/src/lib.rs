@@ -91,9 +91,11 @@ pub use throughput::throughput;
 pub use transfers::memory_operations;
 pub use window::{WindowChoice, WindowKind};
 
+use std::sync::{Arc, OnceLock};
+
 use base::Warning;
 use report::{ModelConfig, SourceFile};
-use trace::Trace;
+use trace::{ByLine, Trace};
 
 /// What the trace cannot know and the user gives: flags on the command line, a form in the page.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -129,4 +131,13 @@ pub struct Run {
     pub files: Vec<SourceFile>,
     /// Warnings about the files (those about events are in the trace).
     pub warnings: Vec<Warning>,
+    /// What [`Run::by_line`] has made. Whoever changes the trace empties it.
+    pub sorted: OnceLock<Arc<ByLine>>,
+}
+
+impl Run {
+    /// The events of every line in order: sorted when first asked for, for all who look at the trace, however often it is analysed.
+    pub fn by_line(&self) -> &Arc<ByLine> {
+        self.sorted.get_or_init(|| Arc::new(ByLine::new(&self.trace)))
+    }
 }

@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn device_type(run: &Run) -> String {
-        metadata(run, &Devices::new(&run.trace), "JAX", None).device_type
+        metadata(run, &Devices::of(&run.trace), "JAX", None).device_type
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_user_names_what_the_profile_does_not() {
-        let with = |run: &Run, chosen| metadata(run, &Devices::new(&run.trace), "JAX", Some(chosen)).device_type;
+        let with = |run: &Run, chosen| metadata(run, &Devices::of(&run.trace), "JAX", Some(chosen)).device_type;
         let nameless = gpu(&[], None);
         assert_eq!(with(&nameless, "a100-sxm-40gb"), "A100 SXM 40 GB");
         assert_eq!(with(&nameless, "NVIDIA A100-SXM4-40GB"), "NVIDIA A100-SXM4-40GB");
@@ -204,13 +204,13 @@ mod tests {
     fn only_used_devices_are_counted_and_time_comes_from_the_profile() {
         let mut run = gpu(&[("core_count", StatValue::Int(304))], Some("AMD"));
         run.name = "2026_05_20_08_45_02".to_owned();
-        let metadata = metadata(&run, &Devices::new(&run.trace), "JAX", None);
+        let metadata = metadata(&run, &Devices::of(&run.trace), "JAX", None);
         assert_eq!((metadata.num_devices, metadata.num_devices_visible), (1, Some(2)));
         assert_eq!(metadata.timestamp.as_deref(), Some("2026-05-20T08:45:02"));
         assert_eq!(metadata.environment.get("core_count").map(String::as_str), Some("304"));
         assert_eq!(metadata.capture_duration_us, Some(10.0));
         run.trace.capture.start_unix_ns = Some(1_779_266_702_889_805_563);
-        let metadata = super::metadata(&run, &Devices::new(&run.trace), "JAX", None);
+        let metadata = super::metadata(&run, &Devices::of(&run.trace), "JAX", None);
         assert_eq!(metadata.timestamp.as_deref(), Some("2026-05-20T08:45:02.889Z"));
     }
 }

@@ -25,7 +25,7 @@ pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
         if plane.kind != PlaneKind::Other || !(is_accelerator || with_processes) {
             continue;
         }
-        let used = devices.lines_of(trace, index).filter(|(.., events)| !events.is_empty());
+        let used = devices.by_line.lines_of(trace, index).filter(|(.., events)| !events.is_empty());
         let lines: Vec<usize> = used.map(|(line, ..)| line).collect();
         if lines.is_empty() {
             continue;
@@ -106,7 +106,7 @@ mod tests {
         }
         let mut trace = b.build();
         trace.format = Some(format);
-        other_devices(&trace, &Devices::new(&trace))
+        other_devices(&trace, &Devices::of(&trace))
     }
 
     /// ```text

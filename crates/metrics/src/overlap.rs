@@ -73,7 +73,7 @@ mod tests {
         b.event(two, "ncclDevKernel_AllReduce_Sum", 10, 30);
         b.event(three, "MemcpyD2H", 36, 10);
         let trace = b.build();
-        let times = DeviceTime::of_all(&trace, &Devices::new(&trace));
+        let times = DeviceTime::of_all(&trace, &Devices::of(&trace));
         let overlap = InFlight::new(&times[0]).within(Interval::new(Ps::new(0), Ps::new(45_000_000)));
         let us = |time: Ps| time.as_us();
         assert_eq!((us(overlap.communication), us(overlap.hidden_communication)), (30.0, 10.0));

@@ -156,7 +156,7 @@ fn on_hosts(trace: &Trace, devices: &Devices) -> (Vec<PlacementRow>, IntervalSet
         return (rows, IntervalSet::default());
     }
     let mut spans: Vec<Interval> = Vec::new();
-    for (events, _) in devices.events_by_line.iter().zip(on_line).filter(|(_, wanted)| *wanted) {
+    for (events, _) in devices.by_line.events.iter().zip(on_line).filter(|(_, wanted)| *wanted) {
         let mut until = Ps::new(i64::MIN);
         events.for_each_time(&trace.events, |kind, interval| {
             let Some(Some(row)) = of_kind.get(kind) else { return };

@@ -163,7 +163,7 @@ mod tests {
             b.event(lines[line], "op", start, duration);
         }
         let trace = b.build();
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let device = &devices.used[0];
         let mut times = vec![0; events.len()];
         for (&id, time) in device.ops.iter().zip(self_times(&trace, device)) {

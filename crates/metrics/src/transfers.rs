@@ -102,7 +102,7 @@ mod tests {
     use trace::TraceBuilder;
 
     fn of(trace: &Trace) -> Option<MemoryOperations> {
-        memory_operations(trace, &Devices::new(trace))
+        memory_operations(trace, &Devices::of(trace))
     }
 
     fn operations(events: &[(&str, &str, i64)]) -> MemoryOperations {

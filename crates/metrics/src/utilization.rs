@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn devices_are_measured_over_their_own_spans() {
         let trace = two_gpus();
-        let multi = multi_device(&trace, &Devices::new(&trace), false).unwrap();
+        let multi = multi_device(&trace, &Devices::of(&trace), false).unwrap();
         let first = multi.device_stats.first().unwrap();
         assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
         assert_eq!((first.utilization_percent, first.kernel_count), (75.0, 3));
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_device_without_a_window_is_not_compared() {
         let trace = two_gpus();
-        let mut devices = Devices::new(&trace);
+        let mut devices = Devices::of(&trace);
         let other = devices.used.get_mut(1).unwrap();
         (other.window, other.busy) = Default::default();
         for is_cut in [false, true] {
@@ -159,10 +159,10 @@ mod tests {
     fn without_steps_the_window_is_the_active_span() {
         let trace = two_gpus();
         let window = Window { device_steps: 2, ..Window::default() };
-        let utilization = compute_utilization(&trace, &Devices::new(&trace), &window).unwrap();
+        let utilization = compute_utilization(&trace, &Devices::of(&trace), &window).unwrap();
         assert_eq!((utilization.kernel_time_us, utilization.overhead_time_us), (25.0, 5.0));
         assert_eq!(utilization.window.as_deref(), Some("active_span"));
         assert_eq!(utilization.avg_concurrent_kernels, Some(60.0 / 50.0));
-        assert_eq!(compute_utilization(&Trace::default(), &Devices::new(&Trace::default()), &window), None);
+        assert_eq!(compute_utilization(&Trace::default(), &Devices::of(&Trace::default()), &window), None);
     }
 }

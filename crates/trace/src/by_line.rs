@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Event, EventId, EventIds, Events, Interval, LineKind, StrId, Trace, in_blocks};
+use super::{Event, EventId, EventIds, Events, Interval, Line, LineKind, StrId, Trace, in_blocks};
 use base::Ps;
 
 /// The events of a trace by line.
@@ -10,6 +10,8 @@ use base::Ps;
 pub struct ByLine {
     /// By ascending start, then longest first (so that a parent precedes its children), then file order. Index: the line.
     pub events: Vec<LineEvents>,
+    /// Indices of the lines of every plane, in order. Index: the plane.
+    lines_by_plane: Vec<Vec<usize>>,
     /// First start to last end of all events; `None` without any.
     pub extent: Option<Interval>,
     /// Names of the events on lines of hosts, each once: most questions to millions of them are about a name that none has.
@@ -140,7 +142,28 @@ impl ByLine {
         });
         let extent = (!trace.events.is_empty()).then(|| Interval::new(start, end));
         let host_names = host_names(trace);
-        ByLine { events: in_order(trace, &seen), extent, host_names }
+        ByLine { events: in_order(trace, &seen), lines_by_plane: lines_by_plane(trace), extent, host_names }
+    }
+
+    /// The lines of a plane in order, each with its index and its events. Thousands of devices make tens of thousands of lines: whoever
+    /// goes through those of all planes for each device takes a time that grows with the square of the devices.
+    pub fn lines_of<'a>(
+        &'a self,
+        trace: &'a Trace,
+        plane: usize,
+    ) -> impl Iterator<Item = (usize, &'a Line, &'a LineEvents)> {
+        let lines = self.lines_by_plane.get(plane).map_or(&[][..], Vec::as_slice);
+        lines.iter().filter_map(|&line| Some((line, trace.lines.get(line)?, self.events.get(line)?)))
+    }
+
+    /// The events on the lines of a plane that are of this kind, line by line.
+    pub fn events_of<'a>(
+        &'a self,
+        trace: &'a Trace,
+        plane: usize,
+        kind: LineKind,
+    ) -> impl Iterator<Item = EventId> + 'a {
+        self.lines_of(trace, plane).filter(move |(_, line, _)| line.kind == kind).flat_map(|(.., events)| events.iter())
     }
 }
 
@@ -148,6 +171,16 @@ fn put_back(seen: &mut [LineProgress], line: usize, latest: LineProgress) {
     if let Some(slot) = seen.get_mut(line) {
         *slot = latest;
     }
+}
+
+fn lines_by_plane(trace: &Trace) -> Vec<Vec<usize>> {
+    let mut lines = vec![Vec::new(); trace.planes.len()];
+    for (index, line) in trace.lines.iter().enumerate() {
+        if let Some(of_plane) = lines.get_mut(line.plane.index()) {
+            of_plane.push(index);
+        }
+    }
+    lines
 }
 
 fn host_names(trace: &Trace) -> Vec<StrId> {

@@ -100,7 +100,7 @@ fn in_flight(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[
     let mut kinds: FxHashMap<(StrId, ArgsId), Option<&'static str>> = FxHashMap::default();
     for (index, (device, time)) in devices.used.iter().zip(times).enumerate() {
         let inside = Inside::new(device, windows.get(index).unwrap_or(&device.window), Some(time));
-        let events = devices.events_of(trace, device.plane, LineKind::AsyncOps);
+        let events = devices.by_line.events_of(trace, device.plane, LineKind::AsyncOps);
         for event in events.filter_map(|id| trace.events.get(id)) {
             let kind = *kinds.entry((event.name, event.args)).or_insert_with(|| {
                 let category = categories.of(event.name, event.args);
@@ -138,7 +138,7 @@ fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &m
         let end = trace.events.get(id).map(|event| event.end());
         hull.or(devices.capture).zip(end).is_some_and(|(hull, end)| end >= hull.start && end <= hull.end)
     };
-    let lines = trace.lines.iter().zip(devices.events_by_line.iter()).filter(|(line, _)| line.kind == LineKind::Host);
+    let lines = trace.lines.iter().zip(devices.by_line.events.iter()).filter(|(line, _)| line.kind == LineKind::Host);
     for id in lines.flat_map(|(_, events)| events.iter()) {
         if let Some(one) = message(trace, &kinds, id).filter(|_| ends_inside(id)) {
             found.add(one);

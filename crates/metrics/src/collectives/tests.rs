@@ -4,7 +4,7 @@ use crate::devices::Devices;
 use trace::{EventColumn, LineId, TraceBuilder};
 
 fn measure(trace: &Trace) -> Collectives {
-    let devices = Devices::new(trace);
+    let devices = Devices::of(trace);
     Collectives::new(trace, &devices, &DeviceTime::of_all(trace, &devices), &Modules::new(trace), &[])
 }
 

@@ -29,7 +29,7 @@ impl CallSites {
             }
         }
         let mut found = CallSites::default();
-        for ((line, events), has_calls) in trace.lines.iter().zip(devices.events_by_line.iter()).zip(has_calls) {
+        for ((line, events), has_calls) in trace.lines.iter().zip(devices.by_line.events.iter()).zip(has_calls) {
             if has_calls && line.kind == LineKind::Host {
                 found.walk(trace, events, wanted);
             }

@@ -4,7 +4,7 @@ use trace::TraceBuilder;
 
 fn measure(b: TraceBuilder) -> Copies {
     let trace = b.build();
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let steps = Steps::find(&trace, &devices);
     Copies::new(&trace, &devices, &steps, &calls_of(&trace, &devices), None)
 }

@@ -131,7 +131,7 @@ fn in_flight(
         StepPart::Communication => flying[0].push(interval),
         _ => flying[1].push(interval),
     };
-    let asynchronous = devices.events_of(trace, device.plane, LineKind::AsyncOps);
+    let asynchronous = devices.by_line.events_of(trace, device.plane, LineKind::AsyncOps);
     let mut asynchronous = asynchronous.filter_map(|id| trace.events.get(id)).peekable();
     if asynchronous.peek().is_some() {
         asynchronous.for_each(|event| add(event.name, event.args, interval(&event)));

@@ -5,7 +5,7 @@ use base::Ps;
 use trace::TraceBuilder;
 
 fn time_of(trace: &Trace) -> DeviceTime {
-    DeviceTime::of_all(trace, &Devices::new(trace)).remove(0)
+    DeviceTime::of_all(trace, &Devices::of(trace)).remove(0)
 }
 
 fn us(set: Option<&IntervalSet>) -> f64 {

@@ -6,7 +6,7 @@ const SHAPE: &str = "regs:168 static_shared:0 dynamic_shared:1024 grid:132,1,1 b
 
 fn measure(b: TraceBuilder) -> (Trace, KernelStats) {
     let trace = b.build();
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let calls = calls_of(&trace, &devices);
     let stats = KernelStats::new(&trace, &devices, &Modules::new(&trace), &calls);
     (trace, stats)

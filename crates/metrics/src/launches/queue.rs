@@ -59,7 +59,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     });
     let mut found = Vec::new();
     for (index, device) in devices.used.iter().enumerate() {
-        for (line, ..) in devices.lines_of(trace, device.plane) {
+        for (line, ..) in devices.by_line.lines_of(trace, device.plane) {
             let Some(ops) = correlations.get(line) else { continue };
             let (mut made, mut starts) = (Vec::with_capacity(ops.len()), Vec::with_capacity(ops.len()));
             in_blocks(ops, |&(id, number)| {

@@ -3,7 +3,7 @@ use trace::TraceBuilder;
 
 fn measure(b: TraceBuilder) -> (Trace, Launches) {
     let trace = b.build();
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let calls = calls_of(&trace, &devices);
     let launches = Launches::new(&trace, &devices, &calls);
     (trace, launches)

@@ -5,7 +5,7 @@ use super::*;
 use trace::{EventColumn, IntervalSet, LineId, TraceBuilder};
 
 fn measure(trace: &Trace) -> Ops {
-    let devices = Devices::new(trace);
+    let devices = Devices::of(trace);
     Ops::new(trace, &devices, &Tallies::new(trace, &devices), &Modules::new(trace))
 }
 
@@ -269,7 +269,7 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
         event.args(|args| (args.long_name, args.bytes_accessed) = (text, bytes));
     }
     let trace = b.build();
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let tallies = Tallies::new(&trace, &devices);
     let ops = Ops::new(&trace, &devices, &tallies, &Modules::new(&trace));
     let op = |name: &str| *ops.rows.iter().find(|op| ops.text(&trace, op.name) == name).unwrap();
@@ -322,7 +322,7 @@ fn thousands_of_devices_are_counted_one_by_one() {
 #[test]
 fn devices_that_follow_each_other_are_one_range() {
     let trace = of_devices(100);
-    let tallies = Tallies::new(&trace, &Devices::new(&trace));
+    let tallies = Tallies::new(&trace, &Devices::of(&trace));
     let ranges = |name: &str| {
         let is_of =
             |entry: u32| tallies.entries.get(entry as usize).is_some_and(|((of, _), _)| trace.text(*of) == name);

@@ -18,7 +18,7 @@ fn device(stats: &[(&str, StatValue)], texts: &[(&str, &str)]) -> (Trace, Device
         all.push((trace.strings.intern(name), value));
     }
     trace.planes.push(Plane { stats: all, ..Plane::default() });
-    let mut devices = Devices::new(&trace);
+    let mut devices = Devices::of(&trace);
     devices.used.push(crate::devices::Device {
         nesting: Default::default(),
         name: "GPU:0".to_owned(),

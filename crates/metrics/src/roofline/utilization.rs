@@ -111,7 +111,7 @@ mod tests {
     /// From the second step's start on, for so many microseconds; the active span where none is given.
     fn measure(length_us: Option<i64>, cost: fn(&str) -> Option<f64>) -> Utilization {
         let trace = run();
-        let all = Devices::new(&trace);
+        let all = Devices::of(&trace);
         let windows: Vec<IntervalSet> = length_us.map_or_else(Vec::new, |length| {
             let [start, end] = [1100, 1100 + length].map(|us| Ps::new(us * 1_000_000));
             vec![IntervalSet::union_of([Interval::new(start, end)]); 2]

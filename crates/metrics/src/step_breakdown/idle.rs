@@ -89,7 +89,7 @@ impl Causes {
 }
 
 fn barriers(trace: &Trace, devices: &Devices, device: &Device) -> IntervalSet {
-    let lines = devices.lines_of(trace, device.plane);
+    let lines = devices.by_line.lines_of(trace, device.plane);
     let marks = lines.filter(|(_, line, _)| line.kind == LineKind::Other && trace.text(line.name) == "XLA TraceMe");
     let events = marks.flat_map(|(.., events)| events.iter()).filter_map(|id| trace.events.get(id));
     IntervalSet::union_of(

@@ -37,6 +37,7 @@ impl<'a> DeviceLaunches<'a> {
     /// Of `device`, whose ops were launched by `calls`.
     pub fn new(trace: &'a Trace, devices: &'a Devices, device: &'a Device, calls: &'a CallIndex) -> DeviceLaunches<'a> {
         let mut programs: Vec<(Ps, Option<i64>)> = devices
+            .by_line
             .events_of(trace, device.plane, LineKind::Modules)
             .filter_map(|id| Some((trace.events.time(id)?.0, trace.events.column(EventColumn::RunId).get(id))))
             .collect();

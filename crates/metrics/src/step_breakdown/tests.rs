@@ -9,7 +9,7 @@ use crate::{WindowChoice, steps, window};
 use trace::{Interval, IntervalSet, TraceBuilder};
 
 fn breakdown(trace: &Trace) -> Breakdown {
-    let devices = Devices::new(trace);
+    let devices = Devices::of(trace);
     let hosts = host_times(trace, &devices);
     let found = Steps::find(trace, &devices);
     let times = DeviceTime::of_all(trace, &devices);
@@ -62,7 +62,7 @@ fn idle_time_is_split_by_what_kept_the_next_op() {
     let found = breakdown(&trace);
     let row = &found.rows[0];
     assert_eq!((row.start, row.duration), (Ps::new(0), Ps::new(550_000_000)));
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let (hosts, calls) = (host_times(&trace, &devices), calls_of(&trace, &devices));
     let events = found.events(&trace, &devices, &hosts, &calls, &|row| row.step == Some(0), usize::MAX);
     let told = |event: &StepEvent| {
@@ -251,7 +251,7 @@ proptest! {
     #[test]
     fn parts_add_up(events in events(), tpu in any::<bool>()) {
         let trace = random_trace(&events, tpu);
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let found = breakdown(&trace);
         for row in &found.rows {
             prop_assert_eq!(row.parts.total(), row.duration);

@@ -203,7 +203,7 @@ fn spans(trace: &Trace, devices: &Devices) -> Vec<Candidate> {
         }))
     };
     let places: Vec<Option<usize>> = trace.events.kinds().iter().map(&mut place).collect();
-    for (events, _) in devices.events_by_line.iter().zip(&python).filter(|(_, python)| **python) {
+    for (events, _) in devices.by_line.events.iter().zip(&python).filter(|(_, python)| **python) {
         events.for_each_time(&trace.events, |kind, interval| {
             let Some(slot) = places.get(kind).copied().flatten().and_then(|place| found.get_mut(place)) else { return };
             let Some(candidate) = slot else { return };

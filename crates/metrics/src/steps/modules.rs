@@ -130,7 +130,7 @@ impl Runs {
 fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     let mut by_module = ByModule::new();
     for (index, device) in devices.used.iter().enumerate() {
-        for id in devices.events_of(trace, device.plane, LineKind::Modules) {
+        for id in devices.by_line.events_of(trace, device.plane, LineKind::Modules) {
             let Some(event) = trace.events.get(id) else { continue };
             let mark = Mark { interval: interval(&event), key: trace.events.column(EventColumn::RunId).get(id) };
             let name = without_fingerprint(trace.text(event.name));

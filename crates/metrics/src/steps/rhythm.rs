@@ -85,7 +85,7 @@ mod tests {
             b.event(line, "fusion", start, 1);
         }
         let trace = b.build();
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let same = |starts: &[i64]| {
             let us: Vec<i64> = starts.iter().map(|start| start * 1_000_000).collect();
             same_work(&trace, &devices.used[0], &marks(&us))

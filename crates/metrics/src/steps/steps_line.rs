@@ -9,7 +9,7 @@ use trace::{EventColumn, LineKind, Trace};
 pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
     let of_plane = |plane: usize| {
         let mut marks = Vec::new();
-        for id in devices.events_of(trace, plane, LineKind::Steps) {
+        for id in devices.by_line.events_of(trace, plane, LineKind::Steps) {
             let Some(event) = trace.events.get(id) else { continue };
             let key = trace.events.column(EventColumn::StepNum).get(id).or_else(|| trace.text(event.name).parse().ok());
             marks.push(Mark { interval: interval(&event), key });

@@ -7,7 +7,7 @@ use base::Ps;
 use trace::TraceBuilder;
 
 fn report_of(trace: &Trace, num_steps: Option<u64>) -> (Steps, StepReport) {
-    let devices = Devices::new(trace);
+    let devices = Devices::of(trace);
     let steps = Steps::find(trace, &devices);
     let report =
         report(trace, &devices, &DeviceTime::of_all(trace, &devices), &steps, &Default::default(), num_steps, None);
@@ -203,7 +203,7 @@ fn the_parts_of_a_step_add_up_to_its_duration() {
 #[test]
 fn compilation_marks_warm_up() {
     let trace = annotated_gpu().build();
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let steps = Steps::find(&trace, &devices);
     let compile = trace::IntervalSet::union_of([Interval::new(Ps::new(10_000_000), Ps::new(45_000_000))]);
     let times = DeviceTime::of_all(&trace, &devices);
@@ -297,7 +297,7 @@ fn compilation_belongs_to_the_step_that_compiles() {
     }
     b.event(python, "backend_compile", 22, 20);
     let trace = b.build();
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let steps = Steps::find(&trace, &devices);
     let times = DeviceTime::of_all(&trace, &devices);
     let compile = trace::IntervalSet::union_of([Interval::new(Ps::new(22_000_000), Ps::new(42_000_000))]);
@@ -338,7 +338,7 @@ fn steps_of_devices_that_run_one_after_another_are_told_apart() {
         }
     }
     let trace = b.build();
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let times = DeviceTime::of_all(&trace, &devices);
     let steps = Steps::find(&trace, &devices).related(&times);
     let relation = steps.relation.unwrap();
@@ -370,7 +370,7 @@ fn a_collective_ties_devices_whatever_their_clocks_say() {
             }
         }
         let trace = b.build();
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let times = DeviceTime::of_all(&trace, &devices);
         Steps::find(&trace, &devices).related(&times).relation.map(|relation| relation.together)
     };
@@ -464,7 +464,7 @@ fn an_annotation_is_no_step_of_a_device_that_runs_nothing_in_it() {
         b.event(streams[usize::from(step > 2)], "k", step * 100 + 10, 50);
     }
     let trace = b.build();
-    let devices = Devices::new(&trace);
+    let devices = Devices::of(&trace);
     let times = DeviceTime::of_all(&trace, &devices);
     let steps = Steps::find(&trace, &devices).related(&times);
     assert_eq!(steps.relation.map(|relation| relation.together), Some(StepsTogether::OneAfterAnother));

@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn an_op_over_a_hole_is_left_on_both_sides_and_counts_where_it_starts() {
         let trace = trace_of(&[(0, 0, 10), (0, 12, 3), (0, 20, 20), (0, 50, 5)]);
-        let limited = Limited::new(&trace, &Devices::new(&trace), &[us(&[(5, 25), (35, 45)])]);
+        let limited = Limited::new(&trace, &Devices::of(&trace), &[us(&[(5, 25), (35, 45)])]);
         let (device, cut) = (limited.devices.used.first().unwrap(), limited.trace.as_ref().unwrap());
         let [first, second, rest] = [0, 1, 4].map(EventId::new);
         let left: Vec<u32> = device.ops.iter().map(|id| id.get()).collect();
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_window_that_holds_everything_changes_nothing() {
         let trace = trace_of(&[(0, 3, 10), (0, 13, 0), (1, 5, 5)]);
-        let devices = Devices::new(&trace);
+        let devices = Devices::of(&trace);
         let limited = Limited::new(&trace, &devices, &[us(&[(0, 99)])]);
         assert!(limited.trace.is_none());
         let (all, left) = (devices.used.first().unwrap(), limited.devices.used.first().unwrap());
@@ -155,7 +155,7 @@ mod tests {
         ) {
             let parts: Vec<_> = parts.into_iter().map(|(start, length)| (start, start + length)).collect();
             let (trace, window) = (trace_of(&events), us(&parts));
-            let limited = Limited::new(&trace, &Devices::new(&trace), std::slice::from_ref(&window));
+            let limited = Limited::new(&trace, &Devices::of(&trace), std::slice::from_ref(&window));
             let device = limited.devices.used.first().unwrap();
             let cut = limited.trace.as_ref().unwrap_or(&trace);
             let inside = |now: i64| parts.iter().any(|&(start, end)| start <= now && now < end);
