@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::vocabulary::*;
+use crate::{Drift, ExcessOp, LevelChange, OutlierRun, ScalingForecast};
 
 /// Version of this shape.
 pub const COMPARISON_VERSION: &str = "1.0.0";
@@ -269,10 +270,26 @@ pub struct Scaling {
     /// Share of the reference's step that more devices do not make shorter, fitted by least squares (Amdahl; strong scaling only), of
     /// the first series where there are several. Absent where more devices are slower on the whole.
     pub serial_fraction: Option<f64>,
+    /// 95 % interval of `serial_fraction`, from what the fit leaves of the runs (Student's t), cut to 0 to 1. Absent with fewer than two
+    /// runs on more devices than the reference.
+    #[serde(default)]
+    pub serial_interval: Option<[f64; 2]>,
     /// Programs or platforms that scale apart; empty where there is one only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<ScalingSeries>,
+    /// Ops that take longer on the most devices than the ideal, biggest excess first; of each series at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excess_ops: Vec<ExcessOp>,
+    /// Twice and four times the most devices by the fitted law; empty without one, and where fewer devices are faster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forecast: Vec<ScalingForecast>,
+    /// What the forecast holds under, as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast_assumption: Option<String>,
 }
+
+/// Ops above their ideal time that are listed, of a series.
+pub(crate) const MAX_EXCESS_OPS: usize = 20;
 
 /// One program on one platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -283,6 +300,9 @@ pub struct ScalingSeries {
     pub reference: u32,
     /// As that of the whole.
     pub serial_fraction: Option<f64>,
+    /// As that of the whole.
+    #[serde(default)]
+    pub serial_interval: Option<[f64; 2]>,
 }
 
 /// One run on some number of devices.
@@ -327,8 +347,14 @@ pub struct Trend {
     pub ordered_by: OrderedBy,
     /// In that order.
     pub points: Vec<TrendPoint>,
-    /// Where the step time changes for good.
+    /// Where the step time changes for good; empty where it drifts.
     pub change_points: Vec<ChangePoint>,
+    /// A line through the step times, where it explains them better than change points do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
+    /// Single runs apart from those before and after them; they are part of no level and of no drift.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outliers: Vec<OutlierRun>,
 }
 
 /// One run in time.
@@ -355,6 +381,16 @@ pub struct ChangePoint {
     pub before_us: f64,
     /// Mean step time of the runs from it on, up to the next change.
     pub after_us: f64,
+    /// Medians of the mean step times of both groups of runs.
+    #[serde(default)]
+    pub medians_us: [f64; 2],
+    /// Runs of both groups.
+    #[serde(default)]
+    pub runs: [u64; 2],
+    /// Parts of the step and ops that change most between the runs whose step times are the medians, with the sign of the change: at
+    /// most three of each, of at least 5 % of the change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<LevelChange>,
     /// A sentence with the numbers.
     pub text: String,
 }

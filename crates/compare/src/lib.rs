@@ -36,7 +36,9 @@ mod tests;
 pub use causes::{per_step, signed};
 pub use document::*;
 pub use focus::Focus;
+pub use scaling::{ExcessOp, ScalingForecast};
 pub use scored::definitions;
+pub use trend::{Drift, LevelChange, OutlierRun};
 
 use base::Ps;
 use report::{Compared, Naming, UnifiedProfile, distinct_names};

@@ -8,12 +8,18 @@
 //!
 //! Runs without a step time or a device count are left out, and so are those of a program with one device count only.
 
+mod amdahl;
+mod document;
+mod excess;
+
 use std::cmp::Ordering;
 
 use super::noise::{is_beyond_noise, of_steps};
 use super::{Scaling, ScalingMode, ScalingPoint, ScalingSeries, ScalingSource, Subject};
 use super::{matching, steps};
+use amdahl::AmdahlFit;
 use base::{format, sort};
+pub use document::{ExcessOp, ScalingForecast};
 use report::{StepBreakdown, UnifiedProfile, methods_of_paths};
 
 /// A share below this is not worth a place in a sentence.
@@ -34,21 +40,33 @@ pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     for series in &series {
         let reference = series.runs.first()?;
         let mut points: Vec<ScalingPoint> = series.runs.iter().map(|run| point(run, reference, mode)).collect();
-        let serial_fraction = if mode == ScalingMode::Strong { serial_fraction(reference, &points) } else { None };
+        let fit = if mode == ScalingMode::Strong { fit(&points) } else { None };
+        let name = several.then(|| series.name.clone());
         for point in &mut points {
-            point.series = several.then(|| series.name.clone());
-            point.amdahl_speedup =
-                serial_fraction.map(|serial| 1.0 / (serial + (1.0 - serial) / point.ideal_speedup.max(1.0)));
+            point.series.clone_from(&name);
+            point.amdahl_speedup = fit.map(|fit| fit.speedup(point.ideal_speedup));
         }
+        let (serial_fraction, serial_interval) = (fit.map(|fit| fit.serial), fit.and_then(|fit| fit.interval));
         if scaling.points.is_empty() {
-            (scaling.reference, scaling.serial_fraction) = (reference.index, serial_fraction);
+            scaling.reference = reference.index;
+            (scaling.serial_fraction, scaling.serial_interval) = (serial_fraction, serial_interval);
         }
-        if several {
-            let name = series.name.clone();
-            scaling.series.push(ScalingSeries { name, reference: reference.index, serial_fraction });
+        if let Some(name) = name.clone() {
+            scaling.series.push(ScalingSeries { name, reference: reference.index, serial_fraction, serial_interval });
+        }
+        if let Some(most) = series.on_most_devices() {
+            let share = work(most, reference, mode) * reference.devices as f64 / most.devices as f64;
+            let ops = excess::excess_ops(most, reference, share);
+            scaling.excess_ops.extend(ops.into_iter().map(|op| ExcessOp { series: name.clone(), ..op }));
+            // Where more devices are slower, the law does not describe the runs, so it says nothing of others.
+            let law = fit.filter(|_| series.turns_at().is_none());
+            let forecast = law.map(|fit| fit.forecast(reference.devices, reference.step_time_us, most.devices));
+            let forecast = forecast.into_iter().flatten();
+            scaling.forecast.extend(forecast.map(|size| ScalingForecast { series: name.clone(), ..size }));
         }
         scaling.points.extend(points);
     }
+    scaling.forecast_assumption = (!scaling.forecast.is_empty()).then(|| amdahl::ASSUMPTION.to_owned());
     (!scaling.points.is_empty()).then_some(scaling)
 }
 
@@ -77,6 +95,21 @@ impl Series<'_> {
             steps::ops(run.profile).is_some_and(|own| matching::ops(0, &own, &known, false).1.is_of_strangers())
         };
         self.runs.iter().any(is_stranger)
+    }
+
+    /// The run on the most devices; of several the fastest.
+    fn on_most_devices(&self) -> Option<&ScaledRun<'_>> {
+        let most = self.runs.last()?.devices;
+        self.runs.iter().find(|run| run.devices == most)
+    }
+
+    /// The fastest run, where it has fewer devices than the most, beyond the noise of the steps: Amdahl's law has no such place.
+    fn turns_at(&self) -> Option<&ScaledRun<'_>> {
+        let last = self.on_most_devices()?;
+        let best = self.runs.iter().min_by(|a, b| a.step_time_us.total_cmp(&b.step_time_us))?;
+        let is_slower =
+            best.devices < last.devices && is_beyond_noise(&of_steps(best.profile)?, &of_steps(last.profile)?);
+        is_slower.then_some(best)
     }
 
     fn scales(&self) -> bool {
@@ -207,12 +240,12 @@ fn point(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> S
     let lost = |part: fn(&StepBreakdown) -> f64| {
         let (ours, theirs) = (ours.as_ref()?, theirs.as_ref()?);
         let share = part(theirs) / theirs.duration_us * reference.step_time_us * work / devices;
-        Some(100.0 * (part(ours) / ours.duration_us - share / run.step_time_us))
+        Some(without_dust(100.0 * (part(ours) / ours.duration_us - share / run.step_time_us)))
     };
     let share = |part: fn(&StepBreakdown) -> f64| ours.as_ref().map(|steps| 100.0 * part(steps) / steps.duration_us);
     let busy = run.profile.compute_utilization.as_ref().map(|section| 100.0 - section.compute_util_percent);
     let (lost_to_communication, lost_to_idle) = (lost(communication), lost(idle));
-    let rest = |(communication, idle): (f64, f64)| 100.0 - efficiency_percent - communication - idle;
+    let rest = |(communication, idle): (f64, f64)| without_dust(100.0 - efficiency_percent - communication - idle);
     ScalingPoint {
         run: run.index,
         series: None,
@@ -231,6 +264,11 @@ fn point(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, mode: ScalingMode) -> S
     }
 }
 
+/// A share in percent, where what rounding leaves of equal numbers is 0, without a sign.
+fn without_dust(percent: f64) -> f64 {
+    if percent.abs() < 1e-9 { 0.0 } else { percent }
+}
+
 fn communication(steps: &StepBreakdown) -> f64 {
     steps.parts.communication_us
 }
@@ -241,30 +279,17 @@ fn idle(steps: &StepBreakdown) -> f64 {
     causes.into_iter().flatten().sum::<f64>() + parts.other_idle_us
 }
 
-/// Amdahl's serial fraction `s`: of the reference's step, the share that more devices do not make shorter.
-///
-/// ```text
-/// 1 / speedup = s + (1 - s) / n        n: growth of the devices
-/// y = s x   with  y = 1 / speedup - 1 / n,  x = 1 - 1 / n
-/// s = sum(x y) / sum(x x)              least squares; the reference itself has x = 0
-/// ```
-///
-/// A speed-up beyond the ideal one gives 0. `None` where more devices are slower on the whole, which Amdahl's law does not
-/// know, and where nothing but the reference was measured.
-fn serial_fraction(reference: &ScaledRun<'_>, points: &[ScalingPoint]) -> Option<f64> {
-    let (mut xy, mut xx) = (0.0, 0.0);
-    for point in points.iter().filter(|point| point.devices > reference.devices) {
-        let (y, x) = (1.0 / point.speedup - 1.0 / point.ideal_speedup, 1.0 - 1.0 / point.ideal_speedup);
-        (xy, xx) = (xy + x * y, xx + x * x);
-    }
-    (xx > 0.0).then(|| (xy / xx).max(0.0)).filter(|serial| *serial <= 1.0)
+/// Amdahl's law through the runs of a series that have more devices than its reference.
+fn fit(points: &[ScalingPoint]) -> Option<AmdahlFit> {
+    let more = points.iter().filter(|point| point.ideal_speedup > 1.0);
+    AmdahlFit::of(&more.map(|point| (point.ideal_speedup, point.speedup)).collect::<Vec<_>>())
 }
 
 /// The scaling in words: of each program, what the most devices reach and what the law allows.
 pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
     let mut sentences = Vec::new();
-    let only =
-        [ScalingSeries { name: String::new(), reference: scaling.reference, serial_fraction: scaling.serial_fraction }];
+    let (serial_fraction, serial_interval) = (scaling.serial_fraction, scaling.serial_interval);
+    let only = [ScalingSeries { name: String::new(), reference: scaling.reference, serial_fraction, serial_interval }];
     let series = if scaling.series.is_empty() { &only[..] } else { &scaling.series };
     for series in series {
         let of_series = |point: &&ScalingPoint| point.series.as_ref().is_none_or(|name| *name == series.name);
@@ -277,8 +302,13 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
         sentences.push(format!("{name}{}", reached(scaling.mode, last, reference)));
         if scaling.mode == ScalingMode::Strong {
             let turn = turning_point(&points, last, subjects).map(|text| format!("{name}{text}"));
-            sentences.extend(turn.or_else(|| limit(&name, series.serial_fraction, last, reference)));
+            sentences.extend(turn.or_else(|| limit(&name, series, last, reference)));
         }
+        let of_name = |name: &Option<String>| name.as_ref().is_none_or(|name| *name == series.name);
+        let ops: Vec<&ExcessOp> = scaling.excess_ops.iter().filter(|op| of_name(&op.series)).collect();
+        sentences.extend(excess(&ops, last).map(|text| format!("{name}{text}")));
+        let sizes: Vec<&ScalingForecast> = scaling.forecast.iter().filter(|size| of_name(&size.series)).collect();
+        sentences.extend(forecast(&sizes).map(|text| format!("{name}{text}")));
     }
     if scaling.mode_source == ScalingSource::Assumed {
         let unknown = |point: &&ScalingPoint| {
@@ -339,19 +369,57 @@ fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subj
     })
 }
 
+/// Ops that the sentence on the excess names.
+const NAMED_OPS: usize = 3;
+
+/// The ops that shrink least against the ideal.
+fn excess(ops: &[&ExcessOp], last: &ScalingPoint) -> Option<String> {
+    let named: Vec<String> = ops
+        .iter()
+        .take(NAMED_OPS)
+        .map(|op| {
+            let (measured, ideal) = (format::time_us(op.measured_us), format::time_us(op.ideal_us));
+            let ideal =
+                if op.ideal_us > 0.0 { format!("{measured} instead of {ideal}") } else { format!("{measured}, new") };
+            format!("{} ({ideal})", op.name)
+        })
+        .collect();
+    (!named.is_empty())
+        .then(|| format!("Ops furthest above their ideal time on {}: {}.", devices(last.devices), named.join(", ")))
+}
+
+/// The sizes that were not measured.
+fn forecast(sizes: &[&ScalingForecast]) -> Option<String> {
+    let size = |it: &&ScalingForecast| {
+        let interval =
+            it.interval_us.map(|[low, high]| format!(" ({} to {})", format::time_us(low), format::time_us(high)));
+        format!("{}{} on {}", format::time_us(it.step_time_us), interval.unwrap_or_default(), it.devices)
+    };
+    let sizes: Vec<String> = sizes.iter().map(size).collect();
+    (!sizes.is_empty()).then(|| {
+        format!("By Amdahl's law a step would take {}, as long as nothing grows with the devices.", sizes.join(" and "))
+    })
+}
+
 fn devices(count: u64) -> String {
     if count == 1 { "1 device".to_owned() } else { format!("{} devices", format::count(count)) }
 }
 
-fn limit(name: &str, serial: Option<f64>, last: &ScalingPoint, reference: &ScalingPoint) -> Option<String> {
-    match serial {
-        Some(serial) if serial >= 0.001 => Some(format!(
-            "{name}Amdahl's law fits these times with {} of the step on {} that more devices do not make shorter: \
-             at most {:.1}x faster, however many there are.",
-            format::percent(100.0 * serial),
-            devices(reference.devices),
-            1.0 / serial
-        )),
+fn limit(name: &str, series: &ScalingSeries, last: &ScalingPoint, reference: &ScalingPoint) -> Option<String> {
+    match series.serial_fraction {
+        Some(serial) if serial >= 0.001 => {
+            let interval = series.serial_interval.map(|[low, high]| {
+                format!(" (95 % interval {} to {})", format::percent(100.0 * low), format::percent(100.0 * high))
+            });
+            Some(format!(
+                "{name}Amdahl's law fits these times with {}{} of the step on {} that more devices do not make shorter: \
+                 at most {:.1}x faster, however many there are.",
+                format::percent(100.0 * serial),
+                interval.unwrap_or_default(),
+                devices(reference.devices),
+                1.0 / serial
+            ))
+        }
         None if last.speedup < 1.0 => {
             Some(format!("{name}More devices make a step longer, which Amdahl's law does not describe."))
         }

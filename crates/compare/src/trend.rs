@@ -4,11 +4,16 @@
 //! at different times on the same devices.
 
 mod change;
+mod document;
+mod drift;
+mod levels;
 mod order;
+mod outliers;
 
 use super::noise::{Sample, of_steps};
-use super::{ChangePoint, OrderedBy, Subject, Trend, TrendPoint};
+use super::{OrderedBy, Subject, Trend, TrendPoint};
 use base::format;
+pub use document::{Drift, LevelChange, OutlierRun};
 use order::OrderedRun;
 
 /// The fewest runs of a trend.
@@ -23,11 +28,80 @@ pub fn trend(subjects: &[Subject]) -> Option<Trend> {
         return None;
     }
     let (ordered_by, places) = order::places(subjects)?;
-    let timed: Vec<(&OrderedRun, Sample)> =
-        places.iter().filter_map(|place| Some((place, of_steps(&subjects.get(place.index)?.profile)?))).collect();
-    let samples: Vec<Sample> = timed.iter().map(|(_, sample)| *sample).collect();
+    let mut timed: Vec<TimedRun<'_>> = places.iter().filter_map(|place| timed(place, subjects)).collect();
     let points = places.iter().filter_map(|place| point(place, subjects.get(place.index)?)).collect();
-    Some(Trend { ordered_by, points, change_points: change_points(ordered_by, &timed, &samples) })
+    // What stands apart is told apart: it is part of no level and of no drift.
+    let apart = outliers::outliers(&samples(&timed));
+    let outliers = apart.iter().filter_map(|it| outlier(ordered_by, timed.get(it.at)?, it.neighbours_us)).collect();
+    let mut at = 0..;
+    timed.retain(|_| at.next().is_some_and(|at| !apart.iter().any(|outlier| outlier.at == at)));
+    let samples = samples(&timed);
+    let firsts = change::changes(&samples);
+    let line = drift::drift(&samples, &firsts);
+    let change_points = if line.is_some() { Vec::new() } else { levels::change_points(ordered_by, &timed, &firsts) };
+    let drift = line.and_then(|line| drifting(ordered_by, line, timed.first()?, timed.last()?));
+    Some(Trend { ordered_by, points, change_points, drift, outliers })
+}
+
+/// A run whose step time is known.
+struct TimedRun<'a> {
+    place: &'a OrderedRun,
+    subject: &'a Subject,
+    sample: Sample,
+}
+
+fn timed<'a>(place: &'a OrderedRun, subjects: &'a [Subject]) -> Option<TimedRun<'a>> {
+    let subject = subjects.get(place.index)?;
+    Some(TimedRun { place, subject, sample: of_steps(&subject.profile)? })
+}
+
+fn samples(timed: &[TimedRun<'_>]) -> Vec<Sample> {
+    timed.iter().map(|run| run.sample).collect()
+}
+
+/// The median; of an even number the mean of the middle two, of none 0.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let at = |index: usize| values.get(index).copied().unwrap_or(0.0);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { at(middle) } else { 0.5 * at(middle.saturating_sub(1)) + 0.5 * at(middle) }
+}
+
+fn percent(from_us: f64, to_us: f64) -> f64 {
+    100.0 * (to_us / from_us - 1.0)
+}
+
+fn outlier(ordered_by: OrderedBy, run: &TimedRun<'_>, neighbours_us: f64) -> Option<OutlierRun> {
+    let step_time_us = run.sample.mean_us;
+    let text = format!(
+        "The run at {} stands apart: a step takes {} where its neighbours take {} ({:+.1} %).",
+        when(ordered_by, &run.place.label),
+        format::time_us(step_time_us),
+        format::time_us(neighbours_us),
+        percent(neighbours_us, step_time_us)
+    );
+    Some(OutlierRun { run: u32::try_from(run.place.index).ok()?, step_time_us, neighbours_us, text })
+}
+
+fn drifting(
+    ordered_by: OrderedBy,
+    line: drift::FittedLine,
+    first: &TimedRun<'_>,
+    last: &TimedRun<'_>,
+) -> Option<Drift> {
+    let (first_us, last_us) = (line.first_us, line.last_us());
+    let percent_per_run = 100.0 * line.slope_us / first_us;
+    let text = format!(
+        "From {} to {} the step time drifts by {percent_per_run:+.2} % a run (± {:.2}), from {} to {}: no single run changes it.",
+        when(ordered_by, &first.place.label),
+        last.place.label,
+        100.0 * line.margin_us / first_us,
+        format::time_us(first_us),
+        format::time_us(last_us)
+    );
+    let (slope_us, margin_us) = (line.slope_us, line.margin_us);
+    percent_per_run.is_finite().then_some(Drift { slope_us, margin_us, percent_per_run, first_us, last_us, text })
 }
 
 fn point(place: &OrderedRun, subject: &Subject) -> Option<TrendPoint> {
@@ -41,33 +115,8 @@ fn point(place: &OrderedRun, subject: &Subject) -> Option<TrendPoint> {
     })
 }
 
-fn change_points(ordered_by: OrderedBy, timed: &[(&OrderedRun, Sample)], samples: &[Sample]) -> Vec<ChangePoint> {
-    let firsts = change::changes(samples);
-    let mean = |from: usize, to: usize| {
-        let of_level = samples.get(from..to).unwrap_or_default();
-        of_level.iter().map(|sample| sample.mean_us).sum::<f64>() / of_level.len() as f64
-    };
-    let change_point = |at: usize| {
-        let first = *firsts.get(at)?;
-        let start = at.checked_sub(1).and_then(|before| firsts.get(before)).copied().unwrap_or(0);
-        let end = firsts.get(at + 1).copied().unwrap_or(samples.len());
-        let place = timed.get(first)?.0;
-        let (before_us, after_us) = (mean(start, first), mean(first, end));
-        let text = text(&when(ordered_by, &place.label), before_us, after_us, end - first, end == samples.len());
-        Some(ChangePoint { run: u32::try_from(place.index).ok()?, before_us, after_us, text })
-    };
-    (0..firsts.len()).filter_map(change_point).collect()
-}
-
 fn when(ordered_by: OrderedBy, label: &str) -> String {
     if ordered_by == OrderedBy::TrainingStep { format!("training step {label}") } else { label.to_owned() }
-}
-
-fn text(when: &str, before_us: f64, after_us: f64, runs: usize, is_last: bool) -> String {
-    let percent = 100.0 * (after_us / before_us - 1.0);
-    let (before, after) = (format::time_us(before_us), format::time_us(after_us));
-    let stays = if runs == 1 && is_last { " (the last run: whether it stays so is not known)" } else { "" };
-    format!("From {when} on a step takes {after} instead of {before} ({percent:+.1} %){stays}.")
 }
 
 /// The trend in words: its changes, or that there is none.
@@ -81,18 +130,27 @@ pub fn sentences(trend: &Trend, subjects: &[Subject]) -> Vec<String> {
             subjects.len()
         )];
     };
+    let apart = || trend.outliers.iter().map(|outlier| outlier.text.clone());
+    if let Some(drift) = &trend.drift {
+        return std::iter::once(drift.text.clone()).chain(apart().take(MOST_SENTENCES)).collect();
+    }
     if trend.change_points.is_empty() {
+        let is_apart = |point: &&TrendPoint| trend.outliers.iter().any(|outlier| outlier.run == point.run);
+        let level = trend.points.iter().filter(|point| !is_apart(point)).filter_map(|point| point.step_time_us);
+        let times: Vec<f64> = level.collect();
         let smallest = times.iter().copied().fold(f64::INFINITY, f64::min);
         let largest = times.iter().copied().fold(0.0, f64::max);
-        return vec![format!(
-            "From {} to {} the step time does not change beyond the noise of its {} runs: {} on average, {} to {}.",
+        let no_run = if trend.outliers.is_empty() { "no run differs" } else { "no other run differs" };
+        let whole = format!(
+            "From {} to {} the step time does not change beyond the noise of its {} runs: {} on average, {} to {}; {no_run}.",
             when(trend.ordered_by, &first.label),
             last.label,
             times.len(),
             format::time_us(times.iter().sum::<f64>() / times.len() as f64),
             format::time_us(smallest),
             format::time_us(largest)
-        )];
+        );
+        return apart().take(MOST_SENTENCES).chain([whole]).collect();
     }
     let mut sentences: Vec<String> =
         trend.change_points.iter().take(MOST_SENTENCES).map(|change| change.text.clone()).collect();
@@ -100,8 +158,12 @@ pub fn sentences(trend: &Trend, subjects: &[Subject]) -> Vec<String> {
     if more > 0 {
         sentences.push(format!("The step time changes {more} more times."));
     }
+    sentences.extend(apart().take(MOST_SENTENCES));
     sentences
 }
+
+#[cfg(test)]
+mod test_noise;
 
 #[cfg(test)]
 mod tests;

@@ -60,8 +60,11 @@ fn a_serial_tenth_is_found() {
         sentences(&scaling, &subjects),
         [
             "On 8 devices a step is 4.71x faster than on 1: 59 % parallel efficiency.",
-            "Amdahl's law fits these times with 10.0 % of the step on 1 device that more devices do not make shorter: \
-             at most 10.0x faster, however many there are.",
+            "Amdahl's law fits these times with 10.0 % (95 % interval 10.0 % to 10.0 %) of the step on 1 device that more \
+             devices do not make shorter: at most 10.0x faster, however many there are.",
+            // 100 + 900 / 16 and 100 + 900 / 32.
+            "By Amdahl's law a step would take 156 µs (156 µs to 156 µs) on 16 and 128 µs (128 µs to 128 µs) on 32, as long as \
+             nothing grows with the devices.",
             "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown, so \
              give it or say which scaling it is.",
         ]
@@ -123,6 +126,69 @@ fn what_is_lost_adds_up() {
     let reference = &scaling.points[0];
     assert_eq!((reference.speedup, reference.efficiency_percent), (1.0, 100.0));
     assert!(close(reference.lost_to_idle_percent.unwrap(), 0.0));
+}
+
+/// The run with these ops: name and self time per step and device.
+fn with_ops(mut subject: Subject, ops: &[(&str, f64)]) -> Subject {
+    let op = |&(name, time): &(&str, f64)| json!({"name": name, "family": "fusion", "self_time_us": time, "occurrences": 1.0});
+    let total: f64 = ops.iter().map(|(_, time)| time).sum();
+    let section = json!({"device_steps": 10, "op_time_us": total, "num_ops": ops.len(), "families": [],
+        "ops": ops.iter().map(op).collect::<Vec<_>>()});
+    subject.profile.step_ops = serde_json::from_value(section).unwrap();
+    subject
+}
+
+#[test]
+fn ops_that_do_not_shrink_are_listed() {
+    let subjects = [
+        with_ops(subject("one", 1, 1000.0), &[("dot", 800.0), ("norm", 120.0), ("copy", 80.0)]),
+        with_ops(subject("two", 2, 560.0), &[("dot", 400.0), ("norm", 60.0), ("copy", 80.0)]),
+        with_ops(subject("four", 4, 400.0), &[("dot", 200.0), ("norm", 30.1), ("copy", 90.0), ("reduce", 60.0)]),
+    ];
+    let found = scaling(&subjects, Some(false)).unwrap();
+    let listed: Vec<(&str, [f64; 4])> = found
+        .excess_ops
+        .iter()
+        .map(|op| (op.name.as_str(), [op.reference_us, op.ideal_us, op.measured_us, op.excess_us]))
+        .collect();
+    // A quarter of 80 is 20; the reduction is new; the dot shrinks as it should, and 0.1 of 400 us is too little to name.
+    assert_eq!(listed, [("copy", [80.0, 20.0, 90.0, 70.0]), ("reduce", [0.0, 0.0, 60.0, 60.0])]);
+    assert!(found.excess_ops.iter().all(|op| op.run == 2));
+    let words = sentences(&found, &subjects);
+    assert_eq!(
+        words[2],
+        "Ops furthest above their ideal time on 4 devices: copy (90.0 µs instead of 20.0 µs), reduce (60.0 µs, new)."
+    );
+    // Of weak scaling the ideal is that an op takes as long as in the reference.
+    let weak = scaling(&subjects, Some(true)).unwrap();
+    let listed: Vec<(&str, f64)> = weak.excess_ops.iter().map(|op| (op.name.as_str(), op.excess_us)).collect();
+    assert_eq!(listed, [("reduce", 60.0), ("copy", 10.0)]);
+    assert_eq!((weak.forecast.len(), weak.serial_interval), (0, None));
+}
+
+#[test]
+fn a_forecast_needs_a_law_that_holds() {
+    let found = scaling(&amdahl(), None).unwrap();
+    let sizes: Vec<(u64, f64)> = found.forecast.iter().map(|it| (it.devices, it.step_time_us)).collect();
+    assert!(sizes[0].0 == 16 && close(sizes[0].1, 156.25) && sizes[1].0 == 32 && close(sizes[1].1, 128.125));
+    assert!(found.forecast_assumption.unwrap().contains("nothing grows with them"));
+    let turning = [subject("a", 1, 100.0), subject("b", 4, 50.0), subject("c", 8, 60.0)];
+    let found = scaling(&turning, Some(false)).unwrap();
+    assert!(found.serial_fraction.is_some() && found.forecast.is_empty() && found.forecast_assumption.is_none());
+}
+
+#[test]
+fn what_is_equal_is_no_negative_zero() {
+    // A third of 0.3 is not 0.1 in binary: what is lost is rounding.
+    let subjects = [
+        with_parts(subject("one", 1, 0.3), 0.1, 0.1, 0.1, 0.0),
+        with_parts(subject("three", 3, 0.1), 0.1 / 3.0, 0.1 / 3.0, 0.1 / 3.0, 0.0),
+    ];
+    for point in scaling(&subjects, Some(false)).unwrap().points {
+        for lost in [point.lost_to_communication_percent, point.lost_to_idle_percent, point.lost_to_rest_percent] {
+            assert!(lost == Some(0.0) && lost.unwrap().is_sign_positive(), "{point:?}");
+        }
+    }
 }
 
 #[test]

@@ -32,7 +32,11 @@ fn a_change_at_the_seventh_run_is_found_in_any_order() {
     let [change] = found.change_points.as_slice() else { panic!("{:?}", found.change_points) };
     assert_eq!((change.run, change.after_us), (6, 120e3));
     assert!((change.before_us - 100e3).abs() < 1e-6);
-    let said = "From training step 700 on a step takes 120 ms instead of 100 ms (+20.0 %).";
+    // Medians of 99.8, 99.9, 99.9, 100, 100.1, 100.3 and of 119.8, 119.9, 120.1, 120.2.
+    let said = "From training step 700 on a step takes 120 ms instead of 99.9 ms (+20.1 %, +20.0 ms; medians of 4 runs and of 6 \
+                before).";
+    assert_eq!((change.runs, change.changes.len()), ([6, 4], 0));
+    assert!((change.medians_us[0] - 99.95e3).abs() < 1e-6 && (change.medians_us[1] - 120e3).abs() < 1e-6);
     assert_eq!(sentences(&found, &subjects), [said]);
     // t(9) = 2.262; a standard deviation of 1.001 ms of ten steps.
     let margin = found.points[0].margin_us.unwrap();
@@ -55,8 +59,100 @@ fn noise_only_is_no_change() {
         sentences(&found, subjects),
         [
             "From training step 100 to 600 the step time does not change beyond the noise of its 6 runs: 100 ms on average, \
-          99.8 ms to 100 ms."
+          99.8 ms to 100 ms; no run differs."
         ]
+    );
+}
+
+#[test]
+fn a_drift_is_told_from_a_jump() {
+    // From 100 ms on 0.5 ms a run, and less than a tenth of that beside the line.
+    let beside = [0.03, -0.02, 0.01, -0.04, 0.02, 0.02, -0.01, -0.01];
+    let time = |run: usize| 1e3 * (100.0 + 0.5 * run as f64 + beside[run]);
+    let subjects: Vec<Subject> = (0..8)
+        .map(|run| {
+            let mut subject = subject(&format!("step_{}", 10 * (run + 1)), time(run));
+            // Steps that agree: the noise is that of the runs.
+            subject.profile.step_timing.stddev_step_time_us = Some(1.0);
+            subject
+        })
+        .collect();
+    let found = trend(&subjects).unwrap();
+    assert_eq!((found.change_points.len(), found.outliers.len()), (0, 0));
+    let drift = found.drift.clone().unwrap();
+    // The distances from the line have their own slope: sum of (run - 3.5) times them over 42, -0.0245 / 42.
+    let slope: f64 = (0..8).map(|run| (run as f64 - 3.5) * beside[run]).sum::<f64>() / 42.0;
+    assert!((drift.slope_us - 1e3 * (0.5 + slope)).abs() < 1e-6, "{drift:?}");
+    assert!((drift.last_us - drift.first_us - 7.0 * drift.slope_us).abs() < 1e-6);
+    assert_eq!(
+        sentences(&found, &subjects),
+        [
+            "From training step 10 to 80 the step time drifts by +0.50 % a run (± 0.01), from 100 ms to 103 ms: no single run \
+          changes it."
+        ]
+    );
+}
+
+#[test]
+fn a_run_apart_is_named_and_in_no_level() {
+    let mut subjects = series();
+    subjects[2] = subject("step_00000300", 150e3);
+    let found = trend(&subjects).unwrap();
+    let [apart] = found.outliers.as_slice() else { panic!("{:?}", found.outliers) };
+    // Of 100.1 and 99.8 before it, and 99.9, 100.0 and 99.9 after it.
+    assert_eq!((apart.run, apart.neighbours_us), (2, 99.9e3));
+    let texts = sentences(&found, &subjects);
+    assert_eq!(
+        texts[1],
+        "The run at training step 300 stands apart: a step takes 150 ms where its neighbours take 99.9 ms (+50.2 %)."
+    );
+    let [change] = found.change_points.as_slice() else { panic!("{:?}", found.change_points) };
+    assert_eq!((change.run, change.runs), (6, [5, 4]));
+    assert!((change.before_us - 99.94e3).abs() < 1e-6, "without the run apart: {change:?}");
+    // Without a change the level is that of the others.
+    let texts = sentences(&trend(&subjects[..6]).unwrap(), &subjects[..6]);
+    assert!(
+        texts[1].ends_with("of its 5 runs: 99.9 ms on average, 99.8 ms to 100 ms; no other run differs."),
+        "{texts:?}"
+    );
+}
+
+/// The run with ops and parts of its step.
+fn with_ops(mut subject: Subject, ops: &[(&str, f64)], parts: [f64; 2]) -> Subject {
+    let op = |&(name, time): &(&str, f64)| json!({"name": name, "family": "fusion", "self_time_us": time, "occurrences": 1.0});
+    let total: f64 = ops.iter().map(|(_, time)| time).sum();
+    subject.profile.step_ops =
+        serde_json::from_value(json!({"device_steps": 10, "op_time_us": total, "num_ops": ops.len(),
+        "families": [], "ops": ops.iter().map(op).collect::<Vec<_>>()}))
+        .unwrap();
+    let [compute, idle] = parts;
+    subject.profile.step_breakdown = serde_json::from_value(json!({"window": "steps", "duration_us": compute + idle,
+        "device_busy_us": compute, "parts": {"compute_us": compute, "communication_us": 0.0, "h2d_us": 0.0, "d2h_us": 0.0,
+            "p2p_us": 0.0, "d2d_us": 0.0, "data_movement_us": 0.0, "other_idle_us": idle}}))
+    .unwrap();
+    subject
+}
+
+#[test]
+fn a_change_names_what_changed() {
+    let subjects: Vec<Subject> = series()
+        .into_iter()
+        .enumerate()
+        .map(|(run, subject)| match run {
+            0..6 => with_ops(subject, &[("dot", 60e3), ("copy", 30e3), ("tanh", 5e3)], [95e3, 5e3]),
+            _ => with_ops(subject, &[("dot", 72e3), ("copy", 36e3), ("tanh", 4e3), ("sort", 2e3)], [114e3, 6e3]),
+        })
+        .collect();
+    let found = trend(&subjects).unwrap();
+    let change = &found.change_points[0];
+    let named: Vec<(&str, bool, f64)> =
+        change.changes.iter().map(|it| (it.name.as_str(), it.is_op, it.after_us - it.before_us)).collect();
+    // A tenth of the change each: what became shorter is no cause of a longer step.
+    assert_eq!(named[..], [("Compute", false, 19e3), ("dot", true, 12e3), ("copy", true, 6e3), ("sort", true, 2e3)]);
+    assert!(
+        change.text.ends_with(" Parts that change most: Compute +19.0 ms. Ops that change most: dot +12.0 ms, copy +6.00 ms, sort +2.00 ms."),
+        "{}",
+        change.text
     );
 }
 
@@ -67,8 +163,8 @@ fn the_last_run_alone_is_said_to_be() {
     assert_eq!(
         sentences(&found, subjects),
         [
-            "From training step 700 on a step takes 120 ms instead of 100 ms (+20.2 %) (the last run: whether it stays so is not \
-          known)."
+            "From training step 700 on a step takes 120 ms instead of 99.9 ms (+20.3 %, +20.3 ms; medians of 1 run and of 6 before) \
+          (the last run: whether it stays so is not known)."
         ]
     );
 }
@@ -88,11 +184,9 @@ fn folders_and_timestamps_tell_the_order_too() {
     assert_eq!((found.ordered_by.label(), found.points[0].run), ("timestamp", 9));
     assert_eq!(found.points[0].label, "2026-01-05T10:00:11");
     assert_eq!(found.change_points[0].run, 5);
-    assert!(
-        found.change_points[0]
-            .text
-            .starts_with("From 2026-01-05T10:00:15 on a step takes 100 ms instead of 120 ms (-16.7 %)")
-    );
+    let change = &found.change_points[0];
+    assert!(change.text.starts_with("From 2026-01-05T10:00:15 on a step takes "), "{}", change.text);
+    assert!(change.after_us < 0.84 * change.before_us);
     // Another zone, another device count, an unknown time: no order.
     let without = |change: &dyn Fn(&mut Subject)| {
         let mut subjects = subjects.clone();

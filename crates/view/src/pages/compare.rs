@@ -6,13 +6,13 @@
 
 use super::{Block, CellStatus, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall, WaterfallPart};
 use crate::export::comparison::words::Judgement;
-use crate::export::comparison::{check_title, words};
+use crate::export::comparison::{check_title, scaled as scaled_cells, words};
 use crate::metric;
 use crate::table::{Filter, Unit};
 use base::format;
 use compare::{
-    Change, ComparedMetric, Comparison, ComparisonKind, Direction, FairnessStatus, MatchedBy, OrderedBy, Scaling,
-    StepTimeChange, Trend,
+    Change, ComparedMetric, Comparison, ComparisonKind, Direction, ExcessOp, FairnessStatus, MatchedBy, OrderedBy,
+    Scaling, ScalingForecast, StepTimeChange, Trend,
 };
 
 /// Rows of a list of ops or kernels: the downloads hold all.
@@ -32,8 +32,10 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
         blocks.push(Block::Scatter(over_time(trend, comparison)));
         // Where the trend is what the runs are compared for, the answer has said these.
         let told = comparison.kind == ComparisonKind::Trend;
-        let changes = trend.change_points.iter().filter(|_| !told);
-        blocks.extend(changes.map(|change| Block::Note { text: change.text.clone() }));
+        let changes = trend.change_points.iter().map(|change| &change.text);
+        let texts = changes.chain(trend.drift.iter().map(|drift| &drift.text));
+        let texts = texts.chain(trend.outliers.iter().map(|outlier| &outlier.text)).filter(|_| !told);
+        blocks.extend(texts.map(|text| Block::Note { text: text.clone() }));
     }
     blocks.push(heading("Number by number", Some(words::LEGEND)));
     blocks.push(Block::Grid(metrics("Scored metrics", &comparison.metrics, comparison)));
@@ -42,6 +44,8 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     blocks.extend(comparison.step_time.iter().filter_map(|change| waterfall(comparison, change)));
     let lists = [
         comparison.scaling.as_ref().map(|scaling| scaled(scaling, comparison)),
+        comparison.scaling.as_ref().map(excess_ops),
+        comparison.scaling.as_ref().map(forecast),
         Some(causes(comparison)),
         Some(changes("Time by class of op, a step and device", &comparison.categories, comparison, None)),
         Some(changes("Ops, largest difference first", &comparison.ops, comparison, Some(&filter))),
@@ -393,6 +397,34 @@ fn scaled(scaling: &Scaling, comparison: &Comparison) -> Grid {
     }
 }
 
+/// What each op takes beyond its share of the reference.
+fn excess_ops(scaling: &Scaling) -> Grid {
+    let most = largest(scaling.excess_ops.iter().map(|op| op.excess_us));
+    let row = |op: &ExcessOp| {
+        let mut cells = scaled_cells::excess_cells(op).map(|cell| GridCell::text(&cell)).to_vec();
+        if let Some(last) = cells.last_mut() {
+            last.bar = Some((op.excess_us / most).clamp(0.0, 1.0));
+        }
+        cells
+    };
+    Grid {
+        title: scaled_cells::EXCESS_TITLE.to_owned(),
+        columns: words_of(&scaled_cells::EXCESS_COLUMNS),
+        rows: scaling.excess_ops.iter().map(row).collect(),
+    }
+}
+
+/// The step time on more devices than were measured, if the law holds.
+fn forecast(scaling: &Scaling) -> Grid {
+    let row = |size: &ScalingForecast| scaled_cells::forecast_cells(size).map(|cell| GridCell::text(&cell)).to_vec();
+    let assumption = scaling.forecast_assumption.as_deref().unwrap_or_default();
+    Grid {
+        title: format!("{}. {assumption}", scaled_cells::FORECAST_TITLE),
+        columns: words_of(&scaled_cells::FORECAST_COLUMNS),
+        rows: scaling.forecast.iter().map(row).collect(),
+    }
+}
+
 /// Step times in order, each with the interval of its mean, and the levels between changes.
 fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
     let by_step = trend.ordered_by == OrderedBy::TrainingStep;
@@ -413,10 +445,14 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
         let margin_ms = it.margin_us? / 1e3;
         Some(Line { label: String::new(), points: vec![(at, time_ms - margin_ms), (at, time_ms + margin_ms)] })
     }));
+    lines.extend(drift_line(trend, &measured().map(|(at, ..)| at).collect::<Vec<_>>()));
     let is_change = |run: u32| trend.change_points.iter().find(|change| change.run == run);
     for (at, change) in measured().filter_map(|(at, it, _)| Some((at, is_change(it.run)?))) {
         let top = change.before_us.max(change.after_us) / 1e3;
-        lines.push(Line { label: "change".to_owned(), points: vec![(at, 0.0), (at, top)] });
+        let [before_us, after_us] = change.medians_us;
+        let percent = 100.0 * (after_us / before_us - 1.0);
+        let place = if by_step { format!("{at:.0}") } else { format!("run {at:.0}") };
+        lines.push(Line { label: format!("{place}: {percent:+.1} %"), points: vec![(at, 0.0), (at, top)] });
     }
     Scatter {
         title: format!("Step time of runs, ordered by {}", trend.ordered_by.label().replace('_', " ")),
@@ -426,6 +462,13 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
         points: points.collect(),
         lines,
     }
+}
+
+/// The line of a drift from the first place to the last.
+fn drift_line(trend: &Trend, places: &[f64]) -> Option<Line> {
+    let drift = trend.drift.as_ref()?;
+    let ends = [(*places.first()?, drift.first_us / 1e3), (*places.last()?, drift.last_us / 1e3)];
+    Some(Line { label: format!("drift: {:+.2} % a run", drift.percent_per_run), points: ends.to_vec() })
 }
 
 #[cfg(test)]

@@ -147,6 +147,26 @@ pub(crate) fn comparison() -> Comparison {
             reference: 0,
             points: vec![point(0, 1, 100_000.0, 1.0), point(1, 4, 30_000.0, 3.3)],
             serial_fraction: Some(0.07),
+            serial_interval: Some([0.05, 0.09]),
+            excess_ops: vec![ExcessOp {
+                run: 1,
+                name: "all-reduce.4".to_owned(),
+                family: "communication".to_owned(),
+                reference_us: 400.0,
+                ideal_us: 100.0,
+                measured_us: 600.0,
+                excess_us: 500.0,
+                ..ExcessOp::default()
+            }],
+            forecast: vec![ScalingForecast {
+                devices: 8,
+                step_time_us: 18_625.0,
+                interval_us: Some([16_875.0, 20_375.0]),
+                speedup: 5.37,
+                efficiency_percent: 67.1,
+                ..ScalingForecast::default()
+            }],
+            forecast_assumption: Some("The forecast assumes that Amdahl's law holds.".to_owned()),
             ..Scaling::default()
         }),
         trend: Some(Trend {
@@ -165,7 +185,11 @@ pub(crate) fn comparison() -> Comparison {
                 before_us: 100_000.0,
                 after_us: 50_000.0,
                 text: "From 200 on a step takes 50.0 ms instead of 100 ms.".to_owned(),
+                medians_us: [100_000.0, 50_000.0],
+                runs: [1, 1],
+                ..ChangePoint::default()
             }],
+            ..Trend::default()
         }),
         warnings: vec!["The sequence length of new is unknown.".to_owned()],
     }

@@ -1,7 +1,7 @@
 //! A comparison as Markdown (GitHub's dialect), for a pull request: the answer, the scored numbers, why.
 
 use super::words::{self, Judgement};
-use super::{check_title, name_of, others, unfair};
+use super::{check_title, name_of, others, scaled, unfair};
 use crate::export::markdown::escape;
 use base::format;
 use compare::{Change, Comparison, FairnessStatus};
@@ -182,6 +182,24 @@ fn push_scaling(text: &mut String, comparison: &Comparison) {
             ],
         );
     }
+    if let Some(serial) = scaled::serial(scaling) {
+        text.push_str(&format!("\nSerial part of the work (Amdahl): {serial}.\n"));
+    }
+    if !scaling.excess_ops.is_empty() {
+        text.push_str(&format!("\n{}:\n\n", scaled::EXCESS_TITLE));
+        push_head(text, &scaled::EXCESS_COLUMNS, &[false, false, true, true, true, true]);
+        for op in scaling.excess_ops.iter().take(OPS) {
+            push_row(text, &scaled::excess_cells(op).map(|cell| escape(&cell)));
+        }
+    }
+    if !scaling.forecast.is_empty() {
+        text.push_str(&format!("\n{}:\n\n", scaled::FORECAST_TITLE));
+        push_head(text, &scaled::FORECAST_COLUMNS, &[true; 5]);
+        for size in &scaling.forecast {
+            push_row(text, &scaled::forecast_cells(size).map(|cell| escape(&cell)));
+        }
+        text.push_str(&format!("\n{}\n", escape(scaling.forecast_assumption.as_deref().unwrap_or_default())));
+    }
 }
 
 fn push_trend(text: &mut String, comparison: &Comparison) {
@@ -189,16 +207,20 @@ fn push_trend(text: &mut String, comparison: &Comparison) {
     text.push_str("\n### Over time\n\n");
     push_head(text, &["Run", "Step time", "Device busy", ""], &[false, true, true]);
     for point in &trend.points {
-        let change = trend.change_points.iter().find(|change| change.run == point.run);
+        let change = trend.change_points.iter().find(|change| change.run == point.run).map(|change| &change.text);
+        let apart = trend.outliers.iter().find(|outlier| outlier.run == point.run).map(|outlier| &outlier.text);
         push_row(
             text,
             &[
                 escape(&point.label),
                 format::optional_time_us(point.step_time_us),
                 format::optional_percent(point.compute_util_percent),
-                change.map(|change| escape(&change.text)).unwrap_or_default(),
+                change.or(apart).map(|text| escape(text)).unwrap_or_default(),
             ],
         );
+    }
+    if let Some(drift) = &trend.drift {
+        text.push_str(&format!("\n{}\n", escape(&drift.text)));
     }
 }
 

@@ -4,6 +4,7 @@
 mod html;
 mod json;
 mod markdown;
+pub(crate) mod scaled;
 mod text;
 pub(crate) mod words;
 

@@ -2,7 +2,7 @@
 //! difference comes from.
 
 use super::words::{self, Judgement};
-use super::{check_title, name_of, others, unfair};
+use super::{check_title, name_of, others, scaled, unfair};
 use crate::export::columns::aligned;
 use crate::export::findings::wrapped;
 use base::format::{self, printable, shorten};
@@ -247,8 +247,26 @@ fn push_scaling(text: &mut String, comparison: &Comparison) {
     let right = [false, true, true, true, true, true, true, true, true];
     let source = scaling.mode_source.label().replace('_', " ");
     text.push_str(&format!("\nScaling, {} ({})\n{}", scaling.mode.label(), source, aligned(&rows, &right)));
-    if let Some(serial) = scaling.serial_fraction {
-        text.push_str(&format!("  serial part of the work (Amdahl): {}\n", format::percent(serial * 100.0)));
+    if let Some(serial) = scaled::serial(scaling) {
+        text.push_str(&format!("  serial part of the work (Amdahl): {serial}\n"));
+    }
+    if !scaling.forecast.is_empty() {
+        let sizes = scaling.forecast.iter().map(scaled::forecast_text).collect::<Vec<_>>().join(", ");
+        let assumption = scaling.forecast_assumption.as_deref().unwrap_or_default();
+        push_wrapped(text, "  ", &format!("forecast: {sizes}. {assumption}"));
+    }
+    if !scaling.excess_ops.is_empty() {
+        let rows: Vec<Vec<String>> = scaling
+            .excess_ops
+            .iter()
+            .take(OPS)
+            .map(|op| {
+                let [name, class, reference, ideal, measured, excess] = scaled::excess_cells(op);
+                let times = [format!("{reference} -> {measured}"), format!("ideal {ideal}"), excess];
+                [vec![clean(&name, 30), clean(&class, 20)], times.to_vec()].concat()
+            })
+            .collect();
+        text.push_str(&format!("{}\n{}", scaled::EXCESS_TITLE, aligned(&rows, &[false, false, true, true, true])));
     }
 }
 
@@ -261,18 +279,25 @@ fn push_trend(text: &mut String, comparison: &Comparison) {
         .map(|point| {
             let margin = point.margin_us.map(|margin| format!("± {}", format::time_us(margin))).unwrap_or_default();
             let change = trend.change_points.iter().any(|change| change.run == point.run);
+            let is_apart = trend.outliers.iter().any(|outlier| outlier.run == point.run);
             vec![
                 clean(&point.label, 24),
                 format::optional_time_us(point.step_time_us),
                 margin,
                 format::optional_percent(point.compute_util_percent),
-                if change { "<- changes here".to_owned() } else { String::new() },
+                match (change, is_apart) {
+                    (true, _) => "<- changes here".to_owned(),
+                    (false, true) => "<- stands apart".to_owned(),
+                    (false, false) => String::new(),
+                },
             ]
         })
         .collect();
     text.push_str(&aligned(&rows, &[false, true, true, true]));
-    for change in &trend.change_points {
-        push_wrapped(text, "  ", &change.text);
+    let texts = trend.change_points.iter().map(|change| &change.text);
+    let texts = texts.chain(trend.drift.iter().map(|drift| &drift.text));
+    for sentence in texts.chain(trend.outliers.iter().map(|outlier| &outlier.text)) {
+        push_wrapped(text, "  ", sentence);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The charts of step times: differences with their intervals, speed-up over devices, runs in time. Each has a table beside it.
 
-use crate::export::comparison::{name_of, words};
+use crate::export::comparison::{name_of, scaled, words};
 use crate::export::html::page::{Align, Px, Table, WIDTH, drawing};
 use base::format;
 use compare::{Comparison, Scaling, ScalingMode, ScalingPoint, ScalingSource, Trend};
@@ -114,13 +114,36 @@ pub fn scaling(comparison: &Comparison) -> Markup {
             h2 { "Scaling" }
             p.note {
                 (mode) ", " (source) "."
-                @if let Some(serial) = scaling.serial_fraction {
-                    " Serial part of the work (Amdahl): " (format::percent(serial * 100.0)) "."
-                }
+                @if let Some(serial) = scaled::serial(scaling) { " Serial part of the work (Amdahl): " (serial) "." }
             }
             (scaling_chart(scaling))
             p.note { "Line with dots: measured. Dashed: ideal. Dotted: Amdahl's law. Across: devices." }
             (scaling_table(comparison, scaling))
+            (excess_and_forecast(scaling))
+        }
+    }
+}
+
+/// The ops that do not shrink with the devices, and the sizes that were not measured.
+fn excess_and_forecast(scaling: &Scaling) -> Markup {
+    let align = [Align::Name, Align::Name, Align::Right, Align::Right, Align::Right, Align::Right];
+    let mut ops = Table::new(&scaled::EXCESS_COLUMNS.into_iter().zip(align).collect::<Vec<_>>());
+    for op in &scaling.excess_ops {
+        ops.row_of(&scaled::excess_cells(op));
+    }
+    let mut sizes = Table::new(&scaled::FORECAST_COLUMNS.map(|column| (column, Align::Right)));
+    for size in &scaling.forecast {
+        sizes.row_of(&scaled::forecast_cells(size));
+    }
+    html! {
+        @if !scaling.excess_ops.is_empty() {
+            h3 { (scaled::EXCESS_TITLE) }
+            (ops)
+        }
+        @if !scaling.forecast.is_empty() {
+            h3 { (scaled::FORECAST_TITLE) }
+            @if let Some(assumption) = &scaling.forecast_assumption { p.note { (assumption) } }
+            (sizes)
         }
     }
 }
@@ -200,12 +223,15 @@ fn scaling_table(comparison: &Comparison, scaling: &Scaling) -> Table {
 /// Step times in the order of time, with where they change for good.
 pub fn trend(comparison: &Comparison) -> Markup {
     let Some(trend) = &comparison.trend else { return html! {} };
+    let texts = trend.change_points.iter().map(|change| &change.text);
+    let texts = texts.chain(trend.drift.iter().map(|drift| &drift.text));
+    let texts: Vec<&String> = texts.chain(trend.outliers.iter().map(|outlier| &outlier.text)).collect();
     html! {
         section id="trend" {
             h2 { "Over time" }
             p.note { "Ordered by " (trend.ordered_by.label().replace('_', " ")) "." }
-            @if !trend.change_points.is_empty() {
-                ul { @for change in &trend.change_points { li { (change.text) } } }
+            @if !texts.is_empty() {
+                ul { @for text in &texts { li { (text) } } }
             }
             (trend_chart(trend))
             (trend_table(comparison, trend))
@@ -226,6 +252,12 @@ fn trend_chart(trend: &Trend) -> Markup {
     let known = || points.iter().enumerate().filter_map(|(index, point)| Some((place(index), point.step_time_us?)));
     // Labels that would stand on each other are left to the table.
     let every = points.len().div_ceil(8).max(1);
+    // The axis names the runs of changes; of the others, those that leave them room.
+    let is_change = |index: usize| {
+        points.get(index).is_some_and(|point| trend.change_points.iter().any(|change| change.run == point.run))
+    };
+    let has_room = |index: usize| !(index.saturating_sub(every - 1)..index + every).any(is_change);
+    let is_named = |index: usize| is_change(index) || index.is_multiple_of(every) && has_room(index);
     let shapes = html! {
         @for part in [0.5, 1.0] { (plot.grid(y_most * part, &format::time_us(y_most * part))) }
         (plot.frame())
@@ -240,7 +272,7 @@ fn trend_chart(trend: &Trend) -> Markup {
         }
         (plot.line("line", known()))
         @for (x, y) in known() { (plot.dot(x, y)) }
-        @for (index, point) in points.iter().enumerate().filter(|(index, _)| index % every == 0) {
+        @for (index, point) in points.iter().enumerate().filter(|(index, _)| is_named(*index)) {
             (label(plot.x(place(index)), HEIGHT - 12.0, "middle", &format::shorten(&point.label, 14)))
         }
     };

@@ -1,0 +1,43 @@
+//! Which ops do not shrink with the devices, or grow: what each takes on the most devices beyond the ideal.
+
+use super::super::{MAX_EXCESS_OPS, matching, steps};
+use super::{ExcessOp, ScaledRun};
+use base::sort;
+
+/// Ops whose excess is below this share of the step are not listed.
+const LEAST_SHARE: f64 = 0.001;
+
+/// The ops of `run` that take longer than `share` of what they take in the reference, biggest excess first.
+///
+/// `share` is the growth of the work over that of the devices: the ideal of every op. Ops are matched as those of two runs are; one
+/// that the reference lacks has an ideal of 0. Empty where either run lists no ops or their times are not both of steps.
+pub(super) fn excess_ops(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, share: f64) -> Vec<ExcessOp> {
+    if steps::window(run.profile) != steps::window(reference.profile) {
+        return Vec::new();
+    }
+    let (Some(ours), Some(theirs)) = (steps::ops(run.profile), steps::ops(reference.profile)) else {
+        return Vec::new();
+    };
+    let (changes, _) = matching::ops(run.index as usize, &ours, &theirs, false);
+    let excess = changes.into_iter().map(|change| {
+        let [measured_us, reference_us] = change.time_us;
+        let ideal_us = reference_us * share;
+        ExcessOp {
+            run: run.index,
+            series: None,
+            name: change.name,
+            family: change.family,
+            framework_op: change.framework_op,
+            matched_by: change.matched_by,
+            ops: change.ops,
+            reference_us,
+            ideal_us,
+            measured_us,
+            excess_us: measured_us - ideal_us,
+        }
+    });
+    let mut excess: Vec<ExcessOp> = excess.filter(|op| op.excess_us >= LEAST_SHARE * run.step_time_us).collect();
+    sort::sort_by(&mut excess, |a, b| b.excess_us.total_cmp(&a.excess_us).then_with(|| a.name.cmp(&b.name)));
+    excess.truncate(MAX_EXCESS_OPS);
+    excess
+}

@@ -1,0 +1,47 @@
+//! What a comparison holds of a trend beside its points and change points.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A step time that moves a little with every run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Drift {
+    /// From one run to the next: slope of the line through the mean step times, by least squares over the places of the runs.
+    pub slope_us: f64,
+    /// Half the width of the 95 % confidence interval of `slope_us`.
+    pub margin_us: f64,
+    /// `100 * slope_us / first_us`.
+    pub percent_per_run: f64,
+    /// The line at the first run.
+    pub first_us: f64,
+    /// The line at the last run.
+    pub last_us: f64,
+    /// A sentence with the numbers.
+    pub text: String,
+}
+
+/// A run apart from those before and after it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OutlierRun {
+    /// Index of the run.
+    pub run: u32,
+    /// Its mean step time.
+    pub step_time_us: f64,
+    /// Median of the mean step times of its neighbours, up to three on each side.
+    pub neighbours_us: f64,
+    /// A sentence with the numbers.
+    pub text: String,
+}
+
+/// What changed at a change point between the runs whose step times are the medians of the two levels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LevelChange {
+    /// Name of the part of the step, or of the op.
+    pub name: String,
+    /// It is an op; else a part of the step.
+    pub is_op: bool,
+    /// Per step and device, before the change.
+    pub before_us: f64,
+    /// Per step and device, after it.
+    pub after_us: f64,
+}

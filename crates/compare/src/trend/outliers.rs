@@ -1,0 +1,90 @@
+//! Single runs that stand apart from those before and after them.
+
+use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
+use super::drift::error_of_means;
+
+/// Runs on each side that a run is held against, as far as there are so many.
+const NEIGHBOURS: usize = 3;
+
+/// The fewest on each side: of the first and the last runs nobody knows whether they begin a level.
+const FEWEST_NEIGHBOURS: usize = 2;
+
+/// Times the 95 % limit of one test, because every run is tested.
+const SEARCH_FACTOR: f64 = 2.5;
+
+/// A run apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Outlier {
+    /// Its index.
+    pub at: usize,
+    /// Median of its neighbours.
+    pub neighbours_us: f64,
+}
+
+/// The runs that differ from the mean of their neighbours, up to three on each side, by more than `2.5 * t * sqrt(v + v / n)` and by a
+/// percent: `n` neighbours, `v` their variance or, where it is more, the squared standard error of the means over their steps.
+/// Neighbours of a jump or another outlier vary much themselves, so nothing stands apart from them.
+pub(super) fn outliers(samples: &[Sample]) -> Vec<Outlier> {
+    (0..samples.len()).filter_map(|at| outlier(samples, at)).collect()
+}
+
+fn outlier(samples: &[Sample], at: usize) -> Option<Outlier> {
+    let run = samples.get(at)?;
+    let before = samples.get(at.saturating_sub(NEIGHBOURS)..at)?;
+    let after = samples.get(at + 1..samples.len().min(at + 1 + NEIGHBOURS))?;
+    if before.len() < FEWEST_NEIGHBOURS || after.len() < FEWEST_NEIGHBOURS {
+        return None;
+    }
+    let neighbours: Vec<Sample> = before.iter().chain(after).copied().collect();
+    let count = neighbours.len() as f64;
+    let mean = neighbours.iter().map(|it| it.mean_us).sum::<f64>() / count;
+    let squares: f64 = neighbours.iter().map(|it| (it.mean_us - mean) * (it.mean_us - mean)).sum();
+    let variance = (squares / (count - 1.0)).max(error_of_means(&neighbours)).max(error_of_means(&[*run]));
+    let limit = SEARCH_FACTOR * t_quantile_975(count - 1.0) * (variance + variance / count).sqrt();
+    let distance = (run.mean_us - mean).abs();
+    let is_apart = distance > limit && distance >= LEAST_RELATIVE_DIFFERENCE * mean.min(run.mean_us);
+    is_apart.then(|| Outlier { at, neighbours_us: super::median(neighbours.iter().map(|it| it.mean_us)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_noise::{Noise, sample};
+    use super::*;
+
+    fn found(times: &[f64]) -> Vec<usize> {
+        outliers(&times.iter().map(|&time| sample(time)).collect::<Vec<_>>()).iter().map(|it| it.at).collect()
+    }
+
+    #[test]
+    fn a_run_apart_is_found_and_others_are_not() {
+        assert_eq!(found(&[100.0, 101.0, 99.0, 150.0, 100.0, 101.0, 99.0]), [3]);
+        // 2.5 * t(5) = 2.5 * 2.571 times the deviation 0.894 of 100, 101, 99, 100, 101, 99 and sqrt(7/6): 6.21 from 100.
+        assert_eq!(found(&[100.0, 101.0, 99.0, 106.1, 100.0, 101.0, 99.0]), [0; 0]);
+        assert_eq!(found(&[100.0, 101.0, 99.0, 106.3, 100.0, 101.0, 99.0]), [3]);
+        // A level that stays is no outlier, nor are ends.
+        assert_eq!(found(&[100.0, 101.0, 99.0, 150.0, 151.0, 149.0, 150.0]), [0; 0]);
+        assert_eq!(found(&[150.0, 100.0, 101.0, 99.0, 100.0, 150.0]), [0; 0]);
+        // Exact, and less than a percent.
+        assert_eq!(found(&[100.0, 100.0, 100.9, 100.0, 100.0]), [0; 0]);
+        assert_eq!(found(&[100.0, 100.0, 101.1, 100.0, 100.0]), [2]);
+        assert_eq!(found(&[]), [0; 0]);
+        // Its own steps vary so much that its mean says nothing: 4 steps, exact to 10.
+        let mut samples = [100.0, 100.1, 99.9, 130.0, 100.0, 100.1].map(sample);
+        samples[3] = Sample { count: 4, mean_us: 130.0, stddev_us: 20.0 };
+        assert_eq!(outliers(&samples), []);
+    }
+
+    #[test]
+    fn noise_alone_rarely_has_one() {
+        for (runs, series, most) in [(5, 1000, 50), (12, 1000, 50), (40, 250, 25)] {
+            let wrong = (0..series)
+                .filter(|seed| {
+                    let mut noise = Noise(77 + seed);
+                    !found(&(0..runs).map(|_| 100.0 + 3.0 * noise.next()).collect::<Vec<_>>()).is_empty()
+                })
+                .count();
+            eprintln!("{wrong} of {series} series of {runs} runs of noise have an outlier");
+            assert!(wrong <= most, "{wrong} of {series} series of {runs} runs");
+        }
+    }
+}
