@@ -3,7 +3,7 @@
 use crossprof::json::from_str;
 use crossprof::pages::{Block, Page, TableBlock};
 use crossprof::report::example;
-use crossprof::{Cell, UnifiedProfile, export};
+use crossprof::{Cell, TableName, UnifiedProfile, export};
 
 #[test]
 fn a_profile_is_read_as_by_the_usual_reader() {
@@ -16,7 +16,7 @@ fn a_profile_is_read_as_by_the_usual_reader() {
 fn blocks_come_back() {
     let rows =
         vec![vec![Cell::Absent, Cell::Int(u64::MAX), Cell::Float(-1.5), Cell::Flag(true), Cell::Text("é".into())]];
-    let table = Block::Table(TableBlock { table: "ops".into(), rows, matched_rows: 1, ..TableBlock::default() });
+    let table = Block::Table(TableBlock { rows, matched_rows: 1, ..TableBlock::empty(TableName::Ops) });
     let empty = Block::Empty { reason: "none".into(), remedy: None };
     let page = Page { blocks: vec![table, empty, Block::Note { text: "a\u{202e}b".into() }] };
     let text = serde_json::to_string(&page).unwrap();

@@ -38,7 +38,7 @@ fn bars(page: &Page) -> Vec<&Bars> {
 fn top_kernels(page: &Page) -> &TableBlock {
     let tables =
         page.blocks.iter().filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None });
-    tables.into_iter().find(|table| table.table == "top-kernels").unwrap()
+    tables.into_iter().find(|table| table.table == TableName::TopKernels).unwrap()
 }
 
 /// Checks the links of one profile: how many there are.
@@ -64,12 +64,12 @@ fn links(path: &Path) -> usize {
             }
             // They lead to whole views.
             Block::Figures { .. } | Block::Findings { .. } | Block::Stack(_) => {}
-            Block::Table(table) if table.table.starts_with("other-device") => {}
+            Block::Table(table) if matches!(table.table, TableName::OtherDevices | TableName::OtherDeviceEvents) => {}
             Block::Table(table) => {
                 assert_eq!(table.links.len(), table.rows.len());
                 for (row, link) in table.rows.iter().zip(&table.links) {
                     // What ran on a host is no op of a device.
-                    if table.table == "op-placement" && row[1] == Cell::Text("host".to_owned()) {
+                    if table.table == TableName::OpPlacement && row[1] == Cell::Text("host".to_owned()) {
                         continue;
                     }
                     let link = link.as_ref().unwrap_or_else(|| panic!("{}: {row:?} leads nowhere", path.display()));

@@ -3,6 +3,7 @@
 use crossprof::metrics::Settings;
 use crossprof::pages::{Page, PageQuery, View};
 use crossprof::table::Query;
+use crossprof::tables::TableName;
 use wasm_bindgen::JsValue;
 
 use crate::protocol::analyst::{
@@ -25,8 +26,8 @@ pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
 }
 
 /// Asks for a whole table as a text.
-pub fn table(run: &Run, name: &str, variant: &str, query: Query, format: TextFormat, heard: Heard<Document>) {
-    let (name, variant) = (name.to_owned(), variant.to_owned());
+pub fn table(run: &Run, name: TableName, variant: &str, query: Query, format: TextFormat, heard: Heard<Document>) {
+    let variant = variant.to_owned();
     ask(run.load, TableRequest { run: run.index, name, variant, query, format }, None, &[], heard);
 }
 

@@ -8,6 +8,7 @@ use crossprof::metrics::Settings;
 use crossprof::pages::Link;
 use crossprof::report::distinct_names;
 use crossprof::table::Sort;
+use crossprof::tables::TableName;
 use leptos::prelude::*;
 
 use crate::browser;
@@ -222,11 +223,11 @@ impl State {
     }
 
     /// Orders a table of this view, in the address too; its own order without a sort.
-    pub fn sort(&self, table: String, sort: Option<Sort>) {
+    pub fn sort(&self, table: TableName, sort: Option<Sort>) {
         self.change(|route| {
             match sort {
-                Some(sort) => route.query.sorts.insert(table, sort),
-                None => route.query.sorts.remove(&table),
+                Some(sort) => route.query.sorts.insert(table.key().to_owned(), sort),
+                None => route.query.sorts.remove(table.key()),
             };
         });
     }

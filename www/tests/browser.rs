@@ -6,7 +6,7 @@ use crossprof::input::plan::Kind;
 use crossprof::metrics::Settings;
 use crossprof::pages::{Block, Page, PageQuery, TableBlock, View};
 use crossprof::table::{Cell, Query, Sort};
-use crossprof::{Warning, WarningCode};
+use crossprof::{TableName, Warning, WarningCode};
 use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -49,7 +49,7 @@ fn requests_arrive_as_they_were_sent() {
         AnalystRequest::from(AnalyseRequest),
         ReportRequest { run: 3, settings: settings.into() }.into(),
         PageRequest { run: 1, view: View::Ops, query }.into(),
-        TableRequest { run: 1, name: "ops".into(), variant: "".into(), query: table, format: TextFormat::Csv }.into(),
+        TableRequest { run: 1, name: TableName::Ops, variant: "".into(), query: table, format: TextFormat::Csv }.into(),
         CompareRequest { subjects, form: CompareForm::Json }.into(),
     ] {
         assert_eq!(sent(&request), Some(request));
@@ -68,7 +68,7 @@ fn responses_arrive_as_they_were_sent() {
     assert_eq!(sent(&()), Some(()));
     let rows =
         vec![vec![Cell::Absent, Cell::Int(u64::MAX), Cell::Float(-1.5), Cell::Flag(true), Cell::Text("é".into())]];
-    let table = TableBlock { table: "ops".into(), rows, matched_rows: 1, ..TableBlock::default() };
+    let table = TableBlock { rows, matched_rows: 1, ..TableBlock::empty(TableName::Ops) };
     let page = Packed(Page { blocks: vec![Block::Table(table), Block::Note { text: "a\u{202e}b".into() }] });
     assert_eq!(sent(&page), Some(page));
     assert_eq!(sent(&Document::new("é\0")).map(|document| document.text()).as_deref(), Some("é\0"));

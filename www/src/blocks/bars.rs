@@ -7,7 +7,7 @@ use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 
 use super::figure::{Chart, Data, figure, number, text};
-use super::{colour, heading, href};
+use super::{heading, href};
 use crate::components::tip::{Name, Tips};
 use crate::components::warnings::{bounded, bounded_lines, tied};
 
@@ -49,7 +49,7 @@ fn bar(run: u32, bar: &Bar, of: Unit, largest: f64) -> AnyView {
     let exact = bounded_lines(&[&bar.label, &unit::full(bar.value, of), &bar.note]);
     let on_focus = exact.clone();
     // What is nothing has no bar at all.
-    let fill = if share > 0.0 { format!("fill {}", colour(&bar.class)) } else { String::new() };
+    let fill = if share > 0.0 { format!("fill {}", bar.class.name()) } else { String::new() };
     let inner = view! {
         <Name text=bar.label.replace("/device:", "") width=44 />
         <span class="track"><i class=fill style:width=format!("{share:.2}%")></i></span>

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart};
 use super::figure::{Chart, Data, figure, number, text};
-use super::{colour, href};
+use super::href;
 use crate::components::live::live;
 use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines};
@@ -101,7 +101,7 @@ fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
     // Names of spans too narrow for a letter or two are left to the tip.
     let label = (span.width > 0.02).then(|| format::shorten(&format::printable(&node.label), 80));
     view! {
-        <span class=format!("span {}", colour(&node.class)) style:left=percent(span.left) style:width=percent(span.width)
+        <span class=format!("span {}", node.class.name()) style:left=percent(span.left) style:width=percent(span.width)
             style:top=format!("{}px", span.depth * ROW_PX)><bdi>{label}</bdi></span>
     }
     .into_any()

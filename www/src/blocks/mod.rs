@@ -20,6 +20,7 @@ mod waterfall;
 use std::sync::Arc;
 
 use crossprof::pages::{About, Block, Link};
+use crossprof::tables::TableName;
 use leptos::prelude::*;
 
 use crate::components::live::live;
@@ -45,7 +46,7 @@ pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
 #[derive(Clone, PartialEq)]
 enum Kind {
     /// A table, by its name.
-    Table(String),
+    Table(TableName),
     /// A choice, by its key.
     Choice(String),
     /// Anything that is drawn anew.
@@ -54,7 +55,7 @@ enum Kind {
 
 fn kind(block: &Block) -> Kind {
     match block {
-        Block::Table(table) => Kind::Table(table.table.clone()),
+        Block::Table(table) => Kind::Table(table.table),
         Block::Choice(choice) => Kind::Choice(choice.option.clone()),
         _ => Kind::Other,
     }
@@ -103,9 +104,4 @@ fn heading(run: u32, title: &str, about: Option<&About>) -> AnyView {
         }
         None => text.into_any(),
     }
-}
-
-/// The colour class of a name from the library: letters, digits and `_`.
-pub fn colour(class: &str) -> String {
-    class.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }

@@ -9,7 +9,6 @@ use crossprof::table::{Cell, Unit};
 use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
-use super::colour;
 use super::figure::{Chart, Data, figure, number, text};
 use crate::components::warnings::{bounded, bounded_lines};
 use crate::plot::plane::{Place, Plane, nearest};
@@ -72,7 +71,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
         let (point, place) = (scatter.points.get(at)?, places.get(at).copied().flatten()?);
         let width = format!("{:.1}px", width_px(point.size));
         Some(view! {
-            <i class=format!("point {}", colour(&point.class)) style:left=percent(place.0) style:top=percent(place.1)
+            <i class=format!("point {}", point.class.name()) style:left=percent(place.0) style:top=percent(place.1)
                 style:width=width.clone() style:height=width></i>
         })
     });

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::chart::{Marks, Pair, chart, walk};
 use super::figure::{Chart, Data, figure, number, text};
-use super::{colour, heading};
+use super::heading;
 use crate::components::tip::Name;
 use crate::components::warnings::{bounded, bounded_lines, tied};
 use crate::plot::{stack as geometry, ticks};
@@ -58,15 +58,15 @@ fn data(stack: &Stack) -> Data {
 fn legend(stack: &Stack) -> AnyView {
     let names = stack.series.iter().enumerate().map(|(at, series)| {
         let label = bounded(&series.label);
-        view! { <li><i class=format!("swatch {}", colour(&series.class)) style:opacity=opacity(stack, at)></i>{label}</li> }
+        view! { <li><i class=format!("swatch {}", series.class.name()) style:opacity=opacity(stack, at)></i>{label}</li> }
     });
     view! { <ul class="legend" aria-hidden="true">{names.collect_view()}</ul> }.into_any()
 }
 
 /// Parts of one colour differ in strength.
 fn opacity(stack: &Stack, at: usize) -> &'static str {
-    let class = stack.series.get(at).map(|series| &series.class);
-    let before = stack.series.iter().take(at).filter(|series| Some(&series.class) == class).count();
+    let class = stack.series.get(at).map(|series| series.class);
+    let before = stack.series.iter().take(at).filter(|series| Some(series.class) == class).count();
     ["1", "0.65", "0.4", "0.25"].get(before).copied().unwrap_or("0.2")
 }
 
@@ -139,7 +139,7 @@ fn lying(stack: Arc<Stack>) -> AnyView {
                 )
             })
             .collect();
-        let class = stack.series.get(series).map(|series| colour(&series.class)).unwrap_or_default();
+        let class = stack.series.get(series).map(|series| series.class.name()).unwrap_or_default();
         view! { <path class=format!("part {class}") style:opacity=opacity(&stack, series) d=path /> }
     });
     let drawing = view! {
@@ -223,7 +223,7 @@ fn standing(stack: Arc<Stack>) -> AnyView {
     let max = axis.max;
     let paths = geometry::paths(&columns, stack.series.len(), max);
     let parts = paths.into_iter().enumerate().map(|(series, path)| {
-        let class = stack.series.get(series).map(|series| colour(&series.class)).unwrap_or_default();
+        let class = stack.series.get(series).map(|series| series.class.name()).unwrap_or_default();
         view! { <path class=format!("part {class}") style:opacity=opacity(&stack, series) d=path /> }
     });
     let lines = axis.ticks.iter().map(|tick| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossprof::pages::{Block, ColumnBlock, TableBlock};
+use crossprof::pages::{Block, ColourClass, ColumnBlock, TableBlock};
 use crossprof::table::{Cell, Query, Sort, Unit};
 use crossprof::{fields, format};
 use leptos::html;
@@ -10,7 +10,6 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent, MouseEvent};
 
-use super::colour;
 use crate::components::live::{live, says};
 use crate::components::tip::Tips;
 use crate::components::warnings::bounded;
@@ -53,12 +52,12 @@ pub fn TableView(
         let shown = shown.get_untracked();
         let Some(table) = shown.table() else { return };
         let query = Query { filter: table.filter.clone(), sort: table.sort.clone(), top: None };
-        let name = table.table.clone();
+        let name = table.table;
         let heard = move |text| match text {
-            Ok(text) => done(state, &name, text),
+            Ok(text) => done(state, name.key(), text),
             Err(reason) => state.say(reason),
         };
-        ask::table(&run, &table.table, &table.variant, query, format, Box::new(heard));
+        ask::table(&run, name, &table.variant, query, format, Box::new(heard));
     };
     let (copy_of, csv_of) = (whole.clone(), whole);
     let copy = move |_| copy_of(TextFormat::Tsv, |state, _, text| state.copy(&text.text(), "Table"));
@@ -231,7 +230,7 @@ fn heading(column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
         let shown = shown.get_untracked();
         if let Some(table) = shown.table() {
             let next: Option<Sort> = order::clicked(table.sort.as_ref(), &column);
-            state.sort(table.table.clone(), next);
+            state.sort(table.table, next);
         }
     };
     view! {
@@ -256,7 +255,7 @@ struct Look {
     /// The column that stays in sight: what names the rows, else the first.
     fixed: usize,
     /// See [`TableBlock::classes`].
-    classes: Vec<(String, String)>,
+    classes: Vec<(String, ColourClass)>,
     /// The screen is a phone's.
     narrow: bool,
 }
@@ -314,7 +313,7 @@ fn cell_view(value: &Cell, column: &ColumnBlock, fixed: bool, largest: f64, look
     let swatch = match value {
         Cell::Text(category) if column.key == "category" => {
             let class = look.classes.iter().find(|(known, _)| known == category);
-            class.map(|(_, class)| view! { <i class=format!("swatch {}", colour(class))></i> })
+            class.map(|(_, class)| view! { <i class=format!("swatch {}", class.name())></i> })
         }
         _ => None,
     };

@@ -7,7 +7,6 @@ use crossprof::pages::Waterfall;
 use crossprof::table::{Unit, unit};
 use leptos::prelude::*;
 
-use super::colour;
 use super::figure::{Chart, Data, figure, number, text};
 use crate::components::tip::Name;
 use crate::components::warnings::bounded;
@@ -66,7 +65,7 @@ fn rows(it: &Waterfall) -> Vec<WaterfallRow> {
             label: step.label.clone(),
             from: sum,
             to: sum + step.delta,
-            class: format!("{} {}", colour(&step.class), if step.delta < 0.0 { "less" } else { "more" }),
+            class: format!("{} {}", step.class.name(), if step.delta < 0.0 { "less" } else { "more" }),
             value: format!("{sign}{}", unit::short(step.delta.abs(), it.unit)),
         });
         sum += step.delta;
@@ -120,11 +119,12 @@ fn body(it: &Waterfall) -> AnyView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossprof::metrics::StepPart;
     use crossprof::pages::WaterfallPart;
 
     #[test]
     fn each_bar_begins_where_the_one_before_ended() {
-        let part = |label: &str, delta| WaterfallPart { label: label.into(), delta, class: "compute".into() };
+        let part = |label: &str, delta| WaterfallPart { label: label.into(), delta, class: StepPart::Compute.into() };
         let it = Waterfall {
             title: "t".into(),
             unit: Unit::TimeUs,

@@ -64,11 +64,11 @@ pub fn Export(
             let save = move |_| {
                 let file = format!("{}.{}.csv", stem(), name.key());
                 let heard = saved(state, file, "text/csv");
-                ask::table(&to_save, name.key(), "", Query::default(), TextFormat::Csv, heard);
+                ask::table(&to_save, name, "", Query::default(), TextFormat::Csv, heard);
             };
             let copy = move |_| {
                 let heard = copied(state, "Table");
-                ask::table(&to_copy, name.key(), "", Query::default(), TextFormat::Markdown, heard);
+                ask::table(&to_copy, name, "", Query::default(), TextFormat::Markdown, heard);
             };
             view! {
                 <li data-table=name.key()><span class="name">{name.key()}</span>

@@ -3,6 +3,7 @@
 use crossprof::metrics::Settings;
 use crossprof::pages::{Page, PageQuery, View};
 use crossprof::table::Query;
+use crossprof::tables::TableName;
 use js_sys::Array;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
@@ -85,8 +86,8 @@ pub struct PageRequest {
 pub struct TableRequest {
     /// Number of the run within this load.
     pub run: u32,
-    /// The word of the table.
-    pub name: String,
+    /// Which table.
+    pub name: TableName,
     /// Its form.
     pub variant: String,
     /// Its filter and order.

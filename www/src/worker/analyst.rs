@@ -8,7 +8,6 @@ use crossprof::export::{comparison, csv, html, json, markdown};
 use crossprof::metrics::Settings;
 use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
-use crossprof::tables::TableName;
 use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
 use js_sys::{Array, Uint8Array, Uint32Array};
@@ -142,7 +141,7 @@ impl Analyst {
     fn table(&mut self, request: TableRequest) -> Option<Document> {
         let TableRequest { run, name, variant, query, format } = request;
         let settings = self.settings_of(run)?;
-        let table = self.session.table(run, &settings, TableName::from_key(&name)?, &variant, &query)?;
+        let table = self.session.table(run, &settings, name, &variant, &query)?;
         Some(Document::new(&match format {
             TextFormat::Csv => csv::to_csv(&table),
             TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),

@@ -1,13 +1,15 @@
 //! What a page is made of: a list of blocks, each of which says what is shown and not how. The web page draws them; an
 //! HTML report can draw the same.
 //!
-//! Numbers are in the unit that stands beside them; texts of a trace are texts, never markup. `class` names a colour of
-//! the page: the label of an `OpFamily` (`matmul`, `communication`, `data movement`, ...), `idle`, or one of the idle causes.
+//! Numbers are in the unit that stands beside them; texts of a trace are texts, never markup. `class` is a colour of
+//! the page.
 
 use serde::{Deserialize, Serialize};
 
+use super::colour::ColourClass;
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Unit};
+use crate::tables::TableName;
 use crate::views::View;
 use report::{Confidence, FindingSeverity};
 
@@ -191,7 +193,7 @@ pub struct Series {
     /// Its name.
     pub label: String,
     /// Its colour.
-    pub class: String,
+    pub class: ColourClass,
     /// Where a click on it leads.
     pub link: Option<Link>,
 }
@@ -235,7 +237,7 @@ pub struct Bar {
     /// Its length.
     pub value: f64,
     /// Its colour.
-    pub class: String,
+    pub class: ColourClass,
     /// A word beside the value (`43 %`).
     pub note: String,
     /// Where a click leads.
@@ -271,7 +273,7 @@ pub struct Point {
     /// Share of the largest point's area, 0 to 1.
     pub size: f64,
     /// Its colour.
-    pub class: String,
+    pub class: ColourClass,
     /// What hovering says beyond its name, a line each.
     pub notes: Vec<String>,
     /// Where a click leads.
@@ -308,7 +310,7 @@ pub struct Node {
     /// Its length; children add up to at most it.
     pub value: f64,
     /// Its colour.
-    pub class: String,
+    pub class: ColourClass,
     /// What hovering says beyond its name and value, a line each.
     pub notes: Vec<String>,
     /// Where a click leads.
@@ -352,10 +354,10 @@ impl About {
 }
 
 /// The first rows of a table.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableBlock {
-    /// Word of the command line (`ops`).
-    pub table: String,
+    /// Which one.
+    pub table: TableName,
     /// The form, where the table has several.
     pub variant: String,
     /// Heading.
@@ -378,13 +380,34 @@ pub struct TableBlock {
     pub lacking: Vec<String>,
     /// The values of the column `category`, each with its colour.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<(String, String)>,
+    pub classes: Vec<(String, ColourClass)>,
     /// What a click on a row filters by; absent where rows lead nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_name: Option<RowName>,
     /// Where a click on each row leads, where that is another view; empty where [`TableBlock::row_name`] tells it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Option<Link>>,
+}
+
+impl TableBlock {
+    /// A table of which nothing is shown.
+    pub fn empty(table: TableName) -> TableBlock {
+        TableBlock {
+            table,
+            variant: String::new(),
+            title: String::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            matched_rows: 0,
+            total_rows: 0,
+            sort: None,
+            filter: String::new(),
+            lacking: Vec::new(),
+            classes: Vec::new(),
+            row_name: None,
+            links: Vec::new(),
+        }
+    }
 }
 
 /// How a row is named in a filter: `key="value"`, the value being that of the first of `columns` that has one in the row.
@@ -524,12 +547,12 @@ pub struct Waterfall {
 }
 
 /// One part of a [`Waterfall`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaterfallPart {
     /// Its name.
     pub label: String,
     /// What it adds; negative where it takes away.
     pub delta: f64,
     /// Its colour.
-    pub class: String,
+    pub class: ColourClass,
 }

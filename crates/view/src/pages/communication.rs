@@ -1,15 +1,15 @@
 //! The page of communication: how much of it nothing hides, at which bandwidth it runs, and who waits for whom.
 
 use super::{
-    Bar, Bars, Block, Choice, Figure, Link, Matrix, PageQuery, Series, Source, Stack, StackRow, View, filter,
-    table_block,
+    Bar, Bars, Block, Choice, ColourClass, Figure, Link, Matrix, PageQuery, Series, Source, Stack, StackRow, View,
+    filter, table_block,
 };
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::Ps;
 use base::format;
 use metrics::Collectives;
-use metrics::Context;
+use metrics::{Context, OpFamily, StepPart};
 use report::UnifiedProfile;
 
 const TABLE: &str = "by";
@@ -247,7 +247,7 @@ fn kinds(all: &Collectives) -> Bars {
     let bars = all.kinds().into_iter().map(|(kind, sums)| Bar {
         label: kind.to_owned(),
         value: sums.total.as_us(),
-        class: "communication".to_owned(),
+        class: OpFamily::Communication.into(),
         note: format!(
             "{}, {} runs",
             format::percent(100.0 * sums.total.as_ps() as f64 / total),
@@ -260,7 +260,7 @@ fn kinds(all: &Collectives) -> Bars {
 
 /// Each device's communication: what it waited for others, what it moved, what nothing was compared with.
 fn devices(context: &Context<'_>) -> Stack {
-    let series = |label: &str, class: &str| Series { label: label.to_owned(), class: class.to_owned(), link: None };
+    let series = |label: &str, class: ColourClass| Series { label: label.to_owned(), class, link: None };
     let rows = context.analysis.devices.used.iter().zip(&context.analysis.collectives.devices).map(|(device, it)| {
         let sums = &it.sums;
         StackRow {
@@ -278,9 +278,9 @@ fn devices(context: &Context<'_>) -> Stack {
         title: "Communication of each device".to_owned(),
         unit: Unit::TimeUs,
         series: vec![
-            series("Transferring", "communication"),
-            series("Waiting for the last of the group", "barrier"),
-            series("Not compared", "group"),
+            series("Transferring", StepPart::Communication.into()),
+            series("Waiting for the last of the group", StepPart::Barrier.into()),
+            series("Not compared", ColourClass::GROUP),
         ],
         rows: rows.collect(),
         ..Stack::default()
@@ -296,7 +296,7 @@ fn balance(context: &Context<'_>) -> Bars {
         Bar {
             label: device.name.clone(),
             value: busy.as_us(),
-            class: "other_compute".to_owned(),
+            class: OpFamily::OtherCompute.into(),
             note: format!("{} of the busiest", format::percent(100.0 * busy.as_ps() as f64 / most)),
             link: None,
         }

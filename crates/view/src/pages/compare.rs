@@ -4,7 +4,10 @@
 //! It is made of a [`Comparison`] alone and decides nothing: who wins and what is noise stands there. Better and worse are
 //! said by a word, a sign and a symbol; the colour only repeats them.
 
-use super::{Block, CellStatus, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall, WaterfallPart};
+use super::{
+    Block, CellStatus, ColourClass, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall,
+    WaterfallPart,
+};
 use crate::export::comparison::words::Judgement;
 use crate::export::comparison::{check_title, scaled as scaled_cells, words};
 use crate::metric;
@@ -14,6 +17,7 @@ use compare::{
     Change, ComparedMetric, Comparison, ComparisonKind, Direction, ExcessOp, FairnessStatus, MatchedBy, OrderedBy,
     Scaling, ScalingForecast, StepTimeChange, Trend,
 };
+use metrics::StepPart;
 
 /// Rows of a list of ops or kernels: the downloads hold all.
 const MOST_ROWS: usize = 60;
@@ -207,7 +211,7 @@ fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> 
         .map(|part| WaterfallPart {
             label: part.title.clone(),
             delta: part.delta_us_per_step,
-            class: part.class.clone(),
+            class: ColourClass::of_label(&part.class),
         })
         .collect();
     let (start, end) = (change.baseline_us?, change.step_time_us?);
@@ -314,7 +318,7 @@ fn matching(comparison: &Comparison) -> Grid {
 }
 
 fn point(label: String, x: f64, y: f64, notes: Vec<String>) -> Point {
-    Point { label, x, y, size: 0.2, class: "compute".to_owned(), notes, link: None }
+    Point { label, x, y, size: 0.2, class: StepPart::Compute.into(), notes, link: None }
 }
 
 /// Speed-up over devices, with what would be ideal and what the fitted serial share allows.

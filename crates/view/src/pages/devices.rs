@@ -5,6 +5,7 @@ use crate::metric;
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
+use metrics::StepPart;
 use report::{DeviceStats, MultiDevice, UnifiedProfile};
 
 /// The blocks.
@@ -26,7 +27,7 @@ fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     let bar = |device: &DeviceStats| Bar {
         label: device.device_name.clone(),
         value: device.utilization_percent,
-        class: "compute".to_owned(),
+        class: StepPart::Compute.into(),
         note: match device.gaps.as_ref().and_then(|gaps| gaps.max_gap_us) {
             Some(longest) => format!("gap ≤ {}", format::time_us(longest)),
             None => "no gap".to_owned(),

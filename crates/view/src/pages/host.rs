@@ -97,8 +97,8 @@ mod tests {
                 format!("{} figures", figures.len())
             }
             Block::Table(table) => {
-                assert!(!table.rows.is_empty(), "{}", table.table);
-                table.table.clone()
+                assert!(!table.rows.is_empty(), "{:?}", table.table);
+                table.table.key().to_owned()
             }
             Block::Bars(_) => "bars".to_owned(),
             Block::Empty { .. } => "empty".to_owned(),

@@ -2,11 +2,11 @@
 //! them costs.
 
 use super::overview::{categories, rows_of_category};
-use super::{Bar, Bars, Block, Figure, Link, PageQuery, Source, View, table_block};
+use super::{Bar, Bars, Block, ColourClass, Figure, Link, PageQuery, Source, View, table_block};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
-use metrics::{Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, SHORT_KERNEL};
+use metrics::{Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL};
 use trace::{Platform, StatValue};
 
 /// The blocks.
@@ -51,7 +51,11 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let launches = &context.analysis.launches;
     let word = word(stats.platform == Some(Platform::Gpu));
     let mut blocks = vec![Block::Figures { figures: figures(context, stats, all) }];
-    blocks.push(Block::Bars(durations(&stats.histogram, format!("{} by duration", capital(word)), "matmul")));
+    blocks.push(Block::Bars(durations(
+        &stats.histogram,
+        format!("{} by duration", capital(word)),
+        OpFamily::Matmul.into(),
+    )));
     let of = stats.families.iter().map(|(family, sum)| (family.label(), sum.time.as_us()));
     blocks.push(Block::Bars(families(of, all.total.as_us())));
     if stats.graph_with_op.count + stats.graph_without_op.count > 0 {
@@ -206,13 +210,13 @@ fn bucket_label(lower_us: f64) -> String {
     }
 }
 
-fn durations(histogram: &Histogram, title: String, class: &str) -> Bars {
+fn durations(histogram: &Histogram, title: String, class: ColourClass) -> Bars {
     let filled = histogram.filled();
     let all: u64 = filled.iter().map(|(_, count)| count).sum();
     let bar = |(lower, count): (f64, u64)| Bar {
         label: bucket_label(lower),
         value: count as f64,
-        class: class.to_owned(),
+        class,
         note: format::optional_percent(share(count as f64, all as f64)),
         link: None,
     };
@@ -224,7 +228,7 @@ fn families<'a>(all: impl Iterator<Item = (&'a str, f64)>, total_us: f64) -> Bar
     let bar = |(family, time_us): (&str, f64)| Bar {
         label: family.replace('_', " "),
         value: time_us,
-        class: family.to_owned(),
+        class: ColourClass::of_label(family),
         note: format::optional_percent(share(time_us, total_us)),
         link: Some(Link { view: View::Kernels, filter: format!("family={family}") }),
     };
@@ -262,9 +266,17 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
     vec![
         heading("The call on the host that starts device work, and the time from its end until the work begins."),
         Block::Figures { figures: launch_figures(launches, total) },
-        Block::Bars(durations(&total.delay_histogram, "Launches by delay".to_owned(), "idle")),
-        Block::Bars(durations(&total.host_histogram, "Launches by duration of the call".to_owned(), "other_compute")),
-        Block::Bars(durations(&total.device_histogram, "Launches by time on the device".to_owned(), "matmul")),
+        Block::Bars(durations(&total.delay_histogram, "Launches by delay".to_owned(), ColourClass::IDLE)),
+        Block::Bars(durations(
+            &total.host_histogram,
+            "Launches by duration of the call".to_owned(),
+            OpFamily::OtherCompute.into(),
+        )),
+        Block::Bars(durations(
+            &total.device_histogram,
+            "Launches by time on the device".to_owned(),
+            OpFamily::Matmul.into(),
+        )),
         Block::Table(table_block(context, TableName::Launches, "", "Launches by call and kernel", query)),
     ]
 }

@@ -6,6 +6,7 @@
 
 mod block;
 mod checklist;
+mod colour;
 mod communication;
 pub mod compare;
 mod devices;
@@ -27,6 +28,7 @@ pub use block::{
 };
 
 pub use crate::views::View;
+pub use colour::ColourClass;
 pub use source::Source;
 
 use std::collections::BTreeMap;
@@ -120,7 +122,6 @@ pub fn table_block_of(
     let table = ask(&Query { filter: filter.clone(), sort: sort.clone(), top: Some(TABLE_ROWS) });
     let classes = classes(&table);
     TableBlock {
-        table: name.key().to_owned(),
         variant: variant.to_owned(),
         title: title.to_owned(),
         columns: table.columns.iter().map(ColumnBlock::from).collect(),
@@ -132,19 +133,19 @@ pub fn table_block_of(
         lacking,
         classes,
         row_name: row_name(name, variant),
-        links: Vec::new(),
+        ..TableBlock::empty(name)
     }
 }
 
 /// The categories in the rows and their colours.
-fn classes(table: &Table) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
+fn classes(table: &Table) -> Vec<(String, ColourClass)> {
+    let mut found: Vec<(String, ColourClass)> = Vec::new();
     let Some(at) = table.columns.iter().position(|column| column.key == "category") else { return found };
     for row in &table.rows {
         if let Some(Cell::Text(category)) = row.get(at)
             && found.iter().all(|(known, _)| known != category)
         {
-            found.push((category.clone(), family_of(category).label().to_owned()));
+            found.push((category.clone(), family_of(category).into()));
         }
     }
     found

@@ -1,7 +1,9 @@
 //! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
 
 use super::filter::applied;
-use super::{Block, Choice, Figure, Icicle, Link, Node, PageQuery, Source, View, table_block, table_block_of};
+use super::{
+    Block, Choice, ColourClass, Figure, Icicle, Link, Node, PageQuery, Source, View, table_block, table_block_of,
+};
 use crate::table::{Filter, Query, Unit, query_passing};
 use crate::tables::{self, TableName};
 use base::{Ps, format};
@@ -316,11 +318,11 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
 }
 
 /// A leaf has its op's colour, a group none of its own.
-fn class(op: Option<&Op>, node: &OpNode) -> String {
+fn class(op: Option<&Op>, node: &OpNode) -> ColourClass {
     match op {
-        Some(op) => op.family.label().to_owned(),
-        None if node.is_idle => "idle".to_owned(),
-        None => "group".to_owned(),
+        Some(op) => op.family.into(),
+        None if node.is_idle => ColourClass::IDLE,
+        None => ColourClass::GROUP,
     }
 }
 
@@ -355,16 +357,16 @@ mod tests {
         let run = Run { trace: b.build(), ..Run::default() };
         let examined = analyse(&run, &Settings::default());
         let context = examined.context(&run);
-        let spans = |with_idle: bool, passing: Option<&[bool]>| -> Vec<(String, String, f64)> {
+        let spans = |with_idle: bool, passing: Option<&[bool]>| -> Vec<(String, ColourClass, f64)> {
             let chart = icicle(&context, Grouping::Scope, with_idle, passing);
             let top = chart.nodes.into_iter().filter(|node| node.parent.is_none_or(|parent| parent == 0));
             top.map(|node| (node.label, node.class, node.value)).collect()
         };
-        let span = |label: &str, class: &str, us: f64| (label.to_owned(), class.to_owned(), us);
-        let (scope, layer) = (span("idle", "group", 30.0), span("layer", "group", 10.0));
-        assert_eq!(spans(false, None), [span("run", "group", 40.0), scope.clone(), layer.clone()]);
-        let idle = span("idle", "idle", 60.0);
-        assert_eq!(spans(true, None), [span("run", "group", 100.0), idle, scope.clone(), layer.clone()]);
-        assert_eq!(spans(false, Some(&[true; 2])), [span("run", "group", 40.0), scope, layer]);
+        let span = |label: &str, us: f64| (label.to_owned(), ColourClass::GROUP, us);
+        let (scope, layer) = (span("idle", 30.0), span("layer", 10.0));
+        assert_eq!(spans(false, None), [span("run", 40.0), scope.clone(), layer.clone()]);
+        let idle = ("idle".to_owned(), ColourClass::IDLE, 60.0);
+        assert_eq!(spans(true, None), [span("run", 100.0), idle, scope.clone(), layer.clone()]);
+        assert_eq!(spans(false, Some(&[true; 2])), [span("run", 40.0), scope, layer]);
     }
 }

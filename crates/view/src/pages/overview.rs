@@ -12,7 +12,7 @@ use crate::metric;
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::format;
-use metrics::{Context, demangle, family_of};
+use metrics::{Context, OpFamily, demangle, family_of};
 use report::UnifiedProfile;
 
 /// Categories that get a separate bar.
@@ -70,7 +70,7 @@ pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<
         .map(|(name, category)| Bar {
             label: name.clone(),
             value: category.time_us,
-            class: family_of(name).label().to_owned(),
+            class: family_of(name).into(),
             note: share(category.time_us, whole),
             link: link(name),
         })
@@ -105,7 +105,7 @@ fn largest_categories(source: Source<'_>) -> Bars {
         Link { view: first.view, filter: without.collect::<Vec<_>>().join(" ") }
     });
     let label = format!("{} other categories", rest.len());
-    let (class, note) = ("other_compute".to_owned(), share(value, whole));
+    let (class, note) = (OpFamily::OtherCompute.into(), share(value, whole));
     all.bars.push(Bar { label, value, class, note, link });
     all
 }

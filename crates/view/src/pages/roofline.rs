@@ -381,7 +381,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         x,
         y,
         size: 0.0,
-        class: op.family.label().replace('_', " "),
+        class: op.family.into(),
         notes,
         link: Some(Link { view: View::Roofline, filter: format!("hlo_op_name=\"{name}\"") }),
     };

@@ -87,9 +87,8 @@ fn agreements(view: View, of_trace: &Page, of_profile: &Page) -> usize {
     for block in &of_profile.blocks {
         let found = of_trace.blocks.iter().any(|other| match (block, other) {
             (Block::Stack(a), Block::Stack(b)) if a.title == b.title => {
-                let labels = |stack: &Stack| {
-                    stack.series.iter().map(|it| (it.label.clone(), it.class.clone())).collect::<Vec<_>>()
-                };
+                let labels =
+                    |stack: &Stack| stack.series.iter().map(|it| (it.label.clone(), it.class)).collect::<Vec<_>>();
                 assert_eq!(
                     (labels(a), a.unit, &a.note, a.rows.len()),
                     (labels(b), b.unit, &b.note, b.rows.len()),
@@ -103,7 +102,7 @@ fn agreements(view: View, of_trace: &Page, of_profile: &Page) -> usize {
             }
             (Block::Bars(a), Block::Bars(b)) if a.title == b.title => {
                 let bars = |bars: &Bars| {
-                    bars.bars.iter().map(|it| (it.label.clone(), it.class.clone(), it.note.clone())).collect::<Vec<_>>()
+                    bars.bars.iter().map(|it| (it.label.clone(), it.class, it.note.clone())).collect::<Vec<_>>()
                 };
                 assert_eq!((bars(a), a.unit, &a.note), (bars(b), b.unit, &b.note), "{view:?}");
                 assert!(a.bars.iter().zip(&b.bars).all(|(a, b)| same(a.value, b.value)), "{view:?}: {a:?} and {b:?}");

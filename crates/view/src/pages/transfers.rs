@@ -1,12 +1,14 @@
 //! The page of transfers: bytes and bandwidth by direction, by step, and every kind of copy.
 
-use super::{Bar, Bars, Block, Figure, Link, PageQuery, Series, Source, Stack, StackRow, View, table_block};
+use super::{
+    Bar, Bars, Block, ColourClass, Figure, Link, PageQuery, Series, Source, Stack, StackRow, View, table_block,
+};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::Ps;
 use base::format;
 use metrics::Context;
-use metrics::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
+use metrics::{Copies, CopyRow, StepCopies, StepPart, bandwidth_gb_per_sec};
 use report::UnifiedProfile;
 use trace::Platform;
 use trace::copies::Direction;
@@ -87,14 +89,15 @@ fn title(direction: Direction) -> &'static str {
     }
 }
 
-fn class(direction: Direction) -> &'static str {
-    match direction {
-        Direction::HostToDevice => "h2d",
-        Direction::DeviceToHost => "d2h",
-        Direction::WithinDevice => "d2d",
-        Direction::BetweenDevices => "p2p",
-        Direction::Fill | Direction::Other => "data_movement",
-    }
+fn class(direction: Direction) -> ColourClass {
+    let part = match direction {
+        Direction::HostToDevice => StepPart::HostToDevice,
+        Direction::DeviceToHost => StepPart::DeviceToHost,
+        Direction::WithinDevice => StepPart::DeviceToDevice,
+        Direction::BetweenDevices => StepPart::PeerToPeer,
+        Direction::Fill | Direction::Other => StepPart::DataMovement,
+    };
+    part.into()
 }
 
 fn link(direction: Direction) -> Option<Link> {
@@ -196,7 +199,7 @@ fn by_step(steps: &[StepCopies]) -> Option<Stack> {
     let direction = |at: &usize| Direction::ALL.get(*at).copied().unwrap_or(Direction::Other);
     let series = used.iter().map(|at| {
         let direction = direction(at);
-        Series { label: title(direction).to_owned(), class: class(direction).to_owned(), link: link(direction) }
+        Series { label: title(direction).to_owned(), class: class(direction), link: link(direction) }
     });
     let row = |step: &StepCopies| StackRow {
         label: step.name.clone().unwrap_or_else(|| step.step.to_string()),
@@ -232,7 +235,7 @@ fn by_row(copies: &Copies) -> Bars {
         Bar {
             label: format!("{}: {}{memory}", title(class_of.direction), class_of.kind.label()),
             value: row.time.as_us(),
-            class: class(class_of.direction).to_owned(),
+            class: class(class_of.direction),
             note: row.bandwidth_gb_per_sec().map_or(String::new(), |rate| format!("{} GB/s", format::number(rate))),
             link: link(class_of.direction),
         }

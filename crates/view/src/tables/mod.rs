@@ -25,6 +25,9 @@ mod transfers;
 
 pub(crate) use step_breakdown::part_metric;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::table::{Column, Rows, Table, columns};
 use ::report::UnifiedProfile;
 use metrics::Context;
@@ -158,6 +161,20 @@ impl TableName {
     /// The table of that word.
     pub fn from_key(key: &str) -> Option<TableName> {
         TableName::ALL.into_iter().find(|name| name.key() == key)
+    }
+}
+
+/// As its word.
+impl Serialize for TableName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.key())
+    }
+}
+
+impl<'de> Deserialize<'de> for TableName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TableName, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        TableName::from_key(&key).ok_or_else(|| D::Error::custom("no such table"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Steps, and devices, as stacked parts: the chart of the page and of the overview, from the events or from the profile alone.
 
 use crate::metric;
-use crate::pages::{About, Link, Series, Source, Stack, StackRow, View};
+use crate::pages::{About, ColourClass, Link, Series, Source, Stack, StackRow, View};
 use crate::table::Unit;
 use base::format;
 use metrics::{Breakdown, StepPart};
@@ -80,12 +80,12 @@ fn steps(source: Source<'_>, device: Option<u32>) -> (Vec<Series>, Vec<(u64, Vec
             known.iter().map(|step| (step.index, step.parts.values_us().map(Option::unwrap_or_default).to_vec()));
         return (all_parts(source), steps.collect());
     }
-    let series = |label: &str, class: &str| Series { label: label.to_owned(), class: class.to_owned(), link: None };
+    let series = |label: &str, class: ColourClass| Series { label: label.to_owned(), class, link: None };
     let series = vec![
-        series(StepPart::Compute.title(), StepPart::Compute.label()),
-        series(StepPart::Communication.title(), StepPart::Communication.label()),
-        series("Exposed transfers", StepPart::DataMovement.label()),
-        series("Idle", "idle"),
+        series(StepPart::Compute.title(), StepPart::Compute.into()),
+        series(StepPart::Communication.title(), StepPart::Communication.into()),
+        series("Exposed transfers", StepPart::DataMovement.into()),
+        series("Idle", ColourClass::IDLE),
     ];
     let parts = |step: &Step| vec![step.compute_us, step.communication_us, step.transfer_us, step.idle_us];
     (series, profile.steps.iter().map(|step| (step.index, parts(step))).collect())
@@ -95,7 +95,7 @@ fn steps(source: Source<'_>, device: Option<u32>) -> (Vec<Series>, Vec<(u64, Vec
 fn all_parts(source: Source<'_>) -> Vec<Series> {
     let series = |part: StepPart| Series {
         label: part.title().to_owned(),
-        class: part.label().to_owned(),
+        class: part.into(),
         link: source.context().map(|_| Link::to(View::Steps, &format!("part={}", part.label()))),
     };
     StepPart::ALL.map(series).to_vec()

@@ -5,7 +5,7 @@ mod figures;
 
 pub(super) use self::chart::overview;
 use self::chart::{by_device, by_step, step_name};
-use super::{Bar, Bars, Block, Choice, PageQuery, Source, TableBlock, filter, table_block};
+use super::{Bar, Bars, Block, Choice, ColourClass, PageQuery, Source, TableBlock, filter, table_block};
 use crate::table::{Cell, Filter, Table, Unit, column};
 use crate::tables::TableName;
 use base::format;
@@ -137,10 +137,10 @@ fn unknown_steps() -> Block {
 
 /// What the threads of the hosts do, from the role with the most time on, and for how long none does anything.
 pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
-    let bar = |label: &str, class: &str, value: f64, percent: Option<f64>| Bar {
+    let bar = |label: &str, class: ColourClass, value: f64, percent: Option<f64>| Bar {
         label: label.to_owned(),
         value,
-        class: class.to_owned(),
+        class,
         note: percent.map_or_else(String::new, format::percent),
         link: None,
     };
@@ -149,21 +149,25 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
             let threads = context.analysis.step_breakdown.host_threads.as_ref()?;
             let roles = threads.roles.iter();
             let of = |&(role, time): &(HostRole, _)| {
-                bar(role.title(), role.label(), base::Ps::as_us(time), threads.percent(time))
+                bar(role.title(), role.into(), base::Ps::as_us(time), threads.percent(time))
             };
-            let idle = bar(ALL_IDLE, "idle", threads.idle.as_us(), threads.percent(threads.idle));
+            let idle = bar(ALL_IDLE, ColourClass::IDLE, threads.idle.as_us(), threads.percent(threads.idle));
             (roles.map(of).collect::<Vec<Bar>>(), Some(idle))
         }
         Source::Profile(profile) => {
             let breakdown = profile.step_breakdown.as_ref()?;
             let title = |label: &str| HostRole::ALL.into_iter().find(|role| role.label() == label).map(HostRole::title);
             let roles = breakdown.host_roles.iter();
-            let bars = roles.map(|it| bar(title(&it.role).unwrap_or(&it.role), &it.role, it.time_us, Some(it.percent)));
+            let bars = roles.map(|it| {
+                let class = ColourClass::of_label(&it.role);
+                bar(title(&it.role).unwrap_or(&it.role), class, it.time_us, Some(it.percent))
+            });
             // Of the capture, as the shares are: its length stands in any of them.
             let whole =
                 breakdown.host_roles.iter().find(|it| it.percent > 0.0).map(|it| 100.0 * it.time_us / it.percent);
             let idle = breakdown.host_idle_percent.zip(whole);
-            let idle = idle.map(|(percent, whole)| bar(ALL_IDLE, "idle", whole * percent / 100.0, Some(percent)));
+            let idle =
+                idle.map(|(percent, whole)| bar(ALL_IDLE, ColourClass::IDLE, whole * percent / 100.0, Some(percent)));
             (bars.collect(), idle)
         }
     };

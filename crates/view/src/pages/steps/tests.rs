@@ -54,7 +54,7 @@ fn the_mean_or_one_device_is_shown() {
     assert_eq!(figure(&mean, "Biggest part").value, Some(50.0));
     assert_eq!(figure(&mean, "Overlapped communication").value, None);
     let [by_step, by_device] = stacks(&mean)[..] else { panic!("two charts") };
-    assert_eq!(by_step.series.iter().map(|it| it.class.as_str()).collect::<Vec<_>>(), ["compute", "other_idle"]);
+    assert_eq!(by_step.series.iter().map(|it| it.class.name()).collect::<Vec<_>>(), ["compute", "other_idle"]);
     assert_eq!(by_step.rows[0].parts, [50.0, 50.0]);
     assert_eq!(by_device.rows[1].parts, [60.0, 40.0]);
     let one = page_of(steps(5), "/device:TPU:1");
