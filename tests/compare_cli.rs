@@ -76,11 +76,51 @@ fn twice_as_fast_is_said_and_swapping_inverts_it() {
 
     let there = json(&folder, &[MAIN, NEW]);
     let time = metric(&there, "step_timing.avg_step_time_us");
-    assert_eq!((time["ratios"][1].as_f64(), time["winner"].as_u64()), (Some(2.0), Some(1)), "{time}");
+    // One capture of each does not tell what the programs differ by.
+    assert_eq!((time["ratios"][1].as_f64(), time["winner"].as_u64()), (Some(2.0), None), "{time}");
     let other = json(&folder, &[MAIN, NEW, "--baseline", "1"]);
     let time = metric(&other, "step_timing.avg_step_time_us");
-    assert_eq!((time["ratios"][0].as_f64(), time["winner"].as_u64()), (Some(0.5), Some(1)), "{time}");
+    assert_eq!((time["ratios"][0].as_f64(), time["winner"].as_u64()), (Some(0.5), None), "{time}");
     assert_eq!(other, json(&folder, &[MAIN, NEW, "--baseline", "new"]));
+}
+
+/// Several captures of each side are one run each; the report keeps them apart and together.
+#[test]
+fn groups_of_captures_are_compared_by_what_they_differ_by() {
+    let folder = scratch("groups");
+    for (name, step_ms) in [("a0", 100), ("a1", 102), ("a2", 98), ("b0", 90), ("b1", 91), ("b2", 89)] {
+        trace(&folder.join(format!("{name}.trace.json")), step_ms, 80);
+    }
+    let side = |letter: &str| {
+        let files: Vec<String> = (0..3).map(|at| format!("{letter}{at}.trace.json")).collect();
+        format!("{letter}={}", files.join(","))
+    };
+    let (main, new) = (side("a"), side("b"));
+    let groups = ["--group", &main, "--group", &new];
+    let found = json(&folder, &[&groups[..], &["--output", "report.html"]].concat());
+    let names: Vec<&str> = found["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(found["runs"][1]["captures"].as_array().unwrap().len(), 3);
+    let change = &found["step_time"][0];
+    assert_eq!((change["verdict"].as_str(), change["basis"].as_str()), (Some("faster"), Some("captures")));
+    assert_eq!((change["captures"][0].as_u64(), change["typical_delta_us"].as_f64()), (Some(3), Some(-10_000.0)));
+    // scipy.stats.ttest_ind([90, 91, 89], [100, 102, 98]): half of the 95 % interval is 3.584 ms, and 1.17 times that here.
+    let margin = change["margin_us"].as_f64().unwrap();
+    assert!((margin - 1.17 * 3584.0).abs() < 5.0, "{margin}");
+    let time = metric(&found, "step_timing.avg_step_time_us");
+    assert_eq!((time["winner"].as_u64(), &time["spreads"][0]), (Some(1), &serde_json::json!([98_000.0, 102_000.0])));
+    assert_eq!(json(&folder, &["report.html"]), found);
+    // Swapped, the same difference.
+    let swapped = json(&folder, &["--group", &new, "--group", &main]);
+    assert_eq!(swapped["step_time"][0]["verdict"], "slower");
+    // A threshold above the difference makes it none.
+    let lax = json(&folder, &[&groups[..], &["--threshold", "15", "--output", "lax.html"]].concat());
+    assert_eq!((&lax["step_time"][0]["verdict"], &lax["threshold"]), (&"same".into(), &0.15.into()));
+    assert_eq!(json(&folder, &["lax.html"]), lax);
+    for wrong in ["a", "=x", "a="] {
+        let output = crossprof(&folder, &["compare", "--group", wrong, "--group", &new]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod compare;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub use compare::{Compare, Scaling};
+pub use compare::{Compare, Group, Scaling};
 
 use super::output_format::OutputFormat;
 use crossprof::report::FindingSeverity;

@@ -1,15 +1,16 @@
 //! `crossprof compare`: runs beside each other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, MOST_RUNS, Options, Subject, compare};
 use crossprof::format::printable;
 
 use super::analyze;
-use super::args::{Compare, Inputs, Scaling};
+use super::args::{Compare, Group, Inputs, Scaling};
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
-use super::{DAMAGED, FAILED, READ, complain, print_result};
+use super::{FAILED, READ, complain, print_result};
 
 /// Reads, compares, writes, prints, and returns the exit status.
 pub fn run(command: &Compare) -> u8 {
@@ -55,6 +56,7 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
     if let Some(kind) = command.scaling {
         options.weak_scaling = Some(kind == Scaling::Weak);
     }
+    options.threshold = command.threshold.or(options.threshold);
     let comparison = compare(&subjects, &options);
     if runs > MOST_RUNS && comparison.trend.is_none() {
         return Err(format!(
@@ -65,26 +67,49 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
     Ok((status, comparison, subjects))
 }
 
-/// The runs of every path, each path on its own: the same file twice is two runs, and only one is in memory at a time.
+/// The runs of every path, each path on its own: the same file twice is two runs, and only one is in memory at a time. What is found
+/// for a group is one run.
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
-    let mut status = READ;
-    let mut subjects = Vec::new();
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
-    let groups = [(None, &command.files), (Some("GPU"), &command.gpu), (Some("TPU"), &command.tpu)];
-    let paths = groups.iter().flat_map(|(platform, paths)| paths.iter().map(move |path| (*platform, path)));
-    for (platform, path) in paths {
-        let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.model.clone() };
-        let reports = analyze::reports(&inputs, &outputs)?;
+    let mut reader = Reader { command, outputs, status: READ };
+    let mut captures = Vec::new();
+    for (platform, paths) in [(None, &command.files), (Some("GPU"), &command.gpu), (Some("TPU"), &command.tpu)] {
+        for path in paths {
+            captures.extend(reader.profiles(path, platform)?);
+        }
+    }
+    let (mut subjects, _) = Subject::grouped(captures.into_iter().map(Subject::new).collect());
+    for Group { name, files } in &command.group {
+        let mut captures = Vec::new();
+        for path in files {
+            captures.extend(reader.profiles(path, None)?);
+        }
+        subjects.extend(Subject::of_captures(name, captures));
+    }
+    Ok((reader.status, subjects))
+}
+
+/// Reads path by path.
+struct Reader<'a> {
+    command: &'a Compare,
+    outputs: Outputs,
+    /// The worst so far.
+    status: u8,
+}
+
+impl Reader<'_> {
+    /// The runs of a path; `platform` is what the user says that it is.
+    fn profiles(&mut self, path: &Path, platform: Option<&str>) -> Result<Vec<UnifiedProfile>, String> {
+        let model = self.command.model.clone();
+        let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), model };
+        let reports = analyze::reports(&inputs, &self.outputs)?;
         if reports.profiles.is_empty() || reports.status() == FAILED {
             // The file has said what is wrong with it.
             return Err(format!("{}: nothing was compared, since this could not be read.", path.display()));
         }
-        if reports.status() == DAMAGED {
-            status = DAMAGED;
-        }
+        self.status = self.status.max(reports.status());
         reports.print_warnings();
-        for profile in reports.profiles {
-            let metadata = &profile.metadata;
+        for metadata in reports.profiles.iter().map(|profile| &profile.metadata) {
             if let Some(platform) = platform.filter(|platform| metadata.platform != *platform) {
                 let option = platform.to_lowercase();
                 let (found, device) = (printable(&metadata.platform), printable(&metadata.device_type));
@@ -93,10 +118,9 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
                     path.display()
                 ));
             }
-            subjects.push(Subject::new(profile));
         }
+        Ok(reports.profiles)
     }
-    Ok((status, subjects))
 }
 
 /// One value a run; a single one is of all.

@@ -5,7 +5,10 @@
 //! copies), and a device that falls behind the others. A part is left out where the rest explains most of it: one time is not
 //! told twice.
 
-use super::{Cause, CauseKind, Change, ChangeKind, CollectiveChange, PartChange, StepTimeChange, Subject};
+use super::uniform::{UniformChange, uniform};
+use super::{
+    Cause, CauseKind, Change, ChangeKind, CollectiveChange, PartChange, StepTimeChange, StepTimeVerdict, Subject,
+};
 use base::{format, sort};
 
 /// Causes of one run that are reported.
@@ -18,6 +21,8 @@ const LEAST_SHARE: f64 = 0.002;
 pub struct Evidence<'a> {
     /// The run against the baseline.
     pub change: &'a StepTimeChange,
+    /// Share from which on a difference counts.
+    pub threshold: f64,
     /// The run.
     pub subject: &'a Subject,
     /// The baseline's.
@@ -66,15 +71,24 @@ impl<'a> CauseList<'a> {
 
 /// The causes of one run's difference.
 pub fn causes(evidence: &Evidence<'_>) -> Vec<Cause> {
-    let Evidence { change, subject, baseline, parts, ops, .. } = *evidence;
-    if change.delta_us.is_none() {
+    let Evidence { change, subject, baseline, parts, ops, threshold, .. } = *evidence;
+    // Where there is no difference, nothing causes it.
+    if !matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower) {
         return Vec::new();
     }
     let total: f64 = parts.iter().map(|part| part.delta_us_per_step).sum();
     let step = parts.iter().map(|part| part.baseline_us).sum::<f64>();
     let names = (subject.name.as_str(), baseline.name.as_str());
     let mut found = CauseList { run: change.run, causes: Vec::new(), explained: Vec::new() };
-    for op in ops.iter().filter(|op| op.change != ChangeKind::Same || op.exposed_us.is_some()) {
+    let alike = uniform(ops, threshold);
+    if let Some(alike) = &alike {
+        found.add("compute", CauseKind::Uniform, "all ops", alike.delta_us, uniform_text(alike));
+    }
+    let is_alike = |at: &usize| alike.as_ref().is_some_and(|alike| alike.ops.contains(at));
+    for (at, op) in ops.iter().enumerate().filter(|(_, op)| op.change != ChangeKind::Same || op.exposed_us.is_some()) {
+        if is_alike(&at) {
+            continue;
+        }
         let (part, kind) = match (op.exposed_us, op.family.as_str()) {
             (Some(_), _) => ("communication", CauseKind::Communication),
             (None, DATA_MOVEMENT) => (DATA_MOVEMENT, CauseKind::Op),
@@ -249,6 +263,17 @@ fn part_text(part: &PartChange) -> String {
         format::time_us(part.run_us),
         format::time_us(part.baseline_us),
         signed(part.delta_us_per_step)
+    )
+}
+
+fn uniform_text(alike: &UniformChange) -> String {
+    let word = if alike.longer > 0.0 { "longer" } else { "less" };
+    format!(
+        "All ops take {} {word} ({} ops with {} of the op time, alike): clocks, power or the device differ, not the program. {} a step.",
+        format::percent(100.0 * alike.longer.abs()),
+        format::count(alike.ops.len() as u64),
+        format::percent(100.0 * alike.time_share),
+        signed(alike.delta_us)
     )
 }
 

@@ -27,8 +27,14 @@ pub struct Comparison {
     pub baseline: u32,
     /// Whether the runs did the same work under the same conditions.
     pub fairness: Vec<FairnessCheck>,
+    /// Share from which on a difference counts, however sure it is: 0.01 unless the user says otherwise.
+    #[serde(default)]
+    pub threshold: f64,
     /// Step times with their noise: one entry a run other than the baseline.
     pub step_time: Vec<StepTimeChange>,
+    /// The time of all steps of each run whose steps are listed, with what the typical step leaves out.
+    #[serde(default)]
+    pub capture_time: Vec<CaptureTime>,
     /// Numbers that mean the same for all runs.
     pub metrics: Vec<ComparedMetric>,
     /// Numbers that only one platform has, or that mean different things on different platforms: shown, never scored.
@@ -68,14 +74,30 @@ pub struct ComparedRun {
     pub device_type: String,
     /// Devices that ran at least one op.
     pub devices: u64,
-    /// The file it was read from.
+    /// The file it was read from; of several captures the first one's.
     pub file: String,
+    /// Its captures, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<ComparedCapture>,
     /// Power of one device, as the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watts_per_device: Option<f64>,
     /// Price of one device, as the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dollars_per_device_hour: Option<f64>,
+}
+
+/// One capture of a run of several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedCapture {
+    /// Its name, unique among all captures.
+    pub name: String,
+    /// The file it was read from.
+    pub file: String,
+    /// Its typical step; absent where its steps are unknown.
+    pub typical_us: Option<f64>,
+    /// Steps that this is of.
+    pub steps: u64,
 }
 
 /// One condition of a fair comparison.
@@ -104,14 +126,65 @@ pub struct StepTimeChange {
     pub baseline_us: Option<f64>,
     /// The run's mean step time less the baseline's.
     pub delta_us: Option<f64>,
-    /// Half the width of the 95 % confidence interval of `delta_us` (Welch). Absent with fewer than two steps in either run.
+    /// The run's typical step: the mean of its counted steps without the fastest and the slowest quarter. Of several captures their mean.
+    #[serde(default)]
+    pub typical_us: Option<f64>,
+    /// The baseline's.
+    #[serde(default)]
+    pub baseline_typical_us: Option<f64>,
+    /// The run's typical step less the baseline's: what `verdict` is of.
+    #[serde(default)]
+    pub typical_delta_us: Option<f64>,
+    /// Half the width of the 95 % confidence interval of `typical_delta_us`. Absent with one capture a side of fewer than two steps.
     pub margin_us: Option<f64>,
-    /// `faster`, `slower`, `within_noise`, `equal` or `unknown`.
+    /// The smallest difference of typical steps that such captures show in four of five attempts. Absent with `margin_us`.
+    #[serde(default)]
+    pub least_provable_us: Option<f64>,
+    /// `faster` or `slower` beyond the noise and the threshold; `same`, `within_noise`, `unstable`, `equal` or `unknown`.
     pub verdict: StepTimeVerdict,
+    /// What the noise is told by: `captures` (the verdict is on the programs), `steps` (on these two captures) or `none`.
+    #[serde(default)]
+    pub basis: ComparisonBasis,
     /// Steps of the run and of the baseline that the means are over.
     pub steps: [u64; 2],
+    /// Captures of the run and of the baseline.
+    #[serde(default)]
+    pub captures: [u64; 2],
     /// Degrees of freedom of the test.
     pub degrees_of_freedom: Option<f64>,
+}
+
+/// The steps of a run's captures, all of them but cut ones: what its typical step leaves out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaptureTime {
+    /// Index of the run.
+    pub run: u32,
+    /// Steps; of several captures of all.
+    pub steps: u64,
+    /// Their mean time, with compilation, warm-up and stalls.
+    pub us_per_step: f64,
+    /// The typical step, as in `step_time`.
+    pub typical_us: f64,
+    /// `100 * typical_us / us_per_step`, at most 100.
+    pub goodput_percent: f64,
+    /// What steps lose beyond the typical one, most first.
+    pub losses: Vec<TimeLoss>,
+}
+
+/// Steps that take longer than the typical one, for one reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeLoss {
+    /// `compilation`, `warm_up` (the slow steps at the beginning) or `stall` (a step far out among the others).
+    pub kind: TimeLossKind,
+    /// The part of the step that is longest beyond its mean (`input_bound`, `host_bound`, ...); absent where the step is not split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Steps.
+    pub steps: u64,
+    /// What they take beyond the typical step, together.
+    pub lost_us: f64,
+    /// The longest of them.
+    pub longest_us: f64,
 }
 
 /// One number of every run.
@@ -134,7 +207,11 @@ pub struct ComparedMetric {
     /// One a run, against the baseline: `better`, `worse`, `equal`, or `within_noise` where the difference is too small to count.
     /// Absent for the baseline, where a value is missing or the work differs, and for numbers that are no merit.
     pub verdicts: Vec<Option<MetricVerdict>>,
-    /// Index of the best run; absent where none is, or where the difference is within the noise.
+    /// One a run: the least and the most of its captures. Empty where every run is one capture, null for a run of one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spreads: Vec<Option<[f64; 2]>>,
+    /// Index of the best run; absent where none is, where the difference is within the noise, and where a run is one capture only: whether
+    /// the programs differ, only a second one can tell.
     pub winner: Option<u32>,
     /// Whether the values mean the same in all runs.
     pub comparable: bool,
@@ -168,7 +245,7 @@ pub struct PartChange {
 pub struct Cause {
     /// Index of the run.
     pub run: u32,
-    /// `op`, `communication`, `class` (ops of a class that are too small to be listed), `straggler` or `part`.
+    /// `op`, `uniform` (nearly all ops change alike: clocks, power or another device), `communication`, `class` (ops of a class that are too small to be listed), `straggler` or `part`.
     pub kind: CauseKind,
     /// Name of the op, part or device.
     pub name: String,

@@ -3,7 +3,7 @@
 //! ```text
 //! profiles --fairness--> conditions        same, differs, unknown
 //!          --scored----> metrics           ratio, winner, what spoils it
-//!          --noise-----> step times        Welch's interval over the steps
+//!          --difference> step times        between captures, else over the steps of each
 //!          --waterfall-> parts of a step   deltas that add up exactly
 //!          --matching--> ops, kernels      new, gone, slower, faster, more often
 //!          --causes----> what explains it, largest first --summary--> sentences
@@ -15,49 +15,47 @@
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod capture_time;
 mod causes;
 mod collectives;
+mod difference;
 mod document;
 mod fairness;
 mod focus;
+mod level;
 mod matching;
 pub mod noise;
 mod scaling;
 mod scored;
+mod step_time;
 mod steps;
+mod subject;
 mod summary;
+mod t_quantile;
 mod trend;
+mod uniform;
 mod vocabulary;
 mod waterfall;
+mod whole_capture;
 
 #[cfg(test)]
 mod tests;
 
 pub use causes::{per_step, signed};
+pub use difference::DEFAULT_THRESHOLD;
 pub use document::*;
 pub use focus::Focus;
 pub use scaling::{ExcessOp, ScalingForecast};
 pub use scored::definitions;
+pub use subject::Subject;
 pub use trend::{Drift, LevelChange, OutlierRun};
 
 use base::Ps;
-use report::{Compared, Naming, UnifiedProfile, distinct_names};
+use level::Level;
+use report::{Naming, distinct_names};
 
 /// The most runs of one comparison; a trend may have more.
 pub const MOST_RUNS: usize = 16;
-
-/// One run of a comparison.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    /// Its name; made unique by [`compare`].
-    pub name: String,
-    /// What was measured of it.
-    pub profile: UnifiedProfile,
-    /// Power of one device in watts, where the user gives it.
-    pub watts_per_device: Option<f64>,
-    /// Price of one device in dollars an hour, where the user gives it.
-    pub dollars_per_device_hour: Option<f64>,
-}
 
 /// True where runs of different platforms are compared, so that they are compared for the hardware.
 fn are_of_several_platforms(subjects: &[Subject]) -> bool {
@@ -72,25 +70,20 @@ impl Options {
         Options {
             baseline: subjects.iter().position(is_baseline).unwrap_or(0),
             weak_scaling: scaling.map(|scaling| scaling == "weak"),
+            threshold: subjects.iter().find_map(|it| it.profile.metadata.compared.comparison_threshold),
         }
     }
 }
 
-impl Subject {
-    /// A run by the name that it has itself, with the power and the price that a report has kept.
-    pub fn new(profile: UnifiedProfile) -> Subject {
-        let Compared { watts_per_device, dollars_per_device_hour, .. } = profile.metadata.compared;
-        Subject { name: profile.metadata.name().to_owned(), profile, watts_per_device, dollars_per_device_hour }
-    }
-}
-
 /// What the user decides.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Index of the run that the others are compared with.
     pub baseline: usize,
     /// The work stays the same on more devices (`false`), or grows with them (`true`); told from the batch size where absent.
     pub weak_scaling: Option<bool>,
+    /// Share from which on a difference counts, however sure it is; [`DEFAULT_THRESHOLD`] where absent.
+    pub threshold: Option<f64>,
 }
 
 /// Compares runs. The same profiles give the same document; fewer than two give one without changes.
@@ -109,13 +102,16 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         _ => ComparisonKind::SamePlatform,
     };
     let fairness = fairness::fairness(subjects);
-    let (metrics, platform_metrics) = scored::metrics(subjects, baseline, &fairness);
+    let threshold = options.threshold.unwrap_or(DEFAULT_THRESHOLD);
+    let (metrics, platform_metrics) = scored::metrics(subjects, baseline, &fairness, threshold);
     let mut comparison = Comparison {
         comparison_version: COMPARISON_VERSION.to_owned(),
         kind,
         runs: subjects.iter().map(run).collect(),
         baseline: baseline as u32,
         fairness,
+        threshold,
+        capture_time: subjects.iter().enumerate().filter_map(|(run, it)| capture_time::capture_time(run, it)).collect(),
         metrics,
         platform_metrics,
         collectives: collectives::collectives(subjects),
@@ -132,14 +128,14 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     if comparison.kind == ComparisonKind::Trend {
         sentences.extend(comparison.trend.iter().flat_map(|it| trend::sentences(it, subjects)));
     }
-    sentences.extend(summary::summary(&comparison));
+    sentences.extend(summary::summary(&comparison, subjects));
     comparison.summary = sentences;
     comparison
 }
 
 /// What is of one run against the baseline.
 fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, across: bool) {
-    let step_time = noise::step_time_change(index, subject, base);
+    let step_time = step_time::step_time_change(index, subject, base, comparison.threshold);
     if steps::window(&subject.profile) != steps::window(&base.profile) {
         let both_timed = step_time.step_time_us.is_some() && step_time.baseline_us.is_some();
         let unknown = if both_timed { "Where the steps of" } else { "The steps of" };
@@ -177,6 +173,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     let classes = matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
     comparison.causes.extend(causes::causes(&causes::Evidence {
         change: &step_time,
+        threshold: comparison.threshold,
         subject,
         baseline: base,
         baseline_run: comparison.baseline as usize,
@@ -211,9 +208,24 @@ fn run(subject: &Subject) -> ComparedRun {
         device_type: metadata.device_type.clone(),
         devices: metadata.num_devices,
         file: metadata.trace_file.clone(),
+        captures: captures(subject),
         watts_per_device: subject.watts_per_device,
         dollars_per_device_hour: subject.dollars_per_device_hour,
     }
+}
+
+/// The captures of a group.
+fn captures(subject: &Subject) -> Vec<ComparedCapture> {
+    let namings: Vec<_> = subject.group.iter().map(|it| it.metadata.naming()).collect();
+    let named = distinct_names(&namings).into_iter().zip(&subject.group);
+    named
+        .map(|(name, profile)| ComparedCapture {
+            name,
+            file: profile.metadata.trace_file.clone(),
+            typical_us: Level::typical(profile).map(|level| level.us),
+            steps: Level::typical_steps(profile).unwrap_or(0),
+        })
+        .collect()
 }
 
 /// A time to whole picoseconds, so that differences of parts add up.

@@ -1,9 +1,9 @@
-//! Step times with their noise: is a difference more than what steps vary by anyway?
+//! Mean step times of runs in a row (over time, over device counts) with their noise: is a difference more than what steps vary by?
 //!
 //! Welch's test for two means of unequal variance. It takes steps as independent and says nothing of what two captures of
 //! the same program differ by; docs/comparing.md says what follows from that.
 
-use super::{StepTimeChange, StepTimeVerdict, Subject, us_to_ps};
+pub use super::t_quantile::t_quantile_975;
 use report::UnifiedProfile;
 
 /// A difference below this share is no difference where the noise is unknown.
@@ -60,80 +60,6 @@ pub fn welch(a: &Sample, b: &Sample) -> Option<Welch> {
     Some(Welch { margin_us: t_quantile_975(degrees_of_freedom) * both.sqrt(), degrees_of_freedom })
 }
 
-/// Student's t at 97.5 %: 95 % lie within plus and minus it. Between the table's rows it is linear in `1 / df`; below one degree
-/// of freedom that of one.
-pub fn t_quantile_975(df: f64) -> f64 {
-    const TABLE: [(f64, f64); 27] = [
-        (1.0, 12.706),
-        (2.0, 4.303),
-        (3.0, 3.182),
-        (4.0, 2.776),
-        (5.0, 2.571),
-        (6.0, 2.447),
-        (7.0, 2.365),
-        (8.0, 2.306),
-        (9.0, 2.262),
-        (10.0, 2.228),
-        (11.0, 2.201),
-        (12.0, 2.179),
-        (13.0, 2.160),
-        (14.0, 2.145),
-        (15.0, 2.131),
-        (16.0, 2.120),
-        (17.0, 2.110),
-        (18.0, 2.101),
-        (19.0, 2.093),
-        (20.0, 2.086),
-        (25.0, 2.060),
-        (30.0, 2.042),
-        (40.0, 2.021),
-        (60.0, 2.000),
-        (120.0, 1.980),
-        (1000.0, 1.962),
-        (f64::INFINITY, 1.960),
-    ];
-    let mut before = TABLE[0];
-    for row in TABLE {
-        if df <= row.0 {
-            let (low, high) = (1.0 / before.0, 1.0 / row.0);
-            let share = if low > high { (low - 1.0 / df.max(1.0)) / (low - high) } else { 0.0 };
-            return before.1 + (row.1 - before.1) * share;
-        }
-        before = row;
-    }
-    before.1
-}
-
-/// What is faster, beyond the noise.
-pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject) -> StepTimeChange {
-    let (ours, theirs) = (of_steps(&subject.profile), of_steps(&baseline.profile));
-    let mut change = StepTimeChange {
-        run: run as u32,
-        step_time_us: ours.map(|sample| sample.mean_us),
-        baseline_us: theirs.map(|sample| sample.mean_us),
-        steps: [steps(ours, &subject.profile), steps(theirs, &baseline.profile)],
-        ..StepTimeChange::default()
-    };
-    if let (Some(ours), Some(theirs)) = (ours, theirs) {
-        let delta = (us_to_ps(ours.mean_us) - us_to_ps(theirs.mean_us)).as_us();
-        let welch = welch(&ours, &theirs);
-        change.delta_us = Some(delta);
-        change.margin_us = welch.map(|welch| welch.margin_us);
-        change.degrees_of_freedom = welch.map(|welch| welch.degrees_of_freedom);
-        change.verdict = match is_beyond_noise(&ours, &theirs) {
-            _ if delta == 0.0 => StepTimeVerdict::Equal,
-            false => StepTimeVerdict::WithinNoise,
-            true if delta < 0.0 => StepTimeVerdict::Faster,
-            true => StepTimeVerdict::Slower,
-        };
-    }
-    change
-}
-
-fn steps(sample: Option<Sample>, profile: &UnifiedProfile) -> u64 {
-    profile.step_timing.num_steps_counted.unwrap_or(sample.map_or(0, |sample| sample.count))
-}
-
 /// Whether the means differ by more than the noise; where that is unknown, by more than [`LEAST_RELATIVE_DIFFERENCE`].
 pub fn is_beyond_noise(a: &Sample, b: &Sample) -> bool {
     let delta = (a.mean_us - b.mean_us).abs();
@@ -158,15 +84,6 @@ mod tests {
         // t(6.1239) is between 2.447 and 2.365; times sqrt(0.67667) = 0.8226.
         assert!((1.99..2.02).contains(&welch.margin_us), "{welch:?}");
         assert!(is_beyond_noise(&a, &b));
-    }
-
-    #[test]
-    fn the_quantile_follows_the_table() {
-        for (df, t) in
-            [(1.0, 12.706), (4.0, 2.776), (30.0, 2.042), (1e9, 1.960), (0.5, 12.706), (22.0, 2.074), (50.0, 2.009)]
-        {
-            assert!((t_quantile_975(df) - t).abs() < 0.004, "{df}: {}", t_quantile_975(df));
-        }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The numbers of the runs beside each other: which is better, how many times, and what spoils the comparison.
 
+use super::difference::{self, Difference};
 use super::fairness::WORKLOAD;
-use super::noise::{self, LEAST_RELATIVE_DIFFERENCE};
+use super::level::Level;
+use super::subject::mean;
+use super::t_quantile::t_quantile_9995;
 use super::{
     ComparedMetric, Direction, FairnessCheck, FairnessStatus, MetricVerdict, Subject, are_of_several_platforms,
 };
@@ -194,12 +197,13 @@ pub fn metrics(
     subjects: &[Subject],
     baseline: usize,
     fairness: &[FairnessCheck],
+    threshold: f64,
 ) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
+    let runs = &Runs { subjects, baseline, fairness, threshold };
     let across = are_of_several_platforms(subjects);
     let compared = |metrics: &[Metric], scored: bool| -> Vec<ComparedMetric> {
         let one = |metric: &Metric| {
-            let values: Vec<Option<f64>> = subjects.iter().map(|it| (metric.value)(&it.profile)).collect();
-            let it = compare(metric, values, subjects, baseline, fairness);
+            let it = compare(metric, |_, profile| (metric.value)(profile), runs);
             if scored {
                 return it;
             }
@@ -208,7 +212,7 @@ pub fn metrics(
         metrics.iter().map(one).filter(|it| it.values.iter().any(Option::is_some)).collect()
     };
     let mut common = compared(&COMMON, true);
-    common.extend(efficiency(subjects, baseline, fairness));
+    common.extend(efficiency(runs));
     let others = compared(&OF_A_PLATFORM, !across);
     if across {
         return (common, others);
@@ -219,7 +223,8 @@ pub fn metrics(
 
 /// Work per energy and per money, where the user gives power or price: of tokens where all runs have them, else of samples, else of
 /// steps.
-fn efficiency(subjects: &[Subject], baseline: usize, fairness: &[FairnessCheck]) -> Vec<ComparedMetric> {
+fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
+    let subjects = runs.subjects;
     type Work = (&'static str, [&'static str; 2], &'static [&'static str], fn(&UnifiedProfile) -> Option<f64>);
     const TOKENS_DONE: Work =
         ("Tokens", ["efficiency.tokens_per_joule", "efficiency.tokens_per_dollar"], TOKENS, |it| {
@@ -232,7 +237,7 @@ fn efficiency(subjects: &[Subject], baseline: usize, fairness: &[FairnessCheck])
     const STEPS_DONE: Work = ("Steps", ["efficiency.steps_per_joule", "efficiency.steps_per_dollar"], TIME, |it| {
         it.throughput.steps_per_sec
     });
-    let of_all = |work: &Work| subjects.iter().all(|it| work.3(&it.profile).is_some());
+    let of_all = |work: &Work| subjects.iter().flat_map(Subject::captures).all(|it| work.3(it).is_some());
     let (work, [per_joule, per_dollar], depends_on, rate) =
         [TOKENS_DONE, SAMPLES_DONE].into_iter().find(of_all).unwrap_or(STEPS_DONE);
     let devices = |subject: &Subject| subject.profile.metadata.num_devices.max(1) as f64;
@@ -251,8 +256,9 @@ fn efficiency(subjects: &[Subject], baseline: usize, fairness: &[FairnessCheck])
         if subjects.iter().all(|it| cost(it).is_none()) {
             continue;
         }
-        let value = |it: &Subject| Some(rate(&it.profile)? / (cost(it).filter(|cost| *cost > 0.0)? * devices(it)));
-        let values = subjects.iter().map(value).collect();
+        let value = |it: &Subject, capture: &UnifiedProfile| {
+            Some(rate(capture)? / (cost(it).filter(|cost| *cost > 0.0)? * devices(it)))
+        };
         let metric = Metric {
             path,
             title: "",
@@ -263,18 +269,37 @@ fn efficiency(subjects: &[Subject], baseline: usize, fairness: &[FairnessCheck])
             follows_step_time: true,
             value: |_| None,
         };
-        all.push(ComparedMetric { title, ..compare(&metric, values, subjects, baseline, fairness) });
+        all.push(ComparedMetric { title, ..compare(&metric, value, runs) });
     }
     all
 }
 
+/// What is compared, and how.
+struct Runs<'a> {
+    subjects: &'a [Subject],
+    baseline: usize,
+    fairness: &'a [FairnessCheck],
+    threshold: f64,
+}
+
+/// One number of every run: by capture, and the mean over these.
+struct RunValues {
+    of_captures: Vec<Vec<f64>>,
+    means: Vec<Option<f64>>,
+}
+
 fn compare(
     metric: &Metric,
-    values: Vec<Option<f64>>,
-    subjects: &[Subject],
-    baseline: usize,
-    fairness: &[FairnessCheck],
+    value: impl Fn(&Subject, &UnifiedProfile) -> Option<f64>,
+    runs: &Runs<'_>,
 ) -> ComparedMetric {
+    let Runs { subjects, baseline, fairness, .. } = *runs;
+    let of_captures = |subject: &Subject| subject.captures().iter().filter_map(|it| value(subject, it)).collect();
+    let found = RunValues {
+        of_captures: subjects.iter().map(of_captures).collect(),
+        means: subjects.iter().map(|subject| mean(subject.captures(), |it| value(subject, it))).collect(),
+    };
+    let values = &found.means;
     let base = values.get(baseline).copied().flatten();
     let with = |status: FairnessStatus| -> Vec<String> {
         let of = |name: &&&str| fairness.iter().any(|it| it.check == **name && it.status == status);
@@ -296,6 +321,12 @@ fn compare(
             Direction::Neither => None,
         }
     };
+    let spread = |values: &Vec<f64>| {
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        (values.len() > 1).then_some([least, most])
+    };
+    let is_group = subjects.iter().any(|subject| !subject.group.is_empty());
     ComparedMetric {
         metric: metric.path.to_owned(),
         title: metric.title.to_owned(),
@@ -303,11 +334,10 @@ fn compare(
         direction: metric.direction,
         ratios: values.iter().map(ratio).collect(),
         differences: values.iter().map(|value| Some((*value)? - base?)).collect(),
-        verdicts: (0..values.len())
-            .map(|run| verdict(metric, &values, subjects, [run, baseline]).filter(|_| same_work))
-            .collect(),
-        winner: if comparable { winner(metric, &values, subjects) } else { None },
-        values,
+        verdicts: (0..values.len()).map(|run| verdict(metric, &found, runs, run).filter(|_| same_work)).collect(),
+        winner: if comparable { winner(metric, &found, runs) } else { None },
+        spreads: if is_group { found.of_captures.iter().map(spread).collect() } else { Vec::new() },
+        values: found.means,
         comparable,
         spoiled_by,
         unknown,
@@ -323,56 +353,70 @@ fn is_better(metric: &Metric, a: f64, b: f64) -> bool {
     }
 }
 
-/// Whether the values of two runs differ by more than the noise: by the test of the step times where the number follows them, else
-/// by more than a small share of it.
-fn is_clear(metric: &Metric, values: [f64; 2], runs: [&Subject; 2]) -> bool {
-    let [ours, theirs] = values;
-    if let (true, Some(a), Some(b)) =
-        (metric.follows_step_time, noise::of_steps(&runs[0].profile), noise::of_steps(&runs[1].profile))
-    {
-        return noise::is_beyond_noise(&per_value(metric, &a, ours), &per_value(metric, &b, theirs));
-    }
-    let least = LEAST_RELATIVE_DIFFERENCE * ours.abs().min(theirs.abs());
+/// Whether the values of two runs differ by more than the noise and by enough to matter.
+///
+/// A number that follows the step time has its test: between captures, else over the steps. Any other is tested between captures, and
+/// more strictly, for a report makes many of these claims at once; of one capture a side only its size is known.
+fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [usize; 2]) -> bool {
+    let value = |run: usize| found.means.get(run).copied().flatten();
+    let (Some(ours), Some(theirs), Some(subject), Some(against)) =
+        (value(run), value(other), runs.subjects.get(run), runs.subjects.get(other))
+    else {
+        return false;
+    };
+    let share = runs.threshold * ours.abs().min(theirs.abs());
     // Twice as much of next to nothing is next to nothing.
-    let least = if metric.unit == "percent" { least.max(LEAST_POINTS) } else { least };
-    (ours - theirs).abs() > least
-}
-
-/// Step times as the time (or energy, or money) of one unit of a rate: two runs with equal steps and other batches, or another power,
-/// differ in their rates.
-fn per_value(metric: &Metric, steps: &noise::Sample, value: f64) -> noise::Sample {
-    if metric.direction != Direction::Higher || value <= 0.0 {
-        return *steps;
+    let least = if metric.unit == "percent" { share.max(LEAST_POINTS) } else { share };
+    if (ours - theirs).abs() < least || ours == theirs {
+        return false;
     }
-    let mean_us = 1.0 / value;
-    noise::Sample { mean_us, stddev_us: steps.stddev_us / steps.mean_us * mean_us, ..*steps }
+    if metric.follows_step_time {
+        let level = |profile: &UnifiedProfile| {
+            if metric.path.ends_with("median_step_time_us") { Level::typical(profile) } else { Level::mean(profile) }
+        };
+        let levels = |side: &Subject, value: f64| -> Option<Vec<Level>> {
+            let levels: Vec<Level> = side.captures().iter().map(level).collect::<Option<_>>()?;
+            let mean_us = levels.iter().map(|it| it.us).sum::<f64>() / levels.len() as f64;
+            // A rate is tested as the time (or energy, or money) that one of it takes.
+            let is_rate = metric.direction == Direction::Higher && value > 0.0 && mean_us > 0.0;
+            let factor = if is_rate { 1.0 / (value * mean_us) } else { 1.0 };
+            Some(levels.into_iter().map(|it| it.scaled(factor)).collect())
+        };
+        let difference = levels(subject, ours).zip(levels(against, theirs));
+        return difference
+            .and_then(|(ours, theirs)| Difference::of_levels(&ours, &theirs))
+            .is_none_or(|difference| difference.is_proven(runs.threshold));
+    }
+    let captures = |run: usize| found.of_captures.get(run).map_or(&[][..], Vec::as_slice);
+    match difference::of_values(captures(run), captures(other)) {
+        Some((error, df)) => (ours - theirs).abs() > t_quantile_9995(df) * error,
+        None => true,
+    }
 }
 
-/// What the number of the first run says against that of the second, the baseline.
-fn verdict(
-    metric: &Metric,
-    values: &[Option<f64>],
-    subjects: &[Subject],
-    [run, baseline]: [usize; 2],
-) -> Option<MetricVerdict> {
-    let value = |run: usize| values.get(run).copied().flatten();
-    let (ours, theirs) = (value(run)?, value(baseline)?);
-    if run == baseline || metric.direction == Direction::Neither {
+/// What the number of a run says against the baseline's.
+fn verdict(metric: &Metric, found: &RunValues, runs: &Runs<'_>, run: usize) -> Option<MetricVerdict> {
+    let value = |run: usize| found.means.get(run).copied().flatten();
+    let (ours, theirs) = (value(run)?, value(runs.baseline)?);
+    if run == runs.baseline || metric.direction == Direction::Neither {
         return None;
     }
     if ours == theirs {
         return Some(MetricVerdict::Equal);
     }
-    if !is_clear(metric, [ours, theirs], [subjects.get(run)?, subjects.get(baseline)?]) {
+    if !is_clear(metric, found, runs, [run, runs.baseline]) {
         return Some(MetricVerdict::WithinNoise);
     }
     Some(if is_better(metric, ours, theirs) { MetricVerdict::Better } else { MetricVerdict::Worse })
 }
 
-/// The best run, where it is better than every other one by more than the noise.
-fn winner(metric: &Metric, values: &[Option<f64>], subjects: &[Subject]) -> Option<u32> {
+/// The best run, where several captures of each show that it is better than every other one.
+fn winner(metric: &Metric, found: &RunValues, runs: &Runs<'_>) -> Option<u32> {
+    if runs.subjects.iter().any(|subject| subject.captures().len() < 2) {
+        return None;
+    }
     let mut best: Option<(usize, f64)> = None;
-    for (run, value) in values.iter().enumerate() {
+    for (run, value) in found.means.iter().enumerate() {
         let value = (*value)?;
         if best.is_none_or(|(_, best)| is_better(metric, value, best)) {
             best = Some((run, value));
@@ -380,12 +424,10 @@ fn winner(metric: &Metric, values: &[Option<f64>], subjects: &[Subject]) -> Opti
     }
     let (run, value) = best.filter(|_| metric.direction != Direction::Neither)?;
     let beats = |other: usize| {
-        let (Some(theirs), Some(a), Some(b)) =
-            (values.get(other).copied().flatten(), subjects.get(run), subjects.get(other))
-        else {
-            return false;
-        };
-        other == run || is_better(metric, value, theirs) && is_clear(metric, [value, theirs], [a, b])
+        let theirs = found.means.get(other).copied().flatten();
+        other == run
+            || theirs.is_some_and(|theirs| is_better(metric, value, theirs))
+                && is_clear(metric, found, runs, [run, other])
     };
-    (0..values.len()).all(beats).then_some(run as u32)
+    (0..found.means.len()).all(beats).then_some(run as u32)
 }

@@ -2,18 +2,18 @@
 
 use super::fairness::{self, WORKLOAD};
 use super::{
-    Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, Matching, StepTimeChange,
-    StepTimeVerdict, signed,
+    Cause, CauseKind, CollectiveChange, Comparison, ComparisonBasis, ComparisonKind, FairnessStatus, Matching,
+    StepTimeChange, StepTimeVerdict, Subject, whole_capture,
 };
 use base::format;
 
-/// The sentences, most important first. For two runs the third is at the latest what one of them does and the other does not.
-pub fn summary(comparison: &Comparison) -> Vec<String> {
+/// The sentences, most important first. For two runs what interrupts their steps, new findings and what only one of them does follow the first cause.
+pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
     let mut sentences = Vec::new();
     let is_trend = comparison.kind == ComparisonKind::Trend;
     for change in comparison.step_time.iter().filter(|_| !is_trend) {
         let mut sentence = verdict(comparison, change);
-        let is_different = !matches!(change.verdict, StepTimeVerdict::Equal | StepTimeVerdict::WithinNoise);
+        let is_different = matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
         let mut causes = comparison.causes.iter().filter(|cause| is_different && cause.run == change.run);
         let first = causes.next();
         if comparison.runs.len() > 2 {
@@ -22,8 +22,15 @@ pub fn summary(comparison: &Comparison) -> Vec<String> {
             sentences.push(sentence);
             continue;
         }
+        let whole = whole_capture::sentence(comparison, change);
+        // Where typical steps are the same, what interrupts them is the answer.
+        let (before, after) = if is_different { (None, whole) } else { (whole, None) };
+        sentences.extend(before);
         sentences.push(sentence);
         sentences.extend(first.map(because));
+        sentences.extend(after);
+        let both = subjects.get(change.run as usize).zip(subjects.get(comparison.baseline as usize));
+        sentences.extend(both.and_then(|(subject, baseline)| whole_capture::findings(subject, baseline)));
         sentences.extend(only_in_one(comparison, change, first));
         sentences.extend(causes.next().map(because));
     }
@@ -44,23 +51,13 @@ fn name(comparison: &Comparison, run: u32) -> String {
 
 fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
-    let (Some(step), Some(base), Some(delta)) = (change.step_time_us, change.baseline_us, change.delta_us) else {
+    let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
         let lacks = if change.step_time_us.is_none() { &ours } else { &theirs };
         return format!(
             "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Give their number: --num-steps, or its Model page."
         );
     };
-    let times = format!("{} a step against {}", format::time_us(step), format::time_us(base));
-    let noise = match change.margin_us {
-        Some(margin) => format!(
-            "95 % interval of the difference {} to {}, Welch's t over {} and {} steps",
-            signed(delta - margin),
-            signed(delta + margin),
-            change.steps[0],
-            change.steps[1]
-        ),
-        None => "the noise is unknown: a run has fewer than two counted steps".to_owned(),
-    };
+    let times = times(change, step, base);
     let differing: Vec<&str> = WORKLOAD
         .into_iter()
         .filter(|check| comparison.fairness.iter().any(|it| it.check == *check && it.status == FairnessStatus::Differs))
@@ -79,16 +76,66 @@ fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
     } else {
         unlike
     };
+    let limit = format::percent(100.0 * comparison.threshold);
+    let [our_captures, their_captures] = change.captures;
     match change.verdict {
-        StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time: {}.{unlike}", times),
-        StepTimeVerdict::WithinNoise => {
-            format!("{ours} and {theirs} do not differ beyond the noise: {times} ({noise}).{unlike}")
+        StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time: {times}.{unlike}"),
+        StepTimeVerdict::Same => {
+            format!("{ours} and {theirs} take the same time: {times}, which differ by less than {limit}.{unlike}")
         }
-        StepTimeVerdict::Faster => {
-            format!("{ours} is {:.2}x faster than {theirs}: {times} ({noise}).{unlike}", base / step)
+        StepTimeVerdict::WithinNoise => format!(
+            "No difference of {ours} and {theirs} is proven: {times}.{}{unlike}",
+            could_have_shown(change, base)
+        ),
+        StepTimeVerdict::Unstable => format!(
+            "The captures of one run differ too much among themselves to compare {ours} with {theirs}: {times}.{} Capture again: \
+             more often, or on a machine that does nothing else.{unlike}",
+            could_have_shown(change, base)
+        ),
+        StepTimeVerdict::Faster | StepTimeVerdict::Slower | StepTimeVerdict::Unknown => {
+            let (ratio, word) = if step < base { (base / step, "faster") } else { (step / base, "slower") };
+            let scope = if change.basis == ComparisonBasis::Captures || our_captures + their_captures > 2 {
+                String::new()
+            } else {
+                " That is what these two captures differ by; whether the programs do, a second capture of each would tell."
+                    .to_owned()
+            };
+            format!("{ours} is {ratio:.2}x {word} than {theirs}: {times}.{scope}{unlike}")
         }
-        _ => format!("{ours} is {:.2}x slower than {theirs}: {times} ({noise}).{unlike}", step / base),
     }
+}
+
+/// The typical steps with their difference and its interval.
+fn times(change: &StepTimeChange, step: f64, base: f64) -> String {
+    let times = format!("a typical step takes {} against {}", format::time_us(step), format::time_us(base));
+    let percent = |us: f64| {
+        let sign = if us < 0.0 { "\u{2212}" } else { "+" };
+        format!("{sign}{}", format::percent(100.0 * us.abs() / base))
+    };
+    let [ours, theirs] = change.captures;
+    let [our_steps, their_steps] = change.steps.map(format::count);
+    let of = match change.basis {
+        ComparisonBasis::Captures => format!("{ours} and {theirs} captures"),
+        ComparisonBasis::Steps | ComparisonBasis::None => format!("{our_steps} and {their_steps} steps"),
+    };
+    match change.margin_us {
+        _ if step == base => format!("{times} ({of})"),
+        Some(margin) => format!(
+            "{times} ({}, 95 % interval {} to {}, {of})",
+            percent(step - base),
+            percent(step - base - margin),
+            percent(step - base + margin)
+        ),
+        None => {
+            format!("{times} ({}; the noise is unknown: a run has fewer than two counted steps)", percent(step - base))
+        }
+    }
+}
+
+/// What such captures would have shown.
+fn could_have_shown(change: &StepTimeChange, base: f64) -> String {
+    let least = change.least_provable_us.map(|least| format::percent(100.0 * least / base));
+    least.map_or_else(String::new, |least| format!(" Such captures show differences of {least} or more."))
 }
 
 fn because(cause: &Cause) -> String {

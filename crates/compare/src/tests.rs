@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use report::{
     ComputeUtilization, Metadata, StepBreakdown, StepFamily, StepOp, StepOps, StepParts, StepTiming, Throughput,
+    UnifiedProfile,
 };
 
 fn subject(name: &str, platform: &str, step_us: f64, stddev: f64, steps: u64, parts: [f64; 3]) -> Subject {
@@ -59,7 +60,14 @@ fn subject(name: &str, platform: &str, step_us: f64, stddev: f64, steps: u64, pa
         }),
         ..UnifiedProfile::default()
     };
-    Subject { name: name.to_owned(), profile, watts_per_device: None, dollars_per_device_hour: None }
+    Subject { name: name.to_owned(), ..Subject::new(profile) }
+}
+
+/// Two captures of it that agree.
+fn twice(subject: &Subject) -> Subject {
+    let Subject { watts_per_device, dollars_per_device_hour, .. } = *subject;
+    let group = Subject::of_captures(&subject.name, vec![subject.profile.clone(), subject.profile.clone()]).unwrap();
+    Subject { watts_per_device, dollars_per_device_hour, ..group }
 }
 
 fn metric<'c>(comparison: &'c Comparison, path: &str) -> &'c ComparedMetric {
@@ -72,7 +80,10 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     let tpu = subject("t", "TPU", 200_000.0, 0.0, 1, [200_000.0, 0.0, 0.0]);
     let found = compare(&[gpu.clone(), tpu.clone()], &Options { baseline: 1, ..Options::default() });
     let speed = metric(&found, "throughput.steps_per_sec");
-    assert_eq!((speed.ratios[0], speed.winner), (Some(2.0), Some(0)));
+    // One capture of each cannot tell what the programs differ by.
+    assert_eq!((speed.ratios[0], speed.winner), (Some(2.0), None));
+    let groups = compare(&[twice(&gpu), twice(&tpu)], &Options { baseline: 1, ..Options::default() });
+    assert_eq!(metric(&groups, "throughput.steps_per_sec").winner, Some(0));
     assert_eq!(metric(&found, "step_timing.avg_step_time_us").ratios[0], Some(2.0));
     assert!(found.summary[0].starts_with("g (GPU x) is 2.00x faster than t (TPU x)"), "{:?}", found.summary);
     let found = compare(&[gpu, tpu], &Options::default());
@@ -111,7 +122,7 @@ fn power_and_price_give_efficiency() {
     let mut a = subject("a", "GPU", 1000.0, 0.0, 5, [1000.0, 0.0, 0.0]);
     let mut b = subject("b", "GPU", 500.0, 0.0, 5, [500.0, 0.0, 0.0]);
     (a.watts_per_device, b.watts_per_device) = (Some(100.0), Some(400.0));
-    let found = compare(&[a, b], &Options::default());
+    let found = compare(&[twice(&a), twice(&b)], &Options::default());
     // 1000 steps a second on 2 devices of 100 W: 5 a joule; 2000 on 800 W: 2.5.
     let joule = metric(&found, "efficiency.steps_per_joule");
     assert_eq!((joule.values.clone(), joule.winner), (vec![Some(5.0), Some(2.5)], Some(0)));
@@ -139,7 +150,7 @@ fn equal_steps_at_half_the_price_are_twice_the_work_a_dollar() {
     let mut a = subject("a", "GPU", 1000.0, 5.0, 20, [1000.0, 0.0, 0.0]);
     let mut b = a.clone();
     (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(4.0), Some(2.0));
-    let found = compare(&[a, b], &Options::default());
+    let found = compare(&[twice(&a), twice(&b)], &Options::default());
     let dollar = metric(&found, "efficiency.steps_per_dollar");
     assert_eq!(
         (dollar.ratios[1], dollar.winner, dollar.verdicts[1]),

@@ -31,13 +31,39 @@ base::words! {
         Faster = "faster",
         /// Longer, beyond the noise.
         Slower = "slower",
-        /// Different by less than the noise.
+        /// Different by less than the threshold, or by less than twice that at most.
+        Same = "same",
+        /// No difference is proven, and the noise could hide one.
         WithinNoise = "within_noise",
+        /// The captures of a side differ so much that only a large difference could have been shown.
+        Unstable = "unstable",
         /// Equal to the picosecond.
         Equal = "equal",
         /// The steps of a run are unknown.
         #[default]
         Unknown = "unknown",
+    }
+
+    /// What the noise of a difference is told by.
+    pub enum ComparisonBasis {
+        /// What captures of one side differ by: the difference is one of the programs.
+        Captures = "captures",
+        /// What steps of one capture differ by: the difference is one of these two captures.
+        Steps = "steps",
+        /// Nothing: a side has one step.
+        #[default]
+        None = "none",
+    }
+
+    /// What makes a step longer than the typical one.
+    pub enum TimeLossKind {
+        /// The host compiles in it.
+        Compilation = "compilation",
+        /// It is one of the slow ones at the beginning.
+        WarmUp = "warm_up",
+        /// It lies far out among the others.
+        #[default]
+        Stall = "stall",
     }
 
     /// Which values of a number are better.
@@ -69,6 +95,8 @@ base::words! {
         /// An op, or ops like it.
         #[default]
         Op = "op",
+        /// Nearly all ops, alike.
+        Uniform = "uniform",
         /// Exposed communication.
         Communication = "communication",
         /// Ops of a class that are too small to be listed.

@@ -183,4 +183,41 @@ impl StepParts {
             Some(self.other_idle_us),
         ]
     }
+
+    /// Parts of these times, which [`values_us`](StepParts::values_us) gives back.
+    pub fn of_values_us(values: [Option<f64>; STEP_PARTS.len()]) -> StepParts {
+        let [
+            compute,
+            communication,
+            h2d,
+            d2h,
+            p2p,
+            d2d,
+            infeed_outfeed_us,
+            data_movement,
+            barrier_us,
+            compile_us,
+            input_bound_us,
+            host_bound_us,
+            kernel_wait_us,
+            other_idle,
+        ] = values;
+        let time = Option::unwrap_or_default;
+        StepParts {
+            compute_us: time(compute),
+            communication_us: time(communication),
+            h2d_us: time(h2d),
+            d2h_us: time(d2h),
+            p2p_us: time(p2p),
+            d2d_us: time(d2d),
+            infeed_outfeed_us,
+            data_movement_us: time(data_movement),
+            barrier_us,
+            compile_us,
+            input_bound_us,
+            host_bound_us,
+            kernel_wait_us,
+            other_idle_us: time(other_idle),
+        }
+    }
 }

@@ -12,6 +12,7 @@ Examples:
   crossprof compare main.xplane.pb new.xplane.pb
   crossprof compare main.json new.json --output report.html --output summary.md
   crossprof compare --gpu gpu.json --tpu tpu.json --output report.html --power 700,250 --price 2.5,1.2
+  crossprof compare --group main=a0.json,a1.json,a2.json --group new=b0.json,b1.json,b2.json
   crossprof compare main new --focus timing --html
   crossprof compare one two four eight --scaling strong
   crossprof compare checkpoints --format markdown
@@ -25,7 +26,7 @@ Exit status: 0 the runs were compared; 1 they were, but parts of a file are dama
 #[derive(Debug, clap::Args)]
 pub struct Compare {
     /// Profiles, folders or archives of them, reports: two runs or more; - is standard input
-    #[arg(value_name = "FILE|DIR", required_unless_present_any = ["gpu", "tpu"])]
+    #[arg(value_name = "FILE|DIR", required_unless_present_any = ["gpu", "tpu", "group"])]
     pub files: Vec<PathBuf>,
     /// A run on GPUs, after FILE
     #[arg(long, value_name = "FILE|DIR")]
@@ -33,6 +34,12 @@ pub struct Compare {
     /// A run on TPUs, after FILE and --gpu
     #[arg(long, value_name = "FILE|DIR")]
     pub tpu: Vec<PathBuf>,
+    /// A run of several captures of one program: its name and the captures, after all other runs; may be given several times
+    #[arg(long, value_name = "NAME=FILE|DIR,...", value_parser = group)]
+    pub group: Vec<Group>,
+    /// Percent from which on a difference of two runs counts, however sure it is
+    #[arg(long, value_name = "PERCENT", value_parser = threshold)]
+    pub threshold: Option<f64>,
     /// Run that the others are compared with: its index (the first is 0) or its name [default: a report's own, else the first]
     #[arg(long, value_name = "N|NAME")]
     pub baseline: Option<String>,
@@ -109,6 +116,32 @@ fn page_name(text: &str) -> Result<PathBuf, String> {
     match OutputFormat::of_name(&path) {
         Ok(OutputFormat::Html) => Ok(path),
         _ => Err("the name must end in .html; give --html last where it has no name".to_owned()),
+    }
+}
+
+/// A run of several captures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// The captures.
+    pub files: Vec<PathBuf>,
+}
+
+fn group(text: &str) -> Result<Group, String> {
+    let (name, files) = text.split_once('=').ok_or("NAME=FILE,FILE,... is needed")?;
+    let files: Vec<PathBuf> = files.split(',').filter(|file| !file.is_empty()).map(PathBuf::from).collect();
+    if name.is_empty() || files.is_empty() {
+        return Err("NAME=FILE,FILE,... is needed: a name and at least one capture".to_owned());
+    }
+    Ok(Group { name: name.to_owned(), files })
+}
+
+/// A share, of a percentage.
+fn threshold(text: &str) -> Result<f64, String> {
+    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("a percentage from 0 to 100 is needed".to_owned()),
     }
 }
 

@@ -175,12 +175,16 @@ fn compared(asked: Subjects, profiles: &Array) -> Option<(Comparison, Vec<Subjec
         Some(Subject {
             name: entry.name,
             profile: crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()?,
+            group: Vec::new(),
             watts_per_device: entry.watts_per_device,
             dollars_per_device_hour: entry.dollars_per_device_hour,
         })
     });
     let subjects: Vec<Subject> = subjects.collect::<Option<_>>()?;
-    let options = Options { baseline: asked.baseline as usize, weak_scaling: asked.weak_scaling };
+    // Captures that a report has kept as one group are one run.
+    let (subjects, run_of) = Subject::grouped(subjects);
+    let baseline = run_of.get(asked.baseline as usize).copied().unwrap_or(0);
+    let options = Options { baseline, weak_scaling: asked.weak_scaling, ..Options::of(&subjects) };
     Some((compare(&subjects, &options), subjects))
 }
 

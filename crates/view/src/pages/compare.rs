@@ -115,8 +115,8 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
         status,
         ..Figure::of(metric!("step_timing.avg_step_time_us"))
     };
-    let base = comparison.step_time.first().and_then(|change| change.baseline_us);
-    let first = figure(name(comparison, comparison.baseline), base, "step time, the baseline".to_owned(), None);
+    let base = comparison.step_time.first().and_then(|change| change.baseline_typical_us);
+    let first = figure(name(comparison, comparison.baseline), base, "typical step, the baseline".to_owned(), None);
     let other = |change: &StepTimeChange| {
         let (judgement, said) = words::step_time(change);
         let status = match judgement {
@@ -124,7 +124,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
             Judgement::Worse => Some(Status::Bad),
             Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
         };
-        figure(name(comparison, change.run), change.step_time_us, format!("{} {said}", judgement.symbol()), status)
+        figure(name(comparison, change.run), change.typical_us, format!("{} {said}", judgement.symbol()), status)
     };
     std::iter::once(first).chain(comparison.step_time.iter().map(other)).collect()
 }

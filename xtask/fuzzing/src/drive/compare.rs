@@ -14,6 +14,7 @@ pub fn with_others(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let options = Options {
         baseline: random.below(subjects.len()),
         weak_scaling: *random.pick(&[None, Some(false), Some(true)]),
+        ..Options::default()
     };
     let found = compare(&subjects, &options);
     promise::finite("a comparison", &found)?;

@@ -65,6 +65,7 @@ pub(crate) fn comparison() -> Comparison {
         ..ScalingPoint::default()
     };
     let metric = |metric: &str, title: &str, unit: &str, direction: Direction, values: [f64; 2]| ComparedMetric {
+        spreads: Vec::new(),
         metric: metric.to_owned(),
         title: title.to_owned(),
         unit: unit.to_owned(),
@@ -79,6 +80,8 @@ pub(crate) fn comparison() -> Comparison {
         unknown: Vec::new(),
     };
     Comparison {
+        threshold: DEFAULT_THRESHOLD,
+        capture_time: Vec::new(),
         comparison_version: COMPARISON_VERSION.to_owned(),
         kind: ComparisonKind::SamePlatform,
         summary: vec!["new is twice as fast as main.".to_owned(), "Compute explains it.".to_owned()],
@@ -94,9 +97,15 @@ pub(crate) fn comparison() -> Comparison {
             step_time_us: Some(50_000.0),
             baseline_us: Some(100_000.0),
             delta_us: Some(-50_000.0),
+            typical_us: Some(50_000.0),
+            baseline_typical_us: Some(100_000.0),
+            typical_delta_us: Some(-50_000.0),
             margin_us: Some(1200.0),
+            least_provable_us: Some(1700.0),
             verdict: StepTimeVerdict::Faster,
+            basis: ComparisonBasis::Steps,
             steps: [5, 5],
+            captures: [1, 1],
             degrees_of_freedom: Some(7.5),
         }],
         metrics: vec![

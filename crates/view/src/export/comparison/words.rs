@@ -206,12 +206,14 @@ pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
         Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),
         None => " (too few steps to tell the noise)".to_owned(),
     };
-    let delta = change.delta_us.map(|delta| format!("{}{interval}", delta_us(delta)));
+    let delta = change.typical_delta_us.map(|delta| format!("{}{interval}", delta_us(delta)));
     let of = |word: &str| delta.as_ref().map_or_else(|| word.to_owned(), |delta| format!("{word}: {delta}"));
     match change.verdict {
         StepTimeVerdict::Faster => (Judgement::Better, of("faster")),
         StepTimeVerdict::Slower => (Judgement::Worse, of("slower")),
         StepTimeVerdict::WithinNoise => (Judgement::Noise, of("within the noise")),
+        StepTimeVerdict::Unstable => (Judgement::Noise, of("unstable, capture again")),
+        StepTimeVerdict::Same => (Judgement::Same, of("the same")),
         StepTimeVerdict::Equal => (Judgement::Same, "the same".to_owned()),
         StepTimeVerdict::Unknown => (Judgement::Unknown, "unknown: a run has no step time".to_owned()),
     }

@@ -25,11 +25,12 @@ fn dot(x: f64, y: f64) -> Markup {
 /// The difference of each run's step time to the baseline's, with its 95 % interval, around 0.
 pub fn intervals(comparison: &Comparison) -> Markup {
     let shown = || {
-        let known = |change: &&compare::StepTimeChange| change.delta_us.is_some() && change.margin_us.is_some();
+        let known = |change: &&compare::StepTimeChange| change.typical_delta_us.is_some() && change.margin_us.is_some();
         comparison.step_time.iter().filter(known)
     };
-    let reach = shown()
-        .fold(0.0_f64, |most, change| most.max(change.delta_us.unwrap_or(0.0).abs() + change.margin_us.unwrap_or(0.0)));
+    let reach = shown().fold(0.0_f64, |most, change| {
+        most.max(change.typical_delta_us.unwrap_or(0.0).abs() + change.margin_us.unwrap_or(0.0))
+    });
     if reach == 0.0 {
         return html! {};
     }
@@ -41,7 +42,7 @@ pub fn intervals(comparison: &Comparison) -> Markup {
     let shapes = html! {
         path class="axis" d={ "M" (Px(middle)) " 4V" (Px(rows * ROW + 4.0)) } {}
         @for (row, change) in shown().enumerate() {
-            @let (delta, margin) = (change.delta_us.unwrap_or(0.0), change.margin_us.unwrap_or(0.0));
+            @let (delta, margin) = (change.typical_delta_us.unwrap_or(0.0), change.margin_us.unwrap_or(0.0));
             @let y = (row as f64 + 0.5) * ROW + 4.0;
             (label(0.0, y + 4.0, "start", &format::shorten(name_of(comparison, change.run), 28)))
             path class="whisker" d={ "M" (Px(x(delta - margin))) " " (Px(y)) "H" (Px(x(delta + margin))) } {}
@@ -51,7 +52,7 @@ pub fn intervals(comparison: &Comparison) -> Markup {
         (label(middle, axis, "middle", "0"))
         (label(WIDTH - RIGHT, axis, "end", &format!("{} (slower)", words::delta_us(reach))))
     };
-    drawing("Difference of the step times with its 95 % interval", (rows + 1.0) * ROW + 6.0, &shapes)
+    drawing("Difference of the typical steps with its 95 % interval", (rows + 1.0) * ROW + 6.0, &shapes)
 }
 
 /// A plot: x and y from 0 to their largest, linear.

@@ -16,7 +16,7 @@ mod waterfall;
 
 use crate::export::comparison::words::Judgement;
 use crate::export::html::document::{self, Document};
-use compare::{Comparison, ScalingSource, Subject};
+use compare::{Comparison, DEFAULT_THRESHOLD, ScalingSource, Subject};
 use maud::{Markup, html};
 use report::{Compared, UnifiedProfile};
 
@@ -94,22 +94,27 @@ fn efficiency(metric: &str) -> Option<&'static str> {
 /// The profiles, each by the name that it has in the comparison and with what the user said, so that dropping the page gives the
 /// same one.
 fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile> {
-    let named = |(index, subject): (usize, &Subject)| {
-        let mut profile = subject.profile.clone();
-        if let Some(run) = comparison.runs.get(index) {
-            profile.metadata.run_name = Some(run.name.clone());
-            let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
-            profile.metadata.compared = Compared {
-                watts_per_device: run.watts_per_device,
-                dollars_per_device_hour: run.dollars_per_device_hour,
-                // The first is it anyway.
-                comparison_baseline: (index > 0 && index == comparison.baseline as usize).then_some(true),
-                comparison_scaling: given.map(|scaling| scaling.mode.label().to_owned()),
-            };
+    let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
+    let mut profiles = Vec::new();
+    for ((index, subject), run) in subjects.iter().enumerate().zip(&comparison.runs) {
+        let compared = Compared {
+            watts_per_device: run.watts_per_device,
+            dollars_per_device_hour: run.dollars_per_device_hour,
+            // The first is it anyway.
+            comparison_baseline: (index > 0 && index == comparison.baseline as usize).then_some(true),
+            comparison_scaling: given.map(|scaling| scaling.mode.label().to_owned()),
+            comparison_group: (!subject.group.is_empty()).then(|| run.name.clone()),
+            comparison_threshold: (comparison.threshold != DEFAULT_THRESHOLD).then_some(comparison.threshold),
+        };
+        for (place, capture) in subject.captures().iter().enumerate() {
+            let mut profile = capture.clone();
+            let name = run.captures.get(place).map_or(&run.name, |capture| &capture.name);
+            profile.metadata.run_name = Some(name.clone());
+            profile.metadata.compared = compared.clone();
+            profiles.push(profile);
         }
-        profile
-    };
-    subjects.iter().enumerate().map(named).collect()
+    }
+    profiles
 }
 
 #[cfg(test)]

@@ -248,7 +248,7 @@ pub fn step_time(comparison: &Comparison) -> Markup {
     }
     let mut table = Table::new(&[
         ("Run", Align::Name),
-        ("Step time", Align::Right),
+        ("Typical step", Align::Right),
         ("Baseline", Align::Right),
         ("Difference", Align::Left),
         ("Steps", Align::Right),
@@ -258,8 +258,8 @@ pub fn step_time(comparison: &Comparison) -> Markup {
         let [ours, theirs] = change.steps.map(format::count);
         table.row(&[
             &name_of(comparison, change.run),
-            &format::optional_time_us(change.step_time_us),
-            &format::optional_time_us(change.baseline_us),
+            &format::optional_time_us(change.typical_us),
+            &format::optional_time_us(change.baseline_typical_us),
             &judged(judgement, &said),
             &format!("{ours} and {theirs}"),
         ]);
@@ -268,8 +268,8 @@ pub fn step_time(comparison: &Comparison) -> Markup {
         section id="step-time" {
             h2 { "Step time and its noise" }
             p.note {
-                "The difference of the mean step times with its 95 % interval (Welch's t-test over the counted steps). An interval that \
-                 holds 0 is within the noise."
+                "The difference of the typical steps (means without the fastest and the slowest quarter) with its 95 % interval: by \
+                 what captures of one run differ by, else by the steps of each. An interval that holds 0 is within the noise."
             }
             (table)
             (charts::intervals(comparison))

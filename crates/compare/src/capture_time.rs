@@ -1,0 +1,158 @@
+//! The time of a capture's steps, all of them: what typical steps leave out is named here and timed.
+//!
+//! ```text
+//! steps   |======|======|======x compiling x|======|======..stalled....|======|
+//! typical |======|                                                            all steps at this length: the goodput
+//! lost                         |============|             |............|
+//! ```
+//!
+//! A step is *lost* to compilation where it compiles, else to the warm-up where it is one of the slow steps at the beginning, else it is
+//! a *stall* where it lies far out: beyond the third quartile by three times the distance of the quartiles (Tukey's outer fence), and by
+//! 5 % of the typical step. What is lost of it is what it takes longer than the typical step. Cut steps are left out.
+
+use super::level::Level;
+use super::{CaptureTime, Subject, TimeLoss, TimeLossKind};
+use base::sort;
+use report::{STEP_PARTS, Step, UnifiedProfile};
+
+/// A stall takes at least so much longer than the typical step.
+const LEAST_STALL: f64 = 0.05;
+
+/// Distances of the quartiles by which a stall lies beyond the third one.
+const FENCE: f64 = 3.0;
+
+/// The time of all captures of a run; `None` where steps are unknown or not listed.
+pub fn capture_time(run: usize, subject: &Subject) -> Option<CaptureTime> {
+    let mut time = CaptureTime { run: run as u32, ..CaptureTime::default() };
+    let (mut sum_us, mut typical_us) = (0.0, 0.0);
+    for profile in subject.captures() {
+        let typical = Level::typical(profile)?.us;
+        let whole: Vec<&Step> = profile.steps.iter().filter(|step| !step.partial).collect();
+        if whole.is_empty() {
+            return None;
+        }
+        let fence = fence(&whole, typical);
+        for step in &whole {
+            time.steps += 1;
+            sum_us += step.duration_us;
+            typical_us += typical;
+            let kind = match step {
+                _ if step.duration_us <= typical => continue,
+                step if step.compiles => TimeLossKind::Compilation,
+                step if step.warm_up => TimeLossKind::WarmUp,
+                step if step.duration_us > fence => TimeLossKind::Stall,
+                _ => continue,
+            };
+            let part = longest_part(profile, step.index);
+            add(&mut time.losses, kind, part, step.duration_us - typical);
+        }
+    }
+    let steps = time.steps as f64;
+    (time.us_per_step, time.typical_us) = (sum_us / steps, typical_us / steps);
+    time.goodput_percent = 100.0 * (time.typical_us / time.us_per_step).min(1.0);
+    sort::sort_by(&mut time.losses, |a, b| {
+        b.lost_us.total_cmp(&a.lost_us).then_with(|| a.kind.label().cmp(b.kind.label()))
+    });
+    Some(time)
+}
+
+fn add(losses: &mut Vec<TimeLoss>, kind: TimeLossKind, part: Option<&str>, lost_us: f64) {
+    let known = losses.iter_mut().find(|loss| loss.kind == kind && loss.part.as_deref() == part);
+    let loss = match known {
+        Some(loss) => loss,
+        None => {
+            losses.push(TimeLoss { kind, part: part.map(str::to_owned), ..TimeLoss::default() });
+            match losses.last_mut() {
+                Some(loss) => loss,
+                None => return,
+            }
+        }
+    };
+    loss.steps += 1;
+    loss.lost_us += lost_us;
+    loss.longest_us = loss.longest_us.max(lost_us);
+}
+
+/// What a stall takes longer than.
+fn fence(steps: &[&Step], typical: f64) -> f64 {
+    let mut counted: Vec<f64> = steps.iter().filter(|step| step.counted).map(|step| step.duration_us).collect();
+    counted.sort_unstable_by(f64::total_cmp);
+    let quartile = |share: f64| counted.get((share * counted.len() as f64) as usize).copied().unwrap_or(typical);
+    let (first, third) = (quartile(0.25), quartile(0.75));
+    (third + FENCE * (third - first)).max((1.0 + LEAST_STALL) * typical)
+}
+
+/// The part of a step that takes longest beyond its mean over all steps; `None` where steps are not split.
+fn longest_part(profile: &UnifiedProfile, index: u64) -> Option<&'static str> {
+    let breakdown = profile.step_breakdown.as_ref()?;
+    let of_step = breakdown.steps.iter().find(|step| step.index == index)?.parts.values_us();
+    let means = breakdown.parts.values_us();
+    let excess = of_step.iter().zip(means).map(|(step, mean)| step.unwrap_or(0.0) - mean.unwrap_or(0.0));
+    let longest = STEP_PARTS.iter().zip(excess).reduce(|a, b| if b.1 > a.1 { b } else { a });
+    longest.filter(|(_, excess)| *excess > 0.0).map(|((name, _), _)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::{StepBreakdown, StepBreakdownStep, StepParts};
+
+    /// Steps of 100 us but for: the first compiles (500), the second is warm-up (160), the sixth and the eighth wait for input (200).
+    fn profile() -> UnifiedProfile {
+        let durations =
+            [500.0, 160.0, 100.0, 101.0, 99.0, 200.0, 100.0, 200.0, 100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 30.0];
+        let step = |(index, duration_us): (usize, f64)| Step {
+            index: index as u64,
+            duration_us,
+            compiles: index == 0,
+            warm_up: index < 2,
+            partial: index == 14,
+            counted: (2..14).contains(&index),
+            ..Step::default()
+        };
+        let parts =
+            |input_us: f64| StepParts { compute_us: 90.0, input_bound_us: Some(input_us), ..StepParts::default() };
+        let of_step =
+            |index: u64| StepBreakdownStep { index, parts: parts(if index == 5 || index == 7 { 110.0 } else { 10.0 }) };
+        let mut profile = UnifiedProfile {
+            steps: durations.into_iter().enumerate().map(step).collect(),
+            step_breakdown: Some(StepBreakdown {
+                parts: parts(35.0),
+                steps: (2..14).map(of_step).collect(),
+                ..StepBreakdown::default()
+            }),
+            ..UnifiedProfile::default()
+        };
+        profile.step_timing.avg_step_time_us = Some(1400.0 / 12.0);
+        profile.step_timing.num_steps_counted = Some(12);
+        profile
+    }
+
+    #[test]
+    fn what_typical_steps_leave_out_is_named_and_timed() {
+        let found = capture_time(3, &Subject::new(profile())).unwrap();
+        // 500 + 160 + 101 + 99 + 2 * 200 + 8 * 100 of 14; the cut step is none. Typical: 7 * 100 + 101 of 8.
+        assert_eq!((found.run, found.steps, (14.0 * found.us_per_step).round()), (3, 14, 2060.0));
+        assert!((found.typical_us - 100.125).abs() < 1e-9, "{found:?}");
+        let losses: Vec<(&str, Option<&str>, u64, f64)> =
+            found.losses.iter().map(|it| (it.kind.label(), it.part.as_deref(), it.steps, it.lost_us.round())).collect();
+        assert_eq!(
+            losses,
+            [("compilation", None, 1, 400.0), ("stall", Some("input_bound"), 2, 200.0), ("warm_up", None, 1, 60.0)]
+        );
+    }
+
+    #[test]
+    fn steps_that_vary_are_no_stalls_and_unknown_steps_no_time() {
+        let mut profile = profile();
+        profile.steps.retain(|step| step.counted);
+        for (step, duration_us) in
+            profile.steps.iter_mut().zip([90.0, 95.0, 100.0, 105.0, 110.0, 115.0, 120.0, 125.0].into_iter().cycle())
+        {
+            step.duration_us = duration_us;
+        }
+        assert!(capture_time(0, &Subject::new(profile.clone())).unwrap().losses.is_empty());
+        profile.steps.clear();
+        assert_eq!(capture_time(0, &Subject::new(profile)), None);
+    }
+}

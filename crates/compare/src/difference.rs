@@ -1,0 +1,259 @@
+//! Whether the steps of two runs differ, and by how much at least they would have to.
+//!
+//! One capture a side says what these two captures differ by; its noise is that of the steps ([`Level`]). Every capture has a level of
+//! its own besides (clocks, placement, memory, neighbours), which no single capture shows: only several captures a side say what the
+//! *programs* differ by. Their noise is what captures of one side differ by among themselves:
+//!
+//! ```text
+//! main   10.0    10.2    9.9        s = 0.15 within the sides
+//! new         10.6    10.5   10.8   difference 0.60, standard error s * sqrt(1/3 + 1/3), 4 degrees of freedom
+//! ```
+//!
+//! Both sides are taken to vary alike (Student's t with a pooled variance): it is the same machine that makes them vary, and two or
+//! three captures could not tell two variances apart. It is never taken to be less than what the steps alone explain.
+
+use super::level::{Correlation, Level};
+use super::t_quantile::{NORMAL_80, t_quantile_975};
+use super::{ComparisonBasis, StepTimeVerdict, Subject};
+
+/// The practical threshold: what differs by less does not differ for people.
+pub const DEFAULT_THRESHOLD: f64 = 0.01;
+
+/// Captures that could have shown no smaller difference than so many thresholds are unstable.
+const UNSTABLE_THRESHOLDS: f64 = 5.0;
+
+/// Times Student's limit that a difference has to exceed. The noise of a capture is itself estimated from a few steps, which follow each
+/// other in more ways than one number tells: with it, at most one in twenty pairs of captures of one program are called different, for
+/// independent steps, steps that follow each other, and captures with levels of their own.
+const CAUTION: f64 = 1.17;
+
+/// More correlation than this short captures cannot tell from a drift; intervals would have no end.
+const MOST_CORRELATION: f64 = 0.7;
+
+/// A difference of two means with its noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Typical or mean step of the run.
+    pub ours_us: f64,
+    /// Of the baseline.
+    pub theirs_us: f64,
+    /// What the noise is told by.
+    pub basis: ComparisonBasis,
+    /// Standard error of the difference and its degrees of freedom; `None` where nothing tells them.
+    pub noise: Option<(f64, f64)>,
+}
+
+impl Difference {
+    /// Of the levels of the captures of both sides; `None` where a side has none.
+    pub fn of_levels(ours: &[Level], theirs: &[Level]) -> Option<Difference> {
+        let us = |levels: &[Level]| levels.iter().map(|level| level.us).collect::<Vec<_>>();
+        let (our_values, their_values) = (us(ours), us(theirs));
+        let between = of_values(&our_values, &their_values);
+        let within = of_steps(ours, theirs);
+        let noise = match (between, within) {
+            (Some((between, df)), Some((within, _))) => Some((between.max(within), df)),
+            (Some(between), None) => Some(between),
+            (None, within) => within,
+        };
+        let basis = match (between, within) {
+            (Some(_), _) => ComparisonBasis::Captures,
+            (None, Some(_)) => ComparisonBasis::Steps,
+            (None, None) => ComparisonBasis::None,
+        };
+        Some(Difference { ours_us: mean(&our_values)?, theirs_us: mean(&their_values)?, basis, noise })
+    }
+
+    /// The run's less the baseline's.
+    pub fn delta_us(&self) -> f64 {
+        self.ours_us - self.theirs_us
+    }
+
+    /// Half the width of its 95 % interval.
+    pub fn margin_us(&self) -> Option<f64> {
+        self.noise.map(|(error, df)| CAUTION * t_quantile_975(df) * error)
+    }
+
+    /// The smallest difference that such captures show in four of five attempts.
+    pub fn least_provable_us(&self) -> Option<f64> {
+        self.noise.map(|(error, df)| (CAUTION * t_quantile_975(df) + NORMAL_80) * error)
+    }
+
+    /// Beyond the noise, whatever its size. Where nothing tells the noise, beyond `threshold`.
+    pub fn is_proven(&self, threshold: f64) -> bool {
+        match self.margin_us() {
+            Some(margin) => self.delta_us().abs() > margin,
+            None => self.is_large(threshold),
+        }
+    }
+
+    /// As large as the threshold, a share of the smaller one.
+    pub fn is_large(&self, threshold: f64) -> bool {
+        self.delta_us().abs() >= threshold * self.ours_us.min(self.theirs_us)
+    }
+
+    /// The verdict: a difference counts where it is proven and large.
+    pub fn verdict(&self, threshold: f64) -> StepTimeVerdict {
+        let delta = self.delta_us();
+        let limit = threshold * self.ours_us.min(self.theirs_us);
+        let is_sharp = self.margin_us().is_none_or(|margin| margin <= 2.0 * limit);
+        let is_unstable = self.basis == ComparisonBasis::Captures
+            && self.least_provable_us().is_some_and(|least| least > UNSTABLE_THRESHOLDS * limit);
+        match (self.is_proven(threshold), self.is_large(threshold)) {
+            _ if delta == 0.0 => StepTimeVerdict::Equal,
+            (true, true) if delta < 0.0 => StepTimeVerdict::Faster,
+            (true, true) => StepTimeVerdict::Slower,
+            (true, false) => StepTimeVerdict::Same,
+            (false, false) if is_sharp => StepTimeVerdict::Same,
+            (false, _) if is_unstable => StepTimeVerdict::Unstable,
+            (false, _) => StepTimeVerdict::WithinNoise,
+        }
+    }
+}
+
+/// Of two sides by what `level` says of each capture; `None` where a capture has none.
+pub fn between(
+    ours: &Subject,
+    theirs: &Subject,
+    level: impl Fn(&report::UnifiedProfile) -> Option<Level>,
+) -> Option<Difference> {
+    let levels = |side: &Subject| side.captures().iter().map(&level).collect::<Option<Vec<Level>>>();
+    Difference::of_levels(&levels(ours)?, &levels(theirs)?)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Standard error and degrees of freedom of the difference of two means by what the values of a side differ by; `None` for one value a side.
+pub fn of_values(ours: &[f64], theirs: &[f64]) -> Option<(f64, f64)> {
+    let df = (ours.len() + theirs.len()).checked_sub(2).filter(|&df| df > 0)? as f64;
+    let squares = |values: &[f64]| {
+        let mean = mean(values)?;
+        Some(values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>())
+    };
+    let variance = (squares(ours)? + squares(theirs)?) / df;
+    let shares = 1.0 / ours.len() as f64 + 1.0 / theirs.len() as f64;
+    Some(((variance * shares).sqrt(), df))
+}
+
+/// The same by the steps of each capture; `None` where one has fewer than two steps.
+fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
+    let correlation = correlation(ours.iter().chain(theirs));
+    let inflation = (1.0 + correlation) / (1.0 - correlation);
+    let of_side = |levels: &[Level]| {
+        let variances: Option<Vec<f64>> = levels.iter().map(|level| of_capture(level, inflation)).collect();
+        let count = levels.len() as f64;
+        let df: f64 = levels.iter().map(|level| level.degrees_of_freedom).sum();
+        Some((variances?.iter().sum::<f64>() / (count * count), df))
+    };
+    let ((ours, our_df), (theirs, their_df)) = (of_side(ours)?, of_side(theirs)?);
+    let both = ours + theirs;
+    // Welch and Satterthwaite. Squares of steps follow each other by the square of what steps do.
+    let square = correlation * correlation;
+    let df =
+        if both > 0.0 { both * both / (ours * ours / our_df + theirs * theirs / their_df) } else { our_df + their_df };
+    Some((both.sqrt(), (df * (1.0 - square) / (1.0 + square)).max(1.0)))
+}
+
+/// How much a step tells of the next one, 0 to [`MOST_CORRELATION`]: that is a property of the machine, so that all captures together know it
+/// best. Short captures show too little of it: the mean that steps are compared with follows them.
+fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
+    let known: Vec<Correlation> = levels.filter_map(|level| level.correlation).collect();
+    let sum = |value: fn(&Correlation) -> f64| known.iter().map(value).sum::<f64>();
+    let (products, squares, steps) = (sum(|it| it.products), sum(|it| it.squares), sum(|it| it.steps));
+    if known.is_empty() || squares <= 0.0 {
+        return 0.0;
+    }
+    let count = steps / known.len() as f64;
+    ((count * products / squares + 1.0) / (count - 3.0)).clamp(0.0, MOST_CORRELATION)
+}
+
+/// Variance of a capture's mean where its steps follow each other. Such steps lie nearer to their own mean than to the true one, so that
+/// their spread is too small, too.
+fn of_capture(level: &Level, inflation: f64) -> Option<f64> {
+    let steps = level.steps as f64;
+    let worth = (steps / inflation).max(1.0);
+    let spread = (1.0 - 1.0 / steps) / (1.0 - (1.0 / worth).min(0.75));
+    level.variance_us2.map(|variance| variance * inflation * spread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(us: f64, variance_us2: f64, steps: u64, correlation: Option<f64>) -> Level {
+        let degrees_of_freedom = steps as f64 - 1.0;
+        // Such sums that the corrected correlation is the given one.
+        let count = steps as f64;
+        let products = correlation.map(|it| (it * (count - 3.0) - 1.0) / count);
+        let correlation = products.map(|products| Correlation { products, squares: 1.0, steps: count });
+        Level { us, steps, variance_us2: Some(variance_us2), degrees_of_freedom, correlation }
+    }
+
+    fn typical(steps: &[f64]) -> Level {
+        let step = |&duration_us: &f64| report::Step { duration_us, counted: true, ..Default::default() };
+        let mut profile = report::UnifiedProfile { steps: steps.iter().map(step).collect(), ..Default::default() };
+        profile.step_timing.avg_step_time_us = Some(steps.iter().sum::<f64>() / steps.len() as f64);
+        Level::typical(&profile).unwrap()
+    }
+
+    fn near(value: f64, truth: f64) {
+        assert!((value - truth).abs() < 2e-3 * truth.abs(), "{value} is not {truth}");
+    }
+
+    /// Truth: `scipy.stats.ttest_ind([10, 10.2, 9.9], [10.6, 10.5, 10.8])`: t = -4.8107, df = 4, interval -0.946 to -0.254.
+    #[test]
+    fn captures_are_compared_by_what_they_differ_by() {
+        let side = |values: [f64; 3]| values.map(|us| level(us, 1e-12, 20, None));
+        let found = Difference::of_levels(&side([10.0, 10.2, 9.9]), &side([10.6, 10.5, 10.8])).unwrap();
+        assert_eq!(found.basis, ComparisonBasis::Captures);
+        near(found.delta_us() / found.noise.unwrap().0, -4.8107);
+        near(found.margin_us().unwrap(), CAUTION * 0.34628);
+        assert_eq!(found.verdict(0.01), StepTimeVerdict::Faster);
+    }
+
+    /// Truth: `scipy.stats.ttest_ind(a, b, equal_var=False, trim=0.25)`: df = 7.2605, half of the interval 0.169645.
+    #[test]
+    fn independent_steps_are_compared_as_yuen_does() {
+        let a = [10.1, 9.9, 10.0, 10.2, 9.8, 10.0, 13.0, 10.1, 9.9];
+        let b = [10.6, 10.4, 10.5, 10.7, 10.3, 10.5, 10.45, 10.55, 14.0];
+        let [a, b] = [a, b].map(|steps| typical(&steps));
+        let found = Difference::of_levels(&[a], &[b]).unwrap();
+        near(found.delta_us(), -0.5);
+        near(found.noise.unwrap().1, 7.2605);
+        near(found.margin_us().unwrap(), CAUTION * 0.169645);
+        assert_eq!((found.basis, found.verdict(0.01)), (ComparisonBasis::Steps, StepTimeVerdict::Faster));
+    }
+
+    #[test]
+    fn steps_that_follow_each_other_count_as_fewer() {
+        let (free, tied) = (level(10.0, 0.01, 40, Some(0.0)), level(10.0, 0.01, 40, Some(0.6)));
+        let margin =
+            |it: Level| Difference::of_levels(&[it], &[Level { us: 10.3, ..it }]).unwrap().margin_us().unwrap();
+        // 40 steps are worth 10: four times the variance, a little more for the spread, and t of fewer degrees of freedom.
+        assert!((2.0..2.4).contains(&(margin(tied) / margin(free))), "{} {}", margin(tied), margin(free));
+    }
+
+    #[test]
+    fn small_differences_are_none_and_wild_captures_unstable() {
+        let pair = |us: f64, variance: f64| {
+            Difference::of_levels(&[level(us, variance, 20, None)], &[level(100.0, variance, 20, None)]).unwrap()
+        };
+        assert_eq!(pair(100.5, 1e-6).verdict(0.01), StepTimeVerdict::Same);
+        assert_eq!(pair(100.5, 1e-6).verdict(0.001), StepTimeVerdict::Slower);
+        assert_eq!(pair(100.0, 0.0).verdict(0.01), StepTimeVerdict::Equal);
+        assert_eq!(pair(103.0, 16.0).verdict(0.01), StepTimeVerdict::WithinNoise);
+        let wild = [90.0, 110.0].map(|us| level(us, 1e-6, 20, None));
+        let found = Difference::of_levels(&wild, &[level(101.0, 1e-6, 20, None)]).unwrap();
+        assert_eq!(found.verdict(0.01), StepTimeVerdict::Unstable);
+        assert!(found.least_provable_us().unwrap() > found.margin_us().unwrap());
+    }
+
+    #[test]
+    fn without_spread_the_threshold_decides() {
+        let bare = |us: f64| Level { variance_us2: None, ..level(us, 0.0, 1, None) };
+        let found = |us: f64| Difference::of_levels(&[bare(us)], &[bare(100.0)]).unwrap();
+        assert_eq!(found(101.1).verdict(0.01), StepTimeVerdict::Slower);
+        assert_eq!((found(100.9).verdict(0.01), found(100.9).basis), (StepTimeVerdict::Same, ComparisonBasis::None));
+    }
+}

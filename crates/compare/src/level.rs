@@ -1,0 +1,209 @@
+//! How long the steps of one capture take, and how sure that is.
+//!
+//! *The typical step* is the mean of the middle half of the steps (a mean trimmed by a quarter at both ends), so that a few
+//! outliers neither make a difference nor hide one. Its variance is Yuen's: that of the steps with the trimmed ones drawn in to
+//! the ones that are left.
+//!
+//! ```text
+//! steps, sorted    9.8  9.9 | 9.9  10.0  10.0  10.05  10.1  10.1 | 10.2  13.0
+//! typical step                '------------ 10.025 ------------'
+//! drawn in         9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
+//! ```
+//!
+//! Steps follow each other: a slow host slows several, so that twenty steps may tell no more than five independent ones. How much is
+//! told by how a step's distance from the mean goes with the next one's, with the outermost tenths drawn in ([`Correlation`]).
+
+use report::UnifiedProfile;
+
+/// Share that the typical step leaves out at either end.
+const TRIMMED: f64 = 0.25;
+
+/// Share that is drawn in at either end before it is asked how steps follow each other: a single outlier follows nothing.
+const DRAWN_IN: f64 = 0.1;
+
+/// Fewer steps cannot tell whether they follow each other.
+const LEAST_STEPS_OF_CORRELATION: usize = 10;
+
+/// A mean step time of one capture with its noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The mean.
+    pub us: f64,
+    /// Steps that it is of.
+    pub steps: u64,
+    /// Variance of the mean if the steps were independent; `None` for fewer than two steps.
+    pub variance_us2: Option<f64>,
+    /// Degrees of freedom of that variance.
+    pub degrees_of_freedom: f64,
+    /// How much a step tells of the next one; `None` where the capture has too few steps to tell.
+    pub correlation: Option<Correlation>,
+}
+
+/// How the steps of a capture follow each other, before it is put together with that of others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correlation {
+    /// Sum of the products of each step's distance from the mean, as a share of the mean, with the next one's.
+    pub products: f64,
+    /// Sum of the squares of these distances.
+    pub squares: f64,
+    /// Steps.
+    pub steps: f64,
+}
+
+impl Level {
+    /// The typical step of a capture; `None` where steps are unknown.
+    pub fn typical(profile: &UnifiedProfile) -> Option<Level> {
+        Level::of(profile, TRIMMED)
+    }
+
+    /// The mean of all counted steps; `None` where steps are unknown.
+    pub fn mean(profile: &UnifiedProfile) -> Option<Level> {
+        let level = Level::of(profile, 0.0)?;
+        // The profile's own number, to the last digit.
+        Some(Level { us: profile.step_timing.avg_step_time_us?, ..level })
+    }
+
+    /// Steps that the means of a profile are of; `None` where steps are unknown.
+    pub fn typical_steps(profile: &UnifiedProfile) -> Option<u64> {
+        profile.step_timing.num_steps_counted.or_else(|| Some(Level::typical(profile)?.steps))
+    }
+
+    /// The same in another unit.
+    pub fn scaled(self, factor: f64) -> Level {
+        let variance_us2 = self.variance_us2.map(|variance| variance * factor * factor);
+        Level { us: self.us * factor, variance_us2, ..self }
+    }
+
+    fn of(profile: &UnifiedProfile, trimmed: f64) -> Option<Level> {
+        let timing = &profile.step_timing;
+        let mean_us = timing.avg_step_time_us.filter(|mean| *mean > 0.0 && mean.is_finite())?;
+        let counted = profile.steps.iter().filter(|step| step.counted && step.duration_us.is_finite());
+        let steps: Vec<f64> = counted.map(|step| step.duration_us).collect();
+        // A profile that lists its steps lists those of the mean; others keep their number and spread only.
+        let listed = timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);
+        if steps.len() >= 2 && listed {
+            return of_steps(&steps, trimmed);
+        }
+        let (steps, variance_us2) = match (timing.num_steps_counted, timing.stddev_step_time_us) {
+            (Some(count), Some(stddev)) if count >= 2 => (count, Some(stddev * stddev / count as f64)),
+            _ => (1, None),
+        };
+        let degrees_of_freedom = steps.saturating_sub(1) as f64;
+        Some(Level { us: mean_us, steps, variance_us2, degrees_of_freedom, correlation: None })
+    }
+}
+
+/// Of two steps or more, in their order.
+fn of_steps(steps: &[f64], trimmed: f64) -> Option<Level> {
+    let mut sorted = steps.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let middle = without_ends(&sorted, trimmed)?;
+    let squares: f64 = from_mean(&drawn_in(steps, middle)?).iter().map(|distance| distance * distance).sum();
+    let h = middle.len() as f64;
+    Some(Level {
+        us: middle.iter().sum::<f64>() / h,
+        steps: steps.len() as u64,
+        variance_us2: (h >= 2.0).then(|| squares / (h * (h - 1.0))),
+        degrees_of_freedom: h - 1.0,
+        correlation: correlation(steps, &sorted),
+    })
+}
+
+fn correlation(steps: &[f64], sorted: &[f64]) -> Option<Correlation> {
+    if steps.len() < LEAST_STEPS_OF_CORRELATION {
+        return None;
+    }
+    let drawn_in = drawn_in(steps, without_ends(sorted, DRAWN_IN)?)?;
+    let mean = drawn_in.iter().sum::<f64>() / drawn_in.len() as f64;
+    let distances: Vec<f64> = from_mean(&drawn_in).iter().map(|distance| distance / mean).collect();
+    Some(Correlation {
+        products: distances.windows(2).map(|pair| pair.iter().product::<f64>()).sum(),
+        squares: distances.iter().map(|distance| distance * distance).sum(),
+        steps: steps.len() as f64,
+    })
+}
+
+fn without_ends(sorted: &[f64], share: f64) -> Option<&[f64]> {
+    // Of four steps none is left out, of five one at either end.
+    let cut = (share * sorted.len().saturating_sub(1) as f64) as usize;
+    sorted.get(cut..sorted.len() - cut)
+}
+
+fn drawn_in(steps: &[f64], middle: &[f64]) -> Option<Vec<f64>> {
+    let (&least, &most) = (middle.first()?, middle.last()?);
+    Some(steps.iter().map(|step| step.clamp(least, most)).collect())
+}
+
+fn from_mean(values: &[f64]) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| value - mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::{Step, StepTiming};
+
+    fn profile(steps: &[f64]) -> UnifiedProfile {
+        let step = |&duration_us: &f64| Step { duration_us, counted: true, ..Step::default() };
+        UnifiedProfile {
+            step_timing: StepTiming {
+                num_steps: steps.len() as u64,
+                avg_step_time_us: Some(steps.iter().sum::<f64>() / steps.len() as f64),
+                num_steps_counted: Some(steps.len() as u64),
+                ..StepTiming::default()
+            },
+            steps: steps.iter().map(step).collect(),
+            ..UnifiedProfile::default()
+        }
+    }
+
+    fn near(value: f64, truth: f64) {
+        assert!((value - truth).abs() < 1e-9 * truth.abs().max(1e-6), "{value} is not {truth}");
+    }
+
+    /// `scipy.stats.trim_mean(steps, 0.25)`; the variance is `sum((w - mean(w))**2) / (6 * 5)` of `scipy.stats.mstats.winsorize`.
+    #[test]
+    fn the_typical_step_is_the_trimmed_mean() {
+        let steps = [10.1, 9.9, 10.0, 10.2, 9.8, 10.0, 13.0, 10.1, 9.9, 10.05];
+        let level = Level::typical(&profile(&steps)).unwrap();
+        near(level.us, 10.025);
+        assert_eq!((level.steps, level.degrees_of_freedom), (10, 5.0));
+        let drawn_in = [10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.1, 10.1, 9.9, 10.05];
+        let center: f64 = drawn_in.iter().sum::<f64>() / 10.0;
+        near(level.variance_us2.unwrap(), drawn_in.iter().map(|w| (w - center) * (w - center)).sum::<f64>() / 30.0);
+        let mean = Level::mean(&profile(&steps)).unwrap();
+        near(mean.us, 10.305);
+        assert_eq!(mean.degrees_of_freedom, 9.0);
+    }
+
+    /// Five fast steps, then five slow ones: distances of a third of the mean, seven pairs alike, one not, and one lost at the end.
+    #[test]
+    fn steps_that_follow_each_other_are_told() {
+        let blocks = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0];
+        let found = Level::typical(&profile(&blocks)).unwrap().correlation.unwrap();
+        near(found.products, (8.0 - 1.0) / 9.0);
+        near(found.squares, 10.0 / 9.0);
+        assert_eq!(found.steps, 10.0);
+        assert_eq!(Level::typical(&profile(&blocks[..9])).unwrap().correlation, None);
+    }
+
+    #[test]
+    fn a_profile_without_a_list_of_steps_keeps_its_mean() {
+        let mut it = profile(&[1.0, 3.0]);
+        it.steps.clear();
+        it.step_timing.stddev_step_time_us = Some(4.0);
+        let level = Level::typical(&it).unwrap();
+        assert_eq!((level.us, level.variance_us2, level.steps), (2.0, Some(8.0), 2));
+        it.step_timing.num_steps_counted = Some(1);
+        assert_eq!(Level::typical(&it).unwrap().variance_us2, None);
+        it.step_timing.avg_step_time_us = None;
+        assert_eq!(Level::typical(&it), None);
+    }
+
+    #[test]
+    fn one_step_of_two_is_not_trimmed_away() {
+        near(Level::typical(&profile(&[1.0, 2.0])).unwrap().us, 1.5);
+        near(Level::typical(&profile(&[1.0, 2.0, 3.0, 4.0, 50.0])).unwrap().us, 3.0);
+    }
+}

@@ -1,0 +1,199 @@
+//! One side of a comparison: a capture, or several captures of one program.
+
+use std::collections::BTreeMap;
+
+use report::{
+    Compared, ComputeUtilization, StepFamily, StepKernel, StepOp, StepOps, StepParts, StepTiming, UnifiedProfile,
+};
+
+/// One run of a comparison.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Its name; made unique by [`compare`](super::compare()).
+    pub name: String,
+    /// What was measured of it. Of several captures, times of a step are means over them, so that parts and ops add up as they do
+    /// in each of them; what is no time of a step is that of the first.
+    pub profile: UnifiedProfile,
+    /// The captures, where there are several.
+    pub group: Vec<UnifiedProfile>,
+    /// Power of one device in watts, where the user gives it.
+    pub watts_per_device: Option<f64>,
+    /// Price of one device in dollars an hour, where the user gives it.
+    pub dollars_per_device_hour: Option<f64>,
+}
+
+impl Subject {
+    /// A run by the name that it has itself, with the power and the price that a report has kept.
+    pub fn new(profile: UnifiedProfile) -> Subject {
+        let Compared { watts_per_device, dollars_per_device_hour, .. } = profile.metadata.compared;
+        let name = profile.metadata.name().to_owned();
+        Subject { name, profile, group: Vec::new(), watts_per_device, dollars_per_device_hour }
+    }
+
+    /// Several captures of one program; `None` without any.
+    pub fn of_captures(name: &str, captures: Vec<UnifiedProfile>) -> Option<Subject> {
+        let first = Subject::new(captures.first()?.clone());
+        let name = name.to_owned();
+        Some(match captures.len() {
+            1 => Subject { name, ..first },
+            _ => Subject { name, profile: combined(&first.profile, &captures), group: captures, ..first },
+        })
+    }
+
+    /// Runs of these captures, and which run each of them is of: those with the same group name are one run, at the place of its first.
+    pub fn grouped(captures: Vec<Subject>) -> (Vec<Subject>, Vec<usize>) {
+        let mut groups: Vec<(Option<String>, Vec<Subject>)> = Vec::new();
+        let mut run_of = Vec::with_capacity(captures.len());
+        for capture in captures {
+            let name = capture.profile.metadata.compared.comparison_group.clone();
+            let known = groups.iter().position(|(group, _)| name.is_some() && *group == name);
+            let run = known.unwrap_or(groups.len());
+            match groups.get_mut(run) {
+                Some((_, group)) => group.push(capture),
+                None => groups.push((name, vec![capture])),
+            }
+            run_of.push(run);
+        }
+        (groups.into_iter().filter_map(|(name, captures)| Subject::together(name, captures)).collect(), run_of)
+    }
+
+    /// One run of captures, with the power and the price of the first.
+    fn together(name: Option<String>, captures: Vec<Subject>) -> Option<Subject> {
+        let first = captures.first()?;
+        let (watts_per_device, dollars_per_device_hour) = (first.watts_per_device, first.dollars_per_device_hour);
+        let Some(name) = name else { return captures.into_iter().next() };
+        let group = Subject::of_captures(&name, captures.into_iter().map(|it| it.profile).collect())?;
+        Some(Subject { watts_per_device, dollars_per_device_hour, ..group })
+    }
+
+    /// Its captures: one or more.
+    pub fn captures(&self) -> &[UnifiedProfile] {
+        if self.group.is_empty() { std::slice::from_ref(&self.profile) } else { &self.group }
+    }
+}
+
+/// The mean of a number over the captures; `None` where one lacks it.
+pub fn mean(captures: &[UnifiedProfile], value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = captures.iter().map(value).collect();
+    values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The first profile with the times of a step of all of them.
+fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfile {
+    let mut profile = first.clone();
+    let count = captures.iter().map(|it| it.step_timing.num_steps_counted).sum::<Option<u64>>();
+    profile.step_timing = StepTiming {
+        avg_step_time_us: mean(captures, |it| it.step_timing.avg_step_time_us),
+        num_steps_counted: count,
+        ..profile.step_timing
+    };
+    // These are of one capture only.
+    profile.steps.clear();
+    profile.step_timing.stddev_step_time_us = None;
+    if let Some(busy) = &mut profile.compute_utilization {
+        let of = |value: fn(&ComputeUtilization) -> f64| {
+            mean(captures, |it| it.compute_utilization.as_ref().map(value)).unwrap_or_default()
+        };
+        busy.kernel_time_us = of(|it| it.kernel_time_us);
+        busy.overhead_time_us = of(|it| it.overhead_time_us);
+    }
+    if let Some(breakdown) = &mut profile.step_breakdown {
+        let of =
+            |at: usize| mean(captures, |it| it.step_breakdown.as_ref()?.parts.values_us().get(at).copied().flatten());
+        let all = captures.iter().all(|it| it.step_breakdown.is_some());
+        breakdown.parts = if all { StepParts::of_values_us(std::array::from_fn(of)) } else { StepParts::default() };
+    }
+    profile.step_ops = step_ops(captures);
+    profile
+}
+
+/// The ops of all captures, each with its mean: an op that one capture lacks took no time there.
+fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
+    let all: Option<Vec<&StepOps>> = captures.iter().map(|it| it.step_ops.as_ref()).collect();
+    let all = all.filter(|all| !all.is_empty())?;
+    let share = 1.0 / all.len() as f64;
+    let mut families: BTreeMap<&str, StepFamily> = BTreeMap::new();
+    let mut kernels: BTreeMap<&str, StepKernel> = BTreeMap::new();
+    let mut ops: BTreeMap<(&str, &str, Option<&str>, Option<&str>), StepOp> = BTreeMap::new();
+    for it in &all {
+        for family in &it.families {
+            let sum = families.entry(&family.family).or_insert_with(|| StepFamily {
+                self_time_us: 0.0,
+                occurrences: 0.0,
+                ..family.clone()
+            });
+            sum.self_time_us += share * family.self_time_us;
+            sum.occurrences += share * family.occurrences;
+        }
+        for kernel in &it.kernels {
+            let sum = kernels.entry(&kernel.name).or_insert_with(|| StepKernel {
+                time_us: 0.0,
+                occurrences: 0.0,
+                ..kernel.clone()
+            });
+            sum.time_us += share * kernel.time_us;
+            sum.occurrences += share * kernel.occurrences;
+        }
+        for op in &it.ops {
+            let key = (op.name.as_str(), op.family.as_str(), op.framework_op.as_deref(), op.fingerprint.as_deref());
+            let sum = ops.entry(key).or_insert_with(|| StepOp {
+                self_time_us: 0.0,
+                exposed_time_us: op.exposed_time_us.map(|_| 0.0),
+                occurrences: 0.0,
+                ..op.clone()
+            });
+            sum.self_time_us += share * op.self_time_us;
+            sum.occurrences += share * op.occurrences;
+            sum.exposed_time_us = match (sum.exposed_time_us, op.exposed_time_us) {
+                (None, None) => None,
+                (sum, exposed) => Some(sum.unwrap_or(0.0) + share * exposed.unwrap_or(0.0)),
+            };
+        }
+    }
+    let most_first = |a: f64, b: f64| b.total_cmp(&a);
+    let mut families: Vec<StepFamily> = families.into_values().collect();
+    base::sort::sort_by(&mut families, |a, b| most_first(a.self_time_us, b.self_time_us));
+    let mut kernels: Vec<StepKernel> = kernels.into_values().collect();
+    base::sort::sort_by(&mut kernels, |a, b| most_first(a.time_us, b.time_us));
+    let mut ops: Vec<StepOp> = ops.into_values().collect();
+    base::sort::sort_by(&mut ops, |a, b| most_first(a.self_time_us, b.self_time_us));
+    Some(StepOps {
+        device_steps: all.iter().map(|it| it.device_steps).sum(),
+        op_time_us: all.iter().map(|it| share * it.op_time_us).sum(),
+        num_ops: all.iter().map(|it| it.num_ops).max().unwrap_or(0).max(ops.len() as u64),
+        families,
+        ops,
+        kernels,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capture(step_us: f64, op: &str, time_us: f64) -> UnifiedProfile {
+        let mut profile = UnifiedProfile::default();
+        profile.step_timing.avg_step_time_us = Some(step_us);
+        profile.step_timing.num_steps_counted = Some(4);
+        let op = StepOp { name: op.to_owned(), self_time_us: time_us, occurrences: 2.0, ..StepOp::default() };
+        profile.step_ops =
+            Some(StepOps { device_steps: 4, op_time_us: time_us, num_ops: 1, ops: vec![op], ..StepOps::default() });
+        profile
+    }
+
+    #[test]
+    fn times_of_a_step_are_means_over_the_captures() {
+        let captures = vec![capture(10.0, "a", 4.0), capture(20.0, "a", 6.0), capture(30.0, "b", 3.0)];
+        let group = Subject::of_captures("main", captures).unwrap();
+        assert_eq!((group.name.as_str(), group.captures().len()), ("main", 3));
+        let timing = &group.profile.step_timing;
+        assert_eq!((timing.avg_step_time_us, timing.num_steps_counted), (Some(20.0), Some(12)));
+        let ops = group.profile.step_ops.as_ref().unwrap();
+        let shown: Vec<(&str, f64)> =
+            ops.ops.iter().map(|op| (op.name.as_str(), (op.self_time_us * 3.0).round())).collect();
+        assert_eq!(shown, [("a", 10.0), ("b", 3.0)]);
+        assert_eq!((ops.device_steps, (ops.op_time_us * 3.0).round()), (12, 13.0));
+        assert!(Subject::of_captures("none", Vec::new()).is_none());
+        assert_eq!(Subject::of_captures("one", vec![capture(1.0, "a", 1.0)]).unwrap().captures().len(), 1);
+    }
+}

@@ -1,0 +1,150 @@
+//! What is said of whole captures beside their typical steps: time that single steps lose, and findings that are new or gone.
+
+use super::{CaptureTime, Comparison, StepTimeChange, Subject, TimeLoss, TimeLossKind};
+use base::format;
+use report::{FindingSeverity, STEP_PARTS, UnifiedProfile};
+
+/// How much longer, as a share, the steps of the run's captures take than the baseline's, beyond what its typical step does.
+pub fn beyond_typical(comparison: &Comparison, change: &StepTimeChange) -> Option<f64> {
+    let (ours, theirs) = times(comparison, change)?;
+    Some(ours.us_per_step / theirs.us_per_step - ours.typical_us / theirs.typical_us)
+}
+
+/// The time over the whole capture, where single steps make it another than the typical step does.
+pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<String> {
+    let (ours, theirs) = times(comparison, change)?;
+    if beyond_typical(comparison, change)?.abs() < comparison.threshold {
+        return None;
+    }
+    let more = 100.0 * (ours.us_per_step / theirs.us_per_step - 1.0);
+    let sign = if more < 0.0 { "\u{2212}" } else { "+" };
+    let name = |run: u32| comparison.runs.get(run as usize).map_or("", |run| run.name.as_str());
+    let side = |time: &CaptureTime| {
+        let losses: Vec<String> = time.losses.iter().map(loss).collect();
+        let losses = if losses.is_empty() { "none".to_owned() } else { losses.join(", ") };
+        format!("{losses} in {}", name(time.run))
+    };
+    Some(format!(
+        "{sign}{} time over the capture: a step of {} takes {} with all that interrupts it, one of {} {}. Lost: {}; {}.",
+        format::percent(more.abs()),
+        name(ours.run),
+        format::time_us(ours.us_per_step),
+        name(theirs.run),
+        format::time_us(theirs.us_per_step),
+        side(ours),
+        side(theirs)
+    ))
+}
+
+/// `2 stalls of 10.0 ms (idle: input pipeline)`.
+fn loss(loss: &TimeLoss) -> String {
+    let word = match (loss.kind, loss.steps) {
+        (TimeLossKind::Compilation, 1) => "step that compiles",
+        (TimeLossKind::Compilation, _) => "steps that compile",
+        (TimeLossKind::WarmUp, 1) => "warm-up step",
+        (TimeLossKind::WarmUp, _) => "warm-up steps",
+        (TimeLossKind::Stall, 1) => "stall",
+        (TimeLossKind::Stall, _) => "stalls",
+    };
+    let each = format::time_us(loss.lost_us / loss.steps as f64);
+    let title = |part: &String| STEP_PARTS.iter().find(|(name, _)| name == part).map(|(_, title)| title.to_lowercase());
+    let part = loss.part.as_ref().and_then(title).filter(|_| loss.kind == TimeLossKind::Stall);
+    let part = part.map(|part| format!(" ({part})")).unwrap_or_default();
+    format!("{} {word} of {each}{part}", format::count(loss.steps))
+}
+
+fn times<'c>(comparison: &'c Comparison, change: &StepTimeChange) -> Option<(&'c CaptureTime, &'c CaptureTime)> {
+    let of = |run: u32| comparison.capture_time.iter().find(|time| time.run == run);
+    of(change.run).zip(of(comparison.baseline))
+}
+
+/// Findings that every capture of one side has and none of the other, by their titles; `None` without any.
+pub fn findings(subject: &Subject, baseline: &Subject) -> Option<String> {
+    let only = |with: &Subject, without: &Subject| -> Vec<String> {
+        let Some(first) = with.captures().first() else { return Vec::new() };
+        let serious = first.findings.iter().filter(|it| it.severity >= FindingSeverity::Warning);
+        let has = |profile: &UnifiedProfile, id: &str| {
+            profile.findings.iter().any(|it| it.id == id && it.severity >= FindingSeverity::Warning)
+        };
+        serious
+            .filter(|it| with.captures().iter().all(|profile| has(profile, &it.id)))
+            .filter(|it| !without.captures().iter().any(|profile| has(profile, &it.id)))
+            .map(|it| it.title.trim_end_matches('.').to_owned())
+            .collect()
+    };
+    let list =
+        |what: &str, titles: Vec<String>| (!titles.is_empty()).then(|| format!("{what}: {}.", titles.join("; ")));
+    let new = list(&format!("New findings of {}", subject.name), only(subject, baseline));
+    let gone = list(&format!("Findings of {} that are gone", baseline.name), only(baseline, subject));
+    let parts: Vec<String> = [new, gone].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ComparedRun;
+    use report::{Confidence, Finding};
+
+    #[test]
+    fn stalls_are_said_where_they_make_the_difference() {
+        let run = |name: &str| ComparedRun { name: name.to_owned(), ..ComparedRun::default() };
+        let time = |run: u32, us_per_step: f64, losses: Vec<TimeLoss>| CaptureTime {
+            run,
+            steps: 20,
+            us_per_step,
+            typical_us: 10_000.0,
+            losses,
+            ..CaptureTime::default()
+        };
+        let stalls = TimeLoss {
+            kind: TimeLossKind::Stall,
+            part: Some("input_bound".to_owned()),
+            steps: 2,
+            lost_us: 20_000.0,
+            longest_us: 10_000.0,
+        };
+        let mut comparison = Comparison {
+            runs: vec![run("main"), run("new")],
+            threshold: 0.01,
+            capture_time: vec![time(0, 10_000.0, Vec::new()), time(1, 11_000.0, vec![stalls])],
+            ..Comparison::default()
+        };
+        let change = StepTimeChange { run: 1, ..StepTimeChange::default() };
+        assert_eq!(
+            sentence(&comparison, &change).unwrap(),
+            "+10.0 % time over the capture: a step of new takes 11.0 ms with all that interrupts it, one of main 10.0 ms. \
+             Lost: 2 stalls of 10.0 ms (idle: input pipeline) in new; none in main."
+        );
+        comparison.capture_time[1].us_per_step = 10_050.0;
+        assert_eq!(sentence(&comparison, &change), None);
+    }
+
+    #[test]
+    fn findings_of_one_side_only_are_new_or_gone() {
+        let subject = |name: &str, ids: &[&str]| {
+            let finding = |id: &&str| Finding {
+                id: (*id).to_owned(),
+                severity: FindingSeverity::Warning,
+                confidence: Confidence::High,
+                title: format!("It is {id}."),
+                message: String::new(),
+                remedy: String::new(),
+                evidence: Vec::new(),
+                time_at_stake_percent: None,
+                view: None,
+                filter: None,
+            };
+            let mut profile =
+                UnifiedProfile { findings: ids.iter().map(finding).collect(), ..UnifiedProfile::default() };
+            profile.metadata.run_name = Some(name.to_owned());
+            Subject::new(profile)
+        };
+        let (main, new) = (subject("main", &["slow", "cold"]), subject("new", &["slow", "late"]));
+        assert_eq!(
+            findings(&new, &main).unwrap(),
+            "New findings of new: It is late. Findings of main that are gone: It is cold."
+        );
+        assert_eq!(findings(&main, &main), None);
+    }
+}
