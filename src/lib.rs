@@ -51,7 +51,7 @@ pub mod budget;
 pub mod session;
 
 pub use base::{Error, Ps, Severity, Warning, WarningCode};
-pub use input::plan::{Candidate, Kind, Plan, plan};
+pub use input::plan::{Candidate, FileKind, Plan, plan};
 pub use input::{Unpacked, Unpacker};
 pub use metrics::{Settings, WindowChoice};
 pub use report::{ModelConfig, UnifiedProfile};

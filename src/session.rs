@@ -29,7 +29,7 @@ pub use runs::RunSummary;
 
 use std::collections::VecDeque;
 
-use input::plan::Kind;
+use input::plan::FileKind;
 use input::{Outline, Unpacked, Unpacker};
 use metrics::Settings;
 use report::UnifiedProfile;
@@ -136,7 +136,7 @@ impl Session {
 
     /// Says that a file is there and was not read, because the plan reads another of the same host. The report of its
     /// run mentions it; should the other one turn out to be no profile, [`Session::wanted`] asks for this one.
-    pub fn leave_out(&mut self, path: &str, size: u64, kind: Kind) {
+    pub fn leave_out(&mut self, path: &str, size: u64, kind: FileKind) {
         self.members.push(Member::new(path, size, kind, Content::NotRead));
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossprof::input::plan::{Kind, is_called_profile};
+use crossprof::input::plan::{FileKind, is_called_profile};
 use crossprof::session;
 
 /// Enough to tell what a file holds.
@@ -28,7 +28,7 @@ pub struct Input {
     /// Bytes as stored; `None` for a pipe.
     pub size: Option<u64>,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Named on the command line, or called like a profile: has to say why it gives nothing.
     pub expected: bool,
     /// A pipe from its start, until it is read.
@@ -69,7 +69,7 @@ impl Input {
                 rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
                 let kind = session::peek(&name, &head, (head.len() as u64) < HEAD_BYTES);
                 // Its start says why it is no profile; a device such as /dev/zero has no end.
-                let is_read = !matches!(kind, Kind::Unknown | Kind::MemoryProfile);
+                let is_read = !matches!(kind, FileKind::Unknown | FileKind::MemoryProfile);
                 let head = Cursor::new(head);
                 let stream: Box<dyn Read + Send> = if is_read { Box::new(head.chain(rest)) } else { Box::new(head) };
                 (None, kind, Some(stream))
@@ -109,8 +109,8 @@ fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(Some((file, size)))
 }
 
-fn is_profile(kind: Kind) -> bool {
-    !matches!(kind, Kind::Unknown | Kind::MemoryProfile)
+fn is_profile(kind: FileKind) -> bool {
+    !matches!(kind, FileKind::Unknown | FileKind::MemoryProfile)
 }
 
 /// Adds the files under `path` in the order of their names; `path` itself where it is a file. What cannot be read is named in

@@ -14,7 +14,7 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 
-use crossprof::input::plan::{self, Candidate, Kind};
+use crossprof::input::plan::{self, Candidate, FileKind};
 use crossprof::input::{Decoded, Decoder, Outline, Outliner, Sidecar, Unpacked, Unpacker};
 use crossprof::{FileResult, ModelConfig, Session, Settings, Warning};
 
@@ -146,10 +146,11 @@ pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool, outputs:
 /// Adds the model configurations that lie above the profiles. What does not describe a model is not one of them.
 fn add_sidecars(inputs: &mut Vec<Input>) {
     let mut looked_into: BTreeMap<PathBuf, bool> = BTreeMap::new();
-    let is_profile =
-        |input: &&Input| matches!(input.kind, Kind::XPlane | Kind::TraceJson | Kind::UnifiedProfile | Kind::Archive);
+    let is_profile = |input: &&Input| {
+        matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
+    };
     // A document says what it knows of its model: only what lies beside it completes that.
-    let levels = |input: &Input| if input.kind == Kind::UnifiedProfile { 1 } else { usize::MAX };
+    let levels = |input: &Input| if input.kind == FileKind::UnifiedProfile { 1 } else { usize::MAX };
     let profiles: Vec<(PathBuf, usize)> =
         // A pipe lies in no folder.
         inputs.iter().filter(is_profile).filter(|input| input.size.is_some())
@@ -176,12 +177,12 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
     let mut is_found = false;
     for path in sidecars::NAMES.iter().map(|name| folder.join(name)).filter(|path| path.is_file()) {
         if let Some(known) = inputs.iter().find(|input| input.path == path) {
-            is_found |= known.kind == Kind::ModelConfig;
+            is_found |= known.kind == FileKind::ModelConfig;
             continue;
         }
         // Nobody named it: what it is wrong with is not asked.
         if let Ok(input) = Input::open(path, false)
-            && input.kind == Kind::ModelConfig
+            && input.kind == FileKind::ModelConfig
             && model_config(&input.path).is_ok()
         {
             is_found = true;

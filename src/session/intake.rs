@@ -1,7 +1,7 @@
 //! One file while it is read: its unpacked members go to a decoder each, and what they gave is collected.
 
 use base::{Error, Warning};
-use input::plan::{self, Kind};
+use input::plan::{self, FileKind};
 use input::{Decoded, Decoder, NamedProfile, Outline, Sidecar, Unpacked};
 use trace::{RowBlock, SourceFormat, Trace};
 
@@ -27,7 +27,7 @@ pub struct MemberResult {
     /// Its path; inside an archive, the archive's path first.
     pub path: String,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Events read from it.
     pub events: u64,
     /// Why it is no part of a run, as a sentence.
@@ -40,7 +40,7 @@ pub struct MemberResult {
 pub(super) struct Member {
     pub(super) path: String,
     pub(super) size_bytes: u64,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     pub(super) content: Content,
     /// Warnings about its bytes; those about its events are in the trace.
     pub(super) warnings: Vec<Warning>,
@@ -59,7 +59,7 @@ pub(super) enum Content {
 }
 
 impl Member {
-    pub(super) fn new(path: &str, size_bytes: u64, kind: Kind, content: Content) -> Member {
+    pub(super) fn new(path: &str, size_bytes: u64, kind: FileKind, content: Content) -> Member {
         Member { path: path.to_owned(), size_bytes, kind, content, warnings: Vec::new() }
     }
 }
@@ -165,7 +165,8 @@ impl Intake {
         let decoded = open.decoder.and_then(Decoder::finish);
         let is_file = open.path == self.path || self.path.strip_suffix(".gz") == Some(open.path.as_str());
         let size = if is_file { self.size.or((self.stored > 0).then_some(self.stored)) } else { open.size };
-        let mut result = MemberResult { path: open.path, kind: Kind::Unknown, events: 0, ignored: None, error: None };
+        let mut result =
+            MemberResult { path: open.path, kind: FileKind::Unknown, events: 0, ignored: None, error: None };
         let content = match decoded {
             Ok(Decoded::Trace(trace)) => {
                 result.kind = trace_kind(&trace);
@@ -174,17 +175,17 @@ impl Intake {
                 Some(Content::Trace(trace))
             }
             Ok(Decoded::Profiles(profiles)) => {
-                result.kind = Kind::UnifiedProfile;
+                result.kind = FileKind::UnifiedProfile;
                 self.all_warnings.extend(profiles.warnings.iter().cloned());
                 self.warnings.extend(profiles.warnings);
                 Some(Content::Profiles(profiles.runs))
             }
             Ok(Decoded::Model(model)) => {
-                result.kind = Kind::ModelConfig;
+                result.kind = FileKind::ModelConfig;
                 Some(Content::Model(model))
             }
             Ok(Decoded::MemoryProfile) => {
-                result.kind = Kind::MemoryProfile;
+                result.kind = FileKind::MemoryProfile;
                 result.ignored = Some(plan::MEMORY_PROFILE.to_owned());
                 None
             }
@@ -228,9 +229,9 @@ impl Intake {
     }
 }
 
-fn trace_kind(trace: &Trace) -> Kind {
+fn trace_kind(trace: &Trace) -> FileKind {
     match trace.format {
-        Some(SourceFormat::XPlane) => Kind::XPlane,
-        _ => Kind::TraceJson,
+        Some(SourceFormat::XPlane) => FileKind::XPlane,
+        _ => FileKind::TraceJson,
     }
 }

@@ -1,14 +1,14 @@
 //! What a file holds, told by its first bytes, so that a plan can be made before anything is read.
 
-use input::plan::Kind;
+use input::plan::FileKind;
 use input::{Format, Unpacked, Unpacker, sniff};
 
 /// The kind of the file `path` that starts with `head` (64 KiB are plenty; as stored, so gzip is inflated here).
 ///
 /// `complete`: these are all of its bytes.
-pub fn peek(path: &str, head: &[u8], complete: bool) -> Kind {
+pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
     if matches!(sniff(head, complete), Some(Format::Zip | Format::Tar)) {
-        return Kind::Archive;
+        return FileKind::Archive;
     }
     let mut first: Vec<u8> = Vec::new();
     let mut archive = false;
@@ -21,17 +21,17 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> Kind {
     unpacker.push(head, &mut sink);
     unpacker.finish(&mut sink);
     if archive {
-        return Kind::Archive;
+        return FileKind::Archive;
     }
     match sniff(&first, complete) {
-        Some(Format::XSpace) => Kind::XPlane,
+        Some(Format::XSpace) => FileKind::XPlane,
         // JSON whose deciding key has not come yet: everything else that is large says what it is at its start.
-        Some(Format::TraceJson) | None => Kind::TraceJson,
-        Some(Format::UnifiedProfile | Format::Report) => Kind::UnifiedProfile,
-        Some(Format::HuggingFaceConfig | Format::Sidecar) => Kind::ModelConfig,
-        Some(Format::MemoryProfile) => Kind::MemoryProfile,
-        Some(Format::Zip | Format::Tar) => Kind::Archive,
-        Some(Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => Kind::Unknown,
+        Some(Format::TraceJson) | None => FileKind::TraceJson,
+        Some(Format::UnifiedProfile | Format::Report) => FileKind::UnifiedProfile,
+        Some(Format::HuggingFaceConfig | Format::Sidecar) => FileKind::ModelConfig,
+        Some(Format::MemoryProfile) => FileKind::MemoryProfile,
+        Some(Format::Zip | Format::Tar) => FileKind::Archive,
+        Some(Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => FileKind::Unknown,
     }
 }
 
@@ -45,9 +45,9 @@ mod tests {
     #[test]
     fn kinds_are_told_by_content() {
         let json = br#"{"displayTimeUnit":"ns","traceEvents":[{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"}]}"#;
-        assert_eq!(peek("any", json, true), Kind::TraceJson);
-        assert_eq!(peek("any", b"PK\x03\x04rest of a zip", false), Kind::Archive);
-        assert_eq!(peek("any", b"<html></html>", true), Kind::Unknown);
-        assert_eq!(peek("any", b"", true), Kind::Unknown);
+        assert_eq!(peek("any", json, true), FileKind::TraceJson);
+        assert_eq!(peek("any", b"PK\x03\x04rest of a zip", false), FileKind::Archive);
+        assert_eq!(peek("any", b"<html></html>", true), FileKind::Unknown);
+        assert_eq!(peek("any", b"", true), FileKind::Unknown);
     }
 }

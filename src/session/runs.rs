@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::intake::{Content, Member};
 use base::{Warning, WarningCode};
-use input::plan::{self, Candidate, Kind, Plan, PlannedRun};
+use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use metrics::{Context, Examined, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
@@ -290,7 +290,7 @@ fn cut_between_planes(hosts: &[(String, Trace)], files: &[SourceFile]) -> Vec<Wa
 fn repeated_note(unread: &Member, read: &Member) -> Warning {
     let name = plan::file_name(&read.path);
     let message = match (unread.kind, read.kind) {
-        (Kind::TraceJson, Kind::XPlane) => {
+        (FileKind::TraceJson, FileKind::XPlane) => {
             format!("This trace JSON was not read: {name} of the same host holds the same events and more.")
         }
         _ => format!("This file was not read: {name} holds the same events."),
@@ -314,11 +314,11 @@ fn sidecars(members: &[Member], planned: &PlannedRun) -> (Sidecar, Vec<SourceFil
 
 fn source_file(member: &Member, num_events: Option<u64>) -> SourceFile {
     let format = match member.kind {
-        Kind::XPlane => "xplane",
-        Kind::TraceJson => "trace_json",
-        Kind::UnifiedProfile => "unified_profile",
-        Kind::ModelConfig => "model_config",
-        Kind::MemoryProfile | Kind::Archive | Kind::Unknown => "unknown",
+        FileKind::XPlane => "xplane",
+        FileKind::TraceJson => "trace_json",
+        FileKind::UnifiedProfile => "unified_profile",
+        FileKind::ModelConfig => "model_config",
+        FileKind::MemoryProfile | FileKind::Archive | FileKind::Unknown => "unknown",
     };
     SourceFile { path: member.path.clone(), size_bytes: member.size_bytes, format: format.to_owned(), num_events }
 }

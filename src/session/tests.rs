@@ -44,7 +44,7 @@ fn the_xplane_is_read_and_the_json_mentioned() {
 #[test]
 fn a_left_out_file_is_wanted_when_the_other_gives_nothing() {
     let mut session = Session::new();
-    session.leave_out("h.trace.json", 9, Kind::TraceJson);
+    session.leave_out("h.trace.json", 9, FileKind::TraceJson);
     let result = add(&mut session, "h.xplane.pb", b"\0\0\0\0 nothing of the kind");
     assert!(result.error.is_some());
     assert_eq!(session.wanted(), ["h.trace.json"]);
@@ -52,7 +52,7 @@ fn a_left_out_file_is_wanted_when_the_other_gives_nothing() {
     assert_eq!(names(&mut session), ["h"]);
 
     let mut session = Session::new();
-    session.leave_out("h.trace.json", 9, Kind::TraceJson);
+    session.leave_out("h.trace.json", 9, FileKind::TraceJson);
     add(&mut session, "h.xplane.pb", &xplane());
     assert!(session.wanted().is_empty());
     let report = {
@@ -161,7 +161,7 @@ fn results_of_a_benchmark_are_a_run_a_method() {
         "tad": {"execution_time": 0, "success": false}}"#;
     let mut session = Session::new();
     let result = add(&mut session, "results.json", results);
-    assert_eq!((result.error, result.members.len(), result.members[0].kind), (None, 1, Kind::UnifiedProfile));
+    assert_eq!((result.error, result.members.len(), result.members[0].kind), (None, 1, FileKind::UnifiedProfile));
     assert_eq!(result.warnings.len(), 1);
     assert_eq!(names(&mut session), ["lcam, 4 GPUs"]);
     let report = session.report(0, &Settings::default()).unwrap();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crossprof::input::plan::Kind;
+use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
 use futures_channel::oneshot;
 use js_sys::Array;
@@ -49,7 +49,7 @@ pub fn row(entry: &FileEntry, phase: Phase) -> FileRow {
     FileRow {
         path: entry.path.clone(),
         size_bytes: entry.size_bytes,
-        kind: Some(entry.kind).filter(|kind| *kind != Kind::Unknown),
+        kind: Some(entry.kind).filter(|kind| *kind != FileKind::Unknown),
         phase,
         ..FileRow::default()
     }
@@ -158,7 +158,7 @@ fn instruct(state: State, load: u32, team: &Team, sources: Vec<Source>) -> Resul
 pub async fn look_at(paths: &[String], blobs: &[web_sys::Blob]) -> Looked {
     let alone = || {
         let loads = (0..paths.len()).map(|index| (vec![index], Vec::new())).collect();
-        Looked { kinds: vec![Kind::Unknown; paths.len()], groups: Groups { loads, ignored: Vec::new() } }
+        Looked { kinds: vec![FileKind::Unknown; paths.len()], groups: Groups { loads, ignored: Vec::new() } }
     };
     look(paths.to_vec(), blobs.iter().collect()).await.unwrap_or_else(alone)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossprof::Warning;
-use crossprof::input::plan::Kind;
+use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
 use crossprof::pages::Link;
 use crossprof::report::distinct_names;
@@ -63,7 +63,7 @@ pub struct FileRow {
     /// How far it is.
     pub phase: Phase,
     /// What it is, once known.
-    pub kind: Option<Kind>,
+    pub kind: Option<FileKind>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
 }

@@ -2,7 +2,7 @@
 
 #![cfg(target_arch = "wasm32")]
 
-use crossprof::input::plan::Kind;
+use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
 use crossprof::pages::{Block, Page, PageQuery, TableBlock, View};
 use crossprof::table::{Cell, Query, Sort};
@@ -28,7 +28,7 @@ fn sent<T: Body>(body: &T) -> Option<T> {
 
 #[wasm_bindgen_test]
 fn requests_arrive_as_they_were_sent() {
-    let entry = FileEntry { path: "a/\u{202e}b.xplane.pb".into(), size_bytes: u64::MAX, kind: Kind::XPlane };
+    let entry = FileEntry { path: "a/\u{202e}b.xplane.pb".into(), size_bytes: u64::MAX, kind: FileKind::XPlane };
     for request in [
         ReaderRequest::from(UnpackRequest { files: vec![entry.clone()] }),
         DecodeRequest { files: vec![entry.clone()], left_out: vec![entry] }.into(),
@@ -59,7 +59,7 @@ fn requests_arrive_as_they_were_sent() {
 #[wasm_bindgen_test]
 fn responses_arrive_as_they_were_sent() {
     let warning = Warning::new(WarningCode::JsonCutOff, "The file ends early.").with_offset(1 << 40).with_file("a");
-    let done = FileDone { warnings: vec![warning.clone()], kind: Some(Kind::TraceJson), ..FileDone::default() };
+    let done = FileDone { warnings: vec![warning.clone()], kind: Some(FileKind::TraceJson), ..FileDone::default() };
     let progress = DecodeProgress::FilesDone(vec![done]);
     assert_eq!(sent(&progress), Some(progress));
     let chunk = FileChunk::Warning(warning);

@@ -1,6 +1,6 @@
 //! Groups the files of a drop, a folder or an archive into runs. Pure: paths and kinds in, a plan out.
 //!
-//! What a file is comes from its content ([`Kind`]); its path only says what it belongs to:
+//! What a file is comes from its content ([`FileKind`]); its path only says what it belongs to:
 //!
 //! ```text
 //! log/plugins/profile/2026_01_05_10_00_00/hostA.xplane.pb        one run, two hosts: the folder is the run
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// What a file holds, told by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub enum Kind {
+pub enum FileKind {
     /// An XSpace: what the profiler recorded.
     XPlane,
     /// A Chrome trace: an export of it, with losses.
@@ -40,7 +40,7 @@ pub struct Candidate<'a> {
     /// Path as given, `/` between folders; inside an archive the archive's path is its first part.
     pub path: &'a str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: FileKind,
 }
 
 /// What to read and what it belongs to. All indices are into the candidates.
@@ -102,7 +102,7 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
     let mut order: Vec<String> = Vec::new();
     for (file, candidate) in files.iter().enumerate() {
         match candidate.kind {
-            Kind::XPlane | Kind::TraceJson | Kind::UnifiedProfile => {
+            FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile => {
                 let place = TracePlace::of(candidate);
                 if !groups.contains_key(&place.run) {
                     order.push(place.run.clone());
@@ -111,10 +111,10 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
                 group.name = place.name;
                 group.hosts.entry(place.host).or_default().push(file);
             }
-            Kind::Archive => plan.archives.push(file),
-            Kind::ModelConfig => {}
-            Kind::MemoryProfile => plan.ignored.push(Ignored { file, reason: MEMORY_PROFILE.to_owned() }),
-            Kind::Unknown => plan.ignored.push(Ignored { file, reason: unknown_reason(candidate.path) }),
+            FileKind::Archive => plan.archives.push(file),
+            FileKind::ModelConfig => {}
+            FileKind::MemoryProfile => plan.ignored.push(Ignored { file, reason: MEMORY_PROFILE.to_owned() }),
+            FileKind::Unknown => plan.ignored.push(Ignored { file, reason: unknown_reason(candidate.path) }),
         }
     }
     merge_perfetto_copies(files, &mut groups);
@@ -188,7 +188,7 @@ struct TracePlace {
 impl TracePlace {
     fn of(candidate: &Candidate<'_>) -> TracePlace {
         let stem = stem(candidate.path);
-        if candidate.kind == Kind::UnifiedProfile {
+        if candidate.kind == FileKind::UnifiedProfile {
             // A result is a run of its own even in a run's folder.
             return TracePlace {
                 run: candidate.path.to_owned(),
@@ -237,7 +237,8 @@ fn is_capture_time(name: &str) -> bool {
 /// `perfetto_trace.json.gz` is JAX's second copy of `<host>.trace.json.gz`: beside any other trace of its folder it
 /// repeats that, alone it is a run.
 fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, RunTraces>) {
-    let traces = files.iter().enumerate().filter(|(_, file)| matches!(file.kind, Kind::XPlane | Kind::TraceJson));
+    let traces =
+        files.iter().enumerate().filter(|(_, file)| matches!(file.kind, FileKind::XPlane | FileKind::TraceJson));
     // The trace that is read of each folder, and the copies.
     let mut originals: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     let mut copies: Vec<(usize, &str)> = Vec::new();
@@ -279,7 +280,8 @@ const MAX_SIDECARS: usize = 16;
 /// A model configuration belongs to the runs that have a file in its folder or below; where there is none, to all.
 /// The deepest folder wins, in one folder `crossprof.json` over `config.json`.
 fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
-    let mut sidecars: Vec<usize> = (0..files.len()).filter(|&i| kind_of(files, i) == Some(Kind::ModelConfig)).collect();
+    let mut sidecars: Vec<usize> =
+        (0..files.len()).filter(|&i| kind_of(files, i) == Some(FileKind::ModelConfig)).collect();
     sort::sort_by_key(&mut sidecars, |&i| files.get(i).map(|f| (folder(f.path).split('/').count(), f.path)));
     let folder_of = |sidecar: usize| files.get(sidecar).map_or("", |file| folder(file.path));
     // Those of one folder, which stand together, belong to the same runs.
@@ -297,7 +299,7 @@ fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-fn kind_of(files: &[Candidate<'_>], file: usize) -> Option<Kind> {
+fn kind_of(files: &[Candidate<'_>], file: usize) -> Option<FileKind> {
     files.get(file).map(|candidate| candidate.kind)
 }
 

@@ -20,7 +20,7 @@ use base::{Ps, sort};
 use facts::host_spans::{self, HostWork, is_frame};
 use facts::{ProgramActivity, program_activity};
 use report::{HostActivity, HostProgram, HostSpan, HostThread};
-use trace::{IntervalSet, Kind, LineKind, Plane, StrId, Trace, Union};
+use trace::{EventKind, IntervalSet, LineKind, Plane, StrId, Trace, Union};
 
 /// Threads that are listed.
 const MOST_THREADS: usize = 50;
@@ -108,7 +108,7 @@ fn host_of(trace: &Trace, plane: Option<&Plane>) -> Option<String> {
 }
 
 /// The program that an event is about, and what is done with it.
-fn program_of(trace: &Trace, kind: &Kind) -> Option<(String, ProgramActivity)> {
+fn program_of(trace: &Trace, kind: &EventKind) -> Option<(String, ProgramActivity)> {
     let name = trace.text(kind.name);
     if is_frame(name) {
         return None;
@@ -204,7 +204,7 @@ pub(super) fn cover(trace: &Trace, devices: &Devices, lines: &[usize]) -> Interv
 }
 
 /// Sums of tallies by name.
-pub(super) fn by_name<'t>(kinds: impl Iterator<Item = (&'t Kind, &'t HostOpTally)>) -> Vec<(StrId, HostOpTally)> {
+pub(super) fn by_name<'t>(kinds: impl Iterator<Item = (&'t EventKind, &'t HostOpTally)>) -> Vec<(StrId, HostOpTally)> {
     let mut sums: BTreeMap<StrId, HostOpTally> = BTreeMap::new();
     for (kind, tally) in kinds {
         sums.entry(kind.name).or_default().add(tally);

@@ -19,7 +19,7 @@ use super::devices::Devices;
 use base::Ps;
 use facts::host_spans::{self, HostWork};
 use facts::host_threads;
-use trace::{Interval, IntervalSet, Kind, Line, LineEvents, LineKind, Platform, Trace, Union};
+use trace::{EventKind, Interval, IntervalSet, Line, LineEvents, LineKind, Platform, Trace, Union};
 
 /// What a host thread is for, or what it is doing where an event tells better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -247,7 +247,7 @@ impl Works {
         let mut lines: Vec<Option<LineWork>> = trace.lines.iter().map(of_line).collect();
         let mut names: Vec<Option<Option<HostRole>>> = vec![None; trace.strings.len()];
         let device_ops = cpu_ops(trace, devices);
-        let of_kind = |kind: &Kind| {
+        let of_kind = |kind: &EventKind| {
             let work = lines.get_mut(kind.line.index())?.as_mut()?;
             if device_ops.get(kind.args.index()) == Some(&true) {
                 work.is_plain = false;

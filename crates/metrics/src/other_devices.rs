@@ -10,7 +10,7 @@ use super::host_ops::{HostOpTally, tallies_of_kinds};
 use base::{Ps, sort};
 use facts::accelerators;
 use report::{OtherDevice, OtherDeviceEvent};
-use trace::{Kind, LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trace};
+use trace::{EventKind, LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trace};
 
 /// Names that are listed of each.
 const MOST_EVENTS: usize = 10;
@@ -63,7 +63,7 @@ pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
 }
 
 /// The kinds of events on lines of no known device, with what they add up to. Index: the plane.
-fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(Kind, HostOpTally)>> {
+fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(EventKind, HostOpTally)>> {
     let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None);
     let mut kinds = vec![Vec::new(); trace.planes.len()];
     for (&kind, tally) in trace.events.kinds().iter().zip(tallies).filter(|(_, tally)| tally.occurrences > 0) {

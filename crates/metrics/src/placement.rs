@@ -15,7 +15,7 @@ use super::devices::Devices;
 use super::ops::Ops;
 use base::{Ps, sort};
 use facts::host_callbacks;
-use trace::{Interval, IntervalSet, Kind, LineKind, Platform, Trace};
+use trace::{EventKind, Interval, IntervalSet, LineKind, Platform, Trace};
 
 /// Why something ran on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,7 +107,7 @@ fn by_time(mut rows: Vec<PlacementRow>) -> Vec<PlacementRow> {
 }
 
 /// What an event on a host is, where a device was meant.
-fn host_op(trace: &Trace, devices: &Devices, kind: &Kind) -> Option<(HostReason, String)> {
+fn host_op(trace: &Trace, devices: &Devices, kind: &EventKind) -> Option<(HostReason, String)> {
     let line = trace.lines.get(kind.line.index())?;
     let name = trace.text(kind.name);
     if trace.text(line.name) == "Host Offload Ops" {

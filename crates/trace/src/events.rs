@@ -8,7 +8,7 @@ use super::column::{Column, SparseColumn};
 use super::event_columns::{ColumnValues, EventColumn};
 use super::event_id::{EventId, EventIds};
 use super::interval::Interval;
-use super::kinds::{Kind, Kinds};
+use super::kinds::{EventKind, Kinds};
 use super::strings::StrId;
 use crate::LineId;
 use base::Ps;
@@ -139,7 +139,7 @@ impl Events {
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
         u32::try_from(self.rows.len()).ok()?;
-        let kind = self.kinds.intern(Kind { line: event.line, name: event.name, args: event.args });
+        let kind = self.kinds.intern(EventKind { line: event.line, name: event.name, args: event.args });
         self.push_of_kind(kind, event.start, event.duration)
     }
 
@@ -218,13 +218,13 @@ impl Events {
     }
 
     /// What the events are, each once, in the order in which they first occur.
-    pub fn kinds(&self) -> &[Kind] {
+    pub fn kinds(&self) -> &[EventKind] {
         self.kinds.list()
     }
 
     #[inline(always)]
     fn event(&self, row: Row) -> Event {
-        let Kind { line, name, args } = self.kinds.get(row.kind());
+        let EventKind { line, name, args } = self.kinds.get(row.kind());
         let (start, duration) = row.time();
         Event { line, name, start, duration, args }
     }
@@ -259,7 +259,7 @@ impl Events {
 
     /// Makes events of another kind where `change` says so, which is given what an event is, also as an index into
     /// [`kinds`](Events::kinds), and when.
-    pub fn change_kinds(&mut self, mut change: impl FnMut(usize, Kind, Interval) -> Option<Kind>) {
+    pub fn change_kinds(&mut self, mut change: impl FnMut(usize, EventKind, Interval) -> Option<EventKind>) {
         for index in 0..self.rows.len() {
             let Some(old) = self.rows.get(index).map(Row) else { return };
             let (start, duration) = old.time();
@@ -273,7 +273,7 @@ impl Events {
     /// Changes what the event at `id` says.
     pub(crate) fn set_args(&mut self, id: EventId, args: ArgsId) {
         let Some(row) = self.rows.get(id.index()).map(Row) else { return };
-        let kind = self.kinds.intern(Kind { args, ..self.kinds.get(row.kind()) });
+        let kind = self.kinds.intern(EventKind { args, ..self.kinds.get(row.kind()) });
         let (start, duration) = row.time();
         if let Some(slot) = self.rows.get_mut(id.index()) {
             *slot = Row::new(kind, start, duration).0;
@@ -325,7 +325,7 @@ impl Events {
 
     /// Appends the events of another trace, `shift` later; `kind_here` says what one of its kinds is in this trace. False where
     /// there is no room for all of them.
-    pub(crate) fn append_all(&mut self, other: &Events, shift: Ps, kind_here: impl Fn(Kind) -> Kind) -> bool {
+    pub(crate) fn append_all(&mut self, other: &Events, shift: Ps, kind_here: impl Fn(EventKind) -> EventKind) -> bool {
         // By the other's number of a kind, once it was met: as many are looked up as there are kinds, not events.
         let mut numbers: Vec<Option<u32>> = vec![None; other.kinds.list().len()];
         other.rows.iter().map(Row).all(|row| {
@@ -370,13 +370,13 @@ impl Events {
     }
 
     /// The rows that were not taken; what they are of; the sparse columns.
-    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<Kind>, SparseColumns) {
+    pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<EventKind>, SparseColumns) {
         let Events { rows, kinds, columns, cut: _ } = self;
         (rows.into_blocks().map(RowBlock), kinds.into_list(), columns)
     }
 
     /// Puts in what the rows are of, and the sparse columns; `None` where these are none.
-    pub(crate) fn with_columns(self, kinds: Vec<Kind>, columns: SparseColumns) -> Option<Events> {
+    pub(crate) fn with_columns(self, kinds: Vec<EventKind>, columns: SparseColumns) -> Option<Events> {
         let is_sorted = columns.iter().all(SparseColumn::is_sorted);
         let kinds = Kinds::from_list(kinds);
         is_sorted.then(|| Events { rows: self.rows, kinds, columns, cut: BTreeMap::new() })

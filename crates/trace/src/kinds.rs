@@ -12,7 +12,7 @@ use crate::LineId;
 
 /// What an event is, but for its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Kind {
+pub struct EventKind {
     /// The line it is on.
     pub line: LineId,
     /// Its name.
@@ -27,26 +27,26 @@ const LATELY: usize = 256;
 /// Distinct kinds, each stored once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
-    kinds: Vec<Kind>,
+    kinds: Vec<EventKind>,
     /// Of the first so many of `kinds`.
     index: Index,
     /// Numbers of kinds, plus one; empty until the first is interned.
     lately: Vec<u32>,
     /// The latest one, which is often the next.
-    latest: Option<(Kind, u32)>,
+    latest: Option<(EventKind, u32)>,
 }
 
 impl Kinds {
     /// The number of `kind`, stored on first sight.
     #[inline]
-    pub(super) fn intern(&mut self, kind: Kind) -> u32 {
+    pub(super) fn intern(&mut self, kind: EventKind) -> u32 {
         match self.latest {
             Some((latest, number)) if latest == kind => number,
             _ => self.find(kind),
         }
     }
 
-    fn find(&mut self, kind: Kind) -> u32 {
+    fn find(&mut self, kind: EventKind) -> u32 {
         let hash = FxBuildHasher.hash_one(kind);
         let slot = hash as usize % LATELY;
         let known = self.lately.get(slot).and_then(|number| number.checked_sub(1));
@@ -63,7 +63,7 @@ impl Kinds {
     }
 
     #[cold]
-    fn find_or_add(&mut self, kind: Kind, hash: u64) -> u32 {
+    fn find_or_add(&mut self, kind: EventKind, hash: u64) -> u32 {
         let kinds = &self.kinds;
         // Those of a list that was taken over are not in the index yet.
         for (number, kind) in kinds.iter().enumerate().skip(self.index.len()) {
@@ -81,28 +81,28 @@ impl Kinds {
 
     /// The kind with this number.
     #[inline(always)]
-    pub(super) fn get(&self, number: u32) -> Kind {
+    pub(super) fn get(&self, number: u32) -> EventKind {
         self.kinds.get(number as usize).copied().unwrap_or_default()
     }
 
     /// All of them, by number.
-    pub(super) fn list(&self) -> &[Kind] {
+    pub(super) fn list(&self) -> &[EventKind] {
         &self.kinds
     }
 
     /// The same.
-    pub(super) fn into_list(self) -> Vec<Kind> {
+    pub(super) fn into_list(self) -> Vec<EventKind> {
         self.kinds
     }
 
     /// The reverse.
-    pub(super) fn from_list(kinds: Vec<Kind>) -> Kinds {
+    pub(super) fn from_list(kinds: Vec<EventKind>) -> Kinds {
         Kinds { kinds, ..Kinds::default() }
     }
 
     /// Bytes of memory held.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.kinds.capacity() * size_of::<Kind>() + self.index.memory_bytes()
+        self.kinds.capacity() * size_of::<EventKind>() + self.index.memory_bytes()
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_kind_keeps_its_number_however_many_there_are() {
-        let kind = |at: u32| Kind { line: LineId(at % 7), name: StrId(at / 3), args: ArgsId(at % 2) };
+        let kind = |at: u32| EventKind { line: LineId(at % 7), name: StrId(at / 3), args: ArgsId(at % 2) };
         let mut kinds = Kinds::default();
         let numbers: Vec<u32> = (0..5_000).map(|at| kinds.intern(kind(at))).collect();
         assert!((0..5_000).rev().all(|at| kinds.get(numbers[at as usize]) == kind(at)));

@@ -39,7 +39,7 @@ pub use event_id::{EventId, EventIds};
 pub use event_stat::EventStat;
 pub use events::{Event, Events, RowBlock};
 pub use interval::{Interval, IntervalSet, Union};
-pub use kinds::Kind;
+pub use kinds::EventKind;
 pub use marks::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope};
 pub use merge::merge;
 pub use strings::{StrId, Strings};

@@ -11,8 +11,8 @@
 //! ```
 
 use super::{
-    ArgsId, CounterTrack, EventColumn, EventId, FlowPoint, HloProto, Holds, Instant, InstantScope, Kind, Line, LineId,
-    Plane, PlaneId, StatValue, StrId, Trace,
+    ArgsId, CounterTrack, EventColumn, EventId, EventKind, FlowPoint, HloProto, Holds, Instant, InstantScope, Line,
+    LineId, Plane, PlaneId, StatValue, StrId, Trace,
 };
 use base::{Ps, Warning, WarningCode};
 
@@ -135,7 +135,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     }));
 
     let event_base = merged.events.len() as u64;
-    let kind_here = |kind: Kind| Kind {
+    let kind_here = |kind: EventKind| EventKind {
         line: LineId(kind.line.0.saturating_add(line_base)),
         name: string(kind.name),
         args: args.get(kind.args.index()).copied().unwrap_or_default(),

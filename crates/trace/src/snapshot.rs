@@ -16,7 +16,7 @@
 mod fields;
 
 use super::events::{RowBlock, SparseColumns};
-use super::kinds::Kind;
+use super::kinds::EventKind;
 use super::{ArgsId, ArgsTable, Capture, EventId, HloProto, LineId, StrId, Strings, Trace, copies};
 use fields::{Fields, put_args, put_capture, put_plane};
 
@@ -67,7 +67,7 @@ enum SnapshotPart {
     Ends(Vec<usize>),
     Args(ArgsTable),
     Rows(RowBlock),
-    Kinds(Vec<Kind>),
+    Kinds(Vec<EventKind>),
     Sparse(u8, Vec<EventId>, Vec<i64>),
     Hlo(HloProto),
 }
@@ -172,7 +172,7 @@ impl Iterator for Writer {
             }
             SnapshotPart::Rows(rows) => return Some(Piece::Rows(rows)),
             SnapshotPart::Kinds(kinds) => {
-                let words = |kind: &Kind| [kind.line.0, kind.name.0, kind.args.0].map(u32::to_le_bytes);
+                let words = |kind: &EventKind| [kind.line.0, kind.name.0, kind.args.0].map(u32::to_le_bytes);
                 put_words(&mut out, kinds.iter().flat_map(words), 3 * kinds.len());
                 (KINDS, 0)
             }
@@ -204,7 +204,7 @@ pub struct Reader {
     trace: Trace,
     notes: Vec<u8>,
     text: String,
-    kinds: Vec<Kind>,
+    kinds: Vec<EventKind>,
     sparse: SparseColumns,
     frames: u64,
     /// Events and frames that the last frame speaks of.
@@ -304,8 +304,11 @@ impl Reader {
             KINDS => {
                 let words = payload.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
                 let words: Vec<u32> = words.collect();
-                let kind =
-                    |&[line, name, args]: &[u32; 3]| Kind { line: LineId(line), name: StrId(name), args: ArgsId(args) };
+                let kind = |&[line, name, args]: &[u32; 3]| EventKind {
+                    line: LineId(line),
+                    name: StrId(name),
+                    args: ArgsId(args),
+                };
                 self.kinds = words.as_chunks().0.iter().map(kind).collect();
             }
             SPARSE => {

@@ -1,7 +1,7 @@
 //! What is said of files.
 
 use crossprof::Warning;
-use crossprof::input::plan::Kind;
+use crossprof::input::plan::FileKind;
 use crossprof::report::SourceFile;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct FileEntry {
     /// Size as stored.
     pub size_bytes: u64,
     /// What it holds, judged by its first bytes.
-    pub kind: Kind,
+    pub kind: FileKind,
 }
 
 /// What to do with the files of one drop.
@@ -33,7 +33,7 @@ pub struct FileDone {
     /// Events read from it.
     pub events: u64,
     /// What it is.
-    pub kind: Option<Kind>,
+    pub kind: Option<FileKind>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
     /// Why there is nothing to show, as a sentence.
@@ -43,25 +43,25 @@ pub struct FileDone {
 }
 
 /// What a file is, for people.
-pub fn kind_name(kind: Kind) -> &'static str {
+pub fn kind_name(kind: FileKind) -> &'static str {
     match kind {
-        Kind::XPlane => "XPlane",
-        Kind::TraceJson => "trace JSON",
-        Kind::UnifiedProfile => "unified profile",
-        Kind::ModelConfig => "model configuration",
-        Kind::MemoryProfile => "memory profile",
-        Kind::Archive => "archive",
-        Kind::Unknown => "not known",
+        FileKind::XPlane => "XPlane",
+        FileKind::TraceJson => "trace JSON",
+        FileKind::UnifiedProfile => "unified profile",
+        FileKind::ModelConfig => "model configuration",
+        FileKind::MemoryProfile => "memory profile",
+        FileKind::Archive => "archive",
+        FileKind::Unknown => "not known",
     }
 }
 
 /// What a file is, for people, from the word that stands in a profile.
 pub fn format_name(format: &str) -> &'static str {
     match format {
-        "xplane" => kind_name(Kind::XPlane),
-        "trace_json" => kind_name(Kind::TraceJson),
-        "unified_profile" => kind_name(Kind::UnifiedProfile),
-        "model_config" => kind_name(Kind::ModelConfig),
+        "xplane" => kind_name(FileKind::XPlane),
+        "trace_json" => kind_name(FileKind::TraceJson),
+        "unified_profile" => kind_name(FileKind::UnifiedProfile),
+        "model_config" => kind_name(FileKind::ModelConfig),
         _ => "file",
     }
 }

@@ -1,7 +1,7 @@
 //! What the reader is asked. A reader gets one request, which decides what it does.
 
 use crossprof::Warning;
-use crossprof::input::plan::Kind;
+use crossprof::input::plan::FileKind;
 use serde::{Deserialize, Serialize};
 
 use super::Request;
@@ -29,7 +29,7 @@ pub struct LookRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Looked {
     /// What each of them holds.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<FileKind>,
     /// What to do with them.
     pub groups: Groups,
 }

@@ -1,6 +1,6 @@
 //! The second reader: decodes what the first has unpacked and hands the runs over to the analyst.
 
-use crossprof::input::plan::Kind;
+use crossprof::input::plan::FileKind;
 use crossprof::input::{Outline, Unpacked};
 use crossprof::session::{FileId, FileResult, MemberResult, Session};
 use crossprof::trace::snapshot;
@@ -159,11 +159,11 @@ fn done(file: u32, result: FileResult) -> FileDone {
     }
     let useful = result.members.iter().any(|member| member.error.is_none() && member.ignored.is_none());
     let skipped = result.members.iter().find_map(|member| member.ignored.clone()).filter(|_| !useful);
-    let kind = if single { result.members.first().map(|member| member.kind) } else { Some(Kind::Archive) };
+    let kind = if single { result.members.first().map(|member| member.kind) } else { Some(FileKind::Archive) };
     FileDone {
         file,
         events: result.events,
-        kind: kind.filter(|kind| *kind != Kind::Unknown),
+        kind: kind.filter(|kind| *kind != FileKind::Unknown),
         warnings,
         error: result.error.map(|error| error.to_string()),
         skipped,
@@ -194,7 +194,7 @@ mod tests {
     fn of_many_members_that_were_not_read_the_first_are_named_and_the_others_counted() {
         let member = |index: usize| MemberResult {
             path: format!("a.zip/{index}"),
-            kind: Kind::Unknown,
+            kind: FileKind::Unknown,
             events: 0,
             ignored: None,
             error: (index > 0).then_some(Error::Empty),

@@ -1,6 +1,6 @@
 //! Which of the dropped files are read together: one run, one load.
 
-use crossprof::input::plan::{self, Candidate, Kind, is_called_profile};
+use crossprof::input::plan::{self, Candidate, FileKind, is_called_profile};
 
 use crate::protocol::files::{FileEntry, Groups};
 
@@ -18,14 +18,14 @@ pub fn groups(entries: &[FileEntry]) -> Groups {
     groups.loads.extend(plan.archives.into_iter().map(|file| (vec![file], Vec::new())));
     for ignored in plan.ignored {
         let Some(entry) = entries.get(ignored.file) else { continue };
-        if entry.kind == Kind::Unknown && (!entry.path.contains('/') || is_called_profile(&entry.path)) {
+        if entry.kind == FileKind::Unknown && (!entry.path.contains('/') || is_called_profile(&entry.path)) {
             groups.loads.push((vec![ignored.file], Vec::new()));
-        } else if entry.kind != Kind::Unknown {
+        } else if entry.kind != FileKind::Unknown {
             groups.ignored.push((ignored.file, ignored.reason));
         }
     }
     if groups.loads.is_empty() {
-        let models = entries.iter().enumerate().filter(|(_, entry)| entry.kind == Kind::ModelConfig);
+        let models = entries.iter().enumerate().filter(|(_, entry)| entry.kind == FileKind::ModelConfig);
         groups.ignored.extend(models.map(|(index, _)| (index, LONELY_MODEL.to_owned())));
     }
     groups
@@ -37,33 +37,34 @@ const LONELY_MODEL: &str = "This is a model configuration. Drop it together with
 mod tests {
     use super::*;
 
-    fn group(files: &[(&str, Kind)]) -> Groups {
-        let entry = |(path, kind): &(&str, Kind)| FileEntry { path: (*path).to_owned(), size_bytes: 9, kind: *kind };
+    fn group(files: &[(&str, FileKind)]) -> Groups {
+        let entry =
+            |(path, kind): &(&str, FileKind)| FileEntry { path: (*path).to_owned(), size_bytes: 9, kind: *kind };
         groups(&files.iter().map(entry).collect::<Vec<_>>())
     }
 
     #[test]
     fn a_profile_folder_is_one_load_and_two_files_are_two() {
         let folder = [
-            ("log/plugins/profile/r/a.trace.json.gz", Kind::TraceJson),
-            ("log/plugins/profile/r/a.xplane.pb", Kind::XPlane),
+            ("log/plugins/profile/r/a.trace.json.gz", FileKind::TraceJson),
+            ("log/plugins/profile/r/a.xplane.pb", FileKind::XPlane),
         ];
         assert_eq!(group(&folder).loads, [(vec![1], vec![0])]);
-        let files = [("run-a.trace.json.gz", Kind::TraceJson), ("run-b.trace.json.gz", Kind::TraceJson)];
+        let files = [("run-a.trace.json.gz", FileKind::TraceJson), ("run-b.trace.json.gz", FileKind::TraceJson)];
         assert_eq!(group(&files).loads, [(vec![0], vec![]), (vec![1], vec![])]);
     }
 
     #[test]
     fn a_stranger_is_read_only_when_it_was_meant() {
-        assert_eq!(group(&[("notes.txt", Kind::Unknown)]).loads.len(), 1);
-        assert_eq!(group(&[("log/notes.txt", Kind::Unknown)]), Groups::default());
-        assert_eq!(group(&[("log/a.xplane.pb", Kind::Unknown)]).loads.len(), 1);
+        assert_eq!(group(&[("notes.txt", FileKind::Unknown)]).loads.len(), 1);
+        assert_eq!(group(&[("log/notes.txt", FileKind::Unknown)]), Groups::default());
+        assert_eq!(group(&[("log/a.xplane.pb", FileKind::Unknown)]).loads.len(), 1);
     }
 
     #[test]
     fn a_model_configuration_needs_a_profile() {
-        assert_eq!(group(&[("config.json", Kind::ModelConfig)]).ignored.len(), 1);
-        let both = group(&[("config.json", Kind::ModelConfig), ("a.pb", Kind::XPlane)]);
+        assert_eq!(group(&[("config.json", FileKind::ModelConfig)]).ignored.len(), 1);
+        let both = group(&[("config.json", FileKind::ModelConfig), ("a.pb", FileKind::XPlane)]);
         assert_eq!((both.loads, both.ignored), (vec![(vec![1, 0], vec![])], vec![]));
     }
 }

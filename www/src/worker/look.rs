@@ -1,6 +1,6 @@
 //! Looks at the first bytes of files: what they hold decides which of them are one run.
 
-use crossprof::input::plan::Kind;
+use crossprof::input::plan::FileKind;
 use crossprof::session::peek;
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -22,7 +22,7 @@ pub async fn run(LookRequest { paths }: LookRequest, asker: Asker) {
     for (path, file) in paths.into_iter().zip(files.iter()) {
         let file: &Blob = file.unchecked_ref();
         // A file that cannot be read says so when it is loaded.
-        let kind = kind(&path, file).await.unwrap_or(Kind::Unknown);
+        let kind = kind(&path, file).await.unwrap_or(FileKind::Unknown);
         entries.push(FileEntry { path, size_bytes: file.size() as u64, kind });
     }
     let groups = groups(&entries);
@@ -30,7 +30,7 @@ pub async fn run(LookRequest { paths }: LookRequest, asker: Asker) {
     asker.respond::<LookRequest>(&Looked { kinds, groups });
 }
 
-async fn kind(path: &str, file: &Blob) -> Result<Kind, JsValue> {
+async fn kind(path: &str, file: &Blob) -> Result<FileKind, JsValue> {
     let size_bytes = file.size() as u64;
     let head = file.slice_with_f64_and_f64(0.0, size_bytes.min(HEAD_BYTES) as f64)?;
     let head = Uint8Array::new(&JsFuture::from(head.array_buffer()).await?).to_vec();

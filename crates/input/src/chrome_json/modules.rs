@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use trace::{ArgsId, Kind, LineKind, PlaneKind, Platform, StrId, Trace};
+use trace::{ArgsId, EventKind, LineKind, PlaneKind, Platform, StrId, Trace};
 
 /// A run of a program on one device.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ struct ModuleRun {
 pub(super) fn name_programs(trace: &mut Trace) {
     let planes: Vec<bool> = trace.planes.iter().map(|plane| is_tpu(plane.kind)).collect();
     let line_plane = |line: usize| trace.lines.get(line).map(|line| line.plane.index());
-    let plane_of = |kind: &Kind, wanted: &[LineKind]| {
+    let plane_of = |kind: &EventKind, wanted: &[LineKind]| {
         let line = trace.lines.get(kind.line.index()).filter(|line| wanted.contains(&line.kind))?;
         let plane = line_plane(kind.line.index()).unwrap_or(usize::MAX);
         (planes.get(plane) == Some(&true)).then_some((plane, line.kind))
@@ -66,7 +66,7 @@ pub(super) fn name_programs(trace: &mut Trace) {
             let own = args.get(kind.args);
             args.intern(&trace::Args { hlo_module: module, program_id: program, ..own })
         });
-        Some(Kind { args: with_program, ..kind })
+        Some(EventKind { args: with_program, ..kind })
     });
 }
 

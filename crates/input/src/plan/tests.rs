@@ -1,7 +1,7 @@
 use super::*;
 
 /// The plan in words, one line a run: `name: host=path ...; not path; with path`.
-fn planned(files: &[(&str, Kind)]) -> Vec<String> {
+fn planned(files: &[(&str, FileKind)]) -> Vec<String> {
     let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
     let path = |file: usize| files[file].0;
     let plan = plan(&candidates);
@@ -24,7 +24,7 @@ fn planned(files: &[(&str, Kind)]) -> Vec<String> {
     lines
 }
 
-use Kind::{Archive, MemoryProfile, ModelConfig, TraceJson, UnifiedProfile, Unknown, XPlane};
+use FileKind::{Archive, MemoryProfile, ModelConfig, TraceJson, UnifiedProfile, Unknown, XPlane};
 
 #[test]
 fn a_run_folder_is_one_run_of_all_its_hosts() {

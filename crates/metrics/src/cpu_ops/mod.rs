@@ -117,7 +117,7 @@ fn roles(trace: &Trace) -> Vec<Role> {
     if kinds.iter().any(|kind| line(kind.line.index()) == Some(LineKind::DeviceOps)) {
         return Vec::new();
     }
-    let role = |kind: &trace::Kind| {
+    let role = |kind: &trace::EventKind| {
         let is_marker = trace.text(kind.name).starts_with(END_MARKER);
         match line(kind.line.index()) {
             Some(LineKind::Host) if is_marker => Role::Marker,

@@ -19,7 +19,7 @@ use crate::devices::{Devices, interval};
 use crate::host_threads::HostRole;
 use base::{Ps, sort};
 use facts::{host_spans, library_files};
-use trace::{EventColumn, Interval, IntervalSet, Kind, LineId, LineKind, Trace};
+use trace::{EventColumn, EventKind, Interval, IntervalSet, LineId, LineKind, Trace};
 
 /// Fewer spans show no rhythm.
 const FEWEST: usize = 4;
@@ -189,7 +189,7 @@ fn spans(trace: &Trace, devices: &Devices) -> Vec<Candidate> {
     let mut sorts: Vec<Option<Option<Sort>>> = vec![None; trace.strings.len()];
     let mut index: BTreeMap<(LineId, &str), usize> = BTreeMap::new();
     let mut found: Vec<Option<Candidate>> = Vec::new();
-    let mut place = |kind: &Kind| {
+    let mut place = |kind: &EventKind| {
         let line = trace.lines.get(kind.line.index()).filter(|_| python.get(kind.line.index()) == Some(&true))?;
         let name = trace.text(kind.name);
         let sort = (*sorts.get_mut(kind.name.index())?.get_or_insert_with(|| sort_of(name)))?;
