@@ -107,6 +107,9 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
     profile
 }
 
+/// What makes ops of two captures the same: name, family, framework path and fingerprint.
+type OpKey<'a> = (&'a str, &'a str, Option<&'a str>, Option<&'a str>);
+
 /// The ops of all captures, each with its mean: an op that one capture lacks took no time there.
 fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
     let all: Option<Vec<&StepOps>> = captures.iter().map(|it| it.step_ops.as_ref()).collect();
@@ -114,7 +117,7 @@ fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
     let share = 1.0 / all.len() as f64;
     let mut families: BTreeMap<&str, StepFamily> = BTreeMap::new();
     let mut kernels: BTreeMap<&str, StepKernel> = BTreeMap::new();
-    let mut ops: BTreeMap<(&str, &str, Option<&str>, Option<&str>), StepOp> = BTreeMap::new();
+    let mut ops: BTreeMap<OpKey<'_>, StepOp> = BTreeMap::new();
     for it in &all {
         for family in &it.families {
             let sum = families.entry(&family.family).or_insert_with(|| StepFamily {
