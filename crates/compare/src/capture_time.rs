@@ -76,7 +76,7 @@ fn add(losses: &mut Vec<TimeLoss>, kind: TimeLossKind, part: Option<&str>, lost_
 /// What a stall takes longer than.
 fn fence(steps: &[&Step], typical: f64) -> f64 {
     let mut counted: Vec<f64> = steps.iter().filter(|step| step.counted).map(|step| step.duration_us).collect();
-    counted.sort_unstable_by(f64::total_cmp);
+    sort::sort_by(&mut counted, f64::total_cmp);
     let quartile = |share: f64| counted.get((share * counted.len() as f64) as usize).copied().unwrap_or(typical);
     let (first, third) = (quartile(0.25), quartile(0.75));
     (third + FENCE * (third - first)).max((1.0 + LEAST_STALL) * typical)

@@ -13,6 +13,7 @@
 //! Steps follow each other: a slow host slows several, so that twenty steps may tell no more than five independent ones. How much is
 //! told by how a step's distance from the mean goes with the next one's, with the outermost tenths drawn in ([`Correlation`]).
 
+use base::sort;
 use report::UnifiedProfile;
 
 /// Share that the typical step leaves out at either end.
@@ -96,7 +97,7 @@ impl Level {
 /// Of two steps or more, in their order.
 fn of_steps(steps: &[f64], trimmed: f64) -> Option<Level> {
     let mut sorted = steps.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sort::sort_by(&mut sorted, f64::total_cmp);
     let middle = without_ends(&sorted, trimmed)?;
     let squares: f64 = from_mean(&drawn_in(steps, middle)?).iter().map(|distance| distance * distance).sum();
     let h = middle.len() as f64;

@@ -12,7 +12,7 @@ mod outliers;
 
 use super::noise::{Sample, of_steps};
 use super::{OrderedBy, Subject, Trend, TrendPoint};
-use base::format;
+use base::{format, sort};
 pub use document::{Drift, LevelChange, OutlierRun};
 use order::OrderedRun;
 
@@ -62,7 +62,7 @@ fn samples(timed: &[TimedRun<'_>]) -> Vec<Sample> {
 /// The median; of an even number the mean of the middle two, of none 0.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
+    sort::sort_by(&mut values, f64::total_cmp);
     let at = |index: usize| values.get(index).copied().unwrap_or(0.0);
     let middle = values.len() / 2;
     if values.len() % 2 == 1 { at(middle) } else { 0.5 * at(middle.saturating_sub(1)) + 0.5 * at(middle) }

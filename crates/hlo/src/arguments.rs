@@ -12,6 +12,7 @@
 //! reads all three. Copies, bitcasts, tuples, and values that a loop hands through are looked through.
 
 use super::{ArrayShape, Instruction, Module};
+use base::sort;
 
 /// Instructions that are looked through for one value, those inside calls included.
 const MOST_STEPS: u32 = 1000;
@@ -49,7 +50,7 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
         .filter(|instruction| instruction.is("parameter"))
         .filter_map(|it| Some((it, it.attributes().parameter_number?, it.shape.array()?)))
         .collect();
-    parameters.sort_by_key(|parameter| parameter.1);
+    sort::sort_by_key(&mut parameters, |parameter| parameter.1);
     let Some(root) = module.root(entry) else { return Vec::new() };
     let outputs: Vec<Output<'_>> = if root.is("tuple") {
         module.operands(root).map(|operand| output(module, operand)).collect()
@@ -97,7 +98,7 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
             candidates.push((at, by_buffer, found));
         }
     }
-    candidates.sort_by_key(|(at, by_buffer, found)| (*by_buffer, found.len(), *at));
+    sort::sort_by_key(&mut candidates, |(at, by_buffer, found)| (*by_buffer, found.len(), *at));
     for (at, _, found) in candidates {
         let free = found.into_iter().find(|&output| taken.get(output) == Some(&false));
         if let Some((output, outcome)) = free.and_then(|free| taken.get_mut(free)).zip(outcomes.get_mut(at)) {

@@ -1,6 +1,7 @@
 //! The members of each group of a collective, written out.
 
 use super::attributes::{MeshAxes, ReplicaGroups};
+use base::sort;
 
 /// More devices than these are not listed.
 pub(super) const MAX_LISTED: usize = 1 << 16;
@@ -98,7 +99,7 @@ fn along_axes(mesh: &MeshAxes) -> Option<Vec<Vec<u32>>> {
             let (before, own) = part.unwrap_or((1, *size));
             cuts.extend([before, before.checked_mul(own)?]);
         }
-        cuts.sort_unstable();
+        sort::sort_by(&mut cuts, Ord::cmp);
         cuts.dedup();
         for cut in cuts.windows(2) {
             let &[before, after] = cut else { return None };

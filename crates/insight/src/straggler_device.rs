@@ -3,7 +3,7 @@
 use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
+use base::{format, sort};
 use metrics::{MeanPart, StepPart, WindowKind, median};
 use report::{Confidence, FindingSeverity};
 
@@ -28,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let work: Vec<Option<f64>> = breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(work_us)).collect();
     let connected = numbers.context.analysis.collectives.connected();
     let mut groups: Vec<u32> = connected.clone();
-    groups.sort_unstable();
+    sort::sort_by(&mut groups, Ord::cmp);
     groups.dedup();
     if groups.len() == devices.len() {
         return lacks(

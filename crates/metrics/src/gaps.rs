@@ -8,7 +8,7 @@
 //! ```
 
 use crate::devices::{Device, Devices};
-use base::Ps;
+use base::{Ps, sort};
 use report::{Gap, Gaps, TimelineAnalysis};
 use trace::{Interval, Trace, in_blocks};
 
@@ -139,13 +139,13 @@ fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
             }
             kept.push((gap, index));
             if kept.len() > 64 * LONGEST {
-                kept.sort_unstable_by_key(order);
+                sort::sort_by_key(&mut kept, order);
                 kept.truncate(LONGEST);
                 shortest = kept.last().map_or(Ps::ZERO, |(gap, _)| gap.length());
             }
         });
     }
-    kept.sort_unstable_by_key(order);
+    sort::sort_by_key(&mut kept, order);
     kept.truncate(LONGEST);
     kept
 }

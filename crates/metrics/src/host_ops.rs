@@ -132,7 +132,7 @@ fn of_names(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOp
         found.self_time += tally.self_time;
         found.rows.get_mut(at).into_iter().for_each(|row| row.tally.add(tally));
     }
-    threads.sort_unstable();
+    sort::sort_by(&mut threads, Ord::cmp);
     threads.dedup();
     for (at, _) in threads {
         found.rows.get_mut(at).into_iter().for_each(|row| row.threads += 1);

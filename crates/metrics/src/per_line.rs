@@ -1,5 +1,6 @@
 //! What is kept of each line while the events of one device go by.
 
+use base::sort;
 use rustc_hash::FxHashMap;
 
 use trace::LineId;
@@ -34,7 +35,7 @@ impl<T: Default> PerLine<T> {
 
     /// All of them, in the order of the lines.
     pub fn in_order(mut self) -> impl Iterator<Item = T> {
-        self.of_lines.sort_unstable_by_key(|(line, _)| *line);
+        sort::sort_by_key(&mut self.of_lines, |(line, _)| *line);
         self.of_lines.into_iter().map(|(_, of_line)| of_line)
     }
 }

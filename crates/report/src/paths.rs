@@ -24,7 +24,7 @@ pub fn parts(path: &str) -> Vec<&str> {
 pub fn differing(paths: &[&str]) -> Vec<String> {
     let told = |names: &[String]| {
         let mut names: Vec<&String> = names.iter().collect();
-        names.sort_unstable();
+        base::sort::sort_by(&mut names, Ord::cmp);
         names.dedup();
         names.len()
     };

@@ -9,6 +9,7 @@
 //! The id of a device: TPUs say it (`core_details`); on one host it is the device's ordinal, since the process numbers its devices so. A
 //! program for more devices than the host has was started on several hosts, and which ordinals are whose is unknown then.
 
+use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::message::Message;
@@ -129,7 +130,7 @@ impl Numbering {
             root.insert(a.max(b), a.min(b));
         }
         let mut members: Vec<u32> = root.keys().copied().collect();
-        members.sort_unstable();
+        sort::sort_by(&mut members, Ord::cmp);
         members.into_iter().map(|member| (member, find(&mut root, member))).collect()
     }
 }

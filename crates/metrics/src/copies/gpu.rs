@@ -1,5 +1,6 @@
 //! Copies and fills on the streams of GPUs.
 
+use base::sort;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -41,7 +42,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
         });
     }
     let mut wanted: Vec<EventId> = found.iter().filter_map(|it| it.call).map(|call| call.event).collect();
-    wanted.sort_unstable();
+    sort::sort_by(&mut wanted, Ord::cmp);
     let sites = CallSites::new(trace, devices, &wanted);
     found.into_iter().map(|it| one(trace, &sites, it)).collect()
 }

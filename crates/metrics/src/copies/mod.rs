@@ -206,7 +206,7 @@ fn row(trace: &Trace, list: &[&One]) -> Option<CopyRow> {
     let lengths = || list.iter().map(|one| one.interval.length());
     let sized: Vec<&&One> = list.iter().filter(|one| one.bytes.is_some()).collect();
     let mut by_device: Vec<(Option<usize>, Interval)> = sized.iter().map(|one| (one.device, one.interval)).collect();
-    by_device.sort_unstable_by_key(|&(device, _)| device);
+    sort::sort_by_key(&mut by_device, |&(device, _)| device);
     let of_devices = by_device.chunk_by(|a, b| a.0 == b.0);
     let busy = |of_device: &[(Option<usize>, Interval)]| {
         IntervalSet::union_of(of_device.iter().map(|&(_, interval)| interval)).length()

@@ -1,5 +1,6 @@
 //! What the compiled program says of its ops: which uses the result of which, and what runs which.
 
+use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use hlo::{Instruction, InstructionIndex, Module};
@@ -116,7 +117,7 @@ impl Graph {
                 }
             }
         }
-        found.sort_unstable();
+        sort::sort_by(&mut found, Ord::cmp);
         found.dedup();
         found
     }

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use base::Ps;
+use base::{Ps, sort};
 use trace::{EventColumn, EventId, LineKind, SparseColumn, Trace, in_blocks};
 
 /// Whose numbers are looked up: a host, and on TPUs one of its devices.
@@ -107,10 +107,10 @@ impl CallIndex {
         });
         let start = |id: EventId| trace.events.time(id).map(|(start, _)| start);
         let mut scopes: Vec<(Scope, Calls)> = scopes.into_iter().collect();
-        scopes.sort_unstable_by_key(|(scope, _)| *scope);
+        sort::sort_by_key(&mut scopes, |(scope, _)| *scope);
         for (_, calls) in &mut scopes {
             if !calls.sorted.is_sorted() {
-                calls.sorted.sort_unstable();
+                sort::sort_by(&mut calls.sorted, Ord::cmp);
             }
             // Calls that nest (a runtime call inside an annotation of the same number) or follow each other (an
             // enqueue and its completion): the one that starts first is the launch.

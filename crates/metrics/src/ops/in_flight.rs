@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::{Op, Ops, Pair, PairRole};
 use crate::device_time::async_pairs::{PairOp, for_each_pair, pair_role};
 use crate::devices::Devices;
-use base::Ps;
+use base::{Ps, sort};
 use trace::{Platform, Trace};
 
 /// Sets [`Op::pair`] of every op that is one of two. Walks the events only where there is one.
@@ -48,7 +48,7 @@ pub(super) fn find_pairs(trace: &Trace, devices: &Devices, ops: &mut Ops) {
             }
         });
     }
-    partners.sort_unstable();
+    sort::sort_by(&mut partners, Ord::cmp);
     partners.dedup();
     for (starting, waiting) in partners {
         let Some(start) = ops.rows.get(starting as usize).copied() else { continue };

@@ -88,7 +88,7 @@ fn count_devices(rows: &mut [Op], entries: &[((StrId, ArgsId), u32)], tallies: &
     let last = tallies.entries.iter().enumerate().map(|(entry, (_, tally))| (entry, tally.devices));
     let all = tallies.earlier.iter().map(|&(entry, range)| (entry as usize, range)).chain(last);
     let mut ranges: Vec<(u32, DeviceRange)> = all.filter_map(|(entry, range)| Some((row(entry)?, range))).collect();
-    ranges.sort_unstable();
+    sort::sort_by(&mut ranges, Ord::cmp);
     for of_row in ranges.chunk_by(|a, b| a.0 == b.0) {
         let (mut count, mut end) = (0, 0);
         for (_, range) in of_row {

@@ -59,7 +59,7 @@ impl Breakdown {
             }
         }
         for (device, mut windows) in devices.used.iter().zip(windows_of) {
-            windows.sort_by_key(|(_, window)| window.start);
+            sort::sort_by_key(&mut windows, |(_, window)| window.start);
             let mut of_device = ops(trace, device, &windows, &mut parts, most);
             let mut gaps = gaps(trace, devices, device, hosts.get(&device.host), calls);
             for &(row, window) in &windows {

@@ -5,7 +5,7 @@
 
 use crate::devices::{Device, Devices};
 use crate::launches::{CallIndex, Scope, scope_of};
-use base::Ps;
+use base::{Ps, sort};
 use trace::{EventColumn, EventId, Interval, LineKind, Platform, Trace};
 
 /// When the first op after a gap was launched.
@@ -42,7 +42,7 @@ impl<'a> DeviceLaunches<'a> {
             .filter_map(|id| Some((trace.events.time(id)?.0, trace.events.column(EventColumn::RunId).get(id))))
             .collect();
         if !programs.is_sorted() {
-            programs.sort_unstable();
+            sort::sort_by(&mut programs, Ord::cmp);
         }
         let (asked, scope) = (Ps::new(i64::MIN), scope_of(device));
         DeviceLaunches { trace, device, calls, scope, programs, asked, op: 0, program: 0 }

@@ -30,7 +30,7 @@ use super::overlap::Overlap;
 use super::step_part::{Parts, StepPart};
 use super::steps::Steps;
 use super::window::{PlainWindow, Window, WindowKind};
-use base::Ps;
+use base::{Ps, sort};
 use report::Step;
 use trace::{Platform, Trace};
 
@@ -140,9 +140,9 @@ impl Breakdown {
             }
         }
         // Rows of one device are in order; a stable sort merges those of all devices.
-        in_means.sort_by_key(|row| row.step);
+        sort::sort_by_key(in_means, |row| row.step);
         let mean = mean::of_rows(in_means, &|row| row.counted);
-        rows.sort_by_key(|row| row.step);
+        sort::sort_by_key(&mut rows, |row| row.step);
         Breakdown {
             mean,
             mean_of_device,

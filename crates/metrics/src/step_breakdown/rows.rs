@@ -10,6 +10,7 @@ use crate::launches::CallIndex;
 use crate::overlap::InFlight;
 use crate::step_part::Parts;
 use crate::steps::{StepWindow, ops_starting_in};
+use base::sort;
 use report::Step;
 use trace::{Interval, Trace};
 
@@ -64,7 +65,7 @@ impl RowSource<'_> {
     pub fn measure(&self, calls: &CallIndex, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
         // Steps of odd traces may not begin in their order; gaps are gone through in the order of time.
         let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_by_key(|&row| rows.get(row).map(|row| row.start));
+        sort::sort_by_key(&mut order, |&row| rows.get(row).map(|row| row.start));
         let mut gaps = gaps(self.trace, self.devices, self.device, self.host, calls);
         let in_flight = InFlight::new(self.time);
         for row in order {

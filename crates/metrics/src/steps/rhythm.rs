@@ -4,6 +4,7 @@ use super::Mark;
 use super::measure::ops_starting_in;
 use crate::devices::Device;
 use crate::statistics::median;
+use base::sort;
 use trace::{Interval, IntervalSet, Trace};
 
 /// Times from start to start are near each other within this factor of their median (ours: pauses and warm-up are longer).
@@ -23,7 +24,7 @@ pub(super) fn regular(marks: &[Mark]) -> bool {
 /// True where as many ops of `device` start from one mark's start to the next one's in at least three quarters of the cases.
 pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool {
     let mut counts: Vec<u64> = windows(marks).map(|window| ops_starting_in(trace, device, window)).collect();
-    counts.sort_unstable();
+    sort::sort_by(&mut counts, Ord::cmp);
     let most = counts.chunk_by(|a, b| a == b).filter(|same| same.first() != Some(&0)).map(<[u64]>::len).max();
     most.is_some_and(|most| most as f64 >= SAME_WORK * counts.len() as f64)
 }

@@ -18,7 +18,7 @@ use super::{StepWindow, Steps};
 use crate::device_time::DeviceTime;
 use crate::statistics::median;
 use crate::step_part::StepPart;
-use base::Ps;
+use base::{Ps, sort};
 use trace::{Interval, IntervalSet};
 
 /// How the steps of several devices lie to each other.
@@ -97,7 +97,7 @@ impl Steps {
             row.iter().enumerate().filter_map(move |(step, window)| window.map(|window| (window, device, step)))
         });
         let mut steps: Vec<(StepWindow, usize, usize)> = windows.collect();
-        steps.sort_by_key(|(window, device, step)| (window.interval.start, *device, *step));
+        sort::sort_by_key(&mut steps, |(window, device, step)| (window.interval.start, *device, *step));
         self.names = steps.iter().map(|&(_, _, step)| self.names.get(step).cloned().flatten()).collect();
         let row = |of: usize| steps.iter().map(|&(window, device, _)| (device == of).then_some(window)).collect();
         self.windows = (0..self.windows.len()).map(row).collect();

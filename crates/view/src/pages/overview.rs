@@ -11,7 +11,7 @@ use super::{
 use crate::metric;
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
-use base::format;
+use base::{format, sort};
 use metrics::{Context, OpFamily, demangle, family_of};
 use report::UnifiedProfile;
 
@@ -75,7 +75,7 @@ pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<
             link: link(name),
         })
         .collect();
-    bars.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
+    sort::sort_by(&mut bars, |a, b| b.value.total_cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
     Bars { title: "Kernel time by category".to_owned(), unit: Unit::TimeUs, bars, ..Bars::default() }
 }
 

@@ -2,7 +2,7 @@
 
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};
-use base::Warning;
+use base::{Warning, sort};
 use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, Transfer, UnifiedProfile};
 
 pub(super) static STEPS: ProfileColumns<Step, 14> = [
@@ -131,7 +131,7 @@ pub(super) static CATEGORIES: ProfileColumns<(String, KernelCategory), 4> = [
 /// Self time by category, most first.
 pub fn categories(profile: &UnifiedProfile) -> Table {
     let mut categories: Vec<_> = profile.kernels.kernels_by_category.clone().into_iter().collect();
-    categories.sort_by(|a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(&b.0)));
+    sort::sort_by(&mut categories, |a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(&b.0)));
     of_rows("categories", &CATEGORIES, &categories)
 }
 

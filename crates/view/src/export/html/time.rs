@@ -3,6 +3,7 @@
 use super::page::{Align, Table, join};
 use super::steps::bar;
 use base::format::{self, optional_percent};
+use base::sort;
 use maud::{Markup, html};
 use report::{TopOp, UnifiedProfile};
 
@@ -31,7 +32,7 @@ pub fn section(profile: &UnifiedProfile) -> Markup {
 
 fn categories(profile: &UnifiedProfile) -> Markup {
     let mut all: Vec<_> = profile.kernels.kernels_by_category.iter().collect();
-    all.sort_by(|a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(b.0)));
+    sort::sort_by(&mut all, |a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(b.0)));
     if all.is_empty() {
         return html! {};
     }
