@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// A baseline so large that its multiple is not a number any more.
+pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is no finite number.";
+
 /// The baseline's number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {

@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::baseline::{Reference, is_imported, of_baseline};
+use super::baseline::{Reference, UNBOUNDED, is_imported, of_baseline};
 use super::limit::Limit;
 use super::lookup::{self, Hit, Reached};
 use super::measured::Measured;
 use super::path::{Path, PathPart};
-use super::verdict::UNBOUNDED;
 
 /// What was compared, and why something could not be.
 type Outcome = (Vec<Measured>, Vec<String>);

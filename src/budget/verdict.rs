@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::baseline::{Reference, of_baseline};
+use super::baseline::{Reference, UNBOUNDED, of_baseline};
 use super::check_report::{LimitReport, Status};
 use super::counting;
 use super::limit::Limit;
@@ -18,9 +18,6 @@ use super::op_sum::OpSum;
 use super::path::Path;
 use super::rule::Subject;
 use base::sort;
-
-/// A baseline so large that its multiple is not a number any more.
-pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is no finite number.";
 
 /// Holds a limit against a run's document and, where it needs them, those of the baseline's runs.
 pub fn judge(limit: &Limit, profile: &Value, baselines: &[&Value]) -> LimitReport {

@@ -86,7 +86,8 @@ pub fn causes(evidence: &Evidence<'_>) -> Vec<Cause> {
     }
     let is_alike = |at: &usize| alike.as_ref().is_some_and(|alike| alike.ops.contains(at));
     for (at, op) in ops.iter().enumerate().filter(|(_, op)| op.change != ChangeKind::Same || op.exposed_us.is_some()) {
-        if is_alike(&at) {
+        // An op that captures of one side differ by as much among themselves is nobody's cause.
+        if is_alike(&at) || op.margin_us.is_some_and(|margin| op.delta_us_per_step.abs() <= margin) {
             continue;
         }
         let (part, kind) = match (op.exposed_us, op.family.as_str()) {

@@ -287,6 +287,10 @@ pub struct Change {
     pub exposed_us: Option<[f64; 2]>,
     /// The run's self time less the baseline's.
     pub delta_us_per_step: f64,
+    /// How far that has to be from 0 to be more than what captures of one side differ by (99.9 %, since many ops are tested). Absent where
+    /// each side is one capture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_us: Option<f64>,
     /// Mean time of one of them: of the run over the baseline's. Absent where it is in one run only.
     pub slowdown: Option<f64>,
 }

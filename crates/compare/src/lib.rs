@@ -156,7 +156,8 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     let mut ops = Vec::new();
     match (steps::ops(&subject.profile), steps::ops(&base.profile)) {
         (Some(ours), Some(theirs)) => {
-            let matched = matching::ops(index, &ours, &theirs, across);
+            let times = [subject.op_times(&ours), base.op_times(&theirs)];
+            let matched = matching::ops(index, &ours, &theirs, &times, across);
             ops = matched.0;
             comparison.matching.push(matched.1);
             if !across {

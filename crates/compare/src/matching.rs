@@ -15,6 +15,9 @@
 
 use std::collections::BTreeMap;
 
+use super::difference::of_values;
+use super::subject::CaptureTimes;
+use super::t_quantile::t_quantile_9995;
 use super::{Change, ChangeKind, MatchedBy, MatchedTime, Matching};
 use base::sort;
 use report::{StepKernel, StepOp, StepOps};
@@ -78,9 +81,16 @@ const ACROSS: [(MatchedBy, MatchKey); 2] = [
 ];
 
 /// Ops of `run` against those of the baseline, by descending difference, with what could not be matched.
-pub fn ops(run: usize, ours: &StepOps, theirs: &StepOps, across_platforms: bool) -> (Vec<Change>, Matching) {
+/// Where a side is several captures, `times` has the time of each listed op in each of its captures.
+pub fn ops(
+    run: usize,
+    ours: &StepOps,
+    theirs: &StepOps,
+    times: &[CaptureTimes; 2],
+    across_platforms: bool,
+) -> (Vec<Change>, Matching) {
     let sides = [ours.ops.iter().map(Item::of_op).collect(), theirs.ops.iter().map(Item::of_op).collect()];
-    let changes = changes(run, &sides, if across_platforms { &ACROSS } else { &PASSES });
+    let changes = changes(run, &sides, times, if across_platforms { &ACROSS } else { &PASSES });
     let mut matching = Matching { run: run as u32, ..Matching::default() };
     for change in &changes {
         if change.matched_by == MatchedBy::None {
@@ -105,7 +115,7 @@ pub fn ops(run: usize, ours: &StepOps, theirs: &StepOps, across_platforms: bool)
 pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
     let sides =
         [ours.kernels.iter().map(Item::of_kernel).collect(), theirs.kernels.iter().map(Item::of_kernel).collect()];
-    changes(run, &sides, &[(MatchedBy::Name, |item| Some(item.name.to_owned()))])
+    changes(run, &sides, &Default::default(), &[(MatchedBy::Name, |item| Some(item.name.to_owned()))])
 }
 
 /// Classes of ops. Where a profile has no step sections, categories of its kernels take their place.
@@ -117,10 +127,20 @@ pub fn families(run: usize, ours: &[(String, f64, f64)], theirs: &[(String, f64,
         }
         of.iter().map(item).collect()
     }
-    changes(run, &[items(ours), items(theirs)], &[(MatchedBy::Class, |item| Some(item.name.to_owned()))])
+    let sides = [items(ours), items(theirs)];
+    changes(run, &sides, &Default::default(), &[(MatchedBy::Class, |item| Some(item.name.to_owned()))])
 }
 
-fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(MatchedBy, MatchKey)]) -> Vec<Change> {
+fn changes(
+    run: usize,
+    sides: &[Vec<Item<'_>>; 2],
+    times: &[CaptureTimes; 2],
+    passes: &[(MatchedBy, MatchKey)],
+) -> Vec<Change> {
+    let change = |group: &[Vec<usize>; 2], matched_by: MatchedBy| Change {
+        margin_us: margin_us(times, group),
+        ..change(run, sides, group, matched_by)
+    };
     let mut left: [Vec<usize>; 2] = [(0..sides[0].len()).collect(), (0..sides[1].len()).collect()];
     let mut changes = Vec::new();
     for &(matched_by, key) in passes {
@@ -129,17 +149,17 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(MatchedBy, MatchKe
         for (key, ours) in ours {
             let Some(theirs) = theirs.remove(&key) else { continue };
             let group = [ours, theirs];
-            changes.push(change(run, sides, &group, matched_by));
+            changes.push(change(&group, matched_by));
             for (left, group) in left.iter_mut().zip(&group) {
                 left.retain(|at| !group.contains(at));
             }
         }
     }
     for &at in &left[0] {
-        changes.push(change(run, sides, &[vec![at], Vec::new()], MatchedBy::None));
+        changes.push(change(&[vec![at], Vec::new()], MatchedBy::None));
     }
     for &at in &left[1] {
-        changes.push(change(run, sides, &[Vec::new(), vec![at]], MatchedBy::None));
+        changes.push(change(&[Vec::new(), vec![at]], MatchedBy::None));
     }
     sort::sort_by(&mut changes, |a: &Change, b: &Change| {
         let size = |change: &Change| change.delta_us_per_step.abs();
@@ -149,6 +169,17 @@ fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], passes: &[(MatchedBy, MatchKe
             .then_with(|| a.matched_by.label().cmp(b.matched_by.label()))
     });
     changes
+}
+
+/// How far the times of a group of ops lie apart by what captures of one side differ by; `None` where each side is one capture.
+fn margin_us(times: &[CaptureTimes; 2], group: &[Vec<usize>; 2]) -> Option<f64> {
+    let of_side = |(times, group): (&CaptureTimes, &Vec<usize>)| -> Vec<f64> {
+        let of_capture = |capture: &Vec<f64>| group.iter().filter_map(|&at| capture.get(at)).sum();
+        times.iter().map(of_capture).collect()
+    };
+    let [ours, theirs] = [of_side((&times[0], &group[0])), of_side((&times[1], &group[1]))];
+    let (error, df) = of_values(&ours, &theirs)?;
+    Some(t_quantile_9995(df) * error)
 }
 
 /// What is left of a side, by key.
@@ -194,6 +225,7 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
         time_us,
         exposed_us: exposed.then(|| sum(|item| item.exposed_us.unwrap_or(0.0))),
         delta_us_per_step: delta,
+        margin_us: None,
         slowdown,
     }
 }
@@ -270,7 +302,7 @@ mod tests {
         // The second build numbered its fusions the other way round.
         let base = step(vec![op("fusion.1", "aa", "l/a", 10.0, 1.0), op("fusion.2", "bb", "l/b", 30.0, 1.0)]);
         let run = step(vec![op("fusion.2", "aa", "l/a", 11.0, 1.0), op("fusion.1", "bb", "l/b", 30.0, 1.0)]);
-        let (changes, matching) = ops(1, &run, &base, false);
+        let (changes, matching) = ops(1, &run, &base, &Default::default(), false);
         assert_eq!(changes.len(), 2);
         assert_eq!((changes[0].name.as_str(), changes[0].baseline_name.as_deref()), ("fusion.2", Some("fusion.1")));
         assert_eq!((changes[0].matched_by.label(), changes[0].change.label()), ("fingerprint", "slower"));
@@ -292,7 +324,7 @@ mod tests {
             op("loop_fusion.8", "", "", 8.0, 8.0),
             op("won", "", "", 1.0, 1.0),
         ]);
-        let (changes, matching) = ops(1, &run, &base, false);
+        let (changes, matching) = ops(1, &run, &base, &Default::default(), false);
         let found: Vec<(&str, &str, &str)> =
             changes.iter().map(|it| (it.name.as_str(), it.matched_by.label(), it.change.label())).collect();
         assert_eq!(
@@ -315,7 +347,7 @@ mod tests {
         let layer = |n: usize| op(&format!("fusion.{n}"), "same", "", 1.0, 1.0);
         let base = step((0..24).map(layer).collect());
         let run = step((100..125).map(layer).collect());
-        let (changes, _) = ops(1, &run, &base, false);
+        let (changes, _) = ops(1, &run, &base, &Default::default(), false);
         assert_eq!(changes.len(), 1);
         assert_eq!((changes[0].ops, changes[0].change.label()), ([25, 24], "more_often"));
         assert_eq!(changes[0].slowdown, Some(1.0));
@@ -331,7 +363,7 @@ mod tests {
             op("nvjet_x", "y", "jit(f)/jit(main)/layer_3/attn/dot_general", 6.0, 1.0),
             op("k", "", "", 2.0, 1.0),
         ]);
-        let (changes, _) = ops(1, &tpu, &gpu, true);
+        let (changes, _) = ops(1, &tpu, &gpu, &Default::default(), true);
         let how: Vec<&str> = changes.iter().map(|it| it.matched_by.label()).collect();
         assert_eq!(how, ["framework_path", "class"]);
     }

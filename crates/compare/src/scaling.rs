@@ -92,7 +92,8 @@ impl Series<'_> {
     fn has_strangers(&self) -> bool {
         let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
         let is_stranger = |run: &ScaledRun<'_>| {
-            steps::ops(run.profile).is_some_and(|own| matching::ops(0, &own, &known, false).1.is_of_strangers())
+            steps::ops(run.profile)
+                .is_some_and(|own| matching::ops(0, &own, &known, &Default::default(), false).1.is_of_strangers())
         };
         self.runs.iter().any(is_stranger)
     }

@@ -87,8 +87,7 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
         num_steps_counted: count,
         ..profile.step_timing
     };
-    // These are of one capture only.
-    profile.steps.clear();
+    // The spread of one capture's steps is not that of the group.
     profile.step_timing.stddev_step_time_us = None;
     if let Some(busy) = &mut profile.compute_utilization {
         let of = |value: fn(&ComputeUtilization) -> f64| {
@@ -105,6 +104,26 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
     }
     profile.step_ops = step_ops(captures);
     profile
+}
+
+/// For each capture of a run of several the self time of every listed op of the run, in their order; empty for a single capture.
+pub type CaptureTimes = Vec<Vec<f64>>;
+
+impl Subject {
+    /// What each of its captures says of `ops`, which are those of the run.
+    pub fn op_times(&self, ops: &StepOps) -> CaptureTimes {
+        let of_capture = |capture: &UnifiedProfile| -> Vec<f64> {
+            let listed = capture.step_ops.iter().flat_map(|it| &it.ops);
+            let mut times: BTreeMap<OpKey<'_>, f64> = BTreeMap::new();
+            listed.for_each(|op| *times.entry(op_key(op)).or_insert(0.0) += op.self_time_us);
+            ops.ops.iter().map(|op| times.get(&op_key(op)).copied().unwrap_or(0.0)).collect()
+        };
+        self.group.iter().map(of_capture).collect()
+    }
+}
+
+fn op_key(op: &StepOp) -> OpKey<'_> {
+    (&op.name, &op.family, op.framework_op.as_deref(), op.fingerprint.as_deref())
 }
 
 /// What makes ops of two captures the same: name, family, framework path and fingerprint.
@@ -138,8 +157,7 @@ fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
             sum.occurrences += share * kernel.occurrences;
         }
         for op in &it.ops {
-            let key = (op.name.as_str(), op.family.as_str(), op.framework_op.as_deref(), op.fingerprint.as_deref());
-            let sum = ops.entry(key).or_insert_with(|| StepOp {
+            let sum = ops.entry(op_key(op)).or_insert_with(|| StepOp {
                 self_time_us: 0.0,
                 exposed_time_us: op.exposed_time_us.map(|_| 0.0),
                 occurrences: 0.0,

@@ -265,3 +265,38 @@ proptest! {
         }
     }
 }
+
+/// The op of three captures takes 100, 110 and 90 against 101, 111 and 91: they differ by more among themselves. The other one is slower
+/// in each.
+#[test]
+fn an_op_is_a_cause_only_beyond_what_captures_differ_by() {
+    let side = |name: &str, dot: [f64; 3], copy: [f64; 3]| {
+        let captures = dot.into_iter().zip(copy).map(|(dot, copy)| {
+            let op = |name: &str, self_time_us: f64| StepOp {
+                name: name.to_owned(),
+                family: "matmul".to_owned(),
+                self_time_us,
+                occurrences: 1.0,
+                ..StepOp::default()
+            };
+            let parts = [1000.0 + dot + copy, 0.0, 0.0];
+            let one = subject(name, "GPU", parts[0], 0.01, 20, parts);
+            with_ops(one, vec![op("dot", dot), op("copy", copy)], 0.0).profile
+        });
+        Subject::of_captures(name, captures.collect()).unwrap()
+    };
+    let main = side("main", [100.0, 110.0, 90.0], [50.0, 50.1, 49.9]);
+    let new = side("new", [101.0, 111.0, 91.0], [150.0, 150.1, 149.9]);
+    let found = compare(&[main, new], &Options::default());
+    assert_eq!(
+        (found.step_time[0].verdict, found.step_time[0].basis),
+        (StepTimeVerdict::Slower, ComparisonBasis::Captures)
+    );
+    let op = |name: &str| found.ops.iter().find(|op| op.name == name).unwrap();
+    // scipy.stats.t.ppf(0.9995, 4) * sqrt(100 * 2 / 3)
+    assert!((op("dot").margin_us.unwrap() - 8.610 * 8.165).abs() < 0.1, "{:?}", op("dot"));
+    assert!(op("copy").margin_us.unwrap() < 1.0);
+    let causes: Vec<&str> =
+        found.causes.iter().filter(|it| it.kind == CauseKind::Op).map(|it| it.name.as_str()).collect();
+    assert_eq!(causes, ["copy"]);
+}

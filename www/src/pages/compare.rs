@@ -38,6 +38,8 @@ struct Chosen {
     watts: String,
     /// Dollars of a device and hour.
     dollars: String,
+    /// The run that it is one of several captures of; empty where it is a run itself.
+    group: String,
 }
 
 impl Chosen {
@@ -65,7 +67,8 @@ impl Choice {
     fn read(state: State) -> Choice {
         let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
         let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();
-        let [names, files, called, watts, dollars] = ["runs", "files", "called", "watts", "dollars"].map(list);
+        let [names, files, called, watts, dollars, groups] =
+            ["runs", "files", "called", "watts", "dollars", "groups"].map(list);
         let at = |list: &[String], index: usize| list.get(index).cloned().unwrap_or_default();
         let chosen = |(index, name): (usize, String)| Chosen {
             name,
@@ -73,6 +76,7 @@ impl Choice {
             called: at(&called, index),
             watts: at(&watts, index),
             dollars: at(&dollars, index),
+            group: at(&groups, index),
         };
         let named = names.into_iter().enumerate().filter(|(_, name)| !name.is_empty());
         let runs: Vec<Chosen> = named.map(chosen).collect();
@@ -93,6 +97,7 @@ impl Choice {
             ("called", list(|it| &it.called)),
             ("watts", list(|it| &it.watts)),
             ("dollars", list(|it| &it.dollars)),
+            ("groups", list(|it| &it.group)),
             ("baseline", if self.baseline == 0 { String::new() } else { (self.baseline + 1).to_string() }),
             ("scaling", self.scaling.clone()),
         ]);
@@ -122,6 +127,7 @@ impl Choice {
                     called: String::new(),
                     watts: text(metadata.compared.watts_per_device),
                     dollars: text(metadata.compared.dollars_per_device_hour),
+                    group: metadata.compared.comparison_group.clone().unwrap_or_default(),
                 },
             );
             if self.baseline == 0 && metadata.compared.comparison_baseline == Some(true) {
@@ -232,6 +238,7 @@ fn compared(state: State, choice: &Choice) -> Option<Compared> {
         name: chosen.shown(state, Some(run)),
         watts_per_device: chosen.watts.parse().ok(),
         dollars_per_device_hour: chosen.dollars.parse().ok(),
+        group: Some(chosen.group.clone()).filter(|group| !group.is_empty()),
     };
     let subjects = Subjects {
         subjects: runs.iter().zip(&choice.runs).map(subject).collect(),
@@ -357,6 +364,7 @@ fn chips(state: State) -> AnyView {
             ("name", Some(run)) => run.called = if text == run.name { String::new() } else { text },
             ("watts", Some(run)) => run.watts = text,
             ("dollars", Some(run)) => run.dollars = text,
+            ("group", Some(run)) => run.group = text,
             _ => {}
         });
     };
@@ -400,6 +408,7 @@ fn chips(state: State) -> AnyView {
                 {field("name", "compare-name", format!("Name of {called}"), called.clone())}
                 {button("left", "←", format!("Move {called} to the left"), at == 0)}
                 {button("right", "→", format!("Move {called} to the right"), at == last)}
+                {field("group", "compare-cost", format!("Group of captures that {called} is one of"), run.group.clone())}
                 {field("watts", "compare-cost", format!("Watts of a device of {called}"), run.watts.clone())}
                 {field("dollars", "compare-cost", format!("Dollars of a device of {called} and hour"), run.dollars.clone())}
                 {button("out", "×", format!("Leave {called} out"), false)}
@@ -425,7 +434,7 @@ fn chips(state: State) -> AnyView {
         <section class="panel compare-runs" aria-label="Compared runs" on:click=clicked on:change=changed
             on:dragstart=drag on:dragover=over on:dragend=move |_| over_with.set(None) on:drop=dropped>
             <ul class="compare-chips">{all}{more}</ul>
-            <p class="quiet">"◆ marks the baseline. Drag runs to order them, or use the arrows. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
+            <p class="quiet">"◆ marks the baseline. Drag runs to order them, or use the arrows. Captures of one program that are given the same group are one run: only several captures of each tell what programs differ by. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
                 {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}</p>
         </section>
     }

@@ -116,6 +116,8 @@ pub struct SubjectEntry {
     pub watts_per_device: Option<f64>,
     /// Price of a device, in dollars per hour.
     pub dollars_per_device_hour: Option<f64>,
+    /// The run that it is one of several captures of.
+    pub group: Option<String>,
 }
 
 /// Compare runs and write the comparison. Attached: as [`Subjects`] says.

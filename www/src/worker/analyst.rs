@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::export::{comparison, csv, html, json, markdown};
 use crossprof::metrics::Settings;
@@ -17,7 +18,7 @@ use super::asker::Asker;
 use super::pipe;
 use crate::protocol::analyst::{
     AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, RehearseRequest,
-    ReportRequest, RunChunk, RunReport, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
+    ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
 };
 use crate::protocol::packed;
 use crate::protocol::wire::{Body, Document, Packed};
@@ -172,16 +173,13 @@ fn compared(asked: Subjects, profiles: &Array) -> Option<(Comparison, Vec<Subjec
     let subjects = asked.subjects.into_iter().zip(profiles.iter());
     let subjects = subjects.map(|(entry, profile)| {
         let bytes = Document::from_js(profile)?.to_vec();
-        Some(Subject {
-            name: entry.name,
-            profile: crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()?,
-            group: Vec::new(),
-            watts_per_device: entry.watts_per_device,
-            dollars_per_device_hour: entry.dollars_per_device_hour,
-        })
+        let mut profile: UnifiedProfile = crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()?;
+        profile.metadata.compared.comparison_group = entry.group;
+        let SubjectEntry { name, watts_per_device, dollars_per_device_hour, .. } = entry;
+        Some(Subject { name, watts_per_device, dollars_per_device_hour, ..Subject::new(profile) })
     });
     let subjects: Vec<Subject> = subjects.collect::<Option<_>>()?;
-    // Captures that a report has kept as one group are one run.
+    // Captures of one group are one run.
     let (subjects, run_of) = Subject::grouped(subjects);
     let baseline = run_of.get(asked.baseline as usize).copied().unwrap_or(0);
     let options = Options { baseline, weak_scaling: asked.weak_scaling, ..Options::of(&subjects) };

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::export::comparison::words::Judgement;
 use crate::export::comparison::{check_title, scaled as scaled_cells, words};
-use crate::metric;
 use crate::table::{Filter, Unit};
 use base::format;
 use compare::{
@@ -92,7 +91,10 @@ fn status(judgement: Judgement) -> Option<CellStatus> {
 
 /// A time beside the baseline's: less is better.
 fn delta_cell(delta_us: f64, largest_us: f64) -> GridCell {
-    let judgement = Judgement::of_time(delta_us);
+    judged_cell(Judgement::of_time(delta_us), delta_us, largest_us)
+}
+
+fn judged_cell(judgement: Judgement, delta_us: f64, largest_us: f64) -> GridCell {
     GridCell {
         text: format!("{} {}", judgement.symbol(), words::delta_us(delta_us)),
         status: status(judgement),
@@ -113,7 +115,8 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
         unit: Unit::TimeUs,
         note,
         status,
-        ..Figure::of(metric!("step_timing.avg_step_time_us"))
+        definition: words::TYPICAL_STEP.to_owned(),
+        ..Figure::default()
     };
     let base = comparison.step_time.first().and_then(|change| change.baseline_typical_us);
     let first = figure(name(comparison, comparison.baseline), base, "typical step, the baseline".to_owned(), None);
@@ -143,7 +146,9 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
         let mut row = vec![GridCell { note: direction.to_owned(), ..GridCell::text(&metric.title) }];
         let most = largest(metric.values.iter().flatten().copied());
         for (run, number) in metric.values.iter().enumerate() {
-            let (note, status) = judged(metric, run as u32);
+            let (said, status) = judged(metric, run as u32);
+            let parts: Vec<String> = [Some(said), words::spread(metric, run)].into_iter().flatten().collect();
+            let note = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
             row.push(GridCell {
                 text: words::value_of_run(metric, run),
                 note,
@@ -274,7 +279,7 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
             GridCell { note: often, ..GridCell::text(&words::change(change)) },
             GridCell::text(&format::time_us(theirs)),
             GridCell::text(&format::time_us(ours)),
-            delta_cell(change.delta_us_per_step, most),
+            judged_cell(Judgement::of_change(change), change.delta_us_per_step, most),
         ]
     };
     let columns = words_of(&["Name", "Run", "Change", "Baseline", "Run's", "A step"]);

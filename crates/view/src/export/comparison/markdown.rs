@@ -153,7 +153,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
         push_row(
             text,
             &[
-                format!("{} {}", Judgement::of_time(delta).symbol(), words::delta_us(delta)),
+                format!("{} {}", Judgement::of_change(change).symbol(), words::delta_us(delta)),
                 escape(&words::change(change)),
                 escape(&format::shorten(&change.name, 80)),
                 escape(&words::class(&change.family)),

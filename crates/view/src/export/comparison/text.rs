@@ -200,11 +200,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
         .take(OPS)
         .map(|change| {
             vec![
-                format!(
-                    "{} {}",
-                    Judgement::of_time(change.delta_us_per_step).symbol(),
-                    words::delta_us(change.delta_us_per_step)
-                ),
+                format!("{} {}", Judgement::of_change(change).symbol(), words::delta_us(change.delta_us_per_step)),
                 words::change(change),
                 clean(&change.name, 44),
                 format!("{} -> {}", format::time_us(change.time_us[1]), format::time_us(change.time_us[0])),

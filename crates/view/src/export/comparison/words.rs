@@ -50,6 +50,13 @@ impl Judgement {
         }
     }
 
+    /// Of an op or a kernel; within the noise where captures of one side differ by as much among themselves.
+    pub fn of_change(change: &Change) -> Judgement {
+        let delta = change.delta_us_per_step;
+        let is_noise = change.margin_us.is_some_and(|margin| delta != 0.0 && delta.abs() <= margin);
+        if is_noise { Judgement::Noise } else { Judgement::of_time(delta) }
+    }
+
     /// Of a time that changed.
     pub fn of_time(delta_us: f64) -> Judgement {
         if delta_us > 0.0 {
@@ -76,6 +83,9 @@ pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Self time of ops, per step and device, {}.", parts.join("; ")))
 }
 
+/// What the typical step is.
+pub const TYPICAL_STEP: &str = "The mean of the counted steps without the fastest and the slowest quarter; of several captures the mean over them.";
+
 /// What the symbols mean, where there is no word beside them.
 pub const LEGEND: &str =
     "▲ better and ▼ worse than the baseline, = the same, ≈ too little to count or within the noise, ★ best of all.";
@@ -94,6 +104,12 @@ const MOST_BESIDE: usize = 16;
 /// The value of one run in its unit, as [`values`] has it.
 pub fn value_of_run(metric: &ComparedMetric, run: usize) -> String {
     values(&metric.values, &metric.unit).into_iter().nth(run).unwrap_or_else(|| format::DASH.to_owned())
+}
+
+/// The least and the most of a run's captures: "98.0 ms to 102 ms"; `None` for a single capture.
+pub fn spread(metric: &ComparedMetric, run: usize) -> Option<String> {
+    let [least, most] = (*metric.spreads.get(run)?)?;
+    Some(format!("{} to {}", value(Some(least), &metric.unit), value(Some(most), &metric.unit)))
 }
 
 /// The values of a row in their unit, or dashes: to as many digits as it takes that different values look different.

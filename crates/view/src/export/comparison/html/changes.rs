@@ -60,8 +60,8 @@ fn of_run(comparison: &Comparison, run: u32, are_classes: bool, changes: &[Chang
     part(&format!("{name} against {baseline}"), &body, many(comparison))
 }
 
-fn judged_time(delta: f64) -> Markup {
-    judged(Judgement::of_time(delta), &words::delta_us(delta))
+fn judged_time(change: &Change) -> Markup {
+    judged(Judgement::of_change(change), &words::delta_us(change.delta_us_per_step))
 }
 
 fn table_of_classes(changes: &[&Change], name: &str, baseline: &str) -> Table {
@@ -75,7 +75,7 @@ fn table_of_classes(changes: &[&Change], name: &str, baseline: &str) -> Table {
         let [ours, theirs] = change.time_us;
         table.row(&[
             &words::class(&change.name),
-            &judged_time(change.delta_us_per_step),
+            &judged_time(change),
             &format::time_us(theirs),
             &format::time_us(ours),
         ]);
@@ -128,7 +128,7 @@ fn op(change: &Change) -> Markup {
 /// The difference, below it the part of the times that nothing hides.
 fn difference(change: &Change) -> Markup {
     html! {
-        (judged_time(change.delta_us_per_step))
+        (judged_time(change))
         @if let Some([ours, theirs]) = change.exposed_us {
             small { "exposed " (format::time_us(theirs)) " → " (format::time_us(ours)) }
         }

@@ -213,6 +213,7 @@ fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> Table {
 fn cell(comparison: &Comparison, metric: &ComparedMetric, run: u32) -> Markup {
     html! {
         (words::value_of_run(metric, run as usize))
+        @if let Some(spread) = words::spread(metric, run as usize) { small { (spread) } }
         @if run != comparison.baseline {
             @if let Some((judgement, said)) = words::verdict(metric, run) {
                 small class=(judgement.class()) { (judgement.symbol()) " " (said) }
@@ -230,7 +231,7 @@ fn best(comparison: &Comparison, metric: &ComparedMetric, scored: bool) -> Marku
         @if let Some(winner) = metric.winner {
             span.best { "★ " (name_of(comparison, winner)) }
         } @else if scored && metric.comparable {
-            "none"
+            (if metric.spreads.is_empty() { "none: one capture each" } else { "none" })
         }
         @for (what, checks) in [("differs", &metric.spoiled_by), ("unknown", &metric.unknown)] {
             @if !checks.is_empty() {
