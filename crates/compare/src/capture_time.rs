@@ -49,6 +49,9 @@ pub fn capture_time(run: usize, subject: &Subject) -> Option<CaptureTime> {
     }
     let steps = time.steps as f64;
     (time.us_per_step, time.typical_us) = (sum_us / steps, typical_us / steps);
+    if !time.us_per_step.is_finite() || time.us_per_step <= 0.0 {
+        return None;
+    }
     time.goodput_percent = 100.0 * (time.typical_us / time.us_per_step).min(1.0);
     sort::sort_by(&mut time.losses, |a, b| {
         b.lost_us.total_cmp(&a.lost_us).then_with(|| a.kind.label().cmp(b.kind.label()))

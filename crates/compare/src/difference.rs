@@ -60,7 +60,10 @@ impl Difference {
             (None, Some(_)) => ComparisonBasis::Steps,
             (None, None) => ComparisonBasis::None,
         };
-        Some(Difference { ours_us: mean(&our_values)?, theirs_us: mean(&their_values)?, basis, noise })
+        let found = Difference { ours_us: mean(&our_values)?, theirs_us: mean(&their_values)?, basis, noise };
+        // Times of a damaged profile may have no finite sum.
+        let noise = noise.filter(|_| found.least_provable_us().is_some_and(f64::is_finite));
+        Some(Difference { noise, ..found }).filter(|it| it.delta_us().is_finite())
     }
 
     /// The run's less the baseline's.
@@ -161,11 +164,9 @@ fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
     let known: Vec<Correlation> = levels.filter_map(|level| level.correlation).collect();
     let sum = |value: fn(&Correlation) -> f64| known.iter().map(value).sum::<f64>();
     let (products, squares, steps) = (sum(|it| it.products), sum(|it| it.squares), sum(|it| it.steps));
-    if known.is_empty() || squares <= 0.0 {
-        return 0.0;
-    }
     let count = steps / known.len() as f64;
-    ((count * products / squares + 1.0) / (count - 3.0)).clamp(0.0, MOST_CORRELATION)
+    let correlation = (count * products / squares + 1.0) / (count - 3.0);
+    if correlation.is_finite() { correlation.clamp(0.0, MOST_CORRELATION) } else { 0.0 }
 }
 
 /// Variance of a capture's mean where its steps follow each other. Such steps lie nearer to their own mean than to the true one, so that

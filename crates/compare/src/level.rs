@@ -83,10 +83,13 @@ impl Level {
         // A profile that lists its steps lists those of the mean; others keep their number and spread only.
         let listed = timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);
         if steps.len() >= 2 && listed {
-            return of_steps(&steps, trimmed);
+            // Times of a damaged profile may have no finite sum.
+            return of_steps(&steps, trimmed).filter(|level| level.us > 0.0 && level.us.is_finite());
         }
         let (steps, variance_us2) = match (timing.num_steps_counted, timing.stddev_step_time_us) {
-            (Some(count), Some(stddev)) if count >= 2 => (count, Some(stddev * stddev / count as f64)),
+            (Some(count), Some(stddev)) if count >= 2 => {
+                (count, Some(stddev * stddev / count as f64).filter(|variance| variance.is_finite()))
+            }
             _ => (1, None),
         };
         let degrees_of_freedom = steps.saturating_sub(1) as f64;
@@ -104,7 +107,7 @@ fn of_steps(steps: &[f64], trimmed: f64) -> Option<Level> {
     Some(Level {
         us: middle.iter().sum::<f64>() / h,
         steps: steps.len() as u64,
-        variance_us2: (h >= 2.0).then(|| squares / (h * (h - 1.0))),
+        variance_us2: (h >= 2.0).then(|| squares / (h * (h - 1.0))).filter(|variance| variance.is_finite()),
         degrees_of_freedom: h - 1.0,
         correlation: correlation(steps, &sorted),
     })

@@ -179,7 +179,7 @@ fn margin_us(times: &[CaptureTimes; 2], group: &[Vec<usize>; 2]) -> Option<f64> 
     };
     let [ours, theirs] = [of_side((&times[0], &group[0])), of_side((&times[1], &group[1]))];
     let (error, df) = of_values(&ours, &theirs)?;
-    Some(t_quantile_9995(df) * error)
+    Some(t_quantile_9995(df) * error).filter(|margin| margin.is_finite())
 }
 
 /// What is left of a side, by key.
