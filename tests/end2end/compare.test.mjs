@@ -72,6 +72,23 @@ test("runs are named, ordered and left out by keys, and the link says what is mi
   await page.locator(".page.compare .empty").waitFor();
 });
 
+test("captures of one group are one run", async ({ page, site }) => {
+  const folder = scratch();
+  const paths = ["a0", "a1", "b0", "b1"].map((name) => join(folder, `${name}.trace.json.gz`));
+  for (const path of paths) copyFileSync(join(EXAMPLES, "gpu-training.trace.json.gz"), path);
+  await compare(page, site, paths);
+  for (const [at, group] of ["main", "main", "new", "new"].entries()) {
+    const field = page.locator(".compare-group").nth(at);
+    await field.fill(group);
+    await field.press("Enter");
+  }
+  await until("two groups are compared", async () => (await sentences(page)).includes("2 and 2 captures"));
+  assert.match(await sentences(page), /new and main take the same time/);
+  assert.match(await page.evaluate(() => location.hash), /by\.groups=/);
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.ok(await fits(page), "fits a phone");
+});
+
 test("the report is the command line's, and is a profile again", async ({ page, site, cli }) => {
   const { folder, names, paths } = files();
   await compare(page, site, paths);

@@ -408,7 +408,7 @@ fn chips(state: State) -> AnyView {
                 {field("name", "compare-name", format!("Name of {called}"), called.clone())}
                 {button("left", "←", format!("Move {called} to the left"), at == 0)}
                 {button("right", "→", format!("Move {called} to the right"), at == last)}
-                {field("group", "compare-cost", format!("Group of captures that {called} is one of"), run.group.clone())}
+                {field("group", "compare-group", format!("Group of captures that {called} is one of"), run.group.clone())}
                 {field("watts", "compare-cost", format!("Watts of a device of {called}"), run.watts.clone())}
                 {field("dollars", "compare-cost", format!("Dollars of a device of {called} and hour"), run.dollars.clone())}
                 {button("out", "×", format!("Leave {called} out"), false)}
