@@ -52,7 +52,7 @@ const STEP: usize = 256;
 /// decoder.push(br#"{"traceEvents":[{"ph":"X","pid":1,"tid":2,"ts":1.5,"du"#)?;
 /// decoder.push(br#"r":2.5,"name":"fusion.1"}]}"#)?;
 /// let trace = decoder.finish()?;
-/// assert_eq!(trace.events.get(0).map(|event| event.duration.as_ps()), Some(2_500_000));
+/// assert_eq!(trace.events.iter().next().map(|event| event.duration.as_ps()), Some(2_500_000));
 /// # Ok::<(), base::Error>(())
 /// ```
 #[derive(Debug)]
