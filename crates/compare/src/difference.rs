@@ -15,6 +15,7 @@
 use super::level::{Correlation, Level};
 use super::t_quantile::{NORMAL_80, t_quantile_975};
 use super::{ComparisonBasis, StepTimeVerdict, Subject};
+use report::UnifiedProfile;
 
 /// The practical threshold: what differs by less does not differ for people.
 pub const DEFAULT_THRESHOLD: f64 = 0.01;
@@ -37,7 +38,7 @@ pub struct Difference {
     pub ours_us: f64,
     /// Of the baseline.
     pub theirs_us: f64,
-    /// What the noise is told by.
+    /// What the noise is estimated from.
     pub basis: ComparisonBasis,
     /// Standard error of the difference and its degrees of freedom; `None` where nothing tells them.
     pub noise: Option<(f64, f64)>,
@@ -117,10 +118,16 @@ impl Difference {
 pub fn between(
     ours: &Subject,
     theirs: &Subject,
-    level: impl Fn(&report::UnifiedProfile) -> Option<Level>,
+    level: impl Fn(&UnifiedProfile) -> Option<Level>,
 ) -> Option<Difference> {
     let levels = |side: &Subject| side.captures().iter().map(&level).collect::<Option<Vec<Level>>>();
     Difference::of_levels(&levels(ours)?, &levels(theirs)?)
+}
+
+/// Whether the mean steps of two captures differ beyond the noise; `None` where the steps of one are unknown.
+pub fn differ(one: &UnifiedProfile, other: &UnifiedProfile) -> Option<bool> {
+    let found = Difference::of_levels(&[Level::mean(one)?], &[Level::mean(other)?])?;
+    Some(found.is_proven(DEFAULT_THRESHOLD))
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
@@ -248,6 +255,30 @@ mod tests {
         let found = Difference::of_levels(&wild, &[level(101.0, 1e-6, 20, None)]).unwrap();
         assert_eq!(found.verdict(0.01), StepTimeVerdict::Unstable);
         assert!(found.least_provable_us().unwrap() > found.margin_us().unwrap());
+    }
+
+    /// 10, 12, 11, 13, 12 against 14, 15, 13, 16.
+    #[test]
+    fn welch_agrees_with_a_textbook() {
+        let a = level(11.6, 1.3 / 5.0, 5, None);
+        let b = level(14.5, (5.0 / 3.0) / 4.0, 4, None);
+        let found = Difference::of_levels(&[a], &[b]).unwrap();
+        // By hand: va = 1.3/5 = 0.26, vb = 1.6667/4 = 0.41667, df = 0.67667^2 / (0.26^2/4 + 0.41667^2/3) = 6.1239.
+        assert!((found.noise.unwrap().1 - 6.1239).abs() < 1e-3, "{found:?}");
+        // t(6.1239) is between 2.447 and 2.365; times sqrt(0.67667) = 0.8226.
+        assert!((1.99..2.02).contains(&(found.margin_us().unwrap() / CAUTION)), "{found:?}");
+        assert!(found.is_proven(0.01));
+    }
+
+    #[test]
+    fn without_spread_any_difference_is_proven_and_without_steps_a_percent() {
+        let exact = |us: f64| level(us, 0.0, 5, None);
+        let bare = |us: f64| Level { variance_us2: None, ..level(us, 0.0, 1, None) };
+        let proven = |a: Level, b: Level| Difference::of_levels(&[a], &[b]).unwrap().is_proven(0.01);
+        assert!(proven(exact(100.0), exact(100.001)));
+        assert!(!proven(exact(100.0), exact(100.0)));
+        assert!(!proven(bare(100.0), exact(100.9)));
+        assert!(proven(bare(100.0), bare(101.1)));
     }
 
     #[test]

@@ -142,7 +142,7 @@ pub struct StepTimeChange {
     pub least_provable_us: Option<f64>,
     /// `faster` or `slower` beyond the noise and the threshold; `same`, `within_noise`, `unstable`, `equal` or `unknown`.
     pub verdict: StepTimeVerdict,
-    /// What the noise is told by: `captures` (the verdict is on the programs), `steps` (on these two captures) or `none`.
+    /// What the noise is estimated from: `captures` (the verdict is on the programs), `steps` (on these two captures) or `none`.
     #[serde(default)]
     pub basis: ComparisonBasis,
     /// Steps of the run and of the baseline that the means are over.

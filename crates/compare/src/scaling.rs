@@ -14,7 +14,7 @@ mod excess;
 
 use std::cmp::Ordering;
 
-use super::noise::{is_beyond_noise, of_steps};
+use super::difference::differ;
 use super::{Scaling, ScalingMode, ScalingPoint, ScalingSeries, ScalingSource, Subject};
 use super::{matching, steps};
 use amdahl::AmdahlFit;
@@ -108,8 +108,7 @@ impl Series<'_> {
     fn turns_at(&self) -> Option<&ScaledRun<'_>> {
         let last = self.on_most_devices()?;
         let best = self.runs.iter().min_by(|a, b| a.step_time_us.total_cmp(&b.step_time_us))?;
-        let is_slower =
-            best.devices < last.devices && is_beyond_noise(&of_steps(best.profile)?, &of_steps(last.profile)?);
+        let is_slower = best.devices < last.devices && differ(best.profile, last.profile)?;
         is_slower.then_some(best)
     }
 
@@ -354,10 +353,10 @@ fn reached(mode: ScalingMode, last: &ScalingPoint, reference: &ScalingPoint) -> 
 
 /// Where fewer devices than the most are faster than these, beyond the noise of the steps: Amdahl's law has no such place.
 fn turning_point(points: &[&ScalingPoint], last: &ScalingPoint, subjects: &[Subject]) -> Option<String> {
-    let sample = |point: &ScalingPoint| of_steps(&subjects.get(point.run as usize)?.profile);
+    let profile = |point: &ScalingPoint| Some(&subjects.get(point.run as usize)?.profile);
     let faster = |a: &&ScalingPoint, b: &&ScalingPoint| a.step_time_us.total_cmp(&b.step_time_us);
     let best = points.iter().copied().min_by(faster)?;
-    let is_slower = best.devices < last.devices && is_beyond_noise(&sample(best)?, &sample(last)?);
+    let is_slower = best.devices < last.devices && differ(profile(best)?, profile(last)?)?;
     is_slower.then(|| {
         format!(
             "More than {} make a step longer: {} on {}, {} on {}.",

@@ -30,7 +30,7 @@ pub fn trend(subjects: &[Subject]) -> Option<Trend> {
     let (ordered_by, places) = order::places(subjects)?;
     let mut timed: Vec<TimedRun<'_>> = places.iter().filter_map(|place| timed(place, subjects)).collect();
     let points = places.iter().filter_map(|place| point(place, subjects.get(place.index)?)).collect();
-    // What stands apart is told apart: it is part of no level and of no drift.
+    // A run apart is named by itself: it is part of no level and of no drift.
     let apart = outliers::outliers(&samples(&timed));
     let outliers = apart.iter().filter_map(|it| outlier(ordered_by, timed.get(it.at)?, it.neighbours_us)).collect();
     let mut at = 0..;

@@ -44,7 +44,7 @@ base::words! {
         Unknown = "unknown",
     }
 
-    /// What the noise of a difference is told by.
+    /// What the noise of a difference is estimated from.
     pub enum ComparisonBasis {
         /// What captures of one side differ by: the difference is one of the programs.
         Captures = "captures",

@@ -19,7 +19,7 @@ const BAD_PERCENT: f64 = 20.0;
 const CRITICAL_PERCENT: f64 = 50.0;
 
 /// What a capture without launches lacks.
-const NO_LAUNCHES: &str = "the capture does not tell when the ops after the idle time were launched. Capture an xplane of a GPU or TPU \
+const NO_LAUNCHES: &str = "the capture does not say when the ops after the idle time were launched. Capture an xplane of a GPU or TPU \
      with the host tracer on (ProfileOptions.host_tracer_level of at least 1).";
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

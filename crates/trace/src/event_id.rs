@@ -1,4 +1,4 @@
-//! Which event of a trace: a type of its own, so that it is not taken for a place in some list of events.
+//! Which event of a trace: a separate type, so that it cannot be mistaken for a position in a list of events.
 
 use std::ops::Range;
 

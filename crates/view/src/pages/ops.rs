@@ -125,7 +125,7 @@ fn nothing_ran() -> Block {
     }
 }
 
-/// Of the ops that pass, all where nothing is told.
+/// Of the ops that pass; of all ops where no filter is given.
 fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);

@@ -53,7 +53,7 @@ pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     query_passing(rows, query, passing.as_deref())
 }
 
-/// The same where the caller knows which rows pass, all where nothing is told: the filter of `query` is not looked at.
+/// The same where the caller knows which rows pass (all, where it gives none): the filter of `query` is not looked at.
 pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Table {
     let columns = rows.columns();
     let sort = query.sort.as_ref().and_then(|sort| {
