@@ -201,6 +201,10 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
         steps.host_roles.clear();
         (steps.host_idle_percent, steps.chip_idle_percent) = (None, None);
     }
+    // Source lines stand in the HLO.
+    if let Some(step_ops) = &mut report.step_ops {
+        step_ops.ops.iter_mut().for_each(|op| op.source = None);
+    }
     // Who waits for whom needs the groups, which the HLO has.
     if let Some(communication) = &mut report.communication {
         (communication.wait_time_us, communication.transfer_time_us) = (None, None);

@@ -8,6 +8,7 @@ extern crate self as base;
 mod error;
 pub mod fields;
 pub mod format;
+pub mod framework_path;
 pub mod json;
 pub mod sort;
 mod units;

@@ -43,8 +43,8 @@ pub fn capture_time(run: usize, subject: &Subject) -> Option<CaptureTime> {
                 step if step.duration_us > fence => TimeLossKind::Stall,
                 _ => continue,
             };
-            let part = longest_part(profile, step.index);
-            add(&mut time.losses, kind, part, step.duration_us - typical);
+            let (part, host_range) = longest_part(profile, step.index);
+            add(&mut time.losses, kind, part, host_range, step.duration_us - typical);
         }
     }
     let steps = time.steps as f64;
@@ -59,12 +59,14 @@ pub fn capture_time(run: usize, subject: &Subject) -> Option<CaptureTime> {
     Some(time)
 }
 
-fn add(losses: &mut Vec<TimeLoss>, kind: TimeLossKind, part: Option<&str>, lost_us: f64) {
-    let known = losses.iter_mut().find(|loss| loss.kind == kind && loss.part.as_deref() == part);
+fn add(losses: &mut Vec<TimeLoss>, kind: TimeLossKind, part: Option<&str>, host_range: Option<&str>, lost_us: f64) {
+    let is_like = |loss: &TimeLoss| (loss.part.as_deref(), loss.host_range.as_deref()) == (part, host_range);
+    let known = losses.iter_mut().find(|loss| loss.kind == kind && is_like(loss));
     let loss = match known {
         Some(loss) => loss,
         None => {
-            losses.push(TimeLoss { kind, part: part.map(str::to_owned), ..TimeLoss::default() });
+            let [part, host_range] = [part, host_range].map(|name| name.map(str::to_owned));
+            losses.push(TimeLoss { kind, part, host_range, ..TimeLoss::default() });
             match losses.last_mut() {
                 Some(loss) => loss,
                 None => return,
@@ -85,14 +87,19 @@ fn fence(steps: &[&Step], typical: f64) -> f64 {
     (third + FENCE * (third - first)).max((1.0 + LEAST_STALL) * typical)
 }
 
-/// The part of a step that takes longest beyond its mean over all steps; `None` where steps are not split.
-fn longest_part(profile: &UnifiedProfile, index: u64) -> Option<&'static str> {
-    let breakdown = profile.step_breakdown.as_ref()?;
-    let of_step = breakdown.steps.iter().find(|step| step.index == index)?.parts.values_us();
+/// The part of a step that takes longest beyond its mean over all steps, and where that is idle time, the range that the host is in; `None`
+/// where steps are not split.
+fn longest_part(profile: &UnifiedProfile, index: u64) -> (Option<&'static str>, Option<&str>) {
+    let Some(breakdown) = profile.step_breakdown.as_ref() else { return (None, None) };
+    let Some(step) = breakdown.steps.iter().find(|step| step.index == index) else { return (None, None) };
     let means = breakdown.parts.values_us();
-    let excess = of_step.iter().zip(means).map(|(step, mean)| step.unwrap_or(0.0) - mean.unwrap_or(0.0));
+    let excess =
+        step.parts.values_us().into_iter().zip(means).map(|(step, mean)| step.unwrap_or(0.0) - mean.unwrap_or(0.0));
     let longest = STEP_PARTS.iter().zip(excess).reduce(|a, b| if b.1 > a.1 { b } else { a });
-    longest.filter(|(_, excess)| *excess > 0.0).map(|((name, _), _)| *name)
+    match longest.filter(|(_, excess)| *excess > 0.0) {
+        Some(((name, title), _)) => (Some(name), step.host_range.as_deref().filter(|_| title.starts_with("Idle"))),
+        None => (None, None),
+    }
 }
 
 #[cfg(test)]
@@ -115,8 +122,11 @@ mod tests {
         };
         let parts =
             |input_us: f64| StepParts { compute_us: 90.0, input_bound_us: Some(input_us), ..StepParts::default() };
-        let of_step =
-            |index: u64| StepBreakdownStep { index, parts: parts(if index == 5 || index == 7 { 110.0 } else { 10.0 }) };
+        let of_step = |index: u64| StepBreakdownStep {
+            index,
+            parts: parts(if index == 5 || index == 7 { 110.0 } else { 10.0 }),
+            host_range: Some("load_batch".to_owned()).filter(|_| index == 5 || index == 7),
+        };
         let mut profile = UnifiedProfile {
             steps: durations.into_iter().enumerate().map(step).collect(),
             step_breakdown: Some(StepBreakdown {

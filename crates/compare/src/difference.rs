@@ -148,8 +148,7 @@ pub fn of_values(ours: &[f64], theirs: &[f64]) -> Option<(f64, f64)> {
 
 /// The same by the steps of each capture; `None` where one has fewer than two steps.
 fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
-    let correlation = correlation(ours.iter().chain(theirs));
-    let inflation = (1.0 + correlation) / (1.0 - correlation);
+    let Inflation { of_variance: inflation, of_freedom } = Inflation::of(ours.iter().chain(theirs));
     let of_side = |levels: &[Level]| {
         let variances: Option<Vec<f64>> = levels.iter().map(|level| of_capture(level, inflation)).collect();
         let count = levels.len() as f64;
@@ -158,11 +157,38 @@ fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
     };
     let ((ours, our_df), (theirs, their_df)) = (of_side(ours)?, of_side(theirs)?);
     let both = ours + theirs;
-    // Welch and Satterthwaite. Squares of steps follow each other by the square of what steps do.
-    let square = correlation * correlation;
+    // Welch and Satterthwaite.
     let df =
         if both > 0.0 { both * both / (ours * ours / our_df + theirs * theirs / their_df) } else { our_df + their_df };
-    Some((both.sqrt(), (df * (1.0 - square) / (1.0 + square)).max(1.0)))
+    Some((both.sqrt(), (df * of_freedom).max(1.0)))
+}
+
+/// What steps that follow each other do to the noise of their mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inflation {
+    /// The variance of the mean is so many times that of independent steps.
+    pub of_variance: f64,
+    /// The degrees of freedom are so many times as many.
+    pub of_freedom: f64,
+}
+
+impl Default for Inflation {
+    fn default() -> Inflation {
+        Inflation { of_variance: 1.0, of_freedom: 1.0 }
+    }
+}
+
+impl Inflation {
+    /// By what all captures together tell of how their steps follow each other.
+    pub fn of<'l>(levels: impl Iterator<Item = &'l Level>) -> Inflation {
+        let correlation = correlation(levels);
+        // Squares of steps follow each other by the square of what steps do.
+        let square = correlation * correlation;
+        Inflation {
+            of_variance: (1.0 + correlation) / (1.0 - correlation),
+            of_freedom: (1.0 - square) / (1.0 + square),
+        }
+    }
 }
 
 /// How much a step tells of the next one, 0 to [`MOST_CORRELATION`]: that is a property of the machine, so that all captures together know it

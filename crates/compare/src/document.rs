@@ -152,6 +152,10 @@ pub struct StepTimeChange {
     pub captures: [u64; 2],
     /// Degrees of freedom of the test.
     pub degrees_of_freedom: Option<f64>,
+    /// Share of the difference of the mean steps that the causes listed add up to, without a straggler and the scopes of two platforms,
+    /// which tell of the same time again. Absent without causes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained_percent: Option<f64>,
 }
 
 /// The steps of a run's captures, all of them but cut ones: what its typical step leaves out.
@@ -179,6 +183,9 @@ pub struct TimeLoss {
     /// The part of the step that is longest beyond its mean (`input_bound`, `host_bound`, ...); absent where the step is not split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
+    /// The range or function of the user that the host is in for most of the idle time of these steps, where the profile tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_range: Option<String>,
     /// Steps.
     pub steps: u64,
     /// What they take beyond the typical step, together.
@@ -245,10 +252,17 @@ pub struct PartChange {
 pub struct Cause {
     /// Index of the run.
     pub run: u32,
-    /// `op`, `uniform` (nearly all ops change alike: clocks, power or another device), `communication`, `class` (ops of a class that are too small to be listed), `straggler` or `part`.
+    /// `op`, `scope` (ops of a name scope), `uniform` (nearly all ops change alike: clocks, power or another device), `communication`, `class` (ops of a class that are too small to be listed), `straggler`, `part` or `rest` (what the others leave
+    /// of a part).
     pub kind: CauseKind,
-    /// Name of the op, part or device.
+    /// Name of the op, scope, part or device.
     pub name: String,
+    /// Name scopes of the op, layers together (`layer_*/attn`), where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Source file and line of the op, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// What it adds to a step; negative where it saves time.
     pub delta_us_per_step: f64,
     /// Share of the whole difference.
@@ -272,9 +286,16 @@ pub struct Change {
     /// The framework's path, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// How it was matched: `name`, `fingerprint`, `framework_path`, `similar_name`, `class`; `none` where it is in one run only.
+    /// Source file and line, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How it was matched: `name`, `fingerprint`, `framework_path`, `similar_name`, `scope` (what is left in a name scope on both sides),
+    /// `class`; `none` where it is in one run only.
     pub matched_by: MatchedBy,
-    /// `new`, `gone`, `slower`, `faster`, `more_often`, `less_often` or `same`.
+    /// It computes something else than the op of the baseline that it was matched with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recompiled: bool,
+    /// `new`, `gone`, `slower`, `faster`, `more_often`, `less_often`, `rewritten` or `same`.
     pub change: ChangeKind,
     /// Ops that are compared together, in the run and in the baseline.
     pub ops: [u64; 2],
@@ -287,8 +308,8 @@ pub struct Change {
     pub exposed_us: Option<[f64; 2]>,
     /// The run's self time less the baseline's.
     pub delta_us_per_step: f64,
-    /// How far that has to be from 0 to be more than what captures of one side differ by (99.9 %, since many ops are tested). Absent where
-    /// each side is one capture.
+    /// How far that has to be from 0 to be more than noise (99.9 %, since many ops are tested): than what captures of one side differ by, or
+    /// where each side is one capture, its steps. Absent where nothing tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_us: Option<f64>,
     /// Mean time of one of them: of the run over the baseline's. Absent where it is in one run only.

@@ -25,6 +25,7 @@ mod focus;
 mod level;
 mod matching;
 pub mod noise;
+mod op_noise;
 mod scaling;
 mod scored;
 mod step_time;
@@ -156,8 +157,8 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     let mut ops = Vec::new();
     match (steps::ops(&subject.profile), steps::ops(&base.profile)) {
         (Some(ours), Some(theirs)) => {
-            let times = [subject.op_times(&ours), base.op_times(&theirs)];
-            let matched = matching::ops(index, &ours, &theirs, &times, across);
+            let noise = op_noise::OpNoise::new([subject, base], [&ours, &theirs]);
+            let matched = matching::ops(index, &ours, &theirs, &noise, across);
             ops = matched.0;
             comparison.matching.push(matched.1);
             if !across {
@@ -172,7 +173,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         }
     }
     let classes = matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
-    comparison.causes.extend(causes::causes(&causes::Evidence {
+    let (causes, explained_percent) = causes::causes(&causes::Evidence {
         change: &step_time,
         threshold: comparison.threshold,
         subject,
@@ -182,13 +183,15 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         ops: &ops,
         classes: &classes,
         collectives: &comparison.collectives,
-    }));
+        across,
+    });
+    comparison.causes.extend(causes);
     comparison.categories.extend(classes);
     ops.retain(|op| op.change != ChangeKind::Same || op.delta_us_per_step != 0.0);
     ops.truncate(MOST_CHANGES);
     comparison.ops.extend(ops);
     comparison.waterfall.extend(parts);
-    comparison.step_time.push(step_time);
+    comparison.step_time.push(StepTimeChange { explained_percent, ..step_time });
 }
 
 /// Ops of one run that are listed.

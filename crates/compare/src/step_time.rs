@@ -28,6 +28,7 @@ pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject, thres
         steps: [steps(subject), steps(baseline)],
         captures: [captures(subject), captures(baseline)],
         degrees_of_freedom: difference.and_then(|it| it.noise).map(|(_, df)| df),
+        explained_percent: None,
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use report::{
-    Compared, ComputeUtilization, StepFamily, StepKernel, StepOp, StepOps, StepParts, StepTiming, UnifiedProfile,
+    Compared, ComputeUtilization, HostMeanwhile, HostRangeTime, StepFamily, StepKernel, StepOp, StepOps, StepParts,
+    StepTiming, UnifiedProfile,
 };
 
 /// One run of a comparison.
@@ -100,10 +101,27 @@ fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfi
         let of =
             |at: usize| mean(captures, |it| it.step_breakdown.as_ref()?.parts.values_us().get(at).copied().flatten());
         let all = captures.iter().all(|it| it.step_breakdown.is_some());
+        breakdown.host_meanwhile = all.then(|| host_meanwhile(captures));
         breakdown.parts = if all { StepParts::of_values_us(std::array::from_fn(of)) } else { StepParts::default() };
     }
     profile.step_ops = step_ops(captures);
     profile
+}
+
+/// What the hosts do while devices are idle: means over the captures, of which those that are never idle have none.
+fn host_meanwhile(captures: &[UnifiedProfile]) -> HostMeanwhile {
+    let share = 1.0 / captures.len() as f64;
+    let mut mean = HostMeanwhile::default();
+    for it in captures.iter().filter_map(|it| it.step_breakdown.as_ref()?.host_meanwhile.as_ref()) {
+        mean.outside_us += share * it.outside_us;
+        for range in &it.ranges {
+            match mean.ranges.iter_mut().find(|known| known.name == range.name) {
+                Some(known) => known.time_us += share * range.time_us,
+                None => mean.ranges.push(HostRangeTime { time_us: share * range.time_us, ..range.clone() }),
+            }
+        }
+    }
+    mean
 }
 
 /// For each capture of a run of several the self time of every listed op of the run, in their order; empty for a single capture.
@@ -159,6 +177,8 @@ fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
         for op in &it.ops {
             let sum = ops.entry(op_key(op)).or_insert_with(|| StepOp {
                 self_time_us: 0.0,
+                // The spread of one capture's steps is not that of the group.
+                stddev_us: None,
                 exposed_time_us: op.exposed_time_us.map(|_| 0.0),
                 occurrences: 0.0,
                 ..op.clone()

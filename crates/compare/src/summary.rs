@@ -33,6 +33,7 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
         sentences.extend(both.and_then(|(subject, baseline)| whole_capture::findings(subject, baseline)));
         sentences.extend(only_in_one(comparison, change, first));
         sentences.extend(causes.next().map(because));
+        sentences.extend(unexplained(change));
     }
     sentences.extend(conditions(comparison));
     sentences
@@ -145,6 +146,15 @@ fn because(cause: &Cause) -> String {
         }
         _ => cause.text.clone(),
     }
+}
+
+/// Where the causes that were found leave much of the difference, or go beyond it.
+fn unexplained(change: &StepTimeChange) -> Option<String> {
+    let explained = change.explained_percent.filter(|percent| !(90.0..=110.0).contains(percent))?;
+    Some(format!(
+        "The causes listed add up to {} of the difference: the rest is many small changes, or time of ops that run beside others.",
+        format::percent(explained)
+    ))
 }
 
 /// Communication that one run has and the other has not, unless the first cause has told it.

@@ -95,6 +95,8 @@ base::words! {
         /// An op, or ops like it.
         #[default]
         Op = "op",
+        /// Ops of a name scope.
+        Scope = "scope",
         /// Nearly all ops, alike.
         Uniform = "uniform",
         /// Exposed communication.
@@ -105,6 +107,8 @@ base::words! {
         Straggler = "straggler",
         /// A part of the step.
         Part = "part",
+        /// What the other causes leave of a part of the step.
+        Rest = "rest",
     }
 
     /// How an op was matched with those of the baseline.
@@ -117,6 +121,8 @@ base::words! {
         FrameworkPath = "framework_path",
         /// By its name without numbers.
         SimilarName = "similar_name",
+        /// By its name scope: what is left in it on both sides.
+        Scope = "scope",
         /// By its class.
         Class = "class",
         /// It is in one run only.
@@ -138,6 +144,8 @@ base::words! {
         MoreOften = "more_often",
         /// It runs less often.
         LessOften = "less_often",
+        /// The same scope does it with other ops.
+        Rewritten = "rewritten",
         /// It takes the same time.
         #[default]
         Same = "same",

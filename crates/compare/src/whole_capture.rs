@@ -36,7 +36,7 @@ pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<Stri
     ))
 }
 
-/// `2 stalls of 10.0 ms (idle: input pipeline)`.
+/// `2 stalls of 10.0 ms (in load_batch; idle: input pipeline)`.
 fn loss(loss: &TimeLoss) -> String {
     let word = match (loss.kind, loss.steps) {
         (TimeLossKind::Compilation, 1) => "step that compiles",
@@ -49,7 +49,10 @@ fn loss(loss: &TimeLoss) -> String {
     let each = format::time_us(loss.lost_us / loss.steps as f64);
     let title = |part: &String| STEP_PARTS.iter().find(|(name, _)| name == part).map(|(_, title)| title.to_lowercase());
     let part = loss.part.as_ref().and_then(title).filter(|_| loss.kind == TimeLossKind::Stall);
-    let part = part.map(|part| format!(" ({part})")).unwrap_or_default();
+    let part = part.map_or_else(String::new, |part| match &loss.host_range {
+        Some(range) => format!(" (in {}; {part})", format::shorten(range, 60)),
+        None => format!(" ({part})"),
+    });
     format!("{} {word} of {each}{part}", format::count(loss.steps))
 }
 
@@ -100,6 +103,7 @@ mod tests {
         let stalls = TimeLoss {
             kind: TimeLossKind::Stall,
             part: Some("input_bound".to_owned()),
+            host_range: Some("load_batch".to_owned()),
             steps: 2,
             lost_us: 20_000.0,
             longest_us: 10_000.0,
@@ -114,7 +118,7 @@ mod tests {
         assert_eq!(
             sentence(&comparison, &change).unwrap(),
             "+10.0 % time over the capture: a step of new takes 11.0 ms with all that interrupts it, one of main 10.0 ms. \
-             Lost: 2 stalls of 10.0 ms (idle: input pipeline) in new; none in main."
+             Lost: 2 stalls of 10.0 ms (in load_batch; idle: input pipeline) in new; none in main."
         );
         comparison.capture_time[1].us_per_step = 10_050.0;
         assert_eq!(sentence(&comparison, &change), None);

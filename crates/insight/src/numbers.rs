@@ -280,15 +280,13 @@ impl<'a> Numbers<'a> {
     /// What the host does while devices are idle, as a sentence with a blank before it: ranges and functions of the user with at
     /// least 5 % of the window, the three with the most time, and how long it is in none. Empty where the trace has no host events.
     pub fn host_meanwhile(&self) -> String {
-        if self.context.analysis.step_breakdown.host_threads.is_none() {
+        let breakdown = self.profile.step_breakdown.as_ref();
+        let Some((breakdown, meanwhile)) = breakdown.and_then(|it| Some((it, it.host_meanwhile.as_ref()?))) else {
             return String::new();
-        }
-        let waits = self.context.host_waits();
-        let share = |time: Ps| {
-            if waits.window > Ps::ZERO { 100.0 * time.as_ps() as f64 / waits.window.as_ps() as f64 } else { 0.0 }
         };
-        let ranges = waits.ranges.iter().map(|(name, time)| (format!("in {}", shown(name)), share(*time)));
-        let outside = std::iter::once(("outside of any annotated range".to_owned(), share(waits.outside)));
+        let share = |us: f64| if breakdown.duration_us > 0.0 { 100.0 * us / breakdown.duration_us } else { 0.0 };
+        let ranges = meanwhile.ranges.iter().map(|it| (format!("in {}", shown(&it.name)), share(it.time_us)));
+        let outside = std::iter::once(("outside of any annotated range".to_owned(), share(meanwhile.outside_us)));
         let named = ranges.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED);
         let told: Vec<String> = named
             .chain(outside.filter(|(_, share)| *share >= NAMED_PERCENT))

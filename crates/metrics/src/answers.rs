@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use crate::arguments::Argument;
 use crate::host_ops::HostOps;
-use crate::host_waits::HostWaits;
 use crate::kernel_stats::KernelColumns;
 use crate::ops::tree::{OpTree, Wasted};
 use crate::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
@@ -22,7 +21,6 @@ pub(crate) struct Answers {
     pub(crate) wasted: OnceLock<Wasted>,
     pub(crate) host_ops: OnceLock<HostOps>,
     pub(crate) arguments: OnceLock<Vec<Argument>>,
-    pub(crate) host_waits: OnceLock<HostWaits>,
     pub(crate) placement: OnceLock<Placement>,
     pub(crate) groupings: [Grouped; Grouping::ALL.len()],
 }

@@ -82,6 +82,15 @@ impl Device {
         IntervalSet::union_of(set.parts().iter().map(|part| self.interval_from_host(*part)))
     }
 
+    /// A set of this device's times as the host's.
+    pub fn set_to_host(&self, set: &IntervalSet) -> IntervalSet {
+        if self.clock.is_none_or(|clock| clock.drift == 0) {
+            return set.clone();
+        }
+        let to_host = |part: &Interval| Interval::new(self.to_host(part.start), self.to_host(part.end));
+        IntervalSet::union_of(set.parts().iter().map(to_host))
+    }
+
     /// Ops that start in the window.
     pub fn num_ops(&self) -> u64 {
         (self.ops.len() as u64).saturating_sub(self.begun_before)

@@ -10,7 +10,7 @@
 //! idle           TTTTTT______FFFFFFFFFFFFFFFF__TTTT            T train, F fetch_batch, _ outside of all
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::devices::Devices;
 use super::host_threads::HostRole;
@@ -18,7 +18,7 @@ use super::self_time::for_each_on_line;
 use base::{Ps, sort};
 use facts::host_spans::{self, HostWork};
 use facts::library_files;
-use trace::{EventId, Interval, IntervalSet, LineKind, StrId, Trace, Union};
+use trace::{EventId, IntervalSet, LineKind, StrId, Trace, Union};
 
 /// What the hosts do while devices are idle: device time, summed over the devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,26 +32,50 @@ pub struct HostWaits {
     pub window: Ps,
 }
 
-impl HostWaits {
-    /// What the hosts do in `windows`, those of each used device.
-    pub fn new(trace: &Trace, devices: &Devices, windows: &[Vec<Interval>]) -> HostWaits {
-        let mut idle: BTreeMap<u16, Vec<IntervalSet>> = BTreeMap::new();
-        let mut waits = HostWaits::default();
-        for (device, windows) in devices.used.iter().zip(windows) {
-            let window = IntervalSet::union_of(windows.iter().copied());
-            waits.window += window.length();
-            idle.entry(device.host).or_default().push(window.difference(&device.busy));
-        }
-        let mut sums: BTreeMap<&str, Ps> = BTreeMap::new();
-        let mut ranges = ranges_by_host(trace, devices, |host| idle.contains_key(&host));
-        for (host, idle) in &idle {
-            let ranges = ranges.remove(host).unwrap_or_default();
-            for (name, set) in &ranges {
-                let inside: Ps = idle.iter().map(|idle| idle.intersection(set).length()).sum();
-                *sums.entry(shown(trace.text(*name))).or_default() += inside;
+/// When the Python threads of the hosts of used devices are in which range, and in none inside it.
+pub struct HostRanges {
+    by_host: BTreeMap<u16, HostSets>,
+}
+
+/// The ranges of one host.
+#[derive(Default)]
+struct HostSets {
+    by_name: BTreeMap<String, IntervalSet>,
+    /// In any range.
+    all: IntervalSet,
+}
+
+impl HostRanges {
+    /// The ranges of all hosts of used devices. Linear in the events of their Python threads.
+    pub fn new(trace: &Trace, devices: &Devices) -> HostRanges {
+        let used: BTreeSet<u16> = devices.used.iter().map(|device| device.host).collect();
+        let mut by_host = BTreeMap::new();
+        for (host, sets) in ranges_by_host(trace, devices, |host| used.contains(&host)) {
+            let mut unions: BTreeMap<&str, Union> = BTreeMap::new();
+            for (name, set) in &sets {
+                unions.entry(shown(trace.text(*name))).or_default().add_all(set.parts().iter().copied());
             }
-            let all = ranges.values().fold(IntervalSet::default(), |all, set| all.union(set));
-            waits.outside += idle.iter().map(|idle| idle.difference(&all).length()).sum();
+            let by_name = unions.into_iter().map(|(name, set)| (name.to_owned(), set.finish())).collect();
+            let all = IntervalSet::union_of(sets.values().flat_map(|set| set.parts().iter().copied()));
+            by_host.insert(host, HostSets { by_name, all });
+        }
+        HostRanges { by_host }
+    }
+
+    /// What the hosts do while the devices are idle in `windows`, those of each used device.
+    pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
+        let mut waits = HostWaits::default();
+        let mut sums: BTreeMap<&str, Ps> = BTreeMap::new();
+        let nothing = HostSets::default();
+        for (device, window) in devices.used.iter().zip(windows) {
+            waits.window += window.length();
+            let idle = device.set_to_host(&window.difference(&device.busy));
+            let host = self.by_host.get(&device.host).unwrap_or(&nothing);
+            let inside = |set: &IntervalSet| set.parts().iter().map(|part| idle.length_within(*part)).sum::<Ps>();
+            for (name, set) in &host.by_name {
+                *sums.entry(name).or_default() += inside(set);
+            }
+            waits.outside += idle.length() - inside(&host.all);
         }
         waits.ranges =
             sums.into_iter().filter(|(_, time)| *time > Ps::ZERO).map(|(name, time)| (name.to_owned(), time)).collect();
@@ -117,7 +141,7 @@ fn shown(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::TraceBuilder;
+    use trace::{Interval, TraceBuilder};
 
     /// The timeline above, in microseconds from 0 to 60; what a worker thread does is not looked at.
     #[test]
@@ -136,14 +160,16 @@ mod tests {
         b.event(ops, "fusion", 50, 10);
         let trace = b.build();
         let devices = Devices::of(&trace);
-        let all = vec![vec![Interval::new(Ps::ZERO, Ps::new(60_000_000))]];
-        let waits = HostWaits::new(&trace, &devices, &all);
-        let us: Vec<(&str, f64)> = waits.ranges.iter().map(|(name, time)| (name.as_str(), time.as_us())).collect();
+        let ranges = HostRanges::new(&trace, &devices);
+        let us = |us: i64| Ps::new(us * 1_000_000);
+        let waits_from =
+            |start: i64| ranges.waits(&devices, &[IntervalSet::union_of([Interval::new(us(start), us(60))])]);
+        let waits = waits_from(0);
+        let found: Vec<(&str, f64)> = waits.ranges.iter().map(|(name, time)| (name.as_str(), time.as_us())).collect();
         // Idle from 10 to 50: train to 16 and from 42, nothing for 2 before fetch, which is 2 before and 2 after fetch_batch,
         // and for 2 after it.
-        assert_eq!(us, [("fetch_batch", 18.0), ("train", 14.0), ("fetch", 4.0)]);
+        assert_eq!(found, [("fetch_batch", 18.0), ("train", 14.0), ("fetch", 4.0)]);
         assert_eq!((waits.outside.as_us(), waits.window.as_us()), (4.0, 60.0));
-        let half = vec![vec![Interval::new(Ps::new(45_000_000), Ps::new(60_000_000))]];
-        assert_eq!(HostWaits::new(&trace, &devices, &half).ranges, [("train".to_owned(), Ps::new(5_000_000))]);
+        assert_eq!(waits_from(45).ranges, [("train".to_owned(), us(5))]);
     }
 }

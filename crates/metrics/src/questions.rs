@@ -4,7 +4,6 @@ use crate::answers::Grouped;
 use crate::arguments::{self, Argument};
 use crate::context::Context;
 use crate::host_ops::HostOps;
-use crate::host_waits::HostWaits;
 use crate::kernel_stats::KernelColumns;
 use crate::ops::tree::{OpTree, Wasted};
 use crate::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
@@ -48,12 +47,6 @@ impl<'a> Context<'a> {
     /// The arguments of the compiled programs; the first question reads all modules of the file.
     pub fn arguments(&self) -> &'a [Argument] {
         self.answers.arguments.get_or_init(|| arguments::arguments(&Modules::new(self.trace())))
-    }
-
-    /// What the hosts do while the devices are idle in the window.
-    pub fn host_waits(&self) -> &'a HostWaits {
-        let windows = || self.analysis.window.of_device.iter().map(|set| set.parts().to_vec()).collect::<Vec<_>>();
-        self.answers.host_waits.get_or_init(|| HostWaits::new(self.trace(), &self.analysis.devices, &windows()))
     }
 
     /// Where the ops ran.

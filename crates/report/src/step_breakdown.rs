@@ -60,6 +60,10 @@ pub struct StepBreakdown {
     /// Share of the window in which no thread of a host does or awaits anything. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_idle_percent: Option<f64>,
+    /// What the hosts do while devices are idle. Absent where the trace has no host thread, and where devices are idle for less than 0.5 %
+    /// of the window and no step stalls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_meanwhile: Option<HostMeanwhile>,
     /// Every step, as in `steps`; empty where there are more than 1000 or steps are unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepBreakdownStep>,
@@ -122,6 +126,25 @@ pub struct HostRoleTime {
     pub percent: f64,
 }
 
+/// Where the Python threads of the hosts are while devices are idle.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct HostMeanwhile {
+    /// The 20 named ranges and functions of the user with the most time.
+    pub ranges: Vec<HostRangeTime>,
+    /// Idle time in which no Python thread is in any: a mean over devices and counted steps, as are the ranges'.
+    pub outside_us: f64,
+}
+
+/// One named range or function of the user.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct HostRangeTime {
+    /// Its name: that of an annotation without the number of its step, or of a function of the user's own files.
+    pub name: String,
+    /// Idle time of a device in which a Python thread of its host is in this range and in none inside it. Threads run beside each other,
+    /// so ranges may add up to more than the idle time.
+    pub time_us: f64,
+}
+
 /// One device: means over its counted steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownDevice {
@@ -143,6 +166,10 @@ pub struct StepBreakdownStep {
     pub index: u64,
     /// What happens in it.
     pub parts: StepParts,
+    /// The range or function of the user that its hosts are in for most of its idle time. Only of steps that are idle for longer than the
+    /// mean by 5 % of a step, at most the 20 longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_range: Option<String>,
 }
 
 /// Every part of a step in the order of [`StepParts`]: its name in the report, and what people read.
@@ -182,6 +209,12 @@ impl StepParts {
             self.kernel_wait_us,
             Some(self.other_idle_us),
         ]
+    }
+
+    /// Time in which the device runs nothing.
+    pub fn idle_us(&self) -> f64 {
+        let named = STEP_PARTS.iter().zip(self.values_us());
+        named.filter(|((_, title), _)| title.starts_with("Idle")).map(|(_, us)| us.unwrap_or(0.0)).sum()
     }
 
     /// Parts of these times, which [`values_us`](StepParts::values_us) gives back.

@@ -38,14 +38,21 @@ pub struct StepFamily {
 pub struct StepOp {
     /// Name of the instruction, else of the kernel. At most the 300 ops with the most time are listed.
     pub name: String,
+    /// Equal ops that are summed here. 1 but in a program of more than 300 ops, whose equal ops of repeated layers (the same computation,
+    /// the same framework path but for numbers) are one entry, named after the one with the most time.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub instances: u64,
     /// Class of the op, see [kernel categories](#kernel-categories).
     pub family: String,
     /// Name of its program, without the number that every compilation gives anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// Its framework path.
+    /// Its framework path; of several with different ones, with each number as `*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
+    /// Source file with its folder, and line that it comes from (`model/attention.py:52`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// Hash of its HLO expression: equal for the same instruction of another build, whatever its number, and different where a
     /// shape differs. 64-bit FNV-1a of the expression without its name, names of operands and computations, layouts, channel,
     /// metadata and backend configuration, as 16 hexadecimal digits. Absent where the trace holds no expression.
@@ -53,11 +60,23 @@ pub struct StepOp {
     pub fingerprint: Option<String>,
     /// Self time.
     pub self_time_us: f64,
+    /// How much that varies from step to step: the sample standard deviation over the counted steps (the first 1000) of the op's time in
+    /// a step, which is the mean over the devices that ran it; an op belongs to the step that it starts in. Absent with fewer than two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stddev_us: Option<f64>,
     /// Of communication, the part in which its device computes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
     /// How often it runs (on GPUs: kernels).
     pub occurrences: f64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn is_one(count: &u64) -> bool {
+    *count <= 1
 }
 
 /// One kernel in a step.

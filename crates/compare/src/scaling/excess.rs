@@ -1,5 +1,6 @@
 //! Which ops do not shrink with the devices, or grow: what each takes on the most devices beyond the ideal.
 
+use super::super::op_noise::OpNoise;
 use super::super::{MAX_EXCESS_OPS, matching, steps};
 use super::{ExcessOp, ScaledRun};
 use base::sort;
@@ -18,7 +19,7 @@ pub(super) fn excess_ops(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, share: 
     let (Some(ours), Some(theirs)) = (steps::ops(run.profile), steps::ops(reference.profile)) else {
         return Vec::new();
     };
-    let (changes, _) = matching::ops(run.index as usize, &ours, &theirs, &Default::default(), false);
+    let (changes, _) = matching::ops(run.index as usize, &ours, &theirs, &OpNoise::default(), false);
     let excess = changes.into_iter().map(|change| {
         let [measured_us, reference_us] = change.time_us;
         let ideal_us = reference_us * share;

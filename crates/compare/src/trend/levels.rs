@@ -1,5 +1,6 @@
 //! Change points with what is known of the levels on both sides: medians, and what differs between the runs that these are of.
 
+use super::super::op_noise::OpNoise;
 use super::super::{ChangePoint, OrderedBy, matching, signed, steps, waterfall};
 use super::{LevelChange, TimedRun, median, percent, when};
 use base::{format, sort};
@@ -84,7 +85,7 @@ fn changes(before: &TimedRun<'_>, after: &TimedRun<'_>) -> Vec<LevelChange> {
     let parts = parts.into_iter().map(|it| part(it.title, it.baseline_us, it.run_us)).collect();
     let ops = steps::ops(new)
         .zip(steps::ops(old))
-        .map(|(new, old)| matching::ops(0, &new, &old, &Default::default(), false).0);
+        .map(|(new, old)| matching::ops(0, &new, &old, &OpNoise::default(), false).0);
     let op = |it: super::super::Change| {
         let [after_us, before_us] = it.time_us;
         LevelChange { name: it.name, is_op: true, before_us, after_us }

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Op, Ops, Text};
+use base::framework_path;
 use trace::{Trace, in_blocks};
 
 /// By what the ops are grouped.
@@ -151,16 +152,8 @@ fn program(trace: &Trace, ops: &Ops, op: &Op) -> String {
 /// The parts that only say that a function was compiled (`jit(main)`, `jit(train)/jit(main)`) stay: two programs differ in
 /// them.
 fn scopes(path: &str) -> Vec<String> {
-    let path = path.trim_end_matches(':');
-    if path.is_empty() {
-        return vec!["no framework op".to_owned()];
-    }
-    let mut depth = 0i32;
-    let parts = path.split(|c: char| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        c == '/' && depth <= 0
-    });
-    parts.filter(|part| !part.is_empty()).take(MAX_DEPTH).map(str::to_owned).collect()
+    let scopes: Vec<String> = framework_path::segments(path).take(MAX_DEPTH).map(str::to_owned).collect();
+    if scopes.is_empty() { vec!["no framework op".to_owned()] } else { scopes }
 }
 
 /// Scopes deeper than this are one node: no real program nests so deep, and a made-up path must not either.

@@ -9,6 +9,7 @@ mod events;
 mod idle;
 mod launch_times;
 mod mean;
+mod meanwhile;
 mod rows;
 mod section;
 mod window;

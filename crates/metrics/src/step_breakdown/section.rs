@@ -1,18 +1,28 @@
 //! The breakdown as a section of the unified profile.
 
+use super::meanwhile::meanwhile;
 use super::{Breakdown, MeanPart, StepPart, StepRow};
 use crate::devices::{Device, Devices};
 use crate::host_threads::{HostRole, HostThreads};
-use crate::window::WindowKind;
+use crate::window::{Window, WindowKind};
 use base::Ps;
 use report::{HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
+use trace::Trace;
 
 /// With more steps than this the profile has no row a step: the table has them all.
 const MOST_STEPS: usize = 1000;
 
-/// The section; `None` where nothing ran.
-pub fn section(breakdown: &Breakdown, devices: &Devices) -> Option<report::StepBreakdown> {
+/// The section; `None` where nothing ran. `captured` are the devices over the whole capture, `devices` those inside the window.
+pub fn section(
+    trace: &Trace,
+    breakdown: &Breakdown,
+    captured: &Devices,
+    devices: &Devices,
+    window: &Window,
+) -> Option<report::StepBreakdown> {
     let mean = breakdown.mean.as_ref()?;
+    let mut steps = steps(breakdown);
+    let host_meanwhile = meanwhile(trace, breakdown, captured, window, &mut steps);
     let duty = breakdown.duty_cycle.as_ref();
     let threads = breakdown.host_threads.as_ref();
     Some(report::StepBreakdown {
@@ -30,7 +40,8 @@ pub fn section(breakdown: &Breakdown, devices: &Devices) -> Option<report::StepB
         devices: of_devices(breakdown, devices),
         host_roles: threads.map(host_roles).unwrap_or_default(),
         host_idle_percent: threads.and_then(|threads| threads.percent(threads.idle)),
-        steps: steps(breakdown),
+        host_meanwhile,
+        steps,
     })
 }
 
@@ -82,7 +93,8 @@ fn steps(breakdown: &Breakdown) -> Vec<StepBreakdownStep> {
     }
     let step = |rows: &[StepRow]| {
         let index = u64::from(rows.first()?.step?);
-        Some(StepBreakdownStep { index, parts: parts(breakdown, &Breakdown::mean_of_step(rows, None)?) })
+        let parts = parts(breakdown, &Breakdown::mean_of_step(rows, None)?);
+        Some(StepBreakdownStep { index, parts, host_range: None })
     };
     breakdown.steps().filter_map(step).collect()
 }

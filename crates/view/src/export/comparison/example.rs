@@ -107,6 +107,7 @@ pub(crate) fn comparison() -> Comparison {
             steps: [5, 5],
             captures: [1, 1],
             degrees_of_freedom: Some(7.5),
+            explained_percent: Some(40.0),
         }],
         metrics: vec![
             metric("step_timing.avg_step_time_us", "Step time", "us", Direction::Lower, [100_000.0, 50_000.0]),
@@ -128,6 +129,8 @@ pub(crate) fn comparison() -> Comparison {
             run: 1,
             kind: CauseKind::Op,
             name: "<img onerror=x>".to_owned(),
+            scope: Some("<b>layer_*</b>".to_owned()),
+            source: None,
             delta_us_per_step: -20_000.0,
             percent_of_difference: Some(40.0),
             text: "<img onerror=x> takes 20.0 ms less.".to_owned(),

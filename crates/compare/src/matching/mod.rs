@@ -5,21 +5,24 @@
 //!
 //! | pass | equal | says |
 //! |---|---|---|
-//! | `name` | name, and fingerprint where both have one, else framework path | the same op |
-//! | `fingerprint` | expression without names and numbers | the same instruction, perhaps renumbered |
+//! | `name` | name, and fingerprint and framework path where both sides have them | the same op |
+//! | `fingerprint` | expression without names and numbers, and framework path; then the path without the layer's number | the same instruction, renumbered |
 //! | `framework_path` | framework path and class | the same line of the model, compiled differently |
-//! | `similar_name` | name without its number, and class | probably the same |
+//! | `fingerprint` | expression alone | the same instruction under another path |
+//! | `similar_name` | name without its number, class, and scope | probably the same |
+//! | `scope` | the scope, for what is left in it on both sides | the same work, rewritten |
 //!
 //! Ops that are equal by a key are compared together: 24 layers have 24 equal fusions, and none of them is "the" other. Across
-//! platforms only the last step makes sense, by name scope and class; kernel names never do.
+//! platforms only scopes and classes make sense; kernel names never do.
+
+mod keys;
 
 use std::collections::BTreeMap;
 
-use super::difference::of_values;
-use super::subject::CaptureTimes;
-use super::t_quantile::t_quantile_9995;
+use self::keys::{ACROSS, MatchKey, PASSES, Witnesses};
+use super::op_noise::OpNoise;
 use super::{Change, ChangeKind, MatchedBy, MatchedTime, Matching};
-use base::sort;
+use base::{framework_path, sort};
 use report::{StepKernel, StepOp, StepOps};
 
 /// An op or kernel of a step as the matching sees it.
@@ -27,8 +30,11 @@ struct Item<'a> {
     name: &'a str,
     family: &'a str,
     framework_op: Option<&'a str>,
+    source: Option<&'a str>,
     fingerprint: Option<&'a str>,
+    instances: u64,
     time_us: f64,
+    stddev_us: Option<f64>,
     exposed_us: Option<f64>,
     occurrences: f64,
 }
@@ -39,58 +45,42 @@ impl<'a> Item<'a> {
             name: &op.name,
             family: &op.family,
             framework_op: op.framework_op.as_deref(),
+            source: op.source.as_deref(),
             fingerprint: op.fingerprint.as_deref(),
+            instances: op.instances.max(1),
             time_us: op.self_time_us,
+            stddev_us: op.stddev_us,
             exposed_us: op.exposed_time_us,
             occurrences: op.occurrences,
         }
     }
 
-    fn of_kernel(kernel: &'a StepKernel) -> Item<'a> {
+    fn named(name: &'a str, family: &'a str, time_us: f64, occurrences: f64) -> Item<'a> {
         Item {
-            name: &kernel.name,
-            family: &kernel.family,
+            name,
+            family,
             framework_op: None,
+            source: None,
             fingerprint: None,
-            time_us: kernel.time_us,
+            instances: 1,
+            time_us,
+            stddev_us: None,
             exposed_us: None,
-            occurrences: kernel.occurrences,
+            occurrences,
         }
     }
 }
 
-/// What ops have in common that are compared with each other.
-type MatchKey = fn(&Item<'_>) -> Option<String>;
-
-/// The passes on one platform.
-const PASSES: [(MatchedBy, MatchKey); 4] = [
-    (MatchedBy::Name, |item| {
-        let detail = item.fingerprint.or(item.framework_op).unwrap_or_default();
-        // A bare number after a general name tells nothing without a second witness.
-        (!detail.is_empty() || base_name(item.name) == item.name).then(|| format!("{}\n{detail}", item.name))
-    }),
-    (MatchedBy::Fingerprint, |item| item.fingerprint.map(str::to_owned)),
-    (MatchedBy::FrameworkPath, |item| Some(format!("{}\n{}", item.framework_op?, item.family))),
-    (MatchedBy::SimilarName, |item| Some(format!("{}\n{}", base_name(item.name), item.family))),
-];
-
-/// The passes across platforms.
-const ACROSS: [(MatchedBy, MatchKey); 2] = [
-    (MatchedBy::FrameworkPath, |item| Some(format!("{}\n{}", scope(item.framework_op?)?, item.family))),
-    (MatchedBy::Class, |item| Some(item.family.to_owned())),
-];
-
 /// Ops of `run` against those of the baseline, by descending difference, with what could not be matched.
-/// Where a side is several captures, `times` has the time of each listed op in each of its captures.
 pub fn ops(
     run: usize,
     ours: &StepOps,
     theirs: &StepOps,
-    times: &[CaptureTimes; 2],
+    noise: &OpNoise,
     across_platforms: bool,
 ) -> (Vec<Change>, Matching) {
     let sides = [ours.ops.iter().map(Item::of_op).collect(), theirs.ops.iter().map(Item::of_op).collect()];
-    let changes = changes(run, &sides, times, if across_platforms { &ACROSS } else { &PASSES });
+    let changes = changes(run, &sides, noise, if across_platforms { &ACROSS } else { &PASSES });
     let mut matching = Matching { run: run as u32, ..Matching::default() };
     for change in &changes {
         if change.matched_by == MatchedBy::None {
@@ -113,46 +103,45 @@ pub fn ops(
 
 /// Kernels of `run` against those of the baseline, by their whole names: they say what the code is.
 pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
-    let sides =
-        [ours.kernels.iter().map(Item::of_kernel).collect(), theirs.kernels.iter().map(Item::of_kernel).collect()];
-    changes(run, &sides, &Default::default(), &[(MatchedBy::Name, |item| Some(item.name.to_owned()))])
+    let side = |ops: &'_ StepOps| -> Vec<(String, String, f64, f64)> {
+        let kernel = |it: &StepKernel| (it.name.clone(), it.family.clone(), it.time_us, it.occurrences);
+        ops.kernels.iter().map(kernel).collect()
+    };
+    named(run, [&side(ours), &side(theirs)], MatchedBy::Name)
 }
 
 /// Classes of ops. Where a profile has no step sections, categories of its kernels take their place.
 pub fn families(run: usize, ours: &[(String, f64, f64)], theirs: &[(String, f64, f64)]) -> Vec<Change> {
-    fn items(of: &[(String, f64, f64)]) -> Vec<Item<'_>> {
-        fn item((family, time_us, occurrences): &(String, f64, f64)) -> Item<'_> {
-            let (time_us, occurrences) = (*time_us, *occurrences);
-            Item { name: family, family, framework_op: None, fingerprint: None, time_us, exposed_us: None, occurrences }
-        }
-        of.iter().map(item).collect()
-    }
-    let sides = [items(ours), items(theirs)];
-    changes(run, &sides, &Default::default(), &[(MatchedBy::Class, |item| Some(item.name.to_owned()))])
+    let side = |of: &[(String, f64, f64)]| -> Vec<(String, String, f64, f64)> {
+        of.iter().map(|(family, time_us, count)| (family.clone(), family.clone(), *time_us, *count)).collect()
+    };
+    named(run, [&side(ours), &side(theirs)], MatchedBy::Class)
 }
 
-fn changes(
-    run: usize,
-    sides: &[Vec<Item<'_>>; 2],
-    times: &[CaptureTimes; 2],
-    passes: &[(MatchedBy, MatchKey)],
-) -> Vec<Change> {
-    let change = |group: &[Vec<usize>; 2], matched_by: MatchedBy| Change {
-        margin_us: margin_us(times, group),
-        ..change(run, sides, group, matched_by)
+/// Name, class, time and count of each side, matched by whole names.
+fn named(run: usize, sides: [&[(String, String, f64, f64)]; 2], matched_by: MatchedBy) -> Vec<Change> {
+    let items = sides.map(|side| side.iter().map(|(name, family, us, n)| Item::named(name, family, *us, *n)).collect());
+    changes(run, &items, &OpNoise::default(), &[(matched_by, |item, _| Some(item.name.to_owned()))])
+}
+
+fn changes(run: usize, sides: &[Vec<Item<'_>>; 2], noise: &OpNoise, passes: &[(MatchedBy, MatchKey)]) -> Vec<Change> {
+    let witnesses = Witnesses::of(sides);
+    let change = |group: &[Vec<usize>; 2], matched_by: MatchedBy| {
+        let stddevs = [0, 1].map(|side: usize| stddev_us(sides.get(side)?, group.get(side)?));
+        Change { margin_us: noise.margin_us(group, stddevs), ..change(run, sides, group, matched_by) }
     };
     let mut left: [Vec<usize>; 2] = [(0..sides[0].len()).collect(), (0..sides[1].len()).collect()];
     let mut changes = Vec::new();
     for &(matched_by, key) in passes {
+        let key = |item: &Item<'_>| key(item, witnesses);
         let ours = grouped(&sides[0], &left[0], key);
         let mut theirs = grouped(&sides[1], &left[1], key);
         for (key, ours) in ours {
             let Some(theirs) = theirs.remove(&key) else { continue };
-            let group = [ours, theirs];
-            changes.push(change(&group, matched_by));
-            for (left, group) in left.iter_mut().zip(&group) {
+            for (left, group) in left.iter_mut().zip([&ours, &theirs]) {
                 left.retain(|at| !group.contains(at));
             }
+            changes.extend(split(sides, [ours, theirs]).iter().map(|group| change(group, matched_by)));
         }
     }
     for &at in &left[0] {
@@ -171,22 +160,45 @@ fn changes(
     changes
 }
 
-/// How far the times of a group of ops lie apart by what captures of one side differ by; `None` where each side is one capture.
-fn margin_us(times: &[CaptureTimes; 2], group: &[Vec<usize>; 2]) -> Option<f64> {
-    let of_side = |(times, group): (&CaptureTimes, &Vec<usize>)| -> Vec<f64> {
-        let of_capture = |capture: &Vec<f64>| group.iter().filter_map(|&at| capture.get(at)).sum();
-        times.iter().map(of_capture).collect()
+/// A few ops of one framework path that compute different things are different ops: as many on the other side are paired with them by their
+/// times, the longest with the longest, which makes the changes as small as they can be. Equal ops are interchangeable and stay together.
+fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>; 2]> {
+    let [ours, theirs] = &group;
+    let items = || {
+        [(&sides[0], ours), (&sides[1], theirs)]
+            .into_iter()
+            .flat_map(|(side, at)| at.iter().filter_map(|&at| side.get(at)))
     };
-    let [ours, theirs] = [of_side((&times[0], &group[0])), of_side((&times[1], &group[1]))];
-    let (error, df) = of_values(&ours, &theirs)?;
-    Some(t_quantile_9995(df) * error).filter(|margin| margin.is_finite())
+    let first = items().next();
+    let is_one_path = first
+        .is_some_and(|first| first.framework_op.is_some() && items().all(|it| it.framework_op == first.framework_op));
+    let is_one_op =
+        first.is_some_and(|first| first.fingerprint.is_some() && items().all(|it| it.fingerprint == first.fingerprint));
+    if is_one_path && !is_one_op && ours.len() == theirs.len() && ours.len() <= MOST_PAIRED {
+        // Profiles list ops by their times.
+        return ours.iter().zip(theirs).map(|(&ours, &theirs)| [vec![ours], vec![theirs]]).collect();
+    }
+    vec![group]
+}
+
+/// More ops of one path are those of layers that the path does not name.
+const MOST_PAIRED: usize = 8;
+
+/// How much the ops of one side of a group vary together from step to step, at most: as if all varied in step. `None` where one does not
+/// tell.
+fn stddev_us(items: &[Item<'_>], group: &[usize]) -> Option<f64> {
+    group.iter().map(|&at| items.get(at)?.stddev_us).sum()
 }
 
 /// What is left of a side, by key.
-fn grouped(items: &[Item<'_>], left: &[usize], key: MatchKey) -> BTreeMap<String, Vec<usize>> {
+fn grouped(
+    items: &[Item<'_>],
+    left: &[usize],
+    key: impl Fn(&Item<'_>) -> Option<String>,
+) -> BTreeMap<String, Vec<usize>> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for &at in left {
-        if let Some(key) = items.get(at).and_then(key) {
+        if let Some(key) = items.get(at).and_then(&key) {
             groups.entry(key).or_default().push(at);
         }
     }
@@ -211,16 +223,24 @@ fn change<'i>(run: usize, sides: &'i [Vec<Item<'i>>; 2], group: &[Vec<usize>; 2]
     let shown = first.or(base);
     // A whole class has no op to be named after.
     let by_class = matched_by == MatchedBy::Class;
+    let ops = found.each_ref().map(|items| items.iter().map(|item| item.instances).sum());
+    let path = shown.and_then(|item| item.framework_op).filter(|_| !by_class);
+    let scopes = |path: Option<&'i str>| path.map(framework_path::scopes);
+    let is_of_layers = found.iter().flatten().any(|item| scopes(item.framework_op) != scopes(path));
+    let fingerprint = |item: Option<&Item<'_>>| item.and_then(|item| item.fingerprint.map(str::to_owned));
+    let is_recompiled = matches!((fingerprint(first), fingerprint(base)), (Some(ours), Some(theirs)) if ours != theirs);
     let name = shown.map_or("", |item| if by_class { item.family } else { item.name });
     Change {
         run: run as u32,
         name: name.to_owned(),
         baseline_name: base.map(|item| item.name).filter(|base| *base != name && !by_class).map(str::to_owned),
         family: shown.map_or("", |item| item.family).to_owned(),
-        framework_op: shown.and_then(|item| item.framework_op).filter(|_| !by_class).map(str::to_owned),
+        framework_op: path.map(|path| if is_of_layers { framework_path::layered(path) } else { path.to_owned() }),
+        source: shown.and_then(|item| item.source).filter(|_| !by_class).map(str::to_owned),
         matched_by,
-        change: kind(time_us, per_step, slowdown),
-        ops: [group[0].len() as u64, group[1].len() as u64],
+        recompiled: is_recompiled && !by_class,
+        change: if matched_by == MatchedBy::Scope { ChangeKind::Rewritten } else { kind(time_us, per_step, slowdown) },
+        ops,
         per_step,
         time_us,
         exposed_us: exposed.then(|| sum(|item| item.exposed_us.unwrap_or(0.0))),
@@ -255,27 +275,6 @@ fn kind(time_us: [f64; 2], per_step: [f64; 2], slowdown: Option<f64>) -> ChangeK
     }
 }
 
-/// `fusion` of `fusion.12`, `fusion.12.remat2` and `fusion_12`; names that are all number stay.
-fn base_name(name: &str) -> &str {
-    let mut base = name;
-    loop {
-        let stripped = base.trim_end_matches(|c: char| c.is_ascii_digit());
-        let stripped = stripped.strip_suffix(['.', '_']).or_else(|| stripped.strip_suffix(".remat"));
-        match stripped {
-            Some(shorter) if !shorter.is_empty() && shorter.len() < base.len() => base = shorter,
-            _ => return base,
-        }
-    }
-}
-
-/// The name scopes of a framework path: without the functions that were compiled, and without the primitive at the end.
-/// `jit(train)/jit(main)/transpose(jvp(layer_3))/attn/dot_general` is `transpose(jvp(layer_3))/attn`.
-fn scope(path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && !part.starts_with("jit(")).collect();
-    parts.pop();
-    (!parts.is_empty()).then(|| parts.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,7 +301,7 @@ mod tests {
         // The second build numbered its fusions the other way round.
         let base = step(vec![op("fusion.1", "aa", "l/a", 10.0, 1.0), op("fusion.2", "bb", "l/b", 30.0, 1.0)]);
         let run = step(vec![op("fusion.2", "aa", "l/a", 11.0, 1.0), op("fusion.1", "bb", "l/b", 30.0, 1.0)]);
-        let (changes, matching) = ops(1, &run, &base, &Default::default(), false);
+        let (changes, matching) = ops(1, &run, &base, &OpNoise::default(), false);
         assert_eq!(changes.len(), 2);
         assert_eq!((changes[0].name.as_str(), changes[0].baseline_name.as_deref()), ("fusion.2", Some("fusion.1")));
         assert_eq!((changes[0].matched_by.label(), changes[0].change.label()), ("fingerprint", "slower"));
@@ -324,7 +323,7 @@ mod tests {
             op("loop_fusion.8", "", "", 8.0, 8.0),
             op("won", "", "", 1.0, 1.0),
         ]);
-        let (changes, matching) = ops(1, &run, &base, &Default::default(), false);
+        let (changes, matching) = ops(1, &run, &base, &OpNoise::default(), false);
         let found: Vec<(&str, &str, &str)> =
             changes.iter().map(|it| (it.name.as_str(), it.matched_by.label(), it.change.label())).collect();
         assert_eq!(
@@ -347,7 +346,7 @@ mod tests {
         let layer = |n: usize| op(&format!("fusion.{n}"), "same", "", 1.0, 1.0);
         let base = step((0..24).map(layer).collect());
         let run = step((100..125).map(layer).collect());
-        let (changes, _) = ops(1, &run, &base, &Default::default(), false);
+        let (changes, _) = ops(1, &run, &base, &OpNoise::default(), false);
         assert_eq!(changes.len(), 1);
         assert_eq!((changes[0].ops, changes[0].change.label()), ([25, 24], "more_often"));
         assert_eq!(changes[0].slowdown, Some(1.0));
@@ -363,26 +362,8 @@ mod tests {
             op("nvjet_x", "y", "jit(f)/jit(main)/layer_3/attn/dot_general", 6.0, 1.0),
             op("k", "", "", 2.0, 1.0),
         ]);
-        let (changes, _) = ops(1, &tpu, &gpu, &Default::default(), true);
+        let (changes, _) = ops(1, &tpu, &gpu, &OpNoise::default(), true);
         let how: Vec<&str> = changes.iter().map(|it| it.matched_by.label()).collect();
         assert_eq!(how, ["framework_path", "class"]);
-    }
-
-    #[test]
-    fn names_without_their_numbers() {
-        for (name, base) in [
-            ("fusion.12", "fusion"),
-            ("fusion.12.remat2", "fusion"),
-            ("copy", "copy"),
-            ("12", "12"),
-            ("wrapped_add_3", "wrapped_add"),
-        ] {
-            assert_eq!(base_name(name), base);
-        }
-        assert_eq!(
-            scope("jit(f)/jit(main)/transpose(jvp(layer_3))/attn/dot").as_deref(),
-            Some("transpose(jvp(layer_3))/attn")
-        );
-        assert_eq!(scope("jit(f)/dot"), None);
     }
 }

@@ -3,6 +3,9 @@
 //! By default warm-up and cut steps are no part of the window, so that two captures of different length can be compared. Where the
 //! window is none of steps, each device's window takes the place of a step.
 
+mod listed;
+mod noise;
+
 use rustc_hash::FxHashMap;
 
 use super::categories::{Categorizer, OpFamily};
@@ -10,13 +13,11 @@ use super::collectives::Collectives;
 use super::devices::Devices;
 use super::kernel_stats::demangle::demangle;
 use super::ops::{Op, Ops, Tallies, Text};
+use super::step_breakdown::Breakdown;
 use super::window::Window;
 use base::{Ps, sort};
 use report::{StepFamily, StepKernel, StepOp, StepOps};
 use trace::{Platform, StrId, Trace};
-
-/// Ops that the section lists: with more, two profiles would no longer fit a report that can be sent around.
-const MOST_OPS: usize = 300;
 
 /// Kernels that the section lists.
 const MOST_KERNELS: usize = 200;
@@ -28,18 +29,18 @@ pub fn section(
     tallies: &Tallies,
     ops: &Ops,
     collectives: &Collectives,
+    breakdown: &Breakdown,
     window: &Window,
 ) -> Option<StepOps> {
     let device_steps = window.device_steps;
-    let mut rows: Vec<(usize, &Op)> = ops.rows.iter().enumerate().collect();
-    if rows.is_empty() || device_steps == 0 {
+    if ops.rows.is_empty() || device_steps == 0 {
         return None;
     }
     let mean = Mean(device_steps as f64);
     let exposed = exposed(ops, collectives);
     let text = |text: Text| Some(ops.text(trace, text)).filter(|text| !text.is_empty());
     let mut families = [(Ps::ZERO, 0u64); OpFamily::ALL.len()];
-    for (_, op) in &rows {
+    for op in &ops.rows {
         if let Some((time, count)) = families.get_mut(op.family as usize) {
             *time += op.self_time;
             *count += op.occurrences;
@@ -58,18 +59,29 @@ pub fn section(
         b.self_time_us.total_cmp(&a.self_time_us).then_with(|| a.family.cmp(&b.family))
     });
     let op_time = ops.op_time;
-    let num_ops = rows.len() as u64;
-    // Rows stand by their time.
-    rows.truncate(MOST_OPS);
-    let top = rows.into_iter().map(|(row, op)| StepOp {
-        name: ops.text(trace, op.name).to_owned(),
-        family: op.family.label().to_owned(),
-        module: text(op.module).map(|module| module.split('(').next().unwrap_or(module).to_owned()),
-        framework_op: text(op.framework_path).map(|path| path.trim_end_matches(':').to_owned()),
-        fingerprint: text(op.expression).map(hlo::fingerprint),
-        self_time_us: mean.time_us(op.self_time),
-        exposed_time_us: exposed.get(&(row as u32)).map(|&time| mean.time_us(time)),
-        occurrences: mean.count(op.occurrences),
+    let num_ops = ops.rows.len() as u64;
+    let listed = listed::listed(trace, ops);
+    let stddevs = noise::stddevs_us(trace, devices, breakdown, ops, &listed);
+    let top = listed.iter().enumerate().filter_map(|(at, group)| {
+        let op = ops.rows.get(*group.rows.first()?)?;
+        let of = |value: &dyn Fn(usize, &Op) -> Ps| -> Ps {
+            group.rows.iter().filter_map(|&row| Some(value(row, ops.rows.get(row)?))).sum()
+        };
+        let exposed_of = |row: usize| exposed.get(&(row as u32)).copied();
+        let is_exposed = group.rows.iter().any(|&row| exposed_of(row).is_some());
+        Some(StepOp {
+            name: ops.text(trace, op.name).to_owned(),
+            instances: group.rows.len() as u64,
+            family: op.family.label().to_owned(),
+            module: text(op.module).map(|module| module.split('(').next().unwrap_or(module).to_owned()),
+            framework_op: group.path.clone(),
+            source: text(op.source).map(|source| without_folders(source).to_owned()),
+            fingerprint: text(op.expression).map(hlo::fingerprint),
+            self_time_us: mean.time_us(of(&|_, op| op.self_time)),
+            stddev_us: stddevs.get(at).copied(),
+            exposed_time_us: is_exposed.then(|| mean.time_us(of(&|row, _| exposed_of(row).unwrap_or(Ps::ZERO)))),
+            occurrences: mean.count(group.rows.iter().filter_map(|&row| Some(ops.rows.get(row)?.occurrences)).sum()),
+        })
     });
     Some(StepOps {
         device_steps,
@@ -79,6 +91,12 @@ pub fn section(
         ops: top.collect(),
         kernels: if devices.platform == Some(Platform::Gpu) { kernels(trace, tallies, mean) } else { Vec::new() },
     })
+}
+
+/// The file and its folder: where a home folder lies is nobody's business who is sent a report.
+fn without_folders(source: &str) -> &str {
+    let mut slashes = source.rmatch_indices('/');
+    slashes.nth(1).map_or(source, |(at, _)| source.get(at + 1..).unwrap_or(source))
 }
 
 /// Divides by the number of steps times devices.

@@ -1,0 +1,145 @@
+//! The paths that a framework gives its ops, and the names that a compiler gives them.
+//!
+//! ```text
+//! jit(train)/transpose(jvp(layer_3))/attn/dot_general
+//!            |         |             |    |
+//!            |         |             |    primitive
+//!            backward  scopes, as the program names them: layer_3, attn
+//! ```
+//!
+//! Layers of a model are equal but for a number: `layer_*` is all of them.
+
+/// The path with each number of a layer as `*`: digits with no letter behind them (`conv2d_6` is `conv2d_*`).
+pub fn layered(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, digits) = rest.split_at(at);
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let (number, after) = digits.split_at(end);
+        text.push_str(before);
+        text.push_str(if after.starts_with(|c: char| c.is_ascii_alphabetic()) { number } else { "*" });
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The segments of a path. A slash inside parentheses belongs to the segment: `jvp(a/b)`.
+pub fn segments(path: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0i32;
+    let segments = path.trim_end_matches(':').split(move |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == '/' && depth <= 0
+    });
+    segments.filter(|segment| !segment.is_empty())
+}
+
+/// Segments that stand for how the program is compiled and run, not for a part of the model.
+const STRUCTURE: [&str; 9] = [
+    "main",
+    "while",
+    "body",
+    "cond",
+    "closed_call",
+    "checkpoint",
+    "rematted_computation",
+    "custom_jvp_call",
+    "custom_vjp_call",
+];
+
+/// Transformations that stand around the name of a scope.
+const TRANSFORMATIONS: [&str; 6] = ["transpose(", "jvp(", "vmap(", "remat(", "checkpoint(", "shard_map("];
+
+/// The scopes of the program, outermost first: without the functions that were compiled, what they were transformed by, and the primitive at
+/// the end.
+pub fn scopes(path: &str) -> Vec<&str> {
+    let mut scopes: Vec<&str> = segments(path).flat_map(|segment| untransformed(segment).split('/')).collect();
+    scopes.pop();
+    scopes.retain(|scope| {
+        !scope.is_empty() && !scope.starts_with("jit(") && !scope.starts_with("pjit(") && !STRUCTURE.contains(scope)
+    });
+    scopes
+}
+
+/// `layer_3` of `transpose(jvp(layer_3))`.
+fn untransformed(segment: &str) -> &str {
+    let mut inner = segment;
+    while let Some(rest) = TRANSFORMATIONS.iter().find_map(|name| inner.strip_prefix(name)) {
+        inner = rest.strip_suffix(')').unwrap_or(rest);
+    }
+    inner
+}
+
+/// `forward`, `backward` or `recomputed`; `None` where the path names no pass of a training step.
+pub fn training_pass(path: &str) -> Option<&'static str> {
+    [("rematted_computation", "recomputed"), ("transpose(", "backward"), ("jvp(", "forward")]
+        .into_iter()
+        .find_map(|(mark, pass)| path.contains(mark).then_some(pass))
+}
+
+/// `fusion` of `fusion.12`, `fusion.12.remat2` and `fusion_12`; names that are all number stay.
+pub fn name_without_number(name: &str) -> &str {
+    let mut base = name;
+    loop {
+        let stripped = base.trim_end_matches(|c: char| c.is_ascii_digit());
+        let stripped = stripped.strip_suffix(['.', '_']).or_else(|| stripped.strip_suffix(".remat"));
+        match stripped {
+            Some(shorter) if !shorter.is_empty() && shorter.len() < base.len() => base = shorter,
+            _ => return base,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_one() {
+        for (path, all) in [
+            ("jit(f)/layer_3/attn/dot_general", "jit(f)/layer_*/attn/dot_general"),
+            ("layers.12/conv2d_6/Conv2D", "layers.*/conv2d_*/Conv2D"),
+            ("h/7/mlp", "h/*/mlp"),
+            ("transpose(jvp(block3))/add", "transpose(jvp(block*))/add"),
+            ("bsd,de->bse", "bsd,de->bse"),
+        ] {
+            assert_eq!(layered(path), all);
+        }
+    }
+
+    #[test]
+    fn scopes_are_those_of_the_program() {
+        for (path, found) in [
+            ("jit(f)/jit(main)/transpose(jvp(layer_3))/attn/dot_general", vec!["layer_3", "attn"]),
+            ("jit(f)/while/body/checkpoint/rematted_computation/mlp/mul", vec!["mlp"]),
+            ("jit(loss)/transpose(jvp())/dot", vec![]),
+            ("jvp(block/mlp)/dot:", vec!["block", "mlp"]),
+            ("jit(f)/dot", vec![]),
+        ] {
+            assert_eq!(scopes(path), found);
+        }
+    }
+
+    #[test]
+    fn passes_are_told_by_their_transformation() {
+        let pass = |path| training_pass(path);
+        assert_eq!(pass("jit(f)/transpose(jvp(a))/dot"), Some("backward"));
+        assert_eq!(pass("jit(f)/jvp(a)/dot"), Some("forward"));
+        assert_eq!(pass("jit(f)/transpose(jvp(a))/rematted_computation/dot"), Some("recomputed"));
+        assert_eq!(pass("jit(f)/a/dot"), None);
+    }
+
+    #[test]
+    fn names_without_their_numbers() {
+        for (name, base) in [
+            ("fusion.12", "fusion"),
+            ("fusion.12.remat2", "fusion"),
+            ("copy", "copy"),
+            ("12", "12"),
+            ("wrapped_add_3", "wrapped_add"),
+        ] {
+            assert_eq!(name_without_number(name), base);
+        }
+    }
+}

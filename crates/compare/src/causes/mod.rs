@@ -1,0 +1,283 @@
+//! What explains the difference of two step times, largest first.
+//!
+//! Candidates are ops and the name scopes that they stand in (their self time, or what is exposed of them where they communicate), kinds of
+//! collectives and classes of ops where the single ones are too small to be listed, and a device that falls behind the others. What they
+//! leave of a part of the step is told as that part (idle time by cause, copies), so that the causes add up to the difference. Across
+//! platforms the parts come first, then scopes: ops of two platforms have nothing to do with each other.
+
+mod communication;
+mod scope_tree;
+mod text;
+
+use self::communication::{kinds, straggler};
+use self::scope_tree::Told;
+use super::steps;
+use super::uniform::uniform;
+use super::{
+    Cause, CauseKind, Change, ChangeKind, CollectiveChange, PartChange, StepTimeChange, StepTimeVerdict, Subject,
+};
+use base::{format, framework_path, sort};
+pub use text::{per_step, signed};
+
+/// Ops, scopes and classes of one run that are reported as causes, beside the parts of the step.
+const MOST: usize = 10;
+
+/// Differences below this share of the step are nobody's cause, unless they are more than [`LEAST_REST`].
+const LEAST_SHARE: f64 = 0.002;
+
+/// What is left of a part is told where it is more than this share of the difference.
+const LEAST_REST: f64 = 0.05;
+
+/// What the causes of one run's difference are looked for in.
+pub struct Evidence<'a> {
+    /// The run against the baseline.
+    pub change: &'a StepTimeChange,
+    /// Share from which on a difference counts.
+    pub threshold: f64,
+    /// The run.
+    pub subject: &'a Subject,
+    /// The baseline's.
+    pub baseline: &'a Subject,
+    /// Index of the baseline.
+    pub baseline_run: usize,
+    /// Parts of the step.
+    pub parts: &'a [PartChange],
+    /// All matched ops.
+    pub ops: &'a [Change],
+    /// Classes of ops: all of them, listed or not.
+    pub classes: &'a [Change],
+    /// Kinds of communication of all runs.
+    pub collectives: &'a [CollectiveChange],
+    /// The runs are of different platforms: only parts, scopes and classes mean the same.
+    pub across: bool,
+}
+
+/// Causes while they are collected, each with the part of a step that it explains.
+struct CauseList<'a> {
+    run: u32,
+    causes: Vec<(&'a str, Cause)>,
+}
+
+impl Cause {
+    fn new(kind: CauseKind, name: &str, delta_us_per_step: f64, text: String) -> Cause {
+        Cause { kind, name: name.to_owned(), delta_us_per_step, text, ..Cause::default() }
+    }
+}
+
+impl<'a> CauseList<'a> {
+    fn add(&mut self, part: &'a str, cause: Cause) {
+        self.causes.push((part, Cause { run: self.run, ..cause }));
+    }
+
+    /// What the causes so far explain of a part; `None` where there is none.
+    fn explained(&self, part: &str) -> Option<f64> {
+        self.causes.iter().filter(|(of, _)| *of == part).map(|(_, cause)| cause.delta_us_per_step).reduce(|a, b| a + b)
+    }
+
+    /// Whether that is at least half of it, and no more than half beyond it.
+    fn explains(&self, part: &PartChange) -> bool {
+        let delta = part.delta_us_per_step;
+        self.explained(&part.part).is_some_and(|sum| sum != 0.0 && (sum - delta).abs() <= 0.5 * delta.abs())
+    }
+
+    /// Keeps the largest, and of those only what is beyond `least`.
+    fn keep(&mut self, least: f64, most: usize, total: f64) {
+        self.causes.retain(|(_, cause)| cause.delta_us_per_step.abs() > least);
+        sort::sort_by(&mut self.causes, |(_, a), (_, b)| by_size(a, b, total));
+        self.causes.truncate(most);
+    }
+}
+
+/// Largest first, then what is left of parts; what works against the difference explains none of it, however large.
+fn by_size(a: &Cause, b: &Cause, total: f64) -> std::cmp::Ordering {
+    let against = |cause: &Cause| cause.delta_us_per_step * total < 0.0;
+    let size = |cause: &Cause| cause.delta_us_per_step.abs();
+    let is_rest = |cause: &Cause| cause.kind == CauseKind::Rest;
+    let last = |cause: &Cause| (against(cause), is_rest(cause));
+    last(a).cmp(&last(b)).then_with(|| size(b).total_cmp(&size(a))).then_with(|| a.name.cmp(&b.name))
+}
+
+/// The causes of one run's difference, and the share of it in percent that they add up to.
+pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
+    let Evidence { change, subject, baseline, parts, .. } = *evidence;
+    // Where there is no difference, nothing causes it.
+    if !matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower) {
+        return (Vec::new(), None);
+    }
+    let total: f64 = parts.iter().map(|part| part.delta_us_per_step).sum();
+    let step = parts.iter().map(|part| part.baseline_us).sum::<f64>();
+    let least = (LEAST_SHARE * step).min(LEAST_REST * total.abs());
+    let mut found = CauseList { run: change.run, causes: Vec::new() };
+    if !evidence.across {
+        of_ops(evidence, &mut found);
+        small_ops(evidence, &mut found);
+        if let Some(part) = parts.iter().find(|part| part.part == "communication").filter(|part| !found.explains(part))
+        {
+            kinds(evidence, part, &mut found);
+        }
+        found.keep(least, MOST, total);
+    }
+    of_parts(evidence, total, &mut found);
+    found.keep(least, MOST + parts.len(), total);
+    let mut causes: Vec<Cause> = found.causes.into_iter().map(|(_, cause)| cause).collect();
+    let listed: f64 = causes.iter().map(|cause| cause.delta_us_per_step).sum();
+    // These say of the same time where it is spent, so they are no part of the sum.
+    if evidence.across {
+        let scopes = of_scopes(evidence);
+        causes.extend(scopes.into_iter().filter(|cause| cause.delta_us_per_step.abs() > least).take(MOST));
+    } else {
+        causes.extend(straggler(change.run, subject, baseline, total));
+        sort::sort_by(&mut causes, |a, b| by_size(a, b, total));
+    }
+    for cause in &mut causes {
+        cause.percent_of_difference = (total != 0.0).then(|| 100.0 * cause.delta_us_per_step / total);
+    }
+    let explained = (total != 0.0 && !causes.is_empty()).then(|| 100.0 * listed / total);
+    (causes, explained.filter(|percent| percent.is_finite()))
+}
+
+/// Ops that change: all of them where they change alike, communication singly, computation by scope.
+fn of_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
+    let Evidence { subject, baseline, ops, threshold, .. } = *evidence;
+    let names = (subject.name.as_str(), baseline.name.as_str());
+    let alike = uniform(ops, threshold);
+    if let Some(alike) = &alike {
+        found.add("compute", Cause::new(CauseKind::Uniform, "all ops", alike.delta_us, text::of_uniform(alike)));
+    }
+    let is_alike = |at: usize| alike.as_ref().is_some_and(|alike| alike.ops.contains(&at));
+    let mut computing = Vec::new();
+    for (at, op) in ops.iter().enumerate().filter(|(_, op)| op.change != ChangeKind::Same || op.exposed_us.is_some()) {
+        // An op that differs by no more than noise is nobody's cause.
+        if is_alike(at) || op.margin_us.is_some_and(|margin| op.delta_us_per_step.abs() <= margin) {
+            continue;
+        }
+        match (op.exposed_us, op.family.as_str()) {
+            (Some([exposed, base_exposed]), _) => {
+                let delta = exposed - base_exposed;
+                found.add("communication", of_op(CauseKind::Communication, op, delta, ops, names));
+            }
+            (None, DATA_MOVEMENT) => {
+                found.add(DATA_MOVEMENT, of_op(CauseKind::Op, op, op.delta_us_per_step, ops, names));
+            }
+            (None, _) => computing.push(at),
+        }
+    }
+    for told in scope_tree::tell(ops, &computing) {
+        match told {
+            Told::Op(at) => {
+                if let Some(op) = ops.get(at) {
+                    found.add("compute", of_op(CauseKind::Op, op, op.delta_us_per_step, ops, names));
+                }
+            }
+            Told::Scope { path, ops: at } => {
+                let members: Vec<&Change> = at.iter().filter_map(|&at| ops.get(at)).collect();
+                let delta = members.iter().map(|op| op.delta_us_per_step).sum();
+                let text = text::of_scope(&path, &members, delta, names.1);
+                found.add(
+                    "compute",
+                    Cause { scope: Some(path.clone()), ..Cause::new(CauseKind::Scope, &path, delta, text) },
+                );
+            }
+        }
+    }
+}
+
+fn of_op(kind: CauseKind, op: &Change, delta: f64, ops: &[Change], names: (&str, &str)) -> Cause {
+    Cause {
+        scope: text::scope(op),
+        source: op.source.clone(),
+        ..Cause::new(kind, &op.name, delta, text::of_op(op, delta, ops, names))
+    }
+}
+
+/// What is left of each part, or the part where nothing else explains it. Ops of data movement do not say which of its parts they are in,
+/// so these are one here.
+fn of_parts<'a>(evidence: &Evidence<'a>, total: f64, found: &mut CauseList<'a>) {
+    let moves: Vec<&PartChange> =
+        evidence.parts.iter().filter(|part| DATA_PARTS.contains(&part.part.as_str())).collect();
+    let moved: f64 = moves.iter().map(|part| part.delta_us_per_step).sum();
+    let has_moves = found.explained(DATA_MOVEMENT).is_some();
+    for part in evidence.parts.iter().filter(|part| !has_moves || !DATA_PARTS.contains(&part.part.as_str())) {
+        match found.explained(&part.part) {
+            None => {
+                let text = text::of_part(part, evidence.subject, evidence.baseline);
+                found.add(&part.part, Cause::new(CauseKind::Part, &part.part, part.delta_us_per_step, text));
+            }
+            Some(sum) => add_rest(found, &part.part, &part.title, part.delta_us_per_step - sum, total),
+        }
+    }
+    if let Some(sum) = found.explained(DATA_MOVEMENT).filter(|_| has_moves) {
+        add_rest(found, DATA_MOVEMENT, "Data movement", moved - sum, total);
+    }
+}
+
+fn add_rest<'a>(found: &mut CauseList<'a>, part: &'a str, title: &str, rest: f64, total: f64) {
+    if rest.abs() > LEAST_REST * total.abs() {
+        found.add(part, Cause::new(CauseKind::Rest, part, rest, text::of_rest(title, rest)));
+    }
+}
+
+/// Where two platforms spend a step: by scope, else by class of op, the largest difference first.
+fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
+    let (run, baseline) = (evidence.change.run, evidence.baseline.name.as_str());
+    let mut sums: Vec<(String, CauseKind, [f64; 2])> = Vec::new();
+    for op in evidence.ops {
+        let scope = text::scope(op).map(|scope| framework_path::layered(&scope));
+        let kind = if scope.is_some() { CauseKind::Scope } else { CauseKind::Class };
+        let name = scope.unwrap_or_else(|| op.family.replace('_', " "));
+        match sums.iter_mut().find(|(known, known_kind, _)| *known == name && *known_kind == kind) {
+            Some((_, _, [ours, theirs])) => (*ours, *theirs) = (*ours + op.time_us[0], *theirs + op.time_us[1]),
+            None => sums.push((name, kind, op.time_us)),
+        }
+    }
+    let cause = |(name, kind, [ours, theirs]): (String, CauseKind, [f64; 2])| {
+        let [time, base_time] = [ours, theirs].map(format::time_us);
+        let what =
+            if kind == CauseKind::Scope { format!("Ops of {name}") } else { format!("{name} ops without a scope") };
+        let text = format!("{what} take {time} a step, {base_time} in {baseline}: {}.", signed(ours - theirs));
+        let scope = (kind == CauseKind::Scope).then(|| name.clone());
+        Cause { run, scope, ..Cause::new(kind, &name, ours - theirs, text) }
+    };
+    let mut causes: Vec<Cause> = sums.into_iter().map(cause).collect();
+    sort::sort_by(&mut causes, |a, b| b.delta_us_per_step.abs().total_cmp(&a.delta_us_per_step.abs()));
+    causes
+}
+
+/// The class of ops whose time is in separate parts of the step.
+const DATA_MOVEMENT: &str = "data_movement";
+
+/// These parts.
+const DATA_PARTS: [&str; 5] = ["h2d", "d2h", "p2p", "d2d", DATA_MOVEMENT];
+
+/// Ops that are too small to be listed singly, by their class: what a class differs by beyond its listed ops. Communication and data
+/// movement have separate parts.
+fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
+    let sides = [steps::ops(&evidence.subject.profile), steps::ops(&evidence.baseline.profile)];
+    for class in evidence.classes.iter().filter(|it| it.name != "communication" && it.name != DATA_MOVEMENT) {
+        let [mut time, mut count] = [class.time_us, class.per_step];
+        for ((side, time), count) in sides.iter().zip(&mut time).zip(&mut count) {
+            for op in side.iter().flat_map(|ops| &ops.ops).filter(|op| op.family == class.family) {
+                *time -= op.self_time_us;
+                *count -= op.occurrences;
+            }
+        }
+        let delta = time[0] - time[1];
+        if delta.abs() <= 0.5 * class.delta_us_per_step.abs() {
+            continue;
+        }
+        let [ours, theirs] = time.map(|time| format::time_us(time.max(0.0)));
+        let runs = count.map(|count| per_step(count.max(0.0)));
+        let of_count = if runs[0] == runs[1] {
+            String::new()
+        } else {
+            format!(" ({} runs a step instead of {})", runs[0], runs[1])
+        };
+        let text = format!(
+            "Small {} ops, which are not listed singly, take {ours} a step, {theirs} in {}{of_count}: {}.",
+            class.name.replace('_', " "),
+            evidence.baseline.name,
+            signed(delta)
+        );
+        found.add("compute", Cause::new(CauseKind::Class, &class.name, delta, text));
+    }
+}

@@ -1,0 +1,160 @@
+//! Which scopes and ops explain a difference: the ops that changed, as a tree of name scopes, told at the depth where it says most.
+//!
+//! ```text
+//! layer_*          +300                 +300                  +300
+//!   attn             +0                 +150                   +40
+//!     dot.1                               dot.1 +150             8 ops, +5 each
+//!   mlp            +300                 +150                  +260
+//!     dot.2          dot.2 +300           dot.2 +150             20 ops, +13 each
+//! told             dot.2                dot.1 and dot.2       layer_*/attn and layer_*/mlp
+//! ```
+//!
+//! A scope is told as a whole where many of its ops change alike and no few of them make most of it; else each of its scopes and ops is
+//! told by itself. Layers of a model are one scope.
+
+use crate::Change;
+use base::{framework_path, sort};
+
+/// Fewer ops are told one by one.
+const LEAST_TOGETHER: usize = 4;
+
+/// The largest members of a scope that are told one by one where they make [`MOST_OF_IT`].
+const FEW: usize = 3;
+
+/// A share that is most of a difference.
+const MOST_OF_IT: f64 = 0.8;
+
+/// The ops of a scope are not told together where more than this share works against their sum.
+const MOST_AGAINST: f64 = 0.2;
+
+/// What is told of a difference.
+#[derive(Debug, PartialEq)]
+pub(super) enum Told {
+    /// An op, by its position in the list of changes.
+    Op(usize),
+    /// All ops that changed in a scope, the largest first.
+    Scope {
+        /// Its path, layers together.
+        path: String,
+        /// Positions in the list of changes.
+        ops: Vec<usize>,
+    },
+}
+
+#[derive(Default)]
+struct Node<'a> {
+    name: String,
+    children: Vec<Node<'a>>,
+    ops: Vec<(usize, &'a Change)>,
+}
+
+/// Tells the changes at `wanted`.
+pub(super) fn tell(changes: &[Change], wanted: &[usize]) -> Vec<Told> {
+    let mut root = Node::default();
+    for &at in wanted {
+        let Some(change) = changes.get(at) else { continue };
+        let path = change.framework_op.as_deref().unwrap_or_default();
+        let mut node = &mut root;
+        for scope in framework_path::scopes(path) {
+            node = node.child(framework_path::layered(scope));
+        }
+        node.ops.push((at, change));
+    }
+    let mut told = Vec::new();
+    root.tell_members("", &mut told);
+    told
+}
+
+impl<'a> Node<'a> {
+    fn child(&mut self, name: String) -> &mut Node<'a> {
+        let known = self.children.iter().position(|child| child.name == name);
+        let at = known.unwrap_or_else(|| {
+            self.children.push(Node { name, ..Node::default() });
+            self.children.len() - 1
+        });
+        // The position was found or made here.
+        #[expect(clippy::indexing_slicing)]
+        &mut self.children[at]
+    }
+
+    fn all_ops(&self, into: &mut Vec<(usize, &'a Change)>) {
+        into.extend(&self.ops);
+        self.children.iter().for_each(|child| child.all_ops(into));
+    }
+
+    fn delta_us(&self) -> f64 {
+        let own: f64 = self.ops.iter().map(|(_, op)| op.delta_us_per_step).sum();
+        own + self.children.iter().map(Node::delta_us).sum::<f64>()
+    }
+
+    fn tell_members(&self, path: &str, told: &mut Vec<Told>) {
+        told.extend(self.ops.iter().map(|(at, _)| Told::Op(*at)));
+        for child in &self.children {
+            let path = if path.is_empty() { child.name.clone() } else { format!("{path}/{}", child.name) };
+            child.tell(path, told);
+        }
+    }
+
+    fn tell(&self, path: String, told: &mut Vec<Told>) {
+        let mut ops = Vec::new();
+        self.all_ops(&mut ops);
+        let total = self.delta_us();
+        let mut members: Vec<f64> = self.ops.iter().map(|(_, op)| op.delta_us_per_step).collect();
+        members.extend(self.children.iter().map(Node::delta_us));
+        sort::sort_by(&mut members, |a, b| b.abs().total_cmp(&a.abs()));
+        let few: f64 = members.iter().take(FEW).sum();
+        let against: f64 =
+            ops.iter().map(|(_, op)| op.delta_us_per_step).filter(|delta| delta * total < 0.0).sum::<f64>().abs();
+        let is_one = members.len() > FEW && (few / total) < MOST_OF_IT;
+        if ops.len() < LEAST_TOGETHER || !is_one || against > MOST_AGAINST * total.abs() {
+            return self.tell_members(&path, told);
+        }
+        sort::sort_by(&mut ops, |a, b| b.1.delta_us_per_step.abs().total_cmp(&a.1.delta_us_per_step.abs()));
+        told.push(Told::Scope { path, ops: ops.into_iter().map(|(at, _)| at).collect() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(ops: &[(&str, f64)]) -> Vec<String> {
+        let change = |&(path, delta): &(&str, f64)| Change {
+            framework_op: Some(path.to_owned()),
+            delta_us_per_step: delta,
+            ..Change::default()
+        };
+        let changes: Vec<Change> = ops.iter().map(change).collect();
+        let all: Vec<usize> = (0..changes.len()).collect();
+        let shown = |told| match told {
+            Told::Op(at) => ops[at].0.rsplit('/').next().unwrap().to_owned(),
+            Told::Scope { path, ops } => format!("{path}: {}", ops.len()),
+        };
+        tell(&changes, &all).into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn few_ops_are_told_by_themselves() {
+        assert_eq!(told(&[("jit(f)/layer_1/mlp/dot.2", 300.0)]), ["dot.2"]);
+        assert_eq!(told(&[("layer_1/attn/dot.1", 150.0), ("layer_1/mlp/dot.2", 150.0)]), ["dot.1", "dot.2"]);
+        // One op makes most of it; others of the scope are told beside it.
+        let mut ops = vec![("l/mlp/dot", 300.0)];
+        ops.extend([("l/mlp/add", 10.0); 4]);
+        assert_eq!(told(&ops)[0], "dot");
+    }
+
+    #[test]
+    fn a_scope_of_many_ops_that_change_alike_is_told_as_a_whole() {
+        let mut ops = vec![("jit(f)/layer_0/attn/add", 5.0), ("jit(f)/layer_1/attn/mul", 5.0)];
+        ops.extend([("jit(f)/layer_2/attn/sub", 5.0); 6]);
+        ops.extend([("jit(f)/layer_2/mlp/gelu", 13.0); 20]);
+        assert_eq!(told(&ops), ["layer_*/attn: 8", "layer_*/mlp: 20"]);
+    }
+
+    #[test]
+    fn what_works_against_a_scope_is_told_apart() {
+        let mut ops = vec![("l/attn/add", 5.0); 6];
+        ops.push(("l/attn/dot", -20.0));
+        assert_eq!(told(&ops).len(), 7);
+    }
+}

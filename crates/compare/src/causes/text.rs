@@ -1,0 +1,167 @@
+//! Causes in sentences.
+
+use crate::uniform::UniformChange;
+use crate::{Change, ChangeKind, PartChange, Subject};
+use base::{format, framework_path, sort};
+
+/// Names of the largest ops of a scope that are told.
+const MOST_NAMED: usize = 3;
+
+/// The name scopes of an op; `None` without any.
+pub(super) fn scope(op: &Change) -> Option<String> {
+    let scopes = framework_path::scopes(op.framework_op.as_deref()?);
+    (!scopes.is_empty()).then(|| scopes.join("/"))
+}
+
+/// `custom-call.2 (attention, layer_0/attn, model.py:12)`.
+fn shown(op: &Change) -> String {
+    let source = op.source.as_deref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned());
+    let class = Some(op.family.replace('_', " ")).filter(|class| !class.is_empty());
+    let place: Vec<String> = [class, scope(op), source].into_iter().flatten().collect();
+    let many = match op.ops[0].max(op.ops[1]) {
+        0 | 1 => String::new(),
+        many => format!(" and {} like it", format::count(many - 1)),
+    };
+    let name = format::shorten(&op.name, 60);
+    if place.is_empty() { format!("{name}{many}") } else { format!("{name}{many} ({})", place.join(", ")) }
+}
+
+/// What became of an op.
+pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&str, &str)) -> String {
+    let (name, adds) = (shown(op), signed(delta));
+    let [time, base] = op.time_us.map(format::time_us);
+    match op.change {
+        ChangeKind::New => format!("{name} runs in {ours} only: {adds} a step.{}", took_over(op, all)),
+        ChangeKind::Gone => format!("{name} runs in {theirs} only: {adds} a step.{}", took_over(op, all)),
+        ChangeKind::Rewritten => {
+            let replaced = op.baseline_name.as_deref().unwrap_or(&op.name);
+            let many = |count: u64| if count > 1 { format!(" ({} ops)", format::count(count)) } else { String::new() };
+            let scope = scope(op).unwrap_or_default();
+            let [run_ops, base_ops] = op.ops.map(many);
+            let name = format::shorten(&op.name, 60);
+            format!(
+                "{scope} was rewritten: {name}{run_ops} in place of {}{base_ops}, {time} a step instead of {base}: {adds}.",
+                format::shorten(replaced, 60)
+            )
+        }
+        _ if op.exposed_us.is_some() => {
+            let [exposed, base_exposed] = op.exposed_us.unwrap_or_default().map(format::time_us);
+            format!("{name} is exposed for {exposed} a step, for {base_exposed} in {theirs}: {adds}.")
+        }
+        ChangeKind::MoreOften | ChangeKind::LessOften => format!(
+            "{name} runs {} times a step, {} times in {theirs}: {adds} a step.",
+            per_step(op.per_step[0]),
+            per_step(op.per_step[1])
+        ),
+        _ => {
+            let times = op.slowdown.map_or(String::new(), |ratio| {
+                if ratio >= 1.0 { format!("{ratio:.2}x slower") } else { format!("{:.2}x faster", 1.0 / ratio) }
+            });
+            let anew = if op.recompiled { " It was compiled to something else." } else { "" };
+            format!("{name} is {times}: {time} a step, {base} in {theirs}: {adds}.{anew}")
+        }
+    }
+}
+
+/// Where an op is new or gone, an op of the same scope that was compiled to something else and changed the other way: a fusion that gave
+/// away or took over its work. Empty without one.
+fn took_over(op: &Change, all: &[Change]) -> String {
+    let Some(scope) = scope(op) else { return String::new() };
+    let delta = op.delta_us_per_step;
+    let others = all.iter().filter(|it| it.recompiled && it.delta_us_per_step * delta < 0.0);
+    let of_scope = others.filter(|it| self::scope(it).as_ref() == Some(&scope));
+    let most = of_scope.reduce(|a, b| if b.delta_us_per_step.abs() > a.delta_us_per_step.abs() { b } else { a });
+    most.map_or_else(String::new, |it| {
+        let way = if delta < 0.0 { "taken over" } else { "given away" };
+        format!(
+            " {} of the same scope was compiled to something else ({}) and may have {way} its work.",
+            format::shorten(&it.name, 60),
+            signed(it.delta_us_per_step)
+        )
+    })
+}
+
+/// `layer_*/mlp: 8 ops take 4.20 ms a step, 3.90 ms in a0: +300 us, most of it gelu (+80 us), ...`.
+pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) -> String {
+    let sum = |side: fn(&Change) -> f64| format::time_us(ops.iter().map(|op| side(op)).sum());
+    let named: Vec<String> = ops
+        .iter()
+        .take(MOST_NAMED)
+        .map(|op| format!("{} {}", format::shorten(&op.name, 40), signed(op.delta_us_per_step)))
+        .collect();
+    let count: u64 = ops.iter().map(|op| op.ops[0].max(op.ops[1])).sum();
+    format!(
+        "{} ops of {path} that differ take {} a step, {} in {baseline}: {}, most of it {}.",
+        format::count(count),
+        sum(|op| op.time_us[0]),
+        sum(|op| op.time_us[1]),
+        signed(delta),
+        named.join(", ")
+    )
+}
+
+/// A part of the step; of idle time also where the host is in it.
+pub(super) fn of_part(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
+    let host = if part.title.starts_with("Idle") { host(part, subject, baseline) } else { String::new() };
+    format!(
+        "{}: {} a step instead of {}, {}.{host}",
+        part.title,
+        format::time_us(part.run_us),
+        format::time_us(part.baseline_us),
+        signed(part.delta_us_per_step)
+    )
+}
+
+/// The range of the host whose share of the idle time changes most; empty where that is little of the part's change.
+fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
+    let ranges = |of: &Subject| -> Vec<(String, f64)> {
+        let meanwhile = of.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());
+        meanwhile.into_iter().flat_map(|it| &it.ranges).map(|it| (it.name.clone(), it.time_us)).collect()
+    };
+    let (ours, theirs) = (ranges(subject), ranges(baseline));
+    let time = |of: &[(String, f64)], name: &str| of.iter().find(|(known, _)| known == name).map_or(0.0, |(_, us)| *us);
+    let mut changes: Vec<(&str, f64)> = ours
+        .iter()
+        .chain(&theirs)
+        .map(|(name, _)| (name.as_str(), time(&ours, name) - time(&theirs, name)))
+        .filter(|(_, delta)| delta * part.delta_us_per_step > 0.0)
+        .collect();
+    sort::sort_by(&mut changes, |a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let most = changes.first().filter(|(_, delta)| delta.abs() >= LEAST_OF_HOST * part.delta_us_per_step.abs());
+    most.map_or_else(String::new, |(name, delta)| {
+        format!(" While devices are idle, the host is in {} for {} a step.", format::shorten(name, 60), signed(*delta))
+    })
+}
+
+/// A range that changes by less than this share of a part of the step does not explain it.
+const LEAST_OF_HOST: f64 = 0.3;
+
+/// What nothing else explains of a part.
+pub(super) fn of_rest(title: &str, rest: f64) -> String {
+    format!(
+        "{title} beside that: {}, of ops that run beside others or whose own difference is small or not proven.",
+        signed(rest)
+    )
+}
+
+/// Ops that all change alike.
+pub(super) fn of_uniform(alike: &UniformChange) -> String {
+    let word = if alike.longer > 0.0 { "longer" } else { "less" };
+    format!(
+        "All ops take {} {word} ({} ops with {} of the op time, alike): clocks, power or the device differ, not the program. {} a step.",
+        format::percent(100.0 * alike.longer.abs()),
+        format::count(alike.ops.len() as u64),
+        format::percent(100.0 * alike.time_share),
+        signed(alike.delta_us)
+    )
+}
+
+/// Runs in a step: whole numbers without decimals.
+pub fn per_step(count: f64) -> String {
+    if count == (count as u64) as f64 { format::count(count as u64) } else { format::number(count) }
+}
+
+/// `+12.3 us`, `-1.2 ms`, with a true minus.
+pub fn signed(us: f64) -> String {
+    format!("{}{}", if us < 0.0 { "\u{2212}" } else { "+" }, format::time_us(us.abs()))
+}

@@ -1,0 +1,62 @@
+//! How far the times of an op have to lie apart to be more than noise.
+//!
+//! Where a side is several captures, the noise is what captures of one side differ by; else it is what the steps of both captures vary by,
+//! with what steps tell of each other ([`difference`](super::difference)). A comparison makes hundreds of these claims at once, so that each
+//! is tested at 99.9 %.
+
+use super::difference::{Inflation, of_values};
+use super::subject::CaptureTimes;
+use super::t_quantile::t_quantile_9995;
+use super::{Level, Subject};
+use report::StepOps;
+
+/// What is known of the noise of the ops of two runs.
+#[derive(Clone, Debug, Default)]
+pub struct OpNoise {
+    /// The time of each listed op in each capture of a side; empty for a side of one capture.
+    times: [CaptureTimes; 2],
+    /// Counted steps of each side, where each is one capture and both have two or more.
+    steps: Option<[f64; 2]>,
+    inflation: Inflation,
+}
+
+impl OpNoise {
+    /// Of the ops of both runs.
+    pub fn new(subjects: [&Subject; 2], ops: [&StepOps; 2]) -> OpNoise {
+        let levels = subjects.map(|it| Level::typical(&it.profile));
+        let steps = match (&levels, subjects.iter().all(|it| it.group.is_empty())) {
+            ([Some(ours), Some(theirs)], true) => Some([ours.steps as f64, theirs.steps as f64]),
+            _ => None,
+        };
+        let [(ours, our_ops), (theirs, their_ops)] = [(subjects[0], ops[0]), (subjects[1], ops[1])];
+        OpNoise {
+            times: [ours.op_times(our_ops), theirs.op_times(their_ops)],
+            steps: steps.filter(|steps| steps.iter().all(|count| *count >= 2.0)),
+            inflation: Inflation::of(levels.iter().flatten()),
+        }
+    }
+
+    /// What the difference of a group of ops has to exceed; `None` where nothing tells. `group` has the positions of its ops on each side,
+    /// `stddevs_us` how much each side varies from step to step.
+    pub fn margin_us(&self, group: &[Vec<usize>; 2], stddevs_us: [Option<f64>; 2]) -> Option<f64> {
+        let of_side = |(times, group): (&CaptureTimes, &Vec<usize>)| -> Vec<f64> {
+            let of_capture = |capture: &Vec<f64>| group.iter().filter_map(|&at| capture.get(at)).sum();
+            times.iter().map(of_capture).collect()
+        };
+        let [ours, theirs] = [of_side((&self.times[0], &group[0])), of_side((&self.times[1], &group[1]))];
+        let (error, df) = of_values(&ours, &theirs).or_else(|| self.of_steps(stddevs_us))?;
+        Some(t_quantile_9995(df) * error).filter(|margin| margin.is_finite())
+    }
+
+    /// Standard error and degrees of freedom by the steps of one capture a side. A side without the op does not vary.
+    fn of_steps(&self, stddevs_us: [Option<f64>; 2]) -> Option<(f64, f64)> {
+        let ([our_steps, their_steps], [ours, theirs]) = (self.steps?, stddevs_us);
+        let (ours, theirs) = (ours?, theirs?);
+        let [our_variance, their_variance] = [ours * ours / our_steps, theirs * theirs / their_steps];
+        let variance = our_variance + their_variance;
+        let df = variance * variance
+            / (our_variance * our_variance / (our_steps - 1.0) + their_variance * their_variance / (their_steps - 1.0));
+        let df = if df.is_finite() { df } else { our_steps + their_steps - 2.0 };
+        Some(((variance * self.inflation.of_variance).sqrt(), (df * self.inflation.of_freedom).max(1.0)))
+    }
+}
