@@ -382,7 +382,7 @@ pub struct Scaling {
     /// Ops that take longer on the most devices than the ideal, biggest excess first; of each series at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excess_ops: Vec<ExcessOp>,
-    /// Twice and four times the most devices by the fitted law; empty without one, and where fewer devices are faster.
+    /// Twice and four times the most devices by the fitted law; empty without one (mixed scaling), and where fewer devices are faster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forecast: Vec<ScalingForecast>,
     /// What the forecast holds under, as a sentence.

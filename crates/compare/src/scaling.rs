@@ -10,6 +10,7 @@
 
 mod amdahl;
 mod document;
+mod doubling;
 mod excess;
 
 use std::cmp::Ordering;
@@ -21,6 +22,7 @@ use super::{matching, steps};
 use amdahl::AmdahlFit;
 use base::{format, sort};
 pub use document::{ExcessOp, ScalingForecast};
+use doubling::DoublingFit;
 use report::{StepBreakdown, UnifiedProfile, methods_of_paths};
 
 /// A share below this is not worth a place in a sentence.
@@ -61,14 +63,28 @@ pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
             scaling.excess_ops.extend(ops.into_iter().map(|op| ExcessOp { series: name.clone(), ..op }));
             // Where more devices are slower, the law does not describe the runs, so it says nothing of others.
             let law = fit.filter(|_| series.turns_at().is_none());
-            let forecast = law.map(|fit| fit.forecast(reference.devices, reference.step_time_us, most.devices));
+            let forecast = match mode {
+                ScalingMode::Strong => {
+                    law.map(|it| it.forecast(reference.devices, reference.step_time_us, most.devices))
+                }
+                ScalingMode::Weak => weak_fit(&points, reference).map(|it| it.forecast(reference, most)),
+                ScalingMode::Mixed => None,
+            };
             let forecast = forecast.into_iter().flatten();
             scaling.forecast.extend(forecast.map(|size| ScalingForecast { series: name.clone(), ..size }));
         }
         scaling.points.extend(points);
     }
-    scaling.forecast_assumption = (!scaling.forecast.is_empty()).then(|| amdahl::ASSUMPTION.to_owned());
+    let assumption = if mode == ScalingMode::Weak { doubling::ASSUMPTION } else { amdahl::ASSUMPTION };
+    scaling.forecast_assumption = (!scaling.forecast.is_empty()).then(|| assumption.to_owned());
     (!scaling.points.is_empty()).then_some(scaling)
+}
+
+fn weak_fit(points: &[ScalingPoint], reference: &ScaledRun<'_>) -> Option<DoublingFit> {
+    let more = points.iter().filter(|point| point.devices > reference.devices);
+    let runs: Vec<(f64, f64)> =
+        more.map(|point| (point.ideal_speedup, point.step_time_us / reference.step_time_us)).collect();
+    DoublingFit::of(&runs)
 }
 
 /// What is read of a run.
@@ -309,7 +325,7 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
         let ops: Vec<&ExcessOp> = scaling.excess_ops.iter().filter(|op| of_name(&op.series)).collect();
         sentences.extend(excess(&ops, last).map(|text| format!("{name}{text}")));
         let sizes: Vec<&ScalingForecast> = scaling.forecast.iter().filter(|size| of_name(&size.series)).collect();
-        sentences.extend(forecast(&sizes).map(|text| format!("{name}{text}")));
+        sentences.extend(forecast(&sizes, scaling.mode).map(|text| format!("{name}{text}")));
     }
     if scaling.mode_source == ScalingSource::Assumed {
         let unknown = |point: &&ScalingPoint| {
@@ -390,7 +406,7 @@ fn excess(ops: &[&ExcessOp], last: &ScalingPoint) -> Option<String> {
 }
 
 /// The sizes that were not measured.
-fn forecast(sizes: &[&ScalingForecast]) -> Option<String> {
+fn forecast(sizes: &[&ScalingForecast], mode: ScalingMode) -> Option<String> {
     let size = |it: &&ScalingForecast| {
         let interval =
             it.interval_us.map(|[low, high]| format!(" ({} to {})", format::time_us(low), format::time_us(high)));
@@ -398,7 +414,11 @@ fn forecast(sizes: &[&ScalingForecast]) -> Option<String> {
     };
     let sizes: Vec<String> = sizes.iter().map(size).collect();
     (!sizes.is_empty()).then(|| {
-        format!("By Amdahl's law a step would take {}, as long as nothing grows with the devices.", sizes.join(" and "))
+        let (by, holds) = match mode {
+            ScalingMode::Weak => ("From what each doubling adds", "each further one adds as much"),
+            ScalingMode::Strong | ScalingMode::Mixed => ("By Amdahl's law", "nothing grows with the devices"),
+        };
+        format!("{by} a step would take {}, as long as {holds}.", sizes.join(" and "))
     })
 }
 

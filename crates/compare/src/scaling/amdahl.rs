@@ -4,7 +4,7 @@ use super::super::noise::t_quantile_975;
 use super::ScalingForecast;
 
 /// How many times the most devices of the runs a forecast is for.
-const FORECAST_SIZES: [u64; 2] = [2, 4];
+pub(super) const FORECAST_SIZES: [u64; 2] = [2, 4];
 
 /// What a forecast holds under, as a sentence.
 pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law holds beyond the devices that were measured: the serial part \

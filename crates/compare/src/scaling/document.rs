@@ -42,11 +42,11 @@ pub struct ScalingForecast {
     pub series: Option<String>,
     /// Devices: twice and four times the most that were measured.
     pub devices: u64,
-    /// Step time with the fitted serial fraction.
+    /// Step time by the fitted serial fraction; of weak scaling by what each doubling of the devices adds.
     pub step_time_us: f64,
-    /// Step times with the ends of the serial fraction's 95 % interval. Absent where that is.
+    /// Step times with the ends of the fit's 95 % interval. Absent where that is.
     pub interval_us: Option<[f64; 2]>,
-    /// The reference's step time over `step_time_us`.
+    /// The reference's step time over `step_time_us`, times the growth of the work (1 for strong scaling).
     pub speedup: f64,
     /// `speedup` over the growth of the number of devices, in percent.
     pub efficiency_percent: f64,

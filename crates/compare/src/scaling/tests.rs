@@ -97,7 +97,10 @@ fn weak_scaling_in_words() {
     assert!(close(scaling.points[1].speedup, 3.2) && close(scaling.points[1].efficiency_percent, 80.0));
     assert_eq!(
         sentences(&scaling, &subjects),
-        ["On 8 devices a step does 4.00x the work in 1.25x the time that it takes on 2: 80 % parallel efficiency."]
+        [
+            "On 8 devices a step does 4.00x the work in 1.25x the time that it takes on 2: 80 % parallel efficiency.",
+            "From what each doubling adds a step would take 138 µs on 16 and 150 µs on 32, as long as each further one adds as much."
+        ]
     );
 }
 
@@ -163,7 +166,20 @@ fn ops_that_do_not_shrink_are_listed() {
     let weak = scaling(&subjects, Some(true)).unwrap();
     let listed: Vec<(&str, f64)> = weak.excess_ops.iter().map(|op| (op.name.as_str(), op.excess_us)).collect();
     assert_eq!(listed, [("reduce", 60.0), ("copy", 10.0)]);
-    assert_eq!((weak.forecast.len(), weak.serial_interval), (0, None));
+    assert_eq!(weak.serial_interval, None);
+    assert!(weak.forecast_assumption.unwrap().contains("each further doubling"));
+}
+
+/// 100 us on one device; each doubling adds 10: 110, 120, and so 130 and 140 on 8 and 16.
+#[test]
+fn weak_scaling_goes_on_by_what_each_doubling_adds() {
+    let runs = [subject("a", 1, 100.0), subject("b", 2, 110.0), subject("c", 4, 120.0)];
+    let found = scaling(&runs, Some(true)).unwrap();
+    let sizes: Vec<(u64, f64)> = found.forecast.iter().map(|it| (it.devices, it.step_time_us)).collect();
+    assert!(sizes[0].0 == 8 && close(sizes[0].1, 130.0) && sizes[1].0 == 16 && close(sizes[1].1, 140.0), "{sizes:?}");
+    assert!(close(found.forecast[0].efficiency_percent, 100.0 / 1.3), "{:?}", found.forecast);
+    let said = sentences(&found, &runs).join(" ");
+    assert!(said.contains("From what each doubling adds a step would take 130 µs (130 µs to 130 µs) on 8"), "{said}");
 }
 
 #[test]

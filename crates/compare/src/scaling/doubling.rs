@@ -1,0 +1,109 @@
+//! Weak scaling: what each doubling of the devices adds to a step, and what follows for more.
+//!
+//! The work of a device stays the same, so a step would take as long on any number of devices; what grows is communication, by the depth of
+//! the tree or the number of rings that doubles with the devices, and the wait for the slowest one.
+
+use super::super::noise::t_quantile_975;
+use super::amdahl::FORECAST_SIZES;
+use super::{ScaledRun, ScalingForecast};
+
+/// What a forecast holds under, as a sentence.
+pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doubling of the devices adds as much to a step as those that were measured did.";
+
+/// The share of the reference's step that each doubling adds.
+///
+/// ```text
+/// step / reference's step = 1 + b d        d: doublings of the devices
+/// b = sum(d y) / sum(d d)  with  y = step / reference's step - 1        least squares; the reference itself has d = 0
+/// variance of b = sum((y - b d)^2) / (m - 1) / sum(d d)        m: runs on more devices than the reference
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct DoublingFit {
+    /// 0 where steps become shorter.
+    pub added: f64,
+    /// 95 % interval of `added` by Student's t with `m - 1` degrees of freedom, not below 0. `None` of one run, which fits exactly.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl DoublingFit {
+    /// The fit through `(growth of the devices, step time over the reference's)` of the runs on more devices than the reference; `None`
+    /// without any.
+    pub fn of(runs: &[(f64, f64)]) -> Option<DoublingFit> {
+        let points: Vec<(f64, f64)> = runs.iter().map(|(growth, time)| (doublings(*growth), time - 1.0)).collect();
+        let dd: f64 = points.iter().map(|(d, _)| d * d).sum();
+        let slope = points.iter().map(|(d, y)| d * y).sum::<f64>() / dd;
+        if dd <= 0.0 || !slope.is_finite() {
+            return None;
+        }
+        let interval = (points.len() >= 2).then(|| {
+            let freedom = points.len() as f64 - 1.0;
+            let squares: f64 = points.iter().map(|(d, y)| (y - slope * d) * (y - slope * d)).sum();
+            let margin = t_quantile_975(freedom) * (squares / freedom / dd).sqrt();
+            [slope - margin, slope + margin].map(not_below_0)
+        });
+        Some(DoublingFit { added: not_below_0(slope), interval })
+    }
+
+    /// What it gives for twice and four times the devices of `most`. The work grows with the devices.
+    pub fn forecast(self, reference: &ScaledRun<'_>, most: &ScaledRun<'_>) -> Vec<ScalingForecast> {
+        let of_size = |times: &u64| {
+            let size = most.devices.checked_mul(*times)?;
+            let growth = size as f64 / reference.devices as f64;
+            let time = |added: f64| reference.step_time_us * (1.0 + added * doublings(growth));
+            let speedup = growth * reference.step_time_us / time(self.added);
+            Some(ScalingForecast {
+                series: None,
+                devices: size,
+                step_time_us: time(self.added),
+                interval_us: self.interval.map(|interval| interval.map(time)),
+                speedup,
+                efficiency_percent: 100.0 * speedup / growth,
+            })
+        };
+        FORECAST_SIZES.iter().filter_map(of_size).collect()
+    }
+}
+
+/// How often something doubles to grow so many times: 1 for 2, 2 for 4, in proportion between two powers of 2.
+fn doublings(growth: f64) -> f64 {
+    let (mut power, mut count) = (1.0, 0.0);
+    while power * 2.0 <= growth && power < 1e18 {
+        (power, count) = (2.0 * power, count + 1.0);
+    }
+    count + (growth / power - 1.0).max(0.0)
+}
+
+/// No negative zero.
+fn not_below_0(share: f64) -> f64 {
+    if share > 0.0 { share } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9
+    }
+
+    #[test]
+    fn the_fit_is_that_worked_out_by_hand() {
+        // 1.05, 1.10 and 1.18 of the reference's step on 2, 4 and 8 times the devices: sum(d y) = 0.05 + 0.2 + 0.54, sum(d d) = 14.
+        let fit = DoublingFit::of(&[(2.0, 1.05), (4.0, 1.10), (8.0, 1.18)]).unwrap();
+        assert!(close(fit.added, 0.79 / 14.0));
+        let b = 0.79 / 14.0;
+        let squares: f64 = [(1.0, 0.05), (2.0, 0.10), (3.0, 0.18)].iter().map(|(d, y)| (y - b * d) * (y - b * d)).sum();
+        // t(2) = 4.303 by the table.
+        let margin = 4.303 * (squares / 2.0 / 14.0).sqrt();
+        let [low, high] = fit.interval.unwrap();
+        assert!((low - (b - margin).max(0.0)).abs() < 1e-5 && (high - (b + margin)).abs() < 1e-5);
+        assert_eq!(DoublingFit::of(&[(2.0, 0.9)]), Some(DoublingFit { added: 0.0, interval: None }));
+        assert_eq!(DoublingFit::of(&[]), None);
+    }
+
+    #[test]
+    fn doublings_are_in_proportion_between_powers_of_two() {
+        let found: Vec<f64> = [1.0, 2.0, 3.0, 4.0, 6.0, 1024.0].into_iter().map(doublings).collect();
+        assert_eq!(found, [0.0, 1.0, 1.5, 2.0, 2.5, 10.0]);
+    }
+}
