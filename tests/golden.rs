@@ -194,7 +194,8 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     // The JSON lacks launch shapes, the HLO with its costs, and the device's peaks.
     report.kernel_statistics = None;
     report.roofline = None;
-    // Which parameters a program trains stands in its HLO.
+    // What a program is, and which parameters it trains, stands in its HLO.
+    report.programs.clear();
     (report.layer_freezing, report.parameter_counts) = (None, None);
     // The JSON leaves out some host events, gives those of no time a picosecond, and rounds where the chip's clock begins.
     if let Some(steps) = &mut report.step_breakdown {
@@ -215,6 +216,7 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     for op in report.communication.iter_mut().flat_map(|it| &mut it.top_ops) {
         (op.bytes, op.group_size, op.algorithm_gb_per_sec, op.bus_gb_per_sec) = (None, None, None, None);
     }
+    report.step_ops.iter_mut().for_each(|it| it.operand_types.clear());
     for op in report.step_ops.iter_mut().flat_map(|it| &mut it.ops) {
         (op.module, op.framework_op, op.fingerprint) = (None, None, None);
     }

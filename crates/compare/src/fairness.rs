@@ -1,11 +1,12 @@
 //! Whether runs did the same work under the same conditions. What a run does not tell is unknown, and unknown is never the same.
 
-use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms};
+use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, programs};
 use base::{Severity, format};
 use report::{ModelConfig, UnifiedProfile};
 
 /// Work that a step does: where one of these differs, times of a step do not mean the same.
-pub const WORKLOAD: [&str; 4] = ["batch_size", "seq_length", "model_dimensions", "data_type"];
+pub const WORKLOAD: [&str; 6] =
+    ["batch_size", "seq_length", "model_dimensions", "data_type", "parameter_shapes", "operand_types"];
 
 /// One check: its name, its name for people, what a run has, and what follows from a difference.
 type Check = (&'static str, &'static str, fn(&UnifiedProfile) -> Option<String>, &'static str);
@@ -103,20 +104,21 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
         })
         // What no run names is no question either.
         .filter(|check| !OPTIONAL.contains(&check.check.as_str()) || check.values.iter().any(Option::is_some))
+        .chain(programs::checks(subjects))
         .collect()
 }
 
 /// Checks that are made where a run tells what they compare.
 const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
 
-fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
+pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     let without = |(subject, value): (&Subject, &Option<String>)| value.is_none().then(|| subject.name.clone());
     let names: Vec<String> = subjects.iter().zip(values).filter_map(without).collect();
     if names.is_empty() { "every run for every dimension".to_owned() } else { names.join(", ") }
 }
 
 /// Two different values differ, whatever a third run has.
-fn status(values: &[Option<String>]) -> FairnessStatus {
+pub fn status(values: &[Option<String>]) -> FairnessStatus {
     let mut known = values.iter().flatten();
     let first = known.next();
     match (known.any(|value| Some(value) != first), values.iter().any(Option::is_none)) {

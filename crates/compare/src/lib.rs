@@ -26,6 +26,7 @@ mod level;
 mod matching;
 pub mod noise;
 mod op_noise;
+mod programs;
 mod scaling;
 mod scored;
 mod step_time;

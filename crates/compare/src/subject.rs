@@ -205,6 +205,8 @@ fn step_ops(captures: &[UnifiedProfile]) -> Option<StepOps> {
         families,
         ops,
         kernels,
+        // Captures of one program have the same.
+        operand_types: all.first().map_or_else(Vec::new, |it| it.operand_types.clone()),
     })
 }
 

@@ -178,7 +178,8 @@ fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&C
 /// What is not fair, and what is not known.
 fn conditions(comparison: &Comparison) -> Option<String> {
     let with = |status: FairnessStatus| -> Vec<String> {
-        let of = comparison.fairness.iter().filter(|it| it.status == status);
+        // Another program is what runs are compared for.
+        let of = comparison.fairness.iter().filter(|it| it.status == status && it.check != "program");
         of.map(|it| {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| format::DASH.to_owned());
             let values: Vec<String> = it.values.iter().map(value).collect();

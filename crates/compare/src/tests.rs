@@ -56,7 +56,7 @@ fn subject(name: &str, platform: &str, step_us: f64, stddev: f64, steps: u64, pa
                 occurrences: 1.0,
                 ..StepOp::default()
             }],
-            kernels: Vec::new(),
+            ..StepOps::default()
         }),
         ..UnifiedProfile::default()
     };
@@ -175,7 +175,7 @@ fn with_ops(mut subject: Subject, listed: Vec<StepOp>, small_us: f64) -> Subject
     let op_time_us = of("matmul") + small_us;
     let num_ops = listed.len() as u64 + 64;
     subject.profile.step_ops =
-        Some(StepOps { device_steps: 1, op_time_us, num_ops, families, ops: listed, kernels: Vec::new() });
+        Some(StepOps { device_steps: 1, op_time_us, num_ops, families, ops: listed, ..StepOps::default() });
     subject
 }
 

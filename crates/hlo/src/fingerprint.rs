@@ -1,5 +1,7 @@
 //! An instruction's identity across builds: its expression without what changes from one compilation to the next.
 
+use super::{Module, expression};
+
 /// Attributes whose value is a name, a number of a channel, or a note: another build of the same program has others.
 const IGNORED: [&str; 8] = [
     "calls=",
@@ -14,11 +16,21 @@ const IGNORED: [&str; 8] = [
 
 /// 16 hexadecimal digits: FNV-1a of the normalised expression.
 pub fn fingerprint(expression: &str) -> String {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for byte in normalized(expression).bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    format!("{hash:016x}")
+    format!("{:016x}", hash(EMPTY, &normalized(expression)))
+}
+
+/// The same of a whole program: of all its instructions in their order.
+pub fn module_fingerprint(module: &Module) -> String {
+    let of_one = |so_far, instruction| hash(so_far, &normalized(&expression(module, instruction)));
+    format!("{:016x}", module.instructions().iter().fold(EMPTY, of_one))
+}
+
+/// FNV-1a of nothing.
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a of what was hashed so far and a text.
+fn hash(so_far: u64, text: &str) -> u64 {
+    text.bytes().fold(so_far, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The expression without the instruction's name, names of operands, layouts, and [`IGNORED`] attributes. Shapes, opcode, kind

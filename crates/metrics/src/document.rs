@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::analysis::{Analysis, ForDocument};
 use crate::{
     Run, Settings, collectives, compilation, framework, freezing, gaps, host_activity, io, kernel_stats, kernels,
-    launches, metadata, not_measured, ops, other_devices, parameters, roofline, step_breakdown, step_ops, throughput,
-    transfers, utilization, window,
+    launches, metadata, not_measured, ops, other_devices, parameters, programs, roofline, step_breakdown, step_ops,
+    throughput, transfers, utilization, window,
 };
 use report::UnifiedProfile;
 
@@ -53,6 +53,7 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: F
             &found.step_breakdown,
             &found.window,
         ),
+        programs: programs::section(trace, &found.ops, &modules, found.window.device_steps),
         communication: collectives::section(trace, devices, &found.collectives),
         findings: Vec::new(),
         host_activity: host_activity::host_activity(trace, devices, found.step_breakdown.host_threads.as_ref()),

@@ -41,6 +41,7 @@ mod overlap;
 mod parameters;
 mod per_line;
 mod placement;
+mod programs;
 mod questions;
 pub mod roofline;
 mod self_time;

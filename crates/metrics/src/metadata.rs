@@ -12,6 +12,9 @@ use trace::{Plane, PlaneKind, SourceFormat, StatValue, Trace};
 /// Texts longer than this are no versions or capabilities.
 const LONGEST_VALUE: usize = 200;
 
+/// Flags of a compiler or a program are one long text.
+const LONGEST_FLAGS: usize = 4000;
+
 /// `metadata` of a run; `framework` as [`super::framework`] tells it, `chosen` is the device that the user names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
@@ -133,7 +136,9 @@ fn environment(trace: &Trace, devices: &Devices) -> BTreeMap<String, String> {
             let measured = name.ends_with("_utilization_percent") || name.starts_with("profile_");
             // How a viewer should show the process.
             let shown = ["labels", "sort_index"].contains(&name);
-            let printable = !text.is_empty() && text.len() <= LONGEST_VALUE && !text.starts_with('<');
+            let is_flags = ["flags", "args"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
+            let longest = if is_flags { LONGEST_FLAGS } else { LONGEST_VALUE };
+            let printable = !text.is_empty() && text.len() <= longest && !text.starts_with('<');
             if !name.is_empty() && !measured && !shown && printable {
                 environment.entry(name.to_owned()).or_insert(text);
             }

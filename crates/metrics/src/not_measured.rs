@@ -271,6 +271,7 @@ mod tests {
             steps: Vec::new(),
             step_breakdown: None,
             step_ops: None,
+            programs: Vec::new(),
             host_activity: None,
             other_devices: Vec::new(),
             roofline: None,

@@ -14,6 +14,7 @@ mod layer_freezing;
 mod names;
 mod op_statistics;
 mod paths;
+mod programs;
 mod roofline;
 mod sections;
 mod step_breakdown;

@@ -20,6 +20,20 @@ pub struct StepOps {
     /// The kernels with the most time, at most 200 (GPU).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<StepKernel>,
+    /// Operands of the ops by the type of their elements, most bytes first: with which types the program computes, and how its weights are
+    /// stored. Empty where the trace holds no HLO expressions. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operand_types: Vec<OperandType>,
+}
+
+/// Operands of one type. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct OperandType {
+    /// Type of the elements, as HLO names it: `bf16`, `f4e2m1fn`.
+    pub data_type: String,
+    /// Share of the bytes of all operands, each as often as its op runs. An operand counts whole, whatever part of it the op reads; those of
+    /// loops, calls and tuples do not count, since the ops inside have them.
+    pub percent: f64,
 }
 
 /// A class of ops in a step.

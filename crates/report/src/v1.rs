@@ -18,6 +18,7 @@ pub use super::kernel_statistics::*;
 pub use super::launches::*;
 pub use super::layer_freezing::*;
 pub use super::op_statistics::*;
+pub use super::programs::*;
 pub use super::roofline::*;
 pub use super::sections::*;
 pub use super::step_breakdown::*;
@@ -79,6 +80,10 @@ pub struct UnifiedProfile {
     /// What runs in a step: what runs are compared by. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_ops: Option<StepOps>,
+    /// The compiled programs that ran in the window: what tells whether runs ran the same program, and whether they did the same work.
+    /// Empty where the capture embeds no HLO. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<Program>,
     /// Communication between devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication: Option<Communication>,

@@ -39,6 +39,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             not_measured: vec![],
             communication: None,
             step_ops: None,
+            programs: vec![],
             host_activity: None,
             other_devices: Vec::new(),
             op_statistics: None,

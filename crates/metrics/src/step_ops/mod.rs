@@ -6,6 +6,9 @@
 mod listed;
 mod noise;
 
+use std::collections::BTreeMap;
+
+use hlo::DataType;
 use rustc_hash::FxHashMap;
 
 use super::categories::{Categorizer, OpFamily};
@@ -16,7 +19,7 @@ use super::ops::{Op, Ops, Tallies, Text};
 use super::step_breakdown::Breakdown;
 use super::window::Window;
 use base::{Ps, sort};
-use report::{StepFamily, StepKernel, StepOp, StepOps};
+use report::{OperandType, StepFamily, StepKernel, StepOp, StepOps};
 use trace::{Platform, StrId, Trace};
 
 /// Kernels that the section lists.
@@ -89,6 +92,7 @@ pub fn section(
         num_ops,
         families: by_family,
         ops: top.collect(),
+        operand_types: operand_types(trace, ops),
         kernels: if devices.platform == Some(Platform::Gpu) { kernels(trace, tallies, mean) } else { Vec::new() },
     })
 }
@@ -97,6 +101,25 @@ pub fn section(
 fn without_folders(source: &str) -> &str {
     let mut slashes = source.rmatch_indices('/');
     slashes.nth(1).map_or(source, |(at, _)| source.get(at + 1..).unwrap_or(source))
+}
+
+/// Operands of the ops by their types, as their expressions say them.
+fn operand_types(trace: &Trace, ops: &Ops) -> Vec<OperandType> {
+    let mut bytes: BTreeMap<DataType, f64> = BTreeMap::new();
+    for op in &ops.rows {
+        for (data_type, elements) in hlo::operand_types(ops.text(trace, op.expression)) {
+            let of_one = elements * f64::from(data_type.bits()) / 8.0;
+            *bytes.entry(data_type).or_insert(0.0) += of_one * op.occurrences as f64;
+        }
+    }
+    let sum: f64 = bytes.values().sum();
+    let of_type = |(data_type, bytes): (DataType, f64)| OperandType {
+        data_type: data_type.name().to_owned(),
+        percent: 100.0 * bytes / sum,
+    };
+    let mut types: Vec<OperandType> = bytes.into_iter().filter(|it| it.1 > 0.0).map(of_type).collect();
+    sort::sort_by(&mut types, |a, b| b.percent.total_cmp(&a.percent));
+    types
 }
 
 /// Divides by the number of steps times devices.

@@ -1,0 +1,88 @@
+//! The types of an instruction's operands, by its expression: traces without HLO have that, too.
+
+use super::DataType;
+
+/// Ops whose operands are those of the ops inside them, or that read nothing of them.
+const HANDED_ON: [&str; 8] =
+    ["while", "call", "conditional", "tuple", "get-tuple-element", "parameter", "constant", "copy-done"];
+
+/// Type and number of elements of every array among the operands:
+///
+/// ```text
+/// %dot.3 = f32[8,16]{1,0} dot(bf16[8,4]{1,0:T(8,128)} %a, s8[4,16]{1,0} %b), lhs_contracting_dims={1}, ...
+///                             bf16, 32                    s8, 64
+/// ```
+///
+/// Nothing for loops, calls and tuples, and for what is no expression.
+pub fn operand_types(expression: &str) -> impl Iterator<Item = (DataType, f64)> {
+    let operands = operands(expression).unwrap_or_default();
+    operands.split(' ').filter_map(|word| {
+        let shape = word.trim_start_matches('(');
+        let (name, rest) = shape.split_once('[')?;
+        let dimensions = rest.split_once(']')?.0;
+        let size = |size: &str| size.trim_start_matches("<=").parse::<f64>().ok();
+        // An array without dimensions has one element.
+        let sizes = dimensions.split(',').filter(|size| !size.is_empty());
+        let elements = sizes.map(size).try_fold(1.0, |all, size| Some(all * size?))?;
+        Some((DataType::from_name(name)?, elements))
+    })
+}
+
+/// What stands between the brackets after the opcode.
+fn operands(expression: &str) -> Option<&str> {
+    let (_, body) = expression.split_once(" = ")?;
+    // The result is one word, or a tuple in brackets.
+    let result = if body.starts_with('(') { bracketed(body)?.len() + 2 } else { body.find(' ')? };
+    let call = body.get(result..)?.trim_start();
+    let (opcode, _) = call.split_once('(')?;
+    if HANDED_ON.contains(&opcode) || opcode.starts_with("async-") {
+        return None;
+    }
+    let arguments = call.get(opcode.len()..)?;
+    // A long expression may be cut.
+    Some(bracketed(arguments).unwrap_or(arguments))
+}
+
+/// The inside of the brackets that a text begins with.
+fn bracketed(text: &str) -> Option<&str> {
+    let mut depth = 0usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return text.get(1..at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types(expression: &str) -> Vec<(&'static str, f64)> {
+        operand_types(expression).map(|(data_type, elements)| (data_type.name(), elements)).collect()
+    }
+
+    #[test]
+    fn operands_are_told_by_the_expression() {
+        let dot =
+            "%dot.3 = f32[8,16]{1,0} dot(bf16[8,4]{1,0:T(8,128)(2,1)} %a, s8[4,16]{1,0} %b), lhs_contracting_dims={1}";
+        assert_eq!(types(dot), [("bf16", 32.0), ("s8", 64.0)]);
+        let call = "%c.1 = (bf16[4]{0:T(2,128)}, f32[]) custom-call(s32[]{:T(128)} %x, f4e2m1fn[2,3] %w, f32[<=7] %y";
+        assert_eq!(types(call), [("s32", 1.0), ("f4e2m1fn", 6.0), ("f32", 7.0)]);
+        assert_eq!(types("%s = f32[2] start(((f32[2], pred[]) %t))"), [("f32", 2.0), ("pred", 1.0)]);
+    }
+
+    #[test]
+    fn what_only_hands_on_and_what_is_no_expression_has_none() {
+        for text in
+            ["%w = (f32[2]) while((f32[2]) %t), body=%b", "fusion.3", "", "a = ", "a = (", "a = b c", "%é = é é(é[é] é"]
+        {
+            assert_eq!(types(text), [], "{text}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What tells compiled programs apart: their instructions, and the types and shapes of what they take.
+
+use std::collections::BTreeMap;
+
+use super::ops::Ops;
+use base::{Ps, sort};
+use hlo::{Module, Modules};
+use report::{Program, ProgramParameters};
+use trace::Trace;
+
+/// Programs that are listed.
+const MOST_PROGRAMS: usize = 20;
+/// Shapes that are listed of a program.
+const MOST_SHAPES: usize = 100;
+
+/// The programs of the ops in the window, `device_steps` as in `step_ops`.
+pub fn section(trace: &Trace, ops: &Ops, modules: &Modules<'_>, device_steps: u64) -> Vec<Program> {
+    if modules.is_empty() || device_steps == 0 {
+        return Vec::new();
+    }
+    let mut times: BTreeMap<(Option<i64>, &str), Ps> = BTreeMap::new();
+    for op in &ops.rows {
+        let name = if op.program_id.is_some() { "" } else { ops.text(trace, op.module) };
+        *times.entry((op.program_id, name)).or_insert(Ps::ZERO) += op.self_time;
+    }
+    let mut times: Vec<((Option<i64>, &str), Ps)> = times.into_iter().collect();
+    sort::sort_by_key(&mut times, |&(program, time)| (-time.as_ps(), program));
+    let module = |(program, name): (Option<i64>, &str)| match program {
+        Some(program) => modules.of_programs(|id| id == program).next(),
+        None => modules.find_by_name(0, name),
+    };
+    let found = times.into_iter().filter_map(|(key, time)| Some((module(key)?, time)));
+    found.take(MOST_PROGRAMS).map(|(module, time)| program(module, time.as_us() / device_steps as f64)).collect()
+}
+
+fn program(module: &Module, self_time_us: f64) -> Program {
+    let mut shapes: BTreeMap<String, (u64, f64)> = BTreeMap::new();
+    let entry = module.entry().map_or(&[][..], |entry| module.instructions_of(entry));
+    for parameter in entry.iter().filter(|instruction| instruction.is("parameter")) {
+        for array in parameter.shape.arrays() {
+            let (count, bytes) = shapes.entry(hlo::Shape::Array(array.clone()).text(false)).or_default();
+            (*count, *bytes) = (*count + 1, *bytes + array.bytes());
+        }
+    }
+    let text = |(shape, (count, _)): (&String, &(u64, f64))| format!("{count} {shape}\n");
+    let parameter_fingerprint = hlo::fingerprint(&shapes.iter().map(text).collect::<String>());
+    let mut parameters: Vec<ProgramParameters> = shapes
+        .into_iter()
+        .map(|(shape, (count, bytes))| ProgramParameters { shape, count, bytes: bytes as u64 })
+        .collect();
+    let num_parameters = parameters.iter().map(|it| it.count).sum();
+    sort::sort_by(&mut parameters, |a, b| b.bytes.cmp(&a.bytes).then_with(|| a.shape.cmp(&b.shape)));
+    parameters.truncate(MOST_SHAPES);
+    Program {
+        name: module.name().to_owned(),
+        self_time_us,
+        fingerprint: hlo::module_fingerprint(module),
+        num_partitions: module.devices().and_then(|(_, partitions)| u64::try_from(partitions).ok()),
+        num_parameters,
+        parameter_fingerprint,
+        parameters,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_sample(name: &str) -> Program {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/hlo");
+        program(&hlo::read_module(&std::fs::read(format!("{folder}/{name}.pb")).unwrap()), 1.0)
+    }
+
+    #[test]
+    fn a_program_has_the_shapes_that_it_takes() {
+        let found = of_sample("jit_int8");
+        assert_eq!((found.name.as_str(), found.num_parameters), ("jit__lambda", 2));
+        let shapes: Vec<(&str, u64, u64)> =
+            found.parameters.iter().map(|it| (it.shape.as_str(), it.count, it.bytes)).collect();
+        assert_eq!(shapes, [("s8[16,32]", 1, 512), ("s8[32,8]", 1, 256)]);
+        assert_eq!(found, of_sample("jit_int8"));
+        let other = of_sample("jit_pool_gradient");
+        assert_ne!((found.fingerprint, found.parameter_fingerprint), (other.fingerprint, other.parameter_fingerprint));
+    }
+}
