@@ -63,6 +63,16 @@ pub struct Comparison {
     pub warnings: Vec<String>,
 }
 
+impl Comparison {
+    /// Whether times of parts and ops are of a step; else they are of each run's window, since steps are unknown.
+    pub fn times_are_of_steps(&self) -> bool {
+        let windows = self.fairness.iter().filter(|it| it.check == "window").flat_map(|it| it.values.iter().flatten());
+        let is_of_steps = |window: &String| matches!(window.as_str(), "steps" | "given_steps");
+        let has_steps = |change: &StepTimeChange| change.step_time_us.is_some() || change.baseline_us.is_some();
+        windows.clone().all(is_of_steps) && (windows.count() > 0 || self.step_time.iter().any(has_steps))
+    }
+}
+
 /// One of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRun {
@@ -140,7 +150,7 @@ pub struct StepTimeChange {
     /// The smallest difference of typical steps that such captures show in four of five attempts. Absent with `margin_us`.
     #[serde(default)]
     pub least_provable_us: Option<f64>,
-    /// `faster` or `slower` beyond the noise and the threshold; `same`, `within_noise`, `unstable`, `equal` or `unknown`.
+    /// Of the times alone, whatever work is done in them: `faster` or `slower` beyond the noise and the threshold; `same`, `within_noise`, `unstable`, `equal` or `unknown`.
     pub verdict: StepTimeVerdict,
     /// What the noise is estimated from: `captures` (the verdict is on the programs), `steps` (on these two captures) or `none`.
     #[serde(default)]
@@ -156,6 +166,12 @@ pub struct StepTimeChange {
     /// which tell of the same time again. Absent without causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_percent: Option<f64>,
+    /// Whether a step of both does the same work: nobody is faster where that differs or is unknown.
+    #[serde(default)]
+    pub work: FairnessStatus,
+    /// What says so: names of fairness checks, or `ops`. Empty where it is unknown.
+    #[serde(default)]
+    pub work_evidence: Vec<String>,
 }
 
 /// The steps of a run's captures, all of them but cut ones: what its typical step leaves out.

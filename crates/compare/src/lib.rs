@@ -39,6 +39,7 @@ mod uniform;
 mod vocabulary;
 mod waterfall;
 mod whole_capture;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -55,6 +56,7 @@ pub use trend::{Drift, LevelChange, OutlierRun};
 use base::Ps;
 use level::Level;
 use report::{Naming, distinct_names};
+use work::OpsAlike;
 
 /// The most runs of one comparison; a trend may have more.
 pub const MOST_RUNS: usize = 16;
@@ -95,7 +97,12 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let baseline = options.baseline.min(last);
     let Some(base) = subjects.get(baseline) else { return Comparison::default() };
     let across = subjects.iter().any(|it| it.profile.metadata.platform != base.profile.metadata.platform);
-    let scaling = scaling::scaling(subjects, options.weak_scaling);
+    let fairness = fairness::fairness(subjects);
+    // A step of another model does not scale, unless the user says so.
+    let is_other_model =
+        fairness.iter().any(|it| it.check == "parameter_shapes" && it.status == FairnessStatus::Differs);
+    let scaling = scaling::scaling(subjects, options.weak_scaling)
+        .filter(|it| !is_other_model || it.mode_source != ScalingSource::Assumed);
     let trend = trend::trend(subjects);
     let kind = match (across, &scaling, &trend) {
         (true, ..) => ComparisonKind::AcrossPlatforms,
@@ -103,9 +110,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         (_, _, Some(trend)) if trend.ordered_by == OrderedBy::TrainingStep => ComparisonKind::Trend,
         _ => ComparisonKind::SamePlatform,
     };
-    let fairness = fairness::fairness(subjects);
     let threshold = options.threshold.unwrap_or(DEFAULT_THRESHOLD);
-    let (metrics, platform_metrics) = scored::metrics(subjects, baseline, &fairness, threshold);
     let mut comparison = Comparison {
         comparison_version: COMPARISON_VERSION.to_owned(),
         kind,
@@ -114,8 +119,6 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         fairness,
         threshold,
         capture_time: subjects.iter().enumerate().filter_map(|(run, it)| capture_time::capture_time(run, it)).collect(),
-        metrics,
-        platform_metrics,
         collectives: collectives::collectives(subjects),
         scaling,
         trend,
@@ -123,6 +126,12 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     };
     for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
         add_run(&mut comparison, index, subject, base, across);
+    }
+    (comparison.metrics, comparison.platform_metrics) = scored::metrics(subjects, &comparison);
+    if !comparison.times_are_of_steps() {
+        for metric in comparison.metrics.iter_mut().chain(&mut comparison.platform_metrics) {
+            metric.title = metric.title.replace(" of a step", "");
+        }
     }
     // Of a series the whole is the answer; single runs follow.
     let mut sentences: Vec<String> =
@@ -137,7 +146,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
 
 /// What is of one run against the baseline.
 fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, across: bool) {
-    let step_time = step_time::step_time_change(index, subject, base, comparison.threshold);
+    let mut step_time = step_time::step_time_change(index, subject, base, comparison.threshold);
     if steps::window(&subject.profile) != steps::window(&base.profile) {
         let both_timed = step_time.step_time_us.is_some() && step_time.baseline_us.is_some();
         let unknown = if both_timed { "Where the steps of" } else { "The steps of" };
@@ -151,18 +160,23 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             "{unknown} {} or of {}{begin}: one run is measured per step, the other over its whole window, so neither parts nor ops of a step are compared. {remedy}",
             subject.name, base.name
         ));
+        (step_time.work, step_time.work_evidence) = work::work(subject, base, OpsAlike::Unknown);
         comparison.step_time.push(step_time);
         return;
     }
     let parts = waterfall::waterfall(index, subject, base);
     let mut ops = Vec::new();
+    let mut alike = OpsAlike::Unknown;
     match (steps::ops(&subject.profile), steps::ops(&base.profile)) {
         (Some(ours), Some(theirs)) => {
             let noise = op_noise::OpNoise::new([subject, base], [&ours, &theirs]);
             let matched = matching::ops(index, &ours, &theirs, &noise, across);
             ops = matched.0;
-            comparison.matching.push(matched.1);
             if !across {
+                alike = OpsAlike::of(&ops, &matched.1, [&ours, &theirs]);
+            }
+            comparison.matching.push(matched.1);
+            if !across && alike != OpsAlike::None {
                 comparison.kernels.extend(matching::kernels(index, &ours, &theirs));
             }
         }
@@ -173,7 +187,11 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             ));
         }
     }
+    (step_time.work, step_time.work_evidence) = work::work(subject, base, alike);
     let classes = matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
+    // What makes two different works take different times is no cause.
+    let is_other_work = step_time.work == FairnessStatus::Differs;
+    let is_other_model = is_other_work && step_time.work_evidence != ["batch_size"];
     let (causes, explained_percent) = causes::causes(&causes::Evidence {
         change: &step_time,
         threshold: comparison.threshold,
@@ -186,10 +204,11 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         collectives: &comparison.collectives,
         across,
     });
+    let (causes, explained_percent) = if is_other_work { (Vec::new(), None) } else { (causes, explained_percent) };
     comparison.causes.extend(causes);
     comparison.categories.extend(classes);
     ops.retain(|op| op.change != ChangeKind::Same || op.delta_us_per_step != 0.0);
-    ops.truncate(MOST_CHANGES);
+    ops.truncate(if is_other_model { 0 } else { MOST_CHANGES });
     comparison.ops.extend(ops);
     comparison.waterfall.extend(parts);
     comparison.step_time.push(StepTimeChange { explained_percent, ..step_time });

@@ -6,18 +6,38 @@ use super::level::Level;
 use super::subject::mean;
 use super::t_quantile::t_quantile_9995;
 use super::{
-    ComparedMetric, Direction, FairnessCheck, FairnessStatus, MetricVerdict, Subject, are_of_several_platforms,
+    ComparedMetric, Comparison, Direction, FairnessCheck, FairnessStatus, MetricVerdict, StepTimeChange, Subject,
+    are_of_several_platforms,
 };
 use base::fields::{self, Definition};
 use report::UnifiedProfile;
 
 /// What the values of a metric depend on besides the program's speed.
-const TIME: &[&str] =
-    &["batch_size", "seq_length", "model_dimensions", "data_type", "device_count", "capture_faults", "window"];
-const SAMPLES: &[&str] = &["seq_length", "model_dimensions", "data_type", "device_count", "capture_faults"];
-const TOKENS: &[&str] = &["seq_length", "model_dimensions", "data_type", "device_count", "capture_faults"];
-const SAMPLES_PER_DEVICE: &[&str] = &["seq_length", "model_dimensions", "data_type", "capture_faults"];
+const TIME: &[&str] = &[
+    "batch_size",
+    "seq_length",
+    "model_dimensions",
+    "data_type",
+    "parameter_shapes",
+    "operand_types",
+    "device_count",
+    "capture_faults",
+    "window",
+];
+const SAMPLES: &[&str] = &[
+    "seq_length",
+    "model_dimensions",
+    "data_type",
+    "parameter_shapes",
+    "operand_types",
+    "device_count",
+    "capture_faults",
+];
+const TOKENS: &[&str] = SAMPLES;
+const SAMPLES_PER_DEVICE: &[&str] =
+    &["seq_length", "model_dimensions", "data_type", "parameter_shapes", "operand_types", "capture_faults"];
 const SHARE: &[&str] = &["capture_faults", "window"];
+const KERNELS: &[&str] = &["batch_size", "model_dimensions", "capture_faults"];
 const WORK: &[&str] = &["model_dimensions", "capture_faults"];
 
 /// Shares that differ by less, in percentage points, do not differ for people.
@@ -104,7 +124,7 @@ const COMMON: [Metric; 13] = [
         false,
         |p| p.step_breakdown.as_ref().map(|it| it.parts.communication_us),
     ),
-    metric("step_timing.kernels_per_step", "Kernels a step", ("count", Direction::Lower), WORK, false, |p| {
+    metric("step_timing.kernels_per_step", "Kernels a step", ("count", Direction::Lower), KERNELS, false, |p| {
         p.step_timing.kernels_per_step
     }),
     metric("roofline.mfu_percent", "Model FLOPs utilisation", ("percent", Direction::Higher), SHARE, false, |p| {
@@ -193,13 +213,16 @@ pub fn definitions() -> impl Iterator<Item = (&'static str, Definition)> {
 }
 
 /// The scored numbers, and those that are only shown. A number that no run has is in neither.
-pub fn metrics(
-    subjects: &[Subject],
-    baseline: usize,
-    fairness: &[FairnessCheck],
-    threshold: f64,
-) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
-    let runs = &Runs { subjects, baseline, fairness, threshold };
+pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
+    let Comparison { fairness, threshold, .. } = comparison;
+    let mut common = vec![CommonWork::Steps; subjects.len()];
+    for change in &comparison.step_time {
+        if let Some(common) = common.get_mut(change.run as usize) {
+            *common = CommonWork::of(change);
+        }
+    }
+    let baseline = comparison.baseline as usize;
+    let runs = &Runs { subjects, baseline, fairness, threshold: *threshold, common: &common };
     let across = are_of_several_platforms(subjects);
     let compared = |metrics: &[Metric], scored: bool| -> Vec<ComparedMetric> {
         let one = |metric: &Metric| {
@@ -280,6 +303,29 @@ struct Runs<'a> {
     baseline: usize,
     fairness: &'a [FairnessCheck],
     threshold: f64,
+    /// What each run has in common with the baseline.
+    common: &'a [CommonWork],
+}
+
+/// What two runs do alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CommonWork {
+    /// The same in a step.
+    Steps,
+    /// The same for a token or sample, as far as it is known: all but what is of steps can be compared.
+    Tokens,
+    /// Nothing: their numbers stand beside each other.
+    Nothing,
+}
+
+impl CommonWork {
+    fn of(change: &StepTimeChange) -> CommonWork {
+        match change.work {
+            FairnessStatus::Same => CommonWork::Steps,
+            FairnessStatus::Differs if change.work_evidence != ["batch_size"] => CommonWork::Nothing,
+            FairnessStatus::Differs | FairnessStatus::Unknown => CommonWork::Tokens,
+        }
+    }
 }
 
 /// One number of every run: by capture, and the mean over these.
@@ -308,7 +354,13 @@ fn compare(
     let (spoiled_by, unknown) = (with(FairnessStatus::Differs), with(FairnessStatus::Unknown));
     // What is of a step in one run and of a capture in the other is not the same number either.
     let same_work = !spoiled_by.iter().any(|it| it == "window" || WORKLOAD.contains(&it.as_str()));
-    let comparable = same_work && values.iter().all(Option::is_some);
+    let common = |run: usize| runs.common.get(run).copied().unwrap_or(CommonWork::Nothing);
+    let is_comparable = |run: usize| match common(run) {
+        CommonWork::Steps => true,
+        CommonWork::Tokens => !metric.depends_on.contains(&"batch_size"),
+        CommonWork::Nothing => false,
+    };
+    let comparable = same_work && (0..values.len()).all(is_comparable) && values.iter().all(Option::is_some);
     let ratio = |value: &Option<f64>| {
         // Nothing on both sides is the same, though no ratio of it exists.
         if metric.direction != Direction::Neither && value.is_some() && *value == base {
@@ -321,6 +373,10 @@ fn compare(
             Direction::Neither => None,
         }
     };
+    let of_runs = |of: &dyn Fn(&Option<f64>) -> Option<f64>| -> Vec<Option<f64>> {
+        let of_run = |(run, value)| of(value).filter(|_| common(run) != CommonWork::Nothing);
+        values.iter().enumerate().map(of_run).collect()
+    };
     let spread = |values: &Vec<f64>| {
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -332,9 +388,11 @@ fn compare(
         title: metric.title.to_owned(),
         unit: metric.unit.to_owned(),
         direction: metric.direction,
-        ratios: values.iter().map(ratio).collect(),
-        differences: values.iter().map(|value| Some((*value)? - base?)).collect(),
-        verdicts: (0..values.len()).map(|run| verdict(metric, &found, runs, run).filter(|_| same_work)).collect(),
+        ratios: of_runs(&ratio),
+        differences: of_runs(&|value| Some((*value)? - base?)),
+        verdicts: (0..values.len())
+            .map(|run| verdict(metric, &found, runs, run).filter(|_| same_work && is_comparable(run)))
+            .collect(),
         winner: if comparable { winner(metric, &found, runs) } else { None },
         spreads: if is_group { found.of_captures.iter().map(spread).collect() } else { Vec::new() },
         values: found.means,

@@ -2,7 +2,7 @@
 
 use super::difference::between;
 use super::level::Level;
-use super::{StepTimeChange, Subject, us_to_ps};
+use super::{FairnessStatus, StepTimeChange, Subject, us_to_ps};
 
 /// What is faster, beyond the noise and the threshold.
 pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> StepTimeChange {
@@ -29,6 +29,9 @@ pub fn step_time_change(run: usize, subject: &Subject, baseline: &Subject, thres
         captures: [captures(subject), captures(baseline)],
         degrees_of_freedom: difference.and_then(|it| it.noise).map(|(_, df)| df),
         explained_percent: None,
+        // Its ops say more of it.
+        work: FairnessStatus::Unknown,
+        work_evidence: Vec::new(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The answer in sentences: the verdict, its largest cause, what only one run does, and what is not fair about it.
 
-use super::fairness::{self, WORKLOAD};
+use super::fairness;
 use super::{
-    Cause, CauseKind, CollectiveChange, Comparison, ComparisonBasis, ComparisonKind, FairnessStatus, Matching,
-    StepTimeChange, StepTimeVerdict, Subject, whole_capture,
+    Cause, CauseKind, CollectiveChange, Comparison, ComparisonBasis, ComparisonKind, FairnessStatus, StepTimeChange,
+    StepTimeVerdict, Subject, whole_capture,
 };
 use base::format;
 
@@ -13,6 +13,10 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
     let is_trend = comparison.kind == ComparisonKind::Trend;
     for change in comparison.step_time.iter().filter(|_| !is_trend) {
         let mut sentence = verdict(comparison, change);
+        if change.work == FairnessStatus::Differs {
+            sentences.push(sentence);
+            continue;
+        }
         let is_different = matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
         let mut causes = comparison.causes.iter().filter(|cause| is_different && cause.run == change.run);
         let first = causes.next();
@@ -58,41 +62,28 @@ fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
             "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Give their number: --num-steps, or its Model page."
         );
     };
+    if change.work == FairnessStatus::Differs {
+        return of_other_work(comparison, change, [step, base]);
+    }
     let times = times(change, step, base);
-    let differing: Vec<&str> = WORKLOAD
-        .into_iter()
-        .filter(|check| comparison.fairness.iter().any(|it| it.check == *check && it.status == FairnessStatus::Differs))
-        .map(|check| fairness::title(&comparison.fairness, check))
-        .collect();
-    let unlike = if differing.is_empty() {
-        String::new()
-    } else {
-        format!(" They do not do the same work: {} differs.", differing.join(", ").to_lowercase())
-    };
-    let of_run =
-        |matching: &&Matching| matching.run == change.run && comparison.kind != ComparisonKind::AcrossPlatforms;
-    let strange = comparison.matching.iter().find(of_run).is_some_and(Matching::is_of_strangers);
-    let unlike = if strange {
-        format!("{unlike} They have no op in common: they look like different programs.")
-    } else {
-        unlike
-    };
     let limit = format::percent(100.0 * comparison.threshold);
     let [our_captures, their_captures] = change.captures;
     match change.verdict {
-        StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time: {times}.{unlike}"),
+        StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time: {times}."),
         StepTimeVerdict::Same => {
-            format!("{ours} and {theirs} take the same time: {times}, which differ by less than {limit}.{unlike}")
+            format!("{ours} and {theirs} take the same time: {times}, which differ by less than {limit}.")
         }
-        StepTimeVerdict::WithinNoise => format!(
-            "No difference of {ours} and {theirs} is proven: {times}.{}{unlike}",
-            could_have_shown(change, base)
-        ),
+        StepTimeVerdict::WithinNoise => {
+            format!("No difference of {ours} and {theirs} is proven: {times}.{}", could_have_shown(change, base))
+        }
         StepTimeVerdict::Unstable => format!(
             "The captures of one run differ too much among themselves to compare {ours} with {theirs}: {times}.{} Capture again: \
-             more often, or on a machine that does nothing else.{unlike}",
+             more often, or on a machine that does nothing else.",
             could_have_shown(change, base)
         ),
+        StepTimeVerdict::Faster | StepTimeVerdict::Slower if change.work == FairnessStatus::Unknown => {
+            format!("It is not known whether {ours} and {theirs} do the same work: {times}. {WHAT_TO_GIVE}")
+        }
         StepTimeVerdict::Faster | StepTimeVerdict::Slower | StepTimeVerdict::Unknown => {
             let (ratio, word) = if step < base { (base / step, "faster") } else { (step / base, "slower") };
             let scope = if change.basis == ComparisonBasis::Captures || our_captures + their_captures > 2 {
@@ -101,9 +92,32 @@ fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
                 " That is what these two captures differ by; whether the programs do, a second capture of each would tell."
                     .to_owned()
             };
-            format!("{ours} is {ratio:.2}x {word} than {theirs}: {times}.{scope}{unlike}")
+            format!("{ours} is {ratio:.2}x {word} than {theirs}: {times}.{scope}")
         }
     }
+}
+
+/// What makes it known whether two runs do the same work.
+const WHAT_TO_GIVE: &str =
+    "Give the batch size of both: --batch-size, a crossprof.json beside the trace, or the Model page.";
+
+/// Two runs whose work differs: both times, and no winner.
+fn of_other_work(comparison: &Comparison, change: &StepTimeChange, [step, base]: [f64; 2]) -> String {
+    let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
+    let titles: Vec<String> = change
+        .work_evidence
+        .iter()
+        .map(|check| match check.as_str() {
+            "ops" => "all ops".to_owned(),
+            check => fairness::title(&comparison.fairness, check).to_lowercase(),
+        })
+        .collect();
+    format!(
+        "{ours} and {theirs} do not do the same work (they differ in {}), so neither is faster: a typical step takes {} in {ours} and {} in {theirs}.",
+        titles.join(" and "),
+        format::time_us(step),
+        format::time_us(base)
+    )
 }
 
 /// The typical steps with their difference and its interval.

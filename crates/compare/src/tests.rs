@@ -76,8 +76,11 @@ fn metric<'c>(comparison: &'c Comparison, path: &str) -> &'c ComparedMetric {
 
 #[test]
 fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
-    let gpu = subject("g", "GPU", 100_000.0, 0.0, 1, [100_000.0, 0.0, 0.0]);
-    let tpu = subject("t", "TPU", 200_000.0, 0.0, 1, [200_000.0, 0.0, 0.0]);
+    let mut gpu = subject("g", "GPU", 100_000.0, 0.0, 1, [100_000.0, 0.0, 0.0]);
+    let mut tpu = subject("t", "TPU", 200_000.0, 0.0, 1, [200_000.0, 0.0, 0.0]);
+    for run in [&mut gpu, &mut tpu] {
+        run.profile.model_config.batch_size = Some(8);
+    }
     let found = compare(&[gpu.clone(), tpu.clone()], &Options { baseline: 1, ..Options::default() });
     let speed = metric(&found, "throughput.steps_per_sec");
     // One capture of each cannot tell what the programs differ by.
@@ -100,7 +103,7 @@ fn a_number_of_unequal_work_has_no_winner() {
     let step = metric(&found, "step_timing.avg_step_time_us");
     assert_eq!((step.winner, step.comparable, step.ratios[1]), (None, false, Some(2.0)));
     assert!(step.spoiled_by.contains(&"batch_size".to_owned()));
-    assert!(found.summary[0].contains("do not do the same work: batch size differs"), "{}", found.summary[0]);
+    assert!(found.summary[0].contains("do not do the same work (they differ in batch size)"), "{}", found.summary[0]);
 }
 
 #[test]
@@ -205,7 +208,7 @@ fn programs_without_a_common_op_do_not_scale() {
     assert_eq!(of("dot", "dot").kind, ComparisonKind::Scaling);
     let strangers = of("dot", "gemm");
     assert_eq!((strangers.kind.label(), &strangers.scaling), ("same_platform", &None));
-    assert!(strangers.summary[0].contains("no op in common"), "{:?}", strangers.summary);
+    assert!(strangers.summary[0].contains("differ in all ops"), "{:?}", strangers.summary);
 }
 
 prop_compose! {
@@ -299,4 +302,85 @@ fn an_op_is_a_cause_only_beyond_what_captures_differ_by() {
     let causes: Vec<&str> =
         found.causes.iter().filter(|it| it.kind == CauseKind::Op).map(|it| it.name.as_str()).collect();
     assert_eq!(causes, ["copy"]);
+}
+
+/// What is known of the work decides who may be faster: 200 against 100 us in each case.
+#[test]
+fn nobody_is_faster_while_the_work_is_unknown_or_another() {
+    let a = with_ops(subject("a", "GPU", 100.0, 0.1, 20, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 90.0)], 0.0);
+    let b = with_ops(subject("b", "GPU", 200.0, 0.1, 20, [200.0, 0.0, 0.0]), vec![op("dot", "matmul", 180.0)], 0.0);
+    let found = |a: &Subject, b: &Subject| compare(&[twice(a), twice(b)], &Options::default());
+    let winner = |found: &Comparison| metric(found, "step_timing.avg_step_time_us").winner;
+    let said = |found: &Comparison| (found.step_time[0].work.label(), found.step_time[0].work_evidence.join(" "));
+    // The same ops, as often.
+    let same = found(&a, &b);
+    assert_eq!((said(&same), winner(&same)), (("same", "ops".to_owned()), Some(0)));
+    assert!(same.summary[0].starts_with("b is 2.00x slower than a"), "{:?}", same.summary);
+    // An op more of one of them, and nothing else is known: its times and causes stand without a winner.
+    let mut more = b.clone();
+    more.profile.step_ops.as_mut().unwrap().ops.push(op("gemm", "matmul", 20.0));
+    let unknown = found(&a, &more);
+    assert_eq!((said(&unknown), winner(&unknown)), (("unknown", String::new()), None));
+    assert_eq!(metric(&unknown, "step_timing.avg_step_time_us").verdicts, [None, None]);
+    assert_eq!((unknown.step_time[0].verdict, unknown.causes.is_empty()), (StepTimeVerdict::Slower, false));
+    assert!(
+        unknown.summary[0].starts_with("It is not known whether b and a do the same work:"),
+        "{:?}",
+        unknown.summary
+    );
+    assert!(unknown.summary[0].contains("--batch-size"), "{:?}", unknown.summary);
+    // The batch size of both says it.
+    let (mut ours, mut theirs) = (a.clone(), more.clone());
+    for run in [&mut ours, &mut theirs] {
+        run.profile.model_config.batch_size = Some(8);
+    }
+    let given = found(&ours, &theirs);
+    assert_eq!((said(&given), winner(&given)), (("same", "batch_size".to_owned()), Some(0)));
+    // No op in common is another program: both stand beside each other.
+    let other = with_ops(b.clone(), vec![op("gemm", "matmul", 180.0)], 0.0);
+    let differs = found(&a, &other);
+    assert_eq!((said(&differs), winner(&differs)), (("differs", "ops".to_owned()), None));
+    assert!(differs.summary[0].contains("neither is faster"), "{:?}", differs.summary);
+    assert!(differs.causes.is_empty() && differs.ops.is_empty());
+    assert!(differs.metrics.iter().all(|it| it.ratios[1].is_none() && it.differences[1].is_none()));
+}
+
+/// Expressions say the shapes: ops of one name whose expressions differ are no evidence.
+#[test]
+fn ops_of_one_path_with_other_shapes_are_not_the_same_work() {
+    let with = |name: &str, step_us: f64, fingerprint: &str| {
+        let path = Some("jit(f)/dot".to_owned());
+        let dot =
+            StepOp { framework_op: path, fingerprint: Some(fingerprint.to_owned()), ..op("dot.1", "matmul", step_us) };
+        with_ops(subject(name, "TPU", step_us, 0.1, 20, [step_us, 0.0, 0.0]), vec![dot], 0.0)
+    };
+    let work =
+        |a: &str, b: &str| compare(&[with("a", 100.0, a), with("b", 200.0, b)], &Options::default()).step_time[0].work;
+    assert_eq!((work("1", "1"), work("1", "2")), (FairnessStatus::Same, FairnessStatus::Unknown));
+}
+
+/// Other parameters are other work, whatever else is the same; equal ones are the same work, whatever the compiler made of them.
+#[test]
+fn parameters_tell_the_work() {
+    let with = |name: &str, step_us: f64, fingerprint: &str, shape: &str| {
+        let mut run = subject(name, "TPU", step_us, 0.1, 20, [step_us, 0.0, 0.0]);
+        run.profile.programs = vec![report::Program {
+            name: "jit_step".to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            parameter_fingerprint: shape.to_owned(),
+            parameters: vec![report::ProgramParameters { shape: shape.to_owned(), count: 1, bytes: 8 }],
+            ..report::Program::default()
+        }];
+        run
+    };
+    let a = with("a", 100.0, "1", "bf16[8,4]");
+    let same = compare(&[a.clone(), with("b", 200.0, "2", "bf16[8,4]")], &Options::default());
+    assert_eq!(
+        (same.step_time[0].work, same.step_time[0].work_evidence[0].as_str()),
+        (FairnessStatus::Same, "parameter_shapes")
+    );
+    assert!(!same.summary.last().unwrap().contains("differ: program"), "{:?}", same.summary);
+    let other = compare(&[a, with("b", 200.0, "2", "s8[8,4]")], &Options::default());
+    assert_eq!(other.step_time[0].work, FairnessStatus::Differs);
+    assert!(other.summary[0].contains("(they differ in types and shapes of parameters)"), "{:?}", other.summary);
 }

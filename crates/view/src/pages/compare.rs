@@ -43,14 +43,26 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     blocks.push(heading("Number by number", Some(words::LEGEND)));
     blocks.push(Block::Grid(metrics("Scored metrics", &comparison.metrics, comparison)));
     blocks.push(Block::Grid(fairness(comparison)));
-    blocks.push(heading("Why", Some("A step by its parts, then by what explains them: time a step and device.")));
+    blocks.push(heading(
+        "Why",
+        Some(words::of_steps(
+            comparison,
+            "A step by its parts, then by what explains them: time per step and device.",
+            "Each window by its parts, then by what explains them: time per device.",
+        )),
+    ));
     blocks.extend(comparison.step_time.iter().filter_map(|change| waterfall(comparison, change)));
     let lists = [
         comparison.scaling.as_ref().map(|scaling| scaled(scaling, comparison)),
         comparison.scaling.as_ref().map(excess_ops),
         comparison.scaling.as_ref().map(forecast),
         Some(causes(comparison)),
-        Some(changes("Time by class of op, a step and device", &comparison.categories, comparison, None)),
+        Some(changes(
+            words::of_steps(comparison, "Time by class of op, per step and device", "Time by class of op, per device"),
+            &comparison.categories,
+            comparison,
+            None,
+        )),
         Some(changes("Ops, largest difference first", &comparison.ops, comparison, Some(&filter))),
         Some(changes("Kernels, largest difference first", &comparison.kernels, comparison, Some(&filter))),
         Some(collectives(comparison)),
@@ -245,7 +257,11 @@ fn causes(comparison: &Comparison) -> Grid {
             GridCell::text(&cause.text),
         ]
     });
-    Grid { title: "Why, largest first".to_owned(), columns: words_of(&["Run", "A step", "What"]), rows: rows.collect() }
+    Grid {
+        title: "Why, largest first".to_owned(),
+        columns: words_of(&["Run", words::of_steps(comparison, "Per step", "Difference"), "What"]),
+        rows: rows.collect(),
+    }
 }
 
 fn words_of(words: &[&str]) -> Vec<String> {
@@ -260,6 +276,7 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
         filter.is_none_or(|filter| filter.passes_texts(&[&change.name, &change.family, path, change.change.label()]))
     };
     let is_class = filter.is_none();
+    let per_step = words::of_steps(comparison, " per step", "");
     let row = |change: &Change| {
         let [ours, theirs] = change.time_us;
         let how = match (&change.baseline_name, change.matched_by) {
@@ -269,7 +286,7 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
             (None, how) => format!("matched by {}", words::matched_by(how)),
         };
         let [runs, before] = change.per_step.map(words::per_step);
-        let often = if runs == before { format!("{runs} a step") } else { format!("{before} → {runs} a step") };
+        let often = if runs == before { format!("{runs}{per_step}") } else { format!("{before} → {runs}{per_step}") };
         vec![
             GridCell {
                 note: how,
@@ -282,7 +299,14 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
             judged_cell(Judgement::of_change(change), change.delta_us_per_step, most),
         ]
     };
-    let columns = words_of(&["Name", "Run", "Change", "Baseline", "Run's", "A step"]);
+    let columns = words_of(&[
+        "Name",
+        "Run",
+        "Change",
+        "Baseline",
+        "Run's",
+        words::of_steps(comparison, "Per step", "Difference"),
+    ]);
     Grid { title: title.to_owned(), columns, rows: changes.iter().filter(passes).take(MOST_ROWS).map(row).collect() }
 }
 
@@ -319,7 +343,16 @@ fn matching(comparison: &Comparison) -> Grid {
     });
     let columns =
         words_of(&["Run", "Matched", "Without a partner, run's / baseline's", "Not listed, run's / baseline's"]);
-    Grid { title: "How well ops could be matched, time a step".to_owned(), columns, rows: rows.collect() }
+    Grid {
+        title: words::of_steps(
+            comparison,
+            "How well ops could be matched, time per step",
+            "How well ops could be matched",
+        )
+        .to_owned(),
+        columns,
+        rows: rows.collect(),
+    }
 }
 
 fn point(label: String, x: f64, y: f64, notes: Vec<String>) -> Point {

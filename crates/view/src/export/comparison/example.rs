@@ -108,6 +108,8 @@ pub(crate) fn comparison() -> Comparison {
             captures: [1, 1],
             degrees_of_freedom: Some(7.5),
             explained_percent: Some(40.0),
+            work: FairnessStatus::Same,
+            work_evidence: vec!["parameter_shapes".to_owned()],
         }],
         metrics: vec![
             metric("step_timing.avg_step_time_us", "Step time", "us", Direction::Lower, [100_000.0, 50_000.0]),

@@ -112,7 +112,8 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
         return;
     }
     let (name, baseline) = (escape(name_of(comparison, run)), escape(name_of(comparison, comparison.baseline)));
-    text.push_str(&format!("\n### A step of {name} less one of {baseline}\n\n"));
+    let [step, one] = ["A step of ", "one of "].map(|words| words::of_steps(comparison, words, ""));
+    text.push_str(&format!("\n### {step}{name} less {one}{baseline}\n\n"));
     push_head(text, &["Part", &baseline, &name, "Difference"], &[false, true, true, true]);
     let mut sum = 0.0;
     for part in parts {
@@ -140,8 +141,9 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
     }
     let name = escape(name_of(comparison, run));
     text.push_str(&format!(
-        "\n<details>\n<summary>{what} of {name} that differ most ({} of {count}), per step and device</summary>\n\n",
-        count.min(OPS)
+        "\n<details>\n<summary>{what} of {name} that differ most ({} of {count}), {}</summary>\n\n",
+        count.min(OPS),
+        words::time_basis(comparison)
     ));
     push_head(
         text,

@@ -190,7 +190,8 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
     }
     rows.push(vec!["Sum".to_owned(), String::new(), words::delta_us(sum), String::new()]);
     let (name, baseline) = (name_of(comparison, run), name_of(comparison, comparison.baseline));
-    text.push_str(&format!("\nA step of {} less one of {}, part by part\n", clean(name, 30), clean(baseline, 30)));
+    let [step, one] = ["A step of ", "one of "].map(|words| words::of_steps(comparison, words, ""));
+    text.push_str(&format!("\n{}{} less {}{}, part by part\n", step, clean(name, 30), one, clean(baseline, 30)));
     text.push_str(&aligned(&rows, &[false, true, true, false]));
 }
 
@@ -215,7 +216,11 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
         return;
     }
     let name = clean(name_of(comparison, run), 30);
-    text.push_str(&format!("\n{what} of {name} that differ most, per step and device\n{}", aligned(&rows, &[])));
+    text.push_str(&format!(
+        "\n{what} of {name} that differ most, {}\n{}",
+        words::time_basis(comparison),
+        aligned(&rows, &[])
+    ));
     let left = of_run().count().saturating_sub(OPS);
     if left > 0 {
         text.push_str(&format!("  and {left} more: --format json, --output report.html\n"));

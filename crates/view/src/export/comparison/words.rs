@@ -69,6 +69,16 @@ impl Judgement {
     }
 }
 
+/// The first text where times are of a step, the second where steps are unknown.
+pub fn of_steps<'t>(comparison: &Comparison, step: &'t str, window: &'t str) -> &'t str {
+    if comparison.times_are_of_steps() { step } else { window }
+}
+
+/// What times of ops are of.
+pub fn time_basis(comparison: &Comparison) -> &'static str {
+    of_steps(comparison, "per step and device", "per device over the window")
+}
+
 /// What could not be matched between a run and the baseline, as a sentence; `None` where all was.
 pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
     let matching = comparison.matching.iter().find(|matching| matching.run == run)?;
@@ -80,7 +90,7 @@ pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
     };
     let parts = [pair("without a partner", matching.unmatched_us), pair("not listed", matching.unlisted_us)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("Self time of ops, per step and device, {}.", parts.join("; ")))
+    (!parts.is_empty()).then(|| format!("Self time of ops, {}, {}.", time_basis(comparison), parts.join("; ")))
 }
 
 /// What the typical step is.
@@ -224,6 +234,14 @@ pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     };
     let delta = change.typical_delta_us.map(|delta| format!("{}{interval}", delta_us(delta)));
     let of = |word: &str| delta.as_ref().map_or_else(|| word.to_owned(), |delta| format!("{word}: {delta}"));
+    match (change.verdict, change.work) {
+        (StepTimeVerdict::Unknown, _) => {}
+        (_, FairnessStatus::Differs) => return (Judgement::Unknown, of("other work")),
+        (StepTimeVerdict::Faster | StepTimeVerdict::Slower, FairnessStatus::Unknown) => {
+            return (Judgement::Unknown, of("unknown whether the work is the same"));
+        }
+        _ => {}
+    }
     match change.verdict {
         StepTimeVerdict::Faster => (Judgement::Better, of("faster")),
         StepTimeVerdict::Slower => (Judgement::Worse, of("slower")),

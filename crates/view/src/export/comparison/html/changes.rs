@@ -31,7 +31,7 @@ fn section(comparison: &Comparison, id: &str, title: &str, class: Option<&str>, 
         @if !changes.is_empty() {
             section id=(id) class=[class] {
                 h2 { (title) }
-                p.note { "Self time per step and device." }
+                p.note { "Self time " (words::time_basis(comparison)) "." }
                 @for run in others(comparison) {
                     (of_run(comparison, run, id == "categories", changes))
                 }
@@ -51,7 +51,7 @@ fn of_run(comparison: &Comparison, run: u32, are_classes: bool, changes: &[Chang
         @if are_classes {
             (table_of_classes(&changes, name, baseline))
         } @else {
-            (table_of_ops(changes.iter().take(MOST), name, baseline))
+            (table_of_ops(changes.iter().take(MOST), name, baseline, words::of_steps(comparison, "Per step", "Count")))
             @if left > 0 {
                 p.note { "and " (format::count(left as u64)) " more in the JSON of the comparison." }
             }
@@ -83,14 +83,14 @@ fn table_of_classes(changes: &[&Change], name: &str, baseline: &str) -> Table {
     table
 }
 
-fn table_of_ops<'a>(changes: impl Iterator<Item = &'a &'a Change>, name: &str, baseline: &str) -> Table {
+fn table_of_ops<'a>(changes: impl Iterator<Item = &'a &'a Change>, name: &str, baseline: &str, count: &str) -> Table {
     let mut table = Table::new(&[
         ("Name", Align::Name),
         ("Difference", Align::Right),
         ("Change", Align::Left),
         (baseline, Align::Right),
         (name, Align::Right),
-        ("Per step", Align::Right),
+        (count, Align::Right),
         ("Class", Align::Left),
         ("Matched by", Align::Left),
     ]);
@@ -196,7 +196,7 @@ pub fn matching(comparison: &Comparison) -> Markup {
         section id="matching" {
             h2 { "How ops were matched" }
             p.note {
-                "Self time per step and device: what was matched and how, what has no partner (of the run, of the baseline), and what the \
+                "Self time " (words::time_basis(comparison)) ": what was matched and how, what has no partner (of the run, of the baseline), and what the \
                  profiles do not list."
             }
             (table)

@@ -27,8 +27,9 @@ pub fn section(comparison: &Comparison) -> Markup {
             section id="waterfall" class="break" {
                 h2 { "Where the difference comes from" }
                 p.note {
-                    "Exclusive parts of a step, per device: every instant is in one part, so the parts add up to the difference of the \
-                     step times. ▲ saves time, ▼ costs time."
+                    "Exclusive parts of a " (words::of_steps(comparison, "step", "run's window")) ", per device: every instant is in one part, so the \
+                     parts add up to the difference of the " (words::of_steps(comparison, "step times", "windows"))
+                    ". ▲ saves time, ▼ costs time."
                 }
                 @for run in others(comparison) { (of_run(comparison, run)) }
             }

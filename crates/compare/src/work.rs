@@ -1,0 +1,73 @@
+//! Whether two runs do the same work in a step. Only then is a shorter step a faster one.
+//!
+//! ```text
+//! differs   a condition of the work does (batch size, shapes, types), or the runs have no op in common
+//! same      else where one program ran on both sides, it takes the same arrays, both have the same batch size,
+//!           or the ops of both are the same ones, equally often
+//! unknown   else
+//! ```
+
+use super::fairness::{WORKLOAD, fairness};
+use super::{Change, FairnessStatus, MatchedBy, Matching, Subject};
+use report::StepOps;
+
+/// Share of the op time that has to be of ops that are alike.
+const ALIKE: f64 = 0.99;
+
+/// Checks of which any says that the work is the same, where nothing else differs.
+const EVIDENCE: [&str; 3] = ["program", "parameter_shapes", "batch_size"];
+
+/// Whether a run does the same work as the baseline, and the fairness checks that say so (`ops` where the ops do).
+pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessStatus, Vec<String>) {
+    let checks = fairness(&[baseline.clone(), subject.clone()]);
+    let with = |names: &[&str], status: FairnessStatus| -> Vec<String> {
+        let found = checks.iter().filter(|it| it.status == status && names.contains(&it.check.as_str()));
+        found.map(|it| it.check.clone()).collect()
+    };
+    let of_ops = || vec!["ops".to_owned()];
+    let differing = with(&WORKLOAD, FairnessStatus::Differs);
+    let same = with(&EVIDENCE, FairnessStatus::Same);
+    match ops {
+        _ if !differing.is_empty() => (FairnessStatus::Differs, differing),
+        OpsAlike::None => (FairnessStatus::Differs, of_ops()),
+        _ if !same.is_empty() => (FairnessStatus::Same, same),
+        OpsAlike::All => (FairnessStatus::Same, of_ops()),
+        OpsAlike::Unknown => (FairnessStatus::Unknown, Vec::new()),
+    }
+}
+
+/// What the ops of two runs say of their work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpsAlike {
+    /// The same ops run equally often.
+    All,
+    /// Not one has a partner.
+    None,
+    /// Some are other ones, or nothing is known of them.
+    Unknown,
+}
+
+impl OpsAlike {
+    /// Of all changes of a run, before any is left out.
+    pub fn of(changes: &[Change], matching: &Matching, ops: [&StepOps; 2]) -> OpsAlike {
+        if matching.is_of_strangers() {
+            return OpsAlike::None;
+        }
+        // An op of another shape may have the same name, but not the same expression.
+        let told = |ops: &StepOps| ops.ops.iter().any(|op| op.fingerprint.is_some());
+        let is_told = ops.into_iter().all(told);
+        let is_alike = |change: &&Change| {
+            let is_same_op = match change.matched_by {
+                MatchedBy::Name | MatchedBy::Fingerprint => true,
+                MatchedBy::FrameworkPath | MatchedBy::SimilarName => !is_told,
+                _ => false,
+            };
+            let [ours, theirs] = change.per_step;
+            is_same_op && (ours - theirs).abs() <= (1.0 - ALIKE) * ours.max(theirs)
+        };
+        let time = |change: &Change| change.time_us.iter().copied().fold(0.0, f64::max);
+        let all: f64 = changes.iter().map(time).sum();
+        let alike: f64 = changes.iter().filter(is_alike).map(time).sum();
+        if all > 0.0 && alike >= ALIKE * all { OpsAlike::All } else { OpsAlike::Unknown }
+    }
+}
