@@ -32,6 +32,10 @@ pub struct Comparison {
     pub threshold: f64,
     /// Step times with their noise: one entry a run other than the baseline.
     pub step_time: Vec<StepTimeChange>,
+    /// Work against the baseline, where it is the same work: in tokens where all runs know them, else in samples, else in steps where power or
+    /// price is known. The first sentence of the summary is of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<WorkRate>,
     /// The time of all steps of each run whose steps are listed, with what the typical step leaves out.
     #[serde(default)]
     pub capture_time: Vec<CaptureTime>,
@@ -39,7 +43,8 @@ pub struct Comparison {
     pub metrics: Vec<ComparedMetric>,
     /// Numbers that only one platform has, or that mean different things on different platforms: shown, never scored.
     pub platform_metrics: Vec<ComparedMetric>,
-    /// The difference of the step times, part by part: the deltas of one run add up to `step_time[].delta_us` exactly.
+    /// The difference of the step times, part by part: the deltas of one run add up to `step_time[].delta_us` exactly. Where the batch sizes
+    /// differ, of the times of a token or sample.
     pub waterfall: Vec<PartChange>,
     /// What explains the difference, largest first.
     pub causes: Vec<Cause>,
@@ -174,6 +179,34 @@ pub struct StepTimeChange {
     pub work_evidence: Vec<String>,
 }
 
+/// How much work a run does, against the baseline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkRate {
+    /// Index of the run.
+    pub run: u32,
+    /// `token`, `sample` or `step`.
+    pub unit: WorkUnit,
+    /// Units in a step of the run and of the baseline, all devices.
+    pub per_step: [f64; 2],
+    /// A second first; a second of one device where their numbers differ, a joule and a dollar where power and price of both are known.
+    pub measures: Vec<RateMeasure>,
+}
+
+/// Work for one thing, by the typical steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateMeasure {
+    /// `second`, `device_second`, `joule` or `dollar`.
+    pub per: WorkPer,
+    /// Units for one of it, of the run and of the baseline.
+    pub values: [f64; 2],
+    /// 95 % interval of what the run does more, in percent of the baseline's. Absent where the noise is unknown or has no bound.
+    pub interval_percent: Option<[f64; 2]>,
+    /// The smallest difference that such captures show in four of five attempts.
+    pub least_provable_percent: Option<f64>,
+    /// `faster` where the run does more for it, `slower` where less, beyond the noise and the threshold; else as in `step_time`.
+    pub verdict: StepTimeVerdict,
+}
+
 /// The steps of a run's captures, all of them but cut ones: what its typical step leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaptureTime {
@@ -255,9 +288,12 @@ pub struct PartChange {
     pub title: String,
     /// Colour class.
     pub class: String,
-    /// The baseline's time, per step and device.
+    /// What its times are for: a `step`, or where the batch sizes differ a `token` or `sample`.
+    #[serde(default)]
+    pub per: WorkUnit,
+    /// The baseline's time, per device.
     pub baseline_us: f64,
-    /// The run's time, per step and device.
+    /// The run's time, per device.
     pub run_us: f64,
     /// The run's less the baseline's, whole picoseconds.
     pub delta_us_per_step: f64,

@@ -22,11 +22,13 @@ mod difference;
 mod document;
 mod fairness;
 mod focus;
+mod headline;
 mod level;
 mod matching;
 pub mod noise;
 mod op_noise;
 mod programs;
+mod rates;
 mod scaling;
 mod scored;
 mod step_time;
@@ -124,8 +126,9 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         trend,
         ..Comparison::default()
     };
+    let unit = rates::unit(subjects);
     for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
-        add_run(&mut comparison, index, subject, base, across);
+        add_run(&mut comparison, index, subject, base, unit);
     }
     (comparison.metrics, comparison.platform_metrics) = scored::metrics(subjects, &comparison);
     if !comparison.times_are_of_steps() {
@@ -145,7 +148,8 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
 }
 
 /// What is of one run against the baseline.
-fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, across: bool) {
+fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, unit: WorkUnit) {
+    let across = comparison.kind == ComparisonKind::AcrossPlatforms;
     let mut step_time = step_time::step_time_change(index, subject, base, comparison.threshold);
     if steps::window(&subject.profile) != steps::window(&base.profile) {
         let both_timed = step_time.step_time_us.is_some() && step_time.baseline_us.is_some();
@@ -161,6 +165,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             subject.name, base.name
         ));
         (step_time.work, step_time.work_evidence) = work::work(subject, base, OpsAlike::Unknown);
+        comparison.rates.extend(rates::rate(&step_time, unit, subject, base, comparison.threshold));
         comparison.step_time.push(step_time);
         return;
     }
@@ -188,6 +193,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         }
     }
     (step_time.work, step_time.work_evidence) = work::work(subject, base, alike);
+    let rate = rates::rate(&step_time, unit, subject, base, comparison.threshold);
     let classes = matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
     // What makes two different works take different times is no cause.
     let is_other_work = step_time.work == FairnessStatus::Differs;
@@ -210,7 +216,13 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     ops.retain(|op| op.change != ChangeKind::Same || op.delta_us_per_step != 0.0);
     ops.truncate(if is_other_model { 0 } else { MOST_CHANGES });
     comparison.ops.extend(ops);
-    comparison.waterfall.extend(parts);
+    // Steps of other batches are compared by what one of their tokens or samples takes.
+    let is_of_units = rate.as_ref().filter(|_| is_other_work);
+    comparison.waterfall.extend(match is_of_units {
+        Some(rate) => waterfall::per_unit(parts, rate.unit, rate.per_step),
+        None => parts,
+    });
+    comparison.rates.extend(rate);
     comparison.step_time.push(StepTimeChange { explained_percent, ..step_time });
 }
 

@@ -1,9 +1,9 @@
 //! The answer in sentences: the verdict, its largest cause, what only one run does, and what is not fair about it.
 
-use super::fairness;
+use super::headline;
 use super::{
-    Cause, CauseKind, CollectiveChange, Comparison, ComparisonBasis, ComparisonKind, FairnessStatus, StepTimeChange,
-    StepTimeVerdict, Subject, whole_capture,
+    Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, StepTimeChange, StepTimeVerdict,
+    Subject, whole_capture,
 };
 use base::format;
 
@@ -12,9 +12,10 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
     let mut sentences = Vec::new();
     let is_trend = comparison.kind == ComparisonKind::Trend;
     for change in comparison.step_time.iter().filter(|_| !is_trend) {
-        let mut sentence = verdict(comparison, change);
+        let mut sentence = headline::headline(comparison, change);
         if change.work == FairnessStatus::Differs {
             sentences.push(sentence);
+            sentences.extend(headline::largest_part(comparison, change.run));
             continue;
         }
         let is_different = matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
@@ -41,116 +42,6 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
     }
     sentences.extend(conditions(comparison));
     sentences
-}
-
-fn name(comparison: &Comparison, run: u32) -> String {
-    comparison.runs.get(run as usize).map_or(String::new(), |run| {
-        // Of different platforms the device matters more than the name of a file.
-        if comparison.kind == ComparisonKind::AcrossPlatforms {
-            format!("{} ({})", run.name, run.device_type)
-        } else {
-            run.name.clone()
-        }
-    })
-}
-
-fn verdict(comparison: &Comparison, change: &StepTimeChange) -> String {
-    let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
-    let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
-        let lacks = if change.step_time_us.is_none() { &ours } else { &theirs };
-        return format!(
-            "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Give their number: --num-steps, or its Model page."
-        );
-    };
-    if change.work == FairnessStatus::Differs {
-        return of_other_work(comparison, change, [step, base]);
-    }
-    let times = times(change, step, base);
-    let limit = format::percent(100.0 * comparison.threshold);
-    let [our_captures, their_captures] = change.captures;
-    match change.verdict {
-        StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time: {times}."),
-        StepTimeVerdict::Same => {
-            format!("{ours} and {theirs} take the same time: {times}, which differ by less than {limit}.")
-        }
-        StepTimeVerdict::WithinNoise => {
-            format!("No difference of {ours} and {theirs} is proven: {times}.{}", could_have_shown(change, base))
-        }
-        StepTimeVerdict::Unstable => format!(
-            "The captures of one run differ too much among themselves to compare {ours} with {theirs}: {times}.{} Capture again: \
-             more often, or on a machine that does nothing else.",
-            could_have_shown(change, base)
-        ),
-        StepTimeVerdict::Faster | StepTimeVerdict::Slower if change.work == FairnessStatus::Unknown => {
-            format!("It is not known whether {ours} and {theirs} do the same work: {times}. {WHAT_TO_GIVE}")
-        }
-        StepTimeVerdict::Faster | StepTimeVerdict::Slower | StepTimeVerdict::Unknown => {
-            let (ratio, word) = if step < base { (base / step, "faster") } else { (step / base, "slower") };
-            let scope = if change.basis == ComparisonBasis::Captures || our_captures + their_captures > 2 {
-                String::new()
-            } else {
-                " That is what these two captures differ by; whether the programs do, a second capture of each would tell."
-                    .to_owned()
-            };
-            format!("{ours} is {ratio:.2}x {word} than {theirs}: {times}.{scope}")
-        }
-    }
-}
-
-/// What makes it known whether two runs do the same work.
-const WHAT_TO_GIVE: &str =
-    "Give the batch size of both: --batch-size, a crossprof.json beside the trace, or the Model page.";
-
-/// Two runs whose work differs: both times, and no winner.
-fn of_other_work(comparison: &Comparison, change: &StepTimeChange, [step, base]: [f64; 2]) -> String {
-    let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
-    let titles: Vec<String> = change
-        .work_evidence
-        .iter()
-        .map(|check| match check.as_str() {
-            "ops" => "all ops".to_owned(),
-            check => fairness::title(&comparison.fairness, check).to_lowercase(),
-        })
-        .collect();
-    format!(
-        "{ours} and {theirs} do not do the same work (they differ in {}), so neither is faster: a typical step takes {} in {ours} and {} in {theirs}.",
-        titles.join(" and "),
-        format::time_us(step),
-        format::time_us(base)
-    )
-}
-
-/// The typical steps with their difference and its interval.
-fn times(change: &StepTimeChange, step: f64, base: f64) -> String {
-    let times = format!("a typical step takes {} against {}", format::time_us(step), format::time_us(base));
-    let percent = |us: f64| {
-        let sign = if us < 0.0 { "\u{2212}" } else { "+" };
-        format!("{sign}{}", format::percent(100.0 * us.abs() / base))
-    };
-    let [ours, theirs] = change.captures;
-    let [our_steps, their_steps] = change.steps.map(format::count);
-    let of = match change.basis {
-        ComparisonBasis::Captures => format!("{ours} and {theirs} captures"),
-        ComparisonBasis::Steps | ComparisonBasis::None => format!("{our_steps} and {their_steps} steps"),
-    };
-    match change.margin_us {
-        _ if step == base => format!("{times} ({of})"),
-        Some(margin) => format!(
-            "{times} ({}, 95 % interval {} to {}, {of})",
-            percent(step - base),
-            percent(step - base - margin),
-            percent(step - base + margin)
-        ),
-        None => {
-            format!("{times} ({}; the noise is unknown: a run has fewer than two counted steps)", percent(step - base))
-        }
-    }
-}
-
-/// What such captures would have shown.
-fn could_have_shown(change: &StepTimeChange, base: f64) -> String {
-    let least = change.least_provable_us.map(|least| format::percent(100.0 * least / base));
-    least.map_or_else(String::new, |least| format!(" Such captures show differences of {least} or more."))
 }
 
 fn because(cause: &Cause) -> String {

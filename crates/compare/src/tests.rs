@@ -384,3 +384,75 @@ fn parameters_tell_the_work() {
     assert_eq!(other.step_time[0].work, FairnessStatus::Differs);
     assert!(other.summary[0].contains("(they differ in types and shapes of parameters)"), "{:?}", other.summary);
 }
+
+/// A run of `batch` samples of 10 tokens a step.
+fn with_batch(mut run: Subject, batch: u64) -> Subject {
+    let model = &mut run.profile.model_config;
+    (model.batch_size, model.seq_length) = (Some(batch), Some(10));
+    let step_us = run.profile.step_timing.avg_step_time_us.unwrap();
+    let throughput = &mut run.profile.throughput;
+    throughput.samples_per_sec = Some(batch as f64 * 1e6 / step_us);
+    throughput.tokens_per_sec = Some(10.0 * batch as f64 * 1e6 / step_us);
+    run
+}
+
+/// Twice the batch in 1.5 times the step: 1.33 times the tokens, and the parts of a token add up to its time.
+#[test]
+fn steps_of_other_batches_are_compared_by_their_tokens() {
+    let a = with_batch(subject("a", "TPU", 1000.0, 0.1, 20, [800.0, 0.0, 200.0]), 10);
+    let b = with_batch(subject("b", "TPU", 1500.0, 0.1, 20, [1300.0, 0.0, 200.0]), 20);
+    let found = compare(&[twice(&a), twice(&b)], &Options::default());
+    let rate = &found.rates[0];
+    assert_eq!((rate.unit, rate.per_step.map(f64::round)), (WorkUnit::Token, [200.0, 100.0]));
+    let [ours, theirs] = rate.measures[0].values;
+    assert!((ours - 200.0 / 1500e-6).abs() < 1e-3 && (theirs - 1e5).abs() < 1e-3, "{rate:?}");
+    assert_eq!((rate.measures.len(), rate.measures[0].verdict), (1, StepTimeVerdict::Faster));
+    assert!(
+        plain(&found.summary[0]).starts_with("b is 1.33x faster than a per token: 133 333 against 100 000 tokens/s"),
+        "{:?}",
+        found.summary
+    );
+    assert!(found.summary[0].contains("a step has 200 tokens against 100"), "{:?}", found.summary);
+    assert_eq!(metric(&found, "step_timing.avg_step_time_us").winner, None);
+    assert_eq!(metric(&found, "throughput.tokens_per_sec").winner, Some(1));
+    // 8 us of computation for a token instead of 6.5, 2 us of waiting instead of 1.
+    let parts: Vec<(WorkUnit, f64, f64)> =
+        found.waterfall.iter().map(|it| (it.per, it.baseline_us, it.run_us)).collect();
+    assert_eq!(parts, [(WorkUnit::Token, 8.0, 6.5), (WorkUnit::Token, 2.0, 1.0)]);
+    let delta: f64 = found.waterfall.iter().map(|it| it.delta_us_per_step).sum();
+    assert!((delta - (7.5 - 10.0)).abs() < 1e-9);
+    assert_eq!(found.summary[1], "Compute: 6.50 µs per token instead of 8.00 µs.");
+    assert!(found.causes.is_empty());
+}
+
+/// Faster in time, dearer in money: the sentence says both.
+#[test]
+fn another_winner_by_price_or_device_is_said() {
+    let mut a = with_batch(subject("a", "GPU", 1000.0, 0.1, 20, [1000.0, 0.0, 0.0]), 10);
+    let mut b = with_batch(subject("b", "GPU", 500.0, 0.1, 20, [500.0, 0.0, 0.0]), 10);
+    (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(1.0), Some(4.0));
+    (a.watts_per_device, b.watts_per_device) = (Some(400.0), Some(400.0));
+    let said = compare(&[a.clone(), b.clone()], &Options::default()).summary[0].clone();
+    assert!(said.starts_with("b is 2.00x faster than a per token:"), "{said}");
+    assert!(said.contains("But per dollar a does 2.00x the tokens of b:"), "{said}");
+    assert!(said.contains(" Per joule b does 2.00x the tokens of a: 250 against 125."), "{said}");
+    // Twice the devices for twice the speed are no faster device.
+    b.profile.metadata.num_devices = 4;
+    let said = compare(&[a, b], &Options::default()).summary.join(" ");
+    assert!(plain(&said).contains("Per device both do as many tokens: 50 000 and 50 000."), "{said}");
+    // Where nothing but steps is known, money speaks of them.
+    let mut a = subject("a", "GPU", 1000.0, 0.1, 20, [1000.0, 0.0, 0.0]);
+    let mut b = subject("b", "GPU", 500.0, 0.1, 20, [500.0, 0.0, 0.0]);
+    (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(1.0), Some(4.0));
+    (a.profile.model_config.batch_size, b.profile.model_config.batch_size) = (None, None);
+    let said = compare(&[a, b], &Options::default()).summary[0].clone();
+    assert!(
+        said.starts_with("It is not known") || said.contains("But per dollar a does 2.00x the steps of b"),
+        "{said}"
+    );
+}
+
+/// With plain blanks in numbers.
+fn plain(sentence: &str) -> String {
+    sentence.replace('\u{202f}', " ")
+}

@@ -44,6 +44,30 @@ base::words! {
         Unknown = "unknown",
     }
 
+    /// What work is counted in.
+    pub enum WorkUnit {
+        /// Steps, where neither tokens nor samples are known.
+        #[default]
+        Step = "step",
+        /// Tokens.
+        Token = "token",
+        /// Samples.
+        Sample = "sample",
+    }
+
+    /// What work is held against.
+    pub enum WorkPer {
+        /// Time.
+        #[default]
+        Second = "second",
+        /// Time of one device.
+        DeviceSecond = "device_second",
+        /// Energy.
+        Joule = "joule",
+        /// Money.
+        Dollar = "dollar",
+    }
+
     /// What the noise of a difference is estimated from.
     pub enum ComparisonBasis {
         /// What captures of one side differ by: the difference is one of the programs.

@@ -10,7 +10,7 @@
 //! picoseconds, so that they do so exactly. What only one of two profiles can tell is not compared as if the other had measured
 //! zero: causes of idle time that need launches or host threads become "idle: other" on both sides.
 
-use super::{PartChange, Subject, us_to_ps};
+use super::{PartChange, Subject, WorkUnit, us_to_ps};
 use base::Ps;
 use report::{STEP_PARTS, StepParts, UnifiedProfile};
 
@@ -41,12 +41,29 @@ pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject) -> Vec<PartC
         part: part.name.to_owned(),
         title: part.title.to_owned(),
         class: part.name.to_owned(),
+        per: WorkUnit::Step,
         baseline_us: base.time.as_us(),
         run_us: part.time.as_us(),
         delta_us_per_step: (part.time - base.time).as_us(),
     };
     let is_there = |(part, base): &(&WaterfallPart, &WaterfallPart)| part.time != Ps::ZERO || base.time != Ps::ZERO;
     parts.iter().zip(&base).filter(is_there).map(change).collect()
+}
+
+/// The parts of a token or sample: those of a step over how many of them a step has, of the run and of the baseline.
+pub fn per_unit(parts: Vec<PartChange>, unit: WorkUnit, per_step: [f64; 2]) -> Vec<PartChange> {
+    let of_one = |part: PartChange| {
+        let [run, baseline] =
+            [(part.run_us, per_step[0]), (part.baseline_us, per_step[1])].map(|(us, of)| us_to_ps(us / of));
+        PartChange {
+            per: unit,
+            run_us: run.as_us(),
+            baseline_us: baseline.as_us(),
+            delta_us_per_step: (run - baseline).as_us(),
+            ..part
+        }
+    };
+    parts.into_iter().map(of_one).collect()
 }
 
 fn breakdown(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {

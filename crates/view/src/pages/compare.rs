@@ -231,11 +231,17 @@ fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> 
             class: ColourClass::of_label(&part.class),
         })
         .collect();
-    let (start, end) = (change.baseline_us?, change.step_time_us?);
+    let of_run = || comparison.waterfall.iter().filter(|part| part.run == change.run);
+    let is_of_steps = of_run().all(|part| part.per == compare::WorkUnit::Step);
+    let (start, end) = match is_of_steps {
+        true => (change.baseline_us?, change.step_time_us?),
+        false => (of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()),
+    };
+    let time = words::time_of_parts(comparison, change.run);
     let (from, to) = (name(comparison, comparison.baseline), name(comparison, change.run));
     (!parts.is_empty()).then(|| {
         Block::Waterfall(Waterfall {
-            title: format!("Step time, from {from} to {to}"),
+            title: format!("{time}, from {from} to {to}"),
             unit: Unit::TimeUs,
             start: (from, start),
             parts,

@@ -35,6 +35,7 @@ pub(crate) fn comparison() -> Comparison {
         part: part.to_owned(),
         title: title.to_owned(),
         class: class.to_owned(),
+        per: compare::WorkUnit::Step,
         baseline_us: from,
         run_us: to,
         delta_us_per_step: to - from,
@@ -92,6 +93,7 @@ pub(crate) fn comparison() -> Comparison {
             check("batch_size", "Batch size", FairnessStatus::Differs, [Some("8"), Some("16")]),
             check("seq_length", "Sequence length", FairnessStatus::Unknown, [Some("128"), None]),
         ],
+        rates: Vec::new(),
         step_time: vec![StepTimeChange {
             run: 1,
             step_time_us: Some(50_000.0),

@@ -112,8 +112,8 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
         return;
     }
     let (name, baseline) = (escape(name_of(comparison, run)), escape(name_of(comparison, comparison.baseline)));
-    let [step, one] = ["A step of ", "one of "].map(|words| words::of_steps(comparison, words, ""));
-    text.push_str(&format!("\n### {step}{name} less {one}{baseline}\n\n"));
+    let time = words::time_of_parts(comparison, run);
+    text.push_str(&format!("\n### {time} of {name} less that of {baseline}\n\n"));
     push_head(text, &["Part", &baseline, &name, "Difference"], &[false, true, true, true]);
     let mut sum = 0.0;
     for part in parts {

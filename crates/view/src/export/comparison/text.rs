@@ -190,8 +190,8 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
     }
     rows.push(vec!["Sum".to_owned(), String::new(), words::delta_us(sum), String::new()]);
     let (name, baseline) = (name_of(comparison, run), name_of(comparison, comparison.baseline));
-    let [step, one] = ["A step of ", "one of "].map(|words| words::of_steps(comparison, words, ""));
-    text.push_str(&format!("\n{}{} less {}{}, part by part\n", step, clean(name, 30), one, clean(baseline, 30)));
+    let time = words::time_of_parts(comparison, run);
+    text.push_str(&format!("\n{time} of {} less that of {}, part by part\n", clean(name, 30), clean(baseline, 30)));
     text.push_str(&aligned(&rows, &[false, true, true, false]));
 }
 

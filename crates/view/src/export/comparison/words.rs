@@ -5,7 +5,7 @@ use base::format;
 pub use compare::per_step;
 use compare::{
     Change, ChangeKind, ComparedMetric, Comparison, Direction, FairnessStatus, MatchedBy, MetricVerdict,
-    StepTimeChange, StepTimeVerdict,
+    StepTimeChange, StepTimeVerdict, WorkUnit,
 };
 
 /// Ratios nearer to 1 than this are the same for people.
@@ -72,6 +72,16 @@ impl Judgement {
 /// The first text where times are of a step, the second where steps are unknown.
 pub fn of_steps<'t>(comparison: &Comparison, step: &'t str, window: &'t str) -> &'t str {
     if comparison.times_are_of_steps() { step } else { window }
+}
+
+/// The time that the parts of a run and of the baseline add up to: of a step, a token or a sample, or of the window where steps are unknown.
+pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
+    let per = comparison.waterfall.iter().find(|part| part.run == run).map(|part| part.per);
+    match per {
+        Some(WorkUnit::Token) => "Time per token",
+        Some(WorkUnit::Sample) => "Time per sample",
+        Some(WorkUnit::Step) | None => of_steps(comparison, "Step time", "Time"),
+    }
 }
 
 /// What times of ops are of.
@@ -236,7 +246,10 @@ pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     let of = |word: &str| delta.as_ref().map_or_else(|| word.to_owned(), |delta| format!("{word}: {delta}"));
     match (change.verdict, change.work) {
         (StepTimeVerdict::Unknown, _) => {}
-        (_, FairnessStatus::Differs) => return (Judgement::Unknown, of("other work")),
+        (_, FairnessStatus::Differs) => {
+            let is_of_batch = change.work_evidence == ["batch_size"];
+            return (Judgement::Unknown, of(if is_of_batch { "another batch" } else { "other work" }));
+        }
         (StepTimeVerdict::Faster | StepTimeVerdict::Slower, FairnessStatus::Unknown) => {
             return (Judgement::Unknown, of("unknown whether the work is the same"));
         }

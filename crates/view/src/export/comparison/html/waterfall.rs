@@ -27,8 +27,8 @@ pub fn section(comparison: &Comparison) -> Markup {
             section id="waterfall" class="break" {
                 h2 { "Where the difference comes from" }
                 p.note {
-                    "Exclusive parts of a " (words::of_steps(comparison, "step", "run's window")) ", per device: every instant is in one part, so the \
-                     parts add up to the difference of the " (words::of_steps(comparison, "step times", "windows"))
+                    "Exclusive parts, per device: every instant is in one part, so the parts add up to the difference of the times of a "
+                    (words::of_steps(comparison, "step (of a token or sample where the batch sizes differ)", "run's window"))
                     ". ▲ saves time, ▼ costs time."
                 }
                 @for run in others(comparison) { (of_run(comparison, run)) }
@@ -44,14 +44,15 @@ fn of_run(comparison: &Comparison, run: u32) -> Markup {
         return html! {};
     }
     let (name, baseline) = (name_of(comparison, run), name_of(comparison, comparison.baseline));
+    let time = words::time_of_parts(comparison, run);
     let body = html! {
-        (chart(&parts, name, baseline))
-        (table(&parts, name, baseline))
+        (chart(&parts, time, name, baseline))
+        (table(&parts, time, name, baseline))
     };
-    part(&format!("{name} less {baseline}"), &body, many(comparison))
+    part(&format!("{time} of {name} less that of {baseline}"), &body, many(comparison))
 }
 
-fn table(parts: &[&PartChange], name: &str, baseline: &str) -> Table {
+fn table(parts: &[&PartChange], time: &str, name: &str, baseline: &str) -> Table {
     let columns = [("Part", Align::Left), ("Difference", Align::Right), (baseline, Align::Right), (name, Align::Right)];
     let mut table = Table::new(&columns);
     let [mut before, mut after, mut delta] = [0.0; 3];
@@ -63,11 +64,11 @@ fn table(parts: &[&PartChange], name: &str, baseline: &str) -> Table {
         let (theirs, ours) = (format::time_us(part.baseline_us), format::time_us(part.run_us));
         table.row(&[&part.title, &change(part.delta_us_per_step), &theirs, &ours]);
     }
-    table.sum(&[&"Step", &change(delta), &format::time_us(before), &format::time_us(after)]);
+    table.sum(&[&time, &change(delta), &format::time_us(before), &format::time_us(after)]);
     table
 }
 
-fn chart(parts: &[&PartChange], name: &str, baseline: &str) -> Markup {
+fn chart(parts: &[&PartChange], time: &str, name: &str, baseline: &str) -> Markup {
     // Each bar from where the one before it ended.
     let (mut sum, mut low, mut high) = (0.0, 0.0_f64, 0.0_f64);
     let mut bars = Vec::new();
@@ -93,7 +94,7 @@ fn chart(parts: &[&PartChange], name: &str, baseline: &str) -> Markup {
             (bar(row, title, class, ends.map(x), delta))
         }
     };
-    drawing(&format!("Step time of {name} less that of {baseline}, part by part"), height, &shapes)
+    drawing(&format!("{time} of {name} less that of {baseline}, part by part"), height, &shapes)
 }
 
 /// A bar with its label and its number.

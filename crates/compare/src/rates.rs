@@ -1,0 +1,89 @@
+//! Work in a second, on a device, for a joule and for a dollar: what a run does with its time.
+//!
+//! ```text
+//! batch 32    a step takes 30 ms    1067 samples a second     baseline
+//! batch 64    a step takes 50 ms    1280 samples a second     1.20x as fast, though a step takes longer
+//! ```
+//!
+//! Each is tested as the time (the device time, the energy, the money) that one token or sample takes, with the noise of the typical steps.
+
+use super::difference::Difference;
+use super::level::Level;
+use super::{FairnessStatus, RateMeasure, StepTimeChange, Subject, WorkPer, WorkRate, WorkUnit};
+use report::UnifiedProfile;
+
+/// The unit that all runs know, tokens before samples before steps.
+pub fn unit(subjects: &[Subject]) -> WorkUnit {
+    let known = |unit: WorkUnit| subjects.iter().flat_map(Subject::captures).all(|it| per_step(it, unit).is_some());
+    [WorkUnit::Token, WorkUnit::Sample].into_iter().find(|unit| known(*unit)).unwrap_or_default()
+}
+
+/// Tokens or samples of a step of all devices; one for steps.
+pub fn per_step(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
+    let per_second = match unit {
+        WorkUnit::Token => profile.throughput.tokens_per_sec,
+        WorkUnit::Sample => profile.throughput.samples_per_sec,
+        WorkUnit::Step => return Some(1.0),
+    };
+    let units = per_second? * profile.step_timing.avg_step_time_us? / 1e6;
+    (units.is_finite() && units > 0.0).then_some(units)
+}
+
+/// Whether one unit is the same work in both runs, though a step may hold more of them.
+pub fn is_same_work(change: &StepTimeChange, unit: WorkUnit) -> bool {
+    let is_of_batch = unit != WorkUnit::Step && change.work_evidence == ["batch_size"];
+    change.work == FairnessStatus::Same || is_of_batch
+}
+
+/// What a run does against the baseline; `None` where it is not the same work, and of steps unless a power or a price is known.
+pub fn rate(
+    change: &StepTimeChange,
+    unit: WorkUnit,
+    subject: &Subject,
+    baseline: &Subject,
+    threshold: f64,
+) -> Option<WorkRate> {
+    if !is_same_work(change, unit) {
+        return None;
+    }
+    let devices = |it: &Subject| it.profile.metadata.num_devices.max(1) as f64;
+    let dollars = |it: &Subject| Some(it.dollars_per_device_hour? / 3600.0 * devices(it));
+    let costs = [
+        (WorkPer::Second, Some([1.0; 2])),
+        (WorkPer::DeviceSecond, Some([devices(subject), devices(baseline)]).filter(|[ours, theirs]| ours != theirs)),
+        (WorkPer::Joule, both(subject, baseline, |it| Some(it.watts_per_device? * devices(it)))),
+        (WorkPer::Dollar, both(subject, baseline, dollars)),
+    ];
+    let measures: Vec<RateMeasure> = costs
+        .into_iter()
+        .filter(|(per, _)| unit != WorkUnit::Step || *per != WorkPer::DeviceSecond)
+        .filter_map(|(per, cost)| {
+            let [ours, theirs] = cost?;
+            let found = Difference::of_levels(&levels(subject, unit, ours)?, &levels(baseline, unit, theirs)?)?;
+            let percent = |us: f64| 100.0 * (found.theirs_us / us - 1.0);
+            let interval = found.margin_us().filter(|margin| *margin < found.ours_us);
+            Some(RateMeasure {
+                per,
+                values: [1e6 / found.ours_us, 1e6 / found.theirs_us],
+                interval_percent: interval
+                    .map(|margin| [percent(found.ours_us + margin), percent(found.ours_us - margin)]),
+                least_provable_percent: found.least_provable_us().map(|least| 100.0 * least / found.theirs_us),
+                verdict: found.verdict(threshold),
+            })
+        })
+        .filter(|it| it.values.iter().all(|value| value.is_finite() && *value > 0.0))
+        .collect();
+    let is_said = unit != WorkUnit::Step || measures.len() > 1;
+    let per_step = both(subject, baseline, |it| per_step(it.captures().first()?, unit))?;
+    (is_said && !measures.is_empty()).then_some(WorkRate { run: change.run, unit, per_step, measures })
+}
+
+fn both(subject: &Subject, baseline: &Subject, value: impl Fn(&Subject) -> Option<f64>) -> Option<[f64; 2]> {
+    Some([value(subject)?, value(baseline)?]).filter(|values| values.iter().all(|value| *value > 0.0))
+}
+
+/// What one unit costs in each capture, in microseconds times `cost`.
+fn levels(subject: &Subject, unit: WorkUnit, cost: f64) -> Option<Vec<Level>> {
+    let of_capture = |it: &UnifiedProfile| Some(Level::typical(it)?.scaled(cost / per_step(it, unit)?));
+    subject.captures().iter().map(of_capture).collect()
+}
