@@ -74,7 +74,7 @@ pub struct StepOp {
     pub fingerprint: Option<String>,
     /// Self time.
     pub self_time_us: f64,
-    /// How much that varies from step to step: the sample standard deviation over the counted steps (the first 1000) of the op's time in
+    /// How much that varies from step to step: the sample standard deviation over the counted steps (the first 200) of the op's time in
     /// a step, which is the mean over the devices that ran it; an op belongs to the step that it starts in. Absent with fewer than two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_us: Option<f64>,

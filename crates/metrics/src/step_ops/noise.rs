@@ -22,7 +22,7 @@ use base::Ps;
 use trace::{ArgsId, Interval, Platform, StrId, Trace, in_blocks};
 
 /// Steps that are looked at, the first ones: more would tell the same.
-const MOST_STEPS: usize = 1000;
+const MOST_STEPS: usize = 200;
 
 /// The sample standard deviation over steps of the self time of each listed op; empty where fewer than two steps count. Linear in the
 /// number of ops.
