@@ -295,3 +295,46 @@ fn what_has_steps_is_not_compared_with_what_has_none() {
     assert!(found.waterfall.is_empty() && found.causes.is_empty() && found.ops.is_empty() && found.kernels.is_empty());
     assert!(found.metrics.iter().any(|metric| metric.metric == "compute_utilization.compute_util_percent"));
 }
+
+/// Whether the steps of real captures do the same work, and what says so.
+#[test]
+#[ignore = "reads real profiles"]
+fn the_work_of_real_captures_is_told_apart() {
+    let paths = |name: &str, json: &str| [format!("{name}/*.xplane.pb"), format!("{name}/{json}")];
+    let [tpu, tpu_json] = paths("tpu-v6e-4chip", "host.trace.json.gz");
+    let pairs = [
+        // The same capture, once with its HLO and once with expressions only; and a capture and itself.
+        ([tpu.as_str(), tpu_json.as_str()], FairnessStatus::Same, "ops"),
+        ([tpu.as_str(), tpu.as_str()], FairnessStatus::Same, "program"),
+        (
+            ["gfx950-te-attention/*.xplane.pb", "mi300x-elementwise/*.xplane.pb"],
+            FairnessStatus::Differs,
+            "parameter_shapes",
+        ),
+        (
+            ["mi300x-elementwise/*.xplane.pb", "mi300x-8gpu-conv/*.xplane.pb"],
+            FairnessStatus::Differs,
+            "parameter_shapes",
+        ),
+        ([tpu.as_str(), "gfx950-te-attention/*.xplane.pb"], FairnessStatus::Differs, "parameter_shapes"),
+        // Other collectives, and no batch size.
+        (["tpu-qwen3-runs/run-a.trace.json.gz", "tpu-qwen3-runs/run-b.trace.json.gz"], FairnessStatus::Unknown, ""),
+        (["kineto/rank-0.json.gz", "kineto/rank-1.json.gz"], FairnessStatus::Unknown, ""),
+    ];
+    for (pair, work, evidence) in pairs {
+        let found = compare(&pair.map(real), &Options::default());
+        println!("{pair:?} {:#?}", found.summary);
+        let change = &found.step_time[0];
+        assert_eq!(change.work, work, "{pair:?}");
+        assert!(evidence.is_empty() || change.work_evidence.iter().any(|it| it == evidence), "{pair:?} {change:?}");
+        let is_winner_named =
+            found.summary.iter().any(|line| line.contains("faster than") || line.contains("slower than"));
+        assert!(work == FairnessStatus::Same || !is_winner_named, "{:?}", found.summary);
+        assert_eq!(
+            work == FairnessStatus::Differs,
+            found.summary[0].contains("neither is faster"),
+            "{:?}",
+            found.summary
+        );
+    }
+}
