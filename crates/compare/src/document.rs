@@ -69,6 +69,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether a run does other work than the baseline, whatever it is counted in.
+    pub fn is_of_other_work(&self, run: u32) -> bool {
+        self.step_time.iter().any(|change| change.run == run && change.is_of_other_work())
+    }
+
     /// Whether times of parts and ops are of a step; else they are of each run's window, since steps are unknown.
     pub fn times_are_of_steps(&self) -> bool {
         let windows = self.fairness.iter().filter(|it| it.check == "window").flat_map(|it| it.values.iter().flatten());
@@ -205,6 +210,13 @@ pub struct RateMeasure {
     pub least_provable_percent: Option<f64>,
     /// `faster` where the run does more for it, `slower` where less, beyond the noise and the threshold; else as in `step_time`.
     pub verdict: StepTimeVerdict,
+}
+
+impl StepTimeChange {
+    /// Whether neither a step nor a token of both does the same work, so that their numbers only stand beside each other.
+    pub fn is_of_other_work(&self) -> bool {
+        self.work == FairnessStatus::Differs && self.work_evidence != ["batch_size"]
+    }
 }
 
 /// The steps of a run's captures, all of them but cut ones: what its typical step leaves out.

@@ -179,11 +179,9 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             ops = matched.0;
             if !across {
                 alike = OpsAlike::of(&ops, &matched.1, [&ours, &theirs]);
-            }
-            comparison.matching.push(matched.1);
-            if !across && alike != OpsAlike::None {
                 comparison.kernels.extend(matching::kernels(index, &ours, &theirs));
             }
+            comparison.matching.push(matched.1);
         }
         (ours, _) => {
             let lacks = if ours.is_none() { &subject.name } else { &base.name };
@@ -197,7 +195,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     let classes = matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
     // What makes two different works take different times is no cause.
     let is_other_work = step_time.work == FairnessStatus::Differs;
-    let is_other_model = is_other_work && step_time.work_evidence != ["batch_size"];
+    let is_other_model = step_time.is_of_other_work();
     let (causes, explained_percent) = causes::causes(&causes::Evidence {
         change: &step_time,
         threshold: comparison.threshold,
@@ -212,9 +210,14 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     });
     let (causes, explained_percent) = if is_other_work { (Vec::new(), None) } else { (causes, explained_percent) };
     comparison.causes.extend(causes);
-    comparison.categories.extend(classes);
+    if is_other_model {
+        ops.clear();
+        comparison.kernels.retain(|it| it.run as usize != index);
+    } else {
+        comparison.categories.extend(classes);
+    }
     ops.retain(|op| op.change != ChangeKind::Same || op.delta_us_per_step != 0.0);
-    ops.truncate(if is_other_model { 0 } else { MOST_CHANGES });
+    ops.truncate(MOST_CHANGES);
     comparison.ops.extend(ops);
     // Steps of other batches are compared by what one of their tokens or samples takes.
     let is_of_units = rate.as_ref().filter(|_| is_other_work);

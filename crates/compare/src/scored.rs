@@ -322,7 +322,7 @@ impl CommonWork {
     fn of(change: &StepTimeChange) -> CommonWork {
         match change.work {
             FairnessStatus::Same => CommonWork::Steps,
-            FairnessStatus::Differs if change.work_evidence != ["batch_size"] => CommonWork::Nothing,
+            FairnessStatus::Differs if change.is_of_other_work() => CommonWork::Nothing,
             FairnessStatus::Differs | FairnessStatus::Unknown => CommonWork::Tokens,
         }
     }

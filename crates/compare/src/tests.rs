@@ -341,7 +341,7 @@ fn nobody_is_faster_while_the_work_is_unknown_or_another() {
     let differs = found(&a, &other);
     assert_eq!((said(&differs), winner(&differs)), (("differs", "ops".to_owned()), None));
     assert!(differs.summary[0].contains("neither is faster"), "{:?}", differs.summary);
-    assert!(differs.causes.is_empty() && differs.ops.is_empty());
+    assert!(differs.causes.is_empty() && differs.ops.is_empty() && differs.categories.is_empty());
     assert!(differs.metrics.iter().all(|it| it.ratios[1].is_none() && it.differences[1].is_none()));
 }
 

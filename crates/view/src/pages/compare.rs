@@ -51,7 +51,14 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
             "Each window by its parts, then by what explains them: time per device.",
         )),
     ));
-    blocks.extend(comparison.step_time.iter().filter_map(|change| waterfall(comparison, change)));
+    for change in &comparison.step_time {
+        if change.is_of_other_work() {
+            let beside = parts(comparison, change.run);
+            blocks.extend((!beside.rows.is_empty()).then_some(Block::Grid(beside)));
+        } else {
+            blocks.extend(waterfall(comparison, change));
+        }
+    }
     let lists = [
         comparison.scaling.as_ref().map(|scaling| scaled(scaling, comparison)),
         comparison.scaling.as_ref().map(excess_ops),
@@ -248,6 +255,20 @@ fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> 
             end: (to, end),
         })
     })
+}
+
+/// The parts of a run that does other work beside those of the baseline.
+fn parts(comparison: &Comparison, run: u32) -> Grid {
+    let [ours, baseline] = [run, comparison.baseline].map(|run| name(comparison, run));
+    let rows = comparison.waterfall.iter().filter(|part| part.run == run).map(|part| {
+        let times = [part.baseline_us, part.run_us].map(|us| GridCell::text(&format::time_us(us)));
+        [GridCell::text(&part.title)].into_iter().chain(times).collect()
+    });
+    Grid {
+        title: words::parts_title(comparison, run, &ours, &baseline),
+        rows: rows.collect(),
+        columns: words_of(&["Part", &baseline, &ours]),
+    }
 }
 
 fn causes(comparison: &Comparison) -> Grid {

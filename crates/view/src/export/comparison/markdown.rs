@@ -112,9 +112,10 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
         return;
     }
     let (name, baseline) = (escape(name_of(comparison, run)), escape(name_of(comparison, comparison.baseline)));
-    let time = words::time_of_parts(comparison, run);
-    text.push_str(&format!("\n### {time} of {name} less that of {baseline}\n\n"));
-    push_head(text, &["Part", &baseline, &name, "Difference"], &[false, true, true, true]);
+    text.push_str(&format!("\n### {}\n\n", words::parts_title(comparison, run, &name, &baseline)));
+    let columns = if comparison.is_of_other_work(run) { 3 } else { 4 };
+    let titles = ["Part", &baseline, &name, "Difference"];
+    push_head(text, titles.get(..columns).unwrap_or_default(), &[false, true, true, true]);
     let mut sum = 0.0;
     for part in parts {
         sum += part.delta_us_per_step;
@@ -124,9 +125,13 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
             words::delta_us(part.delta_us_per_step)
         );
         let times = [format::time_us(part.baseline_us), format::time_us(part.run_us)];
-        push_row(text, &[vec![escape(&part.title)], times.to_vec(), vec![delta]].concat());
+        let row = [vec![escape(&part.title)], times.to_vec(), vec![delta]].concat();
+        push_row(text, row.get(..columns).unwrap_or_default());
     }
-    push_row(text, &["**Sum**".to_owned(), String::new(), String::new(), format!("**{}**", words::delta_us(sum))]);
+    if columns == 4 {
+        let sum = format!("**{}**", words::delta_us(sum));
+        push_row(text, &["**Sum**".to_owned(), String::new(), String::new(), sum]);
+    }
     for cause in comparison.causes.iter().filter(|cause| cause.run == run) {
         text.push_str(&format!("\n1. {}", escape(&cause.text)));
     }

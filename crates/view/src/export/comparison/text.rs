@@ -175,6 +175,7 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
     if largest == 0.0 {
         return;
     }
+    let between = if comparison.is_of_other_work(run) { "|" } else { "->" };
     let mut sum = 0.0;
     let mut rows = Vec::new();
     for part in changes() {
@@ -183,15 +184,18 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
         let length = (part.delta_us_per_step.abs() / largest * BAR) as usize;
         rows.push(vec![
             printable(&part.title),
-            format!("{} -> {}", format::time_us(part.baseline_us), format::time_us(part.run_us)),
+            format!("{} {between} {}", format::time_us(part.baseline_us), format::time_us(part.run_us)),
             words::delta_us(part.delta_us_per_step),
             sign.repeat(length.max(1)),
         ]);
     }
     rows.push(vec!["Sum".to_owned(), String::new(), words::delta_us(sum), String::new()]);
-    let (name, baseline) = (name_of(comparison, run), name_of(comparison, comparison.baseline));
-    let time = words::time_of_parts(comparison, run);
-    text.push_str(&format!("\n{time} of {} less that of {}, part by part\n", clean(name, 30), clean(baseline, 30)));
+    if comparison.is_of_other_work(run) {
+        rows.pop();
+        rows.iter_mut().for_each(|row| row.truncate(2));
+    }
+    let [name, baseline] = [run, comparison.baseline].map(|run| clean(name_of(comparison, run), 30));
+    text.push_str(&format!("\n{}\n", words::parts_title(comparison, run, &name, &baseline)));
     text.push_str(&aligned(&rows, &[false, true, true, false]));
 }
 

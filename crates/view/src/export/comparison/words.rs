@@ -74,6 +74,16 @@ pub fn of_steps<'t>(comparison: &Comparison, step: &'t str, window: &'t str) -> 
     if comparison.times_are_of_steps() { step } else { window }
 }
 
+/// Heading of the parts of a run and of the baseline: of other work they only stand beside each other.
+pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str) -> String {
+    let time = time_of_parts(comparison, run);
+    if comparison.is_of_other_work(run) {
+        format!("{time} of {baseline} and of {name}, part by part")
+    } else {
+        format!("{time} of {name} less that of {baseline}, part by part")
+    }
+}
+
 /// The time that the parts of a run and of the baseline add up to: of a step, a token or a sample, or of the window where steps are unknown.
 pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     let per = comparison.waterfall.iter().find(|part| part.run == run).map(|part| part.per);
@@ -91,7 +101,8 @@ pub fn time_basis(comparison: &Comparison) -> &'static str {
 
 /// What could not be matched between a run and the baseline, as a sentence; `None` where all was.
 pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
-    let matching = comparison.matching.iter().find(|matching| matching.run == run)?;
+    let is_compared = !comparison.is_of_other_work(run);
+    let matching = comparison.matching.iter().find(|matching| matching.run == run && is_compared)?;
     let pair = |what: &str, [ours, theirs]: [f64; 2]| {
         let names = [run, comparison.baseline].map(|index| name_of(comparison, index));
         let times = [ours, theirs].map(|time| if time > 0.0 { format::time_us(time) } else { "none".to_owned() });

@@ -46,10 +46,23 @@ fn of_run(comparison: &Comparison, run: u32) -> Markup {
     let (name, baseline) = (name_of(comparison, run), name_of(comparison, comparison.baseline));
     let time = words::time_of_parts(comparison, run);
     let body = html! {
-        (chart(&parts, time, name, baseline))
-        (table(&parts, time, name, baseline))
+        @if comparison.is_of_other_work(run) {
+            (beside(&parts, name, baseline))
+        } @else {
+            (chart(&parts, time, name, baseline))
+            (table(&parts, time, name, baseline))
+        }
     };
-    part(&format!("{time} of {name} less that of {baseline}"), &body, many(comparison))
+    part(&words::parts_title(comparison, run, name, baseline), &body, many(comparison))
+}
+
+/// The parts of two runs that do other work: nothing follows from what they differ by.
+fn beside(parts: &[&PartChange], name: &str, baseline: &str) -> Table {
+    let mut table = Table::new(&[("Part", Align::Left), (baseline, Align::Right), (name, Align::Right)]);
+    for part in parts {
+        table.row(&[&part.title, &format::time_us(part.baseline_us), &format::time_us(part.run_us)]);
+    }
+    table
 }
 
 fn table(parts: &[&PartChange], time: &str, name: &str, baseline: &str) -> Table {
