@@ -10,6 +10,7 @@ pub mod fields;
 pub mod format;
 pub mod framework_path;
 pub mod json;
+pub mod json_text;
 pub mod sort;
 mod units;
 mod warning;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, fairness};
-use base::format;
+use base::{format, sort};
 use report::{Program, UnifiedProfile};
 
 /// Shapes, versions or flags of a run that are listed where they differ.
@@ -84,8 +84,9 @@ fn shortened(list: Vec<String>) -> String {
 fn by_facts(subjects: &[Subject], check: &str, title: &str, of: fn(&UnifiedProfile) -> Option<Facts>) -> FairnessCheck {
     let runs: Vec<Option<Facts>> = subjects.iter().map(|it| of(&it.profile)).collect();
     let known = || runs.iter().flatten();
-    let names: BTreeSet<&String> = known().flat_map(BTreeMap::keys).collect();
-    let differs = |name: &&String| known().map(|run| run.get(*name)).collect::<BTreeSet<_>>().len() > 1;
+    let names = sort::set(known().flat_map(BTreeMap::keys));
+    let differs =
+        |name: &&String| known().any(|run| run.get(*name) != known().next().and_then(|first| first.get(*name)));
     let differing: Vec<&String> = names.iter().copied().filter(differs).collect();
     let status = match (differing.is_empty(), runs.iter().all(Option::is_some)) {
         (false, _) => FairnessStatus::Differs,
@@ -167,8 +168,8 @@ fn kinds(program: &Program) -> BTreeMap<(&str, usize), u64> {
 
 /// Shapes that one program takes more often than another.
 fn without<'p>(program: &'p Program, other: &Program) -> Vec<(&'p str, u64)> {
-    let theirs: BTreeMap<&str, u64> = other.parameters.iter().map(|it| (it.shape.as_str(), it.count)).collect();
-    let more = |shape: &str, count: u64| count.saturating_sub(theirs.get(shape).copied().unwrap_or(0));
+    let theirs = |shape: &str| other.parameters.iter().rfind(|it| it.shape == shape).map_or(0, |it| it.count);
+    let more = |shape: &str, count: u64| count.saturating_sub(theirs(shape));
     let ours = program.parameters.iter().map(|it| (it.shape.as_str(), more(&it.shape, it.count)));
     ours.filter(|(_, count)| *count > 0).collect()
 }
@@ -205,7 +206,7 @@ fn operand_types(subjects: &[Subject]) -> FairnessCheck {
     let types = |subject: &Subject| -> Option<BTreeMap<String, f64>> {
         let listed = subject.profile.step_ops.as_ref().map_or(&[][..], |it| &it.operand_types);
         let computing = listed.iter().filter(|it| !NO_ARITHMETIC.contains(&it.data_type.as_str()));
-        let shares: BTreeMap<String, f64> = computing.map(|it| (it.data_type.clone(), it.percent)).collect();
+        let shares = sort::map(computing.map(|it| (it.data_type.clone(), it.percent)));
         (!shares.is_empty()).then_some(shares)
     };
     let across = are_of_several_platforms(subjects);
@@ -215,7 +216,7 @@ fn operand_types(subjects: &[Subject]) -> FairnessCheck {
     let differs = |name: &String| {
         known().any(|run| share(run, name) >= MANY_PERCENT) && known().any(|run| share(run, name) < HARDLY_ANY_PERCENT)
     };
-    let names: BTreeSet<&String> = known().flat_map(BTreeMap::keys).collect();
+    let names = sort::set(known().flat_map(BTreeMap::keys));
     let differing: Vec<&String> = names.iter().copied().filter(|name| differs(name)).collect();
     let status = match (differing.is_empty(), runs.iter().all(Option::is_some)) {
         (false, _) => FairnessStatus::Differs,
@@ -240,11 +241,8 @@ fn versions(profile: &UnifiedProfile) -> Option<Facts> {
         name.ends_with("version") || ["compilation_task_info", "build_changelist"].contains(&name.as_str())
     };
     let environment = &profile.metadata.environment;
-    let listed: Facts = environment
-        .iter()
-        .filter(|(name, _)| is_version(name))
-        .map(|(name, value)| (name.clone(), format!("{name} {value}")))
-        .collect();
+    let versions = environment.iter().filter(|(name, _)| is_version(name));
+    let listed: Facts = sort::map(versions.map(|(name, value)| (name.clone(), format!("{name} {value}"))));
     (!listed.is_empty()).then_some(listed)
 }
 
@@ -261,7 +259,7 @@ fn flags(profile: &UnifiedProfile) -> Option<Facts> {
         .flat_map(|value| value.split_whitespace())
         .filter(|it| it.starts_with("--xla") || it.starts_with("--megascale"));
     let flag = |word: &str| (word.split('=').next().unwrap_or(word).to_owned(), word.to_owned());
-    (!values.is_empty()).then(|| words.map(flag).collect())
+    (!values.is_empty()).then(|| sort::map(words.map(flag)))
 }
 
 #[cfg(test)]

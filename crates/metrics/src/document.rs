@@ -1,13 +1,12 @@
 //! The unified profile of what was measured; its findings are added by whoever judges it.
 
-use std::collections::BTreeSet;
-
 use crate::analysis::{Analysis, ForDocument};
 use crate::{
     Run, Settings, collectives, compilation, framework, freezing, gaps, host_activity, io, kernel_stats, kernels,
     launches, metadata, not_measured, ops, other_devices, parameters, programs, roofline, step_breakdown, step_ops,
     throughput, transfers, utilization, window,
 };
+use base::sort;
 use report::UnifiedProfile;
 
 /// The profile of `run`, section by section.
@@ -17,7 +16,7 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: F
     let model_config = run.model.overridden_by(&settings.model);
     let all_devices = found.steps.relation.filter(|_| !steps.rows.is_empty()).and_then(|it| it.steps_per_sec());
     let num_devices = found.devices.used.len() as u64;
-    let ran: BTreeSet<i64> = found.ops.rows.iter().filter_map(|op| op.program_id).collect();
+    let ran = sort::set(found.ops.rows.iter().filter_map(|op| op.program_id));
     let layer_freezing = freezing::layer_freezing(&modules, &ran);
     let devices = &found.devices;
     let mut profile = UnifiedProfile {

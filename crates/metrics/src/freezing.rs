@@ -11,8 +11,9 @@
 //! Only programs that compute gradients are looked at, and of these the one that trains most arrays. Names are those of JAX's
 //! arguments; where a program has none, nothing is told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use base::sort;
 use hlo::{Argument, Module, Modules, Outcome, arguments, has_gradients};
 use report::LayerFreezing;
 
@@ -136,7 +137,7 @@ fn scopes(frozen: &[&Argument<'_>], others: &[&Argument<'_>]) -> Vec<String> {
         let free = beginnings(argument.name).into_iter().find(|scope| !has_others.contains(scope));
         free.unwrap_or(argument.name).to_owned()
     };
-    let names: BTreeMap<String, ()> = frozen.iter().map(|argument| (scope(argument), ())).collect();
+    let names = sort::map(frozen.iter().map(|argument| (scope(argument), ())));
     names.into_keys().take(MOST_NAMES).collect()
 }
 

@@ -10,7 +10,7 @@
 //! idle           TTTTTT______FFFFFFFFFFFFFFFF__TTTT            T train, F fetch_batch, _ outside of all
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::devices::Devices;
 use super::host_threads::HostRole;
@@ -48,16 +48,18 @@ struct HostSets {
 impl HostRanges {
     /// The ranges of all hosts of used devices. Linear in the events of their Python threads.
     pub fn new(trace: &Trace, devices: &Devices) -> HostRanges {
-        let used: BTreeSet<u16> = devices.used.iter().map(|device| device.host).collect();
+        let used = sort::set(devices.used.iter().map(|device| device.host));
         let mut by_host = BTreeMap::new();
         for (host, sets) in ranges_by_host(trace, devices, |host| used.contains(&host)) {
             let mut unions: BTreeMap<&str, Union> = BTreeMap::new();
             for (name, set) in &sets {
-                unions.entry(shown(trace.text(*name))).or_default().add_all(set.parts().iter().copied());
+                let union = unions.entry(shown(trace.text(*name))).or_default();
+                set.parts().iter().for_each(|part| union.add(*part));
             }
-            let by_name = unions.into_iter().map(|(name, set)| (name.to_owned(), set.finish())).collect();
-            let all = IntervalSet::union_of(sets.values().flat_map(|set| set.parts().iter().copied()));
-            by_host.insert(host, HostSets { by_name, all });
+            let by_name = sort::map(unions.into_iter().map(|(name, set)| (name.to_owned(), set.finish())));
+            let mut all = Union::default();
+            sets.values().flat_map(IntervalSet::parts).for_each(|part| all.add(*part));
+            by_host.insert(host, HostSets { by_name, all: all.finish() });
         }
         HostRanges { by_host }
     }
@@ -114,8 +116,8 @@ fn ranges_by_host(
             }
         });
     }
-    let finish = |sets: BTreeMap<StrId, Union>| sets.into_iter().map(|(name, set)| (name, set.finish())).collect();
-    hosts.into_iter().map(|(host, sets)| (host, finish(sets))).collect()
+    let finish = |sets: BTreeMap<StrId, Union>| sort::map(sets.into_iter().map(|(name, set)| (name, set.finish())));
+    sort::map(hosts.into_iter().map(|(host, sets)| (host, finish(sets))))
 }
 
 /// Whether people gave this name: a range (spans of the runtime are known by their work, or have a scope like C++), the pipeline that

@@ -2,6 +2,8 @@
 //!
 //! Only `+ - * /` and `sqrt` are used, which IEEE 754 fixes to the last bit: the report is the same on every machine.
 
+use base::sort;
+
 /// What is said of a list of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
@@ -22,7 +24,7 @@ pub struct Summary {
 /// The summary of `values`; `None` for an empty list.
 pub fn summarize(values: &[f64]) -> Option<Summary> {
     let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sort::sort_by(&mut sorted, f64::total_cmp);
     let rank = (sorted.len() * 95).div_ceil(100).saturating_sub(1);
     Some(Summary {
         mean: mean(values)?,
@@ -42,7 +44,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 /// Middle value; `None` for an empty list.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sort::sort_by(&mut sorted, f64::total_cmp);
     median_of_sorted(&sorted)
 }
 

@@ -2,7 +2,7 @@
 
 use super::One;
 use crate::steps::Steps;
-use base::Ps;
+use base::{Ps, sort};
 use trace::copies::Direction;
 
 /// Directions of [`Direction::ALL`].
@@ -42,7 +42,7 @@ pub(super) fn by_step(all: &[One], steps: &Steps) -> Vec<StepCopies> {
     for row in &steps.windows {
         let present = row.iter().enumerate().filter_map(|(step, window)| Some((step, (*window)?.interval)));
         let mut sorted: Vec<(Ps, Ps, usize)> = present.map(|(step, it)| (it.start, it.end, step)).collect();
-        sorted.sort_unstable();
+        sort::sort_by_key(&mut sorted, |it| *it);
         windows.push(sorted);
     }
     for one in all {

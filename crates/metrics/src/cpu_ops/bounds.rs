@@ -1,7 +1,7 @@
 //! What the threads say of the ends of ops, and of which op runs in which.
 
 use super::{Marker, OpEvent};
-use base::Ps;
+use base::{Ps, sort};
 use trace::Trace;
 
 /// The name of the spans in which XLA's executor runs the ops that are ready.
@@ -35,7 +35,7 @@ pub(super) fn went_on_with(trace: &Trace, ops: &[OpEvent], marked: &[Option<Mark
     if wanted.iter().all(Vec::is_empty) {
         return found;
     }
-    wanted.iter_mut().for_each(|line| line.sort_unstable());
+    wanted.iter_mut().for_each(|line| sort::sort_by_key(line, |it| *it));
     let mut before: Vec<Vec<Option<Before>>> = wanted.iter().map(|line| vec![None; line.len()]).collect();
     let kinds = trace.events.kinds();
     let is_execute: Vec<bool> = kinds.iter().map(|kind| trace.text(kind.name) == EXECUTE).collect();

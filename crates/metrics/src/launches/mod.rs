@@ -137,8 +137,9 @@ impl Launches {
                 group.statistics.set_percentiles(part.len(), |rank| part.get(rank).map(|it| it.1));
             }
         }
-        delays.sort_unstable_by_key(|it| it.1);
-        self.total.set_percentiles(delays.len(), |rank| delays.get(rank).map(|it| it.1));
+        let mut all: Vec<Ps> = delays.iter().map(|it| it.1).collect();
+        all.sort_unstable();
+        self.total.set_percentiles(all.len(), |rank| all.get(rank).copied());
         sort::sort_by(&mut self.groups, |a, b| {
             let texts = |it: &LaunchGroup| (trace.text(it.call), trace.text(it.kernel));
             b.statistics.delay.cmp(&a.statistics.delay).then_with(|| texts(a).cmp(&texts(b)))

@@ -10,7 +10,7 @@
 //! A node's time is the self time of the ops below it, so that children add up to their parent exactly.
 
 use super::{Groups, Op, OpColumns, Ops};
-use base::Ps;
+use base::{Ps, sort};
 use trace::{Trace, in_blocks};
 
 /// A node of the tree.
@@ -313,7 +313,7 @@ impl Builder {
         }
         let key = |at: u32| nodes.get(at as usize).map(|node| (std::cmp::Reverse(node.time), name(trace, ops, node)));
         for siblings in &mut children {
-            siblings.sort_by(|&a, &b| key(a).cmp(&key(b)));
+            sort::sort_by(siblings, |&a, &b| key(a).cmp(&key(b)));
         }
         let mut tree = OpTree { nodes: Vec::with_capacity(nodes.len()) };
         let mut stack: Vec<(u32, Option<u32>)> = vec![(0, None)];

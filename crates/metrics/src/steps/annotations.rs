@@ -52,7 +52,7 @@ impl Candidate {
     fn finish(mut self) -> Option<BTreeMap<LineId, Vec<Mark>>> {
         for marks in self.by_line.values_mut() {
             let mut keys: Vec<Option<i64>> = marks.iter().map(|mark| mark.key).collect();
-            keys.sort_unstable();
+            sort::sort_by_key(&mut keys, |key| *key);
             if keys.is_sorted_by(|a, b| a < b) {
                 sort::sort_by_key(marks, |mark| mark.interval);
             } else {

@@ -1,8 +1,7 @@
 //! Which steps count: complete ones that are not warm-up.
 
-use std::collections::BTreeSet;
-
 use crate::statistics::median;
+use base::sort;
 
 /// What is known of one step before it is judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +47,7 @@ const CUT_SHARE: f64 = 0.5;
 /// * *counted*: neither partial nor warm-up. If none is left, all complete ones count, else all.
 pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     let mut flags: Vec<Flags> = vec![Flags::default(); steps.len()];
-    let groups: BTreeSet<Option<usize>> = steps.iter().map(|step| step.only_on).collect();
+    let groups = sort::set(steps.iter().map(|step| step.only_on));
     for group in groups {
         let of_group = || steps.iter().zip(0usize..).filter(|(step, _)| step.only_on == group);
         let judged = judge_group(&of_group().map(|(step, _)| *step).collect::<Vec<StepFacts>>());

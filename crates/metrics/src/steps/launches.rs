@@ -123,7 +123,7 @@ impl Starts {
     fn new(marks: &[Option<Mark>]) -> Starts {
         let present = || marks.iter().zip(0u32..).filter_map(|(mark, step)| mark.map(|mark| (mark.interval, step)));
         let mut starts: Vec<(Ps, u32)> = present().map(|(interval, step)| (interval.start, step)).collect();
-        starts.sort_unstable();
+        sort::sort_by_key(&mut starts, |it| *it);
         Starts { starts, end: present().map(|(interval, _)| interval.end).max().unwrap_or_default() }
     }
 

@@ -67,6 +67,11 @@ impl Knots {
         if let Some((held, delta)) = self.held.take() {
             self.push(held, delta, 0);
         }
+        self.in_order();
+    }
+
+    #[inline(never)]
+    fn in_order(&mut self) {
         self.list.sort_by_key(order);
     }
 
@@ -100,7 +105,7 @@ impl Knots {
     /// Joins neighbours that differ by little, and from then on new ones, too.
     #[cold]
     fn thin(&mut self) {
-        self.list.sort_by_key(order);
+        self.in_order();
         while self.list.len() > MOST / 2 {
             self.tolerance = self.tolerance.saturating_mul(2);
             let tolerance = self.tolerance;

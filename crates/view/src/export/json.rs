@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::table::Table;
+use base::json_text;
 use report::UnifiedProfile;
 use report::v1::SCHEMA_VERSION;
 
@@ -35,8 +36,7 @@ pub fn generate_schema() -> String {
 }
 
 pub(super) fn pretty(value: &impl Serialize) -> String {
-    // Only a map with keys that are not strings could fail here, and there is none.
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let mut text = json_text::pretty(value);
     text.push('\n');
     text
 }

@@ -12,6 +12,7 @@
 //! style, the script, the profiles. The policy lets nothing run but the one script whose hash it names.
 
 use base::format::printable;
+use base::json_text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::UnifiedProfile;
 
@@ -86,8 +87,7 @@ fn visible(markup: &Markup) -> Markup {
 
 /// A profile as JSON that cannot end the element that it is in.
 fn json(profile: &UnifiedProfile) -> Markup {
-    // Only a map with keys that are not strings could fail here, and there is none.
-    PreEscaped(serde_json::to_string(profile).unwrap_or_default().replace('<', "\\u003c"))
+    PreEscaped(json_text::compact(profile).replace('<', "\\u003c"))
 }
 
 #[cfg(test)]

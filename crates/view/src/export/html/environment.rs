@@ -2,7 +2,7 @@
 
 use super::page::{Align, Table};
 use crate::export::text::warning_line;
-use base::{Warning, format};
+use base::{Warning, format, json_text};
 use maud::{Markup, html};
 use report::UnifiedProfile;
 
@@ -87,7 +87,8 @@ pub fn not_measured(profile: &UnifiedProfile) -> Markup {
 
 /// What the headline numbers that the profile has mean.
 pub fn definitions(profile: &UnifiedProfile) -> Markup {
-    let document = serde_json::to_value(profile).unwrap_or_default();
+    // Through text: writing a profile as a tree would be all its code again.
+    let document: serde_json::Value = serde_json::from_str(&json_text::compact(profile)).unwrap_or_default();
     let is_in = |path: &str| document.pointer(&format!("/{}", path.replace('.', "/"))).is_some();
     let mut found = compare::definitions().filter(|(path, _)| is_in(path)).peekable();
     html! {

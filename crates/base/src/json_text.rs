@@ -1,0 +1,68 @@
+//! JSON as text. One writer for both layouts: the code that writes a profile is large, and compiled once for each kind of writer.
+
+use std::io::{Result, Write};
+
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+
+/// The value on one line.
+pub fn compact(value: &impl Serialize) -> String {
+    text(value, Layout(None))
+}
+
+/// The value indented by two blanks, for people.
+pub fn pretty(value: &impl Serialize) -> String {
+    text(value, Layout(Some(PrettyFormatter::new())))
+}
+
+fn text(value: &impl Serialize, layout: Layout) -> String {
+    let mut bytes = Vec::new();
+    // Only a map with keys that are not strings could fail here, and there is none.
+    match value.serialize(&mut Serializer::with_formatter(&mut bytes, layout)) {
+        Ok(()) => String::from_utf8(bytes).unwrap_or_default(),
+        Err(_) => String::new(),
+    }
+}
+
+/// Indented, or `None`: compact.
+struct Layout(Option<PrettyFormatter<'static>>);
+
+macro_rules! either {
+    ($($name:ident($($argument:ident: $type:ty)?)),* $(,)?) => {
+        impl Formatter for Layout {
+            $(
+                #[inline(never)]
+                fn $name<W: ?Sized + Write>(&mut self, writer: &mut W $(, $argument: $type)?) -> Result<()> {
+                    match &mut self.0 {
+                        Some(pretty) => pretty.$name(writer $(, $argument)?),
+                        None => CompactFormatter.$name(writer $(, $argument)?),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+either!(
+    begin_array(),
+    end_array(),
+    begin_array_value(first: bool),
+    end_array_value(),
+    begin_object(),
+    end_object(),
+    begin_object_key(first: bool),
+    begin_object_value(),
+    end_object_value(),
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_layouts_are_serde_jsons() {
+        let value = serde_json::json!({"a": [1, 2.5, null], "b": {}, "c": [], "d": {"e": "x\"y"}});
+        assert_eq!(compact(&value), serde_json::to_string(&value).unwrap());
+        assert_eq!(pretty(&value), serde_json::to_string_pretty(&value).unwrap());
+    }
+}
