@@ -6,9 +6,6 @@
 mod listed;
 mod noise;
 
-use std::collections::BTreeMap;
-
-use hlo::DataType;
 use rustc_hash::FxHashMap;
 
 use super::categories::{Categorizer, OpFamily};
@@ -105,19 +102,21 @@ fn without_folders(source: &str) -> &str {
 
 /// Operands of the ops by their types, as their expressions say them.
 fn operand_types(trace: &Trace, ops: &Ops) -> Vec<OperandType> {
-    let mut bytes: BTreeMap<DataType, f64> = BTreeMap::new();
+    let mut types: Vec<OperandType> = Vec::new();
     for op in &ops.rows {
         for (data_type, elements) in hlo::operand_types(ops.text(trace, op.expression)) {
             let of_one = elements * f64::from(data_type.bits()) / 8.0;
-            *bytes.entry(data_type).or_insert(0.0) += of_one * op.occurrences as f64;
+            let bytes = of_one * op.occurrences as f64;
+            match types.iter_mut().find(|it| it.data_type == data_type.name()) {
+                Some(it) => it.percent += bytes,
+                None => types.push(OperandType { data_type: data_type.name().to_owned(), percent: bytes }),
+            }
         }
     }
-    let sum: f64 = bytes.values().sum();
-    let of_type = |(data_type, bytes): (DataType, f64)| OperandType {
-        data_type: data_type.name().to_owned(),
-        percent: 100.0 * bytes / sum,
-    };
-    let mut types: Vec<OperandType> = bytes.into_iter().filter(|it| it.1 > 0.0).map(of_type).collect();
+    types.retain(|it| it.percent > 0.0);
+    // Bytes so far.
+    let sum: f64 = types.iter().map(|it| it.percent).sum();
+    types.iter_mut().for_each(|it| it.percent *= 100.0 / sum);
     sort::sort_by(&mut types, |a, b| b.percent.total_cmp(&a.percent));
     types
 }
