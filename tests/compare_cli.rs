@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+#[path = "compare/gates.rs"]
+mod gates;
+
 mod support;
 
 use std::path::{Path, PathBuf};

@@ -192,7 +192,8 @@ impl<'a> Reader<'a> {
         for (key, relation) in bounds {
             let Some((digits, text)) = self.bound(table, key) else { continue };
             let text = Text { value: &digits, ..text };
-            match Bound::parse(&digits).and_then(|bound| limit::bind(&bound, unit, &subject)) {
+            let bound = limit::check_relation(&subject, relation).and_then(|()| Bound::parse(&digits));
+            match bound.and_then(|bound| limit::bind(&bound, unit, &subject)) {
                 Ok(bound) => found.push(Limit {
                     text: limit::one_line(&format!("{} {} {digits}", path.value, relation.symbol())),
                     name: None,

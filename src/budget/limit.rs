@@ -4,7 +4,8 @@ use super::catalogue::Catalogue;
 use super::cursor::RuleError;
 use super::path::PathPart;
 use super::rule::{Bound, Relation, Rule, Subject, Term};
-use super::unit::{Dimension, Unit};
+use super::slowdown::SlowdownOf;
+use super::unit::{self, Dimension, Unit};
 
 /// What a value is held against: `factor * baseline + offset`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +58,7 @@ impl Limit {
     pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Limit, RuleError> {
         let rule = Rule::parse(text)?;
         let (subject, unit) = check_subject(rule.subject, catalogue)?;
+        check_relation(&subject, rule.relation)?;
         let bound = bind(&rule.bound, unit, &subject)?;
         Ok(Limit {
             text: one_line(text),
@@ -72,7 +74,7 @@ impl Limit {
 
     /// Whether it needs a baseline.
     pub fn needs_baseline(&self) -> bool {
-        self.bound.factor.is_some() || matches!(self.subject, Subject::New(_))
+        self.bound.factor.is_some() || matches!(self.subject, Subject::New(_) | Subject::Slower(_))
     }
 
     /// What reports call it: its name, else the rule.
@@ -88,7 +90,10 @@ impl Limit {
 /// A path that no profile has, or that leads to nothing that the subject could be about.
 pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(Subject, Option<Unit>), RuleError> {
     match subject {
-        Subject::Number(path) => catalogue.check_number(&path).map(|unit| (Subject::Number(path), unit)),
+        Subject::Number(path) => match catalogue.check_number(&path) {
+            Ok(unit) => Ok((Subject::Number(path), unit)),
+            Err(error) => Err(SlowdownOf::meant(&path).unwrap_or(error)),
+        },
         Subject::Ops(sum) => {
             let unit = sum.unit();
             Ok((Subject::Ops(sum), unit))
@@ -101,6 +106,22 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
             }
             catalogue.check_entries(&path).map(|path| (Subject::New(path), None))
         }
+        Subject::Slower(of) => Ok((Subject::Slower(of), unit::named("%"))),
+    }
+}
+
+/// A limit says what has to hold; the conditions of `--fail-on`, in the same words, what fails.
+///
+/// # Errors
+///
+/// A subject that cannot stand so to a bound.
+pub(super) fn check_relation(subject: &Subject, relation: Relation) -> Result<(), RuleError> {
+    match subject {
+        Subject::Slower(of) if !matches!(relation, Relation::Below | Relation::AtMost) => {
+            let message = format!("A limit says what has to hold: write {of} <= 3 %.");
+            Err(RuleError::new(0..0, message))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -112,9 +133,14 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
 pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Result<Line, RuleError> {
     let mut line = Line { factor: None, offset: 0.0 };
     let relative = bound.terms.iter().any(|term| matches!(term, Term::Baseline { .. }));
-    if relative && let Subject::New(path) = subject {
-        let message =
-            format!("What is new is counted against the baseline already: write count(new {path}) <= a number.");
+    let already = match subject {
+        Subject::New(path) => {
+            Some(format!("What is new is counted against the baseline already: write count(new {path}) <= a number."))
+        }
+        Subject::Slower(of) => Some(format!("It is compared with the baseline already: write {of} <= 3 %.")),
+        _ => None,
+    };
+    if let Some(message) = already.filter(|_| relative) {
         return Err(RuleError::new(0..0, message));
     }
     for term in &bound.terms {

@@ -20,6 +20,8 @@ pub(super) struct Measured {
     pub counted: Vec<String>,
     /// Ops that may belong to the sum and are not in it.
     pub unlisted: Option<Unlisted>,
+    /// How it was found, where a number alone does not say it; without a full stop.
+    pub sentence: Option<String>,
 }
 
 impl Measured {
@@ -33,7 +35,7 @@ impl Measured {
     ) -> Measured {
         let holds = limit.relation.holds(value, bound);
         let margin_percent = margin_percent(limit.relation, value, bound);
-        Measured { path, value, bound, baseline, holds, margin_percent, counted, unlisted: None }
+        Measured { path, value, bound, baseline, holds, margin_percent, counted, unlisted: None, sentence: None }
     }
 
     /// Whether it is worse than `other`: fails before holds, then by the margin.

@@ -18,6 +18,11 @@ pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> Str
         let new = if matches!(limit.subject, Subject::New(_)) { "new " } else { "" };
         return none_wanted(&format!("{new}{path}"), worst);
     }
+    if let Some(sentence) = &worst.sentence {
+        let bound = unit::show(worst.bound, limit.unit);
+        let allowed = if limit.relation == Relation::Below { "less than" } else { "at most" };
+        return format!("{sentence}. Slower by {allowed} {bound} is allowed.");
+    }
     let (value, bound) = unit::show_apart(worst.value, worst.bound, limit.unit);
     let subject = match &limit.subject {
         Subject::Number(_) => worst.path.clone(),

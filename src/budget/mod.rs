@@ -13,11 +13,13 @@
 //! A rule is about fields of the unified profile, by their paths. Its JSON Schema says which there are, so a wrong path is a
 //! mistake before any profile is read, and a right one that a run lacks is *missing*, with the profile's own reason. What is
 //! judged is the profile's JSON document, as every other program would see it. Beside paths a rule can sum the ops of a step that fit
-//! a pattern, and count what a baseline lacks.
+//! a pattern, count what a baseline lacks, and say whether it is slower than the baseline beyond the noise. Conditions of a comparison
+//! (`--fail-on`) use the same words.
 
 mod baseline;
 mod catalogue;
 mod check_report;
+mod condition;
 mod counting;
 mod cursor;
 mod excerpt;
@@ -33,6 +35,7 @@ mod message;
 mod op_sum;
 mod path;
 mod rule;
+mod slowdown;
 mod suggest;
 mod text;
 mod unit;
@@ -41,6 +44,7 @@ mod verdict;
 pub use baseline::Reference;
 pub use catalogue::Catalogue;
 pub use check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, VERSION};
+pub use condition::{Condition, ConditionReport};
 pub use cursor::RuleError;
 pub use excerpt::excerpt;
 pub use glob::fits as fits_pattern;
@@ -51,6 +55,7 @@ pub use measured::margin_percent;
 pub use op_sum::{OpGroup, OpQuantity, OpSum};
 pub use path::{Path, PathPart};
 pub use rule::{Bound, Relation, Rule, Subject, Term};
+pub use slowdown::{Slowdown, SlowdownOf};
 pub use suggest::words as similar_words;
 pub use text::to_text;
 pub use unit::{Dimension, Unit};

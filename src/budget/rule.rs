@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rule    = subject ( relation bound | "absent" ) [ "if measured" ]
-//! subject = path | sum | "count(" [ "new" ] path ")" | "new" path
+//! subject = path | sum | "count(" [ "new" ] path ")" | "new" path | [ "capture" ] "slower"
 //! relation = "<" | "<=" | ">" | ">=" | "==" | "!="
 //! bound   = [ sign ] term { sign term }                 sign = "+" | "-"
 //! term    = number [ unit ]                             150 ms
@@ -17,6 +17,7 @@ use std::ops::Range;
 use super::cursor::{Cursor, RuleError};
 use super::op_sum::OpSum;
 use super::path::{self, Path};
+use super::slowdown::SlowdownOf;
 
 /// How a value has to stand to its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +73,14 @@ pub enum Subject {
     Count(Path),
     /// How many of the findings that a path leads to the baseline lacks.
     New(Path),
+    /// By how much it is slower than the baseline, beyond the noise.
+    Slower(SlowdownOf),
 }
 
 impl Subject {
-    /// Whether it is a number of entries.
-    pub fn is_count(&self) -> bool {
-        matches!(self, Subject::Count(_) | Subject::New(_))
+    /// Whether its number stands at a path of the profile, or is a sum over ops.
+    pub fn has_path(&self) -> bool {
+        matches!(self, Subject::Number(_) | Subject::Ops(_))
     }
 }
 
@@ -89,6 +92,7 @@ impl std::fmt::Display for Subject {
             Subject::Ops(sum) => write!(f, "{sum}"),
             Subject::Count(path) => write!(f, "count({path})"),
             Subject::New(path) => write!(f, "count(new {path})"),
+            Subject::Slower(of) => write!(f, "{of}"),
         }
     }
 }
@@ -151,6 +155,9 @@ impl Rule {
                 Subject::Ops(sum) => {
                     let message = format!("Only entries can be absent; write {sum} == 0 if measured.");
                     return Err(RuleError::new(absent, message));
+                }
+                Subject::Slower(of) => {
+                    return Err(RuleError::new(absent, format!("Only entries can be absent; write {of} <= 3 %.")));
                 }
             };
             (subject, Relation::Equal, Bound::zero())
@@ -240,6 +247,9 @@ fn read_subject(cursor: &mut Cursor<'_>) -> Result<Subject, RuleError> {
     if eat_new(cursor) {
         return path::read(cursor).map(Subject::New);
     }
+    if let Some(of) = SlowdownOf::read(cursor)? {
+        return Ok(Subject::Slower(of));
+    }
     let start = cursor.clone();
     path::read(cursor).map(Subject::Number).map_err(|error| OpSum::meant(start).unwrap_or(error))
 }
@@ -255,7 +265,7 @@ fn eat_new(cursor: &mut Cursor<'_>) -> bool {
     found
 }
 
-fn read_relation(cursor: &mut Cursor<'_>) -> Result<Relation, RuleError> {
+pub(super) fn read_relation(cursor: &mut Cursor<'_>) -> Result<Relation, RuleError> {
     // Longer ones first: `<=` begins with `<`.
     const RELATIONS: [(&str, Relation); 8] = [
         ("<=", Relation::AtMost),
@@ -345,7 +355,7 @@ fn factor(digits: &str, percent: bool, span: Range<usize>) -> Result<f64, RuleEr
 }
 
 /// The digits of a number without its separators: `150_000`, `1.5e5`, `.5`.
-fn read_number(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
+pub(super) fn read_number(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
     let start = cursor.clone();
     let digits = |cursor: &mut Cursor<'_>| cursor.take_while(|c| c.is_ascii_digit() || c == '_').replace('_', "");
     let mut text = digits(cursor);
@@ -372,7 +382,7 @@ fn read_number(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
 }
 
 /// The word after a number, unless it goes on with the rule.
-fn read_unit(cursor: &mut Cursor<'_>) -> Option<String> {
+pub(super) fn read_unit(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut ahead = cursor.clone();
     ahead.skip_space();
     if ["of", "if", "baseline"].iter().any(|word| ahead.clone().eat_word(word)) {

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 
+mod conditions;
 mod groups;
 mod op_sums;
 

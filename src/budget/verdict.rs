@@ -17,6 +17,7 @@ use super::message;
 use super::op_sum::OpSum;
 use super::path::Path;
 use super::rule::Subject;
+use super::slowdown::SlowdownOf;
 use base::sort;
 
 /// Holds a limit against a run's document and, where it needs them, those of the baseline's runs.
@@ -26,6 +27,7 @@ pub fn judge(limit: &Limit, profile: &Value, baselines: &[&Value]) -> LimitRepor
         Subject::Ops(sum) => ops(limit, sum, profile, baselines),
         Subject::Count(path) => counting::all(limit, path, profile, baselines),
         Subject::New(path) => counting::new(limit, path, profile, baselines),
+        Subject::Slower(of) => slower(limit, *of, profile, baselines),
     };
     let failed = measured.iter().any(|it| !it.holds);
     // What is absent is left out of an optional limit, as long as something is there.
@@ -49,7 +51,7 @@ pub fn judge(limit: &Limit, profile: &Value, baselines: &[&Value]) -> LimitRepor
         name: limit.name.clone(),
         why: limit.why.clone(),
         status,
-        path: worst.filter(|_| !limit.subject.is_count()).map(|worst| worst.path.clone()),
+        path: worst.filter(|_| limit.subject.has_path()).map(|worst| worst.path.clone()),
         unit: limit.unit.map(|unit| unit.symbol.to_owned()),
         value: worst.map(|worst| worst.value),
         relation: limit.relation.symbol().to_owned(),
@@ -93,6 +95,18 @@ fn ops(limit: &Limit, sum: &OpSum, profile: &Value, baselines: &[&Value]) -> (Ve
         let reference = limit.bound.factor.is_some().then(|| Reference::of(baselines, of_baseline));
         let measured = against(limit, sum.to_string(), summed.value, reference)?;
         Ok(Measured { counted: summed.names, unlisted: summed.unlisted, ..measured })
+    });
+    match judged {
+        Ok(measured) => (vec![measured], Vec::new()),
+        Err(reason) => (Vec::new(), vec![reason]),
+    }
+}
+
+/// By how much the run is slower than its baseline, which is one number.
+fn slower(limit: &Limit, of: SlowdownOf, profile: &Value, baselines: &[&Value]) -> (Vec<Measured>, Vec<String>) {
+    let judged = of.of_documents(profile, baselines).and_then(|slowdown| {
+        let measured = against(limit, of.to_string(), slowdown.percent, None)?;
+        Ok(Measured { sentence: Some(slowdown.sentence), ..measured })
     });
     match judged {
         Ok(measured) => (vec![measured], Vec::new()),

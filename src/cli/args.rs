@@ -43,6 +43,7 @@ A limit is a number of the profile by its path, a comparison and a bound:
   throughput.steps_per_sec >= 0.97 * baseline
   multi_device.device_stats[*].utilization_percent >= 60 %
   count(findings[severity=critical]) == 0
+  slower <= 3 %                               than the baseline, beyond the noise
 docs/budgets.md describes them and the budget file.
 
 Exit status: 0 every limit holds; 1 a limit does not hold, or its number is absent; 2 the budget is wrong, or a file is not a

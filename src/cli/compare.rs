@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crossprof::UnifiedProfile;
+use crossprof::budget::ConditionReport;
 use crossprof::compare::{Comparison, MOST_RUNS, Options, Subject, compare};
 use crossprof::format::printable;
 
@@ -10,12 +11,16 @@ use super::analyze;
 use super::args::{Compare, Group, Inputs, Scaling};
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
-use super::{FAILED, READ, complain, print_result};
+use super::{FAILED, FOUND, READ, complain, print_result};
 
 /// Reads, compares, writes, prints, and returns the exit status.
 pub fn run(command: &Compare) -> u8 {
     match compared(command) {
-        Ok((status, comparison, subjects)) => status.max(deliver(command, &comparison, &subjects)),
+        Ok((status, comparison, subjects)) => match status.max(deliver(command, &comparison, &subjects)) {
+            FAILED => FAILED,
+            _ if fails(command, &comparison, &subjects) => FOUND,
+            status => status,
+        },
         Err(message) => {
             complain(&message);
             FAILED
@@ -144,6 +149,19 @@ fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
             subjects.iter().enumerate().map(|(index, run)| format!("{index} {}", printable(&run.name))).collect();
         format!("--baseline: there is no run {given}; the runs are {}.", runs.join(", "))
     })
+}
+
+/// Says of each condition of `--fail-on` what became of it; whether one is met.
+fn fails(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> bool {
+    let mut fails = false;
+    for condition in &command.fail_on {
+        for ConditionReport { is_met, message } in condition.judge(comparison, subjects) {
+            let verdict = if is_met { "fails" } else { "passes" };
+            complain(&format!("--fail-on '{}' {verdict}: {message}", condition.text));
+            fails |= is_met;
+        }
+    }
+    fails
 }
 
 /// Writes the files that were asked for and prints; returns the exit status.

@@ -30,7 +30,7 @@ const DAMAGED: u8 = 1;
 /// A file is not a profile, or the call was wrong.
 const FAILED: u8 = 2;
 
-/// A finding fires that the call asked about.
+/// Something is true that the call wants to fail on: a finding, or a condition of a comparison.
 const FOUND: u8 = 3;
 
 /// Licences of what this program contains, made by `cargo xtask notices`.

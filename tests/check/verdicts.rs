@@ -254,3 +254,18 @@ fn scopes_and_families_are_limited_against_a_group() {
     let unknown = check(&folder, &[&arguments[..], &["side-*"]].concat());
     assert!(stderr(&unknown).contains("The baseline has no run side-*"), "{}", stderr(&unknown));
 }
+
+/// The words of `crossprof compare --fail-on`, as what has to hold.
+#[test]
+fn a_limit_on_slower_needs_no_number() {
+    let folder = two_traces("slower");
+    for (run, baseline, code) in [("new.trace.json", "main.trace.json", 1), ("main.trace.json", "new.trace.json", 0)] {
+        let (status, result) = json(&folder, &[run, "--baseline", baseline, "--limit", "slower <= 3 %"]);
+        let limit = &result["runs"][0]["limits"][0];
+        let percent = if code == 1 { 25.0 } else { 0.0 };
+        assert_eq!((status, limit["value"].as_f64(), &limit["unit"]), (code, Some(percent), &json!("%")), "{limit}");
+    }
+    let output = check(&folder, &["new.trace.json", "--limit", "slower <= 3 %"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("\"slower <= 3 %\" needs a baseline"), "{}", stderr(&output));
+}

@@ -54,6 +54,7 @@ pub use scaling::{ExcessOp, ScalingForecast};
 pub use scored::definitions;
 pub use subject::Subject;
 pub use trend::{Drift, LevelChange, OutlierRun};
+pub use whole_capture::new_findings;
 
 use base::Ps;
 use level::Level;

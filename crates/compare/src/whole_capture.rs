@@ -2,7 +2,7 @@
 
 use super::{CaptureTime, Comparison, StepTimeChange, Subject, TimeLoss, TimeLossKind};
 use base::format;
-use report::{FindingSeverity, STEP_PARTS, UnifiedProfile};
+use report::{Finding, FindingSeverity, STEP_PARTS, UnifiedProfile};
 
 /// How much longer, as a share, the steps of the run's captures take than the baseline's, beyond what its typical step does.
 pub fn beyond_typical(comparison: &Comparison, change: &StepTimeChange) -> Option<f64> {
@@ -61,19 +61,24 @@ fn times<'c>(comparison: &'c Comparison, change: &StepTimeChange) -> Option<(&'c
     of(change.run).zip(of(comparison.baseline))
 }
 
+/// Findings of this severity, or a worse one, that every capture of `subject` has and none of `baseline`.
+pub fn new_findings<'s>(subject: &'s Subject, baseline: &Subject, least: FindingSeverity) -> Vec<&'s Finding> {
+    let Some(first) = subject.captures().first() else { return Vec::new() };
+    let has =
+        |profile: &UnifiedProfile, id: &str| profile.findings.iter().any(|it| it.id == id && it.severity >= least);
+    let is_new = |it: &&Finding| {
+        it.severity >= least
+            && subject.captures().iter().all(|profile| has(profile, &it.id))
+            && !baseline.captures().iter().any(|profile| has(profile, &it.id))
+    };
+    first.findings.iter().filter(is_new).collect()
+}
+
 /// Findings that every capture of one side has and none of the other, by their titles; `None` without any.
 pub fn findings(subject: &Subject, baseline: &Subject) -> Option<String> {
     let only = |with: &Subject, without: &Subject| -> Vec<String> {
-        let Some(first) = with.captures().first() else { return Vec::new() };
-        let serious = first.findings.iter().filter(|it| it.severity >= FindingSeverity::Warning);
-        let has = |profile: &UnifiedProfile, id: &str| {
-            profile.findings.iter().any(|it| it.id == id && it.severity >= FindingSeverity::Warning)
-        };
-        serious
-            .filter(|it| with.captures().iter().all(|profile| has(profile, &it.id)))
-            .filter(|it| !without.captures().iter().any(|profile| has(profile, &it.id)))
-            .map(|it| it.title.trim_end_matches('.').to_owned())
-            .collect()
+        let new = new_findings(with, without, FindingSeverity::Warning);
+        new.into_iter().map(|it| it.title.trim_end_matches('.').to_owned()).collect()
     };
     let list =
         |what: &str, titles: Vec<String>| (!titles.is_empty()).then(|| format!("{what}: {}.", titles.join("; ")));

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use super::super::output_format::OutputFormat;
 use super::Model;
+use crossprof::budget::Condition;
 
 pub const HELP: &str = "\
 Examples:
@@ -16,11 +17,19 @@ Examples:
   crossprof compare main new --focus timing --html
   crossprof compare one two four eight --scaling strong
   crossprof compare checkpoints --format markdown
+  crossprof compare main.json new.json --fail-on 'slower > 3 %' --fail-on 'new critical finding'
 
 Each FILE is a profile, a folder or archive of some, a profile JSON or a report of an earlier comparison. Values that belong to runs
 (--name, --power, --price) are in the order of the runs; docs/comparing.md explains the method.
 
-Exit status: 0 the runs were compared; 1 they were, but parts of a file are damaged or lost; 2 they were not.";
+Conditions of --fail-on, each of every run against the baseline:
+  slower > 3 %             its typical step takes longer, beyond the noise, and by more than 3 %
+  capture slower > 5 %     so do all its steps together, with compilation, warm-up and stalls
+  new finding              a warning or a critical finding that the baseline lacks; so new critical finding
+  unstable                 its captures, or the baseline's, differ too much among themselves
+
+Exit status: 0 the runs were compared; 1 they were, but parts of a file are damaged or lost; 2 they were not, or a file could not be
+written; 3 a condition of --fail-on is met, or cannot be checked.";
 
 /// `crossprof compare`.
 #[derive(Debug, clap::Args)]
@@ -68,6 +77,10 @@ pub struct Compare {
     /// Also write the comparison as JSON to this file
     #[arg(long, alias = "output_json", value_name = "OUT")]
     pub output_json: Option<PathBuf>,
+    /// Exit with status 3 where this is true of a run against the baseline: 'slower > 3 %', 'capture slower > 5 %', 'new finding',
+    /// 'new critical finding', 'unstable'. May be given several times
+    #[arg(long, alias = "fail_on", value_name = "CONDITION", value_parser = condition)]
+    pub fail_on: Vec<Condition>,
     /// What to print
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
@@ -135,6 +148,10 @@ fn group(text: &str) -> Result<Group, String> {
         return Err("NAME=FILE,FILE,... is needed: a name and at least one capture".to_owned());
     }
     Ok(Group { name: name.to_owned(), files })
+}
+
+fn condition(text: &str) -> Result<Condition, String> {
+    Condition::parse(text).map_err(|error| error.message)
 }
 
 /// A share, of a percentage.

@@ -1,0 +1,196 @@
+//! By how much a run is slower than its baseline, beyond the noise: what `slower` means in budgets and in `--fail-on`.
+//!
+//! ```text
+//! slower           the typical steps, where the verdict of the comparison is `slower`; else 0 %
+//! capture slower   all steps, with compilation, warm-up and stalls, where they differ by more than the threshold and
+//!                  than the noise of the typical steps; else 0 %
+//! ```
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::baseline::of_baseline;
+use super::catalogue::with_suggestions;
+use super::cursor::{Cursor, RuleError};
+use super::path::Path;
+use super::suggest;
+use base::format;
+use compare::{CaptureTime, Comparison, Options, StepTimeChange, StepTimeVerdict, Subject, TimeLossKind};
+use report::UnifiedProfile;
+
+/// What is slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowdownOf {
+    /// The typical step.
+    TypicalStep,
+    /// All steps of the captures.
+    Capture,
+}
+
+/// A run against its baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slowdown {
+    /// Percent of the baseline's time by which the run takes longer; 0 where that is not proven.
+    pub percent: f64,
+    /// Both times, their difference and whether it is proven; without a full stop.
+    pub sentence: String,
+}
+
+/// As it is written.
+impl std::fmt::Display for SlowdownOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            SlowdownOf::TypicalStep => "slower",
+            SlowdownOf::Capture => "capture slower",
+        })
+    }
+}
+
+impl SlowdownOf {
+    /// Reads the words; `None` where something else comes next.
+    ///
+    /// # Errors
+    ///
+    /// `capture` without `slower`; with the place.
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<SlowdownOf>, RuleError> {
+        if cursor.eat_word("slower") {
+            return Ok(Some(SlowdownOf::TypicalStep));
+        }
+        if !cursor.eat_word("capture") {
+            return Ok(None);
+        }
+        cursor.skip_space();
+        if cursor.eat_word("slower") {
+            return Ok(Some(SlowdownOf::Capture));
+        }
+        cursor.fail("The word slower is expected after capture, as in capture slower <= 5 %.")
+    }
+
+    /// What to write where a path that no profile has is nearly one of the words.
+    pub(super) fn meant(path: &Path) -> Option<RuleError> {
+        let word = path.to_string();
+        let near = suggest::words(&word, &["slower"]);
+        let message = with_suggestions(format!("There is no {word}."), &near);
+        (!near.is_empty()).then(|| RuleError::new(path.whole_span(), message))
+    }
+
+    /// Of one run of a comparison.
+    ///
+    /// # Errors
+    ///
+    /// Why it is unknown.
+    pub fn of(self, comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdown, String> {
+        match self {
+            SlowdownOf::TypicalStep => of_typical_step(comparison, change),
+            SlowdownOf::Capture => of_capture(comparison, change),
+        }
+    }
+
+    /// Of a profile's document against those of its baseline's captures.
+    ///
+    /// # Errors
+    ///
+    /// Why it is unknown.
+    pub(super) fn of_documents(self, profile: &Value, baselines: &[&Value]) -> Result<Slowdown, String> {
+        let read = |value: &Value| {
+            UnifiedProfile::deserialize(value).map_err(|error| format!("This run cannot be compared: {error}."))
+        };
+        let captures = baselines.iter().map(|it| read(it)).collect::<Result<Vec<_>, _>>();
+        let captures = captures.map_err(|reason| of_baseline(&reason))?;
+        let baseline = Subject::of_captures("the baseline", captures).ok_or("No baseline was given.")?;
+        let run = Subject { name: "this run".to_owned(), ..Subject::new(read(profile)?) };
+        let comparison = compare::compare(&[baseline, run], &Options::default());
+        let change = comparison.step_time.first().ok_or("This run cannot be compared.")?;
+        self.of(&comparison, change)
+    }
+}
+
+fn name(comparison: &Comparison, run: u32) -> &str {
+    comparison.runs.get(run as usize).map_or("", |run| run.name.as_str())
+}
+
+fn of_typical_step(comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdown, String> {
+    let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
+    let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
+        let lacks = if change.typical_us.is_none() { ours } else { theirs };
+        return Err(format!("the steps of {lacks} are unknown"));
+    };
+    let share = |us: f64| 100.0 * us / base;
+    let noise = match change.margin_us {
+        _ if step == base => String::new(),
+        Some(margin) => {
+            format!(
+                ", 95 % interval {} to {}",
+                signed(share(step - base - margin)),
+                signed(share(step - base + margin))
+            )
+        }
+        None => "; the noise is unknown: a run has fewer than two counted steps".to_owned(),
+    };
+    let least = change.least_provable_us.map(|least| format::percent(share(least)));
+    let least = least.map(|least| format!("; such captures show differences of {least} or more")).unwrap_or_default();
+    let verdict = match change.verdict {
+        StepTimeVerdict::Slower => format!("{ours} is slower than {theirs}"),
+        StepTimeVerdict::Faster => format!("{ours} is faster than {theirs}"),
+        StepTimeVerdict::Same | StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time"),
+        StepTimeVerdict::WithinNoise => format!("no difference of {ours} and {theirs} is proven{least}"),
+        StepTimeVerdict::Unstable => format!(
+            "the captures of one run differ too much among themselves to compare {ours} with {theirs}{least}; capture again"
+        ),
+        StepTimeVerdict::Unknown => return Err(format!("{ours} and {theirs} cannot be compared")),
+    };
+    let (step_text, base_text) = (format::time_us(step), format::time_us(base));
+    Ok(Slowdown {
+        percent: if change.verdict == StepTimeVerdict::Slower { share(step - base) } else { 0.0 },
+        sentence: format!(
+            "{verdict}: a typical step takes {step_text} against {base_text} ({}{noise})",
+            signed(share(step - base))
+        ),
+    })
+}
+
+fn of_capture(comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdown, String> {
+    let of = |run: u32| -> Result<&CaptureTime, String> {
+        let found = comparison.capture_time.iter().find(|time| time.run == run);
+        found.ok_or_else(|| format!("the steps of {} are not listed", name(comparison, run)))
+    };
+    let (time, base) = (of(change.run)?, of(comparison.baseline)?);
+    let delta_us = time.us_per_step - base.us_per_step;
+    let percent = 100.0 * delta_us / base.us_per_step;
+    let is_large = delta_us > comparison.threshold * base.us_per_step;
+    let is_proven = change.margin_us.is_none_or(|margin| delta_us > margin);
+    let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
+    let verdict = match (is_large, is_proven) {
+        (true, true) => format!("the capture of {ours} is slower than that of {theirs}"),
+        (true, false) => format!("no difference of the captures of {ours} and {theirs} is proven"),
+        (false, _) => format!("the capture of {ours} is not slower than that of {theirs}"),
+    };
+    let losses: BTreeSet<&str> = time.losses.iter().map(|loss| lost_to(loss.kind)).collect();
+    let losses: Vec<&str> = losses.into_iter().collect();
+    let lost = if losses.is_empty() { String::new() } else { format!("; {ours} loses time to {}", losses.join(", ")) };
+    Ok(Slowdown {
+        percent: if is_large && is_proven { percent } else { 0.0 },
+        sentence: format!(
+            "{verdict}: a step takes {} against {} with all that interrupts it ({}){lost}",
+            format::time_us(time.us_per_step),
+            format::time_us(base.us_per_step),
+            signed(percent)
+        ),
+    })
+}
+
+fn lost_to(kind: TimeLossKind) -> &'static str {
+    match kind {
+        TimeLossKind::Compilation => "compilation",
+        TimeLossKind::WarmUp => "warm-up",
+        TimeLossKind::Stall => "stalls",
+    }
+}
+
+/// `+3.0 %`.
+fn signed(percent: f64) -> String {
+    let sign = if percent < 0.0 { "\u{2212}" } else { "+" };
+    format!("{sign}{}", format::percent(percent.abs()))
+}
