@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+#[path = "compare/folders.rs"]
+mod folders;
 #[path = "compare/gates.rs"]
 mod gates;
 

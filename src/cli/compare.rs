@@ -6,6 +6,7 @@ use crossprof::UnifiedProfile;
 use crossprof::budget::ConditionReport;
 use crossprof::compare::{Comparison, MOST_RUNS, Options, Subject, compare};
 use crossprof::format::printable;
+use crossprof::report::Metadata;
 
 use super::analyze;
 use super::args::{Compare, Group, Inputs, Scaling};
@@ -77,13 +78,22 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
     let mut reader = Reader { command, outputs, status: READ };
-    let mut captures = Vec::new();
-    for (platform, paths) in [(None, &command.files), (Some("GPU"), &command.gpu), (Some("TPU"), &command.tpu)] {
+    let mut files = Vec::new();
+    for path in &command.files {
+        files.push(reader.profiles(path, None)?);
+    }
+    let (folders, mut captures) = if are_groups(command, &files) {
+        (grouped(&command.files, files), Vec::new())
+    } else {
+        (Vec::new(), files.into_iter().flatten().collect())
+    };
+    for (platform, paths) in [("GPU", &command.gpu), ("TPU", &command.tpu)] {
         for path in paths {
-            captures.extend(reader.profiles(path, platform)?);
+            captures.extend(reader.profiles(path, Some(platform))?);
         }
     }
-    let (mut subjects, _) = Subject::grouped(captures.into_iter().map(Subject::new).collect());
+    let (others, _) = Subject::grouped(captures.into_iter().map(Subject::new).collect());
+    let mut subjects: Vec<Subject> = folders.into_iter().chain(others).collect();
     for Group { name, files } in &command.group {
         let mut captures = Vec::new();
         for path in files {
@@ -92,6 +102,30 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
         subjects.extend(Subject::of_captures(name, captures));
     }
     Ok((reader.status, subjects))
+}
+
+/// Whether every file is a folder of several captures of one program.
+fn are_groups(command: &Compare, files: &[Vec<UnifiedProfile>]) -> bool {
+    let folders: Vec<Vec<&Metadata>> =
+        files.iter().map(|it| it.iter().map(|profile| &profile.metadata).collect()).collect();
+    !command.no_groups && command.files.iter().all(|path| path.is_dir()) && crossprof::compare::are_groups(&folders)
+}
+
+/// One run a folder, called as the folder is.
+fn grouped(folders: &[PathBuf], captures: Vec<Vec<UnifiedProfile>>) -> Vec<Subject> {
+    let named = folders.iter().zip(captures).filter_map(|(folder, captures)| {
+        let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let name = resolved
+            .file_name()
+            .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
+        complain(&format!(
+            "{}: its {} captures are compared as one run, {name}; --no-groups makes each a run.",
+            folder.display(),
+            captures.len()
+        ));
+        Subject::of_captures(&name, captures)
+    });
+    named.collect()
 }
 
 /// Reads path by path.

@@ -23,5 +23,5 @@ pub mod v1;
 mod window;
 
 pub use names::{Naming, distinct as distinct_names};
-pub use paths::methods as methods_of_paths;
+pub use paths::{methods as methods_of_paths, parts as parts_of_path};
 pub use v1::*;

@@ -14,7 +14,7 @@ Examples:
   crossprof compare main.json new.json --output report.html --output summary.md
   crossprof compare --gpu gpu.json --tpu tpu.json --output report.html --power 700,250 --price 2.5,1.2
   crossprof compare --group main=a0.json,a1.json,a2.json --group new=b0.json,b1.json,b2.json
-  crossprof compare main new --focus timing --html
+  crossprof compare main new --focus timing --html           (folders: of several captures each, one run a folder)
   crossprof compare one two four eight --scaling strong
   crossprof compare checkpoints --format markdown
   crossprof compare main.json new.json --fail-on 'slower > 3 %' --fail-on 'new critical finding'
@@ -46,6 +46,9 @@ pub struct Compare {
     /// A run of several captures of one program: its name and the captures, after all other runs; may be given several times
     #[arg(long, value_name = "NAME=FILE|DIR,...", value_parser = group)]
     pub group: Vec<Group>,
+    /// Each capture is a run, also where every FILE is a folder of several captures of one program, which else are one run
+    #[arg(long)]
+    pub no_groups: bool,
     /// Percent from which on a difference of two runs counts, however sure it is
     #[arg(long, value_name = "PERCENT", value_parser = threshold)]
     pub threshold: Option<f64>,

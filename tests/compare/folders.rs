@@ -1,0 +1,55 @@
+//! Folders of several captures of one program: each is one run, unless something says that they are not that.
+
+use std::path::Path;
+
+use crate::support::cli::{crossprof, stderr};
+use crate::{json, scratch, trace, trace_on};
+
+fn names(folder: &Path, arguments: &[&str]) -> Vec<String> {
+    let runs = json(folder, arguments)["runs"].as_array().unwrap().clone();
+    runs.iter().map(|run| run["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn folders_of_captures_are_groups() {
+    let folder = scratch("folders");
+    for (name, step_ms) in [("main/0", 100), ("main/1", 102), ("main/2", 98), ("new/0", 90), ("new/1", 91)] {
+        trace(&folder.join(format!("{name}.trace.json")), step_ms, 80);
+    }
+    let found = json(&folder, &["main/", "new"]);
+    assert_eq!(names(&folder, &["main/", "new"]), ["main", "new"]);
+    assert_eq!(found["step_time"][0]["captures"], serde_json::json!([2, 3]));
+    assert_eq!(found["step_time"][0]["basis"], "captures");
+    let output = crossprof(&folder, &["compare", "main/", "new"]);
+    let said = "main/: its 3 captures are compared as one run, main; --no-groups makes each a run.";
+    assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    // The same as by hand, with the names that the runs are given.
+    let by_hand = json(
+        &folder,
+        &[
+            "--group",
+            "a=main/0.trace.json,main/1.trace.json,main/2.trace.json",
+            "--group",
+            "b=new/0.trace.json,new/1.trace.json",
+        ],
+    );
+    assert_eq!(json(&folder, &["main", "new", "--name", "a", "--name", "b"])["step_time"], by_hand["step_time"]);
+    assert_eq!(names(&folder, &["main", "new", "--no-groups"]).len(), 5);
+    assert_eq!(names(&folder, &["main", "new", "main/0.trace.json"]).len(), 6);
+    assert_eq!(names(&folder, &["main"]).len(), 3);
+}
+
+#[test]
+fn checkpoints_benchmarks_and_device_counts_stay_runs() {
+    let folder = scratch("no_folders");
+    for name in ["main/0", "main/1", "checkpoints/step_100", "checkpoints/step_200", "methods/lcam", "methods/tad"] {
+        trace(&folder.join(format!("{name}.trace.json")), 100, 80);
+    }
+    trace(&folder.join("mixed/0.trace.json"), 100, 80);
+    trace_on(&folder.join("mixed/1.trace.json"), 2, 100, 80);
+    trace_on(&folder.join("two/0.trace.json"), 2, 100, 80);
+    trace_on(&folder.join("two/1.trace.json"), 2, 100, 80);
+    for other in ["checkpoints", "methods", "mixed", "two"] {
+        assert_eq!(names(&folder, &["main", other]).len(), 4, "{other}");
+    }
+}
