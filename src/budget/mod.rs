@@ -85,7 +85,11 @@ impl Document {
     /// Those of several profiles and their files, with names that tell them apart.
     pub fn of_all<'a>(profiles: impl Iterator<Item = (&'a UnifiedProfile, &'a str)>) -> Vec<Document> {
         let mut all: Vec<Document> = profiles.map(|(profile, file)| Document::of(profile, file)).collect();
-        let names: Vec<_> = all.iter().map(|it| Naming { name: &it.run.run_name, ..it.metadata.naming() }).collect();
+        let namings = all.iter().map(|it| {
+            let RunName { run_name, file } = &it.run;
+            Naming { name: run_name, file: Some(file), ..it.metadata.naming() }
+        });
+        let names: Vec<_> = namings.collect();
         let names = distinct_names(&names);
         for (document, name) in all.iter_mut().zip(names) {
             document.run.run_name = name;

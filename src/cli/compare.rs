@@ -6,7 +6,7 @@ use crossprof::UnifiedProfile;
 use crossprof::budget::ConditionReport;
 use crossprof::compare::{Comparison, MOST_RUNS, Options, Subject, compare};
 use crossprof::format::printable;
-use crossprof::report::Metadata;
+use crossprof::report::{Metadata, Naming, distinct_names};
 
 use super::analyze;
 use super::args::{Compare, Group, Inputs, Scaling};
@@ -80,7 +80,7 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let mut reader = Reader { command, outputs, status: READ };
     let mut files = Vec::new();
     for path in &command.files {
-        files.push(reader.profiles(path, None)?);
+        files.push(reader.captures(path, None)?);
     }
     let (folders, mut captures) = if are_groups(command, &files) {
         (grouped(&command.files, files), Vec::new())
@@ -89,30 +89,44 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     };
     for (platform, paths) in [("GPU", &command.gpu), ("TPU", &command.tpu)] {
         for path in paths {
-            captures.extend(reader.profiles(path, Some(platform))?);
+            captures.extend(reader.captures(path, Some(platform))?);
         }
     }
-    let (others, _) = Subject::grouped(captures.into_iter().map(Subject::new).collect());
+    let (others, _) = Subject::grouped(named(captures));
     let mut subjects: Vec<Subject> = folders.into_iter().chain(others).collect();
     for Group { name, files } in &command.group {
         let mut captures = Vec::new();
         for path in files {
-            captures.extend(reader.profiles(path, None)?);
+            captures.extend(reader.captures(path, None)?.into_iter().map(|it| it.profile));
         }
         subjects.extend(Subject::of_captures(name, captures));
     }
     Ok((reader.status, subjects))
 }
 
+/// A capture and the file that it was read from.
+struct Capture {
+    profile: UnifiedProfile,
+    file: String,
+}
+
+/// A run a capture, with names that tell them apart.
+fn named(captures: Vec<Capture>) -> Vec<Subject> {
+    let namings = captures.iter().map(|it| Naming { file: Some(&it.file), ..it.profile.metadata.naming() });
+    let names = distinct_names(&namings.collect::<Vec<_>>());
+    let subjects = captures.into_iter().zip(names);
+    subjects.map(|(capture, name)| Subject { name, ..Subject::new(capture.profile) }).collect()
+}
+
 /// Whether every file is a folder of several captures of one program.
-fn are_groups(command: &Compare, files: &[Vec<UnifiedProfile>]) -> bool {
+fn are_groups(command: &Compare, files: &[Vec<Capture>]) -> bool {
     let folders: Vec<Vec<&Metadata>> =
-        files.iter().map(|it| it.iter().map(|profile| &profile.metadata).collect()).collect();
+        files.iter().map(|it| it.iter().map(|capture| &capture.profile.metadata).collect()).collect();
     !command.no_groups && command.files.iter().all(|path| path.is_dir()) && crossprof::compare::are_groups(&folders)
 }
 
 /// One run a folder, called as the folder is.
-fn grouped(folders: &[PathBuf], captures: Vec<Vec<UnifiedProfile>>) -> Vec<Subject> {
+fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
     let named = folders.iter().zip(captures).filter_map(|(folder, captures)| {
         let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());
         let name = resolved
@@ -123,7 +137,7 @@ fn grouped(folders: &[PathBuf], captures: Vec<Vec<UnifiedProfile>>) -> Vec<Subje
             folder.display(),
             captures.len()
         ));
-        Subject::of_captures(&name, captures)
+        Subject::of_captures(&name, captures.into_iter().map(|it| it.profile).collect())
     });
     named.collect()
 }
@@ -137,11 +151,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The runs of a path; `platform` is what the user says that it is.
-    fn profiles(&mut self, path: &Path, platform: Option<&str>) -> Result<Vec<UnifiedProfile>, String> {
+    /// The captures of a path; `platform` is what the user says that it is.
+    fn captures(&mut self, path: &Path, platform: Option<&str>) -> Result<Vec<Capture>, String> {
         let model = self.command.model.clone();
         let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), model };
-        let reports = analyze::reports(&inputs, &self.outputs)?;
+        let mut reports = analyze::reports(&inputs, &self.outputs)?;
         if reports.profiles.is_empty() || reports.status() == FAILED {
             // The file has said what is wrong with it.
             return Err(format!("{}: nothing was compared, since this could not be read.", path.display()));
@@ -158,7 +172,10 @@ impl Reader<'_> {
                 ));
             }
         }
-        Ok(reports.profiles)
+        let runs = reports.session.runs();
+        let file = |index: usize| runs.get(index).and_then(|run| run.files.first().cloned()).unwrap_or_default();
+        let captures = reports.profiles.into_iter().enumerate();
+        Ok(captures.map(|(index, profile)| Capture { file: file(index), profile }).collect())
     }
 }
 

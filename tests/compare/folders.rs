@@ -53,3 +53,16 @@ fn checkpoints_benchmarks_and_device_counts_stay_runs() {
         assert_eq!(names(&folder, &["main", other]).len(), 4, "{other}");
     }
 }
+
+/// A job captures into the same file every time, and keeps the profiles.
+#[test]
+fn exported_profiles_of_one_path_are_called_by_their_own_files() {
+    let folder = scratch("exported");
+    for (step_ms, profile) in [(100, "main.json"), (90, "new.json")] {
+        trace(&folder.join("vm.trace.json"), step_ms, 80);
+        assert!(crossprof(&folder, &["analyze", "vm.trace.json", "--output-json", profile]).status.success());
+    }
+    assert_eq!(names(&folder, &["main.json", "new.json"]), ["main", "new"]);
+    assert_eq!(names(&folder, &["main.json", "vm.trace.json"]), ["main", "vm"]);
+    assert_eq!(names(&folder, &["main.json", "main.json"]), ["vm", "vm (2)"]);
+}

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
@@ -72,6 +72,49 @@ test("runs are named, ordered and left out by keys, and the link says what is mi
   await page.locator(".page.compare .empty").waitFor();
 });
 
+/** Drags a chip onto another one, to this share of its width. */
+async function drag(page, from, to, share) {
+  const grip = await page.locator(".compare-chip .grip").nth(from).boundingBox();
+  const target = await page.locator(".compare-chip").nth(to).boundingBox();
+  await page.mouse.move(grip.x + 4, grip.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(grip.x + 30, grip.y + 10, { steps: 4 });
+  await page.mouse.move(target.x + target.width * share, target.y + target.height / 2, { steps: 8 });
+  const word = await page.locator(".compare-chip").nth(to).getAttribute("data-drop");
+  await page.mouse.up();
+  return word;
+}
+
+test("a run that is dragged onto another one joins it", async ({ page, site }) => {
+  const folder = scratch();
+  const paths = ["one", "two", "other"].map((name) => join(folder, `${name}.trace.json.gz`));
+  for (const path of paths) copyFileSync(join(EXAMPLES, "gpu-training.trace.json.gz"), path);
+  await compare(page, site, paths);
+  const groups = () => page.locator(".compare-group").evaluateAll((fields) => fields.map((field) => field.value).join());
+  assert.equal(await drag(page, 2, 0, 0.5), "join", "the chip shows what dropping does");
+  await until("both are one run", async () => (await groups()) === "one,one,");
+  await until("they are compared as one", async () => (await sentences(page)).includes("and 2 captures"));
+  assert.equal(await page.locator("[data-drop]").count(), 0);
+  await page.locator("[data-do=ungroup]").click();
+  await until("each is a run", async () => (await groups()) === ",,");
+  assert.equal(await page.locator("[data-do=ungroup]").count(), 0);
+});
+
+test("folders of several captures are one run each", async ({ page, site }) => {
+  const folder = scratch();
+  for (const side of ["main", "new"]) {
+    mkdirSync(join(folder, side));
+    for (const at of [0, 1]) copyFileSync(join(EXAMPLES, "gpu-training.trace.json.gz"), join(folder, side, `${at}.trace.json.gz`));
+  }
+  await open(page, site);
+  await drop(page, "#main", [join(folder, "main"), join(folder, "new")]);
+  await until("the runs are there", async () => (await page.locator(".run-link").count()) === 4, 60_000);
+  await page.evaluate(() => { location.hash = "#/compare"; });
+  await until("two groups are compared", async () => (await sentences(page)).includes("2 and 2 captures"), 60_000);
+  const groups = await page.locator(".compare-group").evaluateAll((fields) => fields.map((field) => field.value));
+  assert.deepEqual(groups, ["main", "main", "new", "new"]);
+});
+
 test("captures of one group are one run", async ({ page, site }) => {
   const folder = scratch();
   const paths = ["a0", "a1", "b0", "b1"].map((name) => join(folder, `${name}.trace.json.gz`));
@@ -108,13 +151,7 @@ test("a run is dragged with the mouse, and a report goes on with what was said",
   await compare(page, site, paths);
   const names = () => page.locator(".compare-name").evaluateAll((fields) => fields.map((field) => field.value));
   const [first, second] = await names();
-  const grip = await page.locator(".compare-chip .grip").first().boundingBox();
-  const target = await page.locator(".compare-chip").nth(1).boundingBox();
-  await page.mouse.move(grip.x + 4, grip.y + 8);
-  await page.mouse.down();
-  await page.mouse.move(grip.x + 30, grip.y + 10, { steps: 4 });
-  await page.mouse.move(target.x + target.width / 2, target.y + target.height / 2, { steps: 8 });
-  await page.mouse.up();
+  await drag(page, 0, 1, 0.9);
   await until("the order changes", async () => (await names()).join() === [second, first].join());
   assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1", "the baseline stays the same run");
   await page.locator("[data-do=watts]").first().fill("300");

@@ -6,7 +6,7 @@ use crossprof::Warning;
 use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
 use crossprof::pages::Link;
-use crossprof::report::distinct_names;
+use crossprof::report::{Naming, distinct_names};
 use crossprof::table::Sort;
 use crossprof::tables::TableName;
 use leptos::prelude::*;
@@ -125,23 +125,28 @@ pub struct Report {
 }
 
 /// The runs' names, told apart where they are equal.
-fn names(runs: RwSignal<Vec<Run>>) -> Vec<(u32, String)> {
-    let (numbers, reports): (Vec<u32>, Vec<Arc<Report>>) =
-        runs.with(|runs| runs.iter().map(|run| (run.id, run.report.get())).unzip());
-    let all = reports.iter().map(|report| &report.profile.metadata);
-    let names: Vec<_> = all.map(|it| it.naming()).collect();
-    numbers.into_iter().zip(distinct_names(&names)).collect()
+fn names(runs: RwSignal<Vec<Run>>, loads: RwSignal<Vec<Load>>) -> Vec<(u32, String)> {
+    // The paths of a load never change.
+    let file = |load: u32| {
+        let load = loads.with_untracked(|loads| loads.iter().find(|it| it.id == load).cloned());
+        load.and_then(|load| load.files.with_untracked(|files| files.first().map(|file| file.path.clone())))
+    };
+    let runs = runs.get();
+    let all: Vec<(Arc<Report>, Option<String>)> = runs.iter().map(|run| (run.report.get(), file(run.load))).collect();
+    let naming = all.iter().map(|(report, file)| Naming { file: file.as_deref(), ..report.profile.metadata.naming() });
+    let names = distinct_names(&naming.collect::<Vec<_>>());
+    runs.into_iter().map(|run| run.id).zip(names).collect()
 }
 
 impl State {
     /// An empty page at an address.
     pub fn new(route: Route) -> State {
-        let runs = RwSignal::new(Vec::new());
+        let (runs, loads) = (RwSignal::new(Vec::new()), RwSignal::new(Vec::new()));
         State {
             route: RwSignal::new(route),
-            loads: RwSignal::new(Vec::new()),
+            loads,
             runs,
-            names: Memo::new(move |_| names(runs)),
+            names: Memo::new(move |_| names(runs, loads)),
             notice: RwSignal::new(None),
             help: RwSignal::new(false),
             palette: RwSignal::new(false),

@@ -53,34 +53,74 @@ pub struct Naming<'a> {
     pub name: &'a str,
     /// [`Metadata::other_name`].
     pub other: Option<&'a str>,
-    /// The file it was read from.
+    /// The file it was captured into.
     pub path: &'a str,
+    /// The file that it was read from, where that is known: an exported profile is read from another than it was captured into.
+    pub file: Option<&'a str>,
+    /// Model of its devices.
+    pub device: &'a str,
+    /// Its devices.
+    pub num_devices: u64,
+    /// When it was captured.
+    pub time: Option<&'a str>,
 }
 
 impl Metadata {
     /// What the run can be named by.
     pub fn naming(&self) -> Naming<'_> {
-        Naming { name: self.name(), other: self.other_name(), path: &self.trace_file }
+        Naming {
+            name: self.name(),
+            other: self.other_name(),
+            path: &self.trace_file,
+            file: None,
+            device: &self.device_type,
+            num_devices: self.num_devices,
+            time: self.timestamp.as_deref(),
+        }
     }
 }
 
-impl Naming<'_> {
+impl<'a> Naming<'a> {
     /// The name is one of its path, and not one that someone chose.
     fn is_of_path(&self) -> bool {
         paths::parts(self.path).contains(&self.name)
+    }
+
+    /// Called and placed as the file that it was read from, where another run was captured into the same file and read from another.
+    fn as_read(&self, all: &[Naming<'a>]) -> Naming<'a> {
+        let file = |run: &Naming<'a>| run.file.map(paths::parts);
+        let is_copy = |other: &Naming<'a>| {
+            other.name == self.name && paths::parts(other.path) == paths::parts(self.path) && file(other) != file(self)
+        };
+        // A list of profiles is called after none of them.
+        let is_alone = all.iter().filter(|other| other.file == self.file).count() == 1;
+        match self.file.and_then(|path| Some((path, *paths::parts(path).last()?))) {
+            Some((path, name)) if is_alone && all.iter().any(is_copy) => Naming { name, path, ..*self },
+            _ => *self,
+        }
+    }
+
+    /// What else it can be told by: its devices, when and into which file it was captured.
+    fn details(&self) -> [String; 4] {
+        let devices = if self.num_devices == 1 { "device" } else { "devices" };
+        let time = self.time.map_or("", |time| time.split('.').next().unwrap_or(time)).trim_end_matches('Z');
+        let file = self.path.rsplit(['/', '\\']).next().unwrap_or_default();
+        [self.device.to_owned(), format!("{} {devices}", self.num_devices), time.replace('T', " "), file.to_owned()]
     }
 }
 
 /// Names that tell runs apart, whatever their order. Where runs have equal names from their paths, all names from paths are made of
 /// what differs in these (`paths::differing`: `4gpu lcam`). Names that are still equal get the other one behind them, where that
-/// tells them apart, else a number.
+/// tells them apart, else what differs of their devices, their times and their files, else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
+    let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(runs)).collect::<Vec<_>>();
     let of_path: Vec<bool> = runs.iter().map(Naming::is_of_path).collect();
     let named: Vec<Naming<'_>> = runs.iter().zip(&of_path).filter(|it| *it.1).map(|it| *it.0).collect();
     let namesakes = |a: &Naming<'_>, b: &Naming<'_>| a.name == b.name && paths::parts(a.path) != paths::parts(b.path);
     let are_equal = named.iter().enumerate().any(|(at, a)| named.iter().skip(at + 1).any(|b| namesakes(a, b)));
     let all: Vec<&str> = named.iter().map(|run| run.path).collect();
     let mut differing = if are_equal { paths::differing(&all) } else { Vec::new() }.into_iter();
+    let details: Vec<[String; 4]> = runs.iter().map(Naming::details).collect();
     let runs: Vec<(String, Option<&str>)> = runs
         .iter()
         .zip(of_path)
@@ -93,12 +133,35 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     for (at, (name, other)) in runs.iter().enumerate() {
         let namesakes = || runs.iter().enumerate().filter(|(index, run)| *index != at && run.0 == *name);
         let tells = namesakes().next().is_some() && namesakes().all(|(_, run)| run.1 != *other);
-        let first = other.filter(|_| tells).map_or_else(|| name.clone(), |other| both(name, other));
+        let first = match other.filter(|_| tells) {
+            Some(other) => both(name, other),
+            None => {
+                let alike: Vec<&[String; 4]> =
+                    runs.iter().zip(&details).filter(|(run, _)| run.0 == *name).map(|(_, details)| details).collect();
+                let own = details.get(at).and_then(|own| telling(own, &alike));
+                own.map_or_else(|| name.clone(), |detail| both(name, &detail))
+            }
+        };
         let numbered = |number: usize| if number == 1 { first.clone() } else { format!("{first} ({number})") };
         let is_free = |name: &String| !names.contains(name);
         names.push((1..).map(numbered).find(is_free).unwrap_or_default());
     }
     names
+}
+
+/// What of a run's details tells it from the others of its name: the first that is another of each of them, else all that differ.
+fn telling(own: &[String; 4], alike: &[&[String; 4]]) -> Option<String> {
+    let times = |at: usize| alike.iter().filter(|it| it.get(at) == own.get(at)).count();
+    let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());
+    if alike.len() < 2 {
+        return None;
+    }
+    let alone = known().find(|(at, _)| times(*at) == 1).map(|(_, detail)| detail.clone());
+    alone.or_else(|| {
+        let differing: Vec<&str> =
+            known().filter(|(at, _)| times(*at) < alike.len()).map(|(_, detail)| detail.as_str()).collect();
+        (!differing.is_empty()).then(|| differing.join(", "))
+    })
 }
 
 fn both(name: &str, other: &str) -> String {
@@ -141,7 +204,7 @@ mod tests {
     #[test]
     fn runs_of_one_name_are_told_apart() {
         let distinct = |runs: &[(&str, Option<&str>)]| {
-            let runs: Vec<_> = runs.iter().map(|&(name, other)| Naming { name, other, path: "" }).collect();
+            let runs: Vec<_> = runs.iter().map(|&(name, other)| Naming { name, other, ..Naming::default() }).collect();
             super::distinct(&runs)
         };
         let runs = [("a", Some("1")), ("b", Some("1")), ("a", Some("2")), ("c", None), ("c", None), ("c (2)", None)];
@@ -150,6 +213,34 @@ mod tests {
         assert_eq!(distinct(&[("a", Some("1")), ("a", Some("1"))]), ["a", "a (2)"]);
         assert_eq!(distinct(&[("a", None), ("a", Some("1"))]), ["a", "a (1)"]);
         assert!(distinct(&[]).is_empty());
+    }
+
+    /// One host's file is called alike in every capture.
+    #[test]
+    fn runs_of_one_file_name_are_told_by_what_differs() {
+        let vm = |device: &str, num_devices: u64, time: &str| Metadata {
+            device_type: device.to_owned(),
+            num_devices,
+            timestamp: (!time.is_empty()).then(|| time.to_owned()),
+            ..of("vm", "vm.xplane.pb")
+        };
+        let names = |runs: &[Metadata]| distinct(&runs.iter().map(Metadata::naming).collect::<Vec<_>>());
+        assert_eq!(names(&[vm("H100", 1, ""), vm("A100", 1, "")]), ["vm (H100)", "vm (A100)"]);
+        assert_eq!(names(&[vm("H100", 1, ""), vm("H100", 8, "")]), ["vm (1 device)", "vm (8 devices)"]);
+        let times = [vm("H100", 1, "2026-05-20T08:45:02.889Z"), vm("H100", 1, "2026-05-20T09:00:00Z")];
+        assert_eq!(names(&times), ["vm (2026-05-20 08:45:02)", "vm (2026-05-20 09:00:00)"]);
+        let mixed = [vm("H100", 1, ""), vm("H100", 8, ""), vm("A100", 8, "")];
+        assert_eq!(names(&mixed), ["vm (1 device)", "vm (H100, 8 devices)", "vm (A100)"]);
+        let json = Metadata { trace_file: "vm.trace.json.gz".to_owned(), ..vm("H100", 1, "") };
+        assert_eq!(names(&[vm("H100", 1, ""), json]), ["vm (vm.xplane.pb)", "vm (vm.trace.json.gz)"]);
+        assert_eq!(names(&[vm("H100", 1, ""), vm("H100", 1, "")]), ["vm", "vm (2)"]);
+        // Exported from one path, and read from two.
+        let run = vm("H100", 1, "");
+        let read = |file: &'static str| Naming { file: Some(file), ..run.naming() };
+        assert_eq!(distinct(&[read("main.json"), read("new.json")]), ["main", "new"]);
+        assert_eq!(distinct(&[read("main/p.json"), read("new/p.json")]), ["main", "new"]);
+        assert_eq!(distinct(&[read("vm.xplane.pb"), read("new.json")]), ["vm", "new"]);
+        assert_eq!(distinct(&[read("main.json")]), ["vm"]);
     }
 
     /// The folders of a benchmark that profiles two methods on one, four and eight GPUs.

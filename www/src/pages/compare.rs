@@ -2,10 +2,13 @@
 //! the baseline, power and price. A link that is opened without the data says which files to drop; once they are there, it shows the
 //! same.
 
+mod choice;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use choice::{Choice, Chosen};
 use crossprof::compare::MOST_RUNS;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
@@ -23,143 +26,8 @@ thread_local! {
     static KEPT: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
     /// The highest number of a run that was already chosen or left out.
     static SEEN: Cell<u32> = const { Cell::new(0) };
-}
-
-/// One chosen run.
-#[derive(Clone, Debug, PartialEq, Default)]
-struct Chosen {
-    /// The name that it has itself: what the address knows it by.
-    name: String,
-    /// The file that it was read from: what to drop again.
-    file: String,
-    /// What the user calls it; empty for its own name.
-    called: String,
-    /// Watts of a device.
-    watts: String,
-    /// Dollars of a device and hour.
-    dollars: String,
-    /// The run that it is one of several captures of; empty where it is a run itself.
-    group: String,
-}
-
-impl Chosen {
-    /// What it is called on the page: as the user says, else as everywhere.
-    fn shown(&self, state: State, run: Option<&Run>) -> String {
-        match run {
-            Some(run) if self.called.is_empty() => state.name_of(run.id),
-            None if self.called.is_empty() => self.name.clone(),
-            _ => self.called.clone(),
-        }
-    }
-}
-
-/// What is compared, as the address has it.
-#[derive(Clone, Debug, PartialEq, Default)]
-struct Choice {
-    runs: Vec<Chosen>,
-    baseline: usize,
-    /// `strong`, `weak`, or empty.
-    scaling: String,
-}
-
-impl Choice {
-    /// From the address.
-    fn read(state: State) -> Choice {
-        let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
-        let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();
-        let [names, files, called, watts, dollars, groups] =
-            ["runs", "files", "called", "watts", "dollars", "groups"].map(list);
-        let at = |list: &[String], index: usize| list.get(index).cloned().unwrap_or_default();
-        let chosen = |(index, name): (usize, String)| Chosen {
-            name,
-            file: at(&files, index),
-            called: at(&called, index),
-            watts: at(&watts, index),
-            dollars: at(&dollars, index),
-            group: at(&groups, index),
-        };
-        let named = names.into_iter().enumerate().filter(|(_, name)| !name.is_empty());
-        let runs: Vec<Chosen> = named.map(chosen).collect();
-        let baseline =
-            option("baseline").parse::<usize>().unwrap_or(1).saturating_sub(1).min(runs.len().saturating_sub(1));
-        Choice { runs, baseline, scaling: option("scaling") }
-    }
-
-    /// Into the address.
-    fn write(&self, state: State) {
-        let list = |of: fn(&Chosen) -> &str| {
-            let all: Vec<&str> = self.runs.iter().map(of).collect();
-            if all.iter().all(|text| text.is_empty()) { String::new() } else { all.join("\n") }
-        };
-        state.choose_all(vec![
-            ("runs", list(|it| &it.name)),
-            ("files", list(|it| &it.file)),
-            ("called", list(|it| &it.called)),
-            ("watts", list(|it| &it.watts)),
-            ("dollars", list(|it| &it.dollars)),
-            ("groups", list(|it| &it.group)),
-            ("baseline", if self.baseline == 0 { String::new() } else { (self.baseline + 1).to_string() }),
-            ("scaling", self.scaling.clone()),
-        ]);
-        KEPT.with_borrow_mut(|kept| state.route.with_untracked(|route| kept.clone_from(&route.query.options)));
-    }
-
-    /// Puts a run that is here at a place, with what a report has kept of it and of its comparison.
-    fn add(&mut self, at: usize, run: &Run) {
-        if self.runs.len() >= MOST_RUNS {
-            return;
-        }
-        run.report.with_untracked(|report| {
-            let metadata = &report.profile.metadata;
-            if self.scaling.is_empty() {
-                self.scaling = metadata.compared.comparison_scaling.clone().unwrap_or_default();
-            }
-            let text = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
-            let at = at.min(self.runs.len());
-            if self.baseline > 0 && self.baseline >= at {
-                self.baseline += 1;
-            }
-            self.runs.insert(
-                at,
-                Chosen {
-                    name: metadata.name().to_owned(),
-                    file: metadata.trace_file.clone(),
-                    called: String::new(),
-                    watts: text(metadata.compared.watts_per_device),
-                    dollars: text(metadata.compared.dollars_per_device_hour),
-                    group: metadata.compared.comparison_group.clone().unwrap_or_default(),
-                },
-            );
-            if self.baseline == 0 && metadata.compared.comparison_baseline == Some(true) {
-                self.baseline = at;
-            }
-        });
-    }
-
-    /// Moves a run; the baseline stays the same run.
-    fn move_run(&mut self, from: usize, to: usize) {
-        if from < self.runs.len() && to < self.runs.len() {
-            let run = self.runs.remove(from);
-            self.runs.insert(to, run);
-            self.baseline = match self.baseline {
-                at if at == from => to,
-                at if from < at && at <= to => at - 1,
-                at if to <= at && at < from => at + 1,
-                at => at,
-            };
-        }
-    }
-
-    fn remove(&mut self, at: usize) {
-        if at < self.runs.len() {
-            self.runs.remove(at);
-            if self.baseline == at {
-                self.baseline = 0;
-            } else if self.baseline > at {
-                self.baseline -= 1;
-            }
-        }
-    }
+    /// Runs were chosen by themselves, and nobody has looked yet whether folders of them are groups.
+    static NEW: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The run of each chosen one: of equal names the one of the same file, else the first, the second, ... in the order of the rail.
@@ -191,9 +59,16 @@ fn is_named(state: State) -> bool {
     state.route.with(|route| route.query.options.contains_key("runs"))
 }
 
+/// Puts a choice into the address, and keeps it for whoever comes back.
+fn write(state: State, choice: &Choice) {
+    choice.write(state);
+    KEPT.with_borrow_mut(|kept| state.route.with_untracked(|route| kept.clone_from(&route.query.options)));
+}
+
 /// Chooses what was opened since, after what was chosen before; beside a link's runs only once these are there.
 fn keep_up(state: State) {
     let (latest, is_named) = (latest(state), is_named(state));
+    let is_loading = state.loads.with(|loads| loads.iter().any(|load| load.busy.get()));
     untrack(|| {
         let kept = KEPT.with_borrow(Clone::clone);
         let is_restored = !is_named && kept.contains_key("runs");
@@ -209,13 +84,21 @@ fn keep_up(state: State) {
                 let place = |run: &Run| (run.load, run.index);
                 let at = chosen.iter().flatten().position(|other| place(other) > place(&run));
                 let at = at.unwrap_or(chosen.len());
+                let known = choice.runs.len();
                 choice.add(at, &run);
-                chosen.insert(at, Some(run));
+                NEW.set(true);
+                if choice.runs.len() > known {
+                    chosen.insert(at, Some(run));
+                }
             }
             SEEN.set(latest);
         }
+        if !is_loading && NEW.take() {
+            let (chosen, left) = found(state, &choice);
+            choice.group_folders(&chosen, &left);
+        }
         if is_restored || choice != before {
-            choice.write(state);
+            write(state, &choice);
         }
     });
 }
@@ -231,9 +114,12 @@ struct Compared {
 
 /// What the address compares; nothing with fewer than two runs, or where one is missing.
 fn compared(state: State, choice: &Choice) -> Option<Compared> {
+    if choice.len() > MOST_RUNS {
+        return None;
+    }
     let (runs, _) = found(state, choice);
     let runs: Vec<Run> = runs.into_iter().collect::<Option<_>>()?;
-    let first = runs.first().filter(|_| runs.len() >= 2)?.clone();
+    let first = runs.first().filter(|_| choice.len() >= 2)?.clone();
     let subject = |(run, chosen): (&Run, &Chosen)| SubjectEntry {
         name: chosen.shown(state, Some(run)),
         watts_per_device: chosen.watts.parse().ok(),
@@ -265,7 +151,7 @@ pub fn Compare() -> impl IntoView {
     let answer = asked(state);
     let is_shown = move || {
         let choice = Choice::read(state);
-        choice.runs.len() >= 2 && found(state, &choice).0.iter().all(Option::is_some)
+        (2..=MOST_RUNS).contains(&choice.len()) && found(state, &choice).0.iter().all(Option::is_some)
     };
     let drawn = move || state.runs.with(|runs| runs.first().cloned()).map(|run| blocks_view(run, answer.blocks));
     view! {
@@ -293,7 +179,11 @@ fn notice(state: State) -> Option<AnyView> {
             "Drop these files again, for the link holds nothing of them: {}. Or leave their runs out (×).",
             crossprof::format::printable(&missing.join(", "))
         )
-    } else if choice.runs.len() < 2 {
+    } else if choice.len() > MOST_RUNS {
+        format!(
+            "{MOST_RUNS} runs are compared at most: give captures of one program the same group, or leave runs out (×)."
+        )
+    } else if choice.len() < 2 {
         "Open at least two runs (drop their files anywhere on this page), and choose them above.".to_owned()
     } else {
         return None;
@@ -326,18 +216,39 @@ fn target(event: &web_sys::Event) -> Option<(String, usize)> {
     Some((element.get_attribute("data-do")?, at))
 }
 
+/// The chip that the mouse is on, and whether it is in its middle half: there a run joins it, at the edges it is moved.
+fn hovered(event: &web_sys::DragEvent) -> Option<(web_sys::Element, bool)> {
+    let chip = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest(".compare-chip").ok()??;
+    let bounds = chip.get_bounding_client_rect();
+    let share = (f64::from(event.client_x()) - bounds.left()) / bounds.width();
+    Some((chip, (0.25..=0.75).contains(&share)))
+}
+
+/// Shows on the chip under a dragged one what dropping does; on no other.
+fn mark(event: &web_sys::DragEvent) {
+    let chip = hovered(event).filter(|_| event.type_() == "dragover");
+    let all = event.current_target().and_then(|it| it.dyn_into::<web_sys::Element>().ok());
+    let marked = all.and_then(|all| all.query_selector("[data-drop]").ok().flatten());
+    if let Some(marked) = marked.filter(|marked| chip.as_ref().is_none_or(|(chip, _)| chip != marked)) {
+        let _ = marked.remove_attribute("data-drop");
+    }
+    if let Some((chip, is_middle)) = chip {
+        let _ = chip.set_attribute("data-drop", if is_middle { "join" } else { "move" });
+    }
+}
+
 /// Changes the choice, in the address.
 fn change(state: State, change: impl FnOnce(&mut Choice)) {
     let mut next = untrack(|| Choice::read(state));
     change(&mut next);
-    next.write(state);
+    write(state, &next);
 }
 
 /// The chosen runs, and those that can be added. One handler for each kind of event: what it is about stands on the element.
 fn chips(state: State) -> AnyView {
     let now = Choice::read(state);
     let (chosen, mut left) = found(state, &now);
-    let more = (now.runs.len() >= MOST_RUNS && !left.is_empty()).then(
+    let more = (now.len() >= MOST_RUNS && !left.is_empty()).then(
         || view! { <li class="quiet">{format!("{} more are open; {MOST_RUNS} are compared at most", left.len())}</li> },
     );
     if more.is_some() {
@@ -352,6 +263,7 @@ fn chips(state: State) -> AnyView {
             "left" => next.move_run(at, at.wrapping_sub(1)),
             "right" => next.move_run(at, at + 1),
             "out" => next.remove(at),
+            "ungroup" => next.ungroup(),
             "add" => addable.get(at).into_iter().for_each(|run| next.add(usize::MAX, run)),
             _ => {}
         });
@@ -368,12 +280,14 @@ fn chips(state: State) -> AnyView {
             _ => {}
         });
     };
+    let called: Vec<String> = now.runs.iter().zip(&chosen).map(|(run, here)| run.shown(state, here.as_ref())).collect();
     let (from, moved, over_with) = (dragged.clone(), dragged.clone(), dragged.clone());
     // A chip is no file: the page that takes files anywhere is not to hear of it.
     let over = move |event: web_sys::DragEvent| {
         if moved.get().is_some() {
             event.prevent_default();
             event.stop_propagation();
+            mark(&event);
         }
     };
     let drag = move |event: web_sys::DragEvent| from.set(target(&event).map(|(_, at)| at));
@@ -381,9 +295,15 @@ fn chips(state: State) -> AnyView {
         if let (Some(from), Some((_, to))) = (dragged.take(), target(&event)) {
             event.prevent_default();
             event.stop_propagation();
-            change(state, |next| next.move_run(from, to));
+            if from == to {
+                return;
+            }
+            let called = called.get(to).cloned().unwrap_or_default();
+            let is_joined = hovered(&event).is_some_and(|(_, is_middle)| is_middle);
+            change(state, |next| if is_joined { next.join(from, to, &called) } else { next.move_run(from, to) });
         }
     };
+    let is_grouped = now.runs.iter().any(|run| !run.group.is_empty());
     let last = now.runs.len().saturating_sub(1);
     let chip = |(at, run): (usize, &Chosen)| {
         let is_base = at == now.baseline;
@@ -432,9 +352,13 @@ fn chips(state: State) -> AnyView {
     let scales = devices.iter().any(|one| devices.iter().any(|other| one.0 == other.0 && one.1 < other.1));
     view! {
         <section class="panel compare-runs" aria-label="Compared runs" on:click=clicked on:change=changed
-            on:dragstart=drag on:dragover=over on:dragend=move |_| over_with.set(None) on:drop=dropped>
+            on:dragstart=drag on:dragover=over on:dragend=move |event| {
+                over_with.set(None);
+                mark(&event);
+            } on:drop=dropped>
             <ul class="compare-chips">{all}{more}</ul>
-            <p class="quiet">"◆ marks the baseline. Drag runs to order them, or use the arrows. Captures of one program that are given the same group are one run: only several captures of each tell what programs differ by. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
+            <p class="quiet">"◆ marks the baseline. Drag a run to the edge of another one to order them, or use the arrows. Captures of one program that are given the same group, or are dragged onto each other, are one run: only several captures of each tell what programs differ by. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
+                {is_grouped.then(|| view! { <button class="chip" data-do="ungroup">"Make each capture a run"</button> })}
                 {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}</p>
         </section>
     }
@@ -468,31 +392,4 @@ fn downloads(state: State) -> AnyView {
         </p>
     }
     .into_any()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn choice(count: usize, baseline: usize) -> Choice {
-        let run = |at: usize| Chosen { name: at.to_string(), ..Chosen::default() };
-        Choice { runs: (0..count).map(run).collect(), baseline, scaling: String::new() }
-    }
-
-    #[test]
-    fn the_baseline_stays_the_same_run() {
-        for baseline in 0..4 {
-            for from in 0..4 {
-                for to in 0..4 {
-                    let mut it = choice(4, baseline);
-                    it.move_run(from, to);
-                    assert_eq!(it.runs[it.baseline].name, baseline.to_string(), "{baseline}: {from} to {to}");
-                    assert_eq!(it.runs[to].name, from.to_string());
-                }
-            }
-            let mut it = choice(4, baseline);
-            it.remove((baseline + 1) % 4);
-            assert_eq!(it.runs[it.baseline].name, baseline.to_string());
-        }
-    }
 }
