@@ -10,7 +10,7 @@
 //! idle           TTTTTT______FFFFFFFFFFFFFFFF__TTTT            T train, F fetch_batch, _ outside of all
 //! ```
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 use super::devices::Devices;
 use super::host_threads::HostRole;
@@ -34,13 +34,15 @@ pub struct HostWaits {
 
 /// When the Python threads of the hosts of used devices are in which range, and in none inside it.
 pub struct HostRanges {
-    by_host: BTreeMap<u16, HostSets>,
+    names: Vec<String>,
+    hosts: Vec<HostSets>,
 }
 
 /// The ranges of one host.
-#[derive(Default)]
 struct HostSets {
-    by_name: BTreeMap<String, IntervalSet>,
+    host: u16,
+    /// By the place of the name.
+    ranges: Vec<(usize, IntervalSet)>,
     /// In any range.
     all: IntervalSet,
 }
@@ -48,76 +50,90 @@ struct HostSets {
 impl HostRanges {
     /// The ranges of all hosts of used devices. Linear in the events of their Python threads.
     pub fn new(trace: &Trace, devices: &Devices) -> HostRanges {
-        let used = sort::set(devices.used.iter().map(|device| device.host));
-        let mut by_host = BTreeMap::new();
-        for (host, sets) in ranges_by_host(trace, devices, |host| used.contains(&host)) {
-            let mut unions: BTreeMap<&str, Union> = BTreeMap::new();
-            for (name, set) in &sets {
-                let union = unions.entry(shown(trace.text(*name))).or_default();
-                set.parts().iter().for_each(|part| union.add(*part));
-            }
-            let by_name = sort::map(unions.into_iter().map(|(name, set)| (name.to_owned(), set.finish())));
-            let mut all = Union::default();
-            sets.values().flat_map(IntervalSet::parts).for_each(|part| all.add(*part));
-            by_host.insert(host, HostSets { by_name, all: all.finish() });
-        }
-        HostRanges { by_host }
+        let mut names =
+            Names { index: FxHashMap::default(), names: Vec::new(), of_text: vec![None; trace.strings.len()] };
+        let mut used: Vec<u16> = devices.used.iter().map(|device| device.host).collect();
+        used.dedup();
+        let hosts = used.iter().map(|&host| ranges_of(trace, devices, host, &mut names)).collect();
+        HostRanges { names: names.names, hosts }
     }
 
     /// What the hosts do while the devices are idle in `windows`, those of each used device.
     pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
         let mut waits = HostWaits::default();
-        let mut sums: BTreeMap<&str, Ps> = BTreeMap::new();
-        let nothing = HostSets::default();
+        let mut sums = vec![Ps::ZERO; self.names.len()];
         for (device, window) in devices.used.iter().zip(windows) {
             waits.window += window.length();
             let idle = device.set_to_host(&window.difference(&device.busy));
-            let host = self.by_host.get(&device.host).unwrap_or(&nothing);
+            let Some(host) = self.hosts.iter().find(|it| it.host == device.host) else { continue };
             let inside = |set: &IntervalSet| set.parts().iter().map(|part| idle.length_within(*part)).sum::<Ps>();
-            for (name, set) in &host.by_name {
-                *sums.entry(name).or_default() += inside(set);
+            for (name, set) in &host.ranges {
+                if let Some(sum) = sums.get_mut(*name) {
+                    *sum += inside(set);
+                }
             }
             waits.outside += idle.length() - inside(&host.all);
         }
-        waits.ranges =
-            sums.into_iter().filter(|(_, time)| *time > Ps::ZERO).map(|(name, time)| (name.to_owned(), time)).collect();
-        sort::sort_by(&mut waits.ranges, |a, b| b.1.cmp(&a.1));
+        waits.ranges = self.names.iter().cloned().zip(sums).filter(|(_, time)| *time > Ps::ZERO).collect();
+        sort::sort_by(&mut waits.ranges, |a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         waits
     }
 }
 
-/// When the Python threads of each wanted host are in which range, and in none inside it.
-fn ranges_by_host(
-    trace: &Trace,
-    devices: &Devices,
-    is_host_wanted: impl Fn(u16) -> bool,
-) -> BTreeMap<u16, BTreeMap<StrId, IntervalSet>> {
-    let mut wanted: Vec<Option<bool>> = vec![None; trace.strings.len()];
-    let mut hosts: BTreeMap<u16, BTreeMap<StrId, Union>> = BTreeMap::new();
+/// The names that people gave, each once.
+struct Names<'a> {
+    index: FxHashMap<&'a str, usize>,
+    names: Vec<String>,
+    /// Of a text of the trace: the place of its name, or `Some(None)` where nobody gave it.
+    of_text: Vec<Option<Option<usize>>>,
+}
+
+impl<'a> Names<'a> {
+    fn place(&mut self, trace: &'a Trace, text: StrId) -> Option<usize> {
+        let slot = self.of_text.get_mut(text.index())?;
+        *slot.get_or_insert_with(|| {
+            let text = trace.text(text);
+            is_users(text).then(|| {
+                *self.index.entry(shown(text)).or_insert_with(|| {
+                    self.names.push(shown(text).to_owned());
+                    self.names.len() - 1
+                })
+            })
+        })
+    }
+}
+
+/// When the Python threads of a host are in which range, and in none inside it.
+fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Names<'a>) -> HostSets {
+    let mut all = Union::default();
+    let mut place_of: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut unions: Vec<(usize, Union)> = Vec::new();
     for (line, events) in trace.lines.iter().zip(devices.by_line.events.iter()) {
-        let plane = trace.plane_of(line).filter(|plane| line.kind == LineKind::Host && is_host_wanted(plane.host));
-        let Some(host) = plane.map(|plane| plane.host) else { continue };
-        if HostRole::of_thread(trace.text(line.name)) != HostRole::Python {
+        let is_of_host = line.kind == LineKind::Host && trace.plane_of(line).is_some_and(|plane| plane.host == host);
+        if !is_of_host || HostRole::of_thread(trace.text(line.name)) != HostRole::Python {
             continue;
         }
-        let sets = hosts.entry(host).or_default();
-        let mut ranges: Vec<(EventId, StrId)> = Vec::new();
+        let mut ranges: Vec<(EventId, usize)> = Vec::new();
         events.for_each(&trace.events, |id, event| {
-            let Some(slot) = wanted.get_mut(event.name.index()) else { return };
-            let is_op = || !trace.args_of(&event).hlo_op.is_empty();
-            if *slot.get_or_insert_with(|| is_users(trace.text(event.name))) && !is_op() {
-                ranges.push((id, event.name));
+            if let Some(name) = names.place(trace, event.name).filter(|_| trace.args_of(&event).hlo_op.is_empty()) {
+                ranges.push((id, name));
             }
         });
         let ids: Vec<EventId> = ranges.iter().map(|&(id, _)| id).collect();
         for_each_on_line(trace, &ids, |index, interval| {
-            if let Some((_, name)) = ranges.get(index) {
-                sets.entry(*name).or_default().add(interval);
+            let Some(&(_, name)) = ranges.get(index) else { return };
+            let at = *place_of.entry(name).or_insert_with(|| {
+                unions.push((name, Union::default()));
+                unions.len() - 1
+            });
+            all.add(interval);
+            if let Some((_, union)) = unions.get_mut(at) {
+                union.add(interval);
             }
         });
     }
-    let finish = |sets: BTreeMap<StrId, Union>| sort::map(sets.into_iter().map(|(name, set)| (name, set.finish())));
-    sort::map(hosts.into_iter().map(|(host, sets)| (host, finish(sets))))
+    let ranges = unions.into_iter().map(|(name, union)| (name, union.finish())).collect();
+    HostSets { host, ranges, all: all.finish() }
 }
 
 /// Whether people gave this name: a range (spans of the runtime are known by their work, or have a scope like C++), the pipeline that
