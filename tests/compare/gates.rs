@@ -37,3 +37,24 @@ fn groups_that_vary_fail_only_where_that_is_asked() {
         assert!(stderr(&output).contains(said), "{condition}: {}", stderr(&output));
     }
 }
+
+/// What a pull request shows of a pair before anything is opened.
+#[test]
+fn the_summary_of_a_pair_fits_one_screen() {
+    let folder = two("screen");
+    assert!(crossprof(&folder, &["compare", MAIN, NEW, "--output", "summary.md"]).status.success());
+    let text = std::fs::read_to_string(folder.join("summary.md")).unwrap();
+    let (mut depth, mut shown) = (0, Vec::new());
+    for line in text.lines() {
+        depth += usize::from(line == "<details>");
+        if depth == 0 || line.starts_with("<summary>") {
+            shown.push(line);
+        }
+        depth -= usize::from(line == "</details>");
+    }
+    assert!(depth == 0 && shown.len() <= 40, "{}", shown.join("\n"));
+    let all = shown.join("\n");
+    for said in ["new is 2.00x faster than main", "| Step time | 100 ms |", "Fairness: ", "All scored numbers"] {
+        assert!(all.contains(said), "{said}: {all}");
+    }
+}

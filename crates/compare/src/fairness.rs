@@ -114,7 +114,11 @@ const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
 pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     let without = |(subject, value): (&Subject, &Option<String>)| value.is_none().then(|| subject.name.clone());
     let names: Vec<String> = subjects.iter().zip(values).filter_map(without).collect();
-    if names.is_empty() { "every run for every dimension".to_owned() } else { names.join(", ") }
+    match names.len() {
+        0 => "every run for every dimension".to_owned(),
+        all if all == subjects.len() => "any run".to_owned(),
+        _ => names.join(", "),
+    }
 }
 
 /// Two different values differ, whatever a third run has.

@@ -1,13 +1,24 @@
-//! A comparison as Markdown (GitHub's dialect), for a pull request: the answer, the scored numbers, why.
+//! A comparison as Markdown (GitHub's dialect), for a pull request: the answer, the numbers that matter most and the causes fit one
+//! screen; everything else is folded behind.
 
 use super::words::{self, Judgement};
 use super::{check_title, name_of, others, scaled, unfair};
 use crate::export::markdown::escape;
 use base::format;
-use compare::{Change, Comparison, FairnessStatus};
+use compare::{Cause, Change, ComparedMetric, Comparison, FairnessStatus};
 
 /// Rows of a table of ops.
 const OPS: usize = 10;
+/// Causes of a run that are not folded.
+const CAUSES: usize = 5;
+/// Numbers that are not folded; of each line the first one that a run has.
+const KEY_NUMBERS: [&[&str]; 5] = [
+    &["step_timing.avg_step_time_us"],
+    &["throughput.tokens_per_sec", "throughput.samples_per_sec", "throughput.steps_per_sec"],
+    &["compute_utilization.compute_util_percent"],
+    &["step_breakdown.parts.communication_us"],
+    &["roofline.mfu_percent"],
+];
 
 /// The comparison as Markdown.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -16,25 +27,27 @@ pub fn markdown(comparison: &Comparison) -> String {
     for sentence in &comparison.summary {
         text.push_str(&format!("- {}\n", escape(sentence)));
     }
+    push_key_numbers(&mut text, comparison, &names);
+    others(comparison).for_each(|run| push_causes(&mut text, comparison, run));
+    push_scaling(&mut text, comparison);
+    push_trend(&mut text, comparison);
     push_fairness(&mut text, comparison, &names);
     push_metrics(&mut text, comparison, &names);
     for run in others(comparison) {
         push_waterfall(&mut text, comparison, run);
         push_changes(&mut text, comparison, run, "Ops", &comparison.ops);
-        if let Some(sentence) = words::without_partner(comparison, run) {
-            text.push_str(&format!("\n{}\n", escape(&sentence)));
-        }
         push_changes(&mut text, comparison, run, "Kernels", &comparison.kernels);
     }
-    push_scaling(&mut text, comparison);
-    push_trend(&mut text, comparison);
     if !comparison.warnings.is_empty() {
-        text.push_str("\n### Warnings\n\n");
-        for warning in &comparison.warnings {
-            text.push_str(&format!("- {}\n", escape(warning)));
-        }
+        let warnings: String = comparison.warnings.iter().map(|it| format!("- {}\n", escape(it))).collect();
+        push_folded(&mut text, "Warnings", &warnings);
     }
     text
+}
+
+/// What opens with a click on its title.
+fn push_folded(text: &mut String, title: &str, body: &str) {
+    text.push_str(&format!("\n<details>\n<summary>{title}</summary>\n\n{body}\n</details>\n"));
 }
 
 fn push_row(text: &mut String, cells: &[String]) {
@@ -48,61 +61,103 @@ fn push_head(text: &mut String, titles: &[&str], right: &[bool]) {
     push_row(text, &(0..titles.len()).map(|column| rule(column).to_owned()).collect::<Vec<_>>());
 }
 
+/// How many conditions are the same; folded those that are not.
 fn push_fairness(text: &mut String, comparison: &Comparison, names: &[String]) {
     if comparison.fairness.is_empty() {
         return;
     }
     let same = comparison.fairness.iter().filter(|check| check.status == FairnessStatus::Same).count();
-    text.push_str(&format!("\n### Fairness\n\n{same} of {} conditions are the same.\n", comparison.fairness.len()));
+    let title = format!("Fairness: {same} of {} conditions are the same", comparison.fairness.len());
     if unfair(comparison).next().is_none() {
+        text.push_str(&format!("\n{title}.\n"));
         return;
     }
-    text.push('\n');
+    let mut table = String::new();
     let mut titles = vec!["Condition", ""];
     titles.extend(names.iter().map(String::as_str));
     titles.push("Note");
-    push_head(text, &titles, &[]);
+    push_head(&mut table, &titles, &[]);
     for check in unfair(comparison) {
         let mut row = vec![escape(&check.title), words::fairness(check.status).to_owned()];
         row.extend(check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), escape)));
         row.push(escape(&check.note));
+        push_row(&mut table, &row);
+    }
+    push_folded(text, &title, &table);
+}
+
+fn is_known(metric: &&ComparedMetric) -> bool {
+    metric.values.iter().any(Option::is_some)
+}
+
+fn push_key_numbers(text: &mut String, comparison: &Comparison, names: &[String]) {
+    let named = |path: &&str| comparison.metrics.iter().filter(is_known).find(|metric| metric.metric == **path);
+    let shown: Vec<&ComparedMetric> = KEY_NUMBERS.iter().filter_map(|paths| paths.iter().find_map(named)).collect();
+    if !shown.is_empty() {
+        text.push('\n');
+        push_numbers(text, comparison, names, &shown);
+    }
+}
+
+/// All numbers, folded.
+fn push_metrics(text: &mut String, comparison: &Comparison, names: &[String]) {
+    for (title, metrics) in [
+        ("All scored numbers", &comparison.metrics),
+        ("Numbers of one platform, not scored", &comparison.platform_metrics),
+    ] {
+        let shown: Vec<&ComparedMetric> = metrics.iter().filter(is_known).collect();
+        if !shown.is_empty() {
+            let mut table = String::new();
+            push_numbers(&mut table, comparison, names, &shown);
+            push_folded(text, title, &table);
+        }
+    }
+}
+
+fn push_numbers(text: &mut String, comparison: &Comparison, names: &[String], shown: &[&ComparedMetric]) {
+    let mut titles = vec!["Number"];
+    let baseline = names.get(comparison.baseline as usize).map(|name| format!("{name} (baseline)")).unwrap_or_default();
+    for (index, name) in names.iter().enumerate() {
+        titles.push(if index == comparison.baseline as usize { &baseline } else { name });
+    }
+    let is_spoiled = shown.iter().any(|metric| !metric.spoiled_by.is_empty());
+    if is_spoiled {
+        titles.push("Spoiled by");
+    }
+    let right: Vec<bool> = (0..titles.len()).map(|column| column > 0 && column <= names.len()).collect();
+    push_head(text, &titles, &right);
+    for metric in shown {
+        let mut row = vec![escape(&metric.title)];
+        for (index, mut cell) in words::values(&metric.values, &metric.unit).into_iter().enumerate() {
+            let run = u32::try_from(index).unwrap_or(u32::MAX);
+            if let Some((judgement, said)) = words::verdict(metric, run).filter(|_| run != comparison.baseline) {
+                cell.push_str(&format!(", {} {said}", judgement.symbol()));
+            }
+            row.push(if metric.winner == Some(run) { format!("**{cell}**") } else { cell });
+        }
+        if is_spoiled {
+            let spoiled: Vec<String> =
+                metric.spoiled_by.iter().map(|check| escape(check_title(comparison, check))).collect();
+            row.push(spoiled.join(", "));
+        }
         push_row(text, &row);
     }
 }
 
-fn push_metrics(text: &mut String, comparison: &Comparison, names: &[String]) {
-    for (heading, metrics) in
-        [("Scored", &comparison.metrics), ("On one platform only, not scored", &comparison.platform_metrics)]
-    {
-        let mut shown = metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).peekable();
-        if shown.peek().is_none() {
-            continue;
-        }
-        text.push_str(&format!("\n### {heading}\n\n"));
-        let mut titles = vec!["Number"];
-        let baseline =
-            names.get(comparison.baseline as usize).map(|name| format!("{name} (baseline)")).unwrap_or_default();
-        for (index, name) in names.iter().enumerate() {
-            titles.push(if index == comparison.baseline as usize { &baseline } else { name });
-        }
-        titles.push("Spoiled by");
-        let right: Vec<bool> = (0..titles.len()).map(|column| column > 0 && column <= names.len()).collect();
-        push_head(text, &titles, &right);
-        for metric in shown {
-            let mut row = vec![escape(&metric.title)];
-            for (index, mut cell) in words::values(&metric.values, &metric.unit).into_iter().enumerate() {
-                let run = u32::try_from(index).unwrap_or(u32::MAX);
-                if let Some((judgement, said)) = words::verdict(metric, run).filter(|_| run != comparison.baseline) {
-                    cell.push_str(&format!(", {} {said}", judgement.symbol()));
-                }
-                row.push(if metric.winner == Some(run) { format!("**{cell}**") } else { cell });
-            }
-            let spoiled: Vec<String> =
-                metric.spoiled_by.iter().map(|check| escape(check_title(comparison, check))).collect();
-            row.push(spoiled.join(", "));
-            push_row(text, &row);
-        }
+/// What explains a run's difference; the causes that the summary has left out.
+fn push_causes(text: &mut String, comparison: &Comparison, run: u32) {
+    let is_said = |cause: &&Cause| comparison.summary.iter().any(|sentence| sentence.contains(&cause.text));
+    let mut left = comparison.causes.iter().filter(|cause| cause.run == run && !is_said(cause)).take(CAUSES).peekable();
+    if left.peek().is_none() {
+        return;
     }
+    let of = if others(comparison).count() > 1 {
+        format!(" of {}", escape(name_of(comparison, run)))
+    } else {
+        String::new()
+    };
+    text.push_str(&format!("\nFurther causes of the difference{of}:\n\n"));
+    left.for_each(|cause| text.push_str(&format!("1. {}\n", escape(&cause.text))));
 }
 
 fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
@@ -112,30 +167,32 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
         return;
     }
     let (name, baseline) = (escape(name_of(comparison, run)), escape(name_of(comparison, comparison.baseline)));
-    text.push_str(&format!("\n### {}\n\n", words::parts_title(comparison, run, &name, &baseline)));
     let columns = if comparison.is_of_other_work(run) { 3 } else { 4 };
     let titles = ["Part", &baseline, &name, "Difference"];
-    push_head(text, titles.get(..columns).unwrap_or_default(), &[false, true, true, true]);
+    let mut table = String::new();
+    push_head(&mut table, titles.get(..columns).unwrap_or_default(), &[false, true, true, true]);
+    let of_run = comparison.waterfall.iter().filter(|part| part.run == run);
+    let whole: f64 = of_run.map(|part| part.baseline_us).sum();
     let mut sum = 0.0;
     for part in parts {
         sum += part.delta_us_per_step;
         let delta = format!(
             "{} {}",
-            Judgement::of_time(part.delta_us_per_step).symbol(),
+            Judgement::of_part(part.delta_us_per_step, whole).symbol(),
             words::delta_us(part.delta_us_per_step)
         );
         let times = [format::time_us(part.baseline_us), format::time_us(part.run_us)];
         let row = [vec![escape(&part.title)], times.to_vec(), vec![delta]].concat();
-        push_row(text, row.get(..columns).unwrap_or_default());
+        push_row(&mut table, row.get(..columns).unwrap_or_default());
     }
     if columns == 4 {
         let sum = format!("**{}**", words::delta_us(sum));
-        push_row(text, &["**Sum**".to_owned(), String::new(), String::new(), sum]);
+        push_row(&mut table, &["**Sum**".to_owned(), String::new(), String::new(), sum]);
     }
-    for cause in comparison.causes.iter().filter(|cause| cause.run == run) {
-        text.push_str(&format!("\n1. {}", escape(&cause.text)));
+    if let Some(sentence) = words::without_partner(comparison, run) {
+        table.push_str(&format!("\n{}\n", escape(&sentence)));
     }
-    text.push('\n');
+    push_folded(text, &words::parts_title(comparison, run, &name, &baseline), &table);
 }
 
 fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str, changes: &[Change]) {
@@ -145,20 +202,18 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
         return;
     }
     let name = escape(name_of(comparison, run));
-    text.push_str(&format!(
-        "\n<details>\n<summary>{what} of {name} that differ most ({} of {count}), {}</summary>\n\n",
-        count.min(OPS),
-        words::time_basis(comparison)
-    ));
+    let basis = words::time_basis(comparison);
+    let title = format!("{what} of {name} that differ most ({} of {count}), {basis}", count.min(OPS));
+    let mut table = String::new();
     push_head(
-        text,
+        &mut table,
         &["Difference", "", "Name", "Class", "Before", "After", "Matched by"],
         &[true, false, false, false, true, true],
     );
     for change in of_run().take(OPS) {
         let delta = change.delta_us_per_step;
         push_row(
-            text,
+            &mut table,
             &[
                 format!("{} {}", Judgement::of_change(change).symbol(), words::delta_us(delta)),
                 escape(&words::change(change)),
@@ -170,7 +225,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
             ],
         );
     }
-    text.push_str("\n</details>\n");
+    push_folded(text, &title, &table);
 }
 
 fn push_scaling(text: &mut String, comparison: &Comparison) {
@@ -243,6 +298,8 @@ mod tests {
         assert!(text.contains("| Step time | 100 ms | **50.0 ms, ▲ 2.00x faster** |"), "{text}");
         assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
         assert!(text.contains("&lt;img onerror=x>") && !text.contains("<img"), "{text}");
+        let opened = text.matches("<details>\n<summary>").count();
+        assert!(opened > 4 && text.matches("</details>").count() == opened, "{text}");
         for row in text.lines().filter(|line| line.starts_with('|')) {
             assert!(row.ends_with(" |"), "{row}");
         }

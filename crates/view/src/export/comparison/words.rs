@@ -57,6 +57,12 @@ impl Judgement {
         if is_noise { Judgement::Noise } else { Judgement::of_time(delta) }
     }
 
+    /// Of a part of a time of `whole_us`: less than a two-thousandth of it is too little to count.
+    pub fn of_part(delta_us: f64, whole_us: f64) -> Judgement {
+        let is_little = delta_us != 0.0 && delta_us.abs() < 0.0005 * whole_us;
+        if is_little { Judgement::Noise } else { Judgement::of_time(delta_us) }
+    }
+
     /// Of a time that changed.
     pub fn of_time(delta_us: f64) -> Judgement {
         if delta_us > 0.0 {

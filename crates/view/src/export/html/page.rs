@@ -9,7 +9,7 @@ pub const WIDTH: f64 = 760.0;
 pub fn part(title: &str, body: &dyn Render, many: bool) -> Markup {
     html! {
         @if many {
-            details { summary { (title) } (body) }
+            details.folded { summary { (title) } (body) }
         } @else {
             h3 { (title) }
             (body)

@@ -14,7 +14,7 @@ const TOP: f64 = 14.0;
 const RIGHT: f64 = 20.0;
 const ROW: f64 = 24.0;
 
-fn label(x: f64, y: f64, anchor: &str, text: &str) -> Markup {
+pub fn label(x: f64, y: f64, anchor: &str, text: &str) -> Markup {
     html! { text class="q" x=(Px(x)) y=(Px(y)) text-anchor=(anchor) { (text) } }
 }
 
@@ -55,9 +55,10 @@ pub fn intervals(comparison: &Comparison) -> Markup {
     drawing("Difference of the typical steps with its 95 % interval", (rows + 1.0) * ROW + 6.0, &shapes)
 }
 
-/// A plot: x and y from 0 to their largest, linear.
+/// A plot: x from 0 to its largest, y from its least to its largest, linear.
 struct Plot {
     x_most: f64,
+    y_least: f64,
     y_most: f64,
 }
 
@@ -67,11 +68,11 @@ impl Plot {
     }
 
     fn y(&self, value: f64) -> f64 {
-        HEIGHT - BOTTOM - value / self.y_most * (HEIGHT - BOTTOM - TOP)
+        HEIGHT - BOTTOM - (value - self.y_least) / (self.y_most - self.y_least) * (HEIGHT - BOTTOM - TOP)
     }
 
     fn frame(&self) -> Markup {
-        html! { path class="axis" d={ "M" (LEFT) " " (TOP) "V" (Px(self.y(0.0))) "H" (Px(WIDTH - RIGHT)) } {} }
+        html! { path class="axis" d={ "M" (LEFT) " " (TOP) "V" (HEIGHT - BOTTOM) "H" (Px(WIDTH - RIGHT)) } {} }
     }
 
     /// A horizontal line with its value.
@@ -153,7 +154,7 @@ fn scaling_chart(scaling: &Scaling) -> Markup {
     let points = &scaling.points;
     let x_most = points.iter().fold(1.0_f64, |most, point| most.max(point.devices as f64));
     let y_most = points.iter().fold(1.0_f64, |most, point| most.max(point.speedup).max(point.ideal_speedup));
-    let plot = Plot { x_most, y_most };
+    let plot = Plot { x_most, y_least: 0.0, y_most };
     // Programs that scale apart are separate lines.
     let mut series: Vec<Option<&str>> = Vec::new();
     for point in points {
@@ -248,7 +249,11 @@ fn trend_chart(trend: &Trend) -> Markup {
     if y_most <= 0.0 {
         return html! {};
     }
-    let plot = Plot { x_most: points.len() as f64, y_most };
+    // An axis from 0 would hide a change of a few percent.
+    let lows = points.iter().filter_map(|point| Some(point.step_time_us? - point.margin_us.unwrap_or(0.0)));
+    let low = lows.fold(y_most, f64::min);
+    let y_least = (low - (y_most - low).max(0.02 * y_most)).max(0.0);
+    let plot = Plot { x_most: points.len() as f64, y_least, y_most };
     let place = |index: usize| index as f64 + 0.5;
     let known = || points.iter().enumerate().filter_map(|(index, point)| Some((place(index), point.step_time_us?)));
     // Labels that would stand on each other are left to the table.
@@ -260,14 +265,17 @@ fn trend_chart(trend: &Trend) -> Markup {
     let has_room = |index: usize| !(index.saturating_sub(every - 1)..index + every).any(is_change);
     let is_named = |index: usize| is_change(index) || index.is_multiple_of(every) && has_room(index);
     let shapes = html! {
-        @for part in [0.5, 1.0] { (plot.grid(y_most * part, &format::time_us(y_most * part))) }
+        @for part in [0.0, 0.5, 1.0] {
+            @let time = y_least + (y_most - y_least) * part;
+            (plot.grid(time, &format::time_us(time)))
+        }
         (plot.frame())
         @for (index, point) in points.iter().enumerate() {
             @if trend.change_points.iter().any(|change| change.run == point.run) {
-                path class="change" d={ "M" (Px(plot.x(index as f64))) " " (TOP) "V" (Px(plot.y(0.0))) } {}
+                path class="change" d={ "M" (Px(plot.x(index as f64))) " " (TOP) "V" (HEIGHT - BOTTOM) } {}
             }
             @if let (Some(time), Some(margin)) = (point.step_time_us, point.margin_us) {
-                @let (low, high) = (plot.y((time - margin).max(0.0)), plot.y(time + margin));
+                @let (low, high) = (plot.y((time - margin).max(y_least)), plot.y(time + margin));
                 path class="whisker" d={ "M" (Px(plot.x(place(index)))) " " (Px(low)) "V" (Px(high)) } {}
             }
         }

@@ -1,7 +1,8 @@
 //! A comparison as one web page that stands for itself; see [`crate::export::html::document`].
 //!
 //! ```text
-//! main       summary, fairness, scored numbers, step time, waterfall, ops, kernels, ..., each run, definitions, warnings
+//! main       summary, fairness, step time and causes, waterfall, scaling, trend: two printed pages for a pair
+//! folded     numbers, ops, each run, definitions: closed, also on paper
 //! profiles   the compared profiles
 //! ```
 //!
@@ -12,6 +13,7 @@ mod changes;
 mod charts;
 mod parts;
 mod runs;
+mod steps;
 mod waterfall;
 
 use crate::export::comparison::words::Judgement;
@@ -27,20 +29,24 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         (parts::header(comparison))
         (parts::summary(comparison))
         (parts::fairness(comparison))
-        (parts::metrics(comparison))
-        (parts::step_time(comparison))
+        (parts::step_time(comparison, &steps::distribution(comparison, subjects)))
         (waterfall::section(comparison))
         (charts::scaling(comparison))
         (charts::trend(comparison))
-        (changes::categories(comparison))
-        (changes::ops(comparison))
-        (changes::collectives(comparison))
-        (changes::matching(comparison))
-        (runs::devices(comparison, subjects))
-        (runs::findings(comparison, subjects))
-        (runs::environment(comparison, subjects))
-        (definitions(comparison))
-        (runs::warnings(comparison, subjects))
+        (folded("All numbers", &parts::metrics(comparison)))
+        (folded("Ops, kernels and communication", &html! {
+            (changes::categories(comparison))
+            (changes::ops(comparison))
+            (changes::collectives(comparison))
+            (changes::matching(comparison))
+        }))
+        (folded("Devices, findings, warnings and environment", &html! {
+            (runs::devices(comparison, subjects))
+            (runs::findings(comparison, subjects))
+            (runs::warnings(comparison, subjects))
+            (runs::environment(comparison, subjects))
+        }))
+        (folded("What the numbers mean", &definitions(comparison)))
     };
     document::whole(&Document {
         title: &names.join(" and "),
@@ -51,6 +57,15 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         download: "Download the profiles (JSON)",
         profiles: profiles(comparison, subjects),
     })
+}
+
+/// Sections that open with a click, and that paper lists by their title where nobody opened them.
+fn folded(title: &str, sections: &Markup) -> Markup {
+    html! {
+        @if !sections.0.is_empty() {
+            details.folded { summary { (title) } (sections) }
+        }
+    }
 }
 
 /// What is said of a number, in the colour and with the symbol of the judgement.

@@ -1,8 +1,8 @@
 //! The first parts: the runs, the answer, what keeps it from being fair, the scored numbers, the step times with their noise.
 
 use super::{charts, judged};
-use crate::export::comparison::{check_title, name_of, others, words};
-use crate::export::html::page::{Align, Table, join};
+use crate::export::comparison::{check_title, many, name_of, others, words};
+use crate::export::html::page::{Align, Table, join, part};
 use base::format;
 use compare::{ComparedMetric, Comparison, Direction, FairnessStatus};
 use maud::{Markup, Render, html};
@@ -77,7 +77,7 @@ pub fn summary(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Every condition, with what each run has.
+/// Every condition that is not the same, with what each run has; the others in a sentence.
 pub fn fairness(comparison: &Comparison) -> Markup {
     if comparison.fairness.is_empty() {
         return html! {};
@@ -91,7 +91,7 @@ pub fn fairness(comparison: &Comparison) -> Markup {
     }
     columns.push(("What follows", Align::Wide));
     let mut table = Table::new(&columns);
-    for status in [FairnessStatus::Differs, FairnessStatus::Unknown, FairnessStatus::Same] {
+    for status in [FairnessStatus::Differs, FairnessStatus::Unknown] {
         let verdict = html! { span class={ "status " (status.label()) } { (words::fairness(status)) } };
         for check in comparison.fairness.iter().filter(|check| check.status == status) {
             let values: Vec<&str> = check.values.iter().map(|value| value.as_deref().unwrap_or(format::DASH)).collect();
@@ -102,14 +102,25 @@ pub fn fairness(comparison: &Comparison) -> Markup {
             } else {
                 row.push(&counted);
             }
-            row.push(if status == FairnessStatus::Same { &"" } else { &check.note });
+            row.push(&check.note);
             table.row(&row);
         }
     }
+    let same: Vec<String> = comparison
+        .fairness
+        .iter()
+        .filter(|check| check.status == FairnessStatus::Same)
+        .map(|check| {
+            let value = check.values.first().and_then(Option::as_deref).unwrap_or(format::DASH);
+            format!("{} ({value})", check.title.to_lowercase())
+        })
+        .collect();
+    let is_all_same = same.len() == comparison.fairness.len();
     html! {
         section id="fairness" {
             h2 { "Is it fair?" }
-            (table)
+            @if !is_all_same { (table) }
+            @if !same.is_empty() { p.note { "The same in all runs: " (same.join(", ")) "." } }
         }
     }
 }
@@ -242,8 +253,8 @@ fn best(comparison: &Comparison, metric: &ComparedMetric, scored: bool) -> Marku
     }
 }
 
-/// Step times and whether they differ beyond the noise.
-pub fn step_time(comparison: &Comparison) -> Markup {
+/// Step times and whether they differ beyond the noise, with what explains it and how the steps are distributed.
+pub fn step_time(comparison: &Comparison, distribution: &Markup) -> Markup {
     if comparison.step_time.is_empty() {
         return html! {};
     }
@@ -275,6 +286,7 @@ pub fn step_time(comparison: &Comparison) -> Markup {
             (table)
             (charts::intervals(comparison))
             @for run in others(comparison) { (causes(comparison, run)) }
+            (distribution)
         }
     }
 }
@@ -284,12 +296,13 @@ fn causes(comparison: &Comparison, run: u32) -> Markup {
     let mut causes = comparison.causes.iter().filter(|cause| cause.run == run).peekable();
     html! {
         @if causes.peek().is_some() {
-            h3 {
-                "What explains the difference"
-                // A single other run needs no heading of its own.
-                @if others(comparison).count() > 1 { " of " (name_of(comparison, run)) }
+            @let list = html! { ol { @for cause in causes { li { (cause.text) } } } };
+            // A single other run needs no heading of its own.
+            @if others(comparison).count() == 1 {
+                (part("What explains the difference", &list, false))
+            } @else {
+                (part(&format!("What explains the difference of {}", name_of(comparison, run)), &list, many(comparison)))
             }
-            ol { @for cause in causes { li { (cause.text) } } }
         }
     }
 }

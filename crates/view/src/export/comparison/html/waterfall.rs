@@ -24,7 +24,7 @@ const ROW: f64 = 24.0;
 pub fn section(comparison: &Comparison) -> Markup {
     html! {
         @if !comparison.waterfall.is_empty() {
-            section id="waterfall" class="break" {
+            section id="waterfall" {
                 h2 { "Where the difference comes from" }
                 p.note {
                     "Exclusive parts, per device: every instant is in one part, so the parts add up to the difference of the times of a "
@@ -69,7 +69,8 @@ fn table(parts: &[&PartChange], time: &str, name: &str, baseline: &str) -> Table
     let columns = [("Part", Align::Left), ("Difference", Align::Right), (baseline, Align::Right), (name, Align::Right)];
     let mut table = Table::new(&columns);
     let [mut before, mut after, mut delta] = [0.0; 3];
-    let change = |delta: f64| judged(Judgement::of_time(delta), &words::delta_us(delta));
+    let whole: f64 = parts.iter().map(|part| part.baseline_us).sum();
+    let change = |delta: f64| judged(Judgement::of_part(delta, whole), &words::delta_us(delta));
     for part in parts {
         before += part.baseline_us;
         after += part.run_us;

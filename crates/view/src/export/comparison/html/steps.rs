@@ -1,0 +1,93 @@
+//! How the steps of each run are distributed: a line a step, so that outliers, levels and noise are seen, not only told.
+
+use super::charts::label;
+use crate::export::comparison::name_of;
+use crate::export::html::page::{Px, WIDTH, drawing};
+use base::{format, sort};
+use compare::{Comparison, Subject};
+use maud::{Markup, html};
+
+const NAMES: f64 = 190.0;
+const RIGHT: f64 = 90.0;
+const ROW: f64 = 26.0;
+/// More runs than this have no room; their intervals are told.
+const MOST_RUNS: usize = 6;
+/// Lines of a run at most: of more steps every so many of them, from the shortest to the longest.
+const MOST_LINES: usize = 200;
+/// Steps longer than this many typical ones are told beside the chart: they would leave no room for the others.
+const LONG: f64 = 1.5;
+
+/// The steps of a run.
+struct RunSteps<'a> {
+    name: &'a str,
+    /// Counted steps, shortest first.
+    us: Vec<f64>,
+    typical_us: f64,
+}
+
+/// The distribution of the counted steps of each run; nothing where steps are not listed.
+pub fn distribution(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+    let runs: Vec<RunSteps<'_>> =
+        subjects.iter().enumerate().filter_map(|(at, it)| steps(comparison, at, it)).collect();
+    let longest_typical = runs.iter().fold(0.0_f64, |most, run| most.max(run.typical_us));
+    let most = LONG * longest_typical;
+    let shown = || runs.iter().flat_map(|run| run.us.iter().copied()).filter(|us| *us <= most);
+    let (low, high) = (shown().fold(f64::INFINITY, f64::min), shown().fold(0.0, f64::max));
+    if runs.len() > MOST_RUNS || low >= high {
+        return html! {};
+    }
+    let x = |us: f64| NAMES + (us - low) / (high - low) * (WIDTH - NAMES - RIGHT);
+    let height = runs.len() as f64 * ROW;
+    let shapes = html! {
+        @for (row, run) in runs.iter().enumerate() {
+            @let top = row as f64 * ROW + 4.0;
+            (label(0.0, top + 14.0, "start", &format::shorten(run.name, 28)))
+            path class="ticks" d=(ticks(run, most, [top + 3.0, top + ROW - 7.0], x)) {}
+            path class="typical" d={ "M" (Px(x(run.typical_us))) " " (Px(top)) "V" (Px(top + ROW - 4.0)) } {}
+            (label(WIDTH, top + 14.0, "end", &longer(run, most)))
+        }
+        (label(NAMES, height + 18.0, "start", &format::time_us(low)))
+        (label(WIDTH - RIGHT, height + 18.0, "end", &format::time_us(high)))
+    };
+    html! {
+        h3 { "Distribution of step times" }
+        p.note { "A thin line is a counted step, the thick one the typical step." }
+        (drawing("Step times of each run", height + 24.0, &shapes))
+    }
+}
+
+fn steps<'a>(comparison: &'a Comparison, at: usize, subject: &Subject) -> Option<RunSteps<'a>> {
+    let run = u32::try_from(at).ok()?;
+    let mut us: Vec<f64> = subject
+        .captures()
+        .iter()
+        .flat_map(|capture| &capture.steps)
+        .filter(|step| step.counted && step.duration_us.is_finite())
+        .map(|step| step.duration_us)
+        .collect();
+    sort::sort_by(&mut us, f64::total_cmp);
+    let of_change = |change: &compare::StepTimeChange| {
+        if change.run == run {
+            change.typical_us
+        } else {
+            change.baseline_typical_us.filter(|_| run == comparison.baseline)
+        }
+    };
+    let typical_us = comparison.step_time.iter().find_map(of_change)?;
+    (us.len() > 1).then_some(RunSteps { name: name_of(comparison, run), us, typical_us })
+}
+
+fn ticks(run: &RunSteps<'_>, most: f64, [top, bottom]: [f64; 2], x: impl Fn(f64) -> f64) -> String {
+    let every = run.us.len().div_ceil(MOST_LINES).max(1);
+    let shown = run.us.iter().step_by(every).filter(|us| **us <= most);
+    shown.map(|us| format!("M{:.1} {top:.1}V{bottom:.1}", x(*us))).collect()
+}
+
+/// `2 to 31.0 ms`: the steps that the chart has no room for.
+fn longer(run: &RunSteps<'_>, most: f64) -> String {
+    let count = run.us.iter().filter(|us| **us > most).count();
+    match run.us.last() {
+        Some(longest) if count > 0 => format!("+{count}, to {}", format::time_us(*longest)),
+        _ => String::new(),
+    }
+}
