@@ -194,6 +194,24 @@ fn many_ops_of_a_scope_that_change_alike_are_told_together() {
 }
 
 #[test]
+fn another_compiler_stands_below_what_is_timed() {
+    let built_by = |seed: u64, change: &Change, version: &str| {
+        let mut subject = capture(seed, change);
+        subject.profile.metadata.environment.insert("jaxlib_version".to_owned(), version.to_owned());
+        subject
+    };
+    let slower = Change { slower: vec![("custom-call.2", 1.3)], ..Change::default() };
+    let main = built_by(11, &Change::default(), "0.7.1");
+    let found = compare(&[main.clone(), built_by(22, &slower, "0.8.0")], &Options::default());
+    let last = found.causes.last().unwrap();
+    assert_eq!((last.kind.label(), last.name.as_str()), ("condition", "compiler"));
+    assert!(last.text.contains("jaxlib_version 0.8.0 instead of jaxlib_version 0.7.1"), "{}", last.text);
+    assert_eq!(found.causes[0].name, "custom-call.2");
+    // Without a difference there is no cause.
+    assert!(compare(&[main, built_by(22, &Change::default(), "0.8.0")], &Options::default()).causes.is_empty());
+}
+
+#[test]
 fn the_host_is_named_with_the_range_that_it_is_in() {
     let found = against_main(&Change { host: Some(("load_batch", 500.0)), ..Change::default() });
     assert_eq!(found.causes[0].kind.label(), "part");

@@ -212,7 +212,12 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         across,
     });
     let (causes, explained_percent) = if is_other_work { (Vec::new(), None) } else { (causes, explained_percent) };
-    comparison.causes.extend(causes);
+    let conditions = if causes.is_empty() || across {
+        Vec::new()
+    } else {
+        causes::conditions(&comparison.fairness, index, comparison.baseline as usize)
+    };
+    comparison.causes.extend(causes.into_iter().chain(conditions));
     if is_other_model {
         ops.clear();
         comparison.kernels.retain(|it| it.run as usize != index);

@@ -131,6 +131,8 @@ base::words! {
         Straggler = "straggler",
         /// A part of the step.
         Part = "part",
+        /// Another compiler, or other flags.
+        Condition = "condition",
         /// What the other causes leave of a part of the step.
         Rest = "rest",
     }

@@ -14,7 +14,8 @@ use self::scope_tree::Told;
 use super::steps;
 use super::uniform::uniform;
 use super::{
-    Cause, CauseKind, Change, ChangeKind, CollectiveChange, PartChange, StepTimeChange, StepTimeVerdict, Subject,
+    Cause, CauseKind, Change, ChangeKind, CollectiveChange, FairnessCheck, FairnessStatus, PartChange, StepTimeChange,
+    StepTimeVerdict, Subject,
 };
 use base::{format, framework_path, sort};
 pub use text::{per_step, signed};
@@ -134,6 +135,23 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
     }
     let explained = (total != 0.0 && !causes.is_empty()).then(|| 100.0 * listed / total);
     (causes, explained.filter(|percent| percent.is_finite()))
+}
+
+/// Conditions that make other ops of the same work. Other types and shapes are other work, which has no causes.
+const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
+
+/// Such conditions that differ. How much each of them costs nobody can tell, so they stand below what is timed.
+pub fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Vec<Cause> {
+    let differs =
+        |it: &&FairnessCheck| it.status == FairnessStatus::Differs && OF_COMPILATION.contains(&it.check.as_str());
+    let cause = |it: &FairnessCheck| {
+        let [ours, theirs] = [run, baseline].map(|run| it.values.get(run)?.as_deref());
+        let (ours, theirs) = (ours?, theirs?);
+        let text = format!("{}: {ours} instead of {theirs}. That may be why ops differ.", it.title);
+        let of_run = Cause { run: run as u32, ..Cause::new(CauseKind::Condition, &it.check, 0.0, text) };
+        (ours != theirs).then_some(of_run)
+    };
+    fairness.iter().filter(differs).filter_map(cause).collect()
 }
 
 /// Ops that change: all of them where they change alike, communication singly, computation by scope.

@@ -13,8 +13,8 @@ use crate::export::comparison::{check_title, scaled as scaled_cells, words};
 use crate::table::{Filter, Unit};
 use base::format;
 use compare::{
-    Change, ComparedMetric, Comparison, ComparisonKind, Direction, ExcessOp, FairnessStatus, MatchedBy, OrderedBy,
-    Scaling, ScalingForecast, StepTimeChange, Trend,
+    CauseKind, Change, ComparedMetric, Comparison, ComparisonKind, Direction, ExcessOp, FairnessStatus, MatchedBy,
+    OrderedBy, Scaling, ScalingForecast, StepTimeChange, Trend,
 };
 use metrics::StepPart;
 
@@ -280,7 +280,10 @@ fn causes(comparison: &Comparison) -> Grid {
         });
         vec![
             GridCell::text(&name(comparison, cause.run)),
-            GridCell { note: share, ..delta_cell(cause.delta_us_per_step, most) },
+            match cause.kind {
+                CauseKind::Condition => GridCell::text(format::DASH),
+                _ => GridCell { note: share, ..delta_cell(cause.delta_us_per_step, most) },
+            },
             GridCell::text(&cause.text),
         ]
     });
