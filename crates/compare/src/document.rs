@@ -317,7 +317,7 @@ pub struct Cause {
     /// Index of the run.
     pub run: u32,
     /// `op`, `scope` (ops of a name scope), `uniform` (nearly all ops change alike: clocks, power or another device), `communication`, `class` (ops of a class that are too small to be listed), `straggler`, `part`, `rest` (what the others leave
-    /// of a part) or `condition` (another compiler or other flags, without a time of its own).
+    /// of a part) or `condition` (another compiler or other flags; what they cost is not known).
     pub kind: CauseKind,
     /// Name of the op, scope, part or device.
     pub name: String,

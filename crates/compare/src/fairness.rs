@@ -1,5 +1,6 @@
 //! Whether runs did the same work under the same conditions. What a run does not tell is unknown, and unknown is never the same.
 
+use super::agreement::{missing, status};
 use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, programs};
 use base::{Severity, format};
 use report::{ModelConfig, UnifiedProfile};
@@ -110,27 +111,6 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
 
 /// Checks that are made where a run tells what they compare.
 const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
-
-pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
-    let without = |(subject, value): (&Subject, &Option<String>)| value.is_none().then(|| subject.name.clone());
-    let names: Vec<String> = subjects.iter().zip(values).filter_map(without).collect();
-    match names.len() {
-        0 => "every run for every dimension".to_owned(),
-        all if all == subjects.len() => "any run".to_owned(),
-        _ => names.join(", "),
-    }
-}
-
-/// Two different values differ, whatever a third run has.
-pub fn status(values: &[Option<String>]) -> FairnessStatus {
-    let mut known = values.iter().flatten();
-    let first = known.next();
-    match (known.any(|value| Some(value) != first), values.iter().any(Option::is_none)) {
-        (true, _) => FairnessStatus::Differs,
-        (false, true) => FairnessStatus::Unknown,
-        (false, false) => FairnessStatus::Same,
-    }
-}
 
 /// Parts of a value: the name for people, whether it has to be known, and the value as text.
 type Named = Vec<(&'static str, bool, Option<String>)>;

@@ -15,6 +15,7 @@
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod agreement;
 mod capture_time;
 mod causes;
 mod collectives;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, fairness};
+use super::agreement::{missing, status};
+use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms};
 use base::{format, sort};
 use report::{Program, UnifiedProfile};
 
@@ -64,7 +65,7 @@ fn finished(
 ) -> FairnessCheck {
     let note = match status {
         FairnessStatus::Differs => note(check).to_owned(),
-        FairnessStatus::Unknown => format!("Not in the trace of {}.", fairness::missing(subjects, &values)),
+        FairnessStatus::Unknown => format!("Not in the trace of {}.", missing(subjects, &values)),
         FairnessStatus::Same => String::new(),
     };
     FairnessCheck { check: check.to_owned(), title: title.to_owned(), status, values, note }
@@ -104,7 +105,7 @@ fn program(subjects: &[Subject]) -> FairnessCheck {
     let short = |text: &str| text.get(..8).unwrap_or(text).to_owned();
     let value = |it: &Subject| main_program(&it.profile).map(|it| format!("{} {}", it.name, short(&it.fingerprint)));
     let values: Vec<Option<String>> = subjects.iter().map(value).collect();
-    finished(subjects, "program", "Program", fairness::status(&values), values)
+    finished(subjects, "program", "Program", status(&values), values)
 }
 
 fn parameter_shapes(subjects: &[Subject]) -> FairnessCheck {

@@ -12,6 +12,7 @@ mod amdahl;
 mod document;
 mod doubling;
 mod excess;
+mod line;
 
 use std::cmp::Ordering;
 

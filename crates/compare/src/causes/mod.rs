@@ -1,9 +1,9 @@
 //! What explains the difference of two step times, largest first.
 //!
 //! Candidates are ops and the name scopes that they stand in (their self time, or what is exposed of them where they communicate), kinds of
-//! collectives and classes of ops where the single ones are too small to be listed, and a device that falls behind the others. What they
-//! leave of a part of the step is told as that part (idle time by cause, copies), so that the causes add up to the difference. Across
-//! platforms the parts come first, then scopes: ops of two platforms have nothing to do with each other.
+//! collectives and classes of ops where the single ones are too small to be listed, and a device that falls behind the others. The rest
+//! of each part of the step (idle time by cause, copies) follows, so that the causes add up to the difference. Across platforms the
+//! parts come first, then scopes: ops of two platforms have nothing to do with each other.
 
 mod communication;
 mod scope_tree;
@@ -26,7 +26,7 @@ const MOST: usize = 10;
 /// Differences below this share of the step are nobody's cause, unless they are more than [`LEAST_REST`].
 const LEAST_SHARE: f64 = 0.002;
 
-/// What is left of a part is told where it is more than this share of the difference.
+/// The rest of a part is listed where it is more than this share of the difference.
 const LEAST_REST: f64 = 0.05;
 
 /// What the causes of one run's difference are looked for in.

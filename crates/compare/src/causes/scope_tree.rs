@@ -9,8 +9,8 @@
 //! told             dot.2                dot.1 and dot.2       layer_*/attn and layer_*/mlp
 //! ```
 //!
-//! A scope is told as a whole where many of its ops change alike and no few of them make most of it; else each of its scopes and ops is
-//! told by itself. Layers of a model are one scope.
+//! A scope is one entry where many of its ops change alike. Where a few of them make most of the difference, or some work against it, each
+//! of its scopes and ops is an entry. The layers of a model are one scope.
 
 use crate::Change;
 use base::{framework_path, sort};
@@ -27,7 +27,7 @@ const MOST_OF_IT: f64 = 0.8;
 /// The ops of a scope are not told together where more than this share works against their sum.
 const MOST_AGAINST: f64 = 0.2;
 
-/// What is told of a difference.
+/// An entry of the list of causes.
 #[derive(Debug, PartialEq)]
 pub(super) enum Told {
     /// An op, by its position in the list of changes.

@@ -1,7 +1,7 @@
 //! Amdahl's law: the part of a step that more devices do not make shorter, how well the runs tell it, and what follows for more.
 
-use super::super::noise::t_quantile_975;
 use super::ScalingForecast;
+use super::line::through_origin;
 
 /// How many times the most devices of the runs a forecast is for.
 pub(super) const FORECAST_SIZES: [u64; 2] = [2, 4];
@@ -34,18 +34,8 @@ impl AmdahlFit {
     pub fn of(runs: &[(f64, f64)]) -> Option<AmdahlFit> {
         let points: Vec<(f64, f64)> =
             runs.iter().map(|(growth, speedup)| (1.0 - 1.0 / growth, 1.0 / speedup - 1.0 / growth)).collect();
-        let xx: f64 = points.iter().map(|(x, _)| x * x).sum();
-        let xy: f64 = points.iter().map(|(x, y)| x * y).sum();
-        let slope = xy / xx;
-        if xx <= 0.0 || !slope.is_finite() || slope > 1.0 {
-            return None;
-        }
-        let interval = (points.len() >= 2).then(|| {
-            let freedom = points.len() as f64 - 1.0;
-            let squares: f64 = points.iter().map(|(x, y)| (y - slope * x) * (y - slope * x)).sum();
-            let margin = t_quantile_975(freedom) * (squares / freedom / xx).sqrt();
-            [slope - margin, slope + margin].map(within_step)
-        });
+        let (slope, margin) = through_origin(&points).filter(|(slope, _)| *slope <= 1.0)?;
+        let interval = margin.map(|margin| [slope - margin, slope + margin].map(within_step));
         Some(AmdahlFit { serial: within_step(slope), interval })
     }
 

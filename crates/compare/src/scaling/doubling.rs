@@ -3,8 +3,8 @@
 //! The work of a device stays the same, so a step would take as long on any number of devices; what grows is communication, by the depth of
 //! the tree or the number of rings that doubles with the devices, and the wait for the slowest one.
 
-use super::super::noise::t_quantile_975;
 use super::amdahl::FORECAST_SIZES;
+use super::line::through_origin;
 use super::{ScaledRun, ScalingForecast};
 
 /// What a forecast holds under, as a sentence.
@@ -30,17 +30,8 @@ impl DoublingFit {
     /// without any.
     pub fn of(runs: &[(f64, f64)]) -> Option<DoublingFit> {
         let points: Vec<(f64, f64)> = runs.iter().map(|(growth, time)| (doublings(*growth), time - 1.0)).collect();
-        let dd: f64 = points.iter().map(|(d, _)| d * d).sum();
-        let slope = points.iter().map(|(d, y)| d * y).sum::<f64>() / dd;
-        if dd <= 0.0 || !slope.is_finite() {
-            return None;
-        }
-        let interval = (points.len() >= 2).then(|| {
-            let freedom = points.len() as f64 - 1.0;
-            let squares: f64 = points.iter().map(|(d, y)| (y - slope * d) * (y - slope * d)).sum();
-            let margin = t_quantile_975(freedom) * (squares / freedom / dd).sqrt();
-            [slope - margin, slope + margin].map(not_below_0)
-        });
+        let (slope, margin) = through_origin(&points)?;
+        let interval = margin.map(|margin| [slope - margin, slope + margin].map(not_below_0));
         Some(DoublingFit { added: not_below_0(slope), interval })
     }
 

@@ -60,7 +60,7 @@ struct Equal<'a> {
     family: &'static str,
     module: Text,
     layered_path: String,
-    /// What it computes; its name where the trace does not tell.
+    /// Hash of its expression. Where the trace has none, `name` stands for it.
     fingerprint: Option<String>,
     name: &'a str,
 }

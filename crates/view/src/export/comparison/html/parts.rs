@@ -297,7 +297,7 @@ fn causes(comparison: &Comparison, run: u32) -> Markup {
     html! {
         @if causes.peek().is_some() {
             @let list = html! { ol { @for cause in causes { li { (cause.text) } } } };
-            // A single other run needs no heading of its own.
+            // Of a pair the title of the page says already which run it is.
             @if others(comparison).count() == 1 {
                 (part("What explains the difference", &list, false))
             } @else {

@@ -1,0 +1,25 @@
+//! Whether what runs say of a condition agrees.
+
+use super::{FairnessStatus, Subject};
+
+/// The runs without a value, for a sentence.
+pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
+    let without = |(subject, value): (&Subject, &Option<String>)| value.is_none().then(|| subject.name.clone());
+    let names: Vec<String> = subjects.iter().zip(values).filter_map(without).collect();
+    match names.len() {
+        0 => "every run for every dimension".to_owned(),
+        all if all == subjects.len() => "any run".to_owned(),
+        _ => names.join(", "),
+    }
+}
+
+/// Two different values differ, whatever a third run has.
+pub fn status(values: &[Option<String>]) -> FairnessStatus {
+    let mut known = values.iter().flatten();
+    let first = known.next();
+    match (known.any(|value| Some(value) != first), values.iter().any(Option::is_none)) {
+        (true, _) => FairnessStatus::Differs,
+        (false, true) => FairnessStatus::Unknown,
+        (false, false) => FairnessStatus::Same,
+    }
+}

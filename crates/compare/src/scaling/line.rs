@@ -1,0 +1,22 @@
+//! A line through the origin by least squares: what both laws of scaling are fitted by.
+//!
+//! ```text
+//! slope = sum(x y) / sum(x x)
+//! variance of the slope = sum((y - slope x)^2) / (m - 1) / sum(x x)      m: points
+//! ```
+
+use super::super::noise::t_quantile_975;
+
+/// The slope of the line through `(x, y)`, and half of its 95 % interval by Student's t with `m - 1` degrees of freedom; the latter is `None`
+/// for one point, which the line meets exactly. `None` without a point off the origin.
+pub(super) fn through_origin(points: &[(f64, f64)]) -> Option<(f64, Option<f64>)> {
+    let xx: f64 = points.iter().map(|(x, _)| x * x).sum();
+    let slope = points.iter().map(|(x, y)| x * y).sum::<f64>() / xx;
+    if xx <= 0.0 || !slope.is_finite() {
+        return None;
+    }
+    let freedom = points.len() as f64 - 1.0;
+    let squares: f64 = points.iter().map(|(x, y)| (y - slope * x) * (y - slope * x)).sum();
+    let margin = (freedom >= 1.0).then(|| t_quantile_975(freedom) * (squares / freedom / xx).sqrt());
+    Some((slope, margin))
+}
