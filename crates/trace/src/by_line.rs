@@ -41,6 +41,15 @@ impl LineEvents {
         self.len() == 0
     }
 
+    /// The one at a place of the order.
+    #[inline]
+    pub fn get(&self, place: usize) -> Option<EventId> {
+        match self {
+            LineEvents::Run(run) => run.get(place),
+            LineEvents::List(list) => list.get(place).copied(),
+        }
+    }
+
     /// All of them in order.
     pub fn iter(&self) -> impl Iterator<Item = EventId> + '_ {
         let (run, list) = match self {

@@ -26,6 +26,13 @@ impl Trace {
         told.map_or(interval, |duration| Interval::new(interval.start, interval.start + Ps::new(duration)))
     }
 
+    /// What an event is, as an index into [`Events::kinds`](super::Events::kinds), and when it occupies its thread.
+    #[inline]
+    pub fn occupied(&self, event: EventId) -> Option<(usize, Interval)> {
+        let (kind, interval) = self.events.kind_and_time(event)?;
+        Some((kind, if self.cpu_ops.is_none() { interval } else { self.on_thread(event, interval) }))
+    }
+
     /// Calls `visit` with the events of a line in order: what each is, as an index into [`Events::kinds`](super::Events::kinds), and
     /// when it occupies its thread.
     pub fn for_each_on_thread(&self, events: &LineEvents, mut visit: impl FnMut(usize, Interval)) {

@@ -37,6 +37,13 @@ impl EventIds {
         EventIds(indices)
     }
 
+    /// The one at a place.
+    #[inline]
+    pub fn get(&self, place: usize) -> Option<EventId> {
+        let index = self.0.start.checked_add(u32::try_from(place).ok()?)?;
+        (index < self.0.end).then_some(EventId(index))
+    }
+
     /// The first of them, and their indices.
     #[inline]
     pub(crate) fn indices(&self) -> (EventId, Range<usize>) {

@@ -1,0 +1,64 @@
+//! The lanes of every line, each line's made when it is first looked at.
+
+use std::sync::OnceLock;
+
+use trace::{ByLine, EventId, LineEvents, LineId, Trace};
+
+use crate::lane::Lane;
+use crate::nesting::Nesting;
+
+/// The lanes of all lines of a trace.
+#[derive(Debug, Default)]
+pub struct Lanes {
+    /// Index: the line.
+    of_lines: Vec<OnceLock<Vec<Lane>>>,
+}
+
+impl Lanes {
+    /// Of so many lines.
+    pub fn new(lines: usize) -> Lanes {
+        Lanes { of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The lanes of a line, the outermost first; none of a line without events.
+    pub fn of_line(&self, trace: &Trace, by_line: &ByLine, line: LineId) -> &[Lane] {
+        let known = self.of_lines.get(line.index()).zip(by_line.events.get(line.index()));
+        known.map_or(&[], |(lanes, events)| lanes.get_or_init(|| lanes_of(trace, events)).as_slice())
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.of_lines.iter().filter_map(OnceLock::get).flatten().map(Lane::memory_bytes).sum()
+    }
+}
+
+fn lanes_of(trace: &Trace, events: &LineEvents) -> Vec<Lane> {
+    let mut nesting = Nesting::default();
+    let mut lanes: Vec<Vec<EventId>> = Vec::new();
+    let mut ids = events.iter();
+    // While all are in the first lane nothing is listed: a stream of a device mostly has one.
+    let mut in_first = 0;
+    trace.for_each_on_thread(events, |_, interval| {
+        let Some(id) = ids.next() else { return };
+        let lane = nesting.place(interval).lane as usize;
+        if lane == 0 && lanes.is_empty() {
+            in_first += 1;
+            return;
+        }
+        if lanes.is_empty() {
+            lanes.push(events.iter().take(in_first).collect());
+        }
+        if lane >= lanes.len() {
+            lanes.resize_with(lane + 1, Vec::new);
+        }
+        lanes.get_mut(lane).into_iter().for_each(|list| list.push(id));
+    });
+    if lanes.is_empty() {
+        return if in_first == 0 { Vec::new() } else { vec![Lane::new(trace, events.clone())] };
+    }
+    let list = |mut ids: Vec<EventId>| {
+        ids.shrink_to_fit();
+        Lane::new(trace, LineEvents::List(ids))
+    };
+    lanes.into_iter().map(list).collect()
+}
