@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::categories::Recognised;
+use super::categories::{Categorizer, OpFamily, Recognised};
 use base::{Ps, sort};
 use trace::{
-    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, Interval, IntervalSet, LineEvents, LineKind, PlaneKind,
+    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, EventKind, Interval, IntervalSet, LineEvents, LineKind, PlaneKind,
     Platform, Trace, Union, in_blocks, is_gpu_cat,
 };
 
@@ -154,6 +154,26 @@ impl Devices {
             by_line,
             recognised: Recognised::default(),
         }
+    }
+
+    /// The family of each kind of event that is an op of a used device; `None` of all others. Index: the kind.
+    pub fn op_families(&self, trace: &Trace) -> Vec<Option<OpFamily>> {
+        let mut categorizer = Categorizer::new(trace, &self.recognised);
+        let is_op_line: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::DeviceOps).collect();
+        let on_host = self.platform == Some(Platform::Cpu);
+        let family = |kind: &EventKind| {
+            let stands_for_op = if on_host {
+                trace.args.set(kind.args.index()).is_some_and(|args| !args.hlo_op.is_empty())
+                    && !trace.text(kind.name).starts_with(END_MARKER)
+            } else {
+                is_op_line.get(kind.line.index()) == Some(&true) && is_gpu_work(trace, kind.args.index())
+            };
+            stands_for_op.then(|| {
+                let category = categorizer.of(kind.name, kind.args);
+                categorizer.family(category)
+            })
+        };
+        trace.events.kinds().iter().map(family).collect()
     }
 
     /// Of a trace that a test has made.

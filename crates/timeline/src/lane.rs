@@ -81,6 +81,13 @@ impl Lane {
         self.partition_point(from, |place| self.time(trace, place).is_some_and(|at| at.start < time))
     }
 
+    /// The place of the first event of which anything is at `time` or later, be it a moment.
+    pub fn first_from(&self, trace: &Trace, time: Ps) -> usize {
+        let starting = self.first_starting_at(trace, 0, time);
+        let before = starting.checked_sub(1);
+        before.filter(|&before| self.time(trace, before).is_some_and(|at| at.end > time)).unwrap_or(starting)
+    }
+
     /// Doubles its stride until `before` fails, then halves: what is searched for is mostly near.
     fn partition_point(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut stride) = (from, 1);

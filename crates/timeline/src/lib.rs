@@ -3,10 +3,35 @@
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod canvas;
+mod coverage;
+mod derived;
+mod hit;
 mod lane;
 mod lanes;
+mod layout;
 mod nesting;
+mod paint;
+mod picture;
+mod raster;
+mod source;
+mod svg;
+mod ticks;
+mod tracks;
+mod viewport;
 
+pub use canvas::{Canvas, Rect, TextStyle};
+pub use coverage::{Columns, Mark, for_each_mark};
+pub use hit::Hit;
 pub use lane::Lane;
 pub use lanes::Lanes;
+pub use layout::{Arrangement, Layout, Row, RowContent, TrackId};
 pub use nesting::{Nesting, Place};
+pub use paint::{Paint, Rgb};
+pub use picture::{AXIS_HEIGHT, EventRef, Scene};
+pub use raster::{Lettering, Raster};
+pub use source::{Origin, Source, Timeline, extent};
+pub use svg::Svg;
+pub use ticks::{Tick, ticks};
+pub use tracks::{Process, Shows, Track, processes};
+pub use viewport::Viewport;

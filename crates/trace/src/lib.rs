@@ -221,6 +221,11 @@ impl Trace {
         Some(id)
     }
 
+    /// The line at an index of [`Trace::lines`].
+    pub fn line_id(&self, index: usize) -> Option<LineId> {
+        self.lines.get(index).and_then(|_| u32::try_from(index).ok()).map(LineId)
+    }
+
     /// Text of a handle.
     pub fn text(&self, id: StrId) -> &str {
         self.strings.get(id)

@@ -108,7 +108,7 @@ fn ops(
 }
 
 /// The idle times of a device inside a window.
-fn idle(device: &Device, window: Interval) -> impl Iterator<Item = Interval> {
+pub(super) fn idle(device: &Device, window: Interval) -> impl Iterator<Item = Interval> {
     let busy = device.busy.parts();
     let first = busy.partition_point(|part| part.end <= window.start);
     let mut at = window.start;

@@ -5,6 +5,7 @@
 //! those found are wrong, the active span of each device takes the place of a step. Sums are in picoseconds; the division to
 //! means is last.
 
+mod bands;
 mod events;
 mod idle;
 mod launch_times;

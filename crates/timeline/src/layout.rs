@@ -1,0 +1,189 @@
+//! Where the rows of a timeline stand: a heading for each process, and its tracks below it unless it is folded.
+
+use std::ops::Range;
+
+use crate::tracks::{Process, Shows};
+
+/// Heights in the picture's own unit, a CSS pixel.
+pub const HEADING_HEIGHT: u32 = 24;
+/// See [`HEADING_HEIGHT`].
+pub const LANE_HEIGHT: u32 = 18;
+/// Of a lane in a track that is narrow: too low for text.
+pub const NARROW_HEIGHT: u32 = 6;
+/// Of a counter.
+pub const COUNTER_HEIGHT: u32 = 36;
+/// Space below a track.
+pub const TRACK_GAP: u32 = 5;
+
+/// Tracks that a timeline shows at once before it folds the hosts, whose threads are many.
+const MANY_TRACKS: usize = 60;
+
+/// A track, by its process and its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TrackId {
+    /// Index of the process.
+    pub process: u32,
+    /// Index of the track in it.
+    pub track: u32,
+}
+
+/// What the user has changed of how the tracks are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrangement {
+    /// Processes that are folded where they would be open, or the reverse.
+    pub turned: Vec<u32>,
+    /// Tracks with low lanes.
+    pub narrow: Vec<TrackId>,
+    /// Tracks that are not shown.
+    pub hidden: Vec<TrackId>,
+    /// Tracks that are shown again above all others.
+    pub pinned: Vec<TrackId>,
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its upper edge.
+    pub top: u32,
+    /// Its height.
+    pub height: u32,
+    /// What it shows.
+    pub content: RowContent,
+}
+
+/// What a row shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowContent {
+    /// The name of a process, and whether its tracks are folded.
+    Heading {
+        /// Index of the process.
+        process: u32,
+        /// Its tracks are not shown.
+        folded: bool,
+    },
+    /// A track.
+    Track {
+        /// Which one.
+        id: TrackId,
+        /// Height of a lane.
+        lane_height: u32,
+        /// It stands above all others.
+        pinned: bool,
+    },
+}
+
+impl Row {
+    /// Its lower edge.
+    pub fn bottom(&self) -> u32 {
+        self.top.saturating_add(self.height)
+    }
+}
+
+/// The rows of a timeline from top to bottom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Their height together.
+    pub height: u32,
+}
+
+impl Layout {
+    /// The rows of these processes.
+    pub fn new(processes: &[Process], arrangement: &Arrangement) -> Layout {
+        let mut layout = Layout::default();
+        for &id in &arrangement.pinned {
+            layout.track(processes, arrangement, id, true);
+        }
+        let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
+        let has_devices = processes.iter().any(|process| !process.is_host);
+        for (process, of) in (0..).zip(processes) {
+            let folds = many && has_devices && of.is_host;
+            let folded = folds != arrangement.turned.contains(&process);
+            layout.push(HEADING_HEIGHT, RowContent::Heading { process, folded });
+            if !folded {
+                for track in 0..u32::try_from(of.tracks.len()).unwrap_or(u32::MAX) {
+                    let id = TrackId { process, track };
+                    if !arrangement.hidden.contains(&id) {
+                        layout.track(processes, arrangement, id, false);
+                    }
+                }
+            }
+        }
+        layout
+    }
+
+    fn track(&mut self, processes: &[Process], arrangement: &Arrangement, id: TrackId, pinned: bool) {
+        let process = processes.get(id.process as usize);
+        let Some(track) = process.and_then(|process| process.tracks.get(id.track as usize)) else { return };
+        let lane_height = match track.shows {
+            Shows::Counter(_) => COUNTER_HEIGHT,
+            Shows::Events(..) if arrangement.narrow.contains(&id) => NARROW_HEIGHT,
+            Shows::Events(..) => LANE_HEIGHT,
+        };
+        // A name needs the height of a line of text.
+        let height = lane_height.saturating_mul(track.lanes).max(LANE_HEIGHT).saturating_add(TRACK_GAP);
+        self.push(height, RowContent::Track { id, lane_height, pinned });
+    }
+
+    fn push(&mut self, height: u32, content: RowContent) {
+        self.rows.push(Row { top: self.height, height, content });
+        self.height = self.height.saturating_add(height);
+    }
+
+    /// The rows that are seen between two heights.
+    pub fn visible(&self, seen: Range<u32>) -> &[Row] {
+        let first = self.rows.partition_point(|row| row.bottom() <= seen.start);
+        let end = self.rows.partition_point(|row| row.top < seen.end);
+        self.rows.get(first..end).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Origin;
+    use crate::tracks::Track;
+    use trace::LineId;
+
+    fn process(is_host: bool, lanes: &[u32]) -> Process {
+        let track = |&lanes: &u32| Track {
+            name: "t".to_owned(),
+            shows: Shows::Events(Origin::Captured, LineId::default()),
+            lanes,
+            definition: None,
+        };
+        Process { name: "p".to_owned(), tracks: lanes.iter().map(track).collect(), events: 1, is_host }
+    }
+
+    #[test]
+    fn rows_follow_each_other_and_those_in_sight_are_found() {
+        let layout = Layout::new(&[process(false, &[1, 3]), process(true, &[2])], &Arrangement::default());
+        let heights: Vec<u32> = layout.rows.iter().map(|row| row.height).collect();
+        assert_eq!(heights, [24, 23, 59, 24, 41]);
+        assert!(layout.rows.windows(2).all(|pair| pair[0].bottom() == pair[1].top));
+        assert_eq!(layout.visible(23..48).len(), 3);
+        assert_eq!(layout.visible(24..47).len(), 1);
+        assert!(layout.visible(500..600).is_empty());
+    }
+
+    #[test]
+    fn many_threads_of_a_host_are_folded_below_devices() {
+        let processes = [process(false, &[1]), process(true, &[1; 100])];
+        assert_eq!(Layout::new(&processes, &Arrangement::default()).rows.len(), 3);
+        let turned = Arrangement { turned: vec![1], ..Arrangement::default() };
+        assert_eq!(Layout::new(&processes, &turned).rows.len(), 103);
+        assert_eq!(Layout::new(&processes[1..], &Arrangement::default()).rows.len(), 101);
+    }
+
+    #[test]
+    fn tracks_are_pinned_hidden_and_narrowed() {
+        let id = TrackId { process: 0, track: 1 };
+        let arrangement =
+            Arrangement { narrow: vec![id], hidden: vec![id], pinned: vec![id], ..Arrangement::default() };
+        let layout = Layout::new(&[process(false, &[1, 30])], &arrangement);
+        let pinned = RowContent::Track { id, lane_height: NARROW_HEIGHT, pinned: true };
+        assert_eq!(layout.rows.first().map(|row| (row.content, row.height)), Some((pinned, 185)));
+        assert_eq!(layout.rows.len(), 3);
+    }
+}

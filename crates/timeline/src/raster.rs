@@ -1,0 +1,102 @@
+//! A canvas of pixels.
+
+use crate::canvas::{Canvas, Rect, TextStyle};
+use crate::paint::Rgb;
+
+/// A text that whoever shows the pixels writes onto them: only the screen has letters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lettering {
+    /// Left edge.
+    pub x: i32,
+    /// Height of its middle.
+    pub y: i32,
+    /// The width that it must not exceed.
+    pub width: i32,
+    /// The text.
+    pub text: String,
+    /// Its colour.
+    pub ink: Rgb,
+    /// How it looks.
+    pub style: TextStyle,
+}
+
+/// Pixels, row by row from the top, and the texts that belong on them.
+#[derive(Clone, Debug, Default)]
+pub struct Raster {
+    width: usize,
+    /// Red, green, blue and opacity of each pixel in one number, in the order of bytes that browsers take.
+    pixels: Vec<u32>,
+    /// What is written on it, in order.
+    pub letterings: Vec<Lettering>,
+}
+
+impl Raster {
+    /// Makes it of this size and of one colour; the memory of an earlier picture is used again.
+    pub fn clear(&mut self, width: u32, height: u32, colour: Rgb) {
+        self.width = width as usize;
+        self.pixels.clear();
+        self.pixels.resize(self.width.saturating_mul(height as usize), word(colour));
+        self.letterings.clear();
+    }
+
+    /// Its width in pixels.
+    pub fn width(&self) -> u32 {
+        u32::try_from(self.width).unwrap_or(u32::MAX)
+    }
+
+    /// The pixels: bytes of red, green, blue and opacity where the machine is little-endian, as browsers are.
+    pub fn pixels(&self) -> &[u32] {
+        &self.pixels
+    }
+}
+
+fn word(Rgb(red, green, blue): Rgb) -> u32 {
+    u32::from_le_bytes([red, green, blue, 255])
+}
+
+impl Canvas for Raster {
+    fn fill(&mut self, rect: Rect, colour: Rgb, opacity: u32) {
+        let height = self.pixels.len().checked_div(self.width).unwrap_or(0);
+        let span = |from: i32, length: i32, end: usize| {
+            let clip = |at: i32| usize::try_from(at).unwrap_or(0).min(end);
+            clip(from)..clip(from.saturating_add(length))
+        };
+        let (columns, rows) = (span(rect.x, rect.width, self.width), span(rect.y, rect.height, height));
+        let lines = self.pixels.chunks_exact_mut(self.width.max(1)).skip(rows.start).take(rows.len());
+        for line in lines {
+            let Some(pixels) = line.get_mut(columns.clone()) else { continue };
+            if opacity >= 256 {
+                pixels.fill(word(colour));
+            } else {
+                for pixel in pixels {
+                    let [red, green, blue, _] = pixel.to_le_bytes();
+                    *pixel = word(Rgb(red, green, blue).towards(colour, opacity));
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, x: i32, y: i32, width: i32, text: &str, ink: Rgb, style: TextStyle) {
+        self.letterings.push(Lettering { x, y, width, text: text.to_owned(), ink, style });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_outside_is_cut_off() {
+        let (black, white) = (Rgb(0, 0, 0), Rgb(255, 255, 255));
+        let mut raster = Raster::default();
+        raster.clear(3, 2, black);
+        raster.fill(Rect { x: -5, y: 1, width: 6, height: 9 }, white, 256);
+        raster.fill(Rect { x: 2, y: -1, width: i32::MAX, height: 2 }, white, 128);
+        raster.fill(Rect { x: 7, y: 7, width: 1, height: 1 }, white, 256);
+        raster.fill(Rect { x: 0, y: 0, width: -1, height: 1 }, white, 256);
+        let red: Vec<u8> = raster.pixels().iter().map(|pixel| pixel.to_le_bytes()[0]).collect();
+        assert_eq!(red, [0, 0, 127, 255, 0, 0]);
+        raster.clear(0, 0, black);
+        raster.fill(Rect { x: 0, y: 0, width: 1, height: 1 }, white, 256);
+    }
+}

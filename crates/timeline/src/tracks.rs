@@ -1,0 +1,111 @@
+//! The tracks of a run in the order in which they are shown: processes as the file orders them, below each what is derived of it, its
+//! lines in the file's order, and its counters.
+
+use base::sort;
+use metrics::Context;
+use trace::{LineId, LineKind, PlaneKind, Trace};
+
+use crate::derived;
+use crate::source::{Origin, Timeline};
+
+/// What a track shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// The events of a line.
+    Events(Origin, LineId),
+    /// A counter, as an index into [`Trace::counters`].
+    Counter(usize),
+}
+
+/// One row of the timeline, or several: one a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// Its name in the file.
+    pub name: String,
+    /// What it shows.
+    pub shows: Shows,
+    /// Number of its lanes; 1 of a counter.
+    pub lanes: u32,
+    /// What it means, where it is derived and not recorded.
+    pub definition: Option<&'static str>,
+}
+
+/// The tracks of a device or host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its name in the file; with the host in front where a run has several.
+    pub name: String,
+    /// Its tracks.
+    pub tracks: Vec<Track>,
+    /// Number of the events on its lines.
+    pub events: u64,
+    /// True for a host: its threads are many, and folded where devices stand beside them.
+    pub is_host: bool,
+}
+
+/// The processes that show anything.
+pub fn processes(timeline: &Timeline, context: Context<'_>) -> Vec<Process> {
+    let whole = context.captured_trace();
+    let [captured, derived] =
+        [Origin::Captured, Origin::Derived].map(|origin| (origin, timeline.source(context, origin)));
+    let mut order: Vec<(i64, usize)> =
+        whole.planes.iter().enumerate().map(|(index, plane)| (plane.order.unwrap_or(i64::MAX), index)).collect();
+    sort::sort_by(&mut order, |a, b| a.cmp(b));
+    let mut found = Vec::new();
+    for (_, index) in order {
+        let mut process =
+            Process { name: name(whole, index), tracks: Vec::new(), events: 0, is_host: is_host(whole, index) };
+        for (origin, source) in [derived, captured] {
+            let mut lines: Vec<(i64, usize)> = source
+                .by_line
+                .lines_of(source.trace, index)
+                .filter(|(.., events)| !events.is_empty())
+                .map(|(line, of, _)| (of.order.unwrap_or(i64::MAX), line))
+                .collect();
+            sort::sort_by(&mut lines, |a, b| a.cmp(b));
+            for (_, line) in lines {
+                let (Some(id), Some(of)) = (source.trace.line_id(line), source.trace.lines.get(line)) else { continue };
+                let text = source.trace.text(of.name);
+                let definition = match origin {
+                    Origin::Derived => derived::definition(text),
+                    Origin::Captured => (of.kind == LineKind::Derived).then_some(BY_PROFILER),
+                };
+                let lanes = u32::try_from(source.lanes(id).len()).unwrap_or(u32::MAX);
+                if origin == Origin::Captured {
+                    process.events += source.by_line.events.get(line).map_or(0, |events| events.len() as u64);
+                }
+                let name = if text.is_empty() { unnamed(of) } else { text.to_owned() };
+                process.tracks.push(Track { name, shows: Shows::Events(origin, id), lanes, definition });
+            }
+        }
+        for (counter, of) in whole.counters.iter().enumerate().filter(|(_, of)| of.plane.index() == index) {
+            let name = whole.text(of.name).to_owned();
+            process.tracks.push(Track { name, shows: Shows::Counter(counter), lanes: 1, definition: None });
+        }
+        if !process.tracks.is_empty() {
+            found.push(process);
+        }
+    }
+    found
+}
+
+const BY_PROFILER: &str =
+    "The profiler derived this line from others: on a TPU only XLA Ops, on a GPU only streams are measured.";
+
+fn unnamed(line: &trace::Line) -> String {
+    line.id.map_or_else(|| "line without a name".to_owned(), |id| format!("line {id}"))
+}
+
+fn name(whole: &Trace, plane: usize) -> String {
+    let Some(of) = whole.planes.get(plane) else { return String::new() };
+    let name = whole.text(of.name);
+    match whole.hosts.get(of.host as usize).filter(|_| whole.hosts.len() > 1) {
+        Some(host) => format!("{host} {name}"),
+        None if name.is_empty() => "process without a name".to_owned(),
+        None => name.to_owned(),
+    }
+}
+
+fn is_host(whole: &Trace, plane: usize) -> bool {
+    whole.planes.get(plane).is_some_and(|plane| !matches!(plane.kind, PlaneKind::Device { .. }))
+}
