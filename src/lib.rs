@@ -42,7 +42,7 @@
 
 pub use base::{fields, format, json, sort};
 pub use view::{export, metric, pages, table, tables};
-pub use {compare, facts, hlo, input, insight, metrics, report, trace};
+pub use {compare, facts, hlo, input, insight, metrics, report, timeline, trace};
 
 // That a job can hold to limits.
 pub mod budget;

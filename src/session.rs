@@ -31,8 +31,9 @@ use std::collections::VecDeque;
 
 use input::plan::FileKind;
 use input::{Outline, Unpacked, Unpacker};
-use metrics::Settings;
+use metrics::{Context, Settings};
 use report::UnifiedProfile;
+use timeline::Timeline;
 use view::pages::{Page, PageQuery, View};
 use view::table::{Query, Table};
 use view::tables::TableName;
@@ -168,6 +169,17 @@ impl Session {
         query: &Query,
     ) -> Option<Table> {
         self.runs.get_mut(run as usize).map(|run| run.table(settings, name, variant, query))
+    }
+
+    /// What `look` makes of the events of a run and its timeline; `None` where there is no such run, or it is an imported result, which
+    /// has no events.
+    pub fn timeline<T>(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        look: impl FnOnce(Context<'_>, &Timeline) -> T,
+    ) -> Option<T> {
+        self.runs.get_mut(run as usize)?.timeline(settings, look)
     }
 
     /// The page of a view of a run, for imported results as far as they hold its numbers; `None` where there is no such run.

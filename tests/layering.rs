@@ -6,8 +6,20 @@
 use std::path::{Path, PathBuf};
 
 /// The crates of the library, lowest first: each may use those before it.
-const FLOORS: &[&str] =
-    &["fields-derive", "base", "report", "facts", "trace", "hlo", "input", "metrics", "insight", "timeline", "compare", "view"];
+const FLOORS: &[&str] = &[
+    "fields-derive",
+    "base",
+    "report",
+    "facts",
+    "trace",
+    "hlo",
+    "input",
+    "metrics",
+    "insight",
+    "timeline",
+    "compare",
+    "view",
+];
 
 /// Crates for tests and the benchmark only.
 const FOR_TESTS: &[&str] = &["wire-writer"];

@@ -73,6 +73,8 @@ pub enum Command {
     /// Compare runs: which is faster, by how much beyond the noise, why, and whether it is fair
     #[command(after_help = compare::HELP)]
     Compare(Compare),
+    /// Draw the timeline of a step, or of any range, as an SVG; of two runs one above the other
+    Timeline(Timeline),
     /// Print the JSON Schema of the documents that --output-json writes
     Schema(Schema),
     /// Print the licences of the software that this program contains
@@ -183,6 +185,29 @@ fn forms() -> String {
         Some(format!("{} by {} or {last}", table.key(), others.join(", ")))
     });
     format!("The form of a table that has several: {}", tables.collect::<Vec<_>>().join("; "))
+}
+
+/// `crossprof timeline`.
+#[derive(Debug, clap::Args)]
+pub struct Timeline {
+    /// What to read.
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Draw this step, by its name, else by its index
+    #[arg(long, value_name = "STEP")]
+    pub step: Option<String>,
+    /// Width of the picture in pixels
+    #[arg(long, value_name = "PIXELS", default_value_t = 1600, value_parser = clap::value_parser!(u32).range(400..=20_000))]
+    pub width: u32,
+    /// On a dark ground
+    #[arg(long)]
+    pub dark: bool,
+    /// Draw the threads of the hosts, too, where devices ran
+    #[arg(long)]
+    pub hosts: bool,
+    /// The file to write
+    #[arg(long, value_name = "SVG")]
+    pub output: PathBuf,
 }
 
 /// `crossprof check`.
@@ -303,8 +328,20 @@ fn table_name(key: &str) -> Result<crossprof::TableName, String> {
 /// The arguments with `analyze` put in front where no command is named: `crossprof FILE`, `crossprof --trace_file FILE`.
 pub fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    let known =
-        ["analyze", "table", "check", "compare", "schema", "notices", "help", "-h", "--help", "-V", "--version"];
+    let known = [
+        "analyze",
+        "table",
+        "check",
+        "compare",
+        "timeline",
+        "schema",
+        "notices",
+        "help",
+        "-h",
+        "--help",
+        "-V",
+        "--version",
+    ];
     if arguments.get(1).is_some_and(|first| !known.iter().any(|known| first == known)) {
         arguments.insert(1, "analyze".into());
     }

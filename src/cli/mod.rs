@@ -13,6 +13,7 @@ mod output_format;
 mod progress;
 mod sidecars;
 mod table;
+mod timeline;
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -54,6 +55,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Table(command) => table::run(&command),
         Command::Check(command) => check::run(&command),
         Command::Compare(command) => compare::run(&command),
+        Command::Timeline(command) => timeline::run(&command),
         Command::Schema(command) => {
             let schema = match command.document {
                 args::Document::Profile => crossprof::export::json::schema(),

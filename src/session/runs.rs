@@ -8,6 +8,7 @@ use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use metrics::{Context, Examined, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
+use timeline::Timeline;
 use trace::{SourceFormat, Trace, merge};
 use view::pages::{self, Page, PageQuery, Source, View};
 use view::table::{self, Query, Table};
@@ -38,11 +39,12 @@ pub(super) enum LoadedRun {
 pub(super) struct Traced {
     run: Run,
     examined: Option<(Settings, Examined)>,
+    timeline: Timeline,
 }
 
 impl Traced {
     pub(super) fn new(run: Run) -> Traced {
-        Traced { run, examined: None }
+        Traced { run, examined: None, timeline: Timeline::default() }
     }
 
     /// The run as it was read, without what an analysis wrote into its events.
@@ -54,10 +56,15 @@ impl Traced {
 
     /// The analysis with these settings: made once, until others are given.
     fn analyse(&mut self, settings: &Settings) -> Context<'_> {
+        self.timeline(settings).0
+    }
+
+    /// The same with the timeline of the run.
+    fn timeline(&mut self, settings: &Settings) -> (Context<'_>, &Timeline) {
         metrics::complete_cpu_ops(&mut self.run.trace);
         let known = self.examined.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
-        self.examined.insert(known).1.context(&self.run)
+        (self.examined.insert(known).1.context(&self.run), &self.timeline)
     }
 }
 
@@ -111,6 +118,21 @@ impl LoadedRun {
                 let rows = tables::of_report(&run.report(settings), name);
                 table::query(&rows.unwrap_or_else(|| tables::empty(name)), asked)
             }
+        }
+    }
+
+    /// What `look` makes of the events of a run; nothing of an imported result, which has none.
+    pub(super) fn timeline<T>(
+        &mut self,
+        settings: &Settings,
+        look: impl FnOnce(Context<'_>, &Timeline) -> T,
+    ) -> Option<T> {
+        match self {
+            LoadedRun::Traced(traced) => {
+                let (context, timeline) = traced.timeline(settings);
+                Some(look(context, timeline))
+            }
+            LoadedRun::Imported(_) => None,
         }
     }
 

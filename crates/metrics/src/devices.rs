@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 use super::categories::{Categorizer, OpFamily, Recognised};
 use base::{Ps, sort};
 use trace::{
-    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, EventKind, Interval, IntervalSet, LineEvents, LineKind, PlaneKind,
-    Platform, Trace, Union, in_blocks, is_gpu_cat,
+    ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, EventKind, Interval, IntervalSet, LineEvents, LineKind,
+    PlaneKind, Platform, Trace, Union, in_blocks, is_gpu_cat,
 };
 
 /// How it is known which op of a device runs in which.

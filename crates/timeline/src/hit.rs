@@ -56,6 +56,6 @@ impl Scene<'_> {
             lane.time(source.trace, place).is_some_and(|it| it.start <= time && time < it.end && it.length() >= pixel)
         });
         let place = below.or_else(|| lane.longest_of(source.trace, first, end))?;
-        Some(EventRef { origin, id: lane.event(place)? })
+        Some(EventRef { origin, index: lane.event(place)?.get() })
     }
 }

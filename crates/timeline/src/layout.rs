@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::tracks::{Process, Shows};
 
 /// Heights in the picture's own unit, a CSS pixel.
@@ -19,7 +21,7 @@ pub const TRACK_GAP: u32 = 5;
 const MANY_TRACKS: usize = 60;
 
 /// A track, by its process and its place there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrackId {
     /// Index of the process.
     pub process: u32,
@@ -28,7 +30,7 @@ pub struct TrackId {
 }
 
 /// What the user has changed of how the tracks are shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrangement {
     /// Processes that are folded where they would be open, or the reverse.
     pub turned: Vec<u32>,
@@ -72,6 +74,20 @@ pub enum RowContent {
     },
 }
 
+impl Arrangement {
+    /// That in which exactly those processes are folded that `folds` says.
+    pub fn folding(processes: &[Process], folds: &dyn Fn(&Process) -> bool) -> Arrangement {
+        let turned = (0..).zip(processes).filter(|(_, of)| folds(of) != folds_by_default(processes, of));
+        Arrangement { turned: turned.map(|(process, _)| process).collect(), ..Arrangement::default() }
+    }
+}
+
+/// Threads of hosts are folded where they are many and stand beside devices.
+fn folds_by_default(processes: &[Process], process: &Process) -> bool {
+    let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
+    many && process.is_host && processes.iter().any(|process| !process.is_host)
+}
+
 impl Row {
     /// Its lower edge.
     pub fn bottom(&self) -> u32 {
@@ -95,11 +111,8 @@ impl Layout {
         for &id in &arrangement.pinned {
             layout.track(processes, arrangement, id, true);
         }
-        let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
-        let has_devices = processes.iter().any(|process| !process.is_host);
         for (process, of) in (0..).zip(processes) {
-            let folds = many && has_devices && of.is_host;
-            let folded = folds != arrangement.turned.contains(&process);
+            let folded = folds_by_default(processes, of) != arrangement.turned.contains(&process);
             layout.push(HEADING_HEIGHT, RowContent::Heading { process, folded });
             if !folded {
                 for track in 0..u32::try_from(of.tracks.len()).unwrap_or(u32::MAX) {

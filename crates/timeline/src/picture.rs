@@ -5,6 +5,7 @@
 
 use base::Ps;
 use base::format::{printable, shorten};
+use serde::{Deserialize, Serialize};
 use trace::{EventId, Interval, StrId, Trace};
 
 use crate::canvas::{Canvas, Rect, TextStyle};
@@ -27,12 +28,19 @@ const LETTER_WIDTH: i32 = 665;
 const SAME_LABEL: i32 = 3;
 
 /// An event of one origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventRef {
     /// Which trace it is of.
     pub origin: Origin,
-    /// Which event of it.
-    pub id: EventId,
+    /// Its index there.
+    pub index: u32,
+}
+
+impl EventRef {
+    /// Which event of its trace.
+    pub fn id(self) -> EventId {
+        EventId::new(self.index)
+    }
 }
 
 /// What a picture shows.
@@ -102,6 +110,11 @@ impl<'a> Scene<'a> {
     /// The colour behind everything.
     pub fn background(&self) -> Rgb {
         self.theme().surface
+    }
+
+    /// The colour of text.
+    pub fn ink(&self) -> Rgb {
+        self.theme().ink
     }
 
     fn theme(&self) -> &'static Theme {
@@ -213,7 +226,7 @@ impl<'a> Scene<'a> {
     /// The row and lane of an event, the height of its lanes, and when it is; none where its track is not shown.
     pub fn place_of(&self, event: EventRef) -> Option<(Row, u32, u32, Interval)> {
         let source = self.source(event.origin);
-        let (kind, _, time) = source.event(event.id)?;
+        let (kind, _, time) = source.event(event.id())?;
         let line = source.trace.events.kinds().get(kind)?.line;
         let shows = Shows::Events(event.origin, line);
         let shown = |row: &&Row| match row.content {
@@ -230,7 +243,7 @@ impl<'a> Scene<'a> {
             (first..lane.len())
                 .map_while(|place| lane.event(place))
                 .take_while(|id| starts_at(source.trace, *id, time.start))
-                .any(|id| id == event.id)
+                .any(|id| id == event.id())
         };
         let lane = source.lanes(line).iter().position(holds)?;
         Some((*row, u32::try_from(lane).ok()?, lane_height, time))
@@ -279,6 +292,14 @@ impl<'a> Scene<'a> {
 
 fn starts_at(trace: &Trace, id: EventId, start: Ps) -> bool {
     trace.occupied(id).is_some_and(|(_, time)| time.start == start)
+}
+
+/// As much of a name as fits: of a short part only the beginning tells anything.
+fn fitting(name: &str, letters: usize) -> String {
+    if letters >= 24 || name.chars().count() <= letters {
+        return shorten(name, letters);
+    }
+    name.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// A label that grows while marks of its name follow each other.
@@ -397,10 +418,10 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
         let (scene, from) = (self.scene, label.from.max(0));
         let room = (f64::from(label.to - from) / scene.scale) as i32 - 6;
         let letters = room * 100 / LETTER_WIDTH;
-        if letters < 3 || self.height < scene.px(LANE_HEIGHT as i32 - 4) {
+        if letters < 4 || self.height < scene.px(LANE_HEIGHT as i32 - 4) {
             return;
         }
-        let text = shorten(&printable(self.source.trace.text(label.name)), letters as usize);
+        let text = fitting(&printable(self.source.trace.text(label.name)), letters as usize);
         let is_on_fill = label.filled * 2 >= label.to - label.from;
         let (_, ink) = label.paint.colours(scene.dark);
         let ink = if is_on_fill { ink } else { scene.theme().ink };

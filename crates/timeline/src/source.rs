@@ -5,15 +5,17 @@ use std::sync::OnceLock;
 
 use base::Ps;
 use metrics::{Context, OpFamily};
+use serde::{Deserialize, Serialize};
 use trace::{ByLine, EventId, LineId, StrId, Trace};
 
 use crate::derived;
 use crate::lane::Lane;
 use crate::lanes::Lanes;
 use crate::paint::{Paint, hue};
+use crate::tracks::{Process, processes};
 
 /// Which trace an event or a line is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Origin {
     /// What the profiler recorded.
     #[default]
@@ -58,9 +60,15 @@ struct Derived {
 pub struct Timeline {
     captured: OnceLock<Made>,
     derived: OnceLock<Derived>,
+    processes: OnceLock<Vec<Process>>,
 }
 
 impl Timeline {
+    /// The processes that show anything, with their tracks.
+    pub fn processes(&self, context: Context<'_>) -> &[Process] {
+        self.processes.get_or_init(|| processes(self, context))
+    }
+
     /// The events of one origin. `context` is always of the same run; its window changes nothing here.
     pub fn source<'a>(&'a self, context: Context<'a>, origin: Origin) -> Source<'a> {
         match origin {

@@ -125,6 +125,14 @@ impl Steps {
         }
     }
 
+    /// The index of the step of this name, else of this index.
+    pub fn find_step(&self, name: &str) -> Option<usize> {
+        let named = self.names.iter().position(|known| known.as_deref() == Some(name));
+        let is_named = |index: &usize| self.names.get(*index).is_some_and(Option::is_some);
+        // Where steps have names these are shown, and an index would mean another step.
+        named.or_else(|| name.parse().ok().filter(|index| *index < self.len() && !is_named(index)))
+    }
+
     /// Finds the steps of `trace`.
     pub fn find(trace: &Trace, devices: &Devices) -> Steps {
         let lines = steps_line::marks(trace, devices);

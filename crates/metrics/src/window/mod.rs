@@ -91,7 +91,7 @@ pub fn chosen_steps(
             Err(ignored("With a number of steps given by hand it is not known where one begins."))
         }
         WindowChoice::Steps { first, last } => {
-            let (first_step, last_step) = (index_of(steps, first), index_of(steps, last));
+            let (first_step, last_step) = (steps.find_step(first), steps.find_step(last));
             let missing = if first_step.is_none() { first } else { last };
             let (Some(from), Some(to)) = (first_step, last_step) else {
                 return Err(ignored(&format!("The run has no step {}.", shorten(missing, 60))));
@@ -119,14 +119,6 @@ pub fn chosen_steps(
 fn ignored(reason: &str) -> Box<Warning> {
     let message = format!("The chosen window was not used. {reason} Numbers are of the main window.");
     Box::new(Warning::new(WarningCode::WindowIgnored, &message))
-}
-
-/// The step of this name, else of this index.
-fn index_of(steps: &Steps, name: &str) -> Option<usize> {
-    let named = steps.names.iter().position(|known| known.as_deref() == Some(name));
-    let is_named = |index: &usize| steps.names.get(*index).is_some_and(Option::is_some);
-    // Where steps have names these are shown, and an index would mean another step.
-    named.or_else(|| name.parse().ok().filter(|index| *index < steps.len() && !is_named(index)))
 }
 
 fn range(choice: &WindowChoice, devices: &Devices) -> Option<Interval> {

@@ -1,0 +1,118 @@
+//! From what a page asks to see to what is drawn, with what stays the same from picture to picture.
+
+use base::Ps;
+use metrics::Context;
+use serde::{Deserialize, Serialize};
+use trace::{Interval, StrId};
+
+use crate::hit::Hit;
+use crate::layout::{Arrangement, Layout};
+use crate::picture::{EventRef, Scene};
+use crate::source::{Origin, Timeline, extent};
+use crate::viewport::Viewport;
+
+/// What is to be seen. Sizes and places are in CSS pixels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sight {
+    /// Start and end of the range in picoseconds; none for everything.
+    pub range_ps: Option<(i64, i64)>,
+    /// Width of the events.
+    pub width: u32,
+    /// Their height, with the axis.
+    pub height: u32,
+    /// Width of the names beside them.
+    pub names_width: u32,
+    /// Pixels of the screen in a CSS pixel.
+    pub scale: f64,
+    /// How far the rows are scrolled up.
+    pub scroll: u32,
+    /// The dark theme.
+    pub dark: bool,
+    /// Where the pointer is, from the upper left corner of the events.
+    pub pointer: Option<(f64, f64)>,
+    /// The selected event.
+    pub selected: Option<EventRef>,
+    /// What does not pass this filter is pale.
+    pub filter: String,
+    /// How the tracks are shown.
+    pub arrangement: Arrangement,
+}
+
+/// What is kept from picture to picture.
+#[derive(Debug, Default)]
+pub struct Stage {
+    layout: Option<(Arrangement, Layout)>,
+    /// The filter, and by origin whether each kind of event passes it.
+    passing: Option<(String, [Vec<bool>; 2])>,
+}
+
+impl Stage {
+    /// What is seen of a run. `passes` says whether a name passes the filter of `sight`.
+    pub fn scene<'a>(
+        &'a mut self,
+        timeline: &'a Timeline,
+        context: Context<'a>,
+        sight: &Sight,
+        passes: &dyn Fn(&str) -> bool,
+    ) -> Scene<'a> {
+        let sources = [Origin::Captured, Origin::Derived].map(|origin| timeline.source(context, origin));
+        let processes = timeline.processes(context);
+        self.layout.take_if(|(known, _)| *known != sight.arrangement);
+        let (_, layout) =
+            self.layout.get_or_insert_with(|| (sight.arrangement.clone(), Layout::new(processes, &sight.arrangement)));
+        self.passing.take_if(|(known, _)| *known != sight.filter);
+        let passing = (!sight.filter.is_empty()).then(|| {
+            let (_, passing) = self.passing.get_or_insert_with(|| {
+                let of = |source: crate::Source<'_>| {
+                    let mut known: Vec<Option<bool>> = vec![None; source.trace.strings.len()];
+                    let kinds = source.trace.events.kinds().iter();
+                    kinds
+                        .map(|kind| match known.get_mut(kind.name.index()) {
+                            Some(known) => *known.get_or_insert_with(|| passes(source.trace.text(kind.name))),
+                            None => true,
+                        })
+                        .collect()
+                };
+                (sight.filter.clone(), sources.map(of))
+            });
+            passing
+        });
+        let all = Viewport::new(extent(context));
+        let range = |(start, end): (i64, i64)| Interval::new(Ps::new(start), Ps::new(end));
+        let scene = Scene {
+            sources,
+            processes,
+            layout,
+            viewport: sight.range_ps.map_or(all, |it| all.show(range(it))),
+            zero: all.all.start,
+            size: (sight.width, sight.height),
+            scale: sight.scale.clamp(0.5, 4.0),
+            scroll: sight.scroll,
+            dark: sight.dark,
+            named: None,
+            selected: sight.selected,
+            passing: match passing {
+                Some([captured, derived]) => [Some(captured.as_slice()), Some(derived.as_slice())],
+                None => [None, None],
+            },
+        };
+        Scene { named: scene.pointed(sight).and_then(|event| scene.name_of(event)), ..scene }
+    }
+}
+
+impl Scene<'_> {
+    /// The event below the pointer.
+    pub fn pointed(&self, sight: &Sight) -> Option<EventRef> {
+        let (x, y) = sight.pointer?;
+        match self.hit(x, y)? {
+            Hit::Track(_, event) => event,
+            Hit::Heading(_) => None,
+        }
+    }
+
+    /// The name of an event.
+    pub fn name_of(&self, event: EventRef) -> Option<(Origin, StrId)> {
+        let (_, name, _) = self.source(event.origin).event(event.id())?;
+        Some((event.origin, name))
+    }
+}
