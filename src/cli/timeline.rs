@@ -55,7 +55,7 @@ fn of_run(command: &Timeline, context: Context<'_>, kept: &Kept, title: &str) ->
         ..Sight::default()
     };
     let mut stage = Stage::default();
-    let scene = stage.scene(kept, context, &sight, &|_| true);
+    let scene = stage.scene(kept, context, &sight, &|_, _| true);
     let height = scene.full_height();
     Ok(timeline::svg(&[(title.to_owned(), timeline::Scene { size: (scene.size.0, height), ..scene })], NAMES_WIDTH))
 }

@@ -17,6 +17,7 @@ use crate::pages::export::Export;
 use crate::pages::model::Model;
 use crate::pages::overview::Overview;
 use crate::pages::start::Start;
+use crate::pages::timeline::Timeline;
 use crate::route::{Route, View};
 use crate::state::{Run, State};
 use crate::{browser, keys, theme};
@@ -69,6 +70,9 @@ fn page(view: View, run: Run) -> AnyView {
     let shown = run.clone();
     let body = match view {
         View::OVERVIEW => view! { <Overview run=run /> }.into_any(),
+        View::TIMELINE if run.report.with_untracked(|report| report.profile.is_from_events()) => {
+            view! { <Timeline run=run /> }.into_any()
+        }
         View::MODEL => view! { <Model run=run /> }.into_any(),
         View::Export | View::Start | View::Compare => view! { <Export run=run /> }.into_any(),
         View::Of(view) => view! { <BlocksPage run=run view=view /> }.into_any(),

@@ -1,15 +1,18 @@
 //! Requests to a run's analyst: its numbers, pages, tables, texts. Whoever asks hears the response, or why there is none.
 
 use crossprof::metrics::Settings;
+use crossprof::pages::timeline::{Action, Outcome};
 use crossprof::pages::{Page, PageQuery, View};
 use crossprof::table::Query;
 use crossprof::tables::TableName;
+use crossprof::timeline::Sight;
 use wasm_bindgen::JsValue;
 
 use crate::protocol::analyst::{
     CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RunReport, Subjects, SummaryForm,
     SummaryRequest, TableRequest, TextFormat,
 };
+use crate::protocol::timeline::{Frame, FrameRequest, TimelineRequest};
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
 use crate::state::Run;
@@ -41,6 +44,17 @@ pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filt
 /// Asks for a comparison as a text; the analyst of any run can make it. The profiles are those of the subjects.
 pub fn compare(run: &Run, subjects: Subjects, profiles: &[JsValue], form: CompareForm, heard: Heard<Document>) {
     ask(run.load, CompareRequest { subjects, form }, None, profiles, heard);
+}
+
+/// Asks for a picture of a run's timeline.
+pub fn frame(run: &Run, sight: Sight, heard: Heard<Frame>) {
+    ask(run.load, FrameRequest { run: run.index, sight }, None, &[], heard);
+}
+
+/// Does something on a run's timeline.
+pub fn timeline(run: &Run, sight: Sight, action: Action, heard: Heard<Outcome>) {
+    let request = TimelineRequest { run: run.index, sight, action };
+    ask(run.load, request, None, &[], move |outcome| heard(outcome.map(|Packed(outcome)| outcome)));
 }
 
 /// Asks for the report of a run as a text.

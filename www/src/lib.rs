@@ -24,4 +24,5 @@ pub mod state;
 pub mod table;
 pub mod teams;
 pub mod theme;
+pub mod timeline;
 pub mod worker;

@@ -24,6 +24,8 @@ pub enum View {
 impl View {
     /// Where a run is met first.
     pub const OVERVIEW: View = View::Of(pages::View::Overview);
+    /// Every event in its place.
+    pub const TIMELINE: View = View::Of(pages::View::Timeline);
     /// The form of what the trace cannot know.
     pub const MODEL: View = View::Of(pages::View::Model);
 

@@ -27,7 +27,8 @@ fn apply(theme: &str) {
     }
 }
 
-fn is_dark() -> bool {
+/// Whether the page is dark now.
+pub fn is_dark() -> bool {
     let chosen = document().document_element().and_then(|root| root.get_attribute("data-theme"));
     match chosen.as_deref() {
         Some("dark") => true,

@@ -74,7 +74,7 @@ pub use io::io_operations;
 pub use kernel_stats::demangle::demangle;
 pub use kernel_stats::{KernelColumns, KernelRow, KernelStats, KernelSum, Occurrences, SHORT_KERNEL};
 pub use kernels::kernels;
-pub use launches::{LaunchGroup, LaunchStatistics, Launches};
+pub use launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, launched_by};
 pub use metadata::name_device;
 pub use ops::tree::{OpNode, OpTree};
 pub use ops::{

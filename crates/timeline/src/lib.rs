@@ -21,6 +21,7 @@ mod svg;
 mod ticks;
 mod tracks;
 mod viewport;
+mod walk;
 
 pub use canvas::{Canvas, Rect, TextStyle};
 pub use coverage::{Columns, Mark, for_each_mark};
@@ -39,3 +40,4 @@ pub use svg::Svg;
 pub use ticks::{Tick, ticks};
 pub use tracks::{Process, Shows, Track, processes};
 pub use viewport::Viewport;
+pub use walk::Step;

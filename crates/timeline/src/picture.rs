@@ -6,7 +6,7 @@
 use base::Ps;
 use base::format::{printable, shorten};
 use serde::{Deserialize, Serialize};
-use trace::{EventId, Interval, StrId, Trace};
+use trace::{EventId, Interval, StrId};
 
 use crate::canvas::{Canvas, Rect, TextStyle};
 use crate::coverage::{Columns, Mark, for_each_mark};
@@ -17,6 +17,7 @@ use crate::source::{Origin, Source};
 use crate::ticks::ticks;
 use crate::tracks::{Process, Shows};
 use crate::viewport::Viewport;
+use crate::walk::place_in;
 
 /// Height of the axis of time above the rows, in CSS pixels.
 pub const AXIS_HEIGHT: u32 = 24;
@@ -238,13 +239,7 @@ impl<'a> Scene<'a> {
         };
         let row = self.layout.rows.iter().find(shown)?;
         let RowContent::Track { lane_height, .. } = row.content else { return None };
-        let holds = |lane: &Lane| {
-            let first = lane.first_starting_at(source.trace, 0, time.start);
-            (first..lane.len())
-                .map_while(|place| lane.event(place))
-                .take_while(|id| starts_at(source.trace, *id, time.start))
-                .any(|id| id == event.id())
-        };
+        let holds = |lane: &Lane| place_in(lane, source.trace, event, time.start).is_some();
         let lane = source.lanes(line).iter().position(holds)?;
         Some((*row, u32::try_from(lane).ok()?, lane_height, time))
     }
@@ -288,10 +283,6 @@ impl<'a> Scene<'a> {
         let x = |column: usize| (column as i64 * i64::from(width) / columns.len().max(1) as i64) as i32;
         (x(first), x(end))
     }
-}
-
-fn starts_at(trace: &Trace, id: EventId, start: Ps) -> bool {
-    trace.occupied(id).is_some_and(|(_, time)| time.start == start)
 }
 
 /// As much of a name as fits: of a short part only the beginning tells anything.

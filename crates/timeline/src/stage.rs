@@ -3,7 +3,7 @@
 use base::Ps;
 use metrics::Context;
 use serde::{Deserialize, Serialize};
-use trace::{Interval, StrId};
+use trace::{EventKind, Interval, StrId, Trace};
 
 use crate::hit::Hit;
 use crate::layout::{Arrangement, Layout};
@@ -47,13 +47,13 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// What is seen of a run. `passes` says whether a name passes the filter of `sight`.
+    /// What is seen of a run. `passes` says whether a kind of event passes the filter of `sight`.
     pub fn scene<'a>(
         &'a mut self,
         timeline: &'a Timeline,
         context: Context<'a>,
         sight: &Sight,
-        passes: &dyn Fn(&str) -> bool,
+        passes: &dyn Fn(&Trace, &EventKind) -> bool,
     ) -> Scene<'a> {
         let sources = [Origin::Captured, Origin::Derived].map(|origin| timeline.source(context, origin));
         let processes = timeline.processes(context);
@@ -64,14 +64,8 @@ impl Stage {
         let passing = (!sight.filter.is_empty()).then(|| {
             let (_, passing) = self.passing.get_or_insert_with(|| {
                 let of = |source: crate::Source<'_>| {
-                    let mut known: Vec<Option<bool>> = vec![None; source.trace.strings.len()];
                     let kinds = source.trace.events.kinds().iter();
-                    kinds
-                        .map(|kind| match known.get_mut(kind.name.index()) {
-                            Some(known) => *known.get_or_insert_with(|| passes(source.trace.text(kind.name))),
-                            None => true,
-                        })
-                        .collect()
+                    kinds.map(|kind| passes(source.trace, kind)).collect()
                 };
                 (sight.filter.clone(), sources.map(of))
             });

@@ -13,6 +13,8 @@ pub enum View {
     Findings,
     /// Where the time of each step goes.
     Steps,
+    /// Every event in its place.
+    Timeline,
     /// Every op with its time and cost.
     Ops,
     /// Kernels and their categories.
@@ -33,10 +35,11 @@ pub enum View {
 
 impl View {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [View; 11] = [
+    pub const ALL: [View; 12] = [
         View::Overview,
         View::Findings,
         View::Steps,
+        View::Timeline,
         View::Ops,
         View::Kernels,
         View::Roofline,
@@ -53,6 +56,7 @@ impl View {
             View::Overview => "overview",
             View::Findings => "findings",
             View::Steps => "steps",
+            View::Timeline => "timeline",
             View::Ops => "ops",
             View::Kernels => "kernels",
             View::Roofline => "roofline",
@@ -70,6 +74,7 @@ impl View {
             View::Overview => "Overview",
             View::Findings => "Findings",
             View::Steps => "Steps",
+            View::Timeline => "Timeline",
             View::Ops => "Ops",
             View::Kernels => "Kernels",
             View::Roofline => "Roofline",

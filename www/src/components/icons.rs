@@ -15,6 +15,7 @@ pub fn ViewIcon(
         View::Start => "M8 2v8M5 7l3 3 3-3M2.5 11v2.5h11V11",
         View::Of(Page::Findings) => "M8 2a4 4 0 0 1 2.2 7.3V11H5.8V9.3A4 4 0 0 1 8 2M6.2 13.5h3.6",
         View::Of(Page::Checklist) => "M2.5 4l1.5 1.5L6.5 3M2.5 11l1.5 1.5L6.5 10M8.5 4.5h5M8.5 11.5h5",
+        View::Of(Page::Timeline) => "M2.5 3.5h6M6 8h7.5M4 12.5h5M2.5 2v12",
         View::Of(Page::Ops) => "M2.5 3h11v3.2h-11zM2.5 6.2H9v3.2H2.5zM2.5 9.4h4v3.2h-4z",
         View::Of(Page::Roofline) => "M2.5 2.5v11h11M3.5 11.5L8 6h5.5M6 11v.1M9.5 9v.1M11.5 11v.1",
         View::Of(Page::Communication) => "M2.5 5.5h9M9 3l2.5 2.5L9 8M13.5 10.5h-9M7 8l-2.5 2.5L7 13",

@@ -6,3 +6,4 @@ pub mod export;
 pub mod model;
 pub mod overview;
 pub mod start;
+pub mod timeline;

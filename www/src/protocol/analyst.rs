@@ -1,6 +1,7 @@
 //! What the analyst is asked.
 
 use crossprof::metrics::Settings;
+use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{Page, PageQuery, View};
 use crossprof::table::Query;
 use crossprof::tables::TableName;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::Request;
+use super::timeline::{Frame, FrameRequest, TimelineRequest};
 use super::wire::{Body, Document, Packed};
 use crate::profile::Profile;
 
@@ -31,6 +33,10 @@ pub enum AnalystRequest {
     ComparisonPage(ComparisonPageRequest),
     /// See [`SummaryRequest`].
     Summary(SummaryRequest),
+    /// See [`FrameRequest`].
+    Frame(FrameRequest),
+    /// See [`TimelineRequest`].
+    Timeline(TimelineRequest),
 }
 
 /// To an analyst that waits for its first load: go through a synthetic run.
@@ -201,6 +207,8 @@ requests! {
     Report(ReportRequest) -> RunReport;
     Page(PageRequest) -> Packed<Page>;
     Table(TableRequest) -> Document;
+    Frame(FrameRequest) -> Frame;
+    Timeline(TimelineRequest) -> Packed<Outcome>;
     Compare(CompareRequest) -> Document;
     ComparisonPage(ComparisonPageRequest) -> Packed<Page>;
     Summary(SummaryRequest) -> Document;

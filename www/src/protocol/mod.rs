@@ -25,6 +25,7 @@ pub mod packed;
 pub mod pending;
 pub mod queue;
 pub mod reader;
+pub mod timeline;
 pub mod wire;
 
 use serde::Serialize;

@@ -7,8 +7,10 @@ use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::export::{comparison, csv, html, json, markdown};
 use crossprof::metrics::Settings;
+use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
+use crossprof::timeline::Stage;
 use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
 use js_sys::{Array, Uint8Array, Uint32Array};
@@ -16,16 +18,20 @@ use wasm_bindgen::JsValue;
 
 use super::asker::Asker;
 use super::pipe;
+use super::timeline::Easel;
 use crate::protocol::analyst::{
     AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, RehearseRequest,
     ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
 };
 use crate::protocol::packed;
+use crate::protocol::timeline::{Frame, FrameRequest, Seen, TimelineRequest};
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::table::cell;
 
 const DAMAGED: &str = "A run was damaged on its way between two workers. Load the profile again.";
 const NO_RUN: &str = "This run is not loaded. Open its files again.";
+const NO_PICTURE: &str =
+    "This browser cannot draw the timeline outside of the page (it needs OffscreenCanvas). Use a newer one.";
 const NO_TABLE: &str = "This run has no such table.";
 const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
 
@@ -48,6 +54,12 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Summary(request) => {
             asker.answer::<SummaryRequest>(analyst.borrow_mut().summary(request).ok_or(NO_RUN));
+        }
+        AnalystRequest::Frame(request) => {
+            asker.answer::<FrameRequest>(analyst.borrow_mut().frame(request));
+        }
+        AnalystRequest::Timeline(request) => {
+            asker.answer::<TimelineRequest>(analyst.borrow_mut().timeline(request).map(Packed).ok_or(NO_RUN));
         }
         AnalystRequest::Compare(CompareRequest { subjects, form }) => {
             let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
@@ -90,6 +102,9 @@ pub struct Analyst {
     reader: Reader,
     block: Vec<u8>,
     damaged: bool,
+    /// What was drawn of each run lately.
+    stages: Vec<Stage>,
+    easel: Easel,
 }
 
 impl Analyst {
@@ -113,6 +128,7 @@ impl Analyst {
     fn run(&mut self) {
         self.damaged |= self.session.take_over(std::mem::take(&mut self.reader)).is_err();
         self.settings.push(Settings::default());
+        self.stages.push(Stage::default());
     }
 
     /// No run follows: how many they are.
@@ -148,6 +164,37 @@ impl Analyst {
             TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),
             TextFormat::Markdown => markdown::to_markdown(&table),
         }))
+    }
+
+    fn frame(&mut self, FrameRequest { run, sight }: FrameRequest) -> Result<Frame, &'static str> {
+        let settings = self.settings_of(run).ok_or(NO_RUN)?;
+        let (stage, easel) = (self.stages.get_mut(run as usize).ok_or(NO_RUN)?, &mut self.easel);
+        let drawn = self.session.timeline(run, &settings, |context, kept| {
+            let scene = pages::timeline::scene(context, kept, stage, &sight);
+            let events = easel.draw(&scene, scene.size, |raster| scene.draw(raster))?;
+            let names_size = (sight.names_width, sight.height);
+            let names = easel.draw(&scene, names_size, |raster| scene.draw_names(raster, sight.names_width))?;
+            let ps = |it: crossprof::trace::Interval| (it.start.as_ps(), it.end.as_ps());
+            let pointed = scene.pointed(&sight);
+            Ok::<Frame, JsValue>(Frame {
+                names,
+                events,
+                seen: Seen {
+                    all_ps: ps(scene.viewport.all),
+                    range_ps: ps(scene.viewport.range),
+                    height: scene.layout.height,
+                    tip: pointed.map(|event| pages::timeline::said(&scene, event)).unwrap_or_default(),
+                },
+            })
+        });
+        drawn.ok_or(NO_RUN)?.map_err(|_| NO_PICTURE)
+    }
+
+    fn timeline(&mut self, TimelineRequest { run, sight, action }: TimelineRequest) -> Option<Outcome> {
+        let settings = self.settings_of(run)?;
+        let stage = self.stages.get_mut(run as usize)?;
+        self.session
+            .timeline(run, &settings, |context, kept| pages::timeline::act(context, kept, stage, &sight, action))
     }
 
     fn summary(&mut self, SummaryRequest { run, form }: SummaryRequest) -> Option<Document> {

@@ -9,6 +9,7 @@ pub mod look;
 pub mod pipe;
 pub mod serve;
 pub mod stream;
+pub mod timeline;
 pub mod unpack;
 
 use js_sys::Date;

@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 
 use super::devices::{Device, Devices};
 use base::{Ps, sort};
-use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, StrId, Trace, in_blocks};
+use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, SparseColumn, StrId, Trace, in_blocks};
 
 /// What one call started: 24 bytes, since there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +178,27 @@ pub(super) fn each_launched_op(trace: &Trace, devices: &Devices, calls: &CallInd
     });
 }
 
+/// The call that launched an event of a device.
+pub fn call_of(trace: &Trace, devices: &Devices, calls: &CallIndex, event: EventId) -> Option<Call> {
+    let line = trace.lines.get(trace.events.get(event)?.line.index())?;
+    let device = devices.used.iter().find(|device| device.plane == line.plane.index())?;
+    let number = numbers(trace, devices).get(event)?;
+    calls.find(trace, scope_of(device), number).map(|(_, call)| call)
+}
+
+/// The events of devices that a call launched, in file order.
+pub fn launched_by(trace: &Trace, devices: &Devices, calls: &CallIndex, call: EventId) -> Vec<EventId> {
+    let mut found = Vec::new();
+    each_launched_op(trace, devices, calls, |op, by| found.extend((by.event == call).then_some(op.id)));
+    found
+}
+
+/// What ties device events to their calls.
+fn numbers<'t>(trace: &'t Trace, devices: &Devices) -> &'t SparseColumn {
+    let is_tpu = devices.platform == Some(Platform::Tpu);
+    trace.events.column(if is_tpu { EventColumn::RunId } else { EventColumn::Correlation })
+}
+
 fn count_ops(trace: &Trace, devices: &Devices) -> u64 {
     if devices.platform == Some(Platform::Tpu) {
         let mut runs = 0;
@@ -191,12 +212,10 @@ fn count_ops(trace: &Trace, devices: &Devices) -> u64 {
 fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
     let tpu = devices.platform == Some(Platform::Tpu);
     let wanted = if tpu { LineKind::Modules } else { LineKind::DeviceOps };
-    let numbers =
-        if tpu { trace.events.column(EventColumn::RunId) } else { trace.events.column(EventColumn::Correlation) };
     let by_plane = devices.by_plane();
     let device = |line: &Line| devices.used.get(*by_plane.get(&line.plane.index()).filter(|_| line.kind == wanted)?);
     let device_of_line: Vec<Option<&Device>> = trace.lines.iter().map(device).collect();
-    numbers.for_each(|id, number| {
+    numbers(trace, devices).for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
         let Some(&Some(device)) = device_of_line.get(event.line.index()) else { return };
         if !device.counts(event.start) || trace.events.began_before(id) {

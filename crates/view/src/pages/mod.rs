@@ -20,6 +20,7 @@ mod overview;
 mod roofline;
 mod source;
 mod steps;
+pub mod timeline;
 mod transfers;
 
 pub use block::{
@@ -73,6 +74,8 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Overview => overview::blocks(source, query),
         View::Findings => findings::blocks(source, query),
         View::Steps => steps::blocks(source, query),
+        // A picture, which an analyst draws.
+        View::Timeline => timeline::blocks(source),
         View::Ops => ops::blocks(source, query),
         View::Kernels => kernels::blocks(source, query),
         View::Roofline => roofline::blocks(source, query),

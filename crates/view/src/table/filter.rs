@@ -74,6 +74,22 @@ impl Filter {
     }
 }
 
+impl Filter {
+    /// Whether named texts pass, as one row of which each is a column. A condition on a column that the row lacks does not narrow.
+    pub fn passes_named_texts(&self, texts: &[(&str, &str)]) -> bool {
+        self.terms.iter().all(|term| {
+            let holds = match &term.condition {
+                Some(condition) => match texts.iter().find(|(key, _)| *key == condition.column) {
+                    Some((_, text)) => condition.holds(CellRef::text(text)),
+                    None => return true,
+                },
+                None => texts.iter().any(|(_, text)| term.as_word().is_in(text)),
+            };
+            term.negated != holds
+        })
+    }
+}
+
 impl Term {
     /// The term as a word in any column.
     pub fn as_word(&self) -> Word<'_> {
@@ -220,6 +236,14 @@ mod tests {
         let passes = |filter: &str| Filter::parse(filter).passing(&table) == [true];
         assert!(passes("hlo_op_name=\"fusion.1\" program_id=7") && passes("operation=fusion.1"));
         assert!(!passes("hlo_op_name=fusion") && !passes("program_id=8"));
+    }
+
+    #[test]
+    fn events_pass_by_what_they_have() {
+        let event = [("name", "gemm_kernel"), ("hlo_op_name", "dot.1"), ("category", "")];
+        let passes = |filter: &str| Filter::parse(filter).passes_named_texts(&event);
+        assert!(passes("gemm") && passes("dot.1 -copy") && passes("hlo_op_name=\"dot.1\"") && passes("bound_by=HBM"));
+        assert!(!passes("copy") && !passes("-gemm") && !passes("hlo_op_name=dot") && !passes("category:loop"));
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! From event to event: along a line, to the lane above or below, and to the next one that passes the filter.
+
+use base::Ps;
+use trace::LineId;
+
+use crate::lane::Lane;
+use crate::layout::RowContent;
+use crate::picture::{EventRef, Scene};
+use crate::source::Origin;
+use crate::tracks::Shows;
+
+/// Where to go from an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Step {
+    /// To the next one of its lane.
+    Next,
+    /// To the one before it.
+    Previous,
+    /// To the one above, in its track or the one before.
+    Up,
+    /// To the one below.
+    Down,
+}
+
+impl Scene<'_> {
+    /// The event that a step leads to; of none selected the first in sight.
+    pub fn step(&self, step: Step) -> Option<EventRef> {
+        let Some(from) = self.selected.filter(|event| self.place_of(*event).is_some()) else {
+            let lanes = self.lanes();
+            return lanes
+                .into_iter()
+                .find_map(|(origin, line, lane)| self.nearest(origin, line, lane, self.viewport.range.start));
+        };
+        let (origin, source) = (from.origin, self.source(from.origin));
+        let (kind, _, time) = source.event(from.id())?;
+        let line = source.trace.events.kinds().get(kind)?.line;
+        let lanes = source.lanes(line);
+        let (lane, place) =
+            lanes.iter().zip(0..).find_map(|(of, lane)| Some((lane, place_in(of, source.trace, from, time.start)?)))?;
+        let beside = |place: Option<usize>| {
+            let id = lanes.get(lane)?.event(place?)?;
+            Some(EventRef { origin, index: id.get() })
+        };
+        match step {
+            Step::Next => beside(place.checked_add(1)),
+            Step::Previous => beside(place.checked_sub(1)),
+            Step::Up | Step::Down => {
+                let all = self.lanes();
+                let here = all.iter().position(|it| *it == (origin, line, lane))?;
+                let middle = time.start + Ps::new(time.length().as_ps() / 2);
+                let find = |(origin, line, lane): &(Origin, LineId, usize)| self.nearest(*origin, *line, *lane, middle);
+                match step {
+                    Step::Up => all.get(..here)?.iter().rev().find_map(find),
+                    _ => all.get(here + 1..)?.iter().find_map(find),
+                }
+            }
+        }
+    }
+
+    /// All lanes that are shown, from top to bottom.
+    fn lanes(&self) -> Vec<(Origin, LineId, usize)> {
+        let mut lanes = Vec::new();
+        for row in &self.layout.rows {
+            let RowContent::Track { id, pinned: false, .. } = row.content else { continue };
+            if let Some(Shows::Events(origin, line)) = self.track(id).map(|track| track.shows) {
+                lanes.extend((0..self.source(origin).lanes(line).len()).map(|lane| (origin, line, lane)));
+            }
+        }
+        lanes
+    }
+
+    /// The event of a lane at a time, else the next one, else the last.
+    fn nearest(&self, origin: Origin, line: LineId, lane: usize, time: Ps) -> Option<EventRef> {
+        let source = self.source(origin);
+        let lane = source.lanes(line).get(lane)?;
+        let place = lane.first_from(source.trace, time).min(lane.len().checked_sub(1)?);
+        Some(EventRef { origin, index: lane.event(place)?.get() })
+    }
+
+    /// The first recorded event that passes the filter and starts after the selected one, or the last one before it; from the other end where
+    /// there is none. Without a filter none passes.
+    pub fn next_passing(&self, forward: bool) -> Option<EventRef> {
+        let [Some(passing), _] = self.passing else { return None };
+        let from =
+            self.selected.and_then(|event| Some((self.source(event.origin).event(event.id())?.2.start, event.index)));
+        let from = from.unwrap_or((self.viewport.range.start - Ps::new(1), 0));
+        let (mut after, mut other_end): (Option<(Ps, u32)>, Option<(Ps, u32)>) = (None, None);
+        let events = &self.source(Origin::Captured).trace.events;
+        events.for_each_time(events.ids(), |id, kind, time| {
+            if passing.get(kind) != Some(&true) {
+                return;
+            }
+            let this = (time.start, id.get());
+            let better =
+                |best: Option<(Ps, u32)>| best.is_none_or(|best| if forward { this < best } else { this > best });
+            if (if forward { this > from } else { this < from }) && better(after) {
+                after = Some(this);
+            }
+            if better(other_end) {
+                other_end = Some(this);
+            }
+        });
+        after.or(other_end).map(|(_, index)| EventRef { origin: Origin::Captured, index })
+    }
+
+    /// How many recorded events pass the filter; none without one.
+    pub fn passing_events(&self) -> Option<u64> {
+        let [Some(passing), _] = self.passing else { return None };
+        let events = &self.source(Origin::Captured).trace.events;
+        let mut found = 0;
+        events.for_each_time(events.ids(), |_, kind, _| found += u64::from(passing.get(kind) == Some(&true)));
+        Some(found)
+    }
+}
+
+/// The place of an event in a lane.
+pub(crate) fn place_in(lane: &Lane, trace: &trace::Trace, event: EventRef, start: Ps) -> Option<usize> {
+    let first = lane.first_starting_at(trace, 0, start);
+    let same_start = |place: &usize| lane.time(trace, *place).is_some_and(|time| time.start == start);
+    (first..lane.len()).take_while(same_start).find(|&place| lane.event(place) == Some(event.id()))
+}

@@ -1,0 +1,170 @@
+//! What is said of one event: its time, its op's numbers, what launched it or what it launched, and everything that the file says of it.
+
+use super::{line_of, time_of};
+use crate::pages::{Block, Figure, Grid, GridCell, Link, Page};
+use crate::table::Unit;
+use crate::views::View;
+use base::Ps;
+use base::format::{number, printable, time_us};
+use metrics::{Context, call_of, launched_by};
+use timeline::{EventRef, Nesting, Origin, Scene};
+use trace::{EventColumn, EventId, Interval, LineId, NumberArg, TextArg, Trace};
+
+/// Events that a call launched and that are listed.
+const MAX_LAUNCHED: usize = 8;
+
+/// The blocks of an event.
+pub fn page(context: Context<'_>, scene: &Scene<'_>, event: EventRef) -> Page {
+    let source = scene.source(event.origin);
+    let Some((kind, name, time)) = source.event(event.id()) else { return Page::default() };
+    let trace = source.trace;
+    let of = line_of(source, kind).map(|(process, line)| format!("{line} of {process}"));
+    let line = trace.events.kinds().get(kind).map(|kind| kind.line).unwrap_or_default();
+    let mut blocks = vec![Block::Heading { text: printable(trace.text(name)), note: of }];
+    let (self_time, depth) = nested(scene, event.origin, line, event.id(), time);
+    let figure = |label: &str, time: Ps, note: String| Figure {
+        label: label.to_owned(),
+        value: Some(time.as_us()),
+        unit: Unit::TimeUs,
+        note,
+        ..Figure::default()
+    };
+    let whole = scene.viewport.all.length().as_us();
+    let share = if whole > 0.0 { base::format::percent(100.0 * time.length().as_us() / whole) } else { String::new() };
+    let mut figures = vec![
+        figure("Duration", time.length(), format!("{share} of the capture")),
+        figure("Start", time.start - scene.zero, "from the start of the capture".to_owned()),
+        figure("Self time", self_time, "in which nothing nested in it runs".to_owned()),
+        Figure {
+            label: "Depth".to_owned(),
+            value: Some(f64::from(depth)),
+            unit: Unit::Count,
+            note: "events that it is nested in".to_owned(),
+            ..Figure::default()
+        },
+    ];
+    if event.origin == Origin::Captured {
+        figures.extend(op_figure(context, trace, event.id()));
+    }
+    blocks.push(Block::Figures { figures });
+    if event.origin == Origin::Captured {
+        blocks.extend(launch(context, trace, event.id(), time));
+        blocks.extend(told(trace, event.id()));
+    }
+    Page { blocks }
+}
+
+/// The time of an event in which none nested in it runs, and how deep it is nested itself. Looks at the events of the line that lie in it, and at
+/// those around it.
+fn nested(scene: &Scene<'_>, origin: Origin, line: LineId, id: EventId, time: Interval) -> (Ps, u32) {
+    let source = scene.source(origin);
+    let mut around: Vec<(Interval, EventId)> = Vec::new();
+    let mut inside: Vec<Interval> = Vec::new();
+    for lane in source.lanes(line) {
+        let first = lane.first_from(source.trace, time.start);
+        let end = lane.first_starting_at(source.trace, first, time.end.max(time.start + Ps::new(1)));
+        for place in first..end {
+            let Some((other, at)) = lane.event(place).zip(lane.time(source.trace, place)) else { continue };
+            let is_before =
+                (at.start, std::cmp::Reverse(at.end), other) < (time.start, std::cmp::Reverse(time.end), id);
+            if is_before {
+                around.push((at, other));
+            } else if other != id {
+                inside.extend(at.clip(time));
+            }
+        }
+    }
+    around.sort_unstable_by_key(|(at, id)| (at.start, std::cmp::Reverse(at.end), *id));
+    let mut nesting = Nesting::default();
+    for (at, _) in around {
+        nesting.place(at);
+    }
+    let depth = nesting.place(time).depth;
+    (time.length() - trace::IntervalSet::union_of(inside).length(), depth)
+}
+
+/// The op that the event is one run of.
+fn op_figure(context: Context<'_>, trace: &Trace, id: EventId) -> Option<Figure> {
+    let event = trace.events.get(id)?;
+    let ops = &context.analysis.ops;
+    let (_, row) = ops.entries.iter().find(|(key, _)| *key == (event.name, event.args))?;
+    let op = ops.rows.get(*row as usize)?;
+    let total = ops.op_time;
+    let share = if total > Ps::ZERO { 100.0 * op.self_time.as_us() / total.as_us() } else { 0.0 };
+    let bound = context.analysis.bound_by(op).map_or(String::new(), |bound| format!(", bound by {bound}"));
+    Some(Figure {
+        label: "All runs of this op".to_owned(),
+        value: Some(op.self_time.as_us()),
+        unit: Unit::TimeUs,
+        note: format!("{} of all ops' self time{bound}", base::format::percent(share)),
+        link: Link::equal(View::Ops, "hlo_op_name", ops.text(trace, op.name)),
+        ..Figure::default()
+    })
+}
+
+/// The call that launched it, or what it launched, each with the delay between them.
+fn launch(context: Context<'_>, trace: &Trace, id: EventId, time: Interval) -> Option<Block> {
+    let (devices, calls) = (&context.analysis.captured, &context.analysis.calls);
+    let name = |id: EventId| trace.events.get(id).map_or(String::new(), |event| printable(trace.text(event.name)));
+    let cells = |what: String, delay: Ps| vec![text(&what), text(&time_us(delay.as_us()))];
+    let (title, rows) = match call_of(trace, devices, calls, id) {
+        Some(call) if call.event != id => ("Launched by", vec![cells(name(call.event), time.start - call.start)]),
+        _ => {
+            let launched = launched_by(trace, devices, calls, id);
+            let row = |&op: &EventId| Some(cells(name(op), time_of(trace, op)?.start - time.start));
+            ("Launched", launched.iter().take(MAX_LAUNCHED).filter_map(row).collect())
+        }
+    };
+    let columns = ["Event", "From the start of the call to the start on the device"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| Block::Grid(Grid { title: title.to_owned(), columns, rows }))
+}
+
+fn text(text: &str) -> GridCell {
+    GridCell { text: text.to_owned(), ..GridCell::default() }
+}
+
+/// Everything that the file says of an event and that the trace keeps, by its name in the file.
+fn told(trace: &Trace, id: EventId) -> Option<Block> {
+    let event = trace.events.get(id)?;
+    let mut args = trace.args_of(&event);
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for &arg in TextArg::ALL {
+        let value = *args.text_mut(arg);
+        if !value.is_empty() {
+            let key = key(arg.xplane_stats(), arg.json_keys(), &format!("{arg:?}"));
+            rows.push((key, printable(trace.text(value))));
+        }
+    }
+    for &arg in NumberArg::ALL {
+        if let Some(value) = *args.number_mut(arg) {
+            rows.push((key(arg.xplane_stats(), arg.json_keys(), &format!("{arg:?}")), value.to_string()));
+        }
+    }
+    if let Some(memory) = args.memory {
+        for (name, bytes) in [
+            ("HBM read", memory.hbm_read),
+            ("HBM written", memory.hbm_write),
+            ("CMEM read", memory.cmem_read),
+            ("CMEM written", memory.cmem_write),
+            ("VMEM read", memory.vmem_read),
+            ("VMEM written", memory.vmem_write),
+        ] {
+            if bytes > 0 {
+                rows.push((format!("{name}, bytes"), number(bytes as f64)));
+            }
+        }
+    }
+    for &column in EventColumn::ALL {
+        if let Some(value) = trace.events.column(column).get(id) {
+            rows.push((key(column.xplane_stats(), column.json_keys(), &format!("{column:?}")), value.to_string()));
+        }
+    }
+    let rows: Vec<Vec<GridCell>> = rows.iter().map(|(key, value)| vec![text(key), text(value)]).collect();
+    let columns = ["Name in the file", "Value"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| Block::Grid(Grid { title: "What the file says".to_owned(), columns, rows }))
+}
+
+fn key(xplane: &[&[u8]], json: &[&[u8]], otherwise: &str) -> String {
+    let known = xplane.first().or(json.first()).and_then(|name| std::str::from_utf8(name).ok());
+    known.unwrap_or(otherwise).to_owned()
+}

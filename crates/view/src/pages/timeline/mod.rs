@@ -1,0 +1,146 @@
+//! What the timeline of a run answers beside its picture: what is at a point, where a step of the keyboard leads, what is said of an
+//! event.
+
+mod details;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Block, Page};
+use crate::table::Filter;
+use base::Ps;
+use base::format::{full_time_us, printable};
+use metrics::Context;
+use timeline::{EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, TrackId};
+use trace::{EventKind, Interval, Trace};
+
+/// What is done on the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// A click at the pointer.
+    Pick,
+    /// The selected event is shown, as when an address names it.
+    Show,
+    /// A step from the selected event.
+    Step(Step),
+    /// The next event that passes the filter, or the one before.
+    Find {
+        /// The next one.
+        forward: bool,
+    },
+}
+
+/// What comes of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The process whose heading was clicked.
+    pub heading: Option<u32>,
+    /// The track that was clicked.
+    pub track: Option<TrackId>,
+    /// The event that is selected now.
+    pub event: Option<EventRef>,
+    /// When it is, in picoseconds from start to end.
+    pub range_ps: Option<(i64, i64)>,
+    /// Upper edge of its lane and its height, among the rows.
+    pub place: Option<(u32, u32)>,
+    /// What is said of it.
+    pub page: Page,
+    /// The same in one sentence, for who cannot see it.
+    pub said: String,
+    /// Events that pass the filter, where there is one.
+    pub passing: Option<u64>,
+}
+
+/// Below the picture of a run nothing stands; an earlier result has no picture, and says why.
+pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
+    match source {
+        super::Source::Trace(_) => Vec::new(),
+        super::Source::Profile(_) => vec![source.not_measured("timeline")],
+    }
+}
+
+/// Does it.
+pub fn act(context: Context<'_>, kept: &Timeline, stage: &mut Stage, sight: &Sight, action: Action) -> Outcome {
+    let scene = scene(context, kept, stage, sight);
+    let hit = match action {
+        Action::Pick => sight.pointer.and_then(|(x, y)| scene.hit(x, y)),
+        Action::Show | Action::Step(_) | Action::Find { .. } => None,
+    };
+    let event = match (action, hit) {
+        (Action::Pick, Some(Hit::Track(_, event))) => event,
+        (Action::Pick, _) => None,
+        (Action::Show, _) => scene.selected,
+        (Action::Step(step), _) => scene.step(step),
+        (Action::Find { forward }, _) => scene.next_passing(forward),
+    };
+    let mut outcome = Outcome::default();
+    match hit {
+        Some(Hit::Heading(process)) => outcome.heading = Some(process),
+        Some(Hit::Track(track, _)) => outcome.track = Some(track),
+        None => {}
+    }
+    if matches!(action, Action::Find { .. } | Action::Show) {
+        outcome.passing = scene.passing_events();
+    }
+    if let Some((_, _, time)) = event.and_then(|event| scene.source(event.origin).event(event.id())) {
+        outcome.event = event;
+        outcome.range_ps = Some((time.start.as_ps(), time.end.as_ps()));
+    }
+    if let Some(event) = outcome.event {
+        let placed = scene.place_of(event);
+        outcome.place =
+            placed.map(|(row, lane, height, _)| (row.top.saturating_add(lane.saturating_mul(height)), height));
+        outcome.page = details::page(context, &scene, event);
+        outcome.said = said(&scene, event).join(", ");
+    }
+    outcome
+}
+
+/// What is seen of a run.
+pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage, sight: &Sight) -> Scene<'a> {
+    let filter = Filter::parse(&sight.filter);
+    stage.scene(kept, context, sight, &|trace, kind| passes(&filter, trace, kind))
+}
+
+/// Whether events of a kind pass the filter of all views: its words by name, op, category and path; of its conditions those on one of these.
+fn passes(filter: &Filter, trace: &Trace, kind: &EventKind) -> bool {
+    let args = trace.args.get(kind.args);
+    let name = trace.text(kind.name);
+    let op = if args.hlo_op.is_empty() { name } else { trace.text(args.hlo_op) };
+    let texts = [
+        ("name", name),
+        ("kernel_name", name),
+        ("host_op_name", name),
+        ("hlo_op_name", op),
+        ("operation", op),
+        ("category", trace.text(args.hlo_category)),
+        ("tf_op_name", trace.text(args.tf_op)),
+        ("hlo_module_id", trace.text(args.hlo_module)),
+    ];
+    filter.passes_named_texts(&texts)
+}
+
+/// What the tip of the event below the pointer says, a line each.
+pub fn said(scene: &Scene<'_>, event: EventRef) -> Vec<String> {
+    let source = scene.source(event.origin);
+    let Some((kind, name, time)) = source.event(event.id()) else { return Vec::new() };
+    let us = |time: Ps| time.as_us();
+    let mut lines = vec![
+        printable(source.trace.text(name)),
+        format!("{} from {}", base::format::time_us(us(time.length())), full_time_us(us(time.start - scene.zero))),
+    ];
+    lines.extend(line_of(source, kind).map(|(process, line)| format!("{line} of {process}")));
+    lines
+}
+
+/// The names of an event's process and line.
+fn line_of(source: Source<'_>, kind: usize) -> Option<(String, String)> {
+    let line = source.trace.lines.get(source.trace.events.kinds().get(kind)?.line.index())?;
+    let process = source.trace.plane_of(line)?;
+    Some((printable(source.trace.text(process.name)), printable(source.trace.text(line.name))))
+}
+
+/// The time of an event as it was captured.
+fn time_of(trace: &Trace, id: trace::EventId) -> Option<Interval> {
+    trace.occupied(id).map(|(_, time)| time)
+}

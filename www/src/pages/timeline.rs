@@ -1,0 +1,291 @@
+//! The timeline of a run: the picture, what is selected in it, and the filter that everything else is under, too.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossprof::format;
+use crossprof::pages::timeline::Action;
+use crossprof::timeline::Sight;
+use leptos::html::Div;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::Closure;
+use web_sys::{KeyboardEvent, PointerEvent, ResizeObserver, WheelEvent};
+
+use crate::blocks::{Blocks, blocks_view};
+use crate::browser;
+use crate::components::live::{live, says, shown};
+use crate::components::tip::Tips;
+use crate::route::View;
+use crate::state::{Run, State};
+use crate::timeline::{Motion, Pointers, Said, Surface, on_key, wheel};
+
+/// The address follows what is seen this long after it came to rest.
+const REST: Duration = Duration::from_millis(400);
+
+/// Keys of the address.
+const RANGE: &str = "range";
+
+/// The page.
+#[component]
+pub fn Timeline(
+    /// The run.
+    run: Run,
+) -> impl IntoView {
+    let state = State::get();
+    let filter = Memo::new(move |_| state.route.with(|route| route.query.filter.clone()));
+    let sight = Sight {
+        range_ps: state.route.with_untracked(|route| range_of(route.query.options.get(RANGE)?)),
+        filter: filter.get_untracked(),
+        ..Sight::default()
+    };
+    let surface = Surface::new(run.clone(), sight);
+    let said = surface.said;
+    let (motion, pointers) = (Rc::new(Motion::default()), Rc::new(Pointers::default()));
+    let scroll = NodeRef::<Div>::new();
+
+    let attached = surface.clone();
+    Effect::new(move |_| {
+        if let Some(element) = scroll.get() {
+            attached.attach(element.unchecked_into());
+            // Keys are the timeline's from the start.
+            browser::focus(".timeline-scroll");
+        }
+    });
+    watch_size(&surface, scroll);
+    let filtered = surface.clone();
+    Effect::new(move |_| {
+        let filter = filter.get();
+        filtered.update(|sight| sight.filter = filter);
+        filtered.act(Action::Show);
+    });
+    // Other settings may be other steps and bands.
+    let measured = surface.clone();
+    let report = run.report;
+    Effect::new(move |_| {
+        report.track();
+        measured.refresh();
+    });
+    keep_address(state, said);
+
+    let at = move |event: &web_sys::MouseEvent, surface: &Surface| {
+        let place = scroll.get_untracked().map(|element| element.get_bounding_client_rect());
+        let (left, top) = place.map_or((0.0, 0.0), |place| (place.left(), place.top()));
+        (f64::from(event.client_x()) - left - surface.names_width(), f64::from(event.client_y()) - top)
+    };
+    let tips = Tips::get();
+    let pointer = Rc::new(Cell::new((0.0, 0.0)));
+    let pointer_now = pointer.clone();
+    let on_down = {
+        let (surface, pointers) = (surface.clone(), pointers.clone());
+        move |event: PointerEvent| {
+            pointers.down(&event, at(&event, &surface));
+            if let Some(element) = scroll.get_untracked() {
+                // Fails for a pointer that is gone.
+                let _ = element.set_pointer_capture(event.pointer_id());
+            }
+        }
+    };
+    let on_move = {
+        let (surface, pointers, motion) = (surface.clone(), pointers.clone(), motion.clone());
+        move |event: PointerEvent| {
+            pointer.set((f64::from(event.client_x()), f64::from(event.client_y())));
+            pointers.moved(&surface, &motion, &event, at(&event, &surface));
+        }
+    };
+    // Beside the pointer, once the worker knows what is below it.
+    let tip = Memo::new(move |_| said.seen.with(|seen| seen.tip.join("\n")));
+    Effect::new(move |_| {
+        let text = tip.get();
+        let (x, y) = pointer_now.get();
+        if text.is_empty() { tips.hide() } else { tips.show_between(x + 12.0, y - 6.0, y + 14.0, text) }
+    });
+    let on_up = {
+        let (surface, pointers) = (surface.clone(), pointers.clone());
+        move |event: PointerEvent| pointers.up(&surface, &event, at(&event, &surface))
+    };
+    let on_leave = {
+        let surface = surface.clone();
+        move |_: PointerEvent| {
+            surface.update(|sight| sight.pointer = None);
+            tips.hide();
+        }
+    };
+    let on_wheel = {
+        let surface = surface.clone();
+        move |event: WheelEvent| {
+            if wheel(&surface, &event, at(&event, &surface).0) {
+                event.prevent_default();
+            }
+        }
+    };
+    let on_keydown = {
+        let (surface, motion) = (surface.clone(), motion.clone());
+        move |event: KeyboardEvent| {
+            if on_key(&surface, &motion, &event) {
+                event.prevent_default();
+                event.stop_propagation();
+            }
+        }
+    };
+    let lifted = motion.clone();
+    let on_keyup = move |event: KeyboardEvent| {
+        event.key().chars().for_each(|letter| lifted.release(letter.to_ascii_lowercase()));
+    };
+    let on_double = {
+        let surface = surface.clone();
+        move |_| surface.focus()
+    };
+    let on_scroll = {
+        let surface = surface.clone();
+        move |_| surface.scrolled()
+    };
+    let on_cancel = move |_: PointerEvent| pointers.cancel();
+    let on_blur = move |_| motion.stop();
+    let kept = StoredValue::new_local(surface.clone());
+    on_cleanup(move || kept.with_value(|surface| surface.detach()));
+    let whole = surface.clone();
+    view! {
+        <div class="timeline">
+            <div class="timeline-bar">
+                <Find surface=surface.clone() />
+                <span class="timeline-range">{says(move || range_text(said))}</span>
+                <button class="plain" on:click=move |_| whole.change(|viewport| crossprof::timeline::Viewport::new(viewport.all))>"Show all"</button>
+            </div>
+            {live(move || said.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))}
+            <div class="timeline-scroll" node_ref=scroll tabindex="0" role="application" aria-label="Timeline. Arrows go from event to event; W, A, S and D zoom and move; question mark lists all keys."
+                on:pointerdown=on_down on:pointermove=on_move on:pointerup=on_up on:pointercancel=on_cancel on:pointerleave=on_leave
+                on:wheel=on_wheel on:keydown=on_keydown on:keyup=on_keyup on:dblclick=on_double on:scroll=on_scroll on:blur=on_blur>
+                <div class="timeline-space">
+                    <div class="timeline-picture">
+                        <canvas class="timeline-names"></canvas>
+                        <div class="timeline-window"><canvas class="timeline-events"></canvas><Area said=said /></div>
+                    </div>
+                </div>
+            </div>
+            <p class="visually-hidden" role="status">{says(move || said.outcome.with(|outcome| outcome.as_ref().map(|it| it.said.clone()).unwrap_or_default()))}</p>
+            <Details run=run said=said />
+        </div>
+    }
+}
+
+/// The filter of all views, which here is the search: Enter goes to the next event that passes.
+#[component]
+fn Find(surface: Rc<Surface>) -> impl IntoView {
+    let state = State::get();
+    let said = surface.said;
+    let filter = move || state.route.with(|route| route.query.filter.clone());
+    let count = move || {
+        let passing = said.outcome.with(|outcome| outcome.as_ref().and_then(|outcome| outcome.passing));
+        passing.map(|count| if count == 1 { "1 event".to_owned() } else { format!("{} events", format::count(count)) })
+    };
+    let next = surface.clone();
+    let on_key = move |event: KeyboardEvent| match event.key().as_str() {
+        "Enter" => {
+            event.prevent_default();
+            next.act(Action::Find { forward: !event.shift_key() });
+        }
+        "Escape" => browser::focus(".timeline-scroll"),
+        _ => {}
+    };
+    view! {
+        <input class="table-filter timeline-filter" type="search" autocomplete="off" placeholder="Find events: words, -words" aria-label="Find events"
+            prop:value=filter on:input=move |event| state.filter(event_target_value(&event)) on:keydown=on_key />
+        <span class="quiet" role="status">{says(move || count().unwrap_or_default())}</span>
+    }
+}
+
+/// The selected range, on the picture.
+#[component]
+fn Area(said: Said) -> impl IntoView {
+    let place = move || {
+        let (start, end) = said.area_ps.get()?;
+        let (from, to) = said.range_ps.get();
+        let length = (to - from) as f64;
+        let share = |ps: i64| (ps.saturating_sub(from)) as f64 / length;
+        Some((share(start).clamp(-0.1, 1.1), share(end).clamp(-0.1, 1.1), end - start))
+    };
+    live(move || {
+        place().map(|(left, right, length)| {
+            let style = format!("left:{:.4}%;width:{:.4}%", 100.0 * left, 100.0 * (right - left));
+            view! { <div class="timeline-area" style=style><span>{format::time_us(length as f64 / 1e6)}</span></div> }
+        })
+    })
+}
+
+/// What is said of the selected event.
+#[component]
+fn Details(run: Run, said: Said) -> impl IntoView {
+    let blocks: Blocks = RwSignal::new(Vec::new());
+    Effect::new(move |_| {
+        let found = said.outcome.with(|outcome| outcome.as_ref().map(|outcome| outcome.page.blocks.clone()));
+        blocks.set(found.unwrap_or_default().into_iter().map(Arc::new).collect());
+    });
+    let is_there = move || blocks.with(|blocks| !blocks.is_empty());
+    shown(is_there, move || {
+        view! { <section class="timeline-details blocks" aria-label="The selected event">{blocks_view(run.clone(), blocks)}</section> }
+    })
+}
+
+/// What is in sight, in words.
+fn range_text(said: Said) -> String {
+    let (start, end) = said.range_ps.get();
+    let zero = said.seen.with(|seen| seen.all_ps.0);
+    let us = |ps: i64| ps as f64 / 1e6;
+    if end <= start {
+        String::new()
+    } else {
+        format!("{} from {}", format::time_us(us(end - start)), format::time_us(us(start - zero)))
+    }
+}
+
+/// `start-end` in picoseconds.
+fn range_of(text: &str) -> Option<(i64, i64)> {
+    let (start, end) = text.split_once('-')?;
+    let (start, end) = (start.parse().ok()?, end.parse().ok()?);
+    (start < end).then_some((start, end))
+}
+
+/// The size of the picture follows that of its frame.
+fn watch_size(surface: &Rc<Surface>, scroll: NodeRef<Div>) {
+    let surface = surface.clone();
+    Effect::new(move |_| {
+        let Some(element) = scroll.get() else { return };
+        let surface = surface.clone();
+        let resized = Closure::<dyn FnMut()>::new(move || surface.measure());
+        if let Ok(observer) = ResizeObserver::new(resized.as_ref().unchecked_ref()) {
+            observer.observe(&element);
+            let kept = StoredValue::new_local((observer, resized));
+            on_cleanup(move || kept.with_value(|(observer, _)| observer.disconnect()));
+        }
+    });
+}
+
+/// The address says what is seen, once it is at rest.
+fn keep_address(state: State, said: Said) {
+    let latest = StoredValue::new(0u32);
+    Effect::new(move |_| {
+        let (start, end) = said.range_ps.get();
+        let all = said.seen.with_untracked(|seen| seen.all_ps);
+        let this = latest.get_value().wrapping_add(1);
+        latest.set_value(this);
+        let note = move || {
+            let is_here = state.route.with_untracked(|route| route.view == View::TIMELINE);
+            if !is_here || latest.try_get_value() != Some(this) || end <= start {
+                return;
+            }
+            let mut route = state.route.get_untracked();
+            let options = &mut route.query.options;
+            if (start, end) == all {
+                options.remove(RANGE);
+            } else {
+                options.insert(RANGE.to_owned(), format!("{start}-{end}"));
+            }
+            browser::replace(&route);
+            state.route.update_untracked(|known| *known = route);
+        };
+        set_timeout(note, REST);
+    });
+}

@@ -1,0 +1,68 @@
+//! What the analyst is asked about a run's timeline: pictures of it, and what is done on it.
+
+use crossprof::pages::timeline::Action;
+use crossprof::timeline::Sight;
+use js_sys::Array;
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::ImageBitmap;
+
+use super::wire::Body;
+
+/// Draw a picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// What is to be seen.
+    pub sight: Sight,
+}
+
+/// A picture: its parts are transferred, and shown without a copy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// The names of the tracks.
+    pub names: ImageBitmap,
+    /// The events.
+    pub events: ImageBitmap,
+    /// What it shows.
+    pub seen: Seen,
+}
+
+/// What a picture shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Start and end of all that there is, in picoseconds.
+    pub all_ps: (i64, i64),
+    /// Those of the range that was drawn.
+    pub range_ps: (i64, i64),
+    /// Height of all rows.
+    pub height: u32,
+    /// What is said of the event below the pointer, a line each.
+    pub tip: Vec<String>,
+}
+
+impl Body for Frame {
+    fn to_js(&self, transferred: &Array) -> Option<JsValue> {
+        transferred.push(&self.names);
+        transferred.push(&self.events);
+        Some(Array::of3(&self.names, &self.events, &self.seen.to_js(transferred)?).into())
+    }
+
+    fn from_js(body: JsValue) -> Option<Frame> {
+        let parts: Array = body.dyn_into().ok()?;
+        let bitmap = |at: u32| parts.get(at).dyn_into::<ImageBitmap>().ok();
+        Some(Frame { names: bitmap(0)?, events: bitmap(1)?, seen: Body::from_js(parts.get(2))? })
+    }
+}
+
+/// Do something on the timeline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimelineRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// What is seen.
+    pub sight: Sight,
+    /// What is done.
+    pub action: Action,
+}

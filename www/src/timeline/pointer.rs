@@ -1,0 +1,135 @@
+//! Mouse, pen and fingers: a click picks, a drag selects a range, with Shift or the middle button it moves what is seen; one finger moves
+//! it, too, and two zoom.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use crossprof::pages::timeline::Action;
+use crossprof::timeline::Viewport;
+use leptos::prelude::*;
+use web_sys::{PointerEvent, WheelEvent};
+
+use super::motion::Motion;
+use super::surface::Surface;
+
+/// A pointer that moved less than this, in pixels, was clicked.
+const CLICK: f64 = 4.0;
+
+/// A pointer that is down.
+#[derive(Clone, Copy)]
+struct Down {
+    id: i32,
+    x: f64,
+    y: f64,
+}
+
+/// What the pointers do.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Drag {
+    #[default]
+    Nothing,
+    /// Down, and not moved far yet; whether it will move what is seen.
+    Pressed { x: f64, y: f64, moves: bool },
+    /// Selects from this time on.
+    Area { from_ps: i64 },
+    /// Moves what is seen.
+    Pan,
+    /// Two fingers.
+    Pinch,
+}
+
+/// The pointers on one timeline.
+#[derive(Default)]
+pub struct Pointers {
+    down: RefCell<Vec<Down>>,
+    drag: Cell<Drag>,
+}
+
+impl Pointers {
+    /// A pointer goes down.
+    pub fn down(&self, event: &PointerEvent, at: (f64, f64)) {
+        self.down.borrow_mut().push(Down { id: event.pointer_id(), x: at.0, y: at.1 });
+        let moves = event.pointer_type() == "touch" || event.shift_key() || event.button() == 1;
+        self.drag.set(match self.down.borrow().len() {
+            1 => Drag::Pressed { x: at.0, y: at.1, moves },
+            _ => Drag::Pinch,
+        });
+    }
+
+    /// A pointer moves.
+    pub fn moved(&self, surface: &Rc<Surface>, motion: &Motion, event: &PointerEvent, at: (f64, f64)) {
+        motion.about.set((at.0 / surface.width()).clamp(0.0, 1.0));
+        let before = self.down.borrow().iter().find(|down| down.id == event.pointer_id()).copied();
+        let Some(before) = before else {
+            surface.update(|sight| sight.pointer = Some(at));
+            return;
+        };
+        if let Drag::Pressed { x, y, moves } = self.drag.get()
+            && (at.0 - x).abs().max((at.1 - y).abs()) > CLICK
+        {
+            let from = surface.viewport().map_or(0, |viewport| viewport.time_at(x / surface.width()).as_ps());
+            self.drag.set(if moves { Drag::Pan } else { Drag::Area { from_ps: from } });
+        }
+        let by = (at.0 - before.x, at.1 - before.y);
+        match self.drag.get() {
+            Drag::Pan => {
+                surface.change(|viewport| viewport.pan(-by.0 / surface.width()));
+                surface.scroll_by(-by.1);
+            }
+            Drag::Pinch => self.pinch(surface, before, at),
+            Drag::Area { from_ps } => {
+                let to = surface.viewport().map_or(0, |viewport| viewport.time_at(at.0 / surface.width()).as_ps());
+                surface.said.area_ps.set(Some((from_ps.min(to), from_ps.max(to))));
+            }
+            Drag::Pressed { .. } | Drag::Nothing => return,
+        }
+        for down in self.down.borrow_mut().iter_mut().filter(|down| down.id == event.pointer_id()) {
+            (down.x, down.y) = at;
+        }
+    }
+
+    /// The time below each of two fingers stays below it.
+    fn pinch(&self, surface: &Rc<Surface>, before: Down, at: (f64, f64)) {
+        let other = self.down.borrow().iter().find(|down| down.id != before.id).copied();
+        let Some(other) = other else { return };
+        let (apart_before, apart) = ((before.x - other.x).abs().max(8.0), (at.0 - other.x).abs().max(8.0));
+        let about = (at.0 + other.x) / 2.0 / surface.width();
+        let pan = (before.x - at.0) / 2.0 / surface.width();
+        surface.change(|viewport| viewport.zoom(about, apart_before / apart).pan(pan * apart_before / apart));
+    }
+
+    /// A pointer goes up.
+    pub fn up(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
+        self.down.borrow_mut().retain(|down| down.id != event.pointer_id());
+        if let Drag::Pressed { .. } = self.drag.replace(Drag::Nothing) {
+            surface.said.area_ps.set(None);
+            surface.update(|sight| sight.pointer = Some(at));
+            surface.act(Action::Pick);
+        }
+    }
+
+    /// The browser took the pointers for itself.
+    pub fn cancel(&self) {
+        self.down.borrow_mut().clear();
+        self.drag.set(Drag::Nothing);
+    }
+}
+
+/// The wheel: with Ctrl it zooms about the pointer, sideways or with Shift it moves what is seen; true where it did. Else the rows scroll.
+pub fn wheel(surface: &Rc<Surface>, event: &WheelEvent, x: f64) -> bool {
+    // Lines and pages, where the browser counts in these.
+    let unit = [1.0, 16.0, 400.0].get(event.delta_mode() as usize).copied().unwrap_or(1.0);
+    let (dx, dy) = (event.delta_x() * unit, event.delta_y() * unit);
+    let (share, width) = ((x / surface.width()).clamp(0.0, 1.0), surface.width());
+    let change: Box<dyn FnOnce(Viewport) -> Viewport> = if event.ctrl_key() || event.meta_key() {
+        Box::new(move |viewport| viewport.zoom(share, (1.0 + dy / 240.0).clamp(0.5, 2.0)))
+    } else if event.shift_key() && dx == 0.0 {
+        Box::new(move |viewport| viewport.pan(dy / width))
+    } else if dx.abs() > dy.abs() {
+        Box::new(move |viewport| viewport.pan(dx / width))
+    } else {
+        return false;
+    };
+    surface.change(change);
+    true
+}

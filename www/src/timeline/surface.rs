@@ -1,0 +1,321 @@
+//! What is in sight, and the canvases that show it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use crossprof::pages::timeline::{Action, Outcome};
+use crossprof::timeline::{EventRef, Sight, Viewport};
+use crossprof::trace::Interval;
+use leptos::prelude::{GetUntracked, RwSignal, Set, WithUntracked, window};
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlCanvasElement, HtmlElement, ImageBitmap, ImageBitmapRenderingContext};
+
+use crate::protocol::timeline::{Frame, Seen};
+use crate::state::Run;
+use crate::{ask, browser, theme};
+
+/// Height of the axis above the rows.
+pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
+
+/// Width of the tracks' names, on wide and on narrow screens.
+const NAMES_WIDTH: [u32; 2] = [200, 96];
+
+/// What the page shows beside the picture, as signals.
+#[derive(Clone, Copy)]
+pub struct Said {
+    /// The latest answer to something that was done.
+    pub outcome: RwSignal<Option<Outcome>>,
+    /// What the latest picture shows.
+    pub seen: RwSignal<Seen>,
+    /// The range in sight: ahead of the picture while one is drawn.
+    pub range_ps: RwSignal<(i64, i64)>,
+    /// The selected range.
+    pub area_ps: RwSignal<Option<(i64, i64)>>,
+    /// Why there is no picture.
+    pub failed: RwSignal<Option<String>>,
+}
+
+/// The timeline of a run. Cheap to copy by reference.
+pub struct Surface {
+    run: Run,
+    /// What the page shows of it.
+    pub said: Said,
+    sight: RefCell<Sight>,
+    viewport: Cell<Option<Viewport>>,
+    is_waiting: Cell<bool>,
+    is_stale: Cell<bool>,
+    elements: RefCell<Option<Elements>>,
+}
+
+#[derive(Clone)]
+struct Elements {
+    scroll: HtmlElement,
+    space: HtmlElement,
+    names: HtmlCanvasElement,
+    events: HtmlCanvasElement,
+}
+
+impl Surface {
+    /// Of a run, showing this part of it at first.
+    pub fn new(run: Run, sight: Sight) -> Rc<Surface> {
+        let said = Said {
+            outcome: RwSignal::new(None),
+            seen: RwSignal::new(Seen::default()),
+            range_ps: RwSignal::new(sight.range_ps.unwrap_or_default()),
+            area_ps: RwSignal::new(None),
+            failed: RwSignal::new(None),
+        };
+        Rc::new(Surface {
+            run,
+            said,
+            sight: RefCell::new(sight),
+            viewport: Cell::new(None),
+            is_waiting: Cell::new(false),
+            is_stale: Cell::new(false),
+            elements: RefCell::new(None),
+        })
+    }
+
+    /// Takes the elements to draw on, which are children of `scroll`.
+    pub fn attach(self: &Rc<Surface>, scroll: HtmlElement) {
+        let find = |selector: &str| scroll.query_selector(selector).ok().flatten();
+        let canvas = |selector: &str| find(selector).map(JsCast::unchecked_into::<HtmlCanvasElement>);
+        let (Some(space), Some(names), Some(events)) =
+            (find(".timeline-space"), canvas(".timeline-names"), canvas(".timeline-events"))
+        else {
+            return;
+        };
+        let space = space.unchecked_into();
+        *self.elements.borrow_mut() = Some(Elements { scroll, space, names, events });
+        self.measure();
+    }
+
+    /// The view was left.
+    pub fn detach(&self) {
+        self.elements.borrow_mut().take();
+    }
+
+    /// The size, the scale or the theme may have changed.
+    pub fn measure(self: &Rc<Surface>) {
+        let Some(elements) = self.elements.borrow().clone() else { return };
+        let size = |css: i32| u32::try_from(css).unwrap_or(0);
+        {
+            let mut sight = self.sight.borrow_mut();
+            let width = size(elements.scroll.client_width());
+            let [wide, narrow] = NAMES_WIDTH;
+            sight.names_width = if width < 600 { narrow } else { wide };
+            sight.width = width.saturating_sub(sight.names_width).max(1);
+            sight.height = size(elements.scroll.client_height()).max(1);
+            sight.scale = window().device_pixel_ratio();
+            sight.dark = theme::is_dark();
+        }
+        self.refresh();
+    }
+
+    /// Width of the events in CSS pixels.
+    pub fn width(&self) -> f64 {
+        f64::from(self.sight.borrow().width)
+    }
+
+    /// Width of the names.
+    pub fn names_width(&self) -> f64 {
+        f64::from(self.sight.borrow().names_width)
+    }
+
+    /// What is seen, once that is known.
+    pub fn viewport(&self) -> Option<Viewport> {
+        self.viewport.get()
+    }
+
+    /// Shows another range.
+    pub fn show(self: &Rc<Surface>, viewport: Viewport) {
+        if self.viewport.get() != Some(viewport) {
+            self.viewport.set(Some(viewport));
+            let range_ps = (viewport.range.start.as_ps(), viewport.range.end.as_ps());
+            self.sight.borrow_mut().range_ps = Some(range_ps);
+            self.said.range_ps.set(range_ps);
+            self.refresh();
+        }
+    }
+
+    /// Shows what `change` makes of what is seen.
+    pub fn change(self: &Rc<Surface>, change: impl FnOnce(Viewport) -> Viewport) {
+        if let Some(viewport) = self.viewport.get() {
+            self.show(change(viewport));
+        }
+    }
+
+    /// Changes what is seen but for the range.
+    pub fn update(self: &Rc<Surface>, change: impl FnOnce(&mut Sight)) {
+        change(&mut self.sight.borrow_mut());
+        self.refresh();
+    }
+
+    /// The selected event.
+    pub fn selected(&self) -> Option<EventRef> {
+        self.sight.borrow().selected
+    }
+
+    /// The rows were scrolled.
+    pub fn scrolled(self: &Rc<Surface>) {
+        let Some(elements) = self.elements.borrow().clone() else { return };
+        self.update(|sight| sight.scroll = u32::try_from(elements.scroll.scroll_top()).unwrap_or(0));
+    }
+
+    /// Scrolls the rows so many pixels down.
+    pub fn scroll_by(&self, pixels: f64) {
+        if let Some(elements) = &*self.elements.borrow() {
+            elements.scroll.scroll_by_with_x_and_y(0.0, pixels);
+        }
+    }
+
+    /// Asks for a picture of what is to be seen now; until it comes, the last one is moved and scaled.
+    pub fn refresh(self: &Rc<Surface>) {
+        self.move_picture();
+        if self.elements.borrow().is_none() || self.is_waiting.replace(true) {
+            self.is_stale.set(true);
+            return;
+        }
+        self.is_stale.set(false);
+        let surface = self.clone();
+        let heard = move |frame: Result<Frame, String>| {
+            surface.is_waiting.set(false);
+            if surface.elements.borrow().is_none() {
+                return;
+            }
+            match frame {
+                Ok(frame) => surface.shown(frame),
+                Err(reason) => surface.said.failed.set(Some(reason)),
+            }
+            if surface.is_stale.get() {
+                surface.refresh();
+            }
+        };
+        ask::frame(&self.run, self.sight.borrow().clone(), Box::new(heard));
+    }
+
+    fn shown(self: &Rc<Surface>, Frame { names, events, seen }: Frame) {
+        let Some(elements) = self.elements.borrow().clone() else { return };
+        put(&elements.names, &names, self.names_width());
+        put(&elements.events, &events, self.width());
+        let interval = |(start, end): (i64, i64)| Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end));
+        if self.viewport.get().is_none() {
+            self.viewport.set(Some(Viewport::new(interval(seen.all_ps)).show(interval(seen.range_ps))));
+            self.said.range_ps.set(seen.range_ps);
+        }
+        // Fails only for a malformed value.
+        let _ = elements.space.style().set_property("height", &format!("{}px", f64::from(seen.height) + AXIS_HEIGHT));
+        if self.said.seen.with_untracked(|known| *known != seen) {
+            self.said.seen.set(seen);
+        }
+        self.move_picture();
+    }
+
+    /// Moves and scales the picture to where its range would be.
+    fn move_picture(&self) {
+        let (Some(elements), Some(viewport)) = (&*self.elements.borrow(), self.viewport.get()) else { return };
+        let (start, end) = self.said.seen.with_untracked(|seen| seen.range_ps);
+        let share = |ps: i64| viewport.share_of(crossprof::Ps::new(ps));
+        let (from, to) = (share(start), share(end));
+        let is_same = from == 0.0 && to == 1.0;
+        let transform = if is_same {
+            String::new()
+        } else {
+            format!("translateX({}px) scaleX({})", from * self.width(), to - from)
+        };
+        // Fails only for a malformed value.
+        let _ = elements.events.style().set_property("transform", &transform);
+    }
+
+    /// Does something and hears what came of it.
+    pub fn act(self: &Rc<Surface>, action: Action) {
+        let surface = self.clone();
+        let heard = move |outcome: Result<Outcome, String>| {
+            if surface.elements.borrow().is_none() {
+                return;
+            }
+            match outcome {
+                Ok(outcome) => surface.done(action, outcome),
+                Err(reason) => surface.said.failed.set(Some(reason)),
+            }
+        };
+        ask::timeline(&self.run, self.sight.borrow().clone(), action, Box::new(heard));
+    }
+
+    fn done(self: &Rc<Surface>, action: Action, outcome: Outcome) {
+        if let Some(process) = outcome.heading {
+            self.update(|sight| turn(&mut sight.arrangement.turned, process));
+            return;
+        }
+        if outcome.event.is_some() || action == Action::Pick {
+            self.update(|sight| sight.selected = outcome.event);
+        }
+        if action != Action::Pick
+            && let (Some((start, end)), Some((top, height))) = (outcome.range_ps, outcome.place)
+        {
+            self.bring_into_sight(start, end, top, height);
+        }
+        self.said.outcome.set(Some(outcome));
+    }
+
+    /// Shows an event that a key or a search has selected.
+    fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, top: u32, height: u32) {
+        let time = Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end));
+        self.change(|viewport| {
+            let is_seen = time.start >= viewport.range.start && time.end <= viewport.range.end;
+            let half = crossprof::Ps::new(viewport.range.length().as_ps() / 2);
+            let middle = crossprof::Ps::new(time.start.as_ps() / 2 + time.end.as_ps() / 2);
+            match is_seen {
+                true => viewport,
+                false if time.length() > viewport.range.length() => viewport.fit(time),
+                false => viewport.show(Interval::new(middle - half, middle + half)),
+            }
+        });
+        if let Some(elements) = &*self.elements.borrow() {
+            let (top, height) = (f64::from(top), f64::from(height));
+            let seen =
+                (f64::from(elements.scroll.scroll_top()), f64::from(elements.scroll.client_height()) - AXIS_HEIGHT);
+            if top < seen.0 || top + height > seen.0 + seen.1 {
+                elements.scroll.set_scroll_top((top - seen.1 / 2.0).max(0.0) as i32);
+            }
+        }
+    }
+
+    /// Zooms to the selected range, else to the selected event; again, to everything.
+    pub fn focus(self: &Rc<Surface>) {
+        let area = self.said.area_ps.get_untracked();
+        let event = self.said.outcome.with_untracked(|outcome| outcome.as_ref().and_then(|outcome| outcome.range_ps));
+        let Some((start, end)) = area.or(event) else { return };
+        self.change(|viewport| viewport.fit(Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end))));
+    }
+
+    /// Nothing is selected any more.
+    pub fn clear(self: &Rc<Surface>) {
+        self.said.outcome.set(None);
+        self.said.area_ps.set(None);
+        self.update(|sight| sight.selected = None);
+        browser::focus(".timeline-scroll");
+    }
+}
+
+/// Adds what a list lacks, and takes away what it has.
+fn turn<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    match list.iter().position(|known| *known == item) {
+        Some(at) => drop(list.remove(at)),
+        None => list.push(item),
+    }
+}
+
+/// Shows a bitmap on a canvas, which it covers.
+fn put(canvas: &HtmlCanvasElement, bitmap: &ImageBitmap, width_css: f64) {
+    if canvas.width() != bitmap.width() || canvas.height() != bitmap.height() {
+        canvas.set_width(bitmap.width());
+        canvas.set_height(bitmap.height());
+        // Fails only for a malformed value.
+        let _ = canvas.style().set_property("width", &format!("{width_css}px"));
+    }
+    let context = canvas.get_context("bitmaprenderer").ok().flatten();
+    if let Some(context) = context.and_then(|context| context.dyn_into::<ImageBitmapRenderingContext>().ok()) {
+        context.transfer_from_image_bitmap(bitmap);
+    }
+}
