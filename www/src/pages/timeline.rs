@@ -209,8 +209,8 @@ fn Area(said: Said) -> impl IntoView {
     };
     live(move || {
         place().map(|(left, right, length)| {
-            let style = format!("left:{:.4}%;width:{:.4}%", 100.0 * left, 100.0 * (right - left));
-            view! { <div class="timeline-area" style=style><span>{format::time_us(length as f64 / 1e6)}</span></div> }
+            let (left, width) = (format!("{:.4}%", 100.0 * left), format!("{:.4}%", 100.0 * (right - left)));
+            view! { <div class="timeline-area" style:left=left style:width=width><span>{format::time_us(length as f64 / 1e6)}</span></div> }
         })
     })
 }

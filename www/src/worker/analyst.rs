@@ -104,7 +104,8 @@ pub struct Analyst {
     damaged: bool,
     /// What was drawn of each run lately.
     stages: Vec<Stage>,
-    easel: Easel,
+    /// One for the events, one for the names: a canvas that changes its size is made anew by the browser.
+    easels: [Easel; 2],
 }
 
 impl Analyst {
@@ -168,12 +169,13 @@ impl Analyst {
 
     fn frame(&mut self, FrameRequest { run, sight }: FrameRequest) -> Result<Frame, &'static str> {
         let settings = self.settings_of(run).ok_or(NO_RUN)?;
-        let (stage, easel) = (self.stages.get_mut(run as usize).ok_or(NO_RUN)?, &mut self.easel);
+        let stage = self.stages.get_mut(run as usize).ok_or(NO_RUN)?;
+        let [for_events, for_names] = &mut self.easels;
         let drawn = self.session.timeline(run, &settings, |context, kept| {
             let scene = pages::timeline::scene(context, kept, stage, &sight);
-            let events = easel.draw(&scene, scene.size, |raster| scene.draw(raster))?;
+            let events = for_events.draw(&scene, scene.size, |raster| scene.draw(raster))?;
             let names_size = (sight.names_width, sight.height);
-            let names = easel.draw(&scene, names_size, |raster| scene.draw_names(raster, sight.names_width))?;
+            let names = for_names.draw(&scene, names_size, |raster| scene.draw_names(raster, sight.names_width))?;
             let ps = |it: crossprof::trace::Interval| (it.start.as_ps(), it.end.as_ps());
             let pointed = scene.pointed(&sight);
             Ok::<Frame, JsValue>(Frame {
