@@ -12,7 +12,7 @@ use crate::protocol::analyst::{
     CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RunReport, Subjects, SummaryForm,
     SummaryRequest, TableRequest, TextFormat,
 };
-use crate::protocol::timeline::{Frame, FrameRequest, TimelineRequest};
+use crate::protocol::timeline::{Frame, FrameRequest, PrepareRequest, TimelineRequest};
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
 use crate::state::Run;
@@ -44,6 +44,16 @@ pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filt
 /// Asks for a comparison as a text; the analyst of any run can make it. The profiles are those of the subjects.
 pub fn compare(run: &Run, subjects: Subjects, profiles: &[JsValue], form: CompareForm, heard: Heard<Document>) {
     ask(run.load, CompareRequest { subjects, form }, None, profiles, heard);
+}
+
+/// Lets the timeline of the run with this number within a load be made, part by part: whatever else is asked comes between.
+pub fn prepare(load: u32, run: u32) {
+    let heard = move |left: Result<bool, String>| {
+        if left == Ok(true) {
+            prepare(load, run);
+        }
+    };
+    ask(load, PrepareRequest { run }, None, &[], heard);
 }
 
 /// Asks for a picture of a run's timeline.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
@@ -21,6 +22,9 @@ use crate::route::{Route, View};
 use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::teams::{self, Source, Team};
 use crate::{ask, browser};
+
+/// The first view of a run is asked for, made and drawn in less.
+const REST: Duration = Duration::from_secs(1);
 
 const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
 const REPEATED: &str = "Not read: another file holds the same events of the same host, and more.";
@@ -236,6 +240,8 @@ fn add_report(state: State, load: u32, index: u32, found: RunReport) {
     let id = state.runs.with_untracked(|runs| runs.iter().map(|run| run.id).max().unwrap_or(0) + 1);
     let run = Run { id, load, index, report: RwSignal::new(report), settings: RwSignal::new(Settings::default()) };
     state.runs.update(|runs| runs.push(run));
+    // Once the first view has been shown.
+    set_timeout(move || ask::prepare(load, index), REST);
     if index == 0 && state.route.with_untracked(|route| route.view == View::Start) {
         // At once: another run of the same drop may be the next message.
         let route = Route::of(View::OVERVIEW, id);

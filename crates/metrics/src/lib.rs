@@ -83,7 +83,7 @@ pub use ops::{
 pub use parameters::{Preset, parameter_counts, presets};
 pub use placement::{HostReason, Placement, PlacementRow};
 pub use questions::LEAST_SHARE;
-pub use self_time::{for_each_self_interval, self_times};
+pub use self_time::self_times;
 pub use statistics::median;
 pub use step_breakdown::{Breakdown, MeanPart, StepEvent, StepRow};
 pub use step_part::StepPart;

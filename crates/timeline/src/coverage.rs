@@ -106,16 +106,16 @@ pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: i
             continue;
         }
         let end = lane.first_starting_at(trace, place + 1, pixel.end);
-        let past = lane.first_ending_after(trace, place, pixel.end);
+        // The last of them may go on in the next column.
+        let goes_on = lane.time(trace, end - 1).is_some_and(|time| time.end > pixel.end);
+        let past = if goes_on { end - 1 } else { end };
         let busy = lane.covered_until(trace, past, pixel.end) - covered_before(lane, trace, place, pixel.start);
         visit(Mark::Part { column, busy, longest: longest(lane, trace, place, end, pixel), events: end - place });
         column += 1;
         if column >= columns.len() {
             return;
         }
-        // The last of them may go on in the next column.
-        let goes_on = lane.time(trace, end - 1).is_some_and(|time| time.end > pixel.end);
-        place = if goes_on { end - 1 } else { end };
+        place = past;
     }
 }
 

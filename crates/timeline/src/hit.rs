@@ -3,8 +3,10 @@
 use base::Ps;
 use trace::Interval;
 
+use crate::lane::Lane;
 use crate::layout::{RowContent, TrackId};
 use crate::picture::{AXIS_HEIGHT, EventRef, Scene};
+use crate::source::Origin;
 use crate::tracks::{Shows, Track};
 
 /// Events this near to the pointer, in CSS pixels, are meant.
@@ -43,9 +45,22 @@ impl Scene<'_> {
     }
 
     fn event_near(&self, track: &Track, lane: u32, x: f64) -> Option<EventRef> {
-        let Shows::Events(origin, line) = track.shows else { return None };
+        match track.shows {
+            Shows::Events(origin, line) => {
+                let lane = self.source(origin).lanes(line).get(lane as usize)?;
+                self.near(origin, lane, x)
+            }
+            // A scope is of the innermost op there.
+            Shows::Scopes(line) => {
+                let lanes = self.source(Origin::Captured).lanes(line);
+                lanes.iter().rev().find_map(|lane| self.near(Origin::Captured, lane, x))
+            }
+            Shows::Counter(_) => None,
+        }
+    }
+
+    fn near(&self, origin: Origin, lane: &Lane, x: f64) -> Option<EventRef> {
         let source = self.source(origin);
-        let lane = source.lanes(line).get(lane as usize)?;
         let at = |x: f64| self.viewport.time_at(x / f64::from(self.size.0.max(1)));
         let (time, near) = (at(x), Interval::new(at(x - NEAR), at(x + NEAR)));
         let pixel = Ps::new(near.length().as_ps() / 4);

@@ -26,6 +26,19 @@ impl Lanes {
         known.map_or(&[], |(lanes, events)| lanes.get_or_init(|| lanes_of(trace, events)).as_slice())
     }
 
+    /// Makes the lanes of some lines that have none yet, of about so many events; false where none was left.
+    pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
+        let mut made = 0;
+        for (lanes, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(lanes, _)| lanes.get().is_none()) {
+            lanes.get_or_init(|| lanes_of(trace, of_line));
+            made += of_line.len() + 1;
+            if made >= events {
+                break;
+            }
+        }
+        made > 0
+    }
+
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.of_lines.iter().filter_map(OnceLock::get).flatten().map(Lane::memory_bytes).sum()

@@ -4,15 +4,18 @@
 //! of it, so that an idle device looks idle and a busy one busy. Marks of one name beside each other share one label.
 
 use base::Ps;
-use base::format::{printable, shorten};
+use base::format::printable;
 use serde::{Deserialize, Serialize};
-use trace::{EventId, Interval, StrId};
+use trace::{EventId, Interval, LineId, StrId};
 
 use crate::canvas::{Canvas, Rect, TextStyle};
-use crate::coverage::{Columns, Mark, for_each_mark};
+use crate::coverage::Columns;
+use crate::labels::Labels;
 use crate::lane::Lane;
+use crate::lane_painter::LanePainter;
 use crate::layout::{LANE_HEIGHT, Layout, Row, RowContent};
-use crate::paint::{Paint, Rgb};
+use crate::paint::Rgb;
+use crate::scopes::Scopes;
 use crate::source::{Origin, Source};
 use crate::ticks::ticks;
 use crate::tracks::{Process, Shows};
@@ -21,12 +24,6 @@ use crate::walk::place_in;
 
 /// Height of the axis of time above the rows, in CSS pixels.
 pub const AXIS_HEIGHT: u32 = 24;
-
-/// Width of a letter of an event's name, in hundredths of a CSS pixel.
-const LETTER_WIDTH: i32 = 665;
-
-/// Marks of one name closer than this, in CSS pixels, share a label.
-const SAME_LABEL: i32 = 3;
 
 /// An event of one origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,6 +46,8 @@ impl EventRef {
 pub struct Scene<'a> {
     /// The events, by [`Origin`].
     pub sources: [Source<'a>; 2],
+    /// The name scopes of the recorded ops.
+    pub scopes: &'a Scopes,
     /// The tracks.
     pub processes: &'a [Process],
     /// Their rows.
@@ -74,11 +73,11 @@ pub struct Scene<'a> {
 }
 
 /// Colours of what is no event.
-struct Theme {
-    surface: Rgb,
+pub(crate) struct Theme {
+    pub surface: Rgb,
     band: Rgb,
     line: Rgb,
-    ink: Rgb,
+    pub ink: Rgb,
     soft: Rgb,
     accent: Rgb,
 }
@@ -118,12 +117,12 @@ impl<'a> Scene<'a> {
         self.theme().ink
     }
 
-    fn theme(&self) -> &'static Theme {
+    pub(crate) fn theme(&self) -> &'static Theme {
         if self.dark { &DARK } else { &LIGHT }
     }
 
     /// Pixels of the canvas.
-    fn px(&self, css: i32) -> i32 {
+    pub(crate) fn px(&self, css: i32) -> i32 {
         (f64::from(css) * self.scale) as i32
     }
 
@@ -169,6 +168,7 @@ impl<'a> Scene<'a> {
                                 LanePainter::new(self, canvas, source, origin, of, y, lane_height).draw(&columns);
                             }
                         }
+                        Some(Shows::Scopes(line)) => self.draw_scopes(canvas, line, &columns, y, lane_height),
                         Some(Shows::Counter(counter)) => self.counter(canvas, counter, &columns, y, row),
                         None => {}
                     }
@@ -187,6 +187,26 @@ impl<'a> Scene<'a> {
             let x = x_of(tick.time);
             canvas.fill(Rect { x, y: height / 2, width: 1, height: height / 2 }, theme.soft, 256);
             canvas.write(x + self.px(4), height / 2, self.px(100), &tick.label, theme.soft, TextStyle::Plain);
+        }
+    }
+
+    /// The scopes of the ops of a line, one level below the other.
+    fn draw_scopes(&self, canvas: &mut dyn Canvas, line: LineId, columns: &Columns, y: i32, lane_height: u32) {
+        let height = self.px(lane_height as i32 - 1).max(1);
+        for (level, cells) in self.scopes.cells(self.source(Origin::Captured), line, columns).into_iter().enumerate() {
+            let y = y + self.px((lane_height as usize).saturating_mul(level) as i32);
+            let mut labels = Labels::new(self, y, height);
+            for (column, cell) in cells.into_iter().enumerate().filter(|(_, cell)| cell.share > 0) {
+                let (x, right) = self.column_edges(columns, column, column + 1);
+                let paint = self.scopes.paint(cell.name);
+                let (fill, _) = paint.colours(self.dark);
+                let filled = (height * cell.share.min(256) as i32 / 256).max(1);
+                let rect = Rect { x, y: y + height - filled, width: right - x, height: filled };
+                canvas.fill(rect, fill, 256);
+                let text = &|name| self.scopes.name(name);
+                labels.add(canvas, text, cell.name, paint, (x, right), cell.share >= 128);
+            }
+            labels.write(canvas, &|name| self.scopes.name(name));
         }
     }
 
@@ -275,148 +295,12 @@ impl<'a> Scene<'a> {
     }
 
     /// Where columns begin and end on the canvas: there are fewer than pixels where a pixel is less than a picosecond.
-    fn column_edges(&self, columns: &Columns, first: usize, end: usize) -> (i32, i32) {
+    pub(crate) fn column_edges(&self, columns: &Columns, first: usize, end: usize) -> (i32, i32) {
         let width = self.px(self.size.0 as i32);
         if columns.len() as i64 >= i64::from(width) {
             return (first as i32, end as i32);
         }
         let x = |column: usize| (column as i64 * i64::from(width) / columns.len().max(1) as i64) as i32;
         (x(first), x(end))
-    }
-}
-
-/// As much of a name as fits: of a short part only the beginning tells anything.
-fn fitting(name: &str, letters: usize) -> String {
-    if letters >= 24 || name.chars().count() <= letters {
-        return shorten(name, letters);
-    }
-    name.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// A label that grows while marks of its name follow each other.
-#[derive(Clone, Copy)]
-struct Label {
-    name: StrId,
-    paint: Paint,
-    from: i32,
-    to: i32,
-    /// Pixels that are filled to at least half of the height.
-    filled: i32,
-}
-
-/// Draws one lane.
-struct LanePainter<'s, 'a, 'c> {
-    scene: &'s Scene<'a>,
-    canvas: &'c mut dyn Canvas,
-    source: Source<'a>,
-    origin: Origin,
-    lane: &'a Lane,
-    y: i32,
-    height: i32,
-    label: Option<Label>,
-}
-
-impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
-    fn new(
-        scene: &'s Scene<'a>,
-        canvas: &'c mut dyn Canvas,
-        source: Source<'a>,
-        origin: Origin,
-        lane: &'a Lane,
-        y: i32,
-        lane_height: u32,
-    ) -> LanePainter<'s, 'a, 'c> {
-        let height = scene.px(lane_height as i32 - 1).max(1);
-        LanePainter { scene, canvas, source, origin, lane, y, height, label: None }
-    }
-
-    fn draw(mut self, columns: &Columns) {
-        // The column up to which the last mark was whole: what begins or ends beside it is the edge of a bar.
-        let mut whole_until = usize::MAX;
-        let (trace, lane) = (self.source.trace, self.lane);
-        for_each_mark(trace, lane, columns, |mark| match mark {
-            Mark::Whole { place, first, end } => {
-                let (x, right) = self.scene.column_edges(columns, first, end);
-                let Some((name, paint, fill)) = self.look(place) else { return };
-                self.fill(x, right - x, 0, fill, 256);
-                // A hairline tells events of one colour apart.
-                if right - x >= 4 {
-                    self.fill(right - 1, 1, 0, self.scene.theme().surface, 110);
-                }
-                self.name(name, paint, x, right, true);
-                whole_until = end;
-            }
-            Mark::Part { column, busy, longest, events } => {
-                let (x, right) = self.scene.column_edges(columns, column, column + 1);
-                let Some((name, paint, fill)) = self.look(longest) else { return };
-                let pixel = columns.time(column).map_or(1, |pixel| pixel.length().as_ps().max(1));
-                let share = (i128::from(busy.as_ps()) * 256 / i128::from(pixel)) as i32;
-                let is_edge =
-                    events == 1 && self.lane.time(trace, longest).is_some_and(|time| time.length().as_ps() >= pixel);
-                if is_edge || whole_until == column && share > 200 {
-                    self.fill(x, right - x, 0, fill, share.max(24) as u32);
-                } else if busy == Ps::ZERO {
-                    // Moments have no height of their own.
-                    self.fill(x, right - x, 0, fill, 200);
-                } else {
-                    let filled = (self.height * share / 256).max(1);
-                    self.fill(x, right - x, self.height - filled, fill, 256);
-                }
-                self.name(name, paint, x, right, share >= 128);
-            }
-        });
-        self.write_label();
-    }
-
-    fn fill(&mut self, x: i32, width: i32, down: i32, colour: Rgb, opacity: u32) {
-        let rect = Rect { x, y: self.y + down, width, height: self.height - down };
-        self.canvas.fill(rect, colour, opacity);
-    }
-
-    /// The name and colours of an event.
-    fn look(&self, place: usize) -> Option<(StrId, Paint, Rgb)> {
-        let (kind, name, _) = self.source.event(self.lane.event(place)?)?;
-        let paint = self.source.paint(kind);
-        let (fill, _) = paint.colours(self.scene.dark);
-        let [captured, derived] = self.scene.passing;
-        let passing = if self.origin == Origin::Captured { captured } else { derived };
-        let theme = self.scene.theme();
-        let fill = match self.scene.named {
-            Some(named) if named == (self.origin, name) => fill.towards(theme.ink, 90),
-            _ if passing.is_some_and(|passing| passing.get(kind) != Some(&true)) => fill.towards(theme.surface, 200),
-            _ => fill,
-        };
-        Some((name, paint, fill))
-    }
-
-    fn name(&mut self, name: StrId, paint: Paint, from: i32, to: i32, is_filled: bool) {
-        let filled = if is_filled { to - from } else { 0 };
-        match &mut self.label {
-            Some(label) if label.name == name && from - label.to <= self.scene.px(SAME_LABEL) => {
-                label.to = to;
-                label.filled += filled;
-            }
-            _ => {
-                self.write_label();
-                self.label = Some(Label { name, paint, from, to, filled });
-            }
-        }
-    }
-
-    /// Writes the name where a few letters of it fit.
-    fn write_label(&mut self) {
-        let Some(label) = self.label.take() else { return };
-        let (scene, from) = (self.scene, label.from.max(0));
-        let room = (f64::from(label.to - from) / scene.scale) as i32 - 6;
-        let letters = room * 100 / LETTER_WIDTH;
-        if letters < 4 || self.height < scene.px(LANE_HEIGHT as i32 - 4) {
-            return;
-        }
-        let text = fitting(&printable(self.source.trace.text(label.name)), letters as usize);
-        let is_on_fill = label.filled * 2 >= label.to - label.from;
-        let (_, ink) = label.paint.colours(scene.dark);
-        let ink = if is_on_fill { ink } else { scene.theme().ink };
-        let x = from + scene.px(3);
-        self.canvas.write(x, self.y + self.height / 2, label.to - x, &text, ink, TextStyle::Event);
     }
 }

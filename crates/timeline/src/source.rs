@@ -12,6 +12,7 @@ use crate::derived;
 use crate::lane::Lane;
 use crate::lanes::Lanes;
 use crate::paint::{Paint, hue};
+use crate::scopes::Scopes;
 use crate::tracks::{Process, processes};
 
 /// Which trace an event or a line is of.
@@ -61,12 +62,31 @@ pub struct Timeline {
     captured: OnceLock<Made>,
     derived: OnceLock<Derived>,
     processes: OnceLock<Vec<Process>>,
+    scopes: OnceLock<Scopes>,
 }
 
 impl Timeline {
     /// The processes that show anything, with their tracks.
     pub fn processes(&self, context: Context<'_>) -> &[Process] {
         self.processes.get_or_init(|| processes(self, context))
+    }
+
+    /// Makes a part of what the first picture needs, so that whoever shows it need not wait; false where nothing is left to do.
+    pub fn prepare(&self, context: Context<'_>) -> bool {
+        /// Events of a part: some ten milliseconds.
+        const PART: usize = 500_000;
+        let source = self.source(context, Origin::Captured);
+        let is_unmade = source.made.lanes.make_some(source.trace, source.by_line, PART);
+        if !is_unmade && self.processes.get().is_none() {
+            self.processes(context);
+            return true;
+        }
+        is_unmade
+    }
+
+    /// The name scopes of the recorded ops.
+    pub fn scopes(&self, context: Context<'_>) -> &Scopes {
+        self.scopes.get_or_init(|| Scopes::new(context.captured_trace()))
     }
 
     /// The events of one origin. `context` is always of the same run; its window changes nothing here.

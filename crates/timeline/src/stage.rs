@@ -75,6 +75,7 @@ impl Stage {
         let range = |(start, end): (i64, i64)| Interval::new(Ps::new(start), Ps::new(end));
         let scene = Scene {
             sources,
+            scopes: timeline.scopes(context),
             processes,
             layout,
             viewport: sight.range_ps.map_or(all, |it| all.show(range(it))),

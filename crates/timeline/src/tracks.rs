@@ -5,14 +5,16 @@ use base::sort;
 use metrics::Context;
 use trace::{LineId, LineKind, PlaneKind, Trace};
 
-use crate::derived;
 use crate::source::{Origin, Timeline};
+use crate::{derived, scopes};
 
 /// What a track shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// The events of a line.
     Events(Origin, LineId),
+    /// The name scopes of the ops of a recorded line.
+    Scopes(LineId),
     /// A counter, as an index into [`Trace::counters`].
     Counter(usize),
 }
@@ -48,6 +50,7 @@ pub fn processes(timeline: &Timeline, context: Context<'_>) -> Vec<Process> {
     let whole = context.captured_trace();
     let [captured, derived] =
         [Origin::Captured, Origin::Derived].map(|origin| (origin, timeline.source(context, origin)));
+    let of_scopes = timeline.scopes(context);
     let mut order: Vec<(i64, usize)> =
         whole.planes.iter().enumerate().map(|(index, plane)| (plane.order.unwrap_or(i64::MAX), index)).collect();
     sort::sort_by(&mut order, |a, b| a.cmp(b));
@@ -63,6 +66,16 @@ pub fn processes(timeline: &Timeline, context: Context<'_>) -> Vec<Process> {
                 .map(|(line, of, _)| (of.order.unwrap_or(i64::MAX), line))
                 .collect();
             sort::sort_by(&mut lines, |a, b| a.cmp(b));
+            if origin == Origin::Captured {
+                let with_scopes = lines.iter().filter_map(|&(_, line)| {
+                    let (id, of) = (source.trace.line_id(line)?, source.trace.lines.get(line)?);
+                    let lanes = of_scopes.depth(id);
+                    let name = format!("{} of {}", scopes::TITLE, source.trace.text(of.name));
+                    let definition = Some(scopes::DEFINITION);
+                    (lanes > 0).then_some(Track { name, shows: Shows::Scopes(id), lanes, definition })
+                });
+                process.tracks.extend(with_scopes);
+            }
             for (_, line) in lines {
                 let (Some(id), Some(of)) = (source.trace.line_id(line), source.trace.lines.get(line)) else { continue };
                 let text = source.trace.text(of.name);

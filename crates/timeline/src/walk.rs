@@ -84,7 +84,8 @@ impl Scene<'_> {
         let from =
             self.selected.and_then(|event| Some((self.source(event.origin).event(event.id())?.2.start, event.index)));
         let from = from.unwrap_or((self.viewport.range.start - Ps::new(1), 0));
-        let (mut after, mut other_end): (Option<(Ps, u32)>, Option<(Ps, u32)>) = (None, None);
+        let mut after: Option<(Ps, u32)> = None;
+        let mut other_end = None;
         let events = &self.source(Origin::Captured).trace.events;
         events.for_each_time(events.ids(), |id, kind, time| {
             if passing.get(kind) != Some(&true) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::Request;
-use super::timeline::{Frame, FrameRequest, TimelineRequest};
+use super::timeline::{Frame, FrameRequest, PrepareRequest, TimelineRequest};
 use super::wire::{Body, Document, Packed};
 use crate::profile::Profile;
 
@@ -33,6 +33,8 @@ pub enum AnalystRequest {
     ComparisonPage(ComparisonPageRequest),
     /// See [`SummaryRequest`].
     Summary(SummaryRequest),
+    /// See [`PrepareRequest`].
+    Prepare(PrepareRequest),
     /// See [`FrameRequest`].
     Frame(FrameRequest),
     /// See [`TimelineRequest`].
@@ -207,6 +209,7 @@ requests! {
     Report(ReportRequest) -> RunReport;
     Page(PageRequest) -> Packed<Page>;
     Table(TableRequest) -> Document;
+    Prepare(PrepareRequest) -> bool;
     Frame(FrameRequest) -> Frame;
     Timeline(TimelineRequest) -> Packed<Outcome>;
     Compare(CompareRequest) -> Document;

@@ -9,6 +9,13 @@ use web_sys::ImageBitmap;
 
 use super::wire::Body;
 
+/// Make a part of what the first picture needs. The response says whether anything is left to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrepareRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+}
+
 /// Draw a picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrameRequest {

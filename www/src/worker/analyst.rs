@@ -24,7 +24,7 @@ use crate::protocol::analyst::{
     ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
 };
 use crate::protocol::packed;
-use crate::protocol::timeline::{Frame, FrameRequest, Seen, TimelineRequest};
+use crate::protocol::timeline::{Frame, FrameRequest, PrepareRequest, Seen, TimelineRequest};
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::table::cell;
 
@@ -54,6 +54,9 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Summary(request) => {
             asker.answer::<SummaryRequest>(analyst.borrow_mut().summary(request).ok_or(NO_RUN));
+        }
+        AnalystRequest::Prepare(PrepareRequest { run }) => {
+            asker.answer::<PrepareRequest>(analyst.borrow_mut().prepare(run).ok_or(NO_RUN));
         }
         AnalystRequest::Frame(request) => {
             asker.answer::<FrameRequest>(analyst.borrow_mut().frame(request));
@@ -165,6 +168,11 @@ impl Analyst {
             TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),
             TextFormat::Markdown => markdown::to_markdown(&table),
         }))
+    }
+
+    fn prepare(&mut self, run: u32) -> Option<bool> {
+        let settings = self.settings_of(run)?;
+        self.session.timeline(run, &settings, |context, kept| kept.prepare(context))
     }
 
     fn frame(&mut self, FrameRequest { run, sight }: FrameRequest) -> Result<Frame, &'static str> {

@@ -1,0 +1,131 @@
+//! The name scopes of ops: a flame below each other of what the framework calls them, drawn from the ops themselves.
+//!
+//! ```text
+//! ops       [dot.1 )[add.2)[dot.3)   [dot.4)       paths jit(f)/attn/dot, jit(f)/attn/add, jit(f)/mlp/dot, jit(f)/mlp/dot
+//! scopes    [jit(f)              )   [jit(f))      the primitive at the end is the op itself
+//!           [attn         )[mlp  )   [mlp   )
+//! ```
+//!
+//! At every instant the innermost op that runs on the line counts, so that a scope is busy for the self time of its ops.
+
+use base::framework_path;
+use rustc_hash::FxHashMap;
+use trace::{LineId, LineKind, StrId, Strings, Trace};
+
+use crate::coverage::{Columns, Mark, for_each_mark};
+use crate::paint::{Paint, hue};
+use crate::source::Source;
+
+/// Levels that are shown.
+const DEEPEST: usize = 24;
+
+/// The name of the track.
+pub const TITLE: &str = "Name scopes";
+
+/// What it means.
+pub const DEFINITION: &str = "The ops of a line by the path that the framework gives them, one level below the other, without the primitive at the end. At every instant the innermost op that runs counts: a scope is busy for the self time of its ops.";
+
+/// The scopes of every kind of event.
+#[derive(Debug, Default)]
+pub struct Scopes {
+    names: Strings,
+    /// By the index of a name.
+    paints: Vec<Paint>,
+    paths: Vec<Vec<StrId>>,
+    /// By kind, its path plus one, or 0.
+    of_kinds: Vec<u32>,
+    /// By line, the depth of the deepest path.
+    depths: Vec<u32>,
+}
+
+/// What fills a column of a level.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cell {
+    /// The scope.
+    pub name: StrId,
+    /// How much of the column is busy, in 256ths; 0 where nothing is.
+    pub share: u32,
+}
+
+impl Scopes {
+    /// Of all kinds of events of a trace that are ops with a path.
+    pub fn new(trace: &Trace) -> Scopes {
+        let mut scopes = Scopes { depths: vec![0; trace.lines.len()], ..Scopes::default() };
+        let mut known: FxHashMap<StrId, u32> = FxHashMap::default();
+        for kind in trace.events.kinds() {
+            let line = trace.lines.get(kind.line.index()).map(|line| line.kind);
+            let path = trace.args.set(kind.args.index()).map_or(StrId::EMPTY, |args| args.tf_op);
+            let shows = matches!(line, Some(LineKind::DeviceOps | LineKind::Host)) && !path.is_empty();
+            let path = if shows { *known.entry(path).or_insert_with(|| scopes.path(trace.text(path))) } else { 0 };
+            scopes.of_kinds.push(path);
+            let depth = scopes.path_of(path).len() as u32;
+            if let Some(deepest) = scopes.depths.get_mut(kind.line.index()) {
+                *deepest = depth.max(*deepest);
+            }
+        }
+        scopes
+    }
+
+    /// The number of a path, plus one; 0 of one without scopes.
+    fn path(&mut self, text: &str) -> u32 {
+        let mut names: Vec<StrId> = framework_path::segments(text).map(|name| self.names.intern(name)).collect();
+        names.pop();
+        names.truncate(DEEPEST);
+        if names.is_empty() {
+            return 0;
+        }
+        for at in self.paints.len()..self.names.len() {
+            let name = names.iter().find(|name| name.index() == at);
+            self.paints.push(name.map_or(Paint::default(), |name| hue(self.names.get(*name))));
+        }
+        self.paths.push(names);
+        self.paths.len() as u32
+    }
+
+    fn path_of(&self, path: u32) -> &[StrId] {
+        let path = (path as usize).checked_sub(1).and_then(|path| self.paths.get(path));
+        path.map_or(&[], Vec::as_slice)
+    }
+
+    /// Levels of a line; 0 where it has no ops with a path.
+    pub fn depth(&self, line: LineId) -> u32 {
+        self.depths.get(line.index()).copied().unwrap_or(0)
+    }
+
+    /// The text of a scope.
+    pub fn name(&self, name: StrId) -> &str {
+        self.names.get(name)
+    }
+
+    /// The colour of a scope.
+    pub fn paint(&self, name: StrId) -> Paint {
+        self.paints.get(name.index()).copied().unwrap_or_default()
+    }
+
+    /// What fills each column of each level of a line. Inner ops come after outer ones and take their columns: what is nested covers no more
+    /// than what it is nested in.
+    pub fn cells(&self, source: Source<'_>, line: LineId, columns: &Columns) -> Vec<Vec<Cell>> {
+        let mut levels = vec![vec![Cell::default(); columns.len()]; self.depth(line) as usize];
+        for lane in source.lanes(line) {
+            for_each_mark(source.trace, lane, columns, |mark| {
+                let (place, first, end, share) = match mark {
+                    Mark::Whole { place, first, end } => (place, first, end, 256),
+                    Mark::Part { column, busy, longest, .. } => {
+                        let length = columns.time(column).map_or(1, |time| time.length().as_ps().max(1));
+                        let share = i128::from(busy.as_ps()) * 256 / i128::from(length);
+                        (longest, column, column + 1, (share as u32).max(1))
+                    }
+                };
+                let kind = lane.event(place).and_then(|id| source.trace.events.kind(id));
+                let path = kind.and_then(|kind| self.of_kinds.get(kind as usize)).copied().unwrap_or(0);
+                for (level, &name) in levels.iter_mut().zip(self.path_of(path)) {
+                    for cell in level.get_mut(first..end).into_iter().flatten() {
+                        let is_deeper = share * 2 >= cell.share;
+                        *cell = Cell { name: if is_deeper { name } else { cell.name }, share: share.max(cell.share) };
+                    }
+                }
+            });
+        }
+        levels
+    }
+}
