@@ -1,7 +1,8 @@
 //! `crossprof timeline`: the picture of a step, or of any range.
 
 use crossprof::metrics::Context;
-use crossprof::timeline::{self, Arrangement, Sight, Stage, Timeline as Kept};
+use crossprof::timeline::{Arrangement, Document, Scene, Sight, Stage, Timeline as Kept, Viewport};
+use crossprof::trace::Interval;
 
 use super::args::Timeline;
 use super::output::{self, Outputs};
@@ -26,28 +27,31 @@ fn draw(command: &Timeline) -> Result<u8, String> {
     if reports.profiles.is_empty() {
         return Ok(FAILED);
     }
-    let titles = crossprof::export::text::titles(&reports.profiles);
-    let mut text = String::new();
+    let (titles, settings) = (crossprof::export::text::titles(&reports.profiles), reports.settings.clone());
+    let mut ranges = Vec::new();
     for (run, title) in (0..).zip(&titles) {
-        let settings = reports.settings.clone();
-        let drawn = reports.session.timeline(run, &settings, |context, kept| of_run(command, context, kept, title));
-        text = drawn.ok_or_else(|| format!("{title} is an earlier result, which has no events to draw"))??;
+        let range = reports.session.timeline(run, &settings, |context, _| range(command, context));
+        ranges.push(range.ok_or_else(|| format!("{title} is an earlier result, which has no events to draw"))??);
     }
-    output::write(&command.output, &text)?;
+    // Of several runs, steps begin below each other and have one scale.
+    let longest = ranges.iter().map(|range| range.length()).max().unwrap_or_default();
+    let mut document = Document::default();
+    for ((run, title), range) in (0..).zip(&titles).zip(ranges) {
+        let shown = Interval::new(range.start, range.start + longest);
+        reports
+            .session
+            .timeline(run, &settings, |context, kept| add(&mut document, command, context, kept, title, shown));
+    }
+    output::write(&command.output, &document.finish())?;
     reports.print_warnings();
     Ok(reports.status())
 }
 
-fn of_run(command: &Timeline, context: Context<'_>, kept: &Kept, title: &str) -> Result<String, String> {
-    let range_ps = match &command.step {
-        Some(step) => Some(step_range(context, step)?),
-        None => None,
-    };
+fn add(document: &mut Document, command: &Timeline, context: Context<'_>, kept: &Kept, title: &str, range: Interval) {
     let processes = kept.processes(context);
     let has_devices = processes.iter().any(|process| !process.is_host);
     let hides = |is_host: bool| is_host && has_devices && !command.hosts;
     let sight = Sight {
-        range_ps,
         width: command.width.saturating_sub(NAMES_WIDTH),
         scale: 1.0,
         dark: command.dark,
@@ -56,16 +60,27 @@ fn of_run(command: &Timeline, context: Context<'_>, kept: &Kept, title: &str) ->
     };
     let mut stage = Stage::default();
     let scene = stage.scene(kept, context, &sight, &|_, _| true);
-    let height = scene.full_height();
-    Ok(timeline::svg(&[(title.to_owned(), timeline::Scene { size: (scene.size.0, height), ..scene })], NAMES_WIDTH))
+    let size = (sight.width, scene.full_height());
+    // A step is told from its start, everything from the start of the capture.
+    let zero = if command.step.is_some() { range.start } else { scene.zero };
+    let viewport = Viewport { all: range, range };
+    document.add(title, &Scene { size, viewport, zero, ..scene }, NAMES_WIDTH);
+}
+
+/// What is drawn of a run.
+fn range(command: &Timeline, context: Context<'_>) -> Result<Interval, String> {
+    match &command.step {
+        Some(step) => step_range(context, step),
+        None => Ok(crossprof::timeline::extent(context)),
+    }
 }
 
 /// From the first start of a step on any device to its last end.
-fn step_range(context: Context<'_>, step: &str) -> Result<(i64, i64), String> {
+fn step_range(context: Context<'_>, step: &str) -> Result<Interval, String> {
     let steps = &context.analysis.steps;
     let index = steps.find_step(step).ok_or_else(|| format!("--step: the run has no step {step}"))?;
     let windows = steps.windows.iter().filter_map(|windows| windows.get(index).copied().flatten());
-    let windows = windows.map(|window| (window.interval.start.as_ps(), window.interval.end.as_ps()));
-    let hull = windows.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let windows = windows.map(|window| window.interval);
+    let hull = windows.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)));
     hull.ok_or_else(|| format!("--step: no device ran step {step}"))
 }

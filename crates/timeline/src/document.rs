@@ -8,29 +8,42 @@ use crate::svg::Svg;
 /// Height of a run's title.
 const TITLE_HEIGHT: u32 = 26;
 
-/// An SVG of these scenes, each with its title. Every scene is drawn at its own size, with its names in `names_width` pixels left of it.
-pub fn svg(scenes: &[(String, Scene<'_>)], names_width: u32) -> String {
-    let mut svg = Svg::default();
-    let (mut width, mut top) = (0, 0);
-    for (title, scene) in scenes {
+/// An SVG of one scene after the other, from top to bottom.
+#[derive(Debug, Default)]
+pub struct Document {
+    svg: Svg,
+    titles: Vec<String>,
+    width: u32,
+    height: u32,
+}
+
+impl Document {
+    /// Adds a scene at its own size below those that are there, with its title above it and its names in `names_width` pixels left of it.
+    pub fn add(&mut self, title: &str, scene: &Scene<'_>, names_width: u32) {
         let (events_width, height) = scene.size;
-        width = width.max(names_width.saturating_add(events_width));
-        let title_box = Rect { x: 0, y: top as i32, width: width as i32, height: TITLE_HEIGHT as i32 };
-        svg.fill(title_box, scene.background(), 256);
+        let width = names_width.saturating_add(events_width);
+        let title_box = Rect { x: 0, y: self.height as i32, width: width as i32, height: TITLE_HEIGHT as i32 };
+        self.svg.fill(title_box, scene.background(), 256);
         let middle = title_box.y + title_box.height / 2;
-        svg.write(8, middle, title_box.width, &base::format::shorten(title, 160), scene.ink(), TextStyle::Heading);
-        top += TITLE_HEIGHT;
+        let shown = base::format::shorten(title, 160);
+        self.svg.write(8, middle, title_box.width, &shown, scene.ink(), TextStyle::Heading);
+        let top = self.height.saturating_add(TITLE_HEIGHT);
         let mut part = |x: u32, width: u32, draw: &dyn Fn(&mut dyn Canvas)| {
             let frame = Rect { x: x as i32, y: top as i32, width: width as i32, height: height as i32 };
-            svg.fill(frame, scene.background(), 256);
-            draw(&mut Framed { canvas: &mut svg, frame });
+            self.svg.fill(frame, scene.background(), 256);
+            draw(&mut Framed { canvas: &mut self.svg, frame });
         };
         part(0, names_width, &|canvas| scene.draw_names(canvas, names_width));
         part(names_width, events_width, &|canvas| scene.draw(canvas));
-        top = top.saturating_add(height);
+        self.titles.push(title.to_owned());
+        self.width = self.width.max(width);
+        self.height = top.saturating_add(height);
     }
-    let names: Vec<&str> = scenes.iter().map(|(title, _)| title.as_str()).collect();
-    svg.finish(width, top, &format!("Timeline of {}", names.join(" and ")))
+
+    /// The SVG.
+    pub fn finish(self) -> String {
+        self.svg.finish(self.width, self.height, &format!("Timeline of {}", self.titles.join(" and ")))
+    }
 }
 
 impl Scene<'_> {

@@ -28,7 +28,7 @@ mod walk;
 
 pub use canvas::{Canvas, Rect, TextStyle};
 pub use coverage::{Columns, Mark, for_each_mark};
-pub use document::svg;
+pub use document::Document;
 pub use hit::Hit;
 pub use lane::Lane;
 pub use lanes::Lanes;

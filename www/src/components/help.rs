@@ -19,12 +19,25 @@ const KEYS: [(&str, &str); 11] = [
     ("?", "this help"),
 ];
 
+const TIMELINE_KEYS: [(&str, &str); 10] = [
+    ("W S  Ctrl wheel", "zoom about the pointer"),
+    ("A D  Shift wheel", "move earlier and later; so does a drag with Shift"),
+    ("drag", "select a range"),
+    ("← →  , .", "previous and next event of the lane"),
+    ("↑ ↓", "event above and below"),
+    ("F  double click", "zoom to the selection"),
+    ("Z 0", "show all"),
+    ("/  Enter  Shift Enter", "find; next and previous event found"),
+    ("M", "select the time of the event as a range"),
+    ("Esc", "select nothing"),
+];
+
 /// The dialog.
 #[component]
 pub fn Help() -> impl IntoView {
     let state = State::get();
     let close = move |_| state.help.set(false);
-    let rows = || KEYS.iter().map(|(key, what)| view! { <dt><kbd>{*key}</kbd></dt><dd>{*what}</dd> }).collect_view();
+    let rows = |keys: &'static [(&str, &str)]| keys.iter().map(|(key, what)| view! { <dt><kbd>{*key}</kbd></dt><dd>{*what}</dd> }).collect_view();
     Effect::new(move |_| {
         if state.help.get() {
             request_animation_frame(|| crate::browser::focus("#help .plain"));
@@ -37,7 +50,9 @@ pub fn Help() -> impl IntoView {
                     <div class="curtain" on:click=close>
                         <section id="help" class="dialog" role="dialog" aria-modal="true" aria-label="Keys" on:click=|event| event.stop_propagation()>
                             <header><h2>"Keys"</h2><span class="spring"></span><button class="plain" on:click=close>"Close"</button></header>
-                            <dl class="keys">{rows}</dl>
+                            <dl class="keys">{rows(&KEYS)}</dl>
+                            <h3>"In the timeline"</h3>
+                            <dl class="keys">{rows(&TIMELINE_KEYS)}</dl>
                             <p class="quiet">"Point at, or tab to, any headline or column heading: it says what the number is. Times in cards have three digits; pointing at them shows all."</p>
                         </section>
                     </div>
