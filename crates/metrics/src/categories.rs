@@ -113,7 +113,7 @@ impl CategoryId {
 pub struct Recognised(Arc<Mutex<FxHashMap<(StrId, ArgsId), &'static str>>>);
 
 impl Recognised {
-    fn category(&self, trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
+    pub(super) fn category(&self, trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
         match self.0.lock() {
             Ok(mut known) => known.entry((name, args)).or_insert_with(|| category(trace, name, args)),
             Err(_) => category(trace, name, args),

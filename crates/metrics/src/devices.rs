@@ -14,7 +14,7 @@ use super::categories::{Categorizer, OpFamily, Recognised};
 use base::{Ps, sort};
 use trace::{
     ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, EventKind, Interval, IntervalSet, LineEvents, LineKind,
-    PlaneKind, Platform, Trace, Union, in_blocks, is_gpu_cat,
+    PlaneKind, Platform, StrId, Trace, Union, in_blocks, is_gpu_cat,
 };
 
 /// How it is known which op of a device runs in which.
@@ -185,6 +185,11 @@ impl Devices {
     /// Index of the used device of each plane that has one; of several the first.
     pub fn by_plane(&self) -> FxHashMap<usize, usize> {
         self.used.iter().enumerate().rev().map(|(index, device)| (device.plane, index)).collect()
+    }
+
+    /// The category of a device op by its name and arguments, for one that [`Ops`](crate::Ops) does not list: those are of the window.
+    pub fn category(&self, trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
+        self.recognised.category(trace, name, args)
     }
 
     /// Indices of the used devices of a host, which follow each other.

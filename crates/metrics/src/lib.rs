@@ -83,8 +83,8 @@ pub use ops::{
 pub use parameters::{Preset, parameter_counts, presets};
 pub use placement::{HostReason, Placement, PlacementRow};
 pub use questions::LEAST_SHARE;
-pub use self_time::self_times;
-pub use statistics::median;
+pub use self_time::{SelfTime, self_times};
+pub use statistics::{Percentiles, median, percentiles};
 pub use step_breakdown::{Breakdown, MeanPart, StepEvent, StepRow};
 pub use step_part::StepPart;
 pub use steps::{StepWindow, Steps, StepsTogether};

@@ -10,14 +10,16 @@ use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace, in_blocks};
 
 /// An op that has started and not yet ended. `op` is its index in the list of ops, or what it is.
+#[derive(Clone, Copy, Debug)]
 struct Open {
     op: usize,
     end: Ps,
 }
 
-/// A line while its ops pass by: the open ones, innermost last, and the time up to which all time is given away.
-#[derive(Default)]
-struct LineState {
+/// Gives each instant of a line to the event that it is self time of, while the events of the line pass by in their order: the open ones,
+/// innermost last, and the time up to which all time is given away.
+#[derive(Clone, Debug, Default)]
+pub struct SelfTime {
     open: Vec<Open>,
     given_until: Ps,
 }
@@ -90,7 +92,7 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
 /// under a longer one above it finds its time already given. So every instant that some op of a line covers is given
 /// exactly once: the lengths add up to the union of the line's ops. Linear in the number of ops.
 pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
-    let mut lines: PerLine<LineState> = PerLine::default();
+    let mut lines: PerLine<SelfTime> = PerLine::default();
     let mut next = 0;
     in_blocks(ops, |&id| {
         let op = next;
@@ -100,24 +102,30 @@ pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl Fn
         line.start(op, Interval::new(event.start, event.end()), &mut give);
     });
     for mut line in lines.in_order() {
-        line.close_until(Ps::MAX, &mut give);
+        line.finish(&mut give);
     }
 }
 
 /// The same for all events of one line, but gives what an event is, as an index into [`Events::kinds`](trace::Events::kinds).
 pub(crate) fn for_each_self_kind(trace: &Trace, events: &LineEvents, mut give: impl FnMut(usize, Interval)) {
-    let mut line = LineState::default();
+    let mut line = SelfTime::default();
     trace.for_each_on_thread(events, |kind, interval| line.start(kind, interval, &mut give));
-    line.close_until(Ps::MAX, &mut give);
+    line.finish(&mut give);
 }
 
-impl LineState {
-    /// An op starts.
-    fn start(&mut self, op: usize, interval: Interval, give: &mut impl FnMut(usize, Interval)) {
+impl SelfTime {
+    /// The next event of the line starts. `op` is what `give` is called with, beside a stretch of time that is an event's own.
+    #[inline]
+    pub fn start(&mut self, op: usize, interval: Interval, give: &mut impl FnMut(usize, Interval)) {
         self.close_until(interval.start, give);
         self.give_top(interval.start, give);
         self.given_until = interval.start;
         self.open.push(Open { op, end: interval.end });
+    }
+
+    /// No event follows.
+    pub fn finish(&mut self, give: &mut impl FnMut(usize, Interval)) {
+        self.close_until(Ps::MAX, give);
     }
 
     /// Closes the ops on top that have ended by `now`.

@@ -2,7 +2,7 @@
 //!
 //! Only `+ - * /` and `sqrt` are used, which IEEE 754 fixes to the last bit: the report is the same on every machine.
 
-use base::sort;
+use base::{Ps, sort};
 
 /// What is said of a list of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Summary {
 pub fn summarize(values: &[f64]) -> Option<Summary> {
     let mut sorted = values.to_vec();
     sort::sort_by(&mut sorted, f64::total_cmp);
-    let rank = (sorted.len() * 95).div_ceil(100).saturating_sub(1);
+    let rank = p95_rank(sorted.len());
     Some(Summary {
         mean: mean(values)?,
         median: median_of_sorted(&sorted)?,
@@ -34,6 +34,36 @@ pub fn summarize(values: &[f64]) -> Option<Summary> {
         max: sorted.last().copied()?,
         stddev: stddev(values),
     })
+}
+
+/// Median and 95th percentile of durations, by the rules of [`Summary`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentiles {
+    /// Middle value in microseconds; the mean of the two middle ones where their count is even.
+    pub median_us: f64,
+    /// 95th percentile by nearest rank.
+    pub p95: Ps,
+}
+
+/// Of these durations, which are put in another order; `None` where there is none. Takes time linear in their number.
+pub fn percentiles(durations: &mut [Ps]) -> Option<Percentiles> {
+    let (count, rank) = (durations.len(), p95_rank(durations.len()));
+    if count == 0 {
+        return None;
+    }
+    let (below, &mut upper, above) = durations.select_nth_unstable(count / 2);
+    let lower = if count % 2 == 1 { upper } else { below.iter().copied().max()? };
+    // The 95th percentile is at or after the middle: of the whole, only what lies there is put in order.
+    let p95 = match rank.checked_sub(count / 2 + 1) {
+        Some(rank) if !above.is_empty() => *above.select_nth_unstable(rank.min(above.len() - 1)).1,
+        _ => upper,
+    };
+    Some(Percentiles { median_us: (lower.as_us() + upper.as_us()) / 2.0, p95 })
+}
+
+/// Place of the 95th percentile among so many sorted values.
+fn p95_rank(count: usize) -> usize {
+    (count * 95).div_ceil(100).saturating_sub(1)
 }
 
 /// Arithmetic mean; `None` for an empty list.
@@ -88,6 +118,18 @@ mod tests {
         let twenty: Vec<f64> = (1..=20).rev().map(f64::from).collect();
         assert_eq!(summarize(&twenty).unwrap().p95, 19.0);
         assert_eq!(summarize(&[3.0]).unwrap().p95, 3.0);
+    }
+
+    #[test]
+    fn durations_have_the_percentiles_of_their_numbers() {
+        for count in 1..130i64 {
+            let values: Vec<i64> = (0..count).map(|at| at * 7919 % 131 * 1_000_000).collect();
+            let us: Vec<f64> = values.iter().map(|&ps| Ps::new(ps).as_us()).collect();
+            let mut durations: Vec<Ps> = values.into_iter().map(Ps::new).collect();
+            let (expected, found) = (summarize(&us).unwrap(), percentiles(&mut durations).unwrap());
+            assert_eq!((found.median_us, found.p95.as_us()), (expected.median, expected.p95), "{count}");
+        }
+        assert_eq!(percentiles(&mut []), None);
     }
 
     #[test]

@@ -122,6 +122,11 @@ fn families(context: Context<'_>) -> Vec<Option<OpFamily>> {
 }
 
 impl<'a> Source<'a> {
+    #[cfg(test)]
+    pub(crate) fn new(trace: &'a Trace, by_line: &'a ByLine, made: &'a Made) -> Source<'a> {
+        Source { trace, by_line, made }
+    }
+
     fn painted(self, families: impl FnOnce() -> Vec<Option<OpFamily>>) -> Source<'a> {
         self.made.paints.get_or_init(|| {
             let kinds = self.trace.events.kinds().iter().zip(families());

@@ -5,6 +5,7 @@ use base::sort;
 use metrics::Context;
 use trace::{LineId, LineKind, PlaneKind, Trace};
 
+use crate::lines::process_name;
 use crate::source::{Origin, Timeline};
 use crate::{derived, scopes};
 
@@ -110,13 +111,8 @@ fn unnamed(line: &trace::Line) -> String {
 }
 
 fn name(whole: &Trace, plane: usize) -> String {
-    let Some(of) = whole.planes.get(plane) else { return String::new() };
-    let name = whole.text(of.name);
-    match whole.hosts.get(of.host as usize).filter(|_| whole.hosts.len() > 1) {
-        Some(host) => format!("{host} {name}"),
-        None if name.is_empty() => "process without a name".to_owned(),
-        None => name.to_owned(),
-    }
+    let name = whole.planes.get(plane).map(|plane| process_name(whole, plane).into_owned());
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "process without a name".to_owned())
 }
 
 fn is_host(whole: &Trace, plane: usize) -> bool {

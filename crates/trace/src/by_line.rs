@@ -1,6 +1,7 @@
 //! The events of every line, and what one walk over all of them tells besides.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use super::{Event, EventId, EventIds, Events, Interval, Line, LineKind, StrId, Trace, in_blocks};
 use base::Ps;
@@ -61,13 +62,26 @@ impl LineEvents {
 
     /// Calls `visit` with what each is, as an index into [`Events::kinds`], and when.
     pub fn for_each_time(&self, events: &Events, mut visit: impl FnMut(usize, Interval)) {
+        self.for_each_time_at(events, 0..self.len(), |_, kind, interval| visit(kind, interval));
+    }
+
+    /// The same with those at some places of the order, and which each is.
+    pub fn for_each_time_at(
+        &self,
+        events: &Events,
+        places: Range<usize>,
+        mut visit: impl FnMut(EventId, usize, Interval),
+    ) {
         match self {
-            LineEvents::Run(run) => events.for_each_time(run.clone(), |_, kind, interval| visit(kind, interval)),
-            LineEvents::List(list) => in_blocks(list, |&id| {
-                if let Some((kind, interval)) = events.kind_and_time(id) {
-                    visit(kind, interval);
-                }
-            }),
+            LineEvents::Run(run) => events.for_each_time(run.part(places), visit),
+            LineEvents::List(list) => {
+                let end = places.end.min(list.len());
+                in_blocks(list.get(places.start..end).unwrap_or_default(), |&id| {
+                    if let Some((kind, interval)) = events.kind_and_time(id) {
+                        visit(id, kind, interval);
+                    }
+                });
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! What the ops of XLA's CPU backend are to each other. Their events say it only together with the compiled program, so
 //! `metrics::cpu_ops` finds it out once all events are there.
 
+use std::ops::Range;
+
 use super::column::SparseColumn;
 use super::{EventId, Interval, LineEvents, Trace};
 use base::Ps;
@@ -36,13 +38,23 @@ impl Trace {
     /// Calls `visit` with the events of a line in order: what each is, as an index into [`Events::kinds`](super::Events::kinds), and
     /// when it occupies its thread.
     pub fn for_each_on_thread(&self, events: &LineEvents, mut visit: impl FnMut(usize, Interval)) {
+        self.for_each_on_thread_at(events, 0..events.len(), |_, kind, interval| visit(kind, interval));
+    }
+
+    /// Calls `visit` with the events at some places of a line's order, and which each is.
+    pub fn for_each_on_thread_at(
+        &self,
+        events: &LineEvents,
+        places: Range<usize>,
+        mut visit: impl FnMut(EventId, usize, Interval),
+    ) {
         if self.cpu_ops.as_ref().is_none_or(|ops| ops.on_thread.is_empty()) {
-            events.for_each_time(&self.events, visit);
+            events.for_each_time_at(&self.events, places, visit);
             return;
         }
-        for id in events.iter() {
+        for id in places.filter_map(|place| events.get(place)) {
             if let Some((kind, interval)) = self.events.kind_and_time(id) {
-                visit(kind, self.on_thread(id, interval));
+                visit(id, kind, self.on_thread(id, interval));
             }
         }
     }

@@ -44,6 +44,13 @@ impl EventIds {
         (index < self.0.end).then_some(EventId(index))
     }
 
+    /// Those at some places; fewer where these go past the end.
+    pub(crate) fn part(&self, places: Range<usize>) -> EventIds {
+        let index =
+            |place: usize| self.0.start.saturating_add(u32::try_from(place).unwrap_or(u32::MAX)).min(self.0.end);
+        EventIds(index(places.start)..index(places.end))
+    }
+
     /// The first of them, and their indices.
     #[inline]
     pub(crate) fn indices(&self) -> (EventId, Range<usize>) {

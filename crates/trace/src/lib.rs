@@ -226,6 +226,11 @@ impl Trace {
         self.lines.get(index).and_then(|_| u32::try_from(index).ok()).map(LineId)
     }
 
+    /// Which lines there are, in order.
+    pub fn line_ids(&self) -> impl Iterator<Item = LineId> + use<> {
+        (0..u32::try_from(self.lines.len()).unwrap_or(u32::MAX)).map(LineId)
+    }
+
     /// Text of a handle.
     pub fn text(&self, id: StrId) -> &str {
         self.strings.get(id)

@@ -49,6 +49,15 @@ impl Texts {
         if text.0 & OWN == 0 { id } else { id.saturating_add(u32::try_from(trace.strings.len()).unwrap_or(u32::MAX)) }
     }
 
+    /// The text of a [number](Texts::number); empty where there is none.
+    pub fn of_number<'t>(&'t self, trace: &'t Trace, number: u32) -> &'t str {
+        let number = number as usize;
+        match number.checked_sub(trace.strings.len()) {
+            None => trace.text(StrId::from_index(number)),
+            Some(own) => self.own.get(StrId::from_index(own)),
+        }
+    }
+
     /// A text again.
     pub fn get<'t>(&'t self, trace: &'t Trace, text: Text) -> &'t str {
         let id = StrId::from_index((text.0 & !OWN) as usize);

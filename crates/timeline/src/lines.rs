@@ -1,0 +1,128 @@
+//! What lines are called, and which of them a pattern means.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use trace::{LineId, Plane, PlaneId, StrId, Trace};
+
+/// The name of a plane, with its host in front where the run has several.
+pub fn process_name<'t>(trace: &'t Trace, plane: &Plane) -> Cow<'t, str> {
+    let name = trace.text(plane.name);
+    let host = trace.hosts.get(plane.host as usize).filter(|_| trace.hosts.len() > 1);
+    host.map_or(Cow::Borrowed(name), |host| Cow::Owned(format!("{host} {name}")))
+}
+
+/// What to call each line: `process/line`, with the line's number where another line of the process has its name.
+pub fn line_labels(trace: &Trace) -> Vec<String> {
+    let mut of_name: FxHashMap<(PlaneId, StrId), u32> = FxHashMap::default();
+    trace.lines.iter().for_each(|line| *of_name.entry((line.plane, line.name)).or_default() += 1);
+    let label = |line: &trace::Line| {
+        let process = trace.plane_of(line).map_or(Cow::Borrowed(""), |plane| process_name(trace, plane));
+        let is_shared = of_name.get(&(line.plane, line.name)).is_some_and(|&lines| lines > 1);
+        let number = line.id.filter(|_| is_shared).map_or(String::new(), |id| format!(" ({id})"));
+        format!("{process}/{}{number}", trace.text(line.name))
+    };
+    trace.lines.iter().map(label).collect()
+}
+
+/// Lines that are listed where a pattern fits none.
+const MOST_LISTED: usize = 8;
+
+/// The lines that a pattern means, in which `*` stands for any characters: the whole of the name of the line, of its process, or of both
+/// with a slash between (`GPU:0/Stream*`), each with or without the `/device:` or `/host:` of the process. What is wrong with a
+/// pattern that means none.
+pub fn chosen_lines(trace: &Trace, pattern: &str) -> Result<Vec<LineId>, String> {
+    let labels = line_labels(trace);
+    let is_meant = |line: &LineId| {
+        let (Some(of), Some(label)) = (trace.lines.get(line.index()), labels.get(line.index())) else { return false };
+        let process = trace.plane_of(of).map_or("", |plane| trace.text(plane.name));
+        let (line, host) = (trace.text(of.name), label.split_once(process).map_or("", |(host, _)| host));
+        let short = ["/device:", "/host:"].iter().find_map(|prefix| process.strip_prefix(prefix)).unwrap_or(process);
+        let with_line = [process, short].map(|process| format!("{process}/{line}"));
+        let of_host = format!("{host}{process}");
+        let names = [line, process, short, &with_line[0], &with_line[1], &of_host, label];
+        names.iter().any(|name| fits(pattern, name))
+    };
+    let chosen: Vec<LineId> = trace.line_ids().filter(is_meant).collect();
+    if !chosen.is_empty() {
+        return Ok(chosen);
+    }
+    let rest = labels.len().saturating_sub(MOST_LISTED);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let listed = labels.iter().take(MOST_LISTED).cloned().collect::<Vec<_>>().join(", ");
+    Err(match labels.is_empty() {
+        true => format!("no line fits {pattern}: the capture has none"),
+        false => format!("no line fits {pattern}; there are {listed}{more}"),
+    })
+}
+
+/// Is a text what a pattern says, in which `*` stands for any characters? Takes the product of their lengths at most.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = after;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::TraceBuilder;
+
+    fn trace() -> Trace {
+        let mut b = TraceBuilder::new();
+        for (process, line) in [
+            ("/device:GPU:0", "Stream #13(Compute)"),
+            ("/device:GPU:0", "Stream #14(MemcpyD2H)"),
+            ("/device:GPU:1", "Stream #13(Compute)"),
+            ("/host:CPU", "python"),
+        ] {
+            b.line(process, line);
+        }
+        b.build()
+    }
+
+    fn chosen(pattern: &str) -> Vec<usize> {
+        let trace = trace();
+        chosen_lines(&trace, pattern).unwrap_or_default().into_iter().map(LineId::index).collect()
+    }
+
+    #[test]
+    fn a_pattern_means_lines_processes_or_both() {
+        assert_eq!(chosen("GPU:0"), [0, 1]);
+        assert_eq!(chosen("/device:GPU:0"), [0, 1]);
+        assert_eq!(chosen("GPU:*"), [0, 1, 2]);
+        assert_eq!(chosen("GPU:0*"), [0, 1]);
+        assert_eq!(chosen("Stream #13*"), [0, 2]);
+        assert_eq!(chosen("GPU:1/Stream*"), [2]);
+        assert_eq!(chosen("/host:CPU/python"), [3]);
+        assert_eq!(chosen("*"), [0, 1, 2, 3]);
+        assert_eq!(chosen("*(*D2H)"), [1]);
+        assert_eq!(chosen("python"), [3]);
+        assert_eq!(chosen("GPU"), [0; 0]);
+        assert_eq!(chosen("pyth"), [0; 0]);
+    }
+
+    #[test]
+    fn a_pattern_that_means_nothing_is_told_what_there_is() {
+        let message = chosen_lines(&trace(), "TPU:0").unwrap_err();
+        assert!(message.starts_with("no line fits TPU:0; there are /device:GPU:0/Stream #13(Compute), "), "{message}");
+        assert!(chosen_lines(&Trace::default(), "x").unwrap_err().ends_with("the capture has none"));
+    }
+
+    #[test]
+    fn a_part_is_not_counted_twice() {
+        assert!(fits("a*a", "aa") && !fits("a*a", "a") && fits("*", "") && fits("a**b", "ab") && !fits("", "a"));
+    }
+}

@@ -1,0 +1,103 @@
+//! The events of a line in a range of time, without a look at those before it.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use base::Ps;
+use trace::{EventId, Interval, LineEvents, LineId, Trace};
+
+use crate::Source;
+
+/// The events of a line of which a part lies in a range, by ascending start, longest first.
+#[derive(Clone, Debug)]
+pub struct EventsIn<'a> {
+    trace: &'a Trace,
+    events: Option<&'a LineEvents>,
+    range: Interval,
+    /// Those that are under way at the start of the range.
+    under_way: Vec<EventId>,
+    /// Those that start in it, as places in the order of the line.
+    starting: Range<usize>,
+}
+
+impl<'a> EventsIn<'a> {
+    /// Those of `line` in `range`. Looks for them by halves.
+    pub fn new(source: Source<'a>, line: LineId, range: Interval) -> EventsIn<'a> {
+        let trace = source.trace;
+        let events = source.by_line.events.get(line.index());
+        let count = events.map_or(0, LineEvents::len);
+        if range == super::Area::EVERYTHING {
+            return EventsIn { trace, events, range, under_way: Vec::new(), starting: 0..count };
+        }
+        let starts_before = |time: Ps| {
+            let is_before = |place: usize| {
+                let event = events.and_then(|events| trace.events.time(events.get(place)?));
+                event.is_some_and(|(start, _)| start < time)
+            };
+            partition_point(count, is_before)
+        };
+        let starting = starts_before(range.start)..starts_before(range.end);
+        // Events of a lane do not overlap: of each at most one is under way. Where nothing started before, no lane is needed.
+        let lanes = if starting.start == 0 { &[][..] } else { source.lanes(line) };
+        let mut under_way: Vec<(Ps, Reverse<Ps>, EventId)> = Vec::new();
+        for lane in lanes {
+            let place = lane.first_ending_after(trace, 0, range.start);
+            let found = lane.event(place).zip(lane.time(trace, place)).filter(|(_, at)| at.start < range.start);
+            // In the order of the line, which is by the times that events have in the trace.
+            under_way.extend(
+                found.and_then(|(id, _)| trace.events.time(id).map(|(start, length)| (start, Reverse(length), id))),
+            );
+        }
+        under_way.sort_unstable();
+        let under_way = under_way.into_iter().map(|(.., id)| id).collect();
+        EventsIn { trace, events, range, under_way, starting }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.under_way.len() + self.starting.len()
+    }
+
+    /// True where there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `visit` with what each is, as an index into [`Events::kinds`](trace::Events::kinds), and with its part in the range.
+    pub fn for_each(&self, mut visit: impl FnMut(usize, Interval)) {
+        let range = self.range;
+        let mut clip = |kind: usize, at: Interval| {
+            visit(kind, Interval::new(at.start.max(range.start), at.end.min(range.end)));
+        };
+        for &id in &self.under_way {
+            self.trace.occupied(id).into_iter().for_each(|(kind, at)| clip(kind, at));
+        }
+        if let Some(events) = self.events {
+            self.trace.for_each_on_thread_at(events, self.starting.clone(), |_, kind, at| clip(kind, at));
+        }
+    }
+
+    /// Calls `visit` with which each is and when, as a whole.
+    pub fn for_each_whole(&self, mut visit: impl FnMut(EventId, usize, Interval)) {
+        for &id in &self.under_way {
+            self.trace.occupied(id).into_iter().for_each(|(kind, at)| visit(id, kind, at));
+        }
+        if let Some(events) = self.events {
+            self.trace.for_each_on_thread_at(events, self.starting.clone(), visit);
+        }
+    }
+}
+
+/// The first of `count` places of which `before` does not hold.
+fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}

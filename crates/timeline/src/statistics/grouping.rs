@@ -1,0 +1,204 @@
+//! What events of an area have in common: a name, an op, a category, a name scope, a line.
+
+use rustc_hash::FxHashMap;
+
+use metrics::{Context, Op, Texts};
+use trace::{ArgsId, END_MARKER, EventKind, LineKind, StrId, Trace, is_gpu_cat};
+
+use crate::lines::line_labels;
+
+/// By what events are grouped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupBy {
+    /// Their own name.
+    #[default]
+    Name,
+    /// The op that they are of, as the table of ops names it; of other events the HLO op that they name.
+    Op,
+    /// The category of that op.
+    Category,
+    /// Its path of name scopes in the framework.
+    Scope,
+    /// The line that they are on.
+    Line,
+}
+
+impl GroupBy {
+    /// All of them.
+    pub const ALL: [GroupBy; 5] = [GroupBy::Name, GroupBy::Op, GroupBy::Category, GroupBy::Scope, GroupBy::Line];
+
+    /// Its word.
+    pub fn key(self) -> &'static str {
+        match self {
+            GroupBy::Name => "name",
+            GroupBy::Op => "op",
+            GroupBy::Category => "category",
+            GroupBy::Scope => "scope",
+            GroupBy::Line => "line",
+        }
+    }
+
+    /// The one of this word; by name for any other.
+    pub fn from_key(key: &str) -> GroupBy {
+        GroupBy::ALL.into_iter().find(|by| by.key() == key).unwrap_or_default()
+    }
+
+    /// What the group of those events is called that have none.
+    fn none(self) -> &'static str {
+        match self {
+            GroupBy::Op => "no HLO op",
+            GroupBy::Category => "no device op",
+            GroupBy::Scope => "no framework op",
+            GroupBy::Name | GroupBy::Line => "",
+        }
+    }
+}
+
+/// Of which group each kind of event is. Groups have numbers: those of texts of the run ([`Texts::number`]), and behind them others.
+#[derive(Clone, Debug)]
+pub struct Grouping<'a> {
+    /// Index: the kind.
+    of_kinds: Vec<u32>,
+    texts: Option<&'a Texts>,
+    /// How many numbers the texts have.
+    of_texts: u32,
+    /// Names behind those of the texts: one after the other, and where each ends.
+    others: (String, Vec<usize>),
+}
+
+impl<'a> Grouping<'a> {
+    /// By name: needs no analysis.
+    pub fn by_name(trace: &Trace) -> Grouping<'a> {
+        let of_kinds = trace.events.kinds().iter().map(|kind| kind.name.index() as u32).collect();
+        let of_texts = u32::try_from(trace.strings.len()).unwrap_or(u32::MAX);
+        Grouping { of_kinds, texts: None, of_texts, others: Default::default() }
+    }
+
+    /// By line: needs no analysis.
+    pub fn by_line(trace: &Trace) -> Grouping<'a> {
+        let of_texts = u32::try_from(trace.strings.len()).unwrap_or(u32::MAX);
+        let of_kind = |kind: &EventKind| of_texts.saturating_add(kind.line.get());
+        let of_kinds = trace.events.kinds().iter().map(of_kind).collect();
+        let mut grouping = Grouping { of_kinds, texts: None, of_texts, others: Default::default() };
+        line_labels(trace).iter().for_each(|label| grouping.add(label));
+        grouping
+    }
+
+    /// As `by` says.
+    pub fn new(context: &Context<'a>, by: GroupBy) -> Grouping<'a> {
+        let trace = context.captured_trace();
+        match by {
+            GroupBy::Name => Grouping::by_name(trace),
+            GroupBy::Line => Grouping::by_line(trace),
+            GroupBy::Op | GroupBy::Category | GroupBy::Scope => Grouping::of_ops(context, by),
+        }
+    }
+
+    fn of_ops(context: &Context<'a>, by: GroupBy) -> Grouping<'a> {
+        let (trace, ops) = (context.captured_trace(), &context.analysis.ops);
+        let of_texts = ops.texts.count(trace);
+        let mut grouping =
+            Grouping { of_kinds: Vec::new(), texts: Some(&ops.texts), of_texts, others: Default::default() };
+        grouping.add(by.none());
+        let rows: FxHashMap<(StrId, ArgsId), u32> = ops.entries.iter().copied().collect();
+        let of_kind = |kind: &EventKind| {
+            let is_op = is_device_op(trace, kind);
+            let row = rows.get(&(kind.name, kind.args)).filter(|_| is_op);
+            let text = match row.and_then(|&row| ops.rows.get(row as usize)) {
+                Some(op) => of_op(op, by),
+                None => of_event(trace, kind, by),
+            };
+            if !text.is_empty() {
+                return Texts::number(trace, text);
+            }
+            if !is_op || by != GroupBy::Category {
+                return of_texts;
+            }
+            let category = context.analysis.captured.category(trace, kind.name, kind.args);
+            let known = ops.texts.find(trace, category).map(|text| Texts::number(trace, text));
+            known.unwrap_or_else(|| grouping.other(category))
+        };
+        let of_kinds = trace.events.kinds().iter().map(of_kind).collect();
+        Grouping { of_kinds, ..grouping }
+    }
+
+    /// The number of a name that is none of the texts: there are few.
+    fn other(&mut self, name: &str) -> u32 {
+        let count = self.others.1.len();
+        let at = (0..count).find(|&at| self.other_name(at) == name).unwrap_or(count);
+        if at == count {
+            self.add(name);
+        }
+        self.of_texts.saturating_add(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    fn other_name(&self, at: usize) -> &str {
+        let (text, ends) = &self.others;
+        let end = |at: usize| ends.get(at).copied().unwrap_or_default();
+        text.get(at.checked_sub(1).map_or(0, end)..end(at)).unwrap_or_default()
+    }
+
+    fn add(&mut self, name: &str) {
+        self.others.0.push_str(name);
+        self.others.1.push(self.others.0.len());
+    }
+
+    /// Numbers of groups: none is as large.
+    pub fn len(&self) -> usize {
+        self.of_texts as usize + self.others.1.len()
+    }
+
+    /// True without any group.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of the group of each kind of event; index: the [kind](trace::Events::kinds).
+    pub fn of_kinds(&self) -> &[u32] {
+        &self.of_kinds
+    }
+
+    /// Names by number, in tables of texts one after another, and where each of them ends.
+    pub fn names<'t>(&'t self, trace: &'t Trace) -> Vec<(&'t str, &'t [usize])> {
+        let (text, ends) = &self.others;
+        let own = self.texts.map(|texts| texts.tables(trace)[1]);
+        std::iter::once(trace.strings.parts()).chain(own).chain([(text.as_str(), ends.as_slice())]).collect()
+    }
+
+    /// The name of a group.
+    pub fn name<'t>(&'t self, trace: &'t Trace, number: u32) -> &'t str {
+        match (number.checked_sub(self.of_texts), self.texts) {
+            (None, Some(texts)) => texts.of_number(trace, number),
+            (None, None) => trace.text(StrId::from_index(number as usize)),
+            (Some(other), _) => self.other_name(other as usize),
+        }
+    }
+}
+
+/// Is it what occupies a device, as [`metrics::Devices`] sees it? Lines that repeat the ops have events of the same names.
+fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
+    let args = trace.args.get(kind.args);
+    match trace.lines.get(kind.line.index()).map(|line| line.kind) {
+        Some(LineKind::DeviceOps) => args.cat.is_empty() || is_gpu_cat(trace.text(args.cat)),
+        Some(LineKind::Host) => !args.hlo_op.is_empty() && !trace.text(kind.name).starts_with(END_MARKER),
+        _ => false,
+    }
+}
+
+fn of_op(op: &Op, by: GroupBy) -> metrics::Text {
+    match by {
+        GroupBy::Category => op.category,
+        GroupBy::Scope => op.framework_path,
+        _ => op.name,
+    }
+}
+
+/// What an event says itself, which is none of an op in the tables.
+fn of_event(trace: &Trace, kind: &EventKind, by: GroupBy) -> metrics::Text {
+    let args = trace.args.get(kind.args);
+    Texts::of_trace(match by {
+        GroupBy::Category => args.hlo_category,
+        GroupBy::Scope => args.tf_op,
+        _ => args.hlo_op,
+    })
+}

@@ -1,0 +1,166 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::source::Made;
+use proptest::prelude::*;
+use trace::{ByLine, TraceBuilder};
+
+const US: i64 = 1_000_000;
+
+/// `(line, name, start, length)` in microseconds.
+type Given = (usize, usize, i64, i64);
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+fn trace(events: &[Given]) -> Trace {
+    let mut b = TraceBuilder::new();
+    let lines =
+        [b.line("/host:CPU", "python"), b.line("/device:GPU:0", "Stream #1"), b.line("/device:GPU:0", "Stream #2")];
+    for &(line, name, start, length) in events {
+        b.event(lines[line], NAMES[name], start, length);
+    }
+    b.build()
+}
+
+fn with_source<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
+    let by_line = ByLine::new(trace);
+    let made = Made::new(trace);
+    ask(Source::new(trace, &by_line, &made))
+}
+
+fn range(from: i64, to: i64) -> Interval {
+    Interval::new(Ps::new(from * US), Ps::new(to * US))
+}
+
+/// Count, total, self, min, max, durations in ascending order, in microseconds.
+type Expected = (u64, i64, i64, Vec<i64>);
+
+/// By name, told microsecond by microsecond.
+fn brute(events: &[Given], lines: &[usize], range: Option<(i64, i64)>) -> BTreeMap<&'static str, Expected> {
+    let mut found: BTreeMap<&str, Expected> = BTreeMap::new();
+    let (from, to) = range.unwrap_or((-1_000, 10_000));
+    for &(line, name, start, length) in events {
+        let is_in = if length == 0 { from <= start && start < to } else { start < to && start + length > from };
+        if lines.contains(&line) && is_in {
+            let row = found.entry(NAMES[name]).or_default();
+            let inside = (start + length).min(to) - start.max(from);
+            row.0 += 1;
+            row.1 += inside;
+            row.3.push(inside);
+        }
+    }
+    for &line in lines {
+        for now in from.max(0)..to.min(2_000) {
+            let running = events.iter().enumerate().filter(|(_, e)| e.0 == line && e.2 <= now && now < e.2 + e.3);
+            if let Some((_, owner)) = running.max_by_key(|(index, e)| (e.2, -e.3, *index)) {
+                found.entry(NAMES[owner.1]).or_default().2 += 1;
+            }
+        }
+    }
+    found.values_mut().for_each(|row| row.3.sort_unstable());
+    found
+}
+
+fn found(trace: &Trace, area: &Area) -> BTreeMap<String, (Sums, Percentiles)> {
+    with_source(trace, |source| {
+        let grouping = Grouping::by_name(trace);
+        let groups = groups(source, area, &grouping);
+        let percentiles = percentiles_of(source, area, &grouping, &groups);
+        let name = |group: &Group| grouping.name(trace, group.number).to_owned();
+        groups.iter().map(|group| (name(group), group.sums)).zip(percentiles).map(|((a, b), c)| (a, (b, c))).collect()
+    })
+}
+
+fn check(events: &[Given], lines: &[usize], asked: Option<(i64, i64)>) {
+    let trace = trace(events);
+    let ids: Vec<LineId> = trace.line_ids().collect();
+    let range = asked.map_or(Area::EVERYTHING, |(from, to)| range(from, to));
+    let area = Area { range, lines: lines.iter().map(|&line| ids[line]).collect() };
+    let (expected, found) = (brute(events, lines, asked), found(&trace, &area));
+    assert_eq!(found.len(), expected.len());
+    for (name, (count, total, own, durations)) in expected {
+        let (sums, percentiles) = found[name];
+        let us = |ps: Ps| ps.as_ps() / US;
+        let [min, max] = [durations[0], durations[durations.len() - 1]];
+        assert_eq!((sums.count, us(sums.total), us(sums.self_time)), (count, total, own), "{name}");
+        assert_eq!((us(sums.min), us(sums.max)), (min, max));
+        let middle = durations[durations.len() / 2] + durations[(durations.len() - 1) / 2];
+        assert_eq!(percentiles.median_us, middle as f64 / 2.0);
+        let enough = durations.iter().filter(|&&it| it <= us(percentiles.p95)).count();
+        let too_few = durations.iter().filter(|&&it| it < us(percentiles.p95)).count();
+        assert!(100 * enough >= 95 * durations.len() && 100 * too_few < 95 * durations.len());
+    }
+}
+
+proptest! {
+    #[test]
+    fn sums_and_percentiles_are_those_of_a_plain_count(
+        events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, prop_oneof![Just(0i64), 0i64..10, 0i64..90]), 1..60),
+        asked in prop::option::of((-5i64..130, 1i64..90)),
+        lines in prop::sample::subsequence(vec![0usize, 1, 2], 1..=3),
+    ) {
+        check(&events, &lines, asked.map(|(from, length)| (from, from + length)));
+    }
+
+    /// Whatever cuts the time into ranges: these hold the time of the whole.
+    #[test]
+    fn ranges_that_touch_add_up(
+        events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, 0i64..60), 1..60),
+        cut in -5i64..190,
+    ) {
+        let trace = trace(&events);
+        let lines: Vec<LineId> = trace.line_ids().collect();
+        let of = |range| found(&trace, &Area { range, lines: lines.clone() });
+        let (before, after, all) = (of(range(-1_000, cut)), of(range(cut, 10_000)), of(Area::EVERYTHING));
+        for (name, (sums, _)) in all {
+            let parts = [&before, &after].map(|part| part.get(&name).map_or(Sums::NONE, |(sums, _)| *sums));
+            prop_assert_eq!(sums.total, parts[0].total + parts[1].total);
+            prop_assert_eq!(sums.self_time, parts[0].self_time + parts[1].self_time);
+        }
+    }
+}
+
+#[test]
+fn what_ends_with_the_capture_counts_where_there_is_no_range() {
+    let events = [(0, 0, 0, 10), (0, 1, 10, 0)];
+    check(&events, &[0], None);
+    check(&events, &[0], Some((0, 10)));
+    check(&events, &[0], Some((10, 11)));
+    assert_eq!(found(&trace(&events), &Area::everything(&trace(&events))).len(), 2);
+}
+
+/// XProf's viewer lost events whose times overlap: here each counts, and each instant is self time of one.
+#[test]
+fn overlapping_times_lose_no_event() {
+    let events = [(0, 0, 0, 10), (0, 1, 5, 10), (0, 2, 5, 10), (0, 0, 0, 10), (0, 3, 7, 1)];
+    check(&events, &[0], None);
+    let found = found(&trace(&events), &Area::everything(&trace(&events)));
+    assert_eq!(found.values().map(|(sums, _)| sums.count).sum::<u64>(), 5);
+    assert_eq!(found.values().map(|(sums, _)| sums.self_time).sum::<Ps>(), Ps::new(15 * US));
+}
+
+/// Its self time took the time of a grandchild away twice, or not where a child stuck out.
+#[test]
+fn self_time_is_what_nested_events_leave() {
+    let events = [(0, 0, 0, 100), (0, 1, 10, 50), (0, 2, 20, 30), (0, 3, 55, 20)];
+    let found = found(&trace(&events), &Area::everything(&trace(&events)));
+    let own = |name: &str| found[name].0.self_time.as_ps() / US;
+    assert_eq!(["a", "b", "c", "d"].map(own), [35, 15, 30, 20]);
+}
+
+/// Its sums were over the events that were drawn: here a million that no pixel would show all count.
+#[test]
+fn sums_are_over_all_events_however_short() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:GPU:0", "Stream #1");
+    for at in 0..1_000_000 {
+        b.event(line, "short", at * 2, 1);
+    }
+    let trace = b.build();
+    let (everything, lines) = (Area::everything(&trace), trace.line_ids().collect());
+    let half = Area { range: range(0, 1_000_000), lines };
+    for (area, count) in [(everything, 1_000_000), (half, 500_000)] {
+        let (sums, _) = found(&trace, &area)["short"];
+        assert_eq!((sums.count, sums.total), (count, Ps::new(count as i64 * US)));
+    }
+}
