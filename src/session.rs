@@ -36,7 +36,7 @@ use report::UnifiedProfile;
 use timeline::Timeline;
 use view::pages::{Page, PageQuery, View};
 use view::table::{Query, Table};
-use view::tables::TableName;
+use view::tables::{AreaQuery, TableName};
 
 use intake::{Content, Intake, Member};
 use runs::LoadedRun;
@@ -168,7 +168,21 @@ impl Session {
         variant: &str,
         query: &Query,
     ) -> Option<Table> {
-        self.runs.get_mut(run as usize).map(|run| run.table(settings, name, variant, query))
+        self.table_of_area(run, settings, name, variant, &AreaQuery::default(), query)?.ok()
+    }
+
+    /// The same of an area of the run's timeline, for the tables that [are of one](TableName::is_of_area). A sentence where the area
+    /// names a line that is not there.
+    pub fn table_of_area(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        name: TableName,
+        variant: &str,
+        area: &AreaQuery,
+        query: &Query,
+    ) -> Option<Result<Table, String>> {
+        self.runs.get_mut(run as usize).map(|run| run.table(settings, name, variant, area, query))
     }
 
     /// What `look` makes of the events of a run and its timeline; `None` where there is no such run, or it is an imported result, which

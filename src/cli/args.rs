@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 pub use compare::{Compare, Group, Scaling};
 
+use super::area::Time;
 use super::output_format::OutputFormat;
 use crossprof::report::FindingSeverity;
 
@@ -23,6 +24,8 @@ Examples:
   crossprof table steps logdir
   crossprof table ops host.xplane.pb --filter 'category:fusion -copy' --sort=-total_self_time_us --top 20
   crossprof table op-tree host.xplane.pb --by scope
+  crossprof table range host.xplane.pb --from 1.20s --to 1.25s --line 'GPU:0' --by category
+  crossprof table events host.xplane.pb --from 1.20s --to 1.25s --line 'GPU:0/Stream*'
   crossprof analyze logdir --fail-on warning
   crossprof check logdir --limit 'step_timing.avg_step_time_us < 150 ms'
   crossprof compare main new --output report.html
@@ -170,6 +173,17 @@ pub struct Table {
     /// At most so many rows
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
+    /// Of events and range: from this time on, which counts from the start of the capture (1.20s, 15ms, 800us, 30ns, 5ps; a plain number is
+    /// microseconds)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub from: Option<Time>,
+    /// Of events and range: up to this time
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub to: Option<Time>,
+    /// Of events and range: only lines of this name or of a process of this name ('GPU:0', 'GPU:*/Stream #13*'); * is any text. May be
+    /// given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub line: Vec<String>,
     /// The form of a table that has several, as [`forms`] lists them
     #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true, help = forms())]
     pub by: String,

@@ -3,6 +3,7 @@
 //! Standard output holds the result and nothing else; errors, warnings and progress go to standard error.
 
 mod analyze;
+mod area;
 mod args;
 mod check;
 mod compare;

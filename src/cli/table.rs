@@ -6,7 +6,7 @@ use crossprof::{Query, Sort, TableName};
 
 use super::args::{Table, TableFormat};
 use super::output::Outputs;
-use super::{FAILED, READ, complain, print_result};
+use super::{FAILED, READ, area, complain, print_result};
 
 /// Reads, prints the table, and returns the exit status.
 pub fn run(command: &Table) -> u8 {
@@ -14,6 +14,13 @@ pub fn run(command: &Table) -> u8 {
         complain(&message);
         return FAILED;
     }
+    let area = match area::asked(command) {
+        Ok(area) => area,
+        Err(message) => {
+            complain(&message);
+            return FAILED;
+        }
+    };
     let mut reports = match super::analyze::reports(&command.inputs, &Outputs::default()) {
         Ok(reports) => reports,
         Err(message) => {
@@ -30,8 +37,14 @@ pub fn run(command: &Table) -> u8 {
     let titles = text::titles(&reports.profiles);
     for (index, title) in titles.iter().enumerate() {
         let run = u32::try_from(index).unwrap_or(u32::MAX);
-        let Some(table) = reports.session.table(run, &reports.settings, command.table, &command.by, &query) else {
-            continue;
+        let settings = &reports.settings;
+        let table = match reports.session.table_of_area(run, settings, command.table, &command.by, &area, &query) {
+            Some(Ok(table)) => table,
+            Some(Err(message)) => {
+                complain(&format!("--line: {message}"));
+                return FAILED;
+            }
+            None => continue,
         };
         if let Err(message) = known_column(&table, &query) {
             complain(&message);

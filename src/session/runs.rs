@@ -12,7 +12,7 @@ use timeline::Timeline;
 use trace::{SourceFormat, Trace, merge};
 use view::pages::{self, Page, PageQuery, Source, View};
 use view::table::{self, Query, Table};
-use view::tables::{self, TableName};
+use view::tables::{self, AreaQuery, TableName};
 
 /// A run, before its report is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,12 +111,22 @@ impl LoadedRun {
     }
 
     /// An imported result has only the tables that its document holds.
-    pub(super) fn table(&mut self, settings: &Settings, name: TableName, variant: &str, asked: &Query) -> Table {
+    pub(super) fn table(
+        &mut self,
+        settings: &Settings,
+        name: TableName,
+        variant: &str,
+        area: &AreaQuery,
+        asked: &Query,
+    ) -> Result<Table, String> {
         match self {
-            LoadedRun::Traced(traced) => table::query(&*tables::rows(&traced.analyse(settings), name, variant), asked),
+            LoadedRun::Traced(traced) => {
+                let (context, timeline) = traced.timeline(settings);
+                Ok(table::query(&*tables::rows_of_area(&context, timeline, area, name, variant)?, asked))
+            }
             LoadedRun::Imported(run) => {
                 let rows = tables::of_report(&run.report(settings), name);
-                table::query(&rows.unwrap_or_else(|| tables::empty(name)), asked)
+                Ok(table::query(&rows.unwrap_or_else(|| tables::empty(name)), asked))
             }
         }
     }

@@ -29,13 +29,7 @@ impl<'a> EventsIn<'a> {
         if range == super::Area::EVERYTHING {
             return EventsIn { trace, events, range, under_way: Vec::new(), starting: 0..count };
         }
-        let starts_before = |time: Ps| {
-            let is_before = |place: usize| {
-                let event = events.and_then(|events| trace.events.time(events.get(place)?));
-                event.is_some_and(|(start, _)| start < time)
-            };
-            partition_point(count, is_before)
-        };
+        let starts_before = |time: Ps| starting_before(trace, events, time);
         let starting = starts_before(range.start)..starts_before(range.end);
         // Events of a lane do not overlap: of each at most one is under way. Where nothing started before, no lane is needed.
         let lanes = if starting.start == 0 { &[][..] } else { source.lanes(line) };
@@ -63,6 +57,15 @@ impl<'a> EventsIn<'a> {
         self.len() == 0
     }
 
+    /// Places in the order of the line from the first of them to the last that starts before `time`.
+    pub(super) fn places_until(&self, time: Ps) -> Range<usize> {
+        let (trace, events) = (self.trace, self.events);
+        let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, Reverse(length), id));
+        let at = |place: usize| events.and_then(|events| key(events.get(place)?));
+        let first = self.under_way.first().map(|&id| partition_point(self.starting.start, |place| at(place) < key(id)));
+        first.unwrap_or(self.starting.start)..self.starting.end.max(starting_before(trace, events, time))
+    }
+
     /// Calls `visit` with what each is, as an index into [`Events::kinds`](trace::Events::kinds), and with its part in the range.
     pub fn for_each(&self, mut visit: impl FnMut(usize, Interval)) {
         let range = self.range;
@@ -86,6 +89,12 @@ impl<'a> EventsIn<'a> {
             self.trace.for_each_on_thread_at(events, self.starting.clone(), visit);
         }
     }
+}
+
+/// How many events of a line start before `time`.
+fn starting_before(trace: &Trace, events: Option<&LineEvents>, time: Ps) -> usize {
+    let start = |place: usize| events.and_then(|events| trace.events.time(events.get(place)?)).map(|(start, _)| start);
+    partition_point(events.map_or(0, LineEvents::len), |place| start(place).is_some_and(|start| start < time))
 }
 
 /// The first of `count` places of which `before` does not hold.

@@ -16,11 +16,13 @@
 
 mod events_in;
 mod grouping;
+mod listed;
 #[cfg(test)]
 mod tests;
 
 pub use events_in::EventsIn;
 pub use grouping::{GroupBy, Grouping};
+pub use listed::{ListedEvent, events};
 
 use base::Ps;
 use metrics::{Percentiles, SelfTime, percentiles};

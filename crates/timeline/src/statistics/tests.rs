@@ -102,6 +102,40 @@ proptest! {
         check(&events, &lines, asked.map(|(from, length)| (from, from + length)));
     }
 
+    /// A part of the list is the list of the whole without the rest.
+    #[test]
+    fn listed_events_are_whole(
+        events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, prop_oneof![Just(0i64), 0i64..10, 0i64..90]), 1..60),
+        (from, length) in (-5i64..130, 1i64..90),
+    ) {
+        let trace = trace(&events);
+        let area = Area { range: range(from, from + length), ..Area::everything(&trace) };
+        let [whole, part] = [Area::everything(&trace), area].map(|area| with_source(&trace, |source| super::events(source, &area)));
+        let key = |event: &ListedEvent| {
+            let it = trace.events.get(event.id).unwrap();
+            (it.start, std::cmp::Reverse(it.duration), it.line)
+        };
+        prop_assert!(whole.len() == events.len() && whole.is_sorted_by_key(key));
+        let inside: Vec<ListedEvent> = whole.iter().copied().filter(|event| {
+            let (_, _, start, lasts) = events[event.id.index()];
+            if lasts == 0 { from <= start && start < from + length } else { start < from + length && start + lasts > from }
+        }).collect();
+        prop_assert_eq!(&part, &inside);
+        let own: Ps = whole.iter().map(|event| event.self_time).sum();
+        let covered: i64 = (0..3).map(|line| (0..300).filter(|now| events.iter().any(|e| e.0 == line && e.2 <= *now && *now < e.2 + e.3)).count() as i64).sum();
+        prop_assert_eq!(own, Ps::new(covered * US));
+        for event in &whole {
+            // Those of its line that stand before it in the list, and hold it: the latest of them is one level above it.
+            let at = trace.events.get(event.id).unwrap();
+            let before = whole.iter().take_while(|other| other.id != event.id);
+            let around = before.filter(|other| {
+                let it = trace.events.get(other.id).unwrap();
+                it.line == at.line && it.end() >= at.end() && it.end() > at.start
+            });
+            prop_assert_eq!(event.depth, around.last().map_or(0, |around| around.depth + 1));
+        }
+    }
+
     /// Whatever cuts the time into ranges: these hold the time of the whole.
     #[test]
     fn ranges_that_touch_add_up(

@@ -74,6 +74,9 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
 
 /// A whole table, aligned.
 pub fn table_text(table: &Table) -> String {
+    if table.rows.is_empty() && TableName::from_key(table.name).is_some_and(TableName::is_of_area) {
+        return "No events in this range.\n".to_owned();
+    }
     if table.rows.is_empty() {
         return format!("No {} in what was measured of this run.\n", table.name);
     }

@@ -138,6 +138,8 @@ pub trait Rows {
     fn shared_column(&self, _column: usize) -> Option<SharedColumn<'_>> {
         None
     }
+    /// Says that the cells of these rows are asked for next: a table may work out at once what each would take long for.
+    fn prepare(&self, _rows: &[u32]) {}
     /// True without rows.
     fn is_empty(&self) -> bool {
         self.len() == 0

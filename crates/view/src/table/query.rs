@@ -72,6 +72,7 @@ pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -
             _ => by_cell(rows, column, passing, top, descending),
         },
     };
+    rows.prepare(&found);
     let row = |row: &u32| (0..columns.len()).map(|column| rows.cell(*row as usize, column).to_cell()).collect();
     let matched = passing.map_or(rows.len(), |passing| passing.iter().filter(|&&passes| passes).count());
     Table {

@@ -3,9 +3,11 @@
 //! Column keys are the field names of the unified profile or XProf's column ids, units included, so that a CSV, the
 //! JSON and XProf's own export can be joined. Each declares what it means, of which docs/metrics.md and the page's tips are made.
 
+mod area;
 mod arguments;
 pub mod checklist;
 mod collectives;
+mod events;
 mod findings;
 mod framework_ops;
 mod host_activity;
@@ -17,12 +19,14 @@ mod op_placement;
 mod op_tree;
 mod ops;
 mod profile_table;
+mod range;
 mod report;
 mod roofline;
 mod step_breakdown;
 mod step_events;
 mod transfers;
 
+pub use area::{AreaQuery, LineQuery};
 pub(crate) use step_breakdown::part_metric;
 
 use serde::de::Error as _;
@@ -31,10 +35,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::table::{Column, Rows, Table, columns};
 use ::report::UnifiedProfile;
 use metrics::Context;
+use timeline::Timeline;
+
+use area::AreaOf;
 
 /// Declares the tables: the doc comment and name of each, its key, the forms that it has (the first is the usual one), its columns, and what
 /// makes it: a function of the unified profile, or one of the run and the form that is asked for. A table that both can make is
-/// made of the run where it is there, with all its columns.
+/// made of the run where it is there, with all its columns. A table of an area of the timeline is made by [`rows_of_area`].
 macro_rules! tables {
     ($($(#[$doc:meta])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
         /// Which table of a run.
@@ -69,7 +76,8 @@ macro_rules! tables {
             }
         }
 
-        /// A table of a run. `variant` chooses among the [forms](TableName::forms) that some tables have; empty for the first.
+        /// A table of a run; without rows where it needs the [timeline](rows_of_area). `variant` chooses among the
+        /// [forms](TableName::forms) that some tables have; empty for the first.
         pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
             match name {
                 $(TableName::$name => made!(rows $source $make, context, variant),)+
@@ -90,6 +98,9 @@ macro_rules! made {
     (rows profile $make:expr, $context:ident, $variant:ident) => {
         Box::new($make(&$context.profile))
     };
+    (rows area $make:expr, $context:ident, $variant:ident) => {
+        Box::new(Table::new($make.key(), columns_of($make), Vec::new()))
+    };
     (rows run $make:expr, $context:ident, $variant:ident) => {
         Box::new($make($context, $variant))
     };
@@ -97,6 +108,9 @@ macro_rules! made {
         Some($make($profile))
     };
     (report run $make:expr, $profile:ident) => {
+        None
+    };
+    (report area $make:expr, $profile:ident) => {
         None
     };
     (report run $make:expr, $profile:ident, $of_report:path) => {
@@ -153,15 +167,40 @@ tables! {
     Findings "findings" [] with columns(&findings::COLUMNS), from profile findings::table;
     /// The questions of the profiling guide and their answers.
     Checklist "checklist" [] with columns(&checklist::COLUMNS), from profile checklist::table;
+    /// The events of a range of time and some lines, one by one.
+    Events "events" [] with columns(&events::COLUMNS), from area TableName::Events;
+    /// What a range of time and some lines hold.
+    Range "range" ["name", "op", "category", "scope", "line"] with columns(&range::COLUMNS), from area TableName::Range;
     /// What was lost or odd.
     Warnings "warnings" [] with columns(&report::WARNINGS), from profile report::warnings;
 }
 
 impl TableName {
+    /// Is it of an [area](AreaQuery) of the timeline, not of the window that other tables are of?
+    pub fn is_of_area(self) -> bool {
+        matches!(self, TableName::Events | TableName::Range)
+    }
+
     /// The table of that word.
     pub fn from_key(key: &str) -> Option<TableName> {
         TableName::ALL.into_iter().find(|name| name.key() == key)
     }
+}
+
+/// A table of a run of which some are of an area of its timeline: those have the rows of `area`. A sentence where no line is meant.
+pub fn rows_of_area<'a>(
+    context: &Context<'a>,
+    timeline: &'a Timeline,
+    area: &AreaQuery,
+    name: TableName,
+    variant: &str,
+) -> Result<Box<dyn Rows + 'a>, String> {
+    let area = || AreaOf::new(context, timeline, area);
+    Ok(match name {
+        TableName::Events => Box::new(events::EventRows::new(area()?)),
+        TableName::Range => Box::new(range::RangeRows::new(area()?, variant)),
+        _ => rows(context, name, variant),
+    })
 }
 
 /// As its word.

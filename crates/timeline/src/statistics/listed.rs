@@ -1,0 +1,69 @@
+//! The events of an area one by one, each as a whole: whatever a range cuts of it.
+
+use std::cmp::Reverse;
+
+use base::Ps;
+use metrics::SelfTime;
+use trace::{EventId, Interval, LineId};
+
+use super::{Area, EventsIn};
+use crate::nesting::Nesting;
+use crate::source::Source;
+
+/// An event with what its line says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedEvent {
+    /// Which one.
+    pub id: EventId,
+    /// How deep it is nested: 0 in nothing.
+    pub depth: u32,
+    /// Its self time, inside and outside of the range.
+    pub self_time: Ps,
+}
+
+/// The events of which a part lies in the area, by ascending start, the longest first, then by line. Linear in their number and that of
+/// the events that run beside them, but for the order of several lines.
+pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
+    let mut listed: Vec<ListedEvent> = Vec::new();
+    for &line in &area.lines {
+        add_line(source, line, area.range, &mut listed);
+    }
+    if area.lines.len() > 1 {
+        listed.sort_by_key(|event| source.trace.events.time(event.id).map(|(start, length)| (start, Reverse(length))));
+    }
+    listed
+}
+
+/// What is known of an event depends on those that run when it does, and these are on its line from the first that is under way at the
+/// start of the range to the last that starts before the last of the range ends.
+fn add_line(source: Source<'_>, line: LineId, range: Interval, listed: &mut Vec<ListedEvent>) {
+    let trace = source.trace;
+    let inside = EventsIn::new(source, line, range);
+    let Some(events) = source.by_line.events.get(line.index()) else { return };
+    let before = listed.len();
+    let mut last_end = Ps::new(i64::MIN);
+    inside.for_each_whole(|id, _, at| {
+        listed.push(ListedEvent { id, depth: 0, self_time: Ps::ZERO });
+        last_end = last_end.max(at.end);
+    });
+    let mut next = before;
+    let (mut nesting, mut running) = (Nesting::default(), SelfTime::default());
+    const OUTSIDE: usize = usize::MAX;
+    trace.for_each_on_thread_at(events, inside.places_until(last_end), |id, _, at| {
+        let depth = nesting.place(at).depth;
+        let place = match listed.get_mut(next).filter(|event| event.id == id) {
+            Some(event) => {
+                event.depth = depth;
+                next += 1;
+                next - 1
+            }
+            None => OUTSIDE,
+        };
+        running.start(place, at, &mut |place, own| give(listed, place, own));
+    });
+    running.finish(&mut |place, own| give(listed, place, own));
+}
+
+fn give(listed: &mut [ListedEvent], place: usize, own: Interval) {
+    listed.get_mut(place).into_iter().for_each(|event| event.self_time += own.length());
+}

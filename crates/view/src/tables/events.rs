@@ -1,0 +1,103 @@
+//! The events of an area of the timeline, one by one.
+
+use timeline::process_name;
+use timeline::statistics::{self, ListedEvent};
+
+use super::area::AreaOf;
+use crate::table::{CellRef, Column, Rows, Unit, column, columns};
+use trace::{Event, Interval, Trace};
+
+/// An event with what its cells are made of.
+pub(super) struct EventRow<'a> {
+    rows: &'a EventRows<'a>,
+    listed: &'a ListedEvent,
+    event: Event,
+    /// When it occupies its line.
+    at: Interval,
+}
+
+type CellOf = for<'t> fn(&EventRow<'t>) -> CellRef<'t>;
+
+pub(super) static COLUMNS: [(Column, CellOf); 7] = [
+    (column("line", "Line", Unit::Text, "The line that it is on: a stream of a device, a thread of a host."), |it| {
+        let trace = it.rows.of.source.trace;
+        trace.lines.get(it.event.line.index()).map_or(CellRef::Absent, |line| CellRef::text(trace.text(line.name)))
+    }),
+    (
+        column(
+            "process",
+            "Process",
+            Unit::Text,
+            "The device or host of the line, as the file calls it; with its host in front where the run has several.",
+        ),
+        |it| it.rows.processes.get(it.event.line.index()).map_or(CellRef::Absent, |name| CellRef::text(name)),
+    ),
+    (column("name", "Name", Unit::Text, "Its name."), |it| CellRef::text(it.rows.of.source.trace.text(it.event.name))),
+    (
+        column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture.")
+            .caveat("Of an event that the range cuts, too, the whole is listed."),
+        |it| CellRef::Float((it.at.start - it.rows.of.origin).as_us()),
+    ),
+    (
+        column("duration_us", "Duration", Unit::TimeUs, "Its duration in the file, also where the range cuts it.")
+            .caveat("Of an op of XLA's CPU backend the time for which it occupies its thread."),
+        |it| CellRef::Float(it.at.length().as_us()),
+    ),
+    (
+        column(
+            "self_us",
+            "Self time",
+            Unit::TimeUs,
+            "The part of its duration in which no event of its line runs that started later; also where the range cuts it.",
+        )
+        .caveat("Of events that start together the shorter one is taken for the later."),
+        |it| CellRef::Float(it.listed.self_time.as_us()),
+    ),
+    (
+        column("depth", "Depth", Unit::Count, "In how many events of its line it is nested, one in the other: 0 for none.")
+            .caveat("Events that overlap without nesting are beside each other."),
+        |it| CellRef::Int(u64::from(it.listed.depth)),
+    ),
+];
+
+/// The events of an area by start, the longest first, then by line.
+pub(super) struct EventRows<'a> {
+    of: AreaOf<'a>,
+    events: Vec<ListedEvent>,
+    /// By line the name of its process.
+    processes: Vec<String>,
+    columns: Vec<Column>,
+}
+
+impl<'a> EventRows<'a> {
+    pub fn new(of: AreaOf<'a>) -> EventRows<'a> {
+        let trace: &Trace = of.source.trace;
+        let process =
+            |line| trace.plane_of(line).map_or(String::new(), |plane| process_name(trace, plane).into_owned());
+        let processes = trace.lines.iter().map(process).collect();
+        EventRows { events: statistics::events(of.source, &of.area), of, processes, columns: columns(&COLUMNS) }
+    }
+}
+
+impl Rows for EventRows<'_> {
+    fn name(&self) -> &'static str {
+        "events"
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
+        let (Some(listed), Some((_, cell))) = (self.events.get(row), COLUMNS.get(column)) else {
+            return CellRef::Absent;
+        };
+        let trace = self.of.source.trace;
+        let known = trace.events.get(listed.id).zip(trace.occupied(listed.id));
+        known.map_or(CellRef::Absent, |(event, (_, at))| cell(&EventRow { rows: self, listed, event, at }))
+    }
+}

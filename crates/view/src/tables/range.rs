@@ -1,0 +1,176 @@
+//! Statistics of an area of the timeline: what a range of time and some lines hold, by name, op, category, scope or line.
+
+use std::cell::RefCell;
+use std::cmp::Ordering;
+
+use base::sort;
+use metrics::Percentiles;
+use timeline::statistics::{Group, GroupBy, Grouping, groups, percentiles_of};
+
+use super::area::AreaOf;
+use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
+
+/// How a cell is made.
+pub(super) enum GroupValue {
+    /// The name, a text that the table shares with others.
+    Name,
+    /// Of the sums.
+    Cell(fn(&RangeRows<'_>, &Group) -> Option<f64>),
+    /// A whole number of the sums.
+    Count(fn(&Group) -> u64),
+    /// Of all durations.
+    Percentile(fn(&Percentiles) -> f64),
+}
+
+pub(super) static COLUMNS: [(Column, GroupValue); 10] = [
+    (
+        column(
+            "name",
+            "Name",
+            Unit::Text,
+            "What the events have in common: by default their name, else as `--by` says (`op`, `category`, `scope`, `line`).",
+        )
+        .caveat(
+            "Op, category and name scope are those of the table [ops](#table-ops); other events have the HLO op, category and \
+             framework path that they state themselves, if any.",
+        ),
+        GroupValue::Name,
+    ),
+    (
+        column("count", "Count", Unit::Count, "Events of which a part lies in the range; of length zero: those in `[from, to)`.")
+            .caveat("Instants of a Chrome trace are no events of lines and do not count."),
+        GroupValue::Count(|group| group.sums.count),
+    ),
+    (
+        column("total_us", "Time", Unit::TimeUs, "Sum of their durations inside the range.")
+            .caveat("What is nested in them counts, and of events of one name in each other both."),
+        GroupValue::Cell(|_, group| Some(group.sums.total.as_us())),
+    ),
+    (
+        column(
+            "self_us",
+            "Self time",
+            Unit::TimeUs,
+            "The part of it in which no event of the same line runs that started later, whatever its name.",
+        )
+        .caveat("So the self times of a line add up to the time in which anything runs on it."),
+        GroupValue::Cell(|_, group| Some(group.sums.self_time.as_us())),
+    ),
+    (
+        column("mean_us", "Mean", Unit::TimeUs, "`total_us / count`."),
+        GroupValue::Cell(|_, group| group.sums.mean_us()),
+    ),
+    (
+        column("p50_us", "Median", Unit::TimeUs, "Median of their durations inside the range.")
+            .caveat("Of an even number the mean of the two middle ones."),
+        GroupValue::Percentile(|of| of.median_us),
+    ),
+    (
+        column("p95_us", "95th percentile", Unit::TimeUs, "95th percentile of their durations inside the range, by nearest rank."),
+        GroupValue::Percentile(|of| of.p95.as_us()),
+    ),
+    (
+        column("min_us", "Shortest", Unit::TimeUs, "Shortest duration inside the range."),
+        GroupValue::Cell(|_, group| Some(group.sums.min.as_us())),
+    ),
+    (
+        column("max_us", "Longest", Unit::TimeUs, "Longest duration inside the range."),
+        GroupValue::Cell(|_, group| Some(group.sums.max.as_us())),
+    ),
+    (
+        column("percent_of_range", "Share of range", Unit::Percent, "`total_us` as a share of the length of the range.")
+            .caveat(
+                "Passes 100 where several of the events run at once, on several lines or nested in each other. Without a range it is \
+                 of the whole capture.",
+            ),
+        GroupValue::Cell(|rows, group| {
+            let length = rows.of.length.as_ps();
+            (length > 0).then(|| 100.0 * group.sums.total.as_ps() as f64 / length as f64)
+        }),
+    ),
+];
+
+/// The groups of an area, most time first, then in the order in which they are met.
+pub(super) struct RangeRows<'a> {
+    of: AreaOf<'a>,
+    grouping: Grouping<'a>,
+    groups: Vec<Group>,
+    /// By group the number of its name.
+    names: Vec<u32>,
+    /// Of the groups that were asked for.
+    percentiles: RefCell<Vec<Option<Percentiles>>>,
+    columns: Vec<Column>,
+}
+
+impl<'a> RangeRows<'a> {
+    /// Grouped by `variant`: `name` (also for an unknown word), `op`, `category`, `scope` or `line`.
+    pub fn new(of: AreaOf<'a>, variant: &str) -> RangeRows<'a> {
+        let grouping = Grouping::new(&of.context, GroupBy::from_key(variant));
+        let mut groups = groups(of.source, &of.area, &grouping);
+        sort::by_number(&mut groups, |group| group.sums.total.as_ps(), |_, _| Ordering::Equal);
+        let names = groups.iter().map(|group| group.number).collect();
+        RangeRows { of, grouping, groups, names, percentiles: RefCell::default(), columns: columns(&COLUMNS) }
+    }
+
+    /// Works out the percentiles of those of these rows that are not known: in one walk, however many they are.
+    fn ask(&self, rows: impl Iterator<Item = usize>) {
+        let Ok(mut known) = self.percentiles.try_borrow_mut() else { return };
+        known.resize(self.groups.len(), None);
+        let asked: Vec<usize> = rows.filter(|&row| known.get(row).is_some_and(Option::is_none)).collect();
+        let groups: Vec<Group> = asked.iter().filter_map(|&row| self.groups.get(row).copied()).collect();
+        if groups.is_empty() {
+            return;
+        }
+        let found = percentiles_of(self.of.source, &self.of.area, &self.grouping, &groups);
+        for (row, found) in asked.into_iter().zip(found) {
+            known.get_mut(row).into_iter().for_each(|slot| *slot = Some(found));
+        }
+    }
+
+    fn percentiles(&self, row: usize) -> Option<Percentiles> {
+        let known = |row: usize| self.percentiles.borrow().get(row).copied().flatten();
+        known(row).or_else(|| {
+            // An order or a filter by them asks for all.
+            self.ask(0..self.groups.len());
+            known(row)
+        })
+    }
+}
+
+impl Rows for RangeRows<'_> {
+    fn name(&self) -> &'static str {
+        "range"
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
+        let (Some(group), Some((_, value))) = (self.groups.get(row), COLUMNS.get(column)) else {
+            return CellRef::Absent;
+        };
+        match value {
+            GroupValue::Name => CellRef::text(self.grouping.name(self.of.source.trace, group.number)),
+            GroupValue::Cell(cell) => CellRef::float(cell(self, group)),
+            GroupValue::Count(cell) => CellRef::Int(cell(group)),
+            GroupValue::Percentile(cell) => CellRef::float(self.percentiles(row).map(|found| cell(&found))),
+        }
+    }
+
+    fn shared_texts(&self) -> SharedTexts<'_> {
+        SharedTexts::new(self.grouping.names(self.of.source.trace))
+    }
+
+    fn shared_column(&self, column: usize) -> Option<SharedColumn<'_>> {
+        matches!(COLUMNS.get(column)?.1, GroupValue::Name).then(|| SharedColumn::new(&self.names))
+    }
+
+    fn prepare(&self, rows: &[u32]) {
+        self.ask(rows.iter().map(|&row| row as usize));
+    }
+}
