@@ -37,7 +37,9 @@ const TIMELINE_KEYS: [(&str, &str); 10] = [
 pub fn Help() -> impl IntoView {
     let state = State::get();
     let close = move |_| state.help.set(false);
-    let rows = |keys: &'static [(&str, &str)]| keys.iter().map(|(key, what)| view! { <dt><kbd>{*key}</kbd></dt><dd>{*what}</dd> }).collect_view();
+    let rows = |keys: &'static [(&str, &str)]| {
+        keys.iter().map(|(key, what)| view! { <dt><kbd>{*key}</kbd></dt><dd>{*what}</dd> }).collect_view()
+    };
     Effect::new(move |_| {
         if state.help.get() {
             request_animation_frame(|| crate::browser::focus("#help .plain"));
