@@ -23,6 +23,18 @@ pub fn sort_by_key<T, K: Ord>(items: &mut Vec<T>, key: impl Fn(&T) -> K) {
     sort_by(items, |a, b| key(a).cmp(&key(b)));
 }
 
+/// Sorts numbers, the smallest first.
+#[inline(never)]
+pub fn numbers(numbers: &mut [i64]) {
+    numbers.sort_unstable();
+}
+
+/// Sorts numbers that each stand beside a place; equal ones by their places.
+#[inline(never)]
+pub fn numbers_of(numbers: &mut [(i64, u32)]) {
+    numbers.sort_unstable();
+}
+
 /// Sorts many large items by a number, the largest first, equal ones by `ties`, then as they stood: only the numbers are sorted,
 /// and each item is moved once. Returns where each item went.
 pub fn by_number<T>(items: &mut [T], number: impl Fn(&T) -> i64, ties: impl Fn(&T, &T) -> Ordering) -> Vec<u32> {

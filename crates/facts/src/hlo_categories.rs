@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::table;
+use base::sort;
 
 static FAMILIES: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(|| {
-    table::rows(include_str!("hlo_categories.csv"))
-        .filter_map(|cells| match cells[..] {
-            [category, family, _source] => Some((category, family)),
-            _ => None,
-        })
-        .collect()
+    sort::map(table::rows(include_str!("hlo_categories.csv")).filter_map(|cells| match cells[..] {
+        [category, family, _source] => Some((category, family)),
+        _ => None,
+    }))
 });
 
 /// The family's label of a category in lower case (`loop fusion` is `elementwise`), or `None` for an unknown one.

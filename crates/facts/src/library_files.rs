@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::table;
+use base::sort;
 
 static FILES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
     let file = |cells: Vec<&'static str>| cells.first().copied();
-    table::rows(include_str!("library_files.csv")).filter_map(file).collect()
+    sort::set(table::rows(include_str!("library_files.csv")).filter_map(file))
 });
 
 /// Directories in which packages are installed.

@@ -274,16 +274,14 @@ fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &
 }
 
 fn finish(trace: &Trace, device: &mut Device) {
-    let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, std::cmp::Reverse(length), id));
     let (mut last, mut is_sorted) = (None, true);
     in_blocks(&device.ops, |&id| {
-        let next = key(id);
+        let next = trace.events.time_order(id);
         is_sorted &= last <= next;
         last = next;
     });
     if !is_sorted {
-        // The ops are one sorted run a stream: a stable sort merges runs instead of sorting anew.
-        Arc::make_mut(&mut device.ops).sort_by_key(|&id| key(id));
+        trace.events.sort_by_time(Arc::make_mut(&mut device.ops).as_mut_slice());
     }
     let (mut start, mut end) = (Ps::MAX, Ps::new(i64::MIN));
     let mut busy = Union::default();

@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use super::devices::Devices;
-use base::Ps;
+use base::{Ps, sort};
 use facts::host_spans::{self, HostWork};
 use facts::host_threads;
 use trace::{EventKind, Interval, IntervalSet, Line, LineEvents, LineKind, Platform, Trace, Union};
@@ -166,7 +166,7 @@ pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
             hosts.entry(host).or_default().push(thread);
         }
     }
-    hosts.into_iter().map(|(host, threads)| (host, together(threads))).collect()
+    sort::map(hosts.into_iter().map(|(host, threads)| (host, together(threads))))
 }
 
 /// The sums of [`host_times`] in each host's window; `None` without a host thread.

@@ -1,6 +1,5 @@
 //! The events of every line, and what one walk over all of them tells besides.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::{Event, EventId, EventIds, Events, Interval, Line, LineKind, StrId, Trace, in_blocks};
@@ -230,7 +229,7 @@ fn in_order(trace: &Trace, seen: &[LineProgress]) -> Vec<LineEvents> {
     }
     // Threads of a host mostly come out of order, streams in order: a line is sorted only where it must be.
     let sorted = |mut ids: Vec<EventId>| {
-        ids.sort_unstable_by_key(|&id| trace.events.time(id).map(|(start, duration)| (start, Reverse(duration), id)));
+        trace.events.sort_by_time(&mut ids);
         LineEvents::List(ids)
     };
     let of_line = |(seen, ids): (&LineProgress, Vec<EventId>)| match (seen.count, seen.is_run()) {

@@ -1,5 +1,6 @@
 //! The events of a trace: rows of 20 bytes, plus 12 for each of the few ids an event may carry.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::args::ArgsId;
@@ -166,6 +167,19 @@ impl Events {
     #[inline(always)]
     pub fn time(&self, id: EventId) -> Option<(Ps, Ps)> {
         self.rows.get(id.index()).map(|row| Row(row).time())
+    }
+
+    /// What an event is sorted by in the order of time: of those that start together the longest is first, so that what holds
+    /// others comes before them.
+    #[inline(always)]
+    pub fn time_order(&self, id: EventId) -> Option<(Ps, Reverse<Ps>, EventId)> {
+        self.time(id).map(|(start, duration)| (start, Reverse(duration), id))
+    }
+
+    /// Sorts events by time. Where they are a few sorted runs, these are merged: the standard library's stable sort sees them.
+    #[inline(never)]
+    pub fn sort_by_time(&self, ids: &mut [EventId]) {
+        ids.sort_by_key(|&id| self.time_order(id));
     }
 
     /// All events in order.

@@ -23,12 +23,10 @@ mod runs;
 mod tests;
 mod unnumbered;
 
-use std::cmp::Reverse;
-
 use rustc_hash::FxHashMap;
 
 use self::runs::Runs;
-use base::{Ps, Warning, WarningCode};
+use base::{Ps, Warning, WarningCode, sort};
 use hlo::Modules;
 use trace::{ArgsId, CpuOps, END_MARKER, EventColumn, EventId, LineKind, SourceFormat, StrId, Trace};
 
@@ -162,7 +160,8 @@ fn find(trace: &Trace, roles: &[Role]) -> OpEnds {
             }
         }
     });
-    ops.sort_unstable_by_key(|op| (op.start, Reverse(op.end), op.id));
+    // Where each op goes in the order of time, of those that start together the longest first. `!` turns the order.
+    let places = sort::by_number(&mut ops, |op| !op.start.as_ps(), |a, b| (b.end, a.id).cmp(&(a.end, b.id)));
     let marker_of =
         |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.column(EventColumn::Producer).get(op.id)?)).copied();
     let marked: Vec<Option<Marker>> = ops.iter().map(marker_of).collect();
@@ -197,10 +196,8 @@ fn find(trace: &Trace, roles: &[Role]) -> OpEnds {
     let unnumbered = trace.format == Some(SourceFormat::ChromeJson) && markers.is_empty();
     let is_untold = unnumbered && unnumbered::some_op_goes_on(trace, roles, &ops);
     let mut found = OpEnds { is_untold, ..OpEnds::default() };
-    let mut by_event: Vec<usize> = (0..ops.len()).collect();
-    by_event.sort_unstable_by_key(|&at| ops.get(at).map(|op| op.id));
     let id = |at: usize| ops.get(at).map(|op| i64::from(op.id.get()));
-    for at in by_event {
+    for at in places.into_iter().map(|place| place as usize) {
         let (Some(op), Some(&end)) = (ops.get(at), ends.get(at)) else { continue };
         if end > op.end {
             found.ends.push((op.id, end));

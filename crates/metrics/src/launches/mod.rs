@@ -108,7 +108,7 @@ impl Launches {
     fn group(&mut self, trace: &Trace, calls: &CallIndex, started: &[Started]) {
         let name = |id: EventId| trace.events.get(id).map_or(StrId::EMPTY, |event| event.name);
         let mut index: FxHashMap<(StrId, StrId), usize> = FxHashMap::default();
-        let mut delays: Vec<(u32, Ps)> = Vec::new();
+        let mut delays: Vec<(i64, u32)> = Vec::new();
         let mut events = calls.events();
         in_blocks(started, |it| {
             let Some(call) = events.next().filter(|_| it.ops > 0).and_then(|call| trace.events.get(call)) else {
@@ -127,19 +127,19 @@ impl Launches {
             if let Some(group) = self.groups.get_mut(at) {
                 group.statistics.add(call.duration, it.device_time, delay, it.ops);
             }
-            delays.push((u32::try_from(at).unwrap_or(u32::MAX), delay));
+            delays.push((delay.as_ps(), u32::try_from(at).unwrap_or(u32::MAX)));
         });
-        // Columns of possibly millions: the standard sort, which is fastest.
-        delays.sort_unstable();
-        for part in delays.chunk_by(|a, b| a.0 == b.0) {
-            let group = part.first().and_then(|(at, _)| self.groups.get_mut(*at as usize));
-            if let Some(group) = group {
-                group.statistics.set_percentiles(part.len(), |rank| part.get(rank).map(|it| it.1));
+        sort::numbers_of(&mut delays);
+        let mut of_groups: Vec<Vec<i64>> = vec![Vec::new(); self.groups.len()];
+        for &(delay, at) in &delays {
+            if let Some(of_group) = of_groups.get_mut(at as usize) {
+                of_group.push(delay);
             }
         }
-        let mut all: Vec<Ps> = delays.iter().map(|it| it.1).collect();
-        all.sort_unstable();
-        self.total.set_percentiles(all.len(), |rank| all.get(rank).copied());
+        for (group, delays) in self.groups.iter_mut().zip(of_groups) {
+            group.statistics.set_percentiles(delays.len(), |rank| delays.get(rank).copied());
+        }
+        self.total.set_percentiles(delays.len(), |rank| delays.get(rank).map(|it| it.0));
         sort::sort_by(&mut self.groups, |a, b| {
             let texts = |it: &LaunchGroup| (trace.text(it.call), trace.text(it.kernel));
             b.statistics.delay.cmp(&a.statistics.delay).then_with(|| texts(a).cmp(&texts(b)))

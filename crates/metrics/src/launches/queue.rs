@@ -10,7 +10,7 @@
 
 use super::{CallIndex, scope_of};
 use crate::devices::Devices;
-use base::Ps;
+use base::{Ps, sort};
 use trace::{EventColumn, LineKind, Platform, Trace, in_blocks};
 
 /// Length at which CUDA makes the calling thread wait (the limit that HTA uses too).
@@ -68,8 +68,8 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
                 let counts = start.is_some_and(|start| device.counts(start)) && !trace.events.began_before(id);
                 if let (true, Some(start), Some((_, call))) = (counts, start, call) {
                     // An op that starts before its call by the clocks never waited.
-                    made.push(call.start);
-                    starts.push(start.max(call.start));
+                    made.push(call.start.as_ps());
+                    starts.push(start.max(call.start).as_ps());
                 }
             });
             found.extend(queue(made, starts).map(|queue| Queue { device: index, line, ..queue }));
@@ -78,12 +78,12 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     found
 }
 
-/// The queue of ops whose calls were made at `made` and that started at `starts`, each not before its call.
-fn queue(mut made: Vec<Ps>, mut starts: Vec<Ps>) -> Option<Queue> {
+/// The queue of ops whose calls were made at `made` and that started at `starts` (in picoseconds), each not before its call.
+fn queue(mut made: Vec<i64>, mut starts: Vec<i64>) -> Option<Queue> {
     // Which start belongs to which call does not change the length.
-    made.sort_unstable();
-    starts.sort_unstable();
-    let (first, last) = (*made.first()?, *starts.last()?);
+    sort::numbers(&mut made);
+    sort::numbers(&mut starts);
+    let (first, last) = (Ps::new(*made.first()?), Ps::new(*starts.last()?));
     let mut queue = Queue {
         device: 0,
         line: 0,
@@ -97,7 +97,8 @@ fn queue(mut made: Vec<Ps>, mut starts: Vec<Ps>) -> Option<Queue> {
     let (mut length, mut since) = (0u32, first);
     let mut made = made.into_iter().peekable();
     // At one time calls come before starts, so that an op that starts at once still counts.
-    let mut change = |time: Ps, change: i32| {
+    let mut change = |time: i64, change: i32| {
+        let time = Ps::new(time);
         let lasted = time - since;
         queue.area += f64::from(length) * lasted.as_ps() as f64;
         queue.empty += if length == 0 { lasted } else { Ps::ZERO };
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     fn of(waits: &[(Ps, Ps)]) -> Option<Queue> {
-        queue(waits.iter().map(|it| it.0).collect(), waits.iter().map(|it| it.1).collect())
+        queue(waits.iter().map(|it| it.0.as_ps()).collect(), waits.iter().map(|it| it.1.as_ps()).collect())
     }
 
     #[test]

@@ -61,9 +61,9 @@ impl LaunchStatistics {
         self.delay_histogram.add(delay);
     }
 
-    /// Takes the percentiles from the delays in ascending order.
-    pub(super) fn set_percentiles(&mut self, count: usize, delay_at: impl Fn(usize) -> Option<Ps>) {
-        let at = |percent: usize| delay_at((count * percent).div_ceil(100).saturating_sub(1)).unwrap_or(Ps::ZERO);
+    /// Takes the percentiles from the delays in picoseconds, in ascending order.
+    pub(super) fn set_percentiles(&mut self, count: usize, delay_at: impl Fn(usize) -> Option<i64>) {
+        let at = |percent: usize| Ps::new(delay_at((count * percent).div_ceil(100).saturating_sub(1)).unwrap_or(0));
         (self.delay_median, self.delay_p95) = (at(50), at(95));
     }
 

@@ -3,7 +3,7 @@
 use super::{Level, Peaks, Roofline};
 use crate::ops::rate;
 use crate::window::WindowKind;
-use base::{Warning, WarningCode, format};
+use base::{Warning, WarningCode, format, sort};
 use facts::Arithmetic;
 
 /// `roofline` of the unified profile; absent where the peaks are unknown. `window` is what its numbers are of.
@@ -15,7 +15,7 @@ pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofli
         device: peaks.device.clone(),
         device_key: peaks.facts.map(|facts| facts.key.to_owned()),
         peak_source: peaks.rates_source.label().to_owned(),
-        peak_tflops: kinds.filter_map(|kind| Some((kind.label().to_owned(), peaks.rates.get(kind)? / 1e12))).collect(),
+        peak_tflops: sort::map(kinds.filter_map(|kind| Some((kind.label().to_owned(), peaks.rates.get(kind)? / 1e12)))),
         memory_levels: levels(peaks),
         interconnect_gb_per_s: peaks.interconnect_bytes_per_second.map(|speed| speed / 1e9),
         xprof_peak_gflops: peaks.xprof_flops_per_second.map(|peak| peak / 1e9),

@@ -60,7 +60,7 @@ struct Launches {
 impl Launches {
     fn finish(&mut self) {
         if !self.sorted.is_sorted() {
-            self.sorted.sort_unstable();
+            sort::numbers_of(&mut self.sorted);
         }
         let (Some(first), Some(last)) = (self.sorted.first(), self.sorted.last()) else { return };
         let (first, span) = (first.0, last.0.abs_diff(first.0));

@@ -11,6 +11,7 @@
 //! All arithmetic is on integers, so that every machine finds the same line.
 
 use super::knots::{Knot, Knots, narrow};
+use base::sort;
 
 /// Drifts are in units of 2^-40.
 pub(super) const DRIFT_BITS: u32 = 40;
@@ -67,7 +68,7 @@ pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
     if least > most || least.abs_diff(most) <= AGREEMENT {
         return constant(0, most.saturating_sub(least).max(0) / 2);
     }
-    samples.sort_unstable_by_key(|it| (it.at, it.late));
+    sort::sort_by_key(&mut samples, |it| (it.at, it.late));
     let flat = Tilted::new(&samples).tightest(0);
     let steep = if samples.len() >= LEAST_FOR_DRIFT { steepest_support(&samples) } else { None };
     // A drift is believed where it explains twice as much.
@@ -84,7 +85,7 @@ pub(super) fn distances(knots: &Knots, shift: i64, drift: i64, reference: i64) -
     };
     let of_knot = |knot: &Knot| (off(knot, knot.first).max(off(knot, knot.last)), knot.ops);
     let mut all: Vec<(i64, u64)> = knots.list().iter().filter(|knot| knot.ops > 0).map(of_knot).collect();
-    all.sort_unstable();
+    sort::sort_by(&mut all, Ord::cmp);
     let total: u64 = all.iter().map(|it| it.1).sum();
     let rank = (u128::from(total) * 95).div_ceil(100);
     let mut passed = 0u128;
@@ -103,7 +104,7 @@ pub(super) fn gain(drift: i64, time: i64) -> i64 {
 /// The median difference of the clocks.
 fn median_of(samples: &[(i64, i64)]) -> i64 {
     let mut lates: Vec<i64> = samples.iter().map(|it| it.1).collect();
-    lates.sort_unstable();
+    sort::numbers(&mut lates);
     lates.get(lates.len() / 2).copied().unwrap_or(0)
 }
 
@@ -133,11 +134,11 @@ impl Band {
         if drift != 0 {
             let pairs = inside.iter().zip(inside.iter().skip(half));
             let mut slopes: Vec<i64> = pairs.filter_map(|(a, b)| slope(a, b)).collect();
-            slopes.sort_unstable();
+            sort::numbers(&mut slopes);
             drift = slopes.get(slopes.len() / 2).copied().unwrap_or(drift);
         }
         let mut left: Vec<i64> = inside.iter().map(|it| it.late.saturating_sub(gain(drift, it.at))).collect();
-        left.sort_unstable();
+        sort::numbers(&mut left);
         match (left.first(), left.get(left.len() / 2), left.last()) {
             (Some(least), Some(&late), Some(most)) => Band { drift, width: least.abs_diff(*most), late },
             _ => self,
@@ -195,7 +196,7 @@ fn steepest_support(samples: &[Sample]) -> Option<Band> {
         let others = anchors.iter().skip(at + 1).filter(|other| other.at.abs_diff(first.at) >= reach / 8);
         drifts.extend(others.filter_map(|other| slope(first, other)));
     }
-    drifts.sort_unstable();
+    sort::numbers(&mut drifts);
     drifts.dedup();
     let mut tilted = Tilted::new(samples);
     drifts.into_iter().map(|drift| tilted.tightest(drift)).min_by_key(|band| (band.width, band.drift.unsigned_abs()))

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use base::sort;
+
 /// Stretches that are kept: a capture has a few for each moment at which the profiler aligned the clocks.
 const MOST: usize = 1 << 14;
 
@@ -72,7 +74,7 @@ impl Knots {
 
     #[inline(never)]
     fn in_order(&mut self) {
-        self.list.sort_by_key(order);
+        sort::sort_by_key(&mut self.list, order);
     }
 
     fn sample(&mut self, chip: i64, late: i64) {

@@ -3,7 +3,7 @@
 use super::knots::Knots;
 use super::{ChipTime, LineId};
 use crate::{EventId, Events};
-use base::Ps;
+use base::{Ps, sort};
 
 /// Events that together decide by what the two clocks differ: one damaged value among the first decides nothing.
 const VOTERS: usize = 15;
@@ -102,7 +102,7 @@ impl Track {
         let waiting = std::mem::take(&mut self.waiting);
         let mut deltas: Vec<i64> =
             waiting.iter().filter_map(|it| it.event.0.as_ps().checked_sub(it.chip?.0.as_ps())).collect();
-        deltas.sort_unstable();
+        sort::numbers(&mut deltas);
         if let Some(&middle) = deltas.get(deltas.len() / 2) {
             self.latest = Some(middle);
         }
