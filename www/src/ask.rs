@@ -2,9 +2,8 @@
 
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::{Action, Outcome};
-use crossprof::pages::{Page, PageQuery, View};
+use crossprof::pages::{Page, PageQuery, TableBlock, View};
 use crossprof::table::Query;
-use crossprof::tables::TableName;
 use crossprof::timeline::Sight;
 use wasm_bindgen::JsValue;
 
@@ -12,7 +11,7 @@ use crate::protocol::analyst::{
     CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RunReport, Subjects, SummaryForm,
     SummaryRequest, TableRequest, TextFormat,
 };
-use crate::protocol::timeline::{Frame, FrameRequest, PrepareRequest, TimelineRequest};
+use crate::protocol::timeline::{Frame, FrameRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest};
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
 use crate::state::Run;
@@ -29,9 +28,9 @@ pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
 }
 
 /// Asks for a whole table as a text.
-pub fn table(run: &Run, name: TableName, variant: &str, query: Query, format: TextFormat, heard: Heard<Document>) {
-    let variant = variant.to_owned();
-    ask(run.load, TableRequest { run: run.index, name, variant, query, format }, None, &[], heard);
+pub fn table(run: &Run, table: &TableBlock, query: Query, format: TextFormat, heard: Heard<Document>) {
+    let (name, variant, area) = (table.table, table.variant.clone(), table.area.clone().unwrap_or_default());
+    ask(run.load, TableRequest { run: run.index, name, variant, area, query, format }, None, &[], heard);
 }
 
 /// Asks for the page of a comparison; the analyst of any run can make it. The profiles are those of the subjects.
@@ -56,14 +55,19 @@ pub fn prepare(load: u32, run: u32) {
     ask(load, PrepareRequest { run }, None, &[], heard);
 }
 
+/// Asks for the slim picture of a run's whole capture.
+pub fn strip(run: &Run, size: (u32, u32), dark: bool, heard: Heard<StripPicture>) {
+    ask(run.load, StripRequest { run: run.index, size, dark }, None, &[], heard);
+}
+
 /// Asks for a picture of a run's timeline.
 pub fn frame(run: &Run, sight: Sight, heard: Heard<Frame>) {
     ask(run.load, FrameRequest { run: run.index, sight }, None, &[], heard);
 }
 
 /// Does something on a run's timeline.
-pub fn timeline(run: &Run, sight: Sight, action: Action, heard: Heard<Outcome>) {
-    let request = TimelineRequest { run: run.index, sight, action };
+pub fn timeline(run: &Run, sight: Sight, action: Action, query: PageQuery, heard: Heard<Outcome>) {
+    let request = TimelineRequest { run: run.index, sight, action, query };
     ask(run.load, request, None, &[], move |outcome| heard(outcome.map(|Packed(outcome)| outcome)));
 }
 

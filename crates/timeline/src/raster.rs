@@ -44,6 +44,11 @@ impl Raster {
         u32::try_from(self.width).unwrap_or(u32::MAX)
     }
 
+    /// Its height in pixels.
+    pub fn height(&self) -> u32 {
+        u32::try_from(self.pixels.len().checked_div(self.width).unwrap_or(0)).unwrap_or(u32::MAX)
+    }
+
     /// The pixels: bytes of red, green, blue and opacity where the machine is little-endian, as browsers are.
     pub fn pixels(&self) -> &[u32] {
         &self.pixels

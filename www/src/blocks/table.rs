@@ -57,7 +57,7 @@ pub fn TableView(
             Ok(text) => done(state, name.key(), text),
             Err(reason) => state.say(reason),
         };
-        ask::table(&run, name, &table.variant, query, format, Box::new(heard));
+        ask::table(&run, table, query, format, Box::new(heard));
     };
     let (copy_of, csv_of) = (whole.clone(), whole);
     let copy = move |_| copy_of(TextFormat::Tsv, |state, _, text| state.copy(&text.text(), "Table"));

@@ -10,6 +10,7 @@ pub mod loads;
 pub mod palette;
 pub mod rail;
 pub mod run_header;
+pub mod strip;
 pub mod tip;
 pub mod top;
 pub mod warnings;

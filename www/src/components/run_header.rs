@@ -5,6 +5,7 @@ use crossprof::format;
 use leptos::prelude::*;
 
 use super::live::{live, says};
+use super::strip::Strip;
 use super::tip::Name;
 use super::window::Window;
 use crate::client;
@@ -72,6 +73,7 @@ pub fn RunHeader(
             <button class="plain" title="Close this run and free its memory" on:click=move |_| client::close(state, &closing)>"Close run"</button>
             <ul class="facts">{live(facts)}</ul>
             <Window run=run.clone() />
+            <Strip run=run.clone() />
         </header>
     }
 }

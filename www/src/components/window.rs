@@ -7,11 +7,14 @@ use leptos::prelude::*;
 
 use super::live::{live, shown};
 use super::tip::Term;
-use crate::client;
 use crate::state::{Run, State};
+use crate::{browser, client};
 
 /// Choices with a name, and what they are called.
 const NAMED: [(&str, &str); 3] = [("main", "main window"), ("active", "active span"), ("all", "whole capture")];
+
+/// Its key in addresses.
+const OPTION: &str = "window";
 
 const WINDOW: Metric = metric!("window.sentence");
 
@@ -31,15 +34,43 @@ pub fn Window(
         )
     };
     let chosen = move || settings.with(|settings| settings.window.to_string());
+    let chosen_for = run.clone();
     let choose = move |event: web_sys::Event| {
         let text = event_target_value(&event);
         let text = text.trim();
         let choice = if text.is_empty() { Ok(WindowChoice::Main) } else { text.parse() };
         wrong.set(choice.is_err());
         if let Ok(window) = choice {
-            client::analyse(state, &run, Settings { window, ..settings.get_untracked() });
+            client::analyse(state, &chosen_for, Settings { window, ..settings.get_untracked() });
         }
     };
+    let followed = run.clone();
+    Effect::new(move |before: Option<Option<String>>| {
+        let wanted = state.route.with(|route| route.query.options.get(OPTION).cloned());
+        let now = settings.with(|settings| settings.window.clone());
+        let text = (now != WindowChoice::Main).then(|| now.to_string());
+        if wanted == text {
+            return wanted;
+        }
+        match wanted.as_deref().map(str::parse::<WindowChoice>) {
+            // An address that was opened or gone to asks for another window.
+            Some(Ok(window)) if before.as_ref() != Some(&wanted) => {
+                client::analyse(state, &followed, Settings { window, ..settings.get_untracked() });
+                wanted
+            }
+            // The user has chosen another one, or gone to another view.
+            _ => {
+                let mut route = state.route.get_untracked();
+                match &text {
+                    Some(text) => drop(route.query.options.insert(OPTION.to_owned(), text.clone())),
+                    None => drop(route.query.options.remove(OPTION)),
+                }
+                browser::replace(&route);
+                state.route.update_untracked(|known| *known = route);
+                text
+            }
+        }
+    });
     let options = NAMED.map(|(value, label)| view! { <option value=value>{label}</option> }).collect_view();
     // Nothing can be measured anew of a profile that was read from a report.
     let is_measured = move || report.with(|report| report.profile.window.is_some() && report.profile.is_from_events());

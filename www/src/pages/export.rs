@@ -1,5 +1,6 @@
 //! Downloads: the unified profile, its schema, each table; the report as a web page and as Markdown.
 
+use crossprof::pages::TableBlock;
 use crossprof::table::Query;
 use crossprof::tables::TableName;
 use leptos::prelude::*;
@@ -64,11 +65,11 @@ pub fn Export(
             let save = move |_| {
                 let file = format!("{}.{}.csv", stem(), name.key());
                 let heard = saved(state, file, "text/csv");
-                ask::table(&to_save, name, "", Query::default(), TextFormat::Csv, heard);
+                ask::table(&to_save, &TableBlock::empty(name), Query::default(), TextFormat::Csv, heard);
             };
             let copy = move |_| {
                 let heard = copied(state, "Table");
-                ask::table(&to_copy, name, "", Query::default(), TextFormat::Markdown, heard);
+                ask::table(&to_copy, &TableBlock::empty(name), Query::default(), TextFormat::Markdown, heard);
             };
             view! {
                 <li data-table=name.key()><span class="name">{name.key()}</span>

@@ -20,7 +20,7 @@ use crate::components::live::{live, says, shown};
 use crate::components::tip::Tips;
 use crate::route::View;
 use crate::state::{Run, State};
-use crate::timeline::{Motion, Pointers, Said, Surface, on_key, wheel};
+use crate::timeline::{AXIS_HEIGHT, Motion, Pointers, Said, Surface, on_key, wheel};
 
 /// The address follows what is seen this long after it came to rest.
 const REST: Duration = Duration::from_millis(400);
@@ -41,7 +41,7 @@ pub fn Timeline(
         filter: filter.get_untracked(),
         ..Sight::default()
     };
-    let surface = Surface::new(run.clone(), sight);
+    let surface = Surface::new(state, run.clone(), sight);
     let said = surface.said;
     let (motion, pointers) = (Rc::new(Motion::default()), Rc::new(Pointers::default()));
     let scroll = NodeRef::<Div>::new();
@@ -60,6 +60,15 @@ pub fn Timeline(
         let filter = filter.get();
         filtered.update(|sight| sight.filter = filter);
         filtered.act(Action::Show);
+    });
+    // Another order or grouping of its table.
+    let tables = Memo::new(move |_| {
+        state.route.with(|route| (route.query.sorts.clone(), route.query.options.get("area").cloned()))
+    });
+    let regrouped = surface.clone();
+    Effect::new(move |_| {
+        tables.track();
+        regrouped.measure_area();
     });
     // Other settings may be other steps and bands.
     let measured = surface.clone();
@@ -201,16 +210,21 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
 #[component]
 fn Area(said: Said) -> impl IntoView {
     let place = move || {
-        let (start, end) = said.area_ps.get()?;
+        let area = said.area.get()?;
+        let (start, end) = area.range_ps;
         let (from, to) = said.range_ps.get();
         let length = (to - from) as f64;
         let share = |ps: i64| (ps.saturating_sub(from)) as f64 / length;
-        Some((share(start).clamp(-0.1, 1.1), share(end).clamp(-0.1, 1.1), end - start))
+        let scroll = said.seen.with(|seen| f64::from(seen.scroll));
+        let rows =
+            area.rows.map(|(top, bottom)| (f64::from(top) - scroll + AXIS_HEIGHT, f64::from(bottom - top).max(4.0)));
+        Some((share(start).clamp(-0.1, 1.1), share(end).clamp(-0.1, 1.1), end - start, rows))
     };
     live(move || {
-        place().map(|(left, right, length)| {
+        place().map(|(left, right, length, rows)| {
+            let (top, height) = rows.map_or(("0".to_owned(), "100%".to_owned()), |(top, height)| (format!("{top}px"), format!("{height}px")));
             let (left, width) = (format!("{:.4}%", 100.0 * left), format!("{:.4}%", 100.0 * (right - left)));
-            view! { <div class="timeline-area" style:left=left style:width=width><span>{format::time_us(length as f64 / 1e6)}</span></div> }
+            view! { <div class="timeline-area" style:left=left style:width=width style:top=top style:height=height><span>{format::time_us(length as f64 / 1e6)}</span></div> }
         })
     })
 }

@@ -4,13 +4,13 @@ use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{Page, PageQuery, View};
 use crossprof::table::Query;
-use crossprof::tables::TableName;
+use crossprof::tables::{AreaQuery, TableName};
 use js_sys::Array;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::Request;
-use super::timeline::{Frame, FrameRequest, PrepareRequest, TimelineRequest};
+use super::timeline::{Frame, FrameRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest};
 use super::wire::{Body, Document, Packed};
 use crate::profile::Profile;
 
@@ -35,6 +35,8 @@ pub enum AnalystRequest {
     Summary(SummaryRequest),
     /// See [`PrepareRequest`].
     Prepare(PrepareRequest),
+    /// See [`StripRequest`].
+    Strip(StripRequest),
     /// See [`FrameRequest`].
     Frame(FrameRequest),
     /// See [`TimelineRequest`].
@@ -98,6 +100,8 @@ pub struct TableRequest {
     pub name: TableName,
     /// Its form.
     pub variant: String,
+    /// The part of the timeline, of a table that is of one.
+    pub area: AreaQuery,
     /// Its filter and order.
     pub query: Query,
     /// As what.
@@ -210,6 +214,7 @@ requests! {
     Page(PageRequest) -> Packed<Page>;
     Table(TableRequest) -> Document;
     Prepare(PrepareRequest) -> bool;
+    Strip(StripRequest) -> StripPicture;
     Frame(FrameRequest) -> Frame;
     Timeline(TimelineRequest) -> Packed<Outcome>;
     Compare(CompareRequest) -> Document;

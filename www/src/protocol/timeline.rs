@@ -1,5 +1,6 @@
 //! What the analyst is asked about a run's timeline: pictures of it, and what is done on it.
 
+use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::Action;
 use crossprof::timeline::Sight;
 use js_sys::Array;
@@ -45,6 +46,8 @@ pub struct Seen {
     pub range_ps: (i64, i64),
     /// Height of all rows.
     pub height: u32,
+    /// How far the rows are scrolled up.
+    pub scroll: u32,
     /// What is said of the event below the pointer, a line each.
     pub tip: Vec<String>,
 }
@@ -63,6 +66,38 @@ impl Body for Frame {
     }
 }
 
+/// Draw the slim picture of the whole capture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StripRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// Size in pixels of the screen.
+    pub size: (u32, u32),
+    /// The dark theme.
+    pub dark: bool,
+}
+
+/// The slim picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StripPicture {
+    /// The picture.
+    pub bitmap: ImageBitmap,
+    /// Start and end of the capture, in picoseconds.
+    pub all_ps: (i64, i64),
+}
+
+impl Body for StripPicture {
+    fn to_js(&self, transferred: &Array) -> Option<JsValue> {
+        transferred.push(&self.bitmap);
+        Some(Array::of2(&self.bitmap, &self.all_ps.to_js(transferred)?).into())
+    }
+
+    fn from_js(body: JsValue) -> Option<StripPicture> {
+        let parts: Array = body.dyn_into().ok()?;
+        Some(StripPicture { bitmap: parts.get(0).dyn_into().ok()?, all_ps: Body::from_js(parts.get(1))? })
+    }
+}
+
 /// Do something on the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimelineRequest {
@@ -72,4 +107,6 @@ pub struct TimelineRequest {
     pub sight: Sight,
     /// What is done.
     pub action: Action,
+    /// The orders and choices of the tables that come of it.
+    pub query: PageQuery,
 }

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
 use super::motion::Motion;
-use super::surface::Surface;
+use super::surface::{Area, Surface};
 use crate::browser;
 
 /// Does what a key says; true where it says anything. Letters mean what they say without regard to their case.
@@ -33,7 +33,7 @@ pub fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent)
         "m" | "M" => mark(surface),
         "Enter" | "n" | "N" => surface.act(Action::Find { forward: !event.shift_key() }),
         "/" => browser::focus(".timeline-filter"),
-        "Escape" if surface.selected().is_some() || surface.said.area_ps.with_untracked(Option::is_some) => {
+        "Escape" if surface.selected().is_some() || surface.said.area.with_untracked(Option::is_some) => {
             surface.clear()
         }
         _ => return false,
@@ -45,5 +45,6 @@ pub fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent)
 fn mark(surface: &Rc<Surface>) {
     use leptos::prelude::*;
     let range = surface.said.outcome.with_untracked(|outcome| outcome.as_ref().and_then(|outcome| outcome.range_ps));
-    surface.said.area_ps.set(range);
+    surface.said.area.set(range.map(|range_ps| Area { range_ps, rows: None }));
+    surface.measure_area();
 }

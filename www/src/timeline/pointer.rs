@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use web_sys::{PointerEvent, WheelEvent};
 
 use super::motion::Motion;
-use super::surface::Surface;
+use super::surface::{Area, Surface};
 
 /// A pointer that moved less than this, in pixels, was clicked.
 const CLICK: f64 = 4.0;
@@ -31,7 +31,7 @@ enum Drag {
     /// Down, and not moved far yet; whether it will move what is seen.
     Pressed { x: f64, y: f64, moves: bool },
     /// Selects from this time on.
-    Area { from_ps: i64 },
+    Area { from_ps: i64, from_y: f64 },
     /// Moves what is seen.
     Pan,
     /// Two fingers.
@@ -68,7 +68,7 @@ impl Pointers {
             && (at.0 - x).abs().max((at.1 - y).abs()) > CLICK
         {
             let from = surface.viewport().map_or(0, |viewport| viewport.time_at(x / surface.width()).as_ps());
-            self.drag.set(if moves { Drag::Pan } else { Drag::Area { from_ps: from } });
+            self.drag.set(if moves { Drag::Pan } else { Drag::Area { from_ps: from, from_y: y } });
         }
         let by = (at.0 - before.x, at.1 - before.y);
         match self.drag.get() {
@@ -77,9 +77,10 @@ impl Pointers {
                 surface.scroll_by(-by.1);
             }
             Drag::Pinch => self.pinch(surface, before, at),
-            Drag::Area { from_ps } => {
+            Drag::Area { from_ps, from_y } => {
                 let to = surface.viewport().map_or(0, |viewport| viewport.time_at(at.0 / surface.width()).as_ps());
-                surface.said.area_ps.set(Some((from_ps.min(to), from_ps.max(to))));
+                let rows = surface.row_at(from_y).zip(surface.row_at(at.1)).map(|(a, b)| (a.min(b), a.max(b)));
+                surface.said.area.set(Some(Area { range_ps: (from_ps.min(to), from_ps.max(to)), rows }));
             }
             Drag::Pressed { .. } | Drag::Nothing => return,
         }
@@ -101,10 +102,14 @@ impl Pointers {
     /// A pointer goes up.
     pub fn up(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
         self.down.borrow_mut().retain(|down| down.id != event.pointer_id());
-        if let Drag::Pressed { .. } = self.drag.replace(Drag::Nothing) {
-            surface.said.area_ps.set(None);
-            surface.update(|sight| sight.pointer = Some(at));
-            surface.act(Action::Pick);
+        match self.drag.replace(Drag::Nothing) {
+            Drag::Pressed { .. } => {
+                surface.said.area.set(None);
+                surface.update(|sight| sight.pointer = Some(at));
+                surface.act(Action::Pick);
+            }
+            Drag::Area { .. } => surface.measure_area(),
+            Drag::Pan | Drag::Pinch | Drag::Nothing => {}
         }
     }
 

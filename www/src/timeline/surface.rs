@@ -11,7 +11,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlCanvasElement, HtmlElement, ImageBitmap, ImageBitmapRenderingContext};
 
 use crate::protocol::timeline::{Frame, Seen};
-use crate::state::Run;
+use crate::state::{Run, State};
 use crate::{ask, browser, theme};
 
 /// Height of the axis above the rows.
@@ -30,13 +30,23 @@ pub struct Said {
     /// The range in sight: ahead of the picture while one is drawn.
     pub range_ps: RwSignal<(i64, i64)>,
     /// The selected range.
-    pub area_ps: RwSignal<Option<(i64, i64)>>,
+    pub area: RwSignal<Option<Area>>,
     /// Why there is no picture.
     pub failed: RwSignal<Option<String>>,
 }
 
+/// A selected range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// Its start and end in picoseconds.
+    pub range_ps: (i64, i64),
+    /// From which height among the rows to which; all where absent.
+    pub rows: Option<(u32, u32)>,
+}
+
 /// The timeline of a run. Cheap to copy by reference.
 pub struct Surface {
+    state: State,
     run: Run,
     /// What the page shows of it.
     pub said: Said,
@@ -57,15 +67,16 @@ struct Elements {
 
 impl Surface {
     /// Of a run, showing this part of it at first.
-    pub fn new(run: Run, sight: Sight) -> Rc<Surface> {
+    pub fn new(state: State, run: Run, sight: Sight) -> Rc<Surface> {
         let said = Said {
             outcome: RwSignal::new(None),
             seen: RwSignal::new(Seen::default()),
             range_ps: RwSignal::new(sight.range_ps.unwrap_or_default()),
-            area_ps: RwSignal::new(None),
+            area: RwSignal::new(None),
             failed: RwSignal::new(None),
         };
         Rc::new(Surface {
+            state,
             run,
             said,
             sight: RefCell::new(sight),
@@ -239,7 +250,8 @@ impl Surface {
                 Err(reason) => surface.said.failed.set(Some(reason)),
             }
         };
-        ask::timeline(&self.run, self.sight.borrow().clone(), action, Box::new(heard));
+        let query = self.state.route.with_untracked(|route| route.query.clone());
+        ask::timeline(&self.run, self.sight.borrow().clone(), action, query, Box::new(heard));
     }
 
     fn done(self: &Rc<Surface>, action: Action, outcome: Outcome) {
@@ -247,10 +259,12 @@ impl Surface {
             self.update(|sight| turn(&mut sight.arrangement.turned, process));
             return;
         }
-        if outcome.event.is_some() || action == Action::Pick {
+        let is_area = matches!(action, Action::Area { .. });
+        if outcome.event.is_some() || action == Action::Pick || is_area {
             self.update(|sight| sight.selected = outcome.event);
         }
         if action != Action::Pick
+            && !is_area
             && let (Some((start, end)), Some((top, height))) = (outcome.range_ps, outcome.place)
         {
             self.bring_into_sight(start, end, top, height);
@@ -281,9 +295,21 @@ impl Surface {
         }
     }
 
+    /// Asks for what is in the selected range.
+    pub fn measure_area(self: &Rc<Surface>) {
+        if let Some(Area { range_ps, rows }) = self.said.area.get_untracked() {
+            self.act(Action::Area { range_ps, rows });
+        }
+    }
+
+    /// The height among the rows of a point of the picture; none on the axis.
+    pub fn row_at(&self, y: f64) -> Option<u32> {
+        (y >= AXIS_HEIGHT).then(|| (y - AXIS_HEIGHT) as u32 + self.sight.borrow().scroll)
+    }
+
     /// Zooms to the selected range, else to the selected event; again, to everything.
     pub fn focus(self: &Rc<Surface>) {
-        let area = self.said.area_ps.get_untracked();
+        let area = self.said.area.get_untracked().map(|area| area.range_ps);
         let event = self.said.outcome.with_untracked(|outcome| outcome.as_ref().and_then(|outcome| outcome.range_ps));
         let Some((start, end)) = area.or(event) else { return };
         self.change(|viewport| viewport.fit(Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end))));
@@ -292,7 +318,7 @@ impl Surface {
     /// Nothing is selected any more.
     pub fn clear(self: &Rc<Surface>) {
         self.said.outcome.set(None);
-        self.said.area_ps.set(None);
+        self.said.area.set(None);
         self.update(|sight| sight.selected = None);
         browser::focus(".timeline-scroll");
     }
@@ -307,7 +333,7 @@ fn turn<T: PartialEq>(list: &mut Vec<T>, item: T) {
 }
 
 /// Shows a bitmap on a canvas, which it covers.
-fn put(canvas: &HtmlCanvasElement, bitmap: &ImageBitmap, width_css: f64) {
+pub fn put(canvas: &HtmlCanvasElement, bitmap: &ImageBitmap, width_css: f64) {
     if canvas.width() != bitmap.width() || canvas.height() != bitmap.height() {
         canvas.set_width(bitmap.width());
         canvas.set_height(bitmap.height());

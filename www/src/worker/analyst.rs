@@ -10,7 +10,7 @@ use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
-use crossprof::timeline::Stage;
+use crossprof::timeline::{Raster, Stage, Strip};
 use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
 use js_sys::{Array, Uint8Array, Uint32Array};
@@ -24,7 +24,9 @@ use crate::protocol::analyst::{
     ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
 };
 use crate::protocol::packed;
-use crate::protocol::timeline::{Frame, FrameRequest, PrepareRequest, Seen, TimelineRequest};
+use crate::protocol::timeline::{
+    Frame, FrameRequest, PrepareRequest, Seen, StripPicture, StripRequest, TimelineRequest,
+};
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::table::cell;
 
@@ -57,6 +59,9 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Prepare(PrepareRequest { run }) => {
             asker.answer::<PrepareRequest>(analyst.borrow_mut().prepare(run).ok_or(NO_RUN));
+        }
+        AnalystRequest::Strip(request) => {
+            asker.answer::<StripRequest>(analyst.borrow_mut().strip(request));
         }
         AnalystRequest::Frame(request) => {
             asker.answer::<FrameRequest>(analyst.borrow_mut().frame(request));
@@ -160,9 +165,9 @@ impl Analyst {
     }
 
     fn table(&mut self, request: TableRequest) -> Option<Document> {
-        let TableRequest { run, name, variant, query, format } = request;
+        let TableRequest { run, name, variant, area, query, format } = request;
         let settings = self.settings_of(run)?;
-        let table = self.session.table(run, &settings, name, &variant, &query)?;
+        let table = self.session.table_of_area(run, &settings, name, &variant, &area, &query)?.ok()?;
         Some(Document::new(&match format {
             TextFormat::Csv => csv::to_csv(&table),
             TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),
@@ -173,6 +178,22 @@ impl Analyst {
     fn prepare(&mut self, run: u32) -> Option<bool> {
         let settings = self.settings_of(run)?;
         self.session.timeline(run, &settings, |context, kept| kept.prepare(context))
+    }
+
+    fn strip(&mut self, StripRequest { run, size, dark }: StripRequest) -> Result<StripPicture, &'static str> {
+        let settings = self.settings_of(run).ok_or(NO_RUN)?;
+        let drawn = self.session.timeline(run, &settings, |context, timeline| {
+            let strip = Strip { context, timeline, size, dark };
+            let mut raster = Raster::default();
+            raster.clear(size.0, size.1, strip.background());
+            strip.draw(&mut raster);
+            let all = crossprof::timeline::extent(context);
+            Ok::<_, JsValue>(StripPicture {
+                bitmap: Easel::default().show(&raster, 1.0)?,
+                all_ps: (all.start.as_ps(), all.end.as_ps()),
+            })
+        });
+        drawn.ok_or(NO_RUN)?.map_err(|_| NO_PICTURE)
     }
 
     fn frame(&mut self, FrameRequest { run, sight }: FrameRequest) -> Result<Frame, &'static str> {
@@ -193,6 +214,7 @@ impl Analyst {
                     all_ps: ps(scene.viewport.all),
                     range_ps: ps(scene.viewport.range),
                     height: scene.layout.height,
+                    scroll: sight.scroll,
                     tip: pointed.map(|event| pages::timeline::said(&scene, event)).unwrap_or_default(),
                 },
             })
@@ -200,11 +222,12 @@ impl Analyst {
         drawn.ok_or(NO_RUN)?.map_err(|_| NO_PICTURE)
     }
 
-    fn timeline(&mut self, TimelineRequest { run, sight, action }: TimelineRequest) -> Option<Outcome> {
+    fn timeline(&mut self, TimelineRequest { run, sight, action, query }: TimelineRequest) -> Option<Outcome> {
         let settings = self.settings_of(run)?;
         let stage = self.stages.get_mut(run as usize)?;
-        self.session
-            .timeline(run, &settings, |context, kept| pages::timeline::act(context, kept, stage, &sight, action))
+        self.session.timeline(run, &settings, |context, kept| {
+            pages::timeline::act(context, kept, stage, &sight, action, &query)
+        })
     }
 
     fn summary(&mut self, SummaryRequest { run, form }: SummaryRequest) -> Option<Document> {

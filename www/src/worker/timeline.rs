@@ -14,7 +14,7 @@ pub struct Easel {
 }
 
 impl Easel {
-    /// A picture of this size in CSS pixels; nothing where the browser cannot draw outside of the page.
+    /// Draws a picture of this size in CSS pixels.
     pub fn draw(
         &mut self,
         scene: &Scene<'_>,
@@ -23,13 +23,22 @@ impl Easel {
     ) -> Result<ImageBitmap, JsValue> {
         let pixels = |css: u32| ((f64::from(css) * scene.scale) as u32).max(1);
         let (width, height) = (pixels(size.0), pixels(size.1));
-        self.raster.clear(width, height, scene.background());
-        draw(&mut self.raster);
+        let mut raster = std::mem::take(&mut self.raster);
+        raster.clear(width, height, scene.background());
+        draw(&mut raster);
+        let shown = self.show(&raster, scene.scale);
+        self.raster = raster;
+        shown
+    }
+
+    /// Pixels with what is written on them, as a bitmap. Fails where the browser cannot draw outside of the page.
+    pub fn show(&mut self, raster: &Raster, scale: f64) -> Result<ImageBitmap, JsValue> {
+        let (width, height) = (raster.width(), raster.height());
         let (canvas, context) = self.canvas(width, height)?;
-        let bytes = Uint8ClampedArray::new(&Uint32Array::from(self.raster.pixels()).buffer());
+        let bytes = Uint8ClampedArray::new(&Uint32Array::from(raster.pixels()).buffer());
         let image = ImageData::new_with_js_u8_clamped_array_and_sh(&bytes, width, height)?;
         context.put_image_data(&image, 0.0, 0.0)?;
-        write(&context, &self.raster.letterings, scene.scale)?;
+        write(&context, &raster.letterings, scale)?;
         canvas.transfer_to_image_bitmap()
     }
 

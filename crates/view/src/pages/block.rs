@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::colour::ColourClass;
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Unit};
-use crate::tables::TableName;
+use crate::tables::{AreaQuery, TableName};
 use crate::views::View;
 use report::{Confidence, FindingSeverity};
 
@@ -375,6 +375,9 @@ pub struct TableBlock {
     /// The part of the page's filter that is about this table.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub filter: String,
+    /// The part of the timeline that it is of, where it is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<AreaQuery>,
     /// Columns that the filter names and this table lacks: those conditions do not narrow it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
@@ -402,6 +405,7 @@ impl TableBlock {
             total_rows: 0,
             sort: None,
             filter: String::new(),
+            area: None,
             lacking: Vec::new(),
             classes: Vec::new(),
             row_name: None,

@@ -1,11 +1,12 @@
 //! What the timeline of a run answers beside its picture: what is at a point, where a step of the keyboard leads, what is said of an
 //! event.
 
+mod area;
 mod details;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Page};
+use super::{Block, Page, PageQuery};
 use crate::table::Filter;
 use base::Ps;
 use base::format::{full_time_us, printable};
@@ -23,6 +24,13 @@ pub enum Action {
     Show,
     /// A step from the selected event.
     Step(Step),
+    /// A range is selected, with the tracks that it crosses.
+    Area {
+        /// Its start and end in picoseconds.
+        range_ps: (i64, i64),
+        /// From which height among the rows to which; all tracks where absent.
+        rows: Option<(u32, u32)>,
+    },
     /// The next event that passes the filter, or the one before.
     Find {
         /// The next one.
@@ -60,16 +68,24 @@ pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
 }
 
 /// Does it.
-pub fn act(context: Context<'_>, kept: &Timeline, stage: &mut Stage, sight: &Sight, action: Action) -> Outcome {
+pub fn act(
+    context: Context<'_>,
+    kept: &Timeline,
+    stage: &mut Stage,
+    sight: &Sight,
+    action: Action,
+    query: &PageQuery,
+) -> Outcome {
     let scene = scene(context, kept, stage, sight);
     let hit = match action {
         Action::Pick => sight.pointer.and_then(|(x, y)| scene.hit(x, y)),
-        Action::Show | Action::Step(_) | Action::Find { .. } => None,
+        Action::Show | Action::Step(_) | Action::Find { .. } | Action::Area { .. } => None,
     };
     let event = match (action, hit) {
         (Action::Pick, Some(Hit::Track(_, event))) => event,
         (Action::Pick, _) => None,
         (Action::Show, _) => scene.selected,
+        (Action::Area { .. }, _) => None,
         (Action::Step(step), _) => scene.step(step),
         (Action::Find { forward }, _) => scene.next_passing(forward),
     };
@@ -78,6 +94,9 @@ pub fn act(context: Context<'_>, kept: &Timeline, stage: &mut Stage, sight: &Sig
         Some(Hit::Heading(process)) => outcome.heading = Some(process),
         Some(Hit::Track(track, _)) => outcome.track = Some(track),
         None => {}
+    }
+    if let Action::Area { range_ps, rows } = action {
+        return area::outcome(context, kept, &scene, range_ps, rows, query);
     }
     if matches!(action, Action::Find { .. } | Action::Show) {
         outcome.passing = scene.passing_events();
