@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use crossprof::input::{Decoded, Decoder, Unpacked, Unpacker};
 use crossprof::metrics::Run;
+use crossprof::table::Filter;
 use crossprof::timeline::statistics::{Area, GroupBy, Grouping, groups, percentiles_of};
-use crossprof::timeline::{Origin, Timeline};
+use crossprof::timeline::{Found, Origin, Timeline};
 use crossprof::trace::Interval;
 use crossprof::{Ps, Settings};
 
@@ -67,6 +68,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 println!("{ms:7.1} ms      percentiles of {}", shown.len());
             }
         }
+    }
+    println!("finding:");
+    let (ms, _) = best_ms(1, || source.counts().len());
+    println!("{ms:7.1} ms  counts of kinds");
+    for words in ["fusion", "a", "no such name", "42 -7"] {
+        let filter = Filter::parse(words);
+        let (ms, found) = best_ms(5, || Found::new(source, &|name| filter.passes_texts(&[name])));
+        let Some(found) = found else { continue };
+        println!("{ms:7.1} ms  {words:?}: {} events of {} names", found.events, found.names);
+        let middle = at(500);
+        let (first_ms, first) = best_ms(3, || found.first_from(source, middle));
+        let (last_ms, _) = best_ms(3, || found.last_before(source, middle));
+        let (place_ms, place) = best_ms(3, || found.place_of(source, first.flatten()?));
+        let (nth_ms, _) = best_ms(3, || found.nth(source, found.events / 2));
+        println!(
+            "        first {first_ms:.1} ms, last {last_ms:.1} ms, place {place_ms:.1} ms ({place:?}), nth {nth_ms:.1} ms"
+        );
     }
     Ok(())
 }

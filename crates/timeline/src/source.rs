@@ -40,11 +40,12 @@ pub struct Source<'a> {
 pub(crate) struct Made {
     lanes: Lanes,
     paints: OnceLock<Vec<Paint>>,
+    counts: OnceLock<Vec<u32>>,
 }
 
 impl Made {
     pub fn new(trace: &Trace) -> Made {
-        Made { lanes: Lanes::new(trace.lines.len()), paints: OnceLock::new() }
+        Made { lanes: Lanes::new(trace.lines.len()), paints: OnceLock::new(), counts: OnceLock::new() }
     }
 }
 
@@ -140,6 +141,17 @@ impl<'a> Source<'a> {
     /// The lanes of a line, the outermost first.
     pub fn lanes(self, line: LineId) -> &'a [Lane] {
         self.made.lanes.of_line(self.trace, self.by_line, line)
+    }
+
+    /// Number of the events of each kind.
+    pub fn counts(self) -> &'a [u32] {
+        self.made.counts.get_or_init(|| {
+            let mut counts = vec![0; self.trace.events.kinds().len()];
+            self.trace.events.for_each_time(self.trace.events.ids(), |_, kind, _| {
+                counts.get_mut(kind).into_iter().for_each(|count| *count += 1);
+            });
+            counts
+        })
     }
 
     /// The colour of a kind of event.

@@ -7,6 +7,7 @@ use base::Ps;
 use trace::{EventId, Interval, LineEvents, LineId, Trace};
 
 use crate::Source;
+use crate::order::{partition_point, starting_before};
 
 /// The events of a line of which a part lies in a range, by ascending start, longest first.
 #[derive(Clone, Debug)]
@@ -29,21 +30,17 @@ impl<'a> EventsIn<'a> {
         if range == super::Area::EVERYTHING {
             return EventsIn { trace, events, range, under_way: Vec::new(), starting: 0..count };
         }
-        let starts_before = |time: Ps| starting_before(trace, events, time);
+        let starts_before = |time: Ps| events.map_or(0, |events| starting_before(trace, events, time));
         let starting = starts_before(range.start)..starts_before(range.end);
         // Events of a lane do not overlap: of each at most one is under way. Where nothing started before, no lane is needed.
         let lanes = if starting.start == 0 { &[][..] } else { source.lanes(line) };
-        let mut under_way: Vec<(Ps, Reverse<Ps>, EventId)> = Vec::new();
+        let mut under_way: Vec<EventId> = Vec::new();
         for lane in lanes {
             let place = lane.first_ending_after(trace, 0, range.start);
-            let found = lane.event(place).zip(lane.time(trace, place)).filter(|(_, at)| at.start < range.start);
-            // In the order of the line, which is by the times that events have in the trace.
-            under_way.extend(
-                found.and_then(|(id, _)| trace.events.time(id).map(|(start, length)| (start, Reverse(length), id))),
-            );
+            let is_under_way = lane.time(trace, place).is_some_and(|at| at.start < range.start);
+            under_way.extend(lane.event(place).filter(|_| is_under_way));
         }
-        under_way.sort_unstable();
-        let under_way = under_way.into_iter().map(|(.., id)| id).collect();
+        trace.events.sort_by_time(&mut under_way);
         EventsIn { trace, events, range, under_way, starting }
     }
 
@@ -63,7 +60,8 @@ impl<'a> EventsIn<'a> {
         let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, Reverse(length), id));
         let at = |place: usize| events.and_then(|events| key(events.get(place)?));
         let first = self.under_way.first().map(|&id| partition_point(self.starting.start, |place| at(place) < key(id)));
-        first.unwrap_or(self.starting.start)..self.starting.end.max(starting_before(trace, events, time))
+        first.unwrap_or(self.starting.start)
+            ..self.starting.end.max(events.map_or(0, |events| starting_before(trace, events, time)))
     }
 
     /// Calls `visit` with what each is, as an index into [`Events::kinds`](trace::Events::kinds), and with its part in the range.
@@ -89,24 +87,4 @@ impl<'a> EventsIn<'a> {
             self.trace.for_each_on_thread_at(events, self.starting.clone(), visit);
         }
     }
-}
-
-/// How many events of a line start before `time`.
-fn starting_before(trace: &Trace, events: Option<&LineEvents>, time: Ps) -> usize {
-    let start = |place: usize| events.and_then(|events| trace.events.time(events.get(place)?)).map(|(start, _)| start);
-    partition_point(events.map_or(0, LineEvents::len), |place| start(place).is_some_and(|start| start < time))
-}
-
-/// The first of `count` places of which `before` does not hold.
-fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if before(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use base::Ps;
+use base::{Ps, sort};
 use metrics::SelfTime;
 use trace::{EventId, Interval, LineId};
 
@@ -29,7 +29,9 @@ pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
         add_line(source, line, area.range, &mut listed);
     }
     if area.lines.len() > 1 {
-        listed.sort_by_key(|event| source.trace.events.time(event.id).map(|(start, length)| (start, Reverse(length))));
+        let key =
+            |event: &ListedEvent| source.trace.events.time(event.id).map(|(start, length)| (start, Reverse(length)));
+        sort::sort_by_key(&mut listed, key);
     }
     listed
 }

@@ -1,0 +1,225 @@
+//! The tables of an area of the timeline (`events`, `range`): what the command line says of a trace that was counted by hand, and
+//! that over everything they hold what the other tables hold.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crossprof::metrics::WindowChoice;
+use crossprof::tables::{AreaQuery, LineQuery};
+use crossprof::trace::{IntervalSet, LineKind, PlaneKind, Platform};
+use crossprof::{Cell, Ps, Query, Session, Settings, Table, TableName};
+use serde_json::{Value, json};
+use support::cli::{crossprof, scratch, stderr, stdout};
+use support::samples;
+
+/// Two streams and a host thread. In microseconds, from the first event:
+///
+/// ```text
+/// Stream #1   a [0, 10)  with b [2, 5);  a [20, 30);  c at 30, of length zero
+/// Stream #2   b [8, 12)
+/// python      f [0, 40)
+/// ```
+fn hand_made(folder: &Path) {
+    let meta = |pid: u32, tid: u32, name: &str| json!({"ph":"M","pid":pid,"tid":tid,"name":"thread_name","args":{"name":name}});
+    let process = |pid: u32, name: &str| json!({"ph":"M","pid":pid,"name":"process_name","args":{"name":name}});
+    let event = |pid: u32, tid: u32, name: &str, start: f64, length: f64| json!({"ph":"X","pid":pid,"tid":tid,"name":name,"ts":100.0 + start,"dur":length});
+    let events = json!({"traceEvents": [
+        process(1, "/device:GPU:0"), process(2, "/host:CPU"),
+        meta(1, 1, "Stream #1(Compute)"), meta(1, 2, "Stream #2(Compute)"), meta(2, 1, "python"),
+        event(1, 1, "a", 0.0, 10.0), event(1, 1, "b", 2.0, 3.0), event(1, 1, "a", 20.0, 10.0), event(1, 1, "c", 30.0, 0.0),
+        event(1, 2, "b", 8.0, 4.0), event(2, 1, "f", 0.0, 40.0),
+        {"ph":"i","pid":2,"tid":1,"name":"mark","ts":105.0,"s":"t"},
+        {}
+    ]});
+    std::fs::write(folder.join("hand.trace.json"), events.to_string()).unwrap();
+}
+
+fn rows(folder: &Path, arguments: &[&str]) -> Vec<Value> {
+    let arguments = [&["table"], arguments, &["hand.trace.json", "--format", "json"]].concat();
+    let output = crossprof(folder, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+#[test]
+fn a_range_is_told_as_it_was_counted_by_hand() {
+    let folder = scratch("timeline_tables", "range");
+    hand_made(&folder);
+    // [4, 25): a 6 + 5, of these b takes 1; b 1 and 4; f 21.
+    let found = rows(&folder, &["range", "--from", "4us", "--to", "0.025ms"]);
+    let row = |name: &str, count: u64, [total, own, mean, p50, p95, min, max]: [f64; 7], percent: f64| {
+        json!({"name":name,"count":count,"total_us":total,"self_us":own,"mean_us":mean,"p50_us":p50,"p95_us":p95,"min_us":min,
+            "max_us":max,"percent_of_range":percent})
+    };
+    let expected = [
+        row("f", 1, [21.0, 21.0, 21.0, 21.0, 21.0, 21.0, 21.0], 100.0),
+        row("a", 2, [11.0, 10.0, 5.5, 5.5, 6.0, 5.0, 6.0], 100.0 * 11.0 / 21.0),
+        row("b", 2, [5.0, 5.0, 2.5, 2.5, 4.0, 1.0, 4.0], 100.0 * 5.0 / 21.0),
+    ];
+    assert_eq!(found, expected);
+    let counts = |arguments: &[&str]| -> Vec<(String, u64)> {
+        let found = rows(&folder, arguments);
+        found.iter().map(|row| (row["name"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
+    };
+    let named = |pairs: &[(&str, u64)]| pairs.iter().map(|&(name, count)| (name.to_owned(), count)).collect::<Vec<_>>();
+    // Of length zero: at the start it counts, at the end it does not, and without a range all do. An instant never does.
+    assert_eq!(counts(&["range", "--line", "GPU:0"]), named(&[("a", 2), ("b", 2), ("c", 1)]));
+    assert_eq!(counts(&["range", "--line", "Stream #1*", "--from", "30", "--to", "31"]), named(&[("c", 1)]));
+    assert_eq!(counts(&["range", "--line", "Stream #1*", "--from", "20", "--to", "30"]), named(&[("a", 1)]));
+    let of_lines =
+        [("/host:CPU/python", 1), ("/device:GPU:0/Stream #1(Compute)", 4), ("/device:GPU:0/Stream #2(Compute)", 1)];
+    assert_eq!(counts(&["range", "--by", "line"]), named(&of_lines));
+    assert_eq!(counts(&["range", "--filter", "b", "--sort", "-p50_us"]), named(&[("b", 2)]));
+    assert_eq!(counts(&["range", "--sort", "p95_us", "--top", "2"]), named(&[("c", 1), ("b", 2)]));
+}
+
+#[test]
+fn events_are_listed_whole() {
+    let folder = scratch("timeline_tables", "events");
+    hand_made(&folder);
+    let row = |process: &str, line: &str, name: &str, [start, duration, own]: [f64; 3], depth: u64| json!({"line":line,"process":process,"name":name,"start_us":start,"duration_us":duration,"self_us":own,"depth":depth});
+    let (gpu, one, two) = ("/device:GPU:0", "Stream #1(Compute)", "Stream #2(Compute)");
+    let found = rows(&folder, &["events", "--from", "4", "--to", "9"]);
+    let expected = [
+        row("/host:CPU", "python", "f", [0.0, 40.0, 40.0], 0),
+        row(gpu, one, "a", [0.0, 10.0, 7.0], 0),
+        row(gpu, one, "b", [2.0, 3.0, 3.0], 1),
+        row(gpu, two, "b", [8.0, 4.0, 4.0], 0),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(rows(&folder, &["events"]).len(), 6);
+    assert_eq!(rows(&folder, &["events", "--line", "python", "--line", "*#2*"]).len(), 2);
+}
+
+#[test]
+fn wrong_calls_are_told_in_one_sentence() {
+    let folder = scratch("timeline_tables", "wrong");
+    hand_made(&folder);
+    for (arguments, expected) in [
+        (&["range", "--from", "2s", "--to", "1s"][..], "crossprof: --from must be before --to\n"),
+        (&["events", "--from", "1us", "--to", "1000ns"], "crossprof: --from must be before --to\n"),
+        (
+            &["ops", "--from", "1us"],
+            "crossprof: --from: the table ops has no range of its own; --window says what is measured\n",
+        ),
+        (
+            &["range", "--line", "TPU:0"],
+            "crossprof: --line: no line fits TPU:0; there are /device:GPU:0/Stream #1(Compute), /device:GPU:0/Stream #2(Compute), \
+             /host:CPU/python\n",
+        ),
+        (
+            &["range", "--by", "thread"],
+            "crossprof: --by: the table range is not told by thread; it has name, op, category, scope, line\n",
+        ),
+    ] {
+        let output = crossprof(&folder, &[&["table"], arguments, &["hand.trace.json"]].concat());
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{arguments:?}");
+        assert!(stderr(&output).ends_with(expected), "{}", stderr(&output));
+    }
+    let nothing = crossprof(&folder, &["table", "events", "hand.trace.json", "--from", "1s"]);
+    assert_eq!((nothing.status.code(), stdout(&nothing).as_str()), (Some(0), "No events in this range.\n"));
+}
+
+/// Sums by the text of the first column.
+type Sums = BTreeMap<String, (u64, f64, f64)>;
+
+fn sums(table: &Table, [name, count, total, own]: [&str; 4]) -> Sums {
+    let place = |key: &str| table.columns.iter().position(|column| column.key == key).unwrap();
+    let number = |cell: &Cell| match cell {
+        Cell::Int(value) => *value as f64,
+        Cell::Float(value) => *value,
+        other => panic!("{other:?}"),
+    };
+    let mut found = Sums::new();
+    for row in &table.rows {
+        let Cell::Text(text) = &row[place(name)] else { continue };
+        let sums = found.entry(text.clone()).or_default();
+        sums.0 += number(&row[place(count)]) as u64;
+        sums.1 += number(&row[place(total)]);
+        sums.2 += number(&row[place(own)]);
+    }
+    found
+}
+
+/// What was compared: lines, and ops.
+fn agree(path: &Path) -> (usize, usize) {
+    let mut session = Session::new();
+    let file = session.begin(&path.to_string_lossy(), None);
+    session.push(file, &std::fs::read(path).unwrap());
+    session.finish(file);
+    let settings = Settings { window: WindowChoice::All, ..Settings::default() };
+    let (mut lines_compared, mut ops_compared) = (0, 0);
+    for run in 0..session.runs().len() as u32 {
+        // Of each line the time that anything covers, told by a union of its events.
+        let known = session.timeline(run, &settings, |context, _| {
+            let (trace, by_line) = (context.captured_trace(), context.run.by_line());
+            let covered = by_line.events.iter().map(|events| {
+                let at = events.iter().filter_map(|id| Some(trace.occupied(id)?.1));
+                (events.len() as u64, IntervalSet::union_of(at).length())
+            });
+            let is_op = |line: &crossprof::trace::Line| {
+                let of_device =
+                    trace.plane_of(line).is_some_and(|plane| matches!(plane.kind, PlaneKind::Device { .. }));
+                of_device && line.kind == LineKind::DeviceOps
+            };
+            let ops: Vec<u32> = (0..).zip(&trace.lines).filter(|(_, line)| is_op(line)).map(|(at, _)| at).collect();
+            (covered.collect::<Vec<(u64, Ps)>>(), ops, context.analysis.devices.platform)
+        });
+        let Some((covered, ops, platform)) = known else { continue };
+        let query = Query::default();
+        let mut range = |lines: LineQuery, by: &str| {
+            let area = AreaQuery { lines, ..AreaQuery::default() };
+            session.table_of_area(run, &settings, TableName::Range, by, &area, &query).unwrap().unwrap()
+        };
+        for (line, (count, covered)) in (0..).zip(covered).filter(|(_, (count, _))| *count > 0) {
+            let of_line =
+                sums(&range(LineQuery::Indices(vec![line]), "line"), ["name", "count", "total_us", "self_us"]);
+            let found = of_line.values().next().copied().unwrap();
+            assert_eq!(
+                (of_line.len(), found.0, found.2),
+                (1, count, covered.as_us()),
+                "{} line {line}",
+                path.display()
+            );
+            lines_compared += 1;
+        }
+        if ops.is_empty() || platform.is_none_or(|platform| platform == Platform::Cpu) {
+            continue;
+        }
+        let by_op = sums(&range(LineQuery::Indices(ops), "op"), ["name", "count", "total_us", "self_us"]);
+        let table = session.table(run, &settings, TableName::Ops, "", &query).unwrap();
+        let expected = sums(&table, ["hlo_op_name", "occurrences", "total_time_us", "total_self_time_us"]);
+        // Self time is another one there: kernels that overlap keep theirs.
+        for (name, (count, total, _)) in expected {
+            let (found, time, _) = by_op.get(&name).copied().unwrap_or_default();
+            let is_near = (time - total).abs() <= 1e-6 * total.max(1e-3);
+            assert!(found == count && is_near, "{} {name}: {found} {time} {count} {total}", path.display());
+            ops_compared += 1;
+        }
+    }
+    (lines_compared, ops_compared)
+}
+
+fn compared(paths: &[std::path::PathBuf]) -> (usize, usize) {
+    paths.iter().map(|path| agree(path)).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+#[test]
+fn everything_of_own_profiles_is_in_the_other_tables_too() {
+    let (lines, ops) = compared(&samples::own());
+    assert!(lines > 100 && ops > 20, "{lines} lines, {ops} ops");
+}
+
+#[test]
+#[ignore = "reads real profiles"]
+fn everything_of_real_profiles_is_in_the_other_tables_too() {
+    let mut paths = samples::files(&samples::traces(), &[".xplane.pb", ".trace.json.gz"]);
+    paths.retain(|path| !path.to_string_lossy().contains("broken"));
+    let (lines, ops) = compared(&paths);
+    assert!(lines > 300 && ops > 300, "{lines} lines, {ops} ops");
+    println!("{lines} lines and {ops} ops compared");
+}
