@@ -14,7 +14,7 @@ use crate::viewport::Viewport;
 /// What is to be seen. Sizes and places are in CSS pixels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sight {
-    /// Start and end of the range in picoseconds; none for everything.
+    /// Start and end of the range in picoseconds from the start of the capture; none for everything.
     pub range_ps: Option<(i64, i64)>,
     /// Width of the events.
     pub width: u32,
@@ -72,14 +72,15 @@ impl Stage {
             passing
         });
         let all = Viewport::new(extent(context));
-        let range = |(start, end): (i64, i64)| Interval::new(Ps::new(start), Ps::new(end));
+        let zero = all.all.start;
+        let range = |(start, end): (i64, i64)| Interval::new(zero + Ps::new(start), zero + Ps::new(end));
         let scene = Scene {
             sources,
             scopes: timeline.scopes(context),
             processes,
             layout,
             viewport: sight.range_ps.map_or(all, |it| all.show(range(it))),
-            zero: all.all.start,
+            zero,
             size: (sight.width, sight.height),
             scale: sight.scale.clamp(0.5, 4.0),
             scroll: sight.scroll,
@@ -96,6 +97,11 @@ impl Stage {
 }
 
 impl Scene<'_> {
+    /// A range as [`Sight`] has it: from the start of the capture.
+    pub fn from_zero(&self, range: Interval) -> (i64, i64) {
+        ((range.start - self.zero).as_ps(), (range.end - self.zero).as_ps())
+    }
+
     /// The event below the pointer.
     pub fn pointed(&self, sight: &Sight) -> Option<EventRef> {
         let (x, y) = sight.pointer?;

@@ -37,7 +37,7 @@ pub fn Strip(
 fn Picture(run: Run) -> impl IntoView {
     let state = State::get();
     let (canvas, frame) = (NodeRef::<Canvas>::new(), NodeRef::<Div>::new());
-    let all_ps = RwSignal::new((0i64, 0i64));
+    let length_ps = RwSignal::new(0i64);
     let brush = RwSignal::new(None::<(f64, f64)>);
     let asked = run.clone();
     Effect::new(move |_| {
@@ -47,11 +47,11 @@ fn Picture(run: Run) -> impl IntoView {
         let (width, scale) = (f64::from(element.client_width()), window().device_pixel_ratio());
         let size = ((width * scale) as u32, (HEIGHT * scale) as u32);
         let heard = move |picture: Result<StripPicture, String>| {
-            if let (Ok(StripPicture { bitmap, all_ps: all }), Some(canvas)) =
+            if let (Ok(StripPicture { bitmap, length_ps: length }), Some(canvas)) =
                 (picture, canvas.try_get_untracked().flatten())
             {
                 put(&canvas, &bitmap, width);
-                all_ps.set(all);
+                length_ps.set(length);
             }
         };
         if size.0 > 0 {
@@ -61,8 +61,7 @@ fn Picture(run: Run) -> impl IntoView {
     // Shares of the width.
     let window_of = run.clone();
     let chosen = move || {
-        let (start, end) = all_ps.get();
-        let length_us = (end - start) as f64 / 1e6;
+        let length_us = length_ps.get() as f64 / 1e6;
         let report = window_of.report.get();
         let window = report.profile.window.as_ref()?;
         (length_us > 0.0).then(|| (window.start_us / length_us, window.end_us / length_us))
@@ -102,17 +101,15 @@ fn Picture(run: Run) -> impl IntoView {
         if (to - from).abs() * width < CLICK {
             return;
         }
-        let (start, end) = all_ps.get_untracked();
-        let length_us = (end - start) as f64 / 1e6;
+        let length_us = length_ps.get_untracked() as f64 / 1e6;
         let us = |share: f64| (share * length_us * 1e3).trunc() / 1e3;
         let window = WindowChoice::Range { from_us: us(from.min(to)), to_us: us(from.max(to)) };
         client::analyse(state, &analysed, Settings { window, ..analysed.settings.get_untracked() });
     };
     let id = run.id;
     let on_double = move |event: web_sys::MouseEvent| {
-        let (start, end) = all_ps.get_untracked();
-        let (length, at) = ((end - start) as f64, share(&event));
-        let ps = |share: f64| start + (length * share.clamp(0.0, 1.0)) as i64;
+        let (length, at) = (length_ps.get_untracked() as f64, share(&event));
+        let ps = |share: f64| (length * share.clamp(0.0, 1.0)) as i64;
         let mut route = Route::of(View::TIMELINE, id);
         route.query.options.insert("range".to_owned(), format!("{}-{}", ps(at - 0.02), ps(at + 0.02)));
         browser::go(&route);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crossprof::format;
 use crossprof::pages::timeline::Action;
-use crossprof::timeline::Sight;
+use crossprof::timeline::{EventRef, Origin, Sight};
 use leptos::html::Div;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -20,13 +20,15 @@ use crate::components::live::{live, says, shown};
 use crate::components::tip::Tips;
 use crate::route::View;
 use crate::state::{Run, State};
-use crate::timeline::{AXIS_HEIGHT, Motion, Pointers, Said, Surface, on_key, wheel};
+use crate::timeline::{AXIS_HEIGHT, Area, Motion, Pointers, Said, Surface, on_key, wheel};
 
 /// The address follows what is seen this long after it came to rest.
 const REST: Duration = Duration::from_millis(400);
 
-/// Keys of the address.
+/// Keys of the address: what is in sight, the selected event, and the selected range with the rows that it crosses.
 const RANGE: &str = "range";
+const EVENT: &str = "event";
+const SELECTION: &str = "selection";
 
 /// The page.
 #[component]
@@ -39,10 +41,12 @@ pub fn Timeline(
     let sight = Sight {
         range_ps: state.route.with_untracked(|route| range_of(route.query.options.get(RANGE)?)),
         filter: filter.get_untracked(),
+        selected: state.route.with_untracked(|route| event_of(route.query.options.get(EVENT)?)),
         ..Sight::default()
     };
     let surface = Surface::new(state, run.clone(), sight);
     let said = surface.said;
+    said.area.set(state.route.with_untracked(|route| area_of(route.query.options.get(SELECTION)?)));
     let (motion, pointers) = (Rc::new(Motion::default()), Rc::new(Pointers::default()));
     let scroll = NodeRef::<Div>::new();
 
@@ -170,7 +174,7 @@ pub fn Timeline(
                 <div class="timeline-space">
                     <div class="timeline-picture">
                         <canvas class="timeline-names"></canvas>
-                        <div class="timeline-window"><canvas class="timeline-events"></canvas><Area said=said /></div>
+                        <div class="timeline-window"><canvas class="timeline-events"></canvas><Selection said=said /></div>
                     </div>
                 </div>
             </div>
@@ -208,7 +212,7 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
 
 /// The selected range, on the picture.
 #[component]
-fn Area(said: Said) -> impl IntoView {
+fn Selection(said: Said) -> impl IntoView {
     let place = move || {
         let area = said.area.get()?;
         let (start, end) = area.range_ps;
@@ -246,12 +250,11 @@ fn Details(run: Run, said: Said) -> impl IntoView {
 /// What is in sight, in words.
 fn range_text(said: Said) -> String {
     let (start, end) = said.range_ps.get();
-    let zero = said.seen.with(|seen| seen.all_ps.0);
     let us = |ps: i64| ps as f64 / 1e6;
     if end <= start {
         String::new()
     } else {
-        format!("{} from {}", format::time_us(us(end - start)), format::time_us(us(start - zero)))
+        format!("{} from {}", format::time_us(us(end - start)), format::time_us(us(start)))
     }
 }
 
@@ -260,6 +263,30 @@ fn range_of(text: &str) -> Option<(i64, i64)> {
     let (start, end) = text.split_once('-')?;
     let (start, end) = (start.parse().ok()?, end.parse().ok()?);
     (start < end).then_some((start, end))
+}
+
+/// `c` or `d`, recorded or derived, and the number of the event.
+fn event_text(event: EventRef) -> String {
+    format!("{}{}", if event.origin == Origin::Captured { 'c' } else { 'd' }, event.index)
+}
+
+fn event_of(text: &str) -> Option<EventRef> {
+    let (origin, index) = text.split_at_checked(1)?;
+    let origin = if origin == "c" { Origin::Captured } else { Origin::Derived };
+    Some(EventRef { origin, index: index.parse().ok()? })
+}
+
+/// `start-end` in picoseconds, and `@top-bottom` where it does not cross all rows.
+fn area_text(Area { range_ps: (start, end), rows }: Area) -> String {
+    let rows = rows.map_or(String::new(), |(top, bottom)| format!("@{top}-{bottom}"));
+    format!("{start}-{end}{rows}")
+}
+
+fn area_of(text: &str) -> Option<Area> {
+    let (range, rows) = text.split_once('@').map_or((text, None), |(range, rows)| (range, Some(rows)));
+    let rows = rows.and_then(|rows| rows.split_once('-'));
+    let rows = rows.and_then(|(top, bottom)| Some((top.parse().ok()?, bottom.parse().ok()?)));
+    Some(Area { range_ps: range_of(range)?, rows })
 }
 
 /// The size of the picture follows that of its frame.
@@ -283,6 +310,8 @@ fn keep_address(state: State, said: Said) {
     Effect::new(move |_| {
         let (start, end) = said.range_ps.get();
         let all = said.seen.with_untracked(|seen| seen.all_ps);
+        let event = said.outcome.with(|outcome| outcome.as_ref().and_then(|outcome| outcome.event));
+        let area = said.area.get();
         let this = latest.get_value().wrapping_add(1);
         latest.set_value(this);
         let note = move || {
@@ -292,10 +321,13 @@ fn keep_address(state: State, said: Said) {
             }
             let mut route = state.route.get_untracked();
             let options = &mut route.query.options;
-            if (start, end) == all {
-                options.remove(RANGE);
-            } else {
-                options.insert(RANGE.to_owned(), format!("{start}-{end}"));
+            let range = ((start, end) != all).then(|| format!("{start}-{end}"));
+            let parts = [(RANGE, range), (EVENT, event.map(event_text)), (SELECTION, area.map(area_text))];
+            for (key, value) in parts {
+                match value {
+                    Some(value) => drop(options.insert(key.to_owned(), value)),
+                    None => drop(options.remove(key)),
+                }
             }
             browser::replace(&route);
             state.route.update_untracked(|known| *known = route);

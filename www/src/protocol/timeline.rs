@@ -40,7 +40,7 @@ pub struct Frame {
 /// What a picture shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Start and end of all that there is, in picoseconds.
+    /// Start and end of all that there is, in picoseconds from the start of the capture.
     pub all_ps: (i64, i64),
     /// Those of the range that was drawn.
     pub range_ps: (i64, i64),
@@ -82,19 +82,19 @@ pub struct StripRequest {
 pub struct StripPicture {
     /// The picture.
     pub bitmap: ImageBitmap,
-    /// Start and end of the capture, in picoseconds.
-    pub all_ps: (i64, i64),
+    /// Length of the capture in picoseconds.
+    pub length_ps: i64,
 }
 
 impl Body for StripPicture {
     fn to_js(&self, transferred: &Array) -> Option<JsValue> {
         transferred.push(&self.bitmap);
-        Some(Array::of2(&self.bitmap, &self.all_ps.to_js(transferred)?).into())
+        Some(Array::of2(&self.bitmap, &self.length_ps.to_js(transferred)?).into())
     }
 
     fn from_js(body: JsValue) -> Option<StripPicture> {
         let parts: Array = body.dyn_into().ok()?;
-        Some(StripPicture { bitmap: parts.get(0).dyn_into().ok()?, all_ps: Body::from_js(parts.get(1))? })
+        Some(StripPicture { bitmap: parts.get(0).dyn_into().ok()?, length_ps: Body::from_js(parts.get(1))? })
     }
 }
 

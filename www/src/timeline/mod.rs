@@ -17,4 +17,4 @@ mod surface;
 pub use keyboard::on_key;
 pub use motion::Motion;
 pub use pointer::{Pointers, wheel};
-pub use surface::{AXIS_HEIGHT, Said, Surface, put};
+pub use surface::{AXIS_HEIGHT, Area, Said, Surface, put};

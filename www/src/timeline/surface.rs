@@ -38,7 +38,7 @@ pub struct Said {
 /// A selected range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// Its start and end in picoseconds.
+    /// Its start and end in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
     /// From which height among the rows to which; all where absent.
     pub rows: Option<(u32, u32)>,

@@ -187,10 +187,9 @@ impl Analyst {
             let mut raster = Raster::default();
             raster.clear(size.0, size.1, strip.background());
             strip.draw(&mut raster);
-            let all = crossprof::timeline::extent(context);
             Ok::<_, JsValue>(StripPicture {
                 bitmap: Easel::default().show(&raster, 1.0)?,
-                all_ps: (all.start.as_ps(), all.end.as_ps()),
+                length_ps: crossprof::timeline::extent(context).length().as_ps(),
             })
         });
         drawn.ok_or(NO_RUN)?.map_err(|_| NO_PICTURE)
@@ -205,14 +204,13 @@ impl Analyst {
             let events = for_events.draw(&scene, scene.size, |raster| scene.draw(raster))?;
             let names_size = (sight.names_width, sight.height);
             let names = for_names.draw(&scene, names_size, |raster| scene.draw_names(raster, sight.names_width))?;
-            let ps = |it: crossprof::trace::Interval| (it.start.as_ps(), it.end.as_ps());
             let pointed = scene.pointed(&sight);
             Ok::<Frame, JsValue>(Frame {
                 names,
                 events,
                 seen: Seen {
-                    all_ps: ps(scene.viewport.all),
-                    range_ps: ps(scene.viewport.range),
+                    all_ps: scene.from_zero(scene.viewport.all),
+                    range_ps: scene.from_zero(scene.viewport.range),
                     height: scene.layout.height,
                     scroll: sight.scroll,
                     tip: pointed.map(|event| pages::timeline::said(&scene, event)).unwrap_or_default(),

@@ -21,13 +21,12 @@ pub fn outcome(
     rows: Option<(u32, u32)>,
     asked: &PageQuery,
 ) -> Outcome {
-    let zero = scene.zero.as_ps();
     let lines = rows.map_or(LineQuery::All, |(top, bottom)| LineQuery::Indices(lines_between(scene, top, bottom)));
     let line_count = match &lines {
         LineQuery::Indices(lines) => format!("{} lines", count(lines.len() as u64)),
         _ => "all lines".to_owned(),
     };
-    let area = AreaQuery { from_ps: Some(from.saturating_sub(zero)), to_ps: Some(to.saturating_sub(zero)), lines };
+    let area = AreaQuery { from_ps: Some(from), to_ps: Some(to), lines };
     let forms = TableName::Range.forms();
     let by = asked.chosen(OPTION, forms);
     let length = time_us(Ps::new(to.saturating_sub(from)).as_us());

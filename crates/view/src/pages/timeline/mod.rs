@@ -26,7 +26,7 @@ pub enum Action {
     Step(Step),
     /// A range is selected, with the tracks that it crosses.
     Area {
-        /// Its start and end in picoseconds.
+        /// Its start and end in picoseconds from the start of the capture.
         range_ps: (i64, i64),
         /// From which height among the rows to which; all tracks where absent.
         rows: Option<(u32, u32)>,
@@ -47,7 +47,7 @@ pub struct Outcome {
     pub track: Option<TrackId>,
     /// The event that is selected now.
     pub event: Option<EventRef>,
-    /// When it is, in picoseconds from start to end.
+    /// When it is: start and end in picoseconds from the start of the capture.
     pub range_ps: Option<(i64, i64)>,
     /// Upper edge of its lane and its height, among the rows.
     pub place: Option<(u32, u32)>,
@@ -103,7 +103,7 @@ pub fn act(
     }
     if let Some((_, _, time)) = event.and_then(|event| scene.source(event.origin).event(event.id())) {
         outcome.event = event;
-        outcome.range_ps = Some((time.start.as_ps(), time.end.as_ps()));
+        outcome.range_ps = Some(scene.from_zero(time));
     }
     if let Some(event) = outcome.event {
         let placed = scene.place_of(event);

@@ -1,0 +1,143 @@
+// The timeline: it is drawn, moved by mouse and keys, says what is selected, and its statistics are those of the command line.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { basename, dirname, join } from "node:path";
+import { test, until } from "./harness.mjs";
+import { load, open, trace, view } from "./page.mjs";
+
+const TPU = "tpu-v6e-4chip/host.xplane.pb";
+
+/** Goes to the timeline and waits for its first picture. */
+async function timeline(page) {
+  await view(page, "timeline");
+  await until("the picture is there", () => page.evaluate(() => document.querySelector(".timeline-events")?.width > 100 && document.querySelector(".timeline-names").width > 50));
+}
+
+/** How many different colours a canvas shows. */
+function colours(page, selector) {
+  return page.evaluate((selector) => {
+    const shown = document.querySelector(selector);
+    const copy = new OffscreenCanvas(shown.width, shown.height).getContext("2d");
+    copy.drawImage(shown, 0, 0);
+    return new Set(new Uint32Array(copy.getImageData(0, 0, shown.width, shown.height).data.buffer)).size;
+  }, selector);
+}
+
+/** An option of the address. */
+const option = (page, key) => new URLSearchParams(page.url().split("?")[1] ?? "").get(`by.${key}`);
+
+/** Milliseconds or picoseconds: an address names a range in picoseconds. */
+const edges = (text) => text.split("@")[0].split("-").map(Number);
+
+for (const [what, name] of [["a TPU", TPU], ["a GPU and its host", "kineto/rank-0.json.gz"]]) {
+  test(`the timeline of ${what} is drawn`, async ({ page, site, artifacts }) => {
+    const path = trace(name);
+    if (!path) return;
+    await open(page, site);
+    await load(page, path);
+    await timeline(page);
+    assert.ok((await colours(page, ".timeline-events")) > 5, "events have colours");
+    assert.ok((await colours(page, ".timeline-names")) > 5, "tracks have names");
+    await page.screenshot({ path: join(artifacts, `timeline-${name.split("/")[0]}.png`) });
+  });
+}
+
+test("wheel and keys move what is seen, and the address follows", async ({ page, site }) => {
+  const path = trace(TPU);
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await timeline(page);
+  const shown = () => page.locator(".timeline-range").innerText();
+  const all = await shown();
+  const box = await page.locator(".timeline-window").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 100);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -200);
+  await page.keyboard.up("Control");
+  await until("the wheel zooms", async () => (await shown()) !== all);
+  const [start, end] = edges(await until("the address follows", () => option(page, "range")));
+  await page.locator(".timeline-scroll").focus();
+  await page.keyboard.down("d");
+  await until("D moves later", async () => edges(option(page, "range"))[0] > start);
+  await page.keyboard.up("d");
+  await page.keyboard.press("z");
+  await until("Z shows all", async () => (await shown()) === all);
+  assert.ok(end > start);
+});
+
+test("arrows go from event to event and say what each is; an address leads back to it", async ({ page, site }) => {
+  const path = trace(TPU);
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await timeline(page);
+  await page.locator(".timeline-scroll").focus();
+  await page.keyboard.press("ArrowRight");
+  const said = () => page.locator(".timeline > [role=status]").last().innerText();
+  const first = await until("an event is selected", said);
+  await page.keyboard.press("ArrowRight");
+  const second = await until("the next one", async () => { const now = await said(); return now !== first && now; });
+  const event = await until("it is in the address", () => option(page, "event"));
+  const name = await page.locator(".timeline-details h2").first().innerText();
+  assert.ok(second.startsWith(name), `${second} is of ${name}`);
+  await view(page, "ops");
+  await page.goBack();
+  await until("the same event again", async () => option(page, "event") === event && (await page.locator(".timeline-details h2").first().innerText()) === name);
+  await page.locator(".timeline-scroll").focus();
+  await page.keyboard.press("Escape");
+  await until("Esc selects nothing", async () => (await page.locator(".timeline-details").count()) === 0);
+});
+
+test("the statistics of a selected range are those of the command line", async ({ page, site, cli }) => {
+  const path = trace(TPU);
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await timeline(page);
+  const box = await page.locator(".timeline-window").boundingBox();
+  // On the axis: all lines.
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 10, { steps: 4 });
+  await page.mouse.up();
+  const table = page.locator(".timeline-details .table-box");
+  await table.waitFor();
+  const [from, to] = edges(await until("the range is in the address", () => option(page, "selection")));
+  const args = ["table", "range", "--from", `${from}ps`, "--to", `${to}ps`, "--format", "json", basename(path)];
+  const rows = JSON.parse(execFileSync(cli, args, { cwd: dirname(path), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString());
+  const shown = await table.locator("tbody tr:not(.pad)").evaluateAll((rows) => rows.slice(0, 5).map((row) => [row.cells[0].innerText.trim(), Number(row.cells[1].innerText.replace(/\D/g, ""))]));
+  assert.deepEqual(shown, rows.slice(0, 5).map((row) => [row.name, row.count]));
+});
+
+test("what is filtered is found one after the other", async ({ page, site }) => {
+  const path = trace(TPU);
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await timeline(page);
+  await page.locator(".timeline-filter").fill("copy-done");
+  await until("it says how many", async () => /\d events/.test(await page.locator(".timeline-bar [role=status]").innerText()));
+  await page.keyboard.press("Enter");
+  await until("the first is selected", async () => (await page.locator(".timeline-details h2").first().innerText()).includes("copy-done"));
+});
+
+test("a drag over the strip measures that part of the capture, in every view and in the address", async ({ page, site }) => {
+  const path = trace(TPU);
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  const sentence = page.locator(".run-header .window > span").first();
+  const before = await sentence.innerText();
+  const box = await page.locator(".strip").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 15);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 15, { steps: 4 });
+  await page.mouse.up();
+  await until("numbers are of the range", async () => (await sentence.innerText()) !== before);
+  const window = await until("the address names it", () => option(page, "window"));
+  assert.match(window, /^[\d.]+-[\d.]+$/);
+  await view(page, "ops");
+  await until("in the next view, too", () => option(page, "window") === window);
+});
