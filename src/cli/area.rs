@@ -25,7 +25,7 @@ pub fn asked(command: &Table) -> Result<AreaQuery, String> {
 
 /// A time from the start of the capture, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Time(i64);
+pub struct Time(pub i64);
 
 /// Units and their picoseconds as powers of ten; a plain number is microseconds. Longer ones come first.
 const UNITS: [(&str, usize); 6] = [("ms", 9), ("us", 6), ("µs", 6), ("ns", 3), ("ps", 0), ("s", 12)];

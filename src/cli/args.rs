@@ -208,8 +208,17 @@ pub struct Timeline {
     #[command(flatten)]
     pub inputs: Inputs,
     /// Draw this step, by its name, else by its index
-    #[arg(long, value_name = "STEP")]
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["from", "to"])]
     pub step: Option<String>,
+    /// Draw from this time on, which counts from the start of the capture (1.20s, 15ms, 800us; a plain number is microseconds)
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<Time>,
+    /// Draw up to this time
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<Time>,
+    /// Draw these lines only, by the name of the line, of its process or of both (GPU:0/Stream*). May be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub line: Vec<String>,
     /// Width of the picture in pixels
     #[arg(long, value_name = "PIXELS", default_value_t = 1600, value_parser = clap::value_parser!(u32).range(400..=20_000))]
     pub width: u32,

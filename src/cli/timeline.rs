@@ -1,9 +1,13 @@
 //! `crossprof timeline`: the picture of a step, or of any range.
 
 use crossprof::metrics::Context;
-use crossprof::timeline::{Arrangement, Document, Scene, Sight, Stage, Timeline as Kept, Viewport};
+use crossprof::timeline::{
+    Arrangement, Document, Origin, Process, Scene, Shows, Sight, Stage, Timeline as Kept, TrackId, Viewport,
+    chosen_lines,
+};
 use crossprof::trace::Interval;
 
+use super::area::Time;
 use super::args::Timeline;
 use super::output::{self, Outputs};
 use super::{FAILED, complain};
@@ -38,26 +42,32 @@ fn draw(command: &Timeline) -> Result<u8, String> {
     let mut document = Document::default();
     for ((run, title), range) in (0..).zip(&titles).zip(ranges) {
         let shown = Interval::new(range.start, range.start + longest);
-        reports
-            .session
-            .timeline(run, &settings, |context, kept| add(&mut document, command, context, kept, title, shown));
+        let draw = |context: Context<'_>, kept: &Kept| add(&mut document, command, context, kept, title, shown);
+        reports.session.timeline(run, &settings, draw).unwrap_or(Ok(()))?;
     }
     output::write(&command.output, &document.finish())?;
     reports.print_warnings();
     Ok(reports.status())
 }
 
-fn add(document: &mut Document, command: &Timeline, context: Context<'_>, kept: &Kept, title: &str, range: Interval) {
+fn add(
+    document: &mut Document,
+    command: &Timeline,
+    context: Context<'_>,
+    kept: &Kept,
+    title: &str,
+    range: Interval,
+) -> Result<(), String> {
     let processes = kept.processes(context);
     let has_devices = processes.iter().any(|process| !process.is_host);
     let hides = |is_host: bool| is_host && has_devices && !command.hosts;
-    let sight = Sight {
-        width: command.width.saturating_sub(NAMES_WIDTH),
-        scale: 1.0,
-        dark: command.dark,
-        arrangement: Arrangement::folding(processes, &|process| hides(process.is_host)),
-        ..Sight::default()
+    let hidden = hidden(context, processes, &command.line)?;
+    let arrangement = match command.line.is_empty() {
+        true => Arrangement::folding(processes, &|process| hides(process.is_host)),
+        false => Arrangement { hidden, ..Arrangement::folding(processes, &|_| false) },
     };
+    let width = command.width.saturating_sub(NAMES_WIDTH);
+    let sight = Sight { width, scale: 1.0, dark: command.dark, arrangement, ..Sight::default() };
     let mut stage = Stage::default();
     let scene = stage.scene(kept, context, &sight, &|_, _| true);
     let size = (sight.width, scene.full_height());
@@ -65,13 +75,37 @@ fn add(document: &mut Document, command: &Timeline, context: Context<'_>, kept: 
     let zero = if command.step.is_some() { range.start } else { scene.zero };
     let viewport = Viewport { all: range, range };
     document.add(title, &Scene { size, viewport, zero, ..scene }, NAMES_WIDTH);
+    Ok(())
+}
+
+/// The tracks that no pattern means.
+fn hidden(context: Context<'_>, processes: &[Process], patterns: &[String]) -> Result<Vec<TrackId>, String> {
+    let mut chosen = Vec::new();
+    for pattern in patterns {
+        chosen.extend(chosen_lines(context.captured_trace(), pattern).map_err(|message| format!("--line: {message}"))?);
+    }
+    let is_chosen = |shows: Shows| matches!(shows, Shows::Events(Origin::Captured, line) if chosen.contains(&line));
+    let tracks = (0..)
+        .zip(processes)
+        .flat_map(|(process, of)| (0..).zip(&of.tracks).map(move |(track, of)| (TrackId { process, track }, of.shows)));
+    Ok(tracks.filter(|(_, shows)| !is_chosen(*shows)).map(|(id, _)| id).collect())
 }
 
 /// What is drawn of a run.
 fn range(command: &Timeline, context: Context<'_>) -> Result<Interval, String> {
     match &command.step {
         Some(step) => step_range(context, step),
-        None => Ok(crossprof::timeline::extent(context)),
+        None => {
+            let all = crossprof::timeline::extent(context);
+            let at =
+                |time: &Option<Time>, otherwise| time.map_or(otherwise, |Time(ps)| all.start + crossprof::Ps::new(ps));
+            let range = Interval::new(at(&command.from, all.start), at(&command.to, all.end));
+            if command.from.zip(command.to).is_some_and(|(Time(from), Time(to))| from >= to) {
+                return Err("--from must be before --to".to_owned());
+            }
+            let is_outside = range.start >= all.end || range.end <= range.start;
+            if is_outside { Err("--from: the capture ends before it".to_owned()) } else { Ok(range) }
+        }
     }
 }
 

@@ -112,15 +112,15 @@ impl Layout {
             layout.track(processes, arrangement, id, true);
         }
         for (process, of) in (0..).zip(processes) {
+            let ids = (0..u32::try_from(of.tracks.len()).unwrap_or(u32::MAX)).map(|track| TrackId { process, track });
+            let shown: Vec<TrackId> = ids.filter(|id| !arrangement.hidden.contains(id)).collect();
+            if shown.is_empty() {
+                continue;
+            }
             let folded = folds_by_default(processes, of) != arrangement.turned.contains(&process);
             layout.push(HEADING_HEIGHT, RowContent::Heading { process, folded });
             if !folded {
-                for track in 0..u32::try_from(of.tracks.len()).unwrap_or(u32::MAX) {
-                    let id = TrackId { process, track };
-                    if !arrangement.hidden.contains(&id) {
-                        layout.track(processes, arrangement, id, false);
-                    }
-                }
+                shown.into_iter().for_each(|id| layout.track(processes, arrangement, id, false));
             }
         }
         layout
