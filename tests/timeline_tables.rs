@@ -190,15 +190,19 @@ fn agree(path: &Path) -> (usize, usize) {
         if ops.is_empty() || platform.is_none_or(|platform| platform == Platform::Cpu) {
             continue;
         }
-        let by_op = sums(&range(LineQuery::Indices(ops), "op"), ["name", "count", "total_us", "self_us"]);
-        let table = session.table(run, &settings, TableName::Ops, "", &query).unwrap();
-        let expected = sums(&table, ["hlo_op_name", "occurrences", "total_time_us", "total_self_time_us"]);
         // Self time is another one there: kernels that overlap keep theirs.
-        for (name, (count, total, _)) in expected {
-            let (found, time, _) = by_op.get(&name).copied().unwrap_or_default();
-            let is_near = (time - total).abs() <= 1e-6 * total.max(1e-3);
-            assert!(found == count && is_near, "{} {name}: {found} {time} {count} {total}", path.display());
-            ops_compared += 1;
+        let places = ["name", "count", "total_us", "self_us"];
+        let forms = [("op", "hlo_op_name"), ("category", "category"), ("scope", "tf_op_name")];
+        let found = forms.map(|(by, _)| sums(&range(LineQuery::Indices(ops.clone()), by), places));
+        let table = session.table(run, &settings, TableName::Ops, "", &query).unwrap();
+        for ((_, column), found) in forms.into_iter().zip(found) {
+            let expected = sums(&table, [column, "occurrences", "total_time_us", "total_self_time_us"]);
+            for (name, (count, total, _)) in expected {
+                let (known, time, _) = found.get(&name).copied().unwrap_or_default();
+                let is_near = (time - total).abs() <= 1e-6 * total.max(1e-3);
+                assert!(known == count && is_near, "{} {name}: {known} {time} {count} {total}", path.display());
+                ops_compared += 1;
+            }
         }
     }
     (lines_compared, ops_compared)

@@ -27,6 +27,14 @@ pub fn copied(state: State, what: &'static str) -> Heard<Document> {
     })
 }
 
+/// Rows of the events that a file holds: a tab has no room for the text of ten million.
+const MOST_EVENTS: u32 = 500_000;
+
+/// All rows of a table, but of the events.
+fn query_of(name: TableName) -> Query {
+    Query { top: (name == TableName::Events).then_some(MOST_EVENTS), ..Query::default() }
+}
+
 /// The page.
 #[component]
 pub fn Export(
@@ -71,8 +79,11 @@ pub fn Export(
                 let heard = copied(state, "Table");
                 ask::table(&to_copy, &TableBlock::empty(name), Query::default(), TextFormat::Markdown, heard);
             };
+            let most = query_of(name)
+                .top
+                .map(|rows| format!(" (the first {} at most)", crossprof::format::count(rows.into())));
             view! {
-                <li data-table=name.key()><span class="name">{name.key()}</span>
+                <li data-table=name.key()><span class="name">{name.key()}{most}</span>
                     <button class="plain" on:click=save>"CSV"</button>
                     <button class="plain" on:click=copy>"Copy as Markdown"</button></li>
             }

@@ -100,11 +100,11 @@ impl<'a> Grouping<'a> {
         let mut grouping =
             Grouping { of_kinds: Vec::new(), texts: Some(&ops.texts), of_texts, others: Default::default() };
         grouping.add(by.none());
-        let rows: FxHashMap<(StrId, ArgsId), u32> = ops.entries.iter().copied().collect();
+        let rows = RowOf::new(trace, &ops.entries);
         let of_kind = |kind: &EventKind| {
             let is_op = is_device_op(trace, kind);
-            let row = rows.get(&(kind.name, kind.args)).filter(|_| is_op);
-            let text = match row.and_then(|&row| ops.rows.get(row as usize)) {
+            let row = if is_op { rows.get(kind.name, kind.args) } else { None };
+            let text = match row.and_then(|row| ops.rows.get(row as usize)) {
                 Some(op) => of_op(op, by),
                 None => of_event(trace, kind, by),
             };
@@ -175,9 +175,38 @@ impl<'a> Grouping<'a> {
     }
 }
 
+/// The row of the table of ops that a name and arguments have. Nearly all arguments are of one name: these need no hashing, which takes long for a
+/// million ops.
+struct RowOf<'a> {
+    entries: &'a [((StrId, ArgsId), u32)],
+    /// By arguments the first entry that has them.
+    first: Vec<u32>,
+    others: FxHashMap<(StrId, ArgsId), u32>,
+}
+
+impl<'a> RowOf<'a> {
+    fn new(trace: &Trace, entries: &'a [((StrId, ArgsId), u32)]) -> RowOf<'a> {
+        let mut first = vec![u32::MAX; trace.args.len()];
+        let mut others = FxHashMap::default();
+        for (at, &((name, args), row)) in (0..).zip(entries) {
+            match first.get_mut(args.index()) {
+                Some(slot) if *slot == u32::MAX => *slot = at,
+                _ => drop(others.insert((name, args), row)),
+            }
+        }
+        RowOf { entries, first, others }
+    }
+
+    fn get(&self, name: StrId, args: ArgsId) -> Option<u32> {
+        let first = self.first.get(args.index()).and_then(|&at| self.entries.get(at as usize));
+        let known = first.filter(|(key, _)| *key == (name, args)).map(|&(_, row)| row);
+        known.or_else(|| self.others.get(&(name, args)).copied())
+    }
+}
+
 /// Is it what occupies a device, as [`metrics::Devices`] sees it? Lines that repeat the ops have events of the same names.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
-    let args = trace.args.get(kind.args);
+    let Some(args) = trace.args.set(kind.args.index()) else { return false };
     match trace.lines.get(kind.line.index()).map(|line| line.kind) {
         Some(LineKind::DeviceOps) => args.cat.is_empty() || is_gpu_cat(trace.text(args.cat)),
         Some(LineKind::Host) => !args.hlo_op.is_empty() && !trace.text(kind.name).starts_with(END_MARKER),
@@ -195,7 +224,7 @@ fn of_op(op: &Op, by: GroupBy) -> metrics::Text {
 
 /// What an event says itself, which is none of an op in the tables.
 fn of_event(trace: &Trace, kind: &EventKind, by: GroupBy) -> metrics::Text {
-    let args = trace.args.get(kind.args);
+    let Some(args) = trace.args.set(kind.args.index()) else { return metrics::Text::default() };
     Texts::of_trace(match by {
         GroupBy::Category => args.hlo_category,
         GroupBy::Scope => args.tf_op,
