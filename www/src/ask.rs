@@ -11,7 +11,9 @@ use crate::protocol::analyst::{
     CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RunReport, Subjects, SummaryForm,
     SummaryRequest, TableRequest, TextFormat,
 };
-use crate::protocol::timeline::{Frame, FrameRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest};
+use crate::protocol::timeline::{
+    Frame, FrameRequest, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
+};
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
 use crate::state::Run;
@@ -63,6 +65,11 @@ pub fn strip(run: &Run, size: (u32, u32), dark: bool, heard: Heard<StripPicture>
 /// Asks for a picture of a run's timeline.
 pub fn frame(run: &Run, sight: Sight, heard: Heard<Frame>) {
     ask(run.load, FrameRequest { run: run.index, sight }, None, &[], heard);
+}
+
+/// Asks for a picture of a run's timeline as an SVG.
+pub fn picture(run: &Run, sight: Sight, title: String, heard: Heard<Document>) {
+    ask(run.load, PictureRequest { run: run.index, sight, title }, None, &[], heard);
 }
 
 /// Does something on a run's timeline.

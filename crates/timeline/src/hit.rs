@@ -17,6 +17,8 @@ const NEAR: f64 = 2.0;
 pub enum Hit {
     /// The heading of a process.
     Heading(u32),
+    /// The name of a track.
+    Name(TrackId),
     /// A track, and the event there, where one is near.
     Track(TrackId, Option<EventRef>),
 }

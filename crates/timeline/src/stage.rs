@@ -104,10 +104,10 @@ impl Scene<'_> {
 
     /// The event below the pointer.
     pub fn pointed(&self, sight: &Sight) -> Option<EventRef> {
-        let (x, y) = sight.pointer?;
+        let (x, y) = sight.pointer.filter(|(x, _)| *x >= 0.0)?;
         match self.hit(x, y)? {
             Hit::Track(_, event) => event,
-            Hit::Heading(_) => None,
+            Hit::Heading(_) | Hit::Name(_) => None,
         }
     }
 

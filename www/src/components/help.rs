@@ -19,12 +19,13 @@ const KEYS: [(&str, &str); 11] = [
     ("?", "this help"),
 ];
 
-const TIMELINE_KEYS: [(&str, &str); 10] = [
+const TIMELINE_KEYS: [(&str, &str); 11] = [
     ("W S  Ctrl wheel", "zoom about the pointer"),
     ("A D  Shift wheel", "move earlier and later; so does a drag with Shift"),
     ("drag", "select a range"),
     ("← →  , .", "previous and next event of the lane"),
     ("↑ ↓", "event above and below"),
+    ("click on a name", "low lanes, and back; with Shift pin the track on top"),
     ("F  double click", "zoom to the selection"),
     ("Z 0", "show all"),
     ("/  Enter  Shift Enter", "find; next and previous event found"),

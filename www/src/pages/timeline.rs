@@ -59,11 +59,13 @@ pub fn Timeline(
         }
     });
     watch_size(&surface, scroll);
-    let filtered = surface.clone();
+    let (filtered, first) = (surface.clone(), Cell::new(true));
     Effect::new(move |_| {
         let filter = filter.get();
+        let is_arrival = first.replace(false) && !filter.is_empty() && filtered.selected().is_none();
         filtered.update(|sight| sight.filter = filter);
-        filtered.act(Action::Show);
+        // Whoever comes from a row of a table wants to see its events.
+        filtered.act(if is_arrival { Action::Find { forward: true } } else { Action::Show });
     });
     // Another order or grouping of its table.
     let tables = Memo::new(move |_| {
@@ -159,12 +161,19 @@ pub fn Timeline(
     let on_blur = move |_| motion.stop();
     let kept = StoredValue::new_local(surface.clone());
     on_cleanup(move || kept.with_value(|surface| surface.detach()));
-    let whole = surface.clone();
+    let (whole, saved) = (surface.clone(), surface.clone());
+    let id = run.id;
+    let save = move |_| {
+        let name = untrack(|| state.name_of(id));
+        let file = format!("{}.timeline.svg", browser::file_stem(&name));
+        saved.save(name, file);
+    };
     view! {
         <div class="timeline">
             <div class="timeline-bar">
                 <Find surface=surface.clone() />
                 <span class="timeline-range">{says(move || range_text(said))}</span>
+                <button class="plain" title="Save the picture as SVG" on:click=save>"SVG"</button>
                 <button class="plain" on:click=move |_| whole.change(|viewport| crossprof::timeline::Viewport::new(viewport.all))>"Show all"</button>
             </div>
             {live(move || said.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))}
@@ -254,7 +263,7 @@ fn range_text(said: Said) -> String {
     if end <= start {
         String::new()
     } else {
-        format!("{} from {}", format::time_us(us(end - start)), format::time_us(us(start)))
+        format!("{} from {}", format::time_us(us(end - start)), format::si_of_digits(us(start) / 1e6, "s", 7))
     }
 }
 

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
 use super::Request;
-use super::timeline::{Frame, FrameRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest};
+use super::timeline::{
+    Frame, FrameRequest, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
+};
 use super::wire::{Body, Document, Packed};
 use crate::profile::Profile;
 
@@ -37,6 +39,8 @@ pub enum AnalystRequest {
     Prepare(PrepareRequest),
     /// See [`StripRequest`].
     Strip(StripRequest),
+    /// See [`PictureRequest`].
+    Picture(PictureRequest),
     /// See [`FrameRequest`].
     Frame(FrameRequest),
     /// See [`TimelineRequest`].
@@ -215,6 +219,7 @@ requests! {
     Table(TableRequest) -> Document;
     Prepare(PrepareRequest) -> bool;
     Strip(StripRequest) -> StripPicture;
+    Picture(PictureRequest) -> Document;
     Frame(FrameRequest) -> Frame;
     Timeline(TimelineRequest) -> Packed<Outcome>;
     Compare(CompareRequest) -> Document;

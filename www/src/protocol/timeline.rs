@@ -26,6 +26,17 @@ pub struct FrameRequest {
     pub sight: Sight,
 }
 
+/// Draw a picture as an SVG, names included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PictureRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// What is to be seen.
+    pub sight: Sight,
+    /// What stands above it.
+    pub title: String,
+}
+
 /// A picture: its parts are transferred, and shown without a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {

@@ -105,6 +105,7 @@ impl Pointers {
         match self.drag.replace(Drag::Nothing) {
             Drag::Pressed { .. } => {
                 surface.said.area.set(None);
+                surface.pins.set(event.shift_key());
                 surface.update(|sight| sight.pointer = Some(at));
                 surface.act(Action::Pick);
             }

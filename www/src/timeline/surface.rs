@@ -11,6 +11,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlCanvasElement, HtmlElement, ImageBitmap, ImageBitmapRenderingContext};
 
 use crate::protocol::timeline::{Frame, Seen};
+use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, browser, theme};
 
@@ -53,6 +54,8 @@ pub struct Surface {
     sight: RefCell<Sight>,
     viewport: Cell<Option<Viewport>>,
     is_waiting: Cell<bool>,
+    /// The click that was made last pins a track.
+    pub pins: Cell<bool>,
     is_stale: Cell<bool>,
     elements: RefCell<Option<Elements>>,
 }
@@ -82,6 +85,7 @@ impl Surface {
             sight: RefCell::new(sight),
             viewport: Cell::new(None),
             is_waiting: Cell::new(false),
+            pins: Cell::new(false),
             is_stale: Cell::new(false),
             elements: RefCell::new(None),
         })
@@ -259,6 +263,14 @@ impl Surface {
             self.update(|sight| turn(&mut sight.arrangement.turned, process));
             return;
         }
+        if let Some(track) = outcome.track {
+            let pins = self.pins.get();
+            self.update(|sight| {
+                let arrangement = &mut sight.arrangement;
+                turn(if pins { &mut arrangement.pinned } else { &mut arrangement.narrow }, track);
+            });
+            return;
+        }
         let is_area = matches!(action, Action::Area { .. });
         if outcome.event.is_some() || action == Action::Pick || is_area {
             self.update(|sight| sight.selected = outcome.event);
@@ -305,6 +317,16 @@ impl Surface {
     /// The height among the rows of a point of the picture; none on the axis.
     pub fn row_at(&self, y: f64) -> Option<u32> {
         (y >= AXIS_HEIGHT).then(|| (y - AXIS_HEIGHT) as u32 + self.sight.borrow().scroll)
+    }
+
+    /// Saves what is seen as an SVG with this title.
+    pub fn save(&self, title: String, file: String) {
+        let state = self.state;
+        let heard = move |picture: Result<Document, String>| match picture {
+            Ok(picture) => browser::download(&file, "image/svg+xml", picture.buffer()),
+            Err(reason) => state.say(reason),
+        };
+        ask::picture(&self.run, self.sight.borrow().clone(), title, Box::new(heard));
     }
 
     /// Zooms to the selected range, else to the selected event; again, to everything.

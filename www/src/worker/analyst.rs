@@ -10,7 +10,7 @@ use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
-use crossprof::timeline::{Raster, Stage, Strip};
+use crossprof::timeline::{Raster, Sight, Stage, Strip};
 use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
 use js_sys::{Array, Uint8Array, Uint32Array};
@@ -25,7 +25,7 @@ use crate::protocol::analyst::{
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
-    Frame, FrameRequest, PrepareRequest, Seen, StripPicture, StripRequest, TimelineRequest,
+    Frame, FrameRequest, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest, TimelineRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::table::cell;
@@ -62,6 +62,9 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Strip(request) => {
             asker.answer::<StripRequest>(analyst.borrow_mut().strip(request));
+        }
+        AnalystRequest::Picture(request) => {
+            asker.answer::<PictureRequest>(analyst.borrow_mut().picture(request).ok_or(NO_RUN));
         }
         AnalystRequest::Frame(request) => {
             asker.answer::<FrameRequest>(analyst.borrow_mut().frame(request));
@@ -193,6 +196,18 @@ impl Analyst {
             })
         });
         drawn.ok_or(NO_RUN)?.map_err(|_| NO_PICTURE)
+    }
+
+    fn picture(&mut self, PictureRequest { run, sight, title }: PictureRequest) -> Option<Document> {
+        let settings = self.settings_of(run)?;
+        let stage = self.stages.get_mut(run as usize)?;
+        // In its own pixels, without what the pointer marks.
+        let sight = Sight { scale: 1.0, pointer: None, ..sight };
+        self.session.timeline(run, &settings, |context, kept| {
+            let mut document = crossprof::timeline::Document::default();
+            document.add(&title, &pages::timeline::scene(context, kept, stage, &sight), sight.names_width);
+            Document::new(&document.finish())
+        })
     }
 
     fn frame(&mut self, FrameRequest { run, sight }: FrameRequest) -> Result<Frame, &'static str> {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Block, Page, PageQuery};
 use crate::table::Filter;
 use base::Ps;
-use base::format::{full_time_us, printable};
+use base::format::{printable, si_of_digits};
 use metrics::Context;
 use timeline::{EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, TrackId};
 use trace::{EventKind, Interval, Trace};
@@ -43,7 +43,7 @@ pub enum Action {
 pub struct Outcome {
     /// The process whose heading was clicked.
     pub heading: Option<u32>,
-    /// The track that was clicked.
+    /// The track whose name was clicked.
     pub track: Option<TrackId>,
     /// The event that is selected now.
     pub event: Option<EventRef>,
@@ -78,7 +78,7 @@ pub fn act(
 ) -> Outcome {
     let scene = scene(context, kept, stage, sight);
     let hit = match action {
-        Action::Pick => sight.pointer.and_then(|(x, y)| scene.hit(x, y)),
+        Action::Pick => sight.pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit)),
         Action::Show | Action::Step(_) | Action::Find { .. } | Action::Area { .. } => None,
     };
     let event = match (action, hit) {
@@ -92,8 +92,8 @@ pub fn act(
     let mut outcome = Outcome::default();
     match hit {
         Some(Hit::Heading(process)) => outcome.heading = Some(process),
-        Some(Hit::Track(track, _)) => outcome.track = Some(track),
-        None => {}
+        Some(Hit::Name(track)) => outcome.track = Some(track),
+        Some(Hit::Track(..)) | None => {}
     }
     if let Action::Area { range_ps, rows } = action {
         return area::outcome(context, kept, &scene, range_ps, rows, query);
@@ -113,6 +113,14 @@ pub fn act(
         outcome.said = said(&scene, event).join(", ");
     }
     outcome
+}
+
+/// Left of the events stand the names: a track, and no event of it.
+fn on_name(sight: &Sight, hit: Hit) -> Hit {
+    match hit {
+        Hit::Track(track, _) if sight.pointer.is_some_and(|(x, _)| x < 0.0) => Hit::Name(track),
+        hit => hit,
+    }
 }
 
 /// What is seen of a run.
@@ -143,10 +151,14 @@ fn passes(filter: &Filter, trace: &Trace, kind: &EventKind) -> bool {
 pub fn said(scene: &Scene<'_>, event: EventRef) -> Vec<String> {
     let source = scene.source(event.origin);
     let Some((kind, name, time)) = source.event(event.id()) else { return Vec::new() };
-    let us = |time: Ps| time.as_us();
+    // Nanoseconds of a second.
+    let at = |time: Ps| si_of_digits((time - scene.zero).as_s(), "s", 9);
     let mut lines = vec![
         printable(source.trace.text(name)),
-        format!("{} from {}", base::format::time_us(us(time.length())), full_time_us(us(time.start - scene.zero))),
+        match time.length() {
+            Ps::ZERO => format!("a moment at {}", at(time.start)),
+            length => format!("{} from {}", base::format::time_us(length.as_us()), at(time.start)),
+        },
     ];
     lines.extend(line_of(source, kind).map(|(process, line)| format!("{line} of {process}")));
     lines
