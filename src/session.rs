@@ -172,7 +172,7 @@ impl Session {
     }
 
     /// The same of an area of the run's timeline, for the tables that [are of one](TableName::is_of_area). A sentence where the area
-    /// names a line that is not there.
+    /// names a line that is not there, or ends before it starts.
     pub fn table_of_area(
         &mut self,
         run: u32,

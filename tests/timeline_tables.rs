@@ -96,6 +96,29 @@ fn events_are_listed_whole() {
 }
 
 #[test]
+fn a_session_says_what_is_wrong_with_an_area() {
+    let folder = scratch("timeline_tables", "session");
+    hand_made(&folder);
+    let mut session = Session::new();
+    let file = session.begin("hand.trace.json", None);
+    session.push(file, &std::fs::read(folder.join("hand.trace.json")).unwrap());
+    session.finish(file);
+    session.runs();
+    let mut ask = |from_ps, to_ps, lines: LineQuery| {
+        let area = AreaQuery { from_ps, to_ps, lines };
+        let asked = session.table_of_area(0, &Settings::default(), TableName::Range, "", &area, &Query::default());
+        asked.unwrap().map(|table| table.rows.len())
+    };
+    assert_eq!(ask(None, None, LineQuery::All), Ok(4));
+    assert_eq!(ask(Some(4_000_000), None, LineQuery::Indices(vec![1, 1, 900])), Ok(1));
+    assert_eq!(ask(None, Some(-5), LineQuery::All), Ok(0));
+    assert_eq!(ask(Some(i64::MIN), Some(i64::MAX), LineQuery::All), Ok(4));
+    assert_eq!(ask(None, None, LineQuery::Indices(Vec::new())), Ok(0));
+    assert!(ask(Some(7), Some(7), LineQuery::All).unwrap_err().contains("before"));
+    assert!(ask(None, None, LineQuery::Patterns(vec!["TPU".to_owned()])).unwrap_err().starts_with("no line fits TPU"));
+}
+
+#[test]
 fn wrong_calls_are_told_in_one_sentence() {
     let folder = scratch("timeline_tables", "wrong");
     hand_made(&folder);

@@ -46,12 +46,15 @@ pub(super) struct AreaOf<'a> {
 }
 
 impl<'a> AreaOf<'a> {
-    /// A sentence where no line is meant.
+    /// A sentence where no line is meant, or no time.
     pub fn new(context: &Context<'a>, timeline: &'a Timeline, asked: &AreaQuery) -> Result<AreaOf<'a>, String> {
         let source = timeline.source(*context, Origin::Captured);
         let capture = source.by_line.extent.unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO));
         let at = |ps: Option<i64>| ps.map(|ps| capture.start + Ps::new(ps));
         let (from, to) = (at(asked.from_ps), at(asked.to_ps));
+        if from.zip(to).is_some_and(|(from, to)| from >= to) {
+            return Err("the range ends before it starts".to_owned());
+        }
         let open = Area::EVERYTHING;
         let area = Area {
             range: Interval::new(from.unwrap_or(open.start), to.unwrap_or(open.end)),
