@@ -13,6 +13,16 @@ fn boxed(draw: Box<dyn FnMut() -> AnyView + Send>) -> AnyView {
     draw.into_any()
 }
 
+/// Does something now, and again when a signal changes that it reads.
+pub fn follow(work: impl FnMut() + 'static) {
+    followed(Box::new(work));
+}
+
+#[inline(never)]
+fn followed(mut work: Box<dyn FnMut()>) {
+    Effect::new(move |_| work());
+}
+
 /// A text that changes with the signals it reads.
 pub fn says(text: impl Fn() -> String + Send + 'static) -> AnyView {
     said(Box::new(text))

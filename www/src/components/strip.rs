@@ -9,7 +9,7 @@ use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
 use web_sys::PointerEvent;
 
-use super::live::{live, shown};
+use super::live::{follow, live, shown};
 use crate::protocol::timeline::StripPicture;
 use crate::route::{Route, View};
 use crate::state::{Run, State};
@@ -40,7 +40,7 @@ fn Picture(run: Run) -> impl IntoView {
     let length_ps = RwSignal::new(0i64);
     let brush = RwSignal::new(None::<(f64, f64)>);
     let asked = run.clone();
-    Effect::new(move |_| {
+    follow(move || {
         // Steps may change with the settings.
         asked.report.track();
         let Some(element) = frame.get() else { return };

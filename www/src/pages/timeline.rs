@@ -1,6 +1,6 @@
 //! The timeline of a run: the picture, what is selected in it, and the filter that everything else is under, too.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
-use web_sys::{KeyboardEvent, PointerEvent, ResizeObserver, WheelEvent};
+use web_sys::{HtmlElement, KeyboardEvent, ResizeObserver};
 
 use crate::blocks::{Blocks, blocks_view};
 use crate::browser;
-use crate::components::live::{live, says, shown};
+use crate::components::live::{follow, live, says, shown};
 use crate::components::tip::Tips;
 use crate::route::View;
 use crate::state::{Run, State};
-use crate::timeline::{AXIS_HEIGHT, Area, Motion, Pointers, Said, Surface, on_key, wheel};
+use crate::timeline::{AXIS_HEIGHT, Area, Hand, Said, Surface};
 
 /// The address follows what is seen this long after it came to rest.
 const REST: Duration = Duration::from_millis(400);
@@ -37,128 +37,54 @@ pub fn Timeline(
     run: Run,
 ) -> impl IntoView {
     let state = State::get();
-    let filter = Memo::new(move |_| state.route.with(|route| route.query.filter.clone()));
+    let option = |key: &str| state.route.with_untracked(|route| route.query.options.get(key).cloned());
     let sight = Sight {
-        range_ps: state.route.with_untracked(|route| range_of(route.query.options.get(RANGE)?)),
-        filter: filter.get_untracked(),
-        selected: state.route.with_untracked(|route| event_of(route.query.options.get(EVENT)?)),
+        range_ps: option(RANGE).as_deref().and_then(range_of),
+        selected: option(EVENT).as_deref().and_then(event_of),
+        filter: state.route.with_untracked(|route| route.query.filter.clone()),
         ..Sight::default()
     };
     let surface = Surface::new(state, run.clone(), sight);
     let said = surface.said;
-    said.area.set(state.route.with_untracked(|route| area_of(route.query.options.get(SELECTION)?)));
-    let (motion, pointers) = (Rc::new(Motion::default()), Rc::new(Pointers::default()));
+    said.area.set(option(SELECTION).as_deref().and_then(area_of));
     let scroll = NodeRef::<Div>::new();
-
+    let hand = StoredValue::new_local(None::<Hand>);
+    let tips = Tips::get();
     let attached = surface.clone();
-    Effect::new(move |_| {
+    follow(move || {
         if let Some(element) = scroll.get() {
-            attached.attach(element.unchecked_into());
+            let element: HtmlElement = element.unchecked_into();
+            hand.set_value(Some(Hand::new(&attached, &element, tips)));
+            attached.attach(element.clone());
+            watch_size(&attached, &element);
             // Keys are the timeline's from the start.
             browser::focus(".timeline-scroll");
         }
     });
-    watch_size(&surface, scroll);
-    let (filtered, first) = (surface.clone(), Cell::new(true));
-    Effect::new(move |_| {
-        let filter = filter.get();
-        let is_arrival = first.replace(false) && !filter.is_empty() && filtered.selected().is_none();
-        filtered.update(|sight| sight.filter = filter);
-        // Whoever comes from a row of a table wants to see its events.
-        filtered.act(if is_arrival { Action::Find { forward: true } } else { Action::Show });
-    });
-    // Another order or grouping of its table.
-    let tables = Memo::new(move |_| {
-        state.route.with(|route| (route.query.sorts.clone(), route.query.options.get("area").cloned()))
-    });
-    let regrouped = surface.clone();
-    Effect::new(move |_| {
-        tables.track();
-        regrouped.measure_area();
-    });
+    follow_address(state, &surface);
     // Other settings may be other steps and bands.
     let measured = surface.clone();
     let report = run.report;
-    Effect::new(move |_| {
+    follow(move || {
         report.track();
         measured.refresh();
     });
     keep_address(state, said);
-
-    let at = move |event: &web_sys::MouseEvent, surface: &Surface| {
-        let place = scroll.get_untracked().map(|element| element.get_bounding_client_rect());
-        let (left, top) = place.map_or((0.0, 0.0), |place| (place.left(), place.top()));
-        (f64::from(event.client_x()) - left - surface.names_width(), f64::from(event.client_y()) - top)
-    };
-    let tips = Tips::get();
-    let pointer = Rc::new(Cell::new((0.0, 0.0)));
-    let pointer_now = pointer.clone();
-    let on_down = {
-        let (surface, pointers) = (surface.clone(), pointers.clone());
-        move |event: PointerEvent| {
-            pointers.down(&event, at(&event, &surface));
-            if let Some(element) = scroll.get_untracked() {
-                // Fails for a pointer that is gone.
-                let _ = element.set_pointer_capture(event.pointer_id());
-            }
-        }
-    };
-    let on_move = {
-        let (surface, pointers, motion) = (surface.clone(), pointers.clone(), motion.clone());
-        move |event: PointerEvent| {
-            pointer.set((f64::from(event.client_x()), f64::from(event.client_y())));
-            pointers.moved(&surface, &motion, &event, at(&event, &surface));
-        }
-    };
     // Beside the pointer, once the worker knows what is below it.
-    let tip = Memo::new(move |_| said.seen.with(|seen| seen.tip.join("\n")));
-    Effect::new(move |_| {
-        let text = tip.get();
-        let (x, y) = pointer_now.get();
-        if text.is_empty() { tips.hide() } else { tips.show_between(x + 12.0, y - 6.0, y + 14.0, text) }
+    let last = RefCell::new(Vec::new());
+    follow(move || {
+        let tip = said.seen.with(|seen| seen.tip.clone());
+        if *last.borrow() != tip {
+            let (x, y) = hand.with_value(|hand| hand.as_ref().map_or((0.0, 0.0), |hand| hand.pointer.get()));
+            let text = tip.join("\n");
+            if text.is_empty() {
+                tips.hide()
+            } else {
+                tips.show_between(x + 12.0, y - 6.0, y + 14.0, text)
+            }
+            last.replace(tip);
+        }
     });
-    let on_up = {
-        let (surface, pointers) = (surface.clone(), pointers.clone());
-        move |event: PointerEvent| pointers.up(&surface, &event, at(&event, &surface))
-    };
-    let on_leave = {
-        let surface = surface.clone();
-        move |_: PointerEvent| {
-            surface.update(|sight| sight.pointer = None);
-            tips.hide();
-        }
-    };
-    let on_wheel = {
-        let surface = surface.clone();
-        move |event: WheelEvent| {
-            if wheel(&surface, &event, at(&event, &surface).0) {
-                event.prevent_default();
-            }
-        }
-    };
-    let on_keydown = {
-        let (surface, motion) = (surface.clone(), motion.clone());
-        move |event: KeyboardEvent| {
-            if on_key(&surface, &motion, &event) {
-                event.prevent_default();
-                event.stop_propagation();
-            }
-        }
-    };
-    let lifted = motion.clone();
-    let on_keyup = move |event: KeyboardEvent| {
-        event.key().chars().for_each(|letter| lifted.release(letter.to_ascii_lowercase()));
-    };
-    let on_double = {
-        let surface = surface.clone();
-        move |_| surface.focus()
-    };
-    let on_scroll = {
-        let surface = surface.clone();
-        move |_| surface.scrolled()
-    };
-    let on_cancel = move |_: PointerEvent| pointers.cancel();
-    let on_blur = move |_| motion.stop();
     let kept = StoredValue::new_local(surface.clone());
     on_cleanup(move || kept.with_value(|surface| surface.detach()));
     let (whole, saved) = (surface.clone(), surface.clone());
@@ -177,9 +103,7 @@ pub fn Timeline(
                 <button class="plain" on:click=move |_| whole.change(|viewport| crossprof::timeline::Viewport::new(viewport.all))>"Show all"</button>
             </div>
             {live(move || said.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))}
-            <div class="timeline-scroll" node_ref=scroll tabindex="0" role="application" aria-label="Timeline. Arrows go from event to event; W, A, S and D zoom and move; question mark lists all keys."
-                on:pointerdown=on_down on:pointermove=on_move on:pointerup=on_up on:pointercancel=on_cancel on:pointerleave=on_leave
-                on:wheel=on_wheel on:keydown=on_keydown on:keyup=on_keyup on:dblclick=on_double on:scroll=on_scroll on:blur=on_blur>
+            <div class="timeline-scroll" node_ref=scroll tabindex="0" role="application" aria-label="Timeline. Arrows go from event to event; W, A, S and D zoom and move; question mark lists all keys.">
                 <div class="timeline-space">
                     <div class="timeline-picture">
                         <canvas class="timeline-names"></canvas>
@@ -246,7 +170,7 @@ fn Selection(said: Said) -> impl IntoView {
 #[component]
 fn Details(run: Run, said: Said) -> impl IntoView {
     let blocks: Blocks = RwSignal::new(Vec::new());
-    Effect::new(move |_| {
+    follow(move || {
         let found = said.outcome.with(|outcome| outcome.as_ref().map(|outcome| outcome.page.blocks.clone()));
         blocks.set(found.unwrap_or_default().into_iter().map(Arc::new).collect());
     });
@@ -298,25 +222,41 @@ fn area_of(text: &str) -> Option<Area> {
     Some(Area { range_ps: range_of(range)?, rows })
 }
 
-/// The size of the picture follows that of its frame.
-fn watch_size(surface: &Rc<Surface>, scroll: NodeRef<Div>) {
+/// The filter, the order and the grouping that the address names.
+fn follow_address(state: State, surface: &Rc<Surface>) {
     let surface = surface.clone();
-    Effect::new(move |_| {
-        let Some(element) = scroll.get() else { return };
-        let surface = surface.clone();
-        let resized = Closure::<dyn FnMut()>::new(move || surface.measure());
-        if let Ok(observer) = ResizeObserver::new(resized.as_ref().unchecked_ref()) {
-            observer.observe(&element);
-            let kept = StoredValue::new_local((observer, resized));
-            on_cleanup(move || kept.with_value(|(observer, _)| observer.disconnect()));
+    let known = RefCell::new(None);
+    follow(move || {
+        let query = state.route.with(|route| route.query.clone());
+        let tables = (query.sorts, query.options.get("area").cloned());
+        let before = known.replace(Some((query.filter.clone(), tables.clone())));
+        if before.as_ref().is_none_or(|(filter, _)| *filter != query.filter) {
+            let is_arrival = before.is_none() && !query.filter.is_empty() && surface.selected().is_none();
+            surface.update(|sight| sight.filter = query.filter);
+            // Whoever comes from a row of a table wants to see its events.
+            surface.act(if is_arrival { Action::Find { forward: true } } else { Action::Show });
+        }
+        if before.is_none_or(|(_, before)| before != tables) {
+            surface.measure_area();
         }
     });
+}
+
+/// The size of the picture follows that of its frame.
+fn watch_size(surface: &Rc<Surface>, element: &HtmlElement) {
+    let surface = surface.clone();
+    let resized = Closure::<dyn FnMut()>::new(move || surface.measure());
+    if let Ok(observer) = ResizeObserver::new(resized.as_ref().unchecked_ref()) {
+        observer.observe(element);
+        let kept = StoredValue::new_local((observer, resized));
+        on_cleanup(move || kept.with_value(|(observer, _)| observer.disconnect()));
+    }
 }
 
 /// The address says what is seen, once it is at rest.
 fn keep_address(state: State, said: Said) {
     let latest = StoredValue::new(0u32);
-    Effect::new(move |_| {
+    follow(move || {
         let (start, end) = said.range_ps.get();
         let all = said.seen.with_untracked(|seen| seen.all_ps);
         let event = said.outcome.with(|outcome| outcome.as_ref().and_then(|outcome| outcome.event));

@@ -9,12 +9,11 @@
 //! One request is under way at most; whatever changes meanwhile is drawn when it is answered. Until then the page moves and scales the
 //! picture that it has.
 
+mod hand;
 mod keyboard;
 mod motion;
 mod pointer;
 mod surface;
 
-pub use keyboard::on_key;
-pub use motion::Motion;
-pub use pointer::{Pointers, wheel};
+pub use hand::Hand;
 pub use surface::{AXIS_HEIGHT, Area, Said, Surface, put};
