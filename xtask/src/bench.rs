@@ -174,7 +174,7 @@ fn row(trace: &str, program: &str, cost: Cost, gzip: Cost) {
     println!("{trace:<22} {program:<26} {} {:>9.2} of gzip", self::cost(cost), cost.seconds / gzip.seconds);
 }
 
-/// Times the page in a browser tab: from drop to overview, and its answers to questions to a large table.
+/// Times the page in a browser tab: from drop to overview, its answers to questions to a large table, and its timeline.
 fn in_tab(traces: &[Trace], annotations: &Path, ops: &Path) -> Result {
     let script = cache::repository().join("tests/end2end/bench.mjs");
     if !script.is_file() {
@@ -190,5 +190,10 @@ fn in_tab(traces: &[Trace], annotations: &Path, ops: &Path) -> Result {
     run.arg(annotations).arg(ops);
     process::run(&mut run)?;
     let mut questions = node::playwright()?;
-    process::run(questions.arg(cache::repository().join("tests/end2end/bench-tables.mjs")).arg(dist).arg(ops))
+    process::run(questions.arg(cache::repository().join("tests/end2end/bench-tables.mjs")).arg(&dist).arg(ops))?;
+    for file in traces.iter().map(|trace| trace.json.as_path()).chain([annotations]) {
+        let mut moved = node::playwright()?;
+        process::run(moved.arg(cache::repository().join("tests/end2end/bench-timeline.mjs")).arg(&dist).arg(file))?;
+    }
+    Ok(())
 }

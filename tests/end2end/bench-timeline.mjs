@@ -1,0 +1,63 @@
+// Times the timeline of a profile in the tab: its first picture, and what a frame takes while it is moved.
+//
+//   node bench-timeline.mjs DIST FILE
+//
+// A frame is what the screen shows; a picture is what the worker draws. While one is drawn the page moves the last one.
+
+import { resolve } from "node:path";
+import { launch } from "./browser.mjs";
+import { load, open } from "./page.mjs";
+import { serve } from "./server.mjs";
+
+const SECONDS = 4;
+const [dist, file] = process.argv.slice(2);
+
+/** Runs in the page: shows the timeline, and says how long it took until its first picture was there. */
+async function first() {
+  const start = performance.now();
+  document.querySelector('.views a[href^="#/timeline"]').click();
+  while (!(document.querySelector(".timeline-events")?.width > 400)) await new Promise(requestAnimationFrame);
+  return performance.now() - start;
+}
+
+/** Runs in the page: moves the timeline in every frame, back and forth, and says how long frames took. */
+async function moved({ how, seconds }) {
+  const scroll = document.querySelector(".timeline-scroll");
+  const { left, top } = scroll.getBoundingClientRect();
+  const show = ImageBitmapRenderingContext.prototype.transferFromImageBitmap;
+  let pictures = 0;
+  ImageBitmapRenderingContext.prototype.transferFromImageBitmap = function (bitmap) {
+    pictures += this.canvas.className === "timeline-events" ? 1 : 0;
+    return show.call(this, bitmap);
+  };
+  const frames = [];
+  const own = [];
+  const end = performance.now() + seconds * 1000;
+  for (let last = await new Promise(requestAnimationFrame), index = 0; performance.now() < end; index++) {
+    const start = performance.now();
+    const sign = Math.floor(index / 30) % 2 ? 1 : -1;
+    const at = { clientX: left + 300 + ((index * 7) % 600), clientY: top + 60 + ((index * 3) % 200), bubbles: true, cancelable: true };
+    if (how === "zoom") scroll.dispatchEvent(new WheelEvent("wheel", { ...at, deltaY: sign * 60, ctrlKey: true }));
+    if (how === "pan") scroll.dispatchEvent(new WheelEvent("wheel", { ...at, deltaX: sign * 40 }));
+    if (how === "hover") scroll.dispatchEvent(new PointerEvent("pointermove", { ...at, pointerId: 1 }));
+    own.push(performance.now() - start);
+    const now = await new Promise(requestAnimationFrame);
+    frames.push(now - last);
+    last = now;
+  }
+  ImageBitmapRenderingContext.prototype.transferFromImageBitmap = show;
+  const at = (values, share) => values.sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))].toFixed(1);
+  return `frames p50 ${at(frames, 0.5)}, p95 ${at(frames, 0.95)}, worst ${at(frames, 1)} ms; the page's own p95 ${at(own, 0.95)} ms; ${Math.round(pictures / seconds)} pictures a second`;
+}
+
+const site = await serve(resolve(dist), "/bench/");
+const browser = await launch();
+const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
+await open(page, site);
+await load(page, file);
+// Until what is made while nothing is asked is made.
+await page.waitForTimeout(4000);
+console.log(`\nThe timeline of ${file.split("/").at(-1)} in a tab: first picture ${(await page.evaluate(first)).toFixed(0)} ms`);
+for (const how of ["zoom", "pan", "hover"]) console.log(`  ${how.padEnd(6)} ${await page.evaluate(moved, { how, seconds: SECONDS })}`);
+await browser.close();
+await site.stop();
