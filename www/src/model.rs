@@ -1,6 +1,7 @@
 //! The fields of the model's form, and how they are read and written. Pure.
 
 use crossprof::metrics::Preset;
+use crossprof::number::decimal;
 use crossprof::report::ModelConfig;
 
 /// A whole number of the model configuration.
@@ -110,7 +111,7 @@ pub fn parse(text: &str) -> Result<Option<u64>, NotANumber> {
         Some((at, 'b' | 'B' | 'g' | 'G')) => (&text[..at], 1e9),
         _ => return text.parse().map(Some).map_err(|_| NotANumber),
     };
-    let value: f64 = digits.parse().map_err(|_| NotANumber)?;
+    let value = decimal(digits).ok_or(NotANumber)?;
     let scaled = (value * scale).round();
     let whole = scaled.is_finite() && (0.0..9e15).contains(&scaled) && digits.starts_with(|c: char| c.is_ascii_digit());
     if whole { Ok(Some(scaled as u64)) } else { Err(NotANumber) }

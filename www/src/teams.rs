@@ -1,7 +1,6 @@
 //! The workers of each load, by its number.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::connection::Connection;
@@ -31,41 +30,47 @@ pub struct Team {
 }
 
 thread_local! {
-    static TEAMS: RefCell<BTreeMap<u32, Team>> = const { RefCell::new(BTreeMap::new()) };
+    /// By the number of the load.
+    static TEAMS: RefCell<Vec<(u32, Team)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The workers of a load are at work.
 pub fn add(load: u32, team: Team) {
-    TEAMS.with_borrow_mut(|teams| teams.insert(load, team));
+    TEAMS.with_borrow_mut(|teams| teams.push((load, team)));
 }
 
 /// The analyst of a load; nothing where it was ended.
 pub fn analyst(load: u32) -> Option<Rc<Connection>> {
-    TEAMS.with_borrow(|teams| teams.get(&load).map(|team| team.analyst.clone()))
+    with(load, |team| team.analyst.clone())
 }
 
 /// Forgets what was asked of the analysts of all other loads for a place.
 pub fn cancel_others(load: u32, place: Place) {
     TEAMS.with_borrow(|teams| {
-        teams.iter().filter(|(of, _)| **of != load).for_each(|(_, team)| team.analyst.cancel(place))
+        teams.iter().filter(|(of, _)| *of != load).for_each(|(_, team)| team.analyst.cancel(place))
     });
 }
 
 /// Files that a load does not read.
 pub fn left_out(load: u32) -> Vec<Source> {
-    TEAMS.with_borrow(|teams| teams.get(&load).map(|team| team.left_out.clone())).unwrap_or_default()
+    with(load, |team| team.left_out.clone()).unwrap_or_default()
 }
 
 /// All is read and handed over: the memory of those who read is given back.
 pub fn end_readers(load: u32) {
-    let readers = TEAMS.with_borrow_mut(|teams| teams.get_mut(&load).and_then(|team| team.readers.take()));
+    let readers = with(load, |team| team.readers.take());
     drop(readers);
 }
 
 /// Ends the workers of a load at once, whatever they do; whoever waits for the analyst hears it.
 pub fn end(load: u32) {
-    let team = TEAMS.with_borrow_mut(|teams| teams.remove(&load));
-    if let Some(team) = team {
+    let place = |teams: &Vec<(u32, Team)>| teams.iter().position(|(of, _)| *of == load);
+    let team = TEAMS.with_borrow_mut(|teams| place(teams).map(|at| teams.remove(at)));
+    if let Some((_, team)) = team {
         team.analyst.end(ENDED);
     }
+}
+
+fn with<R>(load: u32, what: impl FnOnce(&mut Team) -> R) -> Option<R> {
+    TEAMS.with_borrow_mut(|teams| teams.iter_mut().find(|(of, _)| *of == load).map(|(_, team)| what(team)))
 }

@@ -1,6 +1,8 @@
 //! Numbers and names for people. Cards show three significant digits, hover and exports the full value; a dash stands
 //! for what was not measured.
 
+use crate::number;
+
 /// Stands for "not measured" wherever a number would stand.
 pub const DASH: &str = "–";
 
@@ -77,7 +79,7 @@ pub fn percent_of_decimals(percent: f64, decimals: usize) -> String {
     let most = format!("99.{}", "9".repeat(decimals.max(1)));
     let text = format!("{:.decimals$}", percent.abs());
     let sign = if percent < 0.0 { "-" } else { "" };
-    let rounds_to = |whole: f64| text.parse() == Ok(whole);
+    let rounds_to = |whole: f64| number::decimal(&text) == Some(whole);
     match percent.abs() {
         0.0 => "0 %".to_owned(),
         100.0 => format!("{sign}100 %"),
@@ -204,7 +206,7 @@ pub fn printable(name: &str) -> String {
 
 /// Rounds to so many significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
 fn round_significant(value: f64, digits: usize) -> f64 {
-    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+    number::decimal(&format!("{value:.*e}", digits.saturating_sub(1))).unwrap_or(value)
 }
 
 /// So many significant digits of a value from 1 (fewer decimals the larger it is).

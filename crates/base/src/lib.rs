@@ -11,6 +11,7 @@ pub mod format;
 pub mod framework_path;
 pub mod json;
 pub mod json_text;
+pub mod number;
 pub mod sort;
 mod units;
 mod warning;

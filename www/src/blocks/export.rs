@@ -2,6 +2,7 @@
 //! pages too: boxes become rectangles, texts stay texts, drawings keep their shapes. Colours and fonts are those of the theme
 //! in use, written out, so that the file needs nothing of the page. A PNG is the same SVG, drawn at twice the size.
 
+use crossprof::number::decimal;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -269,7 +270,7 @@ fn value(style: &CssStyleDeclaration, name: &str) -> String {
 }
 
 fn pixels(text: &str) -> f64 {
-    text.trim_end_matches("px").parse().unwrap_or(0.0)
+    decimal(text.trim_end_matches("px")).unwrap_or(0.0)
 }
 
 /// Draws a picture at twice its size and saves it.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use choice::{Choice, Chosen};
 use crossprof::compare::MOST_RUNS;
+use crossprof::number::decimal;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -122,8 +123,8 @@ fn compared(state: State, choice: &Choice) -> Option<Compared> {
     let first = runs.first().filter(|_| choice.len() >= 2)?.clone();
     let subject = |(run, chosen): (&Run, &Chosen)| SubjectEntry {
         name: chosen.shown(state, Some(run)),
-        watts_per_device: chosen.watts.parse().ok(),
-        dollars_per_device_hour: chosen.dollars.parse().ok(),
+        watts_per_device: decimal(&chosen.watts),
+        dollars_per_device_hour: decimal(&chosen.dollars),
         group: Some(chosen.group.clone()).filter(|group| !group.is_empty()),
     };
     let subjects = Subjects {

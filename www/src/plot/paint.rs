@@ -1,5 +1,7 @@
 //! Colours as a browser computes them, written as any reader of SVG knows them; texts as XML wants them.
 
+use crossprof::number::decimal;
+
 /// A computed colour (`rgb(1, 2, 3)`, `rgba(1, 2, 3, 0.5)`, `color(srgb 0.1 0.2 0.3 / 0.5)`) as `#rrggbb` and its strength; nothing
 /// where nothing is painted.
 pub fn paint(text: &str) -> Option<(String, f64)> {
@@ -9,7 +11,7 @@ pub fn paint(text: &str) -> Option<(String, f64)> {
         "color" => 255.0,
         _ => return None,
     };
-    let mut numbers = rest.split([' ', ',', '/', ')']).filter_map(|part| part.parse::<f64>().ok());
+    let mut numbers = rest.split([' ', ',', '/', ')']).filter_map(decimal);
     let mut channel = || numbers.next().map(|value| (value * unit).round().clamp(0.0, 255.0) as u8);
     let (red, green, blue) = (channel()?, channel()?, channel()?);
     let strength = numbers.next().unwrap_or(1.0);

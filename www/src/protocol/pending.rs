@@ -1,14 +1,13 @@
 //! The requests to one worker that are not answered yet. Pure: it knows no browser.
 
-use std::collections::BTreeMap;
-
 use super::{Place, RequestId};
 
 /// What waits for the responses of one worker. `T` is whoever waits.
 #[derive(Debug)]
 pub struct Pending<T> {
     last: u32,
-    waiting: BTreeMap<RequestId, (Option<Place>, T)>,
+    /// In the order of their requests, of which hardly more than a few wait at once.
+    waiting: Vec<(RequestId, Option<Place>, T)>,
     /// Why nothing is answered any more.
     ended: Option<String>,
 }
@@ -24,7 +23,7 @@ pub struct Opened {
 
 impl<T> Default for Pending<T> {
     fn default() -> Pending<T> {
-        Pending { last: 0, waiting: BTreeMap::new(), ended: None }
+        Pending { last: 0, waiting: Vec::new(), ended: None }
     }
 }
 
@@ -40,32 +39,35 @@ impl<T: Clone> Pending<T> {
         let superseded = place.and_then(|place| self.cancel(place));
         self.last = self.last.wrapping_add(1);
         let id = RequestId(self.last);
-        self.waiting.insert(id, (place, waiter));
+        self.waiting.push((id, place, waiter));
         Ok(Opened { id, superseded })
     }
 
     /// Forgets who waits for what fills a place: the request that they made.
     pub fn cancel(&mut self, place: Place) -> Option<RequestId> {
-        let id = self.waiting.iter().find(|(_, (of, _))| *of == Some(place)).map(|(id, _)| *id)?;
-        self.waiting.remove(&id);
-        Some(id)
+        let at = self.waiting.iter().position(|(_, of, _)| *of == Some(place))?;
+        Some(self.waiting.remove(at).0)
     }
 
     /// Who waits for the response to a request, of which there is progress. Nobody where it was superseded, cancelled or
     /// answered, or is of no request.
     pub fn progress(&self, id: RequestId) -> Option<T> {
-        self.waiting.get(&id).map(|(_, waiter)| waiter.clone())
+        self.at(id).and_then(|at| self.waiting.get(at)).map(|(.., waiter)| waiter.clone())
     }
 
     /// Who waits for the response to a request, which is there: it is the last time that they hear of it.
     pub fn close(&mut self, id: RequestId) -> Option<T> {
-        self.waiting.remove(&id).map(|(_, waiter)| waiter)
+        self.at(id).map(|at| self.waiting.remove(at).2)
+    }
+
+    fn at(&self, id: RequestId) -> Option<usize> {
+        self.waiting.iter().position(|(of, ..)| *of == id)
     }
 
     /// The worker answers nothing any more: everybody who waits is to hear why, and so is whoever asks later.
     pub fn end(&mut self, reason: &str) -> Vec<T> {
         self.ended.get_or_insert_with(|| reason.to_owned());
-        std::mem::take(&mut self.waiting).into_values().map(|(_, waiter)| waiter).collect()
+        std::mem::take(&mut self.waiting).into_iter().map(|(.., waiter)| waiter).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use base::format::shorten;
+use base::number;
 
 /// The part of a run that is measured. As text: `main`, `all`, `active`, `steps:3-98`, `steps:7`, `1500-2500` (microseconds).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -54,7 +55,7 @@ impl FromStr for WindowChoice {
             }
             return Ok(WindowChoice::Steps { first: first.to_owned(), last: last.to_owned() });
         }
-        let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+        let number = |text: &str| number::decimal(text).filter(|number| *number >= 0.0);
         let range = pair(text).and_then(|(from, to)| Some((number(from)?, number(to)?)));
         match range.filter(|(from, to)| to > from) {
             Some((from_us, to_us)) => Ok(WindowChoice::Range { from_us, to_us }),
