@@ -34,7 +34,7 @@ fn every_crossprof_command_of_the_readme_succeeds() {
     for command in commands {
         let words = words(&command).into_iter().skip(1).map(|word| match word.as_str() {
             // Inputs are the repository's; outputs go to a folder of the test's own.
-            "profile.json" | "report.html" | "summary.md" | "comparison.json" => {
+            "profile.json" | "report.html" | "summary.md" | "comparison.json" | "step.svg" => {
                 folder.join(&word).display().to_string()
             }
             _ if word.starts_with("www/") => Path::new(env!("CARGO_MANIFEST_DIR")).join(&word).display().to_string(),

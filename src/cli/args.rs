@@ -228,9 +228,9 @@ pub struct Timeline {
     /// Draw the threads of the hosts, too, where devices ran
     #[arg(long)]
     pub hosts: bool,
-    /// The file to write
+    /// The file to write; without it the SVG is printed
     #[arg(long, value_name = "SVG")]
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
 }
 
 /// `crossprof check`.

@@ -1,5 +1,6 @@
 //! `crossprof timeline`: the picture of a step, or of any range.
 
+use crossprof::format::time_us;
 use crossprof::metrics::Context;
 use crossprof::timeline::{
     Arrangement, Document, Origin, Process, Scene, Shows, Sight, Stage, Timeline as Kept, TrackId, Viewport,
@@ -10,7 +11,7 @@ use crossprof::trace::Interval;
 use super::area::Time;
 use super::args::Timeline;
 use super::output::{self, Outputs};
-use super::{FAILED, complain};
+use super::{FAILED, complain, print_result};
 
 /// Pixels for the names of tracks.
 const NAMES_WIDTH: u32 = 220;
@@ -27,7 +28,7 @@ pub fn run(command: &Timeline) -> u8 {
 }
 
 fn draw(command: &Timeline) -> Result<u8, String> {
-    let mut reports = super::analyze::reports(&command.inputs, &Outputs::new([&command.output]))?;
+    let mut reports = super::analyze::reports(&command.inputs, &Outputs::new(&command.output))?;
     if reports.profiles.is_empty() {
         return Ok(FAILED);
     }
@@ -45,9 +46,16 @@ fn draw(command: &Timeline) -> Result<u8, String> {
         let draw = |context: Context<'_>, kept: &Kept| add(&mut document, command, context, kept, title, shown);
         reports.session.timeline(run, &settings, draw).unwrap_or(Ok(()))?;
     }
-    output::write(&command.output, &document.finish())?;
+    let svg = document.finish();
+    let printed = match &command.output {
+        Some(path) => {
+            output::write(path, &svg)?;
+            format!("{}: {} of {}\n", path.display(), time_us(longest.as_us()), titles.join(" and "))
+        }
+        None => svg,
+    };
     reports.print_warnings();
-    Ok(reports.status())
+    Ok(print_result(&printed, reports.status()))
 }
 
 fn add(

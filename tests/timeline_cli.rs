@@ -1,0 +1,59 @@
+//! `crossprof timeline`: pictures of steps and ranges, of one run or several.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
+const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR"))).arg("timeline").args(arguments);
+    command.output().expect("the program starts")
+}
+
+fn svg(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn a_step_is_drawn_with_the_tracks_of_its_devices() {
+    let svg = svg(&[GPU, "--step", "1"]);
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    for name in ["Steps", "Busy and idle by cause", "Stream", "step 1", "GPU:0"] {
+        assert!(svg.contains(name), "{name}");
+    }
+    // The step begins at the left edge, where the axis is 0.
+    assert!(svg.contains(">0 "), "the axis begins at the step");
+    assert!(!svg.contains(">step 2<"));
+}
+
+#[test]
+fn steps_of_two_runs_stand_below_each_other() {
+    let svg = svg(&[GPU, TPU, "--step", "1", "--width", "800"]);
+    let (gpu, tpu) = (svg.find("GPU:0").expect("the first run"), svg.find("TPU:0").expect("the second run"));
+    assert!(gpu < tpu && svg.contains("width=\"800\""));
+}
+
+#[test]
+fn lines_are_chosen_by_their_names() {
+    let svg = svg(&[GPU, "--from", "20ms", "--to", "25ms", "--line", "GPU:0/Stream*"]);
+    assert!(svg.contains("Stream") && !svg.contains("Busy and idle by cause") && !svg.contains("GPU:1"));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_said() {
+    assert!(refused(&[GPU, "--step", "900"]).contains("no step 900"));
+    assert!(refused(&[GPU, "--from", "2ms", "--to", "1ms"]).contains("--from must be before --to"));
+    assert!(refused(&[GPU, "--line", "nowhere"]).contains("--line"));
+    assert!(refused(&[GPU, "--step", "1", "--from", "1ms"]).contains("--step"));
+}
