@@ -51,6 +51,27 @@ fn lines_are_chosen_by_their_names() {
 }
 
 #[test]
+fn odd_captures_are_drawn() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("timeline");
+    std::fs::create_dir_all(&folder).expect("a folder for the tests");
+    let event = |thread: usize, start: f64, duration: f64| {
+        format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":{thread},\"ts\":{start},\"dur\":{duration},\"name\":\"f\"}}")
+    };
+    let odd: [(&str, Vec<String>); 4] = [
+        ("instant", vec![event(1, 5.0, 0.0); 10_000]),
+        ("nested", (0..2_000).map(|at| event(1, f64::from(at), f64::from(30_000 - 2 * at))).collect()),
+        ("threads", (0..5_000).map(|thread| event(thread, 0.0, 1.0)).collect()),
+        ("years", vec![event(1, 0.0, 3.1e12), event(2, 10.0, 1e-6)]),
+    ];
+    for (name, events) in odd {
+        let path = folder.join(format!("{name}.json"));
+        std::fs::write(&path, format!("{{\"traceEvents\":[{}]}}", events.join(","))).expect("the folder is writable");
+        let drawn = svg(&[path.to_str().expect("a plain path")]);
+        assert!(drawn.contains("<path"), "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_be_drawn_is_said() {
     assert!(refused(&[GPU, "--step", "900"]).contains("no step 900"));
     assert!(refused(&[GPU, "--from", "2ms", "--to", "1ms"]).contains("--from must be before --to"));

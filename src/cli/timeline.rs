@@ -104,7 +104,8 @@ fn range(command: &Timeline, context: Context<'_>) -> Result<Interval, String> {
     match &command.step {
         Some(step) => step_range(context, step),
         None => {
-            let all = crossprof::timeline::extent(context);
+            // A capture of one moment is shown, too.
+            let all = Viewport::new(crossprof::timeline::extent(context)).all;
             let at =
                 |time: &Option<Time>, otherwise| time.map_or(otherwise, |Time(ps)| all.start + crossprof::Ps::new(ps));
             let range = Interval::new(at(&command.from, all.start), at(&command.to, all.end));

@@ -219,7 +219,6 @@ impl Analyst {
             let events = for_events.draw(&scene, scene.size, |raster| scene.draw(raster))?;
             let names_size = (sight.names_width, sight.height);
             let names = for_names.draw(&scene, names_size, |raster| scene.draw_names(raster, sight.names_width))?;
-            let pointed = scene.pointed(&sight);
             Ok::<Frame, JsValue>(Frame {
                 names,
                 events,
@@ -228,7 +227,7 @@ impl Analyst {
                     range_ps: scene.from_zero(scene.viewport.range),
                     height: scene.layout.height,
                     scroll: sight.scroll,
-                    tip: pointed.map(|event| pages::timeline::said(&scene, event)).unwrap_or_default(),
+                    tip: pages::timeline::tip(&scene, &sight),
                 },
             })
         });

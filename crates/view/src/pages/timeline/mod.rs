@@ -147,8 +147,22 @@ fn passes(filter: &Filter, trace: &Trace, kind: &EventKind) -> bool {
     filter.passes_named_texts(&texts)
 }
 
-/// What the tip of the event below the pointer says, a line each.
-pub fn said(scene: &Scene<'_>, event: EventRef) -> Vec<String> {
+/// What the tip says of what is below the pointer, a line each: the event, or where a name is, the track and what it means.
+pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
+    let hit = sight.pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit));
+    match hit {
+        Some(Hit::Track(_, Some(event))) => said(scene, event),
+        Some(Hit::Name(id)) => {
+            let track = scene.track(id);
+            let lines = track.map(|track| [Some(printable(&track.name)), track.definition.map(str::to_owned)]);
+            lines.into_iter().flatten().flatten().collect()
+        }
+        Some(Hit::Heading(_) | Hit::Track(_, None)) | None => Vec::new(),
+    }
+}
+
+/// What is said of an event, a line each.
+fn said(scene: &Scene<'_>, event: EventRef) -> Vec<String> {
     let source = scene.source(event.origin);
     let Some((kind, name, time)) = source.event(event.id()) else { return Vec::new() };
     // Nanoseconds of a second.
