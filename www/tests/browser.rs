@@ -6,6 +6,8 @@ use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
 use crossprof::pages::{Block, Page, PageQuery, TableBlock, View};
 use crossprof::table::{Cell, Query, Sort};
+use crossprof::tables::{AreaQuery, LineQuery};
+use crossprof::timeline::Sight;
 use crossprof::{TableName, Warning, WarningCode};
 use js_sys::Array;
 use wasm_bindgen::JsValue;
@@ -17,6 +19,7 @@ use www::protocol::analyst::{
 };
 use www::protocol::files::{FileDone, FileEntry};
 use www::protocol::reader::{DecodeProgress, DecodeRequest, FileChunk, LookRequest, ReaderRequest, UnpackRequest};
+use www::protocol::timeline::FrameRequest;
 use www::protocol::wire::{self, Body, Document, Kind as Does, Message, Packed};
 
 wasm_bindgen_test_configure!(run_in_browser);
@@ -50,7 +53,17 @@ fn requests_arrive_as_they_were_sent() {
         AnalystRequest::from(AnalyseRequest),
         ReportRequest { run: 3, settings: settings.into() }.into(),
         PageRequest { run: 1, view: View::Ops, query }.into(),
-        TableRequest { run: 1, name: TableName::Ops, variant: "".into(), query: table, format: TextFormat::Csv }.into(),
+        TableRequest {
+            run: 1,
+            name: TableName::Range,
+            variant: "".into(),
+            area: AreaQuery { from_ps: Some(i64::MAX), to_ps: None, lines: LineQuery::Indices(vec![7]) },
+            query: table,
+            format: TextFormat::Csv,
+        }
+        .into(),
+        // Times beyond what a JavaScript number holds.
+        FrameRequest { run: 1, sight: Sight { range_ps: Some((i64::MIN, i64::MAX)), ..Sight::default() } }.into(),
         CompareRequest { subjects, form: CompareForm::Json }.into(),
     ] {
         assert_eq!(sent(&request), Some(request));
