@@ -16,7 +16,7 @@ const [dist, file] = process.argv.slice(2);
 async function first() {
   const start = performance.now();
   document.querySelector('.views a[href^="#/timeline"]').click();
-  while (!(document.querySelector(".timeline-events")?.width > 400)) await new Promise(requestAnimationFrame);
+  while (!document.querySelector(".timeline-events")?.style.width) await new Promise(requestAnimationFrame);
   return performance.now() - start;
 }
 

@@ -11,7 +11,7 @@ const TPU = "tpu-v6e-4chip/host.xplane.pb";
 /** Goes to the timeline and waits for its first picture. */
 async function timeline(page) {
   await view(page, "timeline");
-  await until("the picture is there", () => page.evaluate(() => document.querySelector(".timeline-events")?.width > 100 && document.querySelector(".timeline-names").width > 50));
+  await until("the picture is there", () => page.evaluate(() => [".timeline-events", ".timeline-names"].every((canvas) => document.querySelector(canvas)?.style.width)));
 }
 
 /** How many different colours a canvas shows. */

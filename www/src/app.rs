@@ -39,14 +39,13 @@ pub fn App() -> impl IntoView {
     // Whichever run the address names, a comparison stays.
     let place = Memo::new(move |_| match state.view() {
         View::Compare => (View::Compare, None),
-        view => (view, state.run().map(|run| run.id)),
+        View::Start => (View::Start, None),
+        _ => (View::OVERVIEW, state.run().map(|run| run.id)),
     });
     let page = move || match place.get() {
         (View::Compare, _) => view! { <Compare /> }.into_any(),
-        (View::Start, _) | (_, None) => view! { <Start /> }.into_any(),
-        (view, Some(_)) => {
-            untrack(|| state.run()).map_or_else(|| view! { <Start /> }.into_any(), |run| page(view, run))
-        }
+        (_, None) => view! { <Start /> }.into_any(),
+        (_, Some(_)) => untrack(|| state.run()).map_or_else(|| view! { <Start /> }.into_any(), |run| page(state, run)),
     };
     view! {
         <div class="shell" class:dragging=move || state.dragging.get()>
@@ -65,17 +64,26 @@ pub fn App() -> impl IntoView {
     }
 }
 
+/// The views of a run: what stands above them stays while they change.
+fn page(state: State, run: Run) -> AnyView {
+    let view = Memo::new(move |_| state.view());
+    let header = run.clone();
+    let body = move || body(view.get(), run.clone());
+    let class = move || format!("page {}", view.get().slug());
+    view! { <div class=class><RunHeader run=header />{live(body)}</div> }.into_any()
+}
+
 /// One view of a run.
-fn page(view: View, run: Run) -> AnyView {
-    let shown = run.clone();
-    let body = match view {
+fn body(view: View, run: Run) -> AnyView {
+    match view {
         View::OVERVIEW => view! { <Overview run=run /> }.into_any(),
         View::TIMELINE if run.report.with_untracked(|report| report.profile.is_from_events()) => {
             view! { <Timeline run=run /> }.into_any()
         }
         View::MODEL => view! { <Model run=run /> }.into_any(),
-        View::Export | View::Start | View::Compare => view! { <Export run=run /> }.into_any(),
+        View::Export => view! { <Export run=run /> }.into_any(),
+        // On the way to another place.
+        View::Start | View::Compare => ().into_any(),
         View::Of(view) => view! { <BlocksPage run=run view=view /> }.into_any(),
-    };
-    view! { <div class=format!("page {}", view.slug())><RunHeader run=shown />{body}</div> }.into_any()
+    }
 }
