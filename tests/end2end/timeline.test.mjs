@@ -117,7 +117,7 @@ test("what is filtered is found one after the other", async ({ page, site }) => 
   await open(page, site);
   await load(page, path);
   await timeline(page);
-  await page.locator(".timeline-filter").fill("copy-done");
+  await page.locator(".timeline-filter").fill("name:copy-done");
   await until("it says how many", async () => /\d events/.test(await page.locator(".timeline-bar [role=status]").innerText()));
   await page.keyboard.press("Enter");
   await until("the first is selected", async () => (await page.locator(".timeline-details h2").first().innerText()).includes("copy-done"));
