@@ -42,10 +42,15 @@ test("can be used with the keyboard alone", async ({ page, site }) => {
   }
   await page.keyboard.press("Enter");
   await page.locator(".page.overview .card").first().waitFor();
-  for (const [key, name] of [["2", "findings"], ["3", "steps"], ["4", "ops"], ["5", "kernels"], ["6", "roofline"], ["7", "communication"], ["8", "transfers"], ["9", "devices"]]) {
+  for (const [key, name] of [["2", "findings"], ["3", "steps"], ["4", "timeline"], ["5", "ops"], ["6", "kernels"], ["7", "roofline"], ["8", "communication"], ["9", "transfers"]]) {
     await page.keyboard.press(key);
     await page.locator(`.page.${name}`).waitFor();
   }
+  // The other views have no key of their own.
+  await page.keyboard.press("Control+p");
+  await page.keyboard.type("View: Devices");
+  await page.keyboard.press("Enter");
+  await page.locator(".page.devices").waitFor();
   await page.locator(".table-filter").first().waitFor();
   await page.keyboard.press("?");
   await page.locator("#help").waitFor();
