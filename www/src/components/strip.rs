@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use crossprof::metrics::{Settings, WindowChoice};
 use leptos::html::{Canvas, Div};
@@ -18,6 +19,9 @@ use crate::{ask, browser, client, theme};
 
 /// Height in CSS pixels.
 const HEIGHT: f64 = 34.0;
+
+/// The view is asked for in the same task of the browser.
+const AFTER_VIEW: Duration = Duration::ZERO;
 
 /// A drag over less than this, in pixels, is a click.
 const CLICK: f64 = 4.0;
@@ -54,9 +58,9 @@ fn Picture(run: Run) -> impl IntoView {
                 length_ps.set(length);
             }
         };
-        if size.0 > 0 {
-            ask::strip(&asked, size, theme::is_dark(), Box::new(heard));
-        }
+        let asked = asked.clone();
+        // The view below comes first: whoever waits, waits for it.
+        set_timeout(move || ask::strip(&asked, size, theme::is_dark(), Box::new(heard)), AFTER_VIEW);
     });
     // Shares of the width.
     let window_of = run.clone();
