@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 pub use compare::{Compare, Group, Scaling};
 
-use super::area::Time;
 use super::output_format::OutputFormat;
+use super::time::Time;
 use crossprof::report::FindingSeverity;
 
 use clap::{Parser, Subcommand, ValueEnum};

@@ -14,6 +14,7 @@ mod output_format;
 mod progress;
 mod sidecars;
 mod table;
+mod time;
 mod timeline;
 
 use std::ffi::OsString;

@@ -8,9 +8,9 @@ use crossprof::timeline::{
 };
 use crossprof::trace::Interval;
 
-use super::area::Time;
 use super::args::Timeline;
 use super::output::{self, Outputs};
+use super::time::Time;
 use super::{FAILED, complain, print_result};
 
 /// Pixels for the names of tracks.
@@ -79,7 +79,7 @@ fn add(
     let mut stage = Stage::default();
     let scene = stage.scene(kept, context, &sight, &|_, _| true);
     let size = (sight.width, scene.full_height());
-    // A step is told from its start, everything from the start of the capture.
+    // Times on the axis count from the start of the step, or of the capture.
     let zero = if command.step.is_some() { range.start } else { scene.zero };
     let viewport = Viewport { all: range, range };
     document.add(title, &Scene { size, viewport, zero, ..scene }, NAMES_WIDTH);

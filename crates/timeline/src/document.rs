@@ -2,7 +2,7 @@
 
 use crate::canvas::{Canvas, Rect, TextStyle};
 use crate::paint::Rgb;
-use crate::picture::{AXIS_HEIGHT, Scene};
+use crate::scene::{AXIS_HEIGHT, Scene};
 use crate::svg::Svg;
 
 /// Height of a run's title.

@@ -24,35 +24,38 @@ pub struct Found {
 type Key = (Ps, usize, usize);
 
 impl Found {
-    /// The events whose names `pass`.
+    /// The events whose names `pass`: a name is looked at once, though many kinds of event have it.
     pub fn new(source: Source<'_>, pass: &dyn Fn(&str) -> bool) -> Found {
-        // A name is looked at once, and counts once, though many kinds of event have it.
         let mut known: Vec<Option<bool>> = vec![None; source.trace.strings.len()];
-        let mut found = Found { passes: Vec::new(), events: 0, names: 0 };
-        let kinds = source.trace.events.kinds();
-        found.passes.reserve_exact(kinds.len());
-        for (kind, &count) in kinds.iter().zip(source.counts()) {
-            let slot = known.get_mut(kind.name.index()).filter(|_| count > 0);
-            let passes = slot.is_some_and(|slot| match *slot {
-                Some(passes) => passes,
-                None => {
-                    let passes = pass(source.trace.text(kind.name));
-                    found.names += u64::from(passes);
-                    *slot.insert(passes)
-                }
-            });
-            found.events += if passes { u64::from(count) } else { 0 };
-            found.passes.push(passes);
+        let kinds = source.trace.events.kinds().iter();
+        let passes = kinds.map(|kind| match known.get_mut(kind.name.index()) {
+            Some(known) => *known.get_or_insert_with(|| pass(source.trace.text(kind.name))),
+            None => false,
+        });
+        Found::of_kinds(source, passes.collect())
+    }
+
+    /// The events of the kinds that pass.
+    pub fn of_kinds(source: Source<'_>, passes: Vec<bool>) -> Found {
+        let mut known = vec![false; source.trace.strings.len()];
+        let mut found = Found { passes, events: 0, names: 0 };
+        let kinds = source.trace.events.kinds().iter().zip(source.counts()).zip(&found.passes);
+        for ((kind, &count), _) in kinds.filter(|((_, count), passes)| **passes && **count > 0) {
+            found.events += u64::from(count);
+            let is_new = known.get_mut(kind.name.index()).is_some_and(|known| !std::mem::replace(known, true));
+            found.names += u64::from(is_new);
         }
         found
     }
 
+    /// Does each kind of event pass? Index: the kind.
+    pub fn kinds(&self) -> &[bool] {
+        &self.passes
+    }
+
     /// The events of one name.
     pub fn of_name(source: Source<'_>, name: StrId) -> Found {
-        let passes: Vec<bool> = source.trace.events.kinds().iter().map(|kind| kind.name == name).collect();
-        let counts = source.counts().iter().zip(&passes);
-        let events: u64 = counts.map(|(&count, &passes)| if passes { u64::from(count) } else { 0 }).sum();
-        Found { passes, events, names: u64::from(events > 0) }
+        Found::of_kinds(source, source.trace.events.kinds().iter().map(|kind| kind.name == name).collect())
     }
 
     /// The first that starts at `time` or later.

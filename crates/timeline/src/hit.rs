@@ -5,7 +5,7 @@ use trace::Interval;
 
 use crate::lane::Lane;
 use crate::layout::{RowContent, TrackId};
-use crate::picture::{AXIS_HEIGHT, EventRef, Scene};
+use crate::scene::{AXIS_HEIGHT, EventRef, Scene};
 use crate::source::Origin;
 use crate::tracks::{Shows, Track};
 

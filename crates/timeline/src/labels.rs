@@ -6,7 +6,7 @@ use trace::StrId;
 use crate::canvas::{Canvas, TextStyle};
 use crate::layout::LANE_HEIGHT;
 use crate::paint::Paint;
-use crate::picture::Scene;
+use crate::scene::Scene;
 
 /// Width of a letter of an event's name, in hundredths of a CSS pixel.
 const LETTER_WIDTH: i32 = 665;

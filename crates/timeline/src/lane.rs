@@ -3,6 +3,8 @@
 use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace};
 
+use crate::order::partition_point;
+
 /// Events between two sums.
 const BLOCK: usize = 16;
 
@@ -105,6 +107,13 @@ impl Lane {
         before.filter(|&before| self.time(trace, before).is_some_and(|at| at.end > time)).unwrap_or(starting)
     }
 
+    /// The place of an event that starts at `start`; none where it is in another lane.
+    pub fn place_of(&self, trace: &Trace, event: EventId, start: Ps) -> Option<usize> {
+        let first = self.first_starting_at(trace, 0, start);
+        let same_start = |place: &usize| self.time(trace, *place).is_some_and(|time| time.start == start);
+        (first..self.len()).take_while(same_start).find(|&place| self.event(place) == Some(event))
+    }
+
     /// Doubles its stride until `before` fails, then halves: what is searched for is mostly near.
     fn partition_point(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut stride) = (from, 1);
@@ -112,16 +121,7 @@ impl Lane {
             low += stride;
             stride *= 2;
         }
-        let mut high = (low + stride - 1).min(self.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if before(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        partition_point(low..(low + stride - 1).min(self.len()), before)
     }
 
     /// How long the events before a place are together.

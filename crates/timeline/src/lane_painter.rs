@@ -8,7 +8,7 @@ use crate::coverage::{Columns, Mark, for_each_mark};
 use crate::labels::Labels;
 use crate::lane::Lane;
 use crate::paint::{Paint, Rgb};
-use crate::picture::Scene;
+use crate::scene::Scene;
 use crate::source::{Origin, Source};
 
 /// Draws one lane.

@@ -1,17 +1,19 @@
 //! Places in the order of a line, found by halves.
 
+use std::ops::Range;
+
 use base::Ps;
 use trace::{LineEvents, Trace};
 
 /// How many events of a line start before `time`: the place of the first that does not.
 pub(crate) fn starting_before(trace: &Trace, events: &LineEvents, time: Ps) -> usize {
     let start = |place: usize| events.get(place).and_then(|id| trace.events.time(id)).map(|(start, _)| start);
-    partition_point(events.len(), |place| start(place).is_some_and(|start| start < time))
+    partition_point(0..events.len(), |place| start(place).is_some_and(|start| start < time))
 }
 
-/// The first of `count` places of which `before` does not hold.
-pub(crate) fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, count);
+/// The first of these places of which `before` does not hold, else the end.
+pub(crate) fn partition_point(places: Range<usize>, before: impl Fn(usize) -> bool) -> usize {
+    let Range { start: mut low, end: mut high } = places;
     while low < high {
         let middle = low + (high - low) / 2;
         if before(middle) {

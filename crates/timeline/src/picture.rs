@@ -5,137 +5,19 @@
 
 use base::Ps;
 use base::format::printable;
-use serde::{Deserialize, Serialize};
-use trace::{EventId, Interval, LineId, StrId};
+use trace::LineId;
 
 use crate::canvas::{Canvas, Rect, TextStyle};
 use crate::coverage::Columns;
 use crate::labels::Labels;
-use crate::lane::Lane;
 use crate::lane_painter::LanePainter;
-use crate::layout::{LANE_HEIGHT, Layout, Row, RowContent};
-use crate::paint::Rgb;
-use crate::scopes::Scopes;
-use crate::source::{Origin, Source};
+use crate::layout::{LANE_HEIGHT, Row, RowContent};
+use crate::scene::{AXIS_HEIGHT, Scene};
+use crate::source::Origin;
 use crate::ticks::ticks;
-use crate::tracks::{Process, Shows};
-use crate::viewport::Viewport;
-use crate::walk::place_in;
+use crate::tracks::Shows;
 
-/// Height of the axis of time above the rows, in CSS pixels.
-pub const AXIS_HEIGHT: u32 = 24;
-
-/// An event of one origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct EventRef {
-    /// Which trace it is of.
-    pub origin: Origin,
-    /// Its index there.
-    pub index: u32,
-}
-
-impl EventRef {
-    /// Which event of its trace.
-    pub fn id(self) -> EventId {
-        EventId::new(self.index)
-    }
-}
-
-/// What a picture shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
-    /// The events, by [`Origin`].
-    pub sources: [Source<'a>; 2],
-    /// The name scopes of the recorded ops.
-    pub scopes: &'a Scopes,
-    /// The tracks.
-    pub processes: &'a [Process],
-    /// Their rows.
-    pub layout: &'a Layout,
-    /// The time in sight.
-    pub viewport: Viewport,
-    /// The time that the axis calls 0.
-    pub zero: Ps,
-    /// Size in CSS pixels.
-    pub size: (u32, u32),
-    /// Pixels of the canvas in a CSS pixel.
-    pub scale: f64,
-    /// How far the rows are scrolled up.
-    pub scroll: u32,
-    /// The dark theme.
-    pub dark: bool,
-    /// Events of this name are marked, on every track.
-    pub named: Option<(Origin, StrId)>,
-    /// This event is outlined.
-    pub selected: Option<EventRef>,
-    /// By origin, whether each kind of event passes the filter: what does not is pale. Without an entry everything passes.
-    pub passing: [Option<&'a [bool]>; 2],
-}
-
-/// Colours of what is no event.
-pub(crate) struct Theme {
-    pub surface: Rgb,
-    band: Rgb,
-    line: Rgb,
-    pub ink: Rgb,
-    soft: Rgb,
-    accent: Rgb,
-}
-
-const LIGHT: Theme = Theme {
-    surface: Rgb::hex(0xff_ffff),
-    band: Rgb::hex(0xee_f0f3),
-    line: Rgb::hex(0xdd_e1e7),
-    ink: Rgb::hex(0x17_1b21),
-    soft: Rgb::hex(0x4d_5663),
-    accent: Rgb::hex(0x0a_5cb8),
-};
-
-const DARK: Theme = Theme {
-    surface: Rgb::hex(0x19_1d24),
-    band: Rgb::hex(0x22_2731),
-    line: Rgb::hex(0x2b_313b),
-    ink: Rgb::hex(0xe8_eaee),
-    soft: Rgb::hex(0xb0_b8c3),
-    accent: Rgb::hex(0x7a_b8ff),
-};
-
-impl<'a> Scene<'a> {
-    /// The events of an origin.
-    pub fn source(&self, origin: Origin) -> Source<'a> {
-        let [captured, derived] = self.sources;
-        if origin == Origin::Captured { captured } else { derived }
-    }
-
-    /// The colour behind everything.
-    pub fn background(&self) -> Rgb {
-        self.theme().surface
-    }
-
-    /// The colour of text.
-    pub fn ink(&self) -> Rgb {
-        self.theme().ink
-    }
-
-    pub(crate) fn theme(&self) -> &'static Theme {
-        if self.dark { &DARK } else { &LIGHT }
-    }
-
-    /// Pixels of the canvas.
-    pub(crate) fn px(&self, css: i32) -> i32 {
-        (f64::from(css) * self.scale) as i32
-    }
-
-    /// Where a row begins on the canvas.
-    fn top(&self, row: &Row) -> i32 {
-        self.px(i32::try_from(i64::from(row.top) - i64::from(self.scroll) + i64::from(AXIS_HEIGHT)).unwrap_or(i32::MAX))
-    }
-
-    /// The rows in sight.
-    pub fn rows(&self) -> &'a [Row] {
-        self.layout.visible(self.scroll..self.scroll.saturating_add(self.size.1))
-    }
-
+impl Scene<'_> {
     /// Draws the events.
     pub fn draw(&self, canvas: &mut dyn Canvas) {
         let (width, height) = (self.px(self.size.0 as i32), self.px(self.size.1 as i32));
@@ -244,26 +126,6 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The row and lane of an event, the height of its lanes, and when it is; none where its track is not shown.
-    pub fn place_of(&self, event: EventRef) -> Option<(Row, u32, u32, Interval)> {
-        let source = self.source(event.origin);
-        let (kind, _, time) = source.event(event.id())?;
-        let line = source.trace.events.kinds().get(kind)?.line;
-        let shows = Shows::Events(event.origin, line);
-        let shown = |row: &&Row| match row.content {
-            RowContent::Track { id, .. } => {
-                let process = self.processes.get(id.process as usize);
-                process.and_then(|process| process.tracks.get(id.track as usize)).is_some_and(|it| it.shows == shows)
-            }
-            RowContent::Heading { .. } => false,
-        };
-        let row = self.layout.rows.iter().find(shown)?;
-        let RowContent::Track { lane_height, .. } = row.content else { return None };
-        let holds = |lane: &Lane| place_in(lane, source.trace, event, time.start).is_some();
-        let lane = source.lanes(line).iter().position(holds)?;
-        Some((*row, u32::try_from(lane).ok()?, lane_height, time))
-    }
-
     /// Draws the names of the rows, left of the events.
     pub fn draw_names(&self, canvas: &mut dyn Canvas, width: u32) {
         let (width, theme) = (self.px(width as i32), self.theme());
@@ -292,15 +154,5 @@ impl<'a> Scene<'a> {
         let axis = Rect { x: 0, y: 0, width, height: self.px(AXIS_HEIGHT as i32) };
         canvas.fill(axis, theme.surface, 256);
         canvas.fill(Rect { y: axis.height - 1, height: 1, ..axis }, theme.line, 256);
-    }
-
-    /// Where columns begin and end on the canvas: there are fewer than pixels where a pixel is less than a picosecond.
-    pub(crate) fn column_edges(&self, columns: &Columns, first: usize, end: usize) -> (i32, i32) {
-        let width = self.px(self.size.0 as i32);
-        if columns.len() as i64 >= i64::from(width) {
-            return (first as i32, end as i32);
-        }
-        let x = |column: usize| (column as i64 * i64::from(width) / columns.len().max(1) as i64) as i32;
-        (x(first), x(end))
     }
 }

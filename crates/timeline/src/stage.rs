@@ -5,10 +5,12 @@ use metrics::Context;
 use serde::{Deserialize, Serialize};
 use trace::{EventKind, Interval, StrId, Trace};
 
+use crate::find::Found;
 use crate::hit::Hit;
 use crate::layout::{Arrangement, Layout};
-use crate::picture::{EventRef, Scene};
-use crate::source::{Origin, Timeline, extent};
+use crate::scene::{EventRef, Scene};
+use crate::source::Origin;
+use crate::timeline::{Timeline, extent};
 use crate::viewport::Viewport;
 
 /// What is to be seen. Sizes and places are in CSS pixels.
@@ -42,8 +44,8 @@ pub struct Sight {
 #[derive(Debug, Default)]
 pub struct Stage {
     layout: Option<(Arrangement, Layout)>,
-    /// The filter, and by origin whether each kind of event passes it.
-    passing: Option<(String, [Vec<bool>; 2])>,
+    /// The filter, the recorded events that pass it, and whether each kind of derived event does.
+    passing: Option<(String, Found, Vec<bool>)>,
 }
 
 impl Stage {
@@ -60,16 +62,17 @@ impl Stage {
         self.layout.take_if(|(known, _)| *known != sight.arrangement);
         let (_, layout) =
             self.layout.get_or_insert_with(|| (sight.arrangement.clone(), Layout::new(processes, &sight.arrangement)));
-        self.passing.take_if(|(known, _)| *known != sight.filter);
+        self.passing.take_if(|(known, ..)| *known != sight.filter);
         let passing = (!sight.filter.is_empty()).then(|| {
-            let (_, passing) = self.passing.get_or_insert_with(|| {
+            let (_, found, derived) = self.passing.get_or_insert_with(|| {
                 let of = |source: crate::Source<'_>| {
                     let kinds = source.trace.events.kinds().iter();
-                    kinds.map(|kind| passes(source.trace, kind)).collect()
+                    kinds.map(|kind| passes(source.trace, kind)).collect::<Vec<bool>>()
                 };
-                (sight.filter.clone(), sources.map(of))
+                let [captured, derived] = sources;
+                (sight.filter.clone(), Found::of_kinds(captured, of(captured)), of(derived))
             });
-            passing
+            (&*found, &*derived)
         });
         let all = Viewport::new(extent(context));
         let zero = all.all.start;
@@ -87,10 +90,8 @@ impl Stage {
             dark: sight.dark,
             named: None,
             selected: sight.selected,
-            passing: match passing {
-                Some([captured, derived]) => [Some(captured.as_slice()), Some(derived.as_slice())],
-                None => [None, None],
-            },
+            found: passing.map(|(found, _)| found),
+            passing: [passing.map(|(found, _)| found.kinds()), passing.map(|(_, derived)| derived.as_slice())],
         };
         Scene { named: scene.pointed(sight).and_then(|event| scene.name_of(event)), ..scene }
     }

@@ -13,7 +13,8 @@ use trace::{Interval, IntervalSet};
 use crate::canvas::{Canvas, Rect};
 use crate::coverage::{Columns, Mark, for_each_mark};
 use crate::paint::{Paint, Rgb};
-use crate::source::{Origin, Timeline, extent};
+use crate::source::Origin;
+use crate::timeline::{Timeline, extent};
 
 /// Rows at most: of more devices each row is the mean of several.
 const MAX_ROWS: usize = 8;

@@ -2,11 +2,11 @@
 //! lines in the file's order, and its counters.
 
 use base::sort;
-use metrics::Context;
 use trace::{LineId, LineKind, PlaneKind, Trace};
 
 use crate::lines::process_name;
-use crate::source::{Origin, Timeline};
+use crate::scopes::Scopes;
+use crate::source::{Origin, Source};
 use crate::{derived, scopes};
 
 /// What a track shows.
@@ -47,11 +47,9 @@ pub struct Process {
 }
 
 /// The processes that show anything.
-pub fn processes(timeline: &Timeline, context: Context<'_>) -> Vec<Process> {
-    let whole = context.captured_trace();
-    let [captured, derived] =
-        [Origin::Captured, Origin::Derived].map(|origin| (origin, timeline.source(context, origin)));
-    let of_scopes = timeline.scopes(context);
+pub(crate) fn processes([captured, derived]: [Source<'_>; 2], of_scopes: &Scopes) -> Vec<Process> {
+    let whole = captured.trace;
+    let (captured, derived) = ((Origin::Captured, captured), (Origin::Derived, derived));
     let mut order: Vec<(i64, usize)> =
         whole.planes.iter().enumerate().map(|(index, plane)| (plane.order.unwrap_or(i64::MAX), index)).collect();
     sort::sort_by(&mut order, |a, b| a.cmp(b));

@@ -3,9 +3,8 @@
 use base::Ps;
 use trace::LineId;
 
-use crate::lane::Lane;
 use crate::layout::RowContent;
-use crate::picture::{EventRef, Scene};
+use crate::scene::{EventRef, Scene};
 use crate::source::Origin;
 use crate::tracks::Shows;
 
@@ -35,8 +34,10 @@ impl Scene<'_> {
         let (kind, _, time) = source.event(from.id())?;
         let line = source.trace.events.kinds().get(kind)?.line;
         let lanes = source.lanes(line);
-        let (lane, place) =
-            lanes.iter().zip(0..).find_map(|(of, lane)| Some((lane, place_in(of, source.trace, from, time.start)?)))?;
+        let (lane, place) = lanes
+            .iter()
+            .zip(0..)
+            .find_map(|(of, lane)| Some((lane, of.place_of(source.trace, from.id(), time.start)?)))?;
         let beside = |place: Option<usize>| {
             let id = lanes.get(lane)?.event(place?)?;
             Some(EventRef { origin, index: id.get() })
@@ -77,46 +78,20 @@ impl Scene<'_> {
         Some(EventRef { origin, index: lane.event(place)?.get() })
     }
 
-    /// The first recorded event that passes the filter and starts after the selected one, or the last one before it; from the other end where
-    /// there is none. Without a filter none passes.
+    /// The recorded event that passes the filter and comes after the selected one, or the one before it; from the other end where there is none.
+    /// Without a filter none passes.
     pub fn next_passing(&self, forward: bool) -> Option<EventRef> {
-        let [Some(passing), _] = self.passing else { return None };
-        let from =
-            self.selected.and_then(|event| Some((self.source(event.origin).event(event.id())?.2.start, event.index)));
-        let from = from.unwrap_or((self.viewport.range.start - Ps::new(1), 0));
-        let mut after: Option<(Ps, u32)> = None;
-        let mut other_end = None;
-        let events = &self.source(Origin::Captured).trace.events;
-        events.for_each_time(events.ids(), |id, kind, time| {
-            if passing.get(kind) != Some(&true) {
-                return;
-            }
-            let this = (time.start, id.get());
-            let better =
-                |best: Option<(Ps, u32)>| best.is_none_or(|best| if forward { this < best } else { this > best });
-            if (if forward { this > from } else { this < from }) && better(after) {
-                after = Some(this);
-            }
-            if better(other_end) {
-                other_end = Some(this);
-            }
-        });
-        after.or(other_end).map(|(_, index)| EventRef { origin: Origin::Captured, index })
+        let (found, source) = (self.found?, self.source(Origin::Captured));
+        let from = self.selected.filter(|event| event.origin == Origin::Captured);
+        let next = match (from, forward) {
+            (Some(event), true) => found.after(source, event.id()),
+            (Some(event), false) => found.before(source, event.id()),
+            (None, true) => found.first_from(source, self.viewport.range.start),
+            (None, false) => found.last_before(source, self.viewport.range.start),
+        };
+        let other_end =
+            || if forward { found.first_from(source, Ps::new(i64::MIN)) } else { found.last_before(source, Ps::MAX) };
+        let index = next.or_else(other_end)?.get();
+        Some(EventRef { origin: Origin::Captured, index })
     }
-
-    /// How many recorded events pass the filter; none without one.
-    pub fn passing_events(&self) -> Option<u64> {
-        let [Some(passing), _] = self.passing else { return None };
-        let events = &self.source(Origin::Captured).trace.events;
-        let mut found = 0;
-        events.for_each_time(events.ids(), |_, kind, _| found += u64::from(passing.get(kind) == Some(&true)));
-        Some(found)
-    }
-}
-
-/// The place of an event in a lane.
-pub(crate) fn place_in(lane: &Lane, trace: &trace::Trace, event: EventRef, start: Ps) -> Option<usize> {
-    let first = lane.first_starting_at(trace, 0, start);
-    let same_start = |place: &usize| lane.time(trace, *place).is_some_and(|time| time.start == start);
-    (first..lane.len()).take_while(same_start).find(|&place| lane.event(place) == Some(event.id()))
 }

@@ -59,7 +59,8 @@ impl<'a> EventsIn<'a> {
         let (trace, events) = (self.trace, self.events);
         let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, Reverse(length), id));
         let at = |place: usize| events.and_then(|events| key(events.get(place)?));
-        let first = self.under_way.first().map(|&id| partition_point(self.starting.start, |place| at(place) < key(id)));
+        let first =
+            self.under_way.first().map(|&id| partition_point(0..self.starting.start, |place| at(place) < key(id)));
         first.unwrap_or(self.starting.start)
             ..self.starting.end.max(events.map_or(0, |events| starting_before(trace, events, time)))
     }

@@ -99,7 +99,7 @@ pub fn act(
         return area::outcome(context, kept, &scene, range_ps, rows, query);
     }
     if matches!(action, Action::Find { .. } | Action::Show) {
-        outcome.passing = scene.passing_events();
+        outcome.passing = scene.found.map(|found| found.events);
     }
     if let Some((_, _, time)) = event.and_then(|event| scene.source(event.origin).event(event.id())) {
         outcome.event = event;
