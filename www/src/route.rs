@@ -3,7 +3,7 @@
 //!
 //! Routes stand behind the `#`, so that any static host serves them and no click asks it for anything.
 
-use crossprof::pages::{self, PageQuery};
+use crossprof::pages::{self, Link, PageQuery};
 use crossprof::table::Sort;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 
@@ -83,6 +83,13 @@ impl Route {
     pub fn filtered(view: View, run: u32, filter: &str) -> Route {
         let query = PageQuery { filter: filter.to_owned(), ..PageQuery::default() };
         Route { query, ..Route::of(view, run) }
+    }
+
+    /// Where a link of a run leads.
+    pub fn to(run: u32, link: &Link) -> Route {
+        let mut route = Route::filtered(View::Of(link.view), run, &link.filter);
+        route.query.options.extend(link.options().into_iter().map(|(key, value)| (key.to_owned(), value)));
+        route
     }
 
     /// Reads what stands behind the `#`. Anything unknown is the start page; unknown keys are ignored.

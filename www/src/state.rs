@@ -276,7 +276,7 @@ impl State {
     pub fn follow(&self, link: &Link) {
         let view = View::Of(link.view);
         if let Some(run) = untrack(|| self.run()) {
-            let mut next = Route::filtered(view, run.id, &link.filter);
+            let mut next = Route::to(run.id, link);
             self.route.with_untracked(|now| {
                 if now.view == view {
                     next.query.sorts.clone_from(&now.query.sorts);

@@ -1,6 +1,6 @@
 //! What to do, most important first: how bad by word, shape and colour; what it rests on unfolds; the evidence is a link away.
 
-use crossprof::pages::FindingBlock;
+use crossprof::pages::{FindingBlock, Link};
 use crossprof::report::FindingSeverity;
 use leptos::prelude::*;
 
@@ -36,18 +36,19 @@ pub fn badge(severity: FindingSeverity) -> AnyView {
 }
 
 fn row(run: u32, finding: &FindingBlock) -> AnyView {
-    let FindingBlock { id, title, text, remedy, confidence, evidence, link, .. } = finding;
+    let FindingBlock { id, title, text, remedy, confidence, evidence, link, in_timeline, .. } = finding;
     let has_evidence = !evidence.is_empty();
     let evidence =
         evidence.iter().map(|(name, value)| view! { <dt>{bounded(name)}</dt><dd><bdi>{bounded(value)}</bdi></dd> });
     let evidence = evidence.collect_view();
-    let link =
-        href(run, link.as_ref()).map(|href| view! { <a class="evidence-link" href=href>"Show the evidence"</a> });
+    let to = |link: &Option<Link>, text| {
+        href(run, link.as_ref()).map(|href| view! { <a class="evidence-link" href=href>{text}</a> })
+    };
     let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{bounded(remedy)}</p> });
     let rests = format!("What it rests on (confidence: {})", confidence.label());
     view! {
         <li class="finding" data-rule=id.clone() data-severity=finding.severity.label()>
-            <header>{badge(finding.severity)}<h3>{tied(title)}</h3>{link}</header>
+            <header>{badge(finding.severity)}<h3>{tied(title)}</h3>{[to(link, "Show the evidence"), to(in_timeline, "In the timeline")]}</header>
             <p>{tied(text)}</p>
             {remedy}
             {has_evidence.then(|| view! {

@@ -89,8 +89,7 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: Kind) -> AnyView {
 
 /// The address that a link leads to; nothing where it names no view of this page.
 pub fn href(run: u32, link: Option<&Link>) -> Option<String> {
-    let link = link?;
-    Some(Route::filtered(View::Of(link.view), run, &link.filter).href())
+    Some(Route::to(run, link?).href())
 }
 
 /// A chart's heading: with its definition, and a link to the view that has more, where it has these.

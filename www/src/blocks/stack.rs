@@ -116,7 +116,7 @@ fn follow(stack: &Stack, mark: usize) {
     match (row, series) {
         // Both are of one view: what it shows of this part of this row.
         (Some(row), Some(series)) if row.view == series.view => {
-            State::get().follow(&Link { view: row.view, filter: format!("{} {}", row.filter, series.filter) });
+            State::get().follow(&Link::to(row.view, &format!("{} {}", row.filter, series.filter)));
         }
         (row, series) => series.or(row).into_iter().for_each(|link| State::get().follow(link)),
     }

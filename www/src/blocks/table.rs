@@ -10,11 +10,14 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent, MouseEvent};
 
+use super::href;
+use crate::components::icons::ViewIcon;
 use crate::components::live::{live, says};
 use crate::components::tip::Tips;
 use crate::components::warnings::bounded;
 use crate::protocol::analyst::TextFormat;
 use crate::protocol::wire::Document;
+use crate::route::View;
 use crate::state::{Run, State};
 use crate::table::window::window;
 use crate::table::{cell, order, terms};
@@ -37,6 +40,7 @@ pub fn TableView(
     /// The block that it draws.
     block: Memo<Option<Arc<Block>>>,
 ) -> impl IntoView {
+    let of = run.id;
     let state = State::get();
     let tips = Tips::get();
     let scroll = RwSignal::new(0.0);
@@ -88,14 +92,23 @@ pub fn TableView(
         if browser::selects_text() {
             return;
         }
-        let row = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-        let row = row.and_then(|cell| cell.closest("tr[data-row]").ok().flatten());
+        let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        if target.as_ref().is_some_and(|target| matches!(target.closest("a"), Ok(Some(_)))) {
+            return;
+        }
+        let row = target.and_then(|cell| cell.closest("tr[data-row]").ok().flatten());
         follow(row.and_then(|row| row.get_attribute("data-row")?.parse().ok()));
     };
     let on_key = move |event: KeyboardEvent| {
         if event.key() == "Enter" && active.get_untracked().is_some() {
             event.prevent_default();
             return follow(active.get_untracked());
+        }
+        if let ("t" | "T", Some(row)) = (event.key().as_str(), active.get_untracked()) {
+            event.prevent_default();
+            tips.hide();
+            let place = shown.with_untracked(|shown| shown.table().and_then(|table| table.in_timeline(row)));
+            return place.iter().for_each(|link| state.follow(link));
         }
         let Some(next) = moved(active.get_untracked(), &event.key(), count.get_untracked()) else { return };
         event.prevent_default();
@@ -114,9 +127,11 @@ pub fn TableView(
     };
     let rows = move || {
         let (part, shown, look) = (part.get(), shown.get(), look.get());
-        let drawn = shown.table().and_then(|table| table.rows.get(part.first..part.end)).unwrap_or_default();
-        let rows = drawn.iter().enumerate();
-        rows.map(|(offset, row)| row_view(row, part.first + offset, &look, active)).collect_view()
+        let row = |table: &TableBlock, at: usize| {
+            let row = table.rows.get(at)?;
+            Some(row_view(row, at, &look, active, href(of, table.in_timeline(at).as_ref())))
+        };
+        shown.table().map(|table| (part.first..part.end).map(|at| row(table, at)).collect_view())
     };
     let empty = move || {
         let has_rows = shown.with(|shown| shown.table().is_some_and(|table| table.total_rows > 0));
@@ -287,16 +302,30 @@ impl Look {
     }
 }
 
-fn row_view(row: &[Cell], index: usize, look: &Look, active: RwSignal<Option<usize>>) -> AnyView {
+fn row_view(
+    row: &[Cell],
+    index: usize,
+    look: &Look,
+    active: RwSignal<Option<usize>>,
+    in_timeline: Option<String>,
+) -> AnyView {
     let cell = |(at, column, largest): &(usize, ColumnBlock, f64)| {
-        Some(cell_view(row.get(*at)?, column, *at == look.fixed, *largest, look))
+        let link = in_timeline.as_ref().filter(|_| *at == look.fixed);
+        Some(cell_view(row.get(*at)?, column, *at == look.fixed, *largest, look, link))
     };
     let cells = look.columns.iter().filter_map(cell).collect_view();
     view! { <tr aria-rowindex=index + 2 data-row=index class:active=move || active.get() == Some(index)>{cells}</tr> }
         .into_any()
 }
 
-fn cell_view(value: &Cell, column: &ColumnBlock, fixed: bool, largest: f64, look: &Look) -> AnyView {
+fn cell_view(
+    value: &Cell,
+    column: &ColumnBlock,
+    fixed: bool,
+    largest: f64,
+    look: &Look,
+    in_timeline: Option<&String>,
+) -> AnyView {
     let tips = Tips::get();
     let unit = column.unit;
     let chars = if fixed && look.narrow { NARROW_CHARS } else { NAME_CHARS };
@@ -328,6 +357,7 @@ fn cell_view(value: &Cell, column: &ColumnBlock, fixed: bool, largest: f64, look
             {bar}
             {swatch}
             {text}
+            {in_timeline.map(|href| view! { <a class="in-timeline" tabindex="-1" href=href.clone() title="Show in the timeline (T)"><ViewIcon of=View::TIMELINE /></a> })}
         </td>
     }
     .into_any()

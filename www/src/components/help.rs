@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::live::shown;
 use crate::state::State;
 
-const KEYS: [(&str, &str); 11] = [
+const KEYS: [(&str, &str); 12] = [
     ("1 … 9", "views of the run"),
     ("[  ]", "previous and next run"),
     ("Ctrl P  ⌘ P", "all commands"),
@@ -16,6 +16,7 @@ const KEYS: [(&str, &str); 11] = [
     ("C", "compare runs"),
     ("← → ↑ ↓", "walk through a chart or table that has the focus"),
     ("Enter", "filter by the mark, or go where it leads"),
+    ("T", "show the row of the table in the timeline"),
     ("?", "this help"),
 ];
 

@@ -128,6 +128,10 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
         passing.map(|count| if count == 1 { "1 event".to_owned() } else { format!("{} events", format::count(count)) })
     };
     let next = surface.clone();
+    let step = move |forward: bool| {
+        let surface = surface.clone();
+        move |_| surface.act(Action::Find { forward })
+    };
     let on_key = move |event: KeyboardEvent| match event.key().as_str() {
         "Enter" => {
             event.prevent_default();
@@ -139,6 +143,8 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
     view! {
         <input class="table-filter timeline-filter" type="search" autocomplete="off" placeholder="Find events: words, -words" aria-label="Find events"
             prop:value=filter on:input=move |event| state.filter(event_target_value(&event)) on:keydown=on_key />
+        <button class="plain" title="Previous event found (Shift Enter)" aria-label="Previous event found" on:click=step(false)>"‹"</button>
+        <button class="plain" title="Next event found (Enter)" aria-label="Next event found" on:click=step(true)>"›"</button>
         <span class="quiet" role="status">{says(move || count().unwrap_or_default())}</span>
     }
 }

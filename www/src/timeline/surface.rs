@@ -18,6 +18,10 @@ use crate::{ask, browser, theme};
 /// Height of the axis above the rows.
 pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
 
+/// An event that was searched for and is narrower is shown with so many times its length around it.
+const MIN_FOUND_PX: f64 = 3.0;
+const AROUND_FOUND: i64 = 40;
+
 /// Width of the tracks' names, on wide and on narrow screens.
 const NAMES_WIDTH: [u32; 2] = [200, 96];
 
@@ -279,22 +283,26 @@ impl Surface {
             && !is_area
             && let (Some((start, end)), Some((top, height))) = (outcome.range_ps, outcome.place)
         {
-            self.bring_into_sight(start, end, top, height);
+            let is_found = matches!(action, Action::Find { .. });
+            self.bring_into_sight(start, end, top, height, is_found);
         }
         self.said.outcome.set(Some(outcome));
     }
 
-    /// Shows an event that a key or a search has selected.
-    fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, top: u32, height: u32) {
+    /// Shows an event that a key or a search has selected; one that was searched for is made large enough to be seen.
+    fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, top: u32, height: u32, is_found: bool) {
+        let width = self.width();
         let time = Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end));
         self.change(|viewport| {
             let is_seen = time.start >= viewport.range.start && time.end <= viewport.range.end;
-            let half = crossprof::Ps::new(viewport.range.length().as_ps() / 2);
+            let (seen, length) = (viewport.range.length().as_ps(), time.length().as_ps());
+            let is_small = is_found && length as f64 * width < MIN_FOUND_PX * seen as f64;
+            let half = crossprof::Ps::new(if is_small { length.saturating_mul(AROUND_FOUND).max(1_000) } else { seen } / 2);
             let middle = crossprof::Ps::new(time.start.as_ps() / 2 + time.end.as_ps() / 2);
             match is_seen {
-                true => viewport,
-                false if time.length() > viewport.range.length() => viewport.fit(time),
-                false => viewport.show(Interval::new(middle - half, middle + half)),
+                true if !is_small => viewport,
+                false if length > seen => viewport.fit(time),
+                _ => viewport.show(Interval::new(middle - half, middle + half)),
             }
         });
         if let Some(elements) = &*self.elements.borrow() {

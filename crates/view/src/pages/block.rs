@@ -143,17 +143,20 @@ pub struct Link {
     pub view: View,
     /// The filter there; see [`crate::table::Filter`].
     pub filter: String,
+    /// What is selected on the timeline: start and end in picoseconds from the start of the capture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range_ps: Option<(i64, i64)>,
 }
 
 impl Link {
     /// To a view under a filter.
     pub fn to(view: View, filter: &str) -> Link {
-        Link { view, filter: filter.to_owned() }
+        Link { view, filter: filter.to_owned(), range_ps: None }
     }
 
     /// To the rows whose column `key` is `value`; `None` for a value that no filter can write.
     pub fn equal(view: View, key: &str, value: &str) -> Option<Link> {
-        (!value.contains('"')).then(|| Link { view, filter: format!("{key}=\"{value}\"") })
+        (!value.contains('"')).then(|| Link::to(view, &format!("{key}=\"{value}\"")))
     }
 }
 
@@ -470,6 +473,8 @@ pub struct FindingBlock {
     pub evidence: Vec<(String, String)>,
     /// Where the evidence is.
     pub link: Option<Link>,
+    /// Where the same is on the timeline.
+    pub in_timeline: Option<Link>,
 }
 
 /// A small table.

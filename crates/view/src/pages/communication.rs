@@ -253,7 +253,7 @@ fn kinds(all: &Collectives) -> Bars {
             format::percent(100.0 * sums.total.as_ps() as f64 / total),
             format::count(sums.occurrences)
         ),
-        link: Some(Link { view: View::Communication, filter: format!("kind={kind}") }),
+        link: Some(Link::to(View::Communication, &format!("kind={kind}"))),
     });
     Bars { title: "Time by kind, all devices".to_owned(), unit: Unit::TimeUs, bars: bars.collect(), ..Bars::default() }
 }
@@ -270,7 +270,7 @@ fn devices(context: &Context<'_>) -> Stack {
                 sums.wait.as_us(),
                 (sums.total - sums.transfer - sums.wait).as_us().max(0.0),
             ],
-            link: Some(Link { view: View::Communication, filter: format!("device_name=\"{}\"", device.name) }),
+            link: Some(Link::to(View::Communication, &format!("device_name=\"{}\"", device.name))),
             ..StackRow::default()
         }
     });

@@ -50,6 +50,8 @@ fn block(finding: &Finding) -> FindingBlock {
         let limit = it.threshold.map_or(String::new(), |limit| format!(" (limit {})", format::number(limit)));
         (it.name.clone(), format!("{}{limit}", format::number(it.value)))
     });
+    let view = finding.view.as_deref().and_then(View::from_key);
+    let link = view.map(|view| Link::to(view, finding.filter.as_deref().unwrap_or_default()));
     FindingBlock {
         id: finding.id.clone(),
         severity: finding.severity,
@@ -58,10 +60,7 @@ fn block(finding: &Finding) -> FindingBlock {
         remedy: finding.remedy.clone(),
         confidence: finding.confidence,
         evidence: evidence.collect(),
-        link: finding
-            .view
-            .as_deref()
-            .and_then(View::from_key)
-            .map(|view| Link::to(view, finding.filter.as_deref().unwrap_or_default())),
+        in_timeline: link.as_ref().and_then(Link::in_timeline),
+        link,
     }
 }

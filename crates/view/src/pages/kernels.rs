@@ -181,7 +181,7 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     };
     let filter = "is_kernel_using_tensor_core=no is_op_tensor_core_eligible=yes".to_owned();
     Figure {
-        link: Some(Link { view: View::Kernels, filter }),
+        link: Some(Link::to(View::Kernels, &filter)),
         ..figure(label, share(fast, matrix), Unit::Percent, note)
     }
 }
@@ -230,7 +230,7 @@ fn families<'a>(all: impl Iterator<Item = (&'a str, f64)>, total_us: f64) -> Bar
         value: time_us,
         class: ColourClass::of_label(family),
         note: format::optional_percent(share(time_us, total_us)),
-        link: Some(Link { view: View::Kernels, filter: format!("family={family}") }),
+        link: Some(Link::to(View::Kernels, &format!("family={family}"))),
     };
     Bars { title: "Time by family".to_owned(), unit: Unit::TimeUs, bars: all.map(bar).collect(), ..Bars::default() }
 }

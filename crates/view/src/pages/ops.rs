@@ -156,7 +156,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     vec![
         Figure {
             link: top
-                .map(|op| Link { view: View::Ops, filter: format!("hlo_op_name=\"{}\"", ops.text(trace, op.name)) }),
+                .map(|op| Link::to(View::Ops, &format!("hlo_op_name=\"{}\"", ops.text(trace, op.name)))),
             ..figure(
                 "Largest op",
                 top.and_then(|op| percent(op.self_time, whole)),
@@ -338,7 +338,7 @@ fn link(node: &OpNode, grouping: Grouping, name: &str) -> Option<Link> {
         (Grouping::Scope, _) => quoted("tf_op_name", ':', name),
         (Grouping::Source, _) => quoted("source_info", ':', name),
     };
-    Some(Link { view: View::Ops, filter })
+    Some(Link::to(View::Ops, &filter))
 }
 
 #[cfg(test)]

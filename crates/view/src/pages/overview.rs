@@ -102,7 +102,7 @@ fn largest_categories(source: Source<'_>) -> Bars {
     });
     let link = one_view.map(|first| {
         let without = all.bars.iter().filter_map(|bar| bar.link.as_ref()).map(|link| format!("-{}", link.filter));
-        Link { view: first.view, filter: without.collect::<Vec<_>>().join(" ") }
+        Link::to(first.view, &without.collect::<Vec<_>>().join(" "))
     });
     let label = format!("{} other categories", rest.len());
     let (class, note) = (OpFamily::OtherCompute.into(), share(value, whole));

@@ -383,7 +383,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         size: 0.0,
         class: op.family.into(),
         notes,
-        link: Some(Link { view: View::Roofline, filter: format!("hlo_op_name=\"{name}\"") }),
+        link: Some(Link::to(View::Roofline, &format!("hlo_op_name=\"{name}\""))),
     };
     Some((point, place))
 }

@@ -101,7 +101,7 @@ fn class(direction: Direction) -> ColourClass {
 }
 
 fn link(direction: Direction) -> Option<Link> {
-    Some(Link { view: View::Transfers, filter: format!("direction={}", direction.label()) })
+    Some(Link::to(View::Transfers, &format!("direction={}", direction.label())))
 }
 
 /// All copies of one direction.

@@ -67,6 +67,11 @@ impl Filter {
         self.terms.is_empty()
     }
 
+    /// The columns that it has conditions on.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().filter_map(|term| Some(term.condition.as_ref()?.column.as_str()))
+    }
+
     /// Whether plain texts pass, as one row without column names.
     pub fn passes_texts(&self, texts: &[&str]) -> bool {
         let holds = |term: &Term| texts.iter().any(|text| term.as_word().is_in(text));

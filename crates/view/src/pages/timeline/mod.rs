@@ -3,6 +3,9 @@
 
 mod area;
 mod details;
+mod place;
+
+pub use place::{RANGE, SELECTION};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +15,7 @@ use base::Ps;
 use base::format::{printable, si_of_digits};
 use metrics::Context;
 use timeline::{EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, TrackId};
-use trace::{EventKind, Interval, Trace};
+use trace::{Interval, Trace};
 
 /// What is done on the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,25 +129,7 @@ fn on_name(sight: &Sight, hit: Hit) -> Hit {
 /// What is seen of a run.
 pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage, sight: &Sight) -> Scene<'a> {
     let filter = Filter::parse(&sight.filter);
-    stage.scene(kept, context, sight, &|trace, kind| passes(&filter, trace, kind))
-}
-
-/// Whether events of a kind pass the filter of all views: its words by name, op, category and path; of its conditions those on one of these.
-fn passes(filter: &Filter, trace: &Trace, kind: &EventKind) -> bool {
-    let args = trace.args.get(kind.args);
-    let name = trace.text(kind.name);
-    let op = if args.hlo_op.is_empty() { name } else { trace.text(args.hlo_op) };
-    let texts = [
-        ("name", name),
-        ("kernel_name", name),
-        ("host_op_name", name),
-        ("hlo_op_name", op),
-        ("operation", op),
-        ("category", trace.text(args.hlo_category)),
-        ("tf_op_name", trace.text(args.tf_op)),
-        ("hlo_module_id", trace.text(args.hlo_module)),
-    ];
-    filter.passes_named_texts(&texts)
+    stage.scene(kept, context, sight, &|trace, kind| place::passes(&filter, trace, kind))
 }
 
 /// What the tip says of what is below the pointer, a line each: the event, or where a name is, the track and what it means.

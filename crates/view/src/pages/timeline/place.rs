@@ -1,0 +1,134 @@
+//! Where on the timeline something is: the events that a filter means, the time of a row of a table.
+
+use crate::pages::{Link, TableBlock};
+use crate::table::{Cell, Filter};
+use crate::views::View;
+use trace::{EventKind, Trace, copies};
+
+/// Columns of tables whose texts tell a kind of event.
+const KEYS: [&str; 11] = [
+    "name",
+    "kernel_name",
+    "host_op_name",
+    "hlo_op_name",
+    "operation",
+    "before",
+    "category",
+    "tf_op_name",
+    "hlo_module_id",
+    "direction",
+    "thread_name",
+];
+
+/// Options of the address: the range in sight, and the selected one.
+pub const RANGE: &str = "range";
+/// See [`RANGE`].
+pub const SELECTION: &str = "selection";
+
+/// Columns that say how long what begins at `start_us` is.
+const LENGTHS: [&str; 2] = ["duration_us", "time_us"];
+
+/// Whether events of a kind pass the filter of all views: its words by name, op, category, path and thread; of its conditions those on one
+/// of these.
+pub(super) fn passes(filter: &Filter, trace: &Trace, kind: &EventKind) -> bool {
+    let args = trace.args.get(kind.args);
+    let name = trace.text(kind.name);
+    let op = if args.hlo_op.is_empty() { name } else { trace.text(args.hlo_op) };
+    let direction = copies::direction(trace, kind.name, kind.args).map_or("", copies::Direction::label);
+    let thread = trace.lines.get(kind.line.index()).map_or("", |line| trace.text(line.name));
+    let [category, path, module] = [args.hlo_category, args.tf_op, args.hlo_module].map(|id| trace.text(id));
+    let values = [name, name, name, op, op, op, category, path, module, direction, thread];
+    let mut texts = [("", ""); KEYS.len()];
+    for (text, known) in texts.iter_mut().zip(KEYS.into_iter().zip(values)) {
+        *text = known;
+    }
+    filter.passes_named_texts(&texts)
+}
+
+impl TableBlock {
+    /// Where the row with this index is on the timeline: its time, else the events of its name.
+    pub fn in_timeline(&self, row: usize) -> Option<Link> {
+        let cells = self.rows.get(row)?;
+        let cell = |key: &str| cells.get(self.columns.iter().position(|column| column.key == key)?);
+        let us = |key: &str| match cell(key)? {
+            Cell::Float(us) => Some((us * 1e6 + 0.5) as i64),
+            Cell::Int(us) => Some((*us as f64 * 1e6) as i64),
+            _ => None,
+        };
+        if let Some((start, length)) = us("start_us").zip(LENGTHS.iter().find_map(|key| us(key))) {
+            let end = start.saturating_add(length);
+            return (start >= 0 && end > start)
+                .then(|| Link { range_ps: Some((start, end)), ..Link::to(View::Timeline, "") });
+        }
+        let name = self.row_name.as_ref().filter(|name| KEYS.contains(&name.key.as_str()))?;
+        let mut values = name.columns.iter().filter_map(|key| match cell(key)? {
+            Cell::Text(text) if !text.is_empty() => Some(text),
+            _ => None,
+        });
+        Link::equal(View::Timeline, &name.key, values.next()?)
+    }
+}
+
+impl Link {
+    /// The same events on the timeline, where the filter says something of events.
+    pub(in crate::pages) fn in_timeline(&self) -> Option<Link> {
+        let filter = Filter::parse(&self.filter);
+        let tells = !filter.is_empty() && filter.columns().all(|key| KEYS.contains(&key));
+        tells.then(|| Link::to(View::Timeline, &self.filter))
+    }
+
+    /// What the address says beside the filter, by its keys: the selected range, in sight with half of its length around it.
+    pub fn options(&self) -> Vec<(&'static str, String)> {
+        let Some((start, end)) = self.range_ps else { return Vec::new() };
+        let around = end.saturating_sub(start) / 2 + 1;
+        let seen = format!("{}-{}", start.saturating_sub(around).max(0), end.saturating_add(around));
+        vec![(RANGE, seen), (SELECTION, format!("{start}-{end}"))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::{ColumnBlock, RowName};
+    use crate::table::{Unit, column};
+    use crate::tables::TableName;
+
+    fn table(columns: &[(&'static str, Unit)], row: Vec<Cell>, key: &str) -> TableBlock {
+        let columns = columns.iter().map(|&(key, unit)| ColumnBlock::from(&column(key, key, unit, "")));
+        let row_name = RowName { key: key.to_owned(), columns: vec![key.to_owned()] };
+        TableBlock {
+            columns: columns.collect(),
+            rows: vec![row],
+            row_name: Some(row_name),
+            ..TableBlock::empty(TableName::Ops)
+        }
+    }
+
+    #[test]
+    fn a_row_with_a_time_is_a_range() {
+        let columns = [("device_name", Unit::Text), ("start_us", Unit::TimeUs), ("duration_us", Unit::TimeUs)];
+        let row = |start, length| vec![Cell::Text("GPU 0".to_owned()), start, length];
+        let link = table(&columns, row(Cell::Int(3), Cell::Float(0.5)), "device_name").in_timeline(0).unwrap();
+        assert_eq!((link.view, link.range_ps), (View::Timeline, Some((3_000_000, 3_500_000))));
+        let options = link.options();
+        assert_eq!(options, [(RANGE, "2749999-3750001".to_owned()), (SELECTION, "3000000-3500000".to_owned())]);
+        assert_eq!(table(&columns, row(Cell::Int(3), Cell::Int(0)), "device_name").in_timeline(0), None);
+        assert_eq!(table(&columns, row(Cell::Absent, Cell::Int(1)), "device_name").in_timeline(0), None);
+    }
+
+    #[test]
+    fn a_row_with_a_name_is_its_events() {
+        let link = |value: &str, key| table(&[(key, Unit::Text)], vec![Cell::Text(value.to_owned())], key).in_timeline(0);
+        assert_eq!(link("dot.3", "hlo_op_name"), Some(Link::to(View::Timeline, "hlo_op_name=\"dot.3\"")));
+        assert_eq!(link("matmul", "family"), None);
+        assert_eq!(link("a \"quoted\" name", "hlo_op_name"), None);
+    }
+
+    #[test]
+    fn a_filter_leads_to_the_timeline_where_it_tells_events() {
+        let of = |filter: &str| Link::to(View::Ops, filter).in_timeline().map(|link| link.filter);
+        assert_eq!(of("category=\"loop fusion\" -copy").as_deref(), Some("category=\"loop fusion\" -copy"));
+        assert_eq!(of("bound_by=HBM"), None);
+        assert_eq!(of(""), None);
+    }
+}
