@@ -4,7 +4,7 @@ use crossprof::format::time_us;
 use crossprof::metrics::Context;
 use crossprof::timeline::{
     Arrangement, Document, Origin, Process, Scene, Shows, Sight, Stage, Timeline as Kept, TrackId, Viewport,
-    chosen_lines,
+    chosen_lines, step_range,
 };
 use crossprof::trace::Interval;
 
@@ -102,7 +102,11 @@ fn hidden(context: Context<'_>, processes: &[Process], patterns: &[String]) -> R
 /// What is drawn of a run.
 fn range(command: &Timeline, context: Context<'_>) -> Result<Interval, String> {
     match &command.step {
-        Some(step) => step_range(context, step),
+        Some(step) => {
+            let index = context.analysis.steps.find_step(step);
+            let index = index.ok_or_else(|| format!("--step: the run has no step {step}"))?;
+            step_range(context, index).ok_or_else(|| format!("--step: no device ran step {step}"))
+        }
         None => {
             // A capture of one moment is shown, too.
             let all = Viewport::new(crossprof::timeline::extent(context)).all;
@@ -116,14 +120,4 @@ fn range(command: &Timeline, context: Context<'_>) -> Result<Interval, String> {
             if is_outside { Err("--from: the capture ends before it".to_owned()) } else { Ok(range) }
         }
     }
-}
-
-/// From the first start of a step on any device to its last end.
-fn step_range(context: Context<'_>, step: &str) -> Result<Interval, String> {
-    let steps = &context.analysis.steps;
-    let index = steps.find_step(step).ok_or_else(|| format!("--step: the run has no step {step}"))?;
-    let windows = steps.windows.iter().filter_map(|windows| windows.get(index).copied().flatten());
-    let windows = windows.map(|window| window.interval);
-    let hull = windows.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)));
-    hull.ok_or_else(|| format!("--step: no device ran step {step}"))
 }

@@ -90,7 +90,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
     /// The name and colours of an event.
     fn look(&self, place: usize) -> Option<(StrId, Paint, Rgb)> {
         let (kind, name, _) = self.source.event(self.lane.event(place)?)?;
-        let paint = self.source.paint(kind);
+        let paint = self.scene.paint(self.origin, kind);
         let (fill, _) = paint.colours(self.scene.dark);
         let [captured, derived] = self.scene.passing;
         let passing = if self.origin == Origin::Captured { captured } else { derived };

@@ -1,5 +1,5 @@
-//! The colours of events: ops by their family, as in every view; all others by their name without digits, so that `fusion.1` and
-//! `fusion.27` look alike.
+//! The colours of events: ops by their family, as in every view, or by what they gained or lost against another run; all others by their
+//! name without digits, so that `fusion.1` and `fusion.27` look alike.
 
 use metrics::{OpFamily, StepPart};
 
@@ -25,8 +25,25 @@ impl Rgb {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint(u8);
 
+/// What became of an op in another run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It takes more time.
+    Lost,
+    /// It takes less.
+    Gained,
+    /// The other run has none like it.
+    Alone,
+    /// It takes the same, or nothing is known of it.
+    Same,
+}
+
 /// Hues of what has no family.
 const HUES: usize = 10;
+/// Places in the palette.
+const FIRST_IDLE: u8 = 8;
+const FIRST_CHANGE: u8 = FIRST_IDLE + 6;
+const FIRST_HUE: u8 = FIRST_CHANGE + 4;
 
 /// A fill and the ink of what is written on it, in the light theme and in the dark one.
 struct Entry {
@@ -43,8 +60,8 @@ const INK: u32 = 0x17_1b21;
 const PALE: u32 = 0xe8_eaee;
 const NIGHT: u32 = 0x0c_1016;
 
-/// The families of ops, in their order; the idle parts of a step; the hues.
-const PALETTE: [Entry; 8 + 6 + HUES] = [
+/// The families of ops, in their order; the idle parts of a step; the changes; the hues.
+const PALETTE: [Entry; FIRST_HUE as usize + HUES] = [
     entry(0x00_68b4, WHITE, 0x4d_9fe6, NIGHT),
     entry(0x00_7d62, WHITE, 0x2b_b08d, NIGHT),
     entry(0xb3_458a, WHITE, 0xdd_7fb8, NIGHT),
@@ -59,6 +76,10 @@ const PALETTE: [Entry; 8 + 6 + HUES] = [
     entry(0x8e_99ab, INK, 0x5d_6b85, PALE),
     entry(0xdc_e1e7, INK, 0x2b_323d, PALE),
     entry(0xc3_cad3, INK, 0x3d_4552, PALE),
+    entry(0xc4_4a00, WHITE, 0xf2_8e52, NIGHT),
+    entry(0x00_68b4, WHITE, 0x4d_9fe6, NIGHT),
+    entry(0x8e_3f8e, WHITE, 0xd3_8ad3, NIGHT),
+    entry(0xc9_cfd8, INK, 0x3a_424e, PALE),
     entry(0xb9_d3ec, INK, 0x2c_4a66, PALE),
     entry(0xc4_e0cf, INK, 0x2d_5141, PALE),
     entry(0xea_cfe0, INK, 0x5b_3a50, PALE),
@@ -82,9 +103,14 @@ impl Paint {
         match part {
             StepPart::Compute => Paint::of_family(OpFamily::Matmul),
             StepPart::Communication => Paint::of_family(OpFamily::Communication),
-            part if part.is_idle() => Paint(8 + (part as u8 - StepPart::Barrier as u8)),
+            part if part.is_idle() => Paint(FIRST_IDLE + (part as u8 - StepPart::Barrier as u8)),
             _ => Paint::of_family(OpFamily::DataMovement),
         }
+    }
+
+    /// Of what an op gained or lost.
+    pub fn of_change(change: Change) -> Paint {
+        Paint(FIRST_CHANGE + change as u8)
     }
 
     /// Its fill, and the ink of what is written on it.
@@ -103,7 +129,7 @@ pub fn hue(name: &str) -> Paint {
     let letters = name.bytes().filter(|byte| !byte.is_ascii_digit());
     // FNV-1a.
     let hash = letters.fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    Paint(8 + 6 + (hash % HUES as u32) as u8)
+    Paint(FIRST_HUE + (hash % HUES as u32) as u8)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::coverage::Columns;
 use crate::find::Found;
 use crate::lane::Lane;
 use crate::layout::{Layout, Row, RowContent};
-use crate::paint::Rgb;
+use crate::paint::{Paint, Rgb};
 use crate::scopes::Scopes;
 use crate::source::{Origin, Source};
 use crate::tracks::{Process, Shows};
@@ -64,6 +64,8 @@ pub struct Scene<'a> {
     pub found: Option<&'a Found>,
     /// By origin, whether each kind of event passes the filter: what does not is pale. Without an entry everything passes.
     pub passing: [Option<&'a [bool]>; 2],
+    /// The colour of each kind of recorded event that tells what became of it in another run; without one its own.
+    pub changes: Option<&'a [Option<Paint>]>,
 }
 
 /// Colours of what is no event.
@@ -99,6 +101,13 @@ impl<'a> Scene<'a> {
     pub fn source(&self, origin: Origin) -> Source<'a> {
         let [captured, derived] = self.sources;
         if origin == Origin::Captured { captured } else { derived }
+    }
+
+    /// The colour of a kind of event.
+    pub(crate) fn paint(&self, origin: Origin, kind: usize) -> Paint {
+        let changes = self.changes.filter(|_| origin == Origin::Captured);
+        let changed = changes.and_then(|changes| changes.get(kind).copied().flatten());
+        changed.unwrap_or_else(|| self.source(origin).paint(kind))
     }
 
     /// The colour behind everything.

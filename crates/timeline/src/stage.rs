@@ -8,6 +8,7 @@ use trace::{EventKind, Interval, StrId, Trace};
 use crate::find::Found;
 use crate::hit::Hit;
 use crate::layout::{Arrangement, Layout};
+use crate::paint::Paint;
 use crate::scene::{EventRef, Scene};
 use crate::source::Origin;
 use crate::timeline::{Timeline, extent};
@@ -38,6 +39,10 @@ pub struct Sight {
     pub filter: String,
     /// How the tracks are shown.
     pub arrangement: Arrangement,
+    /// Start and end of what can be seen, where that is more than the capture: another run is shown beside it.
+    pub extent_ps: Option<(i64, i64)>,
+    /// Ops have the colours of [`Stage::changes`].
+    pub by_change: bool,
 }
 
 /// What is kept from picture to picture.
@@ -46,6 +51,8 @@ pub struct Stage {
     layout: Option<(Arrangement, Layout)>,
     /// The filter, the recorded events that pass it, and whether each kind of derived event does.
     passing: Option<(String, Found, Vec<bool>)>,
+    /// The colour of each kind of recorded event that tells what became of it in another run.
+    pub changes: Option<Vec<Option<Paint>>>,
 }
 
 impl Stage {
@@ -74,9 +81,10 @@ impl Stage {
             });
             (&*found, &*derived)
         });
-        let all = Viewport::new(extent(context));
-        let zero = all.all.start;
+        let own = extent(context);
+        let zero = own.start;
         let range = |(start, end): (i64, i64)| Interval::new(zero + Ps::new(start), zero + Ps::new(end));
+        let all = Viewport::new(sight.extent_ps.map_or(own, range));
         let scene = Scene {
             sources,
             scopes: timeline.scopes(context),
@@ -92,6 +100,7 @@ impl Stage {
             selected: sight.selected,
             found: passing.map(|(found, _)| found),
             passing: [passing.map(|(found, _)| found.kinds()), passing.map(|(_, derived)| derived.as_slice())],
+            changes: self.changes.as_deref().filter(|_| sight.by_change),
         };
         Scene { named: scene.pointed(sight).and_then(|event| scene.name_of(event)), ..scene }
     }

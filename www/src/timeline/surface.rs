@@ -297,7 +297,8 @@ impl Surface {
             let is_seen = time.start >= viewport.range.start && time.end <= viewport.range.end;
             let (seen, length) = (viewport.range.length().as_ps(), time.length().as_ps());
             let is_small = is_found && length as f64 * width < MIN_FOUND_PX * seen as f64;
-            let half = crossprof::Ps::new(if is_small { length.saturating_mul(AROUND_FOUND).max(1_000) } else { seen } / 2);
+            let half =
+                crossprof::Ps::new(if is_small { length.saturating_mul(AROUND_FOUND).max(1_000) } else { seen } / 2);
             let middle = crossprof::Ps::new(time.start.as_ps() / 2 + time.end.as_ps() / 2);
             match is_seen {
                 true if !is_small => viewport,

@@ -180,10 +180,7 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
         "No kernel is known to compute a product, a convolution or attention.".to_owned()
     };
     let filter = "is_kernel_using_tensor_core=no is_op_tensor_core_eligible=yes".to_owned();
-    Figure {
-        link: Some(Link::to(View::Kernels, &filter)),
-        ..figure(label, share(fast, matrix), Unit::Percent, note)
-    }
+    Figure { link: Some(Link::to(View::Kernels, &filter)), ..figure(label, share(fast, matrix), Unit::Percent, note) }
 }
 
 /// NVIDIA's GPUs have them from compute capability 7.0 on; of others the trace does not say.

@@ -155,8 +155,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     };
     vec![
         Figure {
-            link: top
-                .map(|op| Link::to(View::Ops, &format!("hlo_op_name=\"{}\"", ops.text(trace, op.name)))),
+            link: top.map(|op| Link::to(View::Ops, &format!("hlo_op_name=\"{}\"", ops.text(trace, op.name)))),
             ..figure(
                 "Largest op",
                 top.and_then(|op| percent(op.self_time, whole)),

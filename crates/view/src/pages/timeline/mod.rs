@@ -2,9 +2,11 @@
 //! event.
 
 mod area;
+mod changes;
 mod details;
 mod place;
 
+pub use changes::colours;
 pub use place::{RANGE, SELECTION};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,7 @@ use crate::table::Filter;
 use base::Ps;
 use base::format::{printable, si_of_digits};
 use metrics::Context;
-use timeline::{EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, TrackId};
+use timeline::{EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, TrackId, median_step, step_range};
 use trace::{Interval, Trace};
 
 /// What is done on the timeline.
@@ -33,6 +35,11 @@ pub enum Action {
         range_ps: (i64, i64),
         /// From which height among the rows to which; all tracks where absent.
         rows: Option<(u32, u32)>,
+    },
+    /// Nothing is selected; the answer is when a step is.
+    WhenIs {
+        /// Its index; where absent that of the median duration.
+        step: Option<u32>,
     },
     /// The next event that passes the filter, or the one before.
     Find {
@@ -82,13 +89,13 @@ pub fn act(
     let scene = scene(context, kept, stage, sight);
     let hit = match action {
         Action::Pick => sight.pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit)),
-        Action::Show | Action::Step(_) | Action::Find { .. } | Action::Area { .. } => None,
+        Action::Show | Action::Step(_) | Action::Find { .. } | Action::Area { .. } | Action::WhenIs { .. } => None,
     };
     let event = match (action, hit) {
         (Action::Pick, Some(Hit::Track(_, event))) => event,
         (Action::Pick, _) => None,
         (Action::Show, _) => scene.selected,
-        (Action::Area { .. }, _) => None,
+        (Action::Area { .. } | Action::WhenIs { .. }, _) => None,
         (Action::Step(step), _) => scene.step(step),
         (Action::Find { forward }, _) => scene.next_passing(forward),
     };
@@ -100,6 +107,11 @@ pub fn act(
     }
     if let Action::Area { range_ps, rows } = action {
         return area::outcome(context, kept, &scene, range_ps, rows, query);
+    }
+    if let Action::WhenIs { step } = action {
+        let step = step.map_or_else(|| median_step(context), |step| Some(step as usize));
+        outcome.range_ps = step.and_then(|step| step_range(context, step)).map(|range| scene.from_zero(range));
+        return outcome;
     }
     if matches!(action, Action::Find { .. } | Action::Show) {
         outcome.passing = scene.found.map(|found| found.events);

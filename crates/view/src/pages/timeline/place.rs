@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_row_with_a_name_is_its_events() {
-        let link = |value: &str, key| table(&[(key, Unit::Text)], vec![Cell::Text(value.to_owned())], key).in_timeline(0);
+        let link =
+            |value: &str, key| table(&[(key, Unit::Text)], vec![Cell::Text(value.to_owned())], key).in_timeline(0);
         assert_eq!(link("dot.3", "hlo_op_name"), Some(Link::to(View::Timeline, "hlo_op_name=\"dot.3\"")));
         assert_eq!(link("matmul", "family"), None);
         assert_eq!(link("a \"quoted\" name", "hlo_op_name"), None);
