@@ -90,6 +90,27 @@ test("arrows go from event to event and say what each is; an address leads back 
   await until("Esc selects nothing", async () => (await page.locator(".timeline-details").count()) === 0);
 });
 
+test("brackets and links go along the flows of the selected event, which arrows show", async ({ page, site, artifacts }) => {
+  await open(page, site);
+  await load(page, join(import.meta.dirname, "../../www/assets/examples/gpu-training.trace.json.gz"));
+  await timeline(page);
+  await page.locator(".timeline-filter").fill("name:cuLaunchKernel");
+  await page.locator(".timeline-filter").press("Enter");
+  const name = () => page.locator(".timeline-details h2").first().innerText();
+  await until("a call is selected", async () => (await page.locator(".timeline-details h2").count()) > 0 && (await name()).includes("cuLaunchKernel"));
+  const call = await until("it is in the address", () => option(page, "event"));
+  const links = page.locator(".timeline-details .grid-box").filter({ hasText: "Linked events" });
+  const kernel = await links.locator("button").first().innerText();
+  await links.locator("button").first().click();
+  await until("a link selects its event", async () => (await name()) === kernel);
+  await page.screenshot({ path: join(artifacts, "timeline-flows.png") });
+  await page.locator(".timeline-scroll").focus();
+  await page.keyboard.press("[");
+  await until("back to the call", async () => (await name()).includes("cuLaunchKernel"));
+  await page.keyboard.press("]");
+  await until("and on to what it launched", async () => (await name()) === kernel && option(page, "event") !== call);
+});
+
 test("the statistics of a selected range are those of the command line", async ({ page, site, cli }) => {
   const path = trace(TPU);
   if (!path) return;

@@ -26,10 +26,24 @@ pub enum TextStyle {
     Heading,
 }
 
+/// An arrow along a cubic Bézier curve: from the first point to the last, by way of the two between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrow {
+    /// The four points.
+    pub points: [(i32, i32); 4],
+    /// Width of the line.
+    pub width: i32,
+    /// Length of the head, which points to the right; 0 for none.
+    pub head: i32,
+}
+
 /// Something to draw on.
 pub trait Canvas {
     /// Fills a rectangle; `opacity` is 0 to 256.
     fn fill(&mut self, rect: Rect, colour: Rgb, opacity: u32);
+
+    /// Draws an arrow.
+    fn arrow(&mut self, arrow: &Arrow, colour: Rgb);
 
     /// Writes a text whose left edge is `x` and whose middle is at the height `y`, no wider than `width`.
     fn write(&mut self, x: i32, y: i32, width: i32, text: &str, ink: Rgb, style: TextStyle);

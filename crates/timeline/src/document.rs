@@ -1,6 +1,6 @@
 //! Pictures for documents: the names and the events of one run, or of several above each other, as one SVG.
 
-use crate::canvas::{Canvas, Rect, TextStyle};
+use crate::canvas::{Arrow, Canvas, Rect, TextStyle};
 use crate::paint::Rgb;
 use crate::scene::{AXIS_HEIGHT, Scene};
 use crate::svg::Svg;
@@ -69,6 +69,13 @@ impl Canvas for Framed<'_> {
         let ((x, width), (y, height)) =
             (span(rect.x, rect.width, frame.width), span(rect.y, rect.height, frame.height));
         self.canvas.fill(Rect { x: frame.x + x, y: frame.y + y, width, height }, colour, opacity);
+    }
+
+    /// A curve lies between its points: what these are cut to holds it.
+    fn arrow(&mut self, arrow: &Arrow, colour: Rgb) {
+        let frame = self.frame;
+        let place = |(x, y): (i32, i32)| (frame.x + x.clamp(0, frame.width), frame.y + y.clamp(0, frame.height));
+        self.canvas.arrow(&Arrow { points: arrow.points.map(place), ..*arrow }, colour);
     }
 
     fn write(&mut self, x: i32, y: i32, width: i32, text: &str, ink: Rgb, style: TextStyle) {

@@ -58,6 +58,7 @@ impl Scene<'_> {
             }
         }
         self.outline(canvas, &x_of);
+        self.draw_arrows(canvas);
         self.axis(canvas, width, &marks, &x_of);
     }
 

@@ -1,6 +1,6 @@
 //! A canvas of pixels.
 
-use crate::canvas::{Canvas, Rect, TextStyle};
+use crate::canvas::{Arrow, Canvas, Rect, TextStyle};
 use crate::paint::Rgb;
 
 /// A text that whoever shows the pixels writes onto them: only the screen has letters.
@@ -78,6 +78,34 @@ impl Canvas for Raster {
                     *pixel = word(Rgb(red, green, blue).towards(colour, opacity));
                 }
             }
+        }
+    }
+
+    /// A square for every pixel of the way.
+    fn arrow(&mut self, arrow: &Arrow, colour: Rgb) {
+        let [a, b, c, d] = arrow.points.map(|(x, y)| (f64::from(x), f64::from(y)));
+        let legs = arrow.points.windows(2).map(|leg| match leg {
+            [from, to] => from.0.abs_diff(to.0).max(from.1.abs_diff(to.1)),
+            _ => 0,
+        });
+        let steps = legs.fold(1u32, u32::saturating_add).min(1 << 14);
+        let half = arrow.width / 2;
+        let mut last = None;
+        for step in 0..=steps {
+            let t = f64::from(step) / f64::from(steps);
+            let rest = 1.0 - t;
+            let [wa, wb, wc, wd] = [rest * rest * rest, 3.0 * rest * rest * t, 3.0 * rest * t * t, t * t * t];
+            let at = |a: f64, b: f64, c: f64, d: f64| (wa * a + wb * b + wc * c + wd * d) as i32;
+            let point = (at(a.0, b.0, c.0, d.0), at(a.1, b.1, c.1, d.1));
+            if last.replace(point) != Some(point) {
+                let (x, y) = (point.0 - half, point.1 - half);
+                self.fill(Rect { x, y, width: arrow.width, height: arrow.width }, colour, 256);
+            }
+        }
+        let (x, y) = (d.0 as i32, d.1 as i32);
+        for back in 0..arrow.head {
+            let side = back / 2 + 1;
+            self.fill(Rect { x: x - back, y: y - side, width: 1, height: 2 * side }, colour, 256);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::coverage::Columns;
 use crate::find::Found;
 use crate::lane::Lane;
 use crate::layout::{Layout, Row, RowContent};
+use crate::links::Linked;
 use crate::paint::{Paint, Rgb};
 use crate::scopes::Scopes;
 use crate::source::{Origin, Source};
@@ -30,6 +31,23 @@ impl EventRef {
     /// Which event of its trace.
     pub fn id(self) -> EventId {
         EventId::new(self.index)
+    }
+
+    /// A recorded event.
+    pub fn captured(id: EventId) -> EventRef {
+        EventRef { origin: Origin::Captured, index: id.get() }
+    }
+
+    /// As addresses name it: `c` or `d`, recorded or derived, and its index.
+    pub fn key(self) -> String {
+        format!("{}{}", if self.origin == Origin::Captured { 'c' } else { 'd' }, self.index)
+    }
+
+    /// The event of that name.
+    pub fn from_key(key: &str) -> Option<EventRef> {
+        let (origin, index) = key.split_at_checked(1)?;
+        let origin = if origin == "c" { Origin::Captured } else { Origin::Derived };
+        Some(EventRef { origin, index: index.parse().ok()? })
     }
 }
 
@@ -60,6 +78,8 @@ pub struct Scene<'a> {
     pub named: Option<(Origin, StrId)>,
     /// This event is outlined.
     pub selected: Option<EventRef>,
+    /// The events that it is linked with, the nearest first.
+    pub linked: &'a [Linked],
     /// The recorded events that pass the filter, where there is one.
     pub found: Option<&'a Found>,
     /// By origin, whether each kind of event passes the filter: what does not is pale. Without an entry everything passes.

@@ -8,6 +8,7 @@ use trace::{EventKind, Interval, StrId, Trace};
 use crate::find::Found;
 use crate::hit::Hit;
 use crate::layout::{Arrangement, Layout};
+use crate::links::Linked;
 use crate::paint::Paint;
 use crate::scene::{EventRef, Scene};
 use crate::source::Origin;
@@ -53,6 +54,8 @@ pub struct Stage {
     passing: Option<(String, Found, Vec<bool>)>,
     /// The colour of each kind of recorded event that tells what became of it in another run.
     pub changes: Option<Vec<Option<Paint>>>,
+    /// The selected event and what it is linked with.
+    linked: Option<(EventRef, Vec<Linked>)>,
 }
 
 impl Stage {
@@ -81,6 +84,11 @@ impl Stage {
             });
             (&*found, &*derived)
         });
+        self.linked.take_if(|(event, _)| sight.selected != Some(*event));
+        let linked = sight.selected.map(|event| {
+            let (_, linked) = self.linked.get_or_insert_with(|| (event, timeline.linked(context, event)));
+            linked.as_slice()
+        });
         let own = extent(context);
         let zero = own.start;
         let range = |(start, end): (i64, i64)| Interval::new(zero + Ps::new(start), zero + Ps::new(end));
@@ -98,6 +106,7 @@ impl Stage {
             dark: sight.dark,
             named: None,
             selected: sight.selected,
+            linked: linked.unwrap_or_default(),
             found: passing.map(|(found, _)| found),
             passing: [passing.map(|(found, _)| found.kinds()), passing.map(|(_, derived)| derived.as_slice())],
             changes: self.changes.as_deref().filter(|_| sight.by_change),

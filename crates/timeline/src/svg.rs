@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::canvas::{Canvas, Rect, TextStyle};
+use crate::canvas::{Arrow, Canvas, Rect, TextStyle};
 use crate::paint::Rgb;
 
 /// A vector graphic while it is drawn. Touching rectangles of one colour and height become one.
@@ -55,6 +55,22 @@ impl Canvas for Svg {
         }
         self.flush();
         self.last = Some((rect, colour, opacity));
+    }
+
+    fn arrow(&mut self, arrow: &Arrow, Rgb(red, green, blue): Rgb) {
+        self.flush();
+        let [(ax, ay), (bx, by), (cx, cy), (x, y)] = arrow.points;
+        let colour = format!("#{red:02x}{green:02x}{blue:02x}");
+        // Fails only for lack of memory.
+        let _ = write!(
+            self.body,
+            "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{}\" d=\"M{ax} {ay}C{bx} {by} {cx} {cy} {x} {y}\"/>",
+            arrow.width
+        );
+        if arrow.head > 0 {
+            let (head, side) = (arrow.head, arrow.head / 2 + 1);
+            let _ = write!(self.body, "<path fill=\"{colour}\" d=\"M{x} {y}l-{head} -{side}v{}z\"/>", 2 * side);
+        }
     }
 
     fn write(&mut self, x: i32, y: i32, _width: i32, text: &str, Rgb(red, green, blue): Rgb, style: TextStyle) {

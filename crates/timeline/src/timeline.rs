@@ -7,6 +7,8 @@ use metrics::{Context, OpFamily};
 use trace::{ByLine, Trace};
 
 use crate::derived;
+use crate::links::{Linked, Links};
+use crate::scene::EventRef;
 use crate::scopes::Scopes;
 use crate::source::{Made, Origin, Source};
 use crate::tracks::{Process, processes};
@@ -26,6 +28,7 @@ pub struct Timeline {
     derived: OnceLock<Derived>,
     processes: OnceLock<Vec<Process>>,
     scopes: OnceLock<Scopes>,
+    links: OnceLock<Links>,
 }
 
 impl Timeline {
@@ -53,6 +56,15 @@ impl Timeline {
         self.scopes.get_or_init(|| Scopes::new(context.captured_trace()))
     }
 
+    /// What an event is linked with, the nearest by start first; nothing for a derived one.
+    pub fn linked(&self, context: Context<'_>, event: EventRef) -> Vec<Linked> {
+        if event.origin == Origin::Derived {
+            return Vec::new();
+        }
+        let links = self.links.get_or_init(|| Links::new(context, self.source(context, Origin::Captured)));
+        links.of(context, event.id())
+    }
+
     /// The events of one origin. `context` is always of the same run; its window changes nothing here.
     pub fn source<'a>(&'a self, context: Context<'a>, origin: Origin) -> Source<'a> {
         match origin {
@@ -77,7 +89,7 @@ impl Timeline {
     pub fn memory_bytes(&self) -> usize {
         let captured = self.captured.get().map_or(0, |made| made.lanes.memory_bytes());
         let derived = |derived: &Derived| derived.made.lanes.memory_bytes() + derived.trace.events.len() * 20;
-        captured + self.derived.get().map_or(0, derived)
+        captured + self.links.get().map_or(0, Links::memory_bytes) + self.derived.get().map_or(0, derived)
     }
 }
 

@@ -19,12 +19,17 @@ pub enum Step {
     Up,
     /// To the one below.
     Down,
+    /// To the nearest one that it follows from.
+    Cause,
+    /// To the nearest one that follows from it.
+    Effect,
 }
 
 impl Scene<'_> {
     /// The event that a step leads to; of none selected the first in sight.
     pub fn step(&self, step: Step) -> Option<EventRef> {
-        let Some(from) = self.selected.filter(|event| self.place_of(*event).is_some()) else {
+        let is_along = matches!(step, Step::Cause | Step::Effect);
+        let Some(from) = self.selected.filter(|event| is_along || self.place_of(*event).is_some()) else {
             let lanes = self.lanes();
             return lanes
                 .into_iter()
@@ -45,6 +50,10 @@ impl Scene<'_> {
         match step {
             Step::Next => beside(place.checked_add(1)),
             Step::Previous => beside(place.checked_sub(1)),
+            Step::Cause | Step::Effect => {
+                let linked = self.linked.iter().find(|linked| linked.follows == (step == Step::Effect));
+                linked.map(|linked| EventRef::captured(linked.event))
+            }
             Step::Up | Step::Down => {
                 let all = self.lanes();
                 let here = all.iter().position(|it| *it == (origin, line, lane))?;

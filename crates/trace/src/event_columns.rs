@@ -10,6 +10,8 @@ pub enum Holds {
     Count,
     /// A number that identifies something, the same in all captures of a run.
     Id,
+    /// A number that identifies something, of which 0 stands for nothing and is not kept.
+    NonZeroId,
     /// A number that is unique in one capture only; [merging](mod@super::merge) moves those of different hosts apart.
     CaptureId,
     /// A duration in picoseconds; a negative one is not kept.
@@ -24,11 +26,15 @@ impl Holds {
     pub fn kept(self, number: i64) -> Option<i64> {
         match self {
             Holds::Count | Holds::Id | Holds::CaptureId => Some(number),
+            Holds::NonZeroId => (number != 0).then_some(number),
             Holds::Picoseconds => (number >= 0).then_some(number),
             Holds::Microseconds => number.checked_mul(1_000_000).filter(|&ps| ps > 0),
         }
     }
 }
+
+/// The [type](EventColumn::ProducerType) of what a thread pool schedules.
+pub const POOL_CONTEXT: i64 = 15;
 
 /// Declares [`EventColumn`]. A line is `Variant what it holds, xplane [names of the stat], json [keys of a Chrome trace];`.
 macro_rules! event_columns {
@@ -85,11 +91,15 @@ event_columns! {
     DmaStall Picoseconds, xplane [b"dma_stall_duration_ps"], json [b"dma_stall_duration_ps"];
     /// Time that a message took, on an event that marks its end (megascale, between slices of TPUs).
     MessageDuration Microseconds, xplane [b"duration_us"], json [];
-    /// Number that the event of an op gives those that follow from it (XLA's CPU backend): kept on ops only, for nearly all
-    /// events of a thread pool have one.
+    /// Number that an event gives those that follow from it, unique among those of its [type](EventColumn::ProducerType).
+    /// Left out where a [thread pool](POOL_CONTEXT) schedules work: nearly all of its events have one.
     Producer Id, xplane [b"_p"], json [];
-    /// The [producer](EventColumn::Producer) whose end an event marks: kept on these markers only.
+    /// The [producer](EventColumn::Producer) that an event follows from, or whose end it marks (XLA's CPU backend); left out as there.
     Consumer Id, xplane [b"_c"], json [];
+    /// What kind of work a [producer](EventColumn::Producer) hands on, as TSL numbers it (`ContextType`); absent for 0, the generic one.
+    ProducerType NonZeroId, xplane [b"_pt"], json [];
+    /// The type of a [consumer](EventColumn::Consumer).
+    ConsumerType NonZeroId, xplane [b"_ct"], json [];
 }
 
 /// The values of one event.

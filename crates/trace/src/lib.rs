@@ -34,7 +34,7 @@ pub use chip_clock::{ChipClock, ChipClocks, ChipTime};
 pub use classify::{LineKind, PlaneKind, Platform, classify, is_gpu_cat, plane_kind};
 pub use column::SparseColumn;
 pub use cpu_ops::{CpuOps, END_MARKER};
-pub use event_columns::{ColumnValues, EventColumn, Holds};
+pub use event_columns::{ColumnValues, EventColumn, Holds, POOL_CONTEXT};
 pub use event_id::{EventId, EventIds};
 pub use event_stat::EventStat;
 pub use events::{Event, Events, RowBlock};

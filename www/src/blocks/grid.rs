@@ -4,6 +4,7 @@ use crossprof::pages::{CellStatus, Grid, GridCell};
 use leptos::prelude::*;
 
 use crate::components::warnings::bounded;
+use crate::state::State;
 
 /// The table. The first cell of a row names it.
 pub fn grid(grid: &Grid) -> AnyView {
@@ -39,5 +40,13 @@ fn inner(it: &GridCell) -> AnyView {
         view! { <span class="grid-bar"><i style:width=width></i></span> }
     });
     let note = (!it.note.is_empty()).then(|| view! { <small><bdi>{bounded(&it.note)}</bdi></small> });
-    view! { <bdi>{bounded(&it.text)}</bdi>{bar}{note} }.into_any()
+    let text = match it.choice.clone() {
+        Some((option, value)) => {
+            let state = State::get();
+            let choose = move |_| state.choose(option.clone(), value.clone());
+            view! { <button class="plain" on:click=choose><bdi>{bounded(&it.text)}</bdi></button> }.into_any()
+        }
+        None => view! { <bdi>{bounded(&it.text)}</bdi> }.into_any(),
+    };
+    view! { {text}{bar}{note} }.into_any()
 }

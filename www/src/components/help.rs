@@ -20,12 +20,13 @@ const KEYS: [(&str, &str); 12] = [
     ("?", "this help"),
 ];
 
-const TIMELINE_KEYS: [(&str, &str); 11] = [
+const TIMELINE_KEYS: [(&str, &str); 12] = [
     ("W S  Ctrl wheel", "zoom about the pointer"),
     ("A D  Shift wheel", "move earlier and later; so does a drag with Shift"),
     ("drag", "select a range"),
     ("← →  , .", "previous and next event of the lane"),
     ("↑ ↓", "event above and below"),
+    ("[  ]", "event that the selected one follows from, and the one that follows"),
     ("click on a name", "low lanes, and back; with Shift pin the track on top"),
     ("F  double click", "zoom to the selection"),
     ("Z 0", "show all"),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossprof::format;
-use crossprof::pages::timeline::Action;
-use crossprof::timeline::{EventRef, Origin, Sight};
+use crossprof::pages::timeline::{Action, EVENT};
+use crossprof::timeline::{EventRef, Sight};
 use leptos::html::Div;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -25,10 +25,12 @@ use crate::timeline::{AXIS_HEIGHT, Area, Hand, Said, Surface};
 /// The address follows what is seen this long after it came to rest.
 const REST: Duration = Duration::from_millis(400);
 
-/// Keys of the address: what is in sight, the selected event, and the selected range with the rows that it crosses.
+/// Keys of the address beside the selected event: what is in sight, and the selected range with the rows that it crosses.
 const RANGE: &str = "range";
-const EVENT: &str = "event";
 const SELECTION: &str = "selection";
+
+/// The event that the address named last, as far as this page heeded or wrote it: another one was chosen by a link.
+type NotedEvent = StoredValue<Option<String>>;
 
 /// The page.
 #[component]
@@ -40,7 +42,7 @@ pub fn Timeline(
     let option = |key: &str| state.route.with_untracked(|route| route.query.options.get(key).cloned());
     let sight = Sight {
         range_ps: option(RANGE).as_deref().and_then(range_of),
-        selected: option(EVENT).as_deref().and_then(event_of),
+        selected: option(EVENT).as_deref().and_then(EventRef::from_key),
         filter: state.route.with_untracked(|route| route.query.filter.clone()),
         ..Sight::default()
     };
@@ -61,7 +63,8 @@ pub fn Timeline(
             browser::focus(".timeline-scroll");
         }
     });
-    follow_address(state, &surface);
+    let noted = StoredValue::new(option(EVENT));
+    follow_address(state, &surface, noted);
     // Other settings may be other steps and bands.
     let measured = surface.clone();
     let report = run.report;
@@ -69,7 +72,7 @@ pub fn Timeline(
         report.track();
         measured.refresh();
     });
-    keep_address(state, said);
+    keep_address(state, said, noted);
     // Beside the pointer, once the worker knows what is below it.
     let last = RefCell::new(Vec::new());
     follow(move || {
@@ -204,17 +207,6 @@ fn range_of(text: &str) -> Option<(i64, i64)> {
     (start < end).then_some((start, end))
 }
 
-/// `c` or `d`, recorded or derived, and the number of the event.
-fn event_text(event: EventRef) -> String {
-    format!("{}{}", if event.origin == Origin::Captured { 'c' } else { 'd' }, event.index)
-}
-
-fn event_of(text: &str) -> Option<EventRef> {
-    let (origin, index) = text.split_at_checked(1)?;
-    let origin = if origin == "c" { Origin::Captured } else { Origin::Derived };
-    Some(EventRef { origin, index: index.parse().ok()? })
-}
-
 /// `start-end` in picoseconds, and `@top-bottom` where it does not cross all rows.
 fn area_text(Area { range_ps: (start, end), rows }: Area) -> String {
     let rows = rows.map_or(String::new(), |(top, bottom)| format!("@{top}-{bottom}"));
@@ -228,14 +220,21 @@ fn area_of(text: &str) -> Option<Area> {
     Some(Area { range_ps: range_of(range)?, rows })
 }
 
-/// The filter, the order and the grouping that the address names.
-fn follow_address(state: State, surface: &Rc<Surface>) {
+/// The filter, the order, the grouping and the event that the address names.
+fn follow_address(state: State, surface: &Rc<Surface>, noted: NotedEvent) {
     let surface = surface.clone();
     let known = RefCell::new(None);
     follow(move || {
         let query = state.route.with(|route| route.query.clone());
         let tables = (query.sorts, query.options.get("area").cloned());
+        let event = query.options.get(EVENT).cloned();
         let before = known.replace(Some((query.filter.clone(), tables.clone())));
+        let chosen = event.as_deref().and_then(EventRef::from_key);
+        if chosen.is_some() && before.is_some() && noted.get_value() != event {
+            noted.set_value(event);
+            surface.update(|sight| sight.selected = chosen);
+            surface.act(Action::Show);
+        }
         if before.as_ref().is_none_or(|(filter, _)| *filter != query.filter) {
             let is_arrival = before.is_none() && !query.filter.is_empty() && surface.selected().is_none();
             surface.update(|sight| sight.filter = query.filter);
@@ -260,7 +259,7 @@ fn watch_size(surface: &Rc<Surface>, element: &HtmlElement) {
 }
 
 /// The address says what is seen, once it is at rest.
-fn keep_address(state: State, said: Said) {
+fn keep_address(state: State, said: Said, noted: NotedEvent) {
     let latest = StoredValue::new(0u32);
     follow(move || {
         let (start, end) = said.range_ps.get();
@@ -277,7 +276,9 @@ fn keep_address(state: State, said: Said) {
             let mut route = state.route.get_untracked();
             let options = &mut route.query.options;
             let range = ((start, end) != all).then(|| format!("{start}-{end}"));
-            let parts = [(RANGE, range), (EVENT, event.map(event_text)), (SELECTION, area.map(area_text))];
+            let event = event.map(EventRef::key);
+            noted.set_value(event.clone());
+            let parts = [(RANGE, range), (EVENT, event), (SELECTION, area.map(area_text))];
             for (key, value) in parts {
                 match value {
                     Some(value) => drop(options.insert(key.to_owned(), value)),

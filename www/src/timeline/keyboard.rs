@@ -28,6 +28,8 @@ pub fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent)
         "ArrowLeft" | "," => surface.act(Action::Step(Step::Previous)),
         "ArrowUp" => surface.act(Action::Step(Step::Up)),
         "ArrowDown" => surface.act(Action::Step(Step::Down)),
+        "[" if surface.selected().is_some() => surface.act(Action::Step(Step::Cause)),
+        "]" if surface.selected().is_some() => surface.act(Action::Step(Step::Effect)),
         "f" | "F" => surface.focus(),
         "z" | "Z" | "0" => surface.change(|viewport| Viewport::new(viewport.all)),
         "m" | "M" => mark(surface),

@@ -8,11 +8,13 @@ use rustc_hash::FxHashMap;
 
 use super::losses::XPlaneLoss;
 use super::metadata::{EventMetadata, Resolved};
-use super::stats::{Own, Stat, Values};
+use super::stats::{Own, RawValue, Stat, Values};
 use super::walk::{EVENT_OR_STAT, Tables, Walk};
 use base::Ps;
 use base::wire::{Reader, Value};
-use trace::{ArgsId, ChipTime, END_MARKER, Event, EventColumn, EventStat, LineId, StrId, Strings, TextArg};
+use trace::{
+    ArgsId, ChipTime, END_MARKER, Event, EventColumn, EventStat, LineId, POOL_CONTEXT, StrId, Strings, TextArg,
+};
 
 /// Distinct missing numbers that get a separate name.
 const MAX_MISSING_NAMES: usize = 10_000;
@@ -108,19 +110,26 @@ impl<'a> Walk<'_, 'a> {
             None => self.meaning(Stat::read(message, at)?.metadata_id),
         };
         if let Some(meaning) = meaning.filter(|meaning| self.is_wanted(*meaning, event)) {
-            self.own.push((meaning, Stat::read(message, at)?));
+            let stat = Stat::read(message, at)?;
+            let is_type = matches!(meaning, EventStat::Column(EventColumn::ProducerType | EventColumn::ConsumerType));
+            if !is_type || stat.value != RawValue::Int(POOL_CONTEXT) {
+                self.own.push((meaning, stat));
+            }
         }
         Ok(())
     }
 
-    /// Nearly all events of a thread pool follow others; only the ends of ops are of use.
+    /// Nearly all events of a thread pool follow others: of these only ops and their ends are of use. The type stands before the number.
     fn is_wanted(&mut self, meaning: EventStat, event: i64) -> bool {
-        let is_op = |&(meaning, _): &(EventStat, Stat<'_>)| meaning == EventStat::Text(TextArg::HloOp);
+        let says = |wanted: EventStat| self.own.iter().any(|(meaning, _)| *meaning == wanted);
         match meaning {
-            EventStat::Column(EventColumn::Producer) => self.own.iter().any(is_op),
+            EventStat::Column(EventColumn::Producer) => {
+                says(EventStat::Column(EventColumn::ProducerType)) || says(EventStat::Text(TextArg::HloOp))
+            }
             EventStat::Column(EventColumn::Consumer) => {
+                let is_typed = says(EventStat::Column(EventColumn::ConsumerType));
                 let metadata = self.tables.event_metadata.get_mut(event);
-                metadata.is_some_and(|metadata| metadata.has_name_with(END_MARKER, self.source))
+                is_typed || metadata.is_some_and(|metadata| metadata.has_name_with(END_MARKER, self.source))
             }
             _ => true,
         }

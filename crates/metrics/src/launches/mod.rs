@@ -186,11 +186,9 @@ pub fn call_of(trace: &Trace, devices: &Devices, calls: &CallIndex, event: Event
     calls.find(trace, scope_of(device), number).map(|(_, call)| call)
 }
 
-/// The events of devices that a call launched, in file order.
-pub fn launched_by(trace: &Trace, devices: &Devices, calls: &CallIndex, call: EventId) -> Vec<EventId> {
-    let mut found = Vec::new();
-    each_launched_op(trace, devices, calls, |op, by| found.extend((by.event == call).then_some(op.id)));
-    found
+/// Calls `visit` with each call and every event of a device that it launched, in file order.
+pub fn for_each_launch(trace: &Trace, devices: &Devices, calls: &CallIndex, mut visit: impl FnMut(EventId, EventId)) {
+    each_launched_op(trace, devices, calls, |op, call| visit(call.event, op.id));
 }
 
 /// What ties device events to their calls.

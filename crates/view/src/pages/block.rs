@@ -502,6 +502,9 @@ pub struct GridCell {
     /// Length of its bar, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar: Option<f64>,
+    /// The option of the page that it sets when it is clicked, and to what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<(String, String)>,
 }
 
 /// What the colour of a [`GridCell`] says.

@@ -173,6 +173,7 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
                 note,
                 status,
                 bar: number.filter(|_| most > 0.0).map(|number| (number.abs() / most).min(1.0)),
+                ..GridCell::default()
             });
         }
         row.push(caveat(metric, comparison));
@@ -202,7 +203,7 @@ fn caveat(metric: &ComparedMetric, comparison: &Comparison) -> GridCell {
             text: format!("≠ differs: {}", titles(&metric.spoiled_by)),
             status: Some(CellStatus::Warning),
             note,
-            bar: None,
+            ..GridCell::default()
         },
     }
 }
@@ -351,7 +352,7 @@ fn collectives(comparison: &Comparison) -> Grid {
             text: format!("{} times, {}", format::count(*count), format::time_us(*total)),
             note: format!("{} exposed", format::time_us(*exposed)),
             bar: (most > 0.0).then(|| (total / most).min(1.0)),
-            status: None,
+            ..GridCell::default()
         }));
         row
     });

@@ -1,20 +1,17 @@
 //! What is said of one event: its time, its op's numbers, what launched it or what it launched, and everything that the file says of it.
 
-use super::{line_of, time_of};
+use super::{line_of, linked};
 use crate::pages::{Block, Figure, Grid, GridCell, Link, Page};
 use crate::table::Unit;
 use crate::views::View;
 use base::Ps;
-use base::format::{number, printable, time_us};
-use metrics::{Context, call_of, launched_by};
-use timeline::{EventRef, Nesting, Origin, Scene};
+use base::format::{number, printable};
+use metrics::Context;
+use timeline::{EventRef, Nesting, Origin, Scene, Timeline};
 use trace::{EventColumn, EventId, Interval, LineId, NumberArg, TextArg, Trace};
 
-/// Events that a call launched and that are listed.
-const MAX_LAUNCHED: usize = 8;
-
 /// The blocks of an event.
-pub fn page(context: Context<'_>, scene: &Scene<'_>, event: EventRef) -> Page {
+pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: EventRef) -> Page {
     let source = scene.source(event.origin);
     let Some((kind, name, time)) = source.event(event.id()) else { return Page::default() };
     let trace = source.trace;
@@ -48,7 +45,7 @@ pub fn page(context: Context<'_>, scene: &Scene<'_>, event: EventRef) -> Page {
     }
     blocks.push(Block::Figures { figures });
     if event.origin == Origin::Captured {
-        blocks.extend(launch(context, trace, event.id(), time));
+        blocks.extend(linked::block(trace, &kept.linked(context, event)));
         blocks.extend(told(trace, event.id()));
     }
     Page { blocks }
@@ -102,27 +99,6 @@ fn op_figure(context: Context<'_>, trace: &Trace, id: EventId) -> Option<Figure>
     })
 }
 
-/// The call that launched it, or what it launched, each with the delay between them.
-fn launch(context: Context<'_>, trace: &Trace, id: EventId, time: Interval) -> Option<Block> {
-    let (devices, calls) = (&context.analysis.captured, &context.analysis.calls);
-    let name = |id: EventId| trace.events.get(id).map_or(String::new(), |event| printable(trace.text(event.name)));
-    let cells = |what: String, delay: Ps| vec![text(&what), text(&time_us(delay.as_us()))];
-    let (title, rows) = match call_of(trace, devices, calls, id) {
-        Some(call) if call.event != id => ("Launched by", vec![cells(name(call.event), time.start - call.start)]),
-        _ => {
-            let launched = launched_by(trace, devices, calls, id);
-            let row = |&op: &EventId| Some(cells(name(op), time_of(trace, op)?.start - time.start));
-            ("Launched", launched.iter().take(MAX_LAUNCHED).filter_map(row).collect())
-        }
-    };
-    let columns = ["Event", "From the start of the call to the start on the device"].map(str::to_owned).to_vec();
-    (!rows.is_empty()).then(|| Block::Grid(Grid { title: title.to_owned(), columns, rows }))
-}
-
-fn text(text: &str) -> GridCell {
-    GridCell { text: text.to_owned(), ..GridCell::default() }
-}
-
 /// Everything that the file says of an event and that the trace keeps, by its name in the file.
 fn told(trace: &Trace, id: EventId) -> Option<Block> {
     let event = trace.events.get(id)?;
@@ -159,7 +135,8 @@ fn told(trace: &Trace, id: EventId) -> Option<Block> {
             rows.push((key(column.xplane_stats(), column.json_keys(), &format!("{column:?}")), value.to_string()));
         }
     }
-    let rows: Vec<Vec<GridCell>> = rows.iter().map(|(key, value)| vec![text(key), text(value)]).collect();
+    let rows: Vec<Vec<GridCell>> =
+        rows.iter().map(|(key, value)| vec![GridCell::text(key), GridCell::text(value)]).collect();
     let columns = ["Name in the file", "Value"].map(str::to_owned).to_vec();
     (!rows.is_empty()).then(|| Block::Grid(Grid { title: "What the file says".to_owned(), columns, rows }))
 }

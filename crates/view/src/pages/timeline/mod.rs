@@ -4,10 +4,11 @@
 mod area;
 mod changes;
 mod details;
+mod linked;
 mod place;
 
 pub use changes::colours;
-pub use place::{RANGE, SELECTION};
+pub use place::{EVENT, RANGE, SELECTION};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,6 @@ use base::Ps;
 use base::format::{printable, si_of_digits};
 use metrics::Context;
 use timeline::{EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, TrackId, median_step, step_range};
-use trace::{Interval, Trace};
 
 /// What is done on the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,7 +124,7 @@ pub fn act(
         let placed = scene.place_of(event);
         outcome.place =
             placed.map(|(row, lane, height, _)| (row.top.saturating_add(lane.saturating_mul(height)), height));
-        outcome.page = details::page(context, &scene, event);
+        outcome.page = details::page(context, kept, &scene, event);
         outcome.said = said(&scene, event).join(", ");
     }
     outcome
@@ -180,9 +180,4 @@ fn line_of(source: Source<'_>, kind: usize) -> Option<(String, String)> {
     let line = source.trace.lines.get(source.trace.events.kinds().get(kind)?.line.index())?;
     let process = source.trace.plane_of(line)?;
     Some((printable(source.trace.text(process.name)), printable(source.trace.text(line.name))))
-}
-
-/// The time of an event as it was captured.
-fn time_of(trace: &Trace, id: trace::EventId) -> Option<Interval> {
-    trace.occupied(id).map(|(_, time)| time)
 }

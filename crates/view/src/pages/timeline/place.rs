@@ -20,8 +20,10 @@ const KEYS: [&str; 11] = [
     "thread_name",
 ];
 
-/// Options of the address: the range in sight, and the selected one.
+/// Options of the address: the range in sight, the selected one, and the selected event.
 pub const RANGE: &str = "range";
+/// See [`RANGE`].
+pub const EVENT: &str = "event";
 /// See [`RANGE`].
 pub const SELECTION: &str = "selection";
 

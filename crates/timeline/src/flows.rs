@@ -1,0 +1,96 @@
+//! Arrows from the selected event to those that follow from it, and to it from those that it follows from.
+//!
+//! ```text
+//! thread 1   [launch)--.                 from the end of what comes first, or from its start where the other starts before it ends
+//!                       |
+//! stream 7              '->[kernel)      to the start of what follows
+//! ```
+//!
+//! An end whose track is folded is at the heading of its process; one out of sight at the edge of the picture.
+
+use trace::Interval;
+
+use crate::canvas::{Arrow, Canvas};
+use crate::layout::{HEADING_HEIGHT, Row, RowContent};
+use crate::links::Linked;
+use crate::scene::{AXIS_HEIGHT, EventRef, Scene};
+use crate::source::Origin;
+use crate::tracks::Shows;
+
+/// Arrows that are drawn at most: those to the nearest events.
+pub const MOST_ARROWS: usize = 64;
+
+/// How far a curve goes straight at its ends, in CSS pixels.
+const STRAIGHT: i32 = 30;
+
+/// Length of an arrow's head, in CSS pixels.
+const HEAD: i32 = 6;
+
+/// Where an event is on the canvas.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The middle of its lane, or of the heading that stands for it.
+    y: i32,
+    time: Interval,
+}
+
+impl Scene<'_> {
+    /// The arrows of the selected event, the nearest first.
+    pub fn arrows(&self) -> Vec<Arrow> {
+        let Some(selected) = self.selected.filter(|event| event.origin == Origin::Captured) else { return Vec::new() };
+        let Some(here) = self.place_on_canvas(selected) else { return Vec::new() };
+        let arrow = |linked: &Linked| {
+            let other = self.place_on_canvas(EventRef::captured(linked.event))?;
+            if linked.follows { self.arrow(here, other) } else { self.arrow(other, here) }
+        };
+        self.linked.iter().take(MOST_ARROWS).filter_map(arrow).collect()
+    }
+
+    /// Draws them, each with a margin that keeps it apart from what it crosses.
+    pub(crate) fn draw_arrows(&self, canvas: &mut dyn Canvas) {
+        let (theme, margin) = (self.theme(), self.px(1).max(1));
+        for arrow in self.arrows() {
+            let width = arrow.width + 2 * margin;
+            canvas.arrow(&Arrow { width, head: 0, ..arrow }, theme.surface);
+            canvas.arrow(&arrow, theme.ink);
+        }
+    }
+
+    /// None where both ends are out of sight on the same side.
+    fn arrow(&self, from: Place, to: Place) -> Option<Arrow> {
+        let (width, height) = (self.px(self.size.0 as i32), self.px(self.size.1 as i32));
+        let top = self.px(AXIS_HEIGHT as i32);
+        // A cast of a float saturates.
+        let x = |time| (self.viewport.share_of(time) * f64::from(width)) as i32;
+        let leaves = if to.time.start < from.time.end { from.time.start } else { from.time.end };
+        let ends = [(x(leaves), from.y), (x(to.time.start), to.y)];
+        let is_out = |side: &dyn Fn((i32, i32)) -> bool| ends.into_iter().all(side);
+        if is_out(&|(x, _)| x < 0) || is_out(&|(x, _)| x > width) {
+            return None;
+        }
+        if is_out(&|(_, y)| y < top) || is_out(&|(_, y)| y > height) {
+            return None;
+        }
+        let [start, end] = ends;
+        let straight = self.px(STRAIGHT);
+        let points = [start, (start.0.saturating_add(straight), start.1), (end.0.saturating_sub(straight), end.1), end];
+        let inside = |(x, y): (i32, i32)| (x.clamp(0, width), y.clamp(top, height.max(top)));
+        let is_seen = inside(end) == end && end.0 >= self.px(HEAD);
+        let head = if is_seen { self.px(HEAD) } else { 0 };
+        Some(Arrow { points: points.map(inside), width: self.px(2).max(1), head })
+    }
+
+    fn place_on_canvas(&self, event: EventRef) -> Option<Place> {
+        if let Some((row, lane, lane_height, time)) = self.place_of(event) {
+            let down = lane_height.saturating_mul(lane).saturating_add(lane_height / 2);
+            return Some(Place { y: self.top(&row).saturating_add(self.px(down as i32)), time });
+        }
+        let source = self.source(event.origin);
+        let (kind, _, time) = source.event(event.id())?;
+        let shows = Shows::Events(event.origin, source.trace.events.kinds().get(kind)?.line);
+        let of = self.processes.iter().position(|process| process.tracks.iter().any(|track| track.shows == shows))?;
+        let is_its = |row: &&Row| matches!(row.content, RowContent::Heading { process, .. } if process as usize == of);
+        let heading = self.layout.rows.iter().find(is_its)?;
+        Some(Place { y: self.top(heading).saturating_add(self.px(HEADING_HEIGHT as i32 / 2)), time })
+    }
+}
