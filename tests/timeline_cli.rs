@@ -29,7 +29,7 @@ fn refused(arguments: &[&str]) -> String {
 fn a_step_is_drawn_with_the_tracks_of_its_devices() {
     let svg = svg(&[GPU, "--step", "1"]);
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-    for name in ["Steps", "Busy and idle by cause", "Stream", "step 1", "GPU:0"] {
+    for name in ["Steps", "Busy and idle by cause", "Exposed communication", "Stream", "step 1", "GPU:0"] {
         assert!(svg.contains(name), "{name}");
     }
     // The step begins at the left edge, where the axis is 0.

@@ -59,7 +59,7 @@ pub use analysis::Analysis;
 
 pub use arguments::Argument;
 pub use categories::{OpClass, OpFamily, family_of};
-pub use collectives::{CollectiveOp, CollectiveSums, Collectives};
+pub use collectives::{CollectiveOp, CollectiveSums, Collectives, exposed_communication};
 pub use compilation::compilation;
 pub use context::{Context, Examined, analyse};
 pub use copies::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};

@@ -1,6 +1,6 @@
 //! The tracks that no profiler records and that have events of their own: steps, what each device does and why it is idle, moments.
 
-use metrics::Context;
+use metrics::{Context, exposed_communication};
 use trace::{ArgsId, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, StrId, Trace};
 
 /// Names of the tracks, each with its definition.
@@ -12,11 +12,16 @@ pub const PARTS: (&str, &str) = (
     "What the device does at each instant, the first of: computation, communication, copies; inside steps also why it is idle. The causes of one gap follow each other in the order of the legend. It adds up to the step breakdown.",
 );
 /// See [`STEPS`].
+pub const EXPOSED: (&str, &str) = (
+    "Exposed communication",
+    "The stretches of each run of a collective in which its device computes nothing. Each run counts: they add up to the exposed time of the table of collectives over the whole capture.",
+);
+/// See [`STEPS`].
 pub const INSTANTS: (&str, &str) = ("Instants", "The moments without a duration that the file holds.");
 
 /// The definition of a derived line.
 pub fn definition(name: &str) -> Option<&'static str> {
-    let known = [STEPS, PARTS, INSTANTS].into_iter().find(|(title, _)| name.starts_with(title));
+    let known = [STEPS, PARTS, EXPOSED, INSTANTS].into_iter().find(|(title, _)| name.starts_with(title));
     known.map(|(_, definition)| definition)
 }
 
@@ -31,6 +36,7 @@ pub(crate) fn trace(context: Context<'_>) -> Trace {
     }
     derived.steps(context);
     derived.parts(context);
+    derived.exposed(context);
     derived.instants(whole);
     derived.trace
 }
@@ -84,6 +90,20 @@ impl Derived {
             let Some(line) = self.line(device.plane, PARTS.0) else { return };
             for (interval, part) in bands {
                 let name = self.trace.strings.intern(part.title());
+                self.event(line, name, interval);
+            }
+        }
+    }
+
+    fn exposed(&mut self, context: Context<'_>) {
+        let (whole, devices) = (context.captured_trace(), &context.analysis.captured);
+        for (device, runs) in devices.used.iter().zip(exposed_communication(whole, devices)) {
+            if runs.is_empty() {
+                continue;
+            }
+            let Some(line) = self.line(device.plane, EXPOSED.0) else { return };
+            for (interval, name) in runs {
+                let name = self.trace.strings.intern(whole.text(name));
                 self.event(line, name, interval);
             }
         }

@@ -53,7 +53,7 @@ impl Scene<'_> {
                 self.near(origin, lane, x)
             }
             // A scope is of the innermost op there.
-            Shows::Scopes(line) => {
+            Shows::Scopes(_, line) => {
                 let lanes = self.source(Origin::Captured).lanes(line);
                 lanes.iter().rev().find_map(|lane| self.near(Origin::Captured, lane, x))
             }

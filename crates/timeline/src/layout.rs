@@ -131,8 +131,8 @@ impl Layout {
         let Some(track) = process.and_then(|process| process.tracks.get(id.track as usize)) else { return };
         let lane_height = match track.shows {
             Shows::Counter(_) => COUNTER_HEIGHT,
-            Shows::Events(..) | Shows::Scopes(_) if arrangement.narrow.contains(&id) => NARROW_HEIGHT,
-            Shows::Events(..) | Shows::Scopes(_) => LANE_HEIGHT,
+            Shows::Events(..) | Shows::Scopes(..) if arrangement.narrow.contains(&id) => NARROW_HEIGHT,
+            Shows::Events(..) | Shows::Scopes(..) => LANE_HEIGHT,
         };
         // A name needs the height of a line of text.
         let height = lane_height.saturating_mul(track.lanes).max(LANE_HEIGHT).saturating_add(TRACK_GAP);

@@ -51,7 +51,7 @@ pub use nesting::{Nesting, Place};
 pub use paint::{Change, Paint, Rgb};
 pub use raster::{Lettering, Raster};
 pub use scene::{AXIS_HEIGHT, EventRef, Scene};
-pub use scopes::Scopes;
+pub use scopes::{Flame, Scopes};
 pub use source::{Origin, Source};
 pub use stage::{Sight, Stage};
 pub use step_range::{median_step, step_range};

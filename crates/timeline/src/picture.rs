@@ -13,6 +13,7 @@ use crate::labels::Labels;
 use crate::lane_painter::LanePainter;
 use crate::layout::{LANE_HEIGHT, Row, RowContent};
 use crate::scene::{AXIS_HEIGHT, Scene};
+use crate::scopes::{Flame, Scopes};
 use crate::source::Origin;
 use crate::ticks::ticks;
 use crate::tracks::Shows;
@@ -50,7 +51,11 @@ impl Scene<'_> {
                                 LanePainter::new(self, canvas, source, origin, of, y, lane_height).draw(&columns);
                             }
                         }
-                        Some(Shows::Scopes(line)) => self.draw_scopes(canvas, line, &columns, y, lane_height),
+                        Some(Shows::Scopes(flame, line)) => {
+                            let [names, sources] = self.flames;
+                            let scopes = if flame == Flame::NameScopes { names } else { sources };
+                            self.draw_scopes(canvas, scopes, line, &columns, (y, lane_height));
+                        }
                         Some(Shows::Counter(counter)) => self.counter(canvas, counter, &columns, y, row),
                         None => {}
                     }
@@ -74,22 +79,29 @@ impl Scene<'_> {
     }
 
     /// The scopes of the ops of a line, one level below the other.
-    fn draw_scopes(&self, canvas: &mut dyn Canvas, line: LineId, columns: &Columns, y: i32, lane_height: u32) {
+    fn draw_scopes(
+        &self,
+        canvas: &mut dyn Canvas,
+        scopes: &Scopes,
+        line: LineId,
+        columns: &Columns,
+        (y, lane_height): (i32, u32),
+    ) {
         let height = self.px(lane_height as i32 - 1).max(1);
-        for (level, cells) in self.scopes.cells(self.source(Origin::Captured), line, columns).into_iter().enumerate() {
+        for (level, cells) in scopes.cells(self.source(Origin::Captured), line, columns).into_iter().enumerate() {
             let y = y + self.px((lane_height as usize).saturating_mul(level) as i32);
             let mut labels = Labels::new(self, y, height);
             for (column, cell) in cells.into_iter().enumerate().filter(|(_, cell)| cell.share > 0) {
                 let (x, right) = self.column_edges(columns, column, column + 1);
-                let paint = self.scopes.paint(cell.name);
+                let paint = scopes.paint(cell.name);
                 let (fill, _) = paint.colours(self.dark);
                 let filled = (height * cell.share.min(256) as i32 / 256).max(1);
                 let rect = Rect { x, y: y + height - filled, width: right - x, height: filled };
                 canvas.fill(rect, fill, 256);
-                let text = &|name| self.scopes.name(name);
+                let text = &|name| scopes.name(name);
                 labels.add(canvas, text, cell.name, paint, (x, right), cell.share >= 128);
             }
-            labels.write(canvas, &|name| self.scopes.name(name));
+            labels.write(canvas, &|name| scopes.name(name));
         }
     }
 

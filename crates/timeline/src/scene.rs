@@ -56,8 +56,8 @@ impl EventRef {
 pub struct Scene<'a> {
     /// The events, by [`Origin`].
     pub sources: [Source<'a>; 2],
-    /// The name scopes of the recorded ops.
-    pub scopes: &'a Scopes,
+    /// The name scopes and the source lines of the recorded ops, in the order of [`Flame::ALL`](crate::Flame::ALL).
+    pub flames: &'a [Scopes; 2],
     /// The tracks.
     pub processes: &'a [Process],
     /// Their rows.

@@ -6,7 +6,8 @@
 //!           [attn         )[mlp  )   [mlp   )
 //! ```
 //!
-//! At every instant the innermost op that runs on the line counts, so that a scope is busy for the self time of its ops.
+//! At every instant the innermost op that runs on the line counts, so that a scope is busy for the self time of its ops. The source lines of ops
+//! are drawn alike: a file, and below it its lines.
 
 use base::framework_path;
 use rustc_hash::FxHashMap;
@@ -19,11 +20,37 @@ use crate::source::Source;
 /// Levels that are shown.
 const DEEPEST: usize = 24;
 
-/// The name of the track.
-pub const TITLE: &str = "Name scopes";
+/// Names of the tracks, each with its definition.
+const NAME_SCOPES: (&str, &str) = (
+    "Name scopes",
+    "The ops of a line by the path that the framework gives them, one level below the other, without the primitive at the end. At every instant the innermost op that runs counts: a scope is busy for the self time of its ops.",
+);
+const SOURCE_LINES: (&str, &str) = (
+    "Source lines",
+    "The ops of a line by the file and the line of the program that they come from, as the trace states them. At every instant the innermost op that runs counts: a source line is busy for the self time of its ops.",
+);
 
-/// What it means.
-pub const DEFINITION: &str = "The ops of a line by the path that the framework gives them, one level below the other, without the primitive at the end. At every instant the innermost op that runs counts: a scope is busy for the self time of its ops.";
+/// What the levels of a flame are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flame {
+    /// The scopes in the framework's path.
+    NameScopes,
+    /// The file, and the line in it.
+    SourceLines,
+}
+
+impl Flame {
+    /// All of them, in the order of their tracks.
+    pub const ALL: [Flame; 2] = [Flame::NameScopes, Flame::SourceLines];
+
+    /// The name of its track, and what it means.
+    pub fn title(self) -> (&'static str, &'static str) {
+        match self {
+            Flame::NameScopes => NAME_SCOPES,
+            Flame::SourceLines => SOURCE_LINES,
+        }
+    }
+}
 
 /// The scopes of every kind of event.
 #[derive(Debug, Default)]
@@ -49,14 +76,18 @@ pub struct Cell {
 
 impl Scopes {
     /// Of all kinds of events of a trace that are ops with a path.
-    pub fn new(trace: &Trace) -> Scopes {
+    pub fn new(trace: &Trace, flame: Flame) -> Scopes {
         let mut scopes = Scopes { depths: vec![0; trace.lines.len()], ..Scopes::default() };
         let mut known: FxHashMap<StrId, u32> = FxHashMap::default();
         for kind in trace.events.kinds() {
             let line = trace.lines.get(kind.line.index()).map(|line| line.kind);
-            let path = trace.args.set(kind.args.index()).map_or(StrId::EMPTY, |args| args.tf_op);
+            let path = trace.args.set(kind.args.index()).map_or(StrId::EMPTY, |args| match flame {
+                Flame::NameScopes => args.tf_op,
+                Flame::SourceLines => args.source,
+            });
             let shows = matches!(line, Some(LineKind::DeviceOps | LineKind::Host)) && !path.is_empty();
-            let path = if shows { *known.entry(path).or_insert_with(|| scopes.path(trace.text(path))) } else { 0 };
+            let path =
+                if shows { *known.entry(path).or_insert_with(|| scopes.path(trace.text(path), flame)) } else { 0 };
             scopes.of_kinds.push(path);
             let depth = scopes.path_of(path).len() as u32;
             if let Some(deepest) = scopes.depths.get_mut(kind.line.index()) {
@@ -67,10 +98,20 @@ impl Scopes {
     }
 
     /// The number of a path, plus one; 0 of one without scopes.
-    fn path(&mut self, text: &str) -> u32 {
-        let mut names: Vec<StrId> = framework_path::segments(text).map(|name| self.names.intern(name)).collect();
-        names.pop();
-        names.truncate(DEEPEST);
+    fn path(&mut self, text: &str, flame: Flame) -> u32 {
+        let names: Vec<StrId> = match (flame, text.rsplit_once(':')) {
+            (Flame::NameScopes, _) => {
+                let mut names: Vec<_> = framework_path::segments(text).map(|name| self.names.intern(name)).collect();
+                names.pop();
+                names.truncate(DEEPEST);
+                names
+            }
+            (Flame::SourceLines, Some((file, line))) => {
+                let line = format!("{}:{line}", file.rsplit('/').next().unwrap_or(file));
+                vec![self.names.intern(file), self.names.intern(&line)]
+            }
+            (Flame::SourceLines, None) => vec![self.names.intern(text)],
+        };
         if names.is_empty() {
             return 0;
         }

@@ -95,7 +95,7 @@ impl Stage {
         let all = Viewport::new(sight.extent_ps.map_or(own, range));
         let scene = Scene {
             sources,
-            scopes: timeline.scopes(context),
+            flames: timeline.flames(context),
             processes,
             layout,
             viewport: sight.range_ps.map_or(all, |it| all.show(range(it))),

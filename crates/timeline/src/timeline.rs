@@ -9,7 +9,7 @@ use trace::{ByLine, Trace};
 use crate::derived;
 use crate::links::{Linked, Links};
 use crate::scene::EventRef;
-use crate::scopes::Scopes;
+use crate::scopes::{Flame, Scopes};
 use crate::source::{Made, Origin, Source};
 use crate::tracks::{Process, processes};
 
@@ -27,7 +27,7 @@ pub struct Timeline {
     captured: OnceLock<Made>,
     derived: OnceLock<Derived>,
     processes: OnceLock<Vec<Process>>,
-    scopes: OnceLock<Scopes>,
+    flames: OnceLock<[Scopes; 2]>,
     links: OnceLock<Links>,
 }
 
@@ -35,7 +35,7 @@ impl Timeline {
     /// The processes that show anything, with their tracks.
     pub fn processes(&self, context: Context<'_>) -> &[Process] {
         let sources = [Origin::Captured, Origin::Derived].map(|origin| self.source(context, origin));
-        self.processes.get_or_init(|| processes(sources, self.scopes(context)))
+        self.processes.get_or_init(|| processes(sources, self.flames(context)))
     }
 
     /// Makes a part of what the first picture needs, so that whoever shows it need not wait; false where nothing is left to do.
@@ -51,9 +51,9 @@ impl Timeline {
         is_unmade
     }
 
-    /// The name scopes of the recorded ops.
-    pub fn scopes(&self, context: Context<'_>) -> &Scopes {
-        self.scopes.get_or_init(|| Scopes::new(context.captured_trace()))
+    /// The name scopes and the source lines of the recorded ops, in the order of [`Flame::ALL`].
+    pub fn flames(&self, context: Context<'_>) -> &[Scopes; 2] {
+        self.flames.get_or_init(|| Flame::ALL.map(|flame| Scopes::new(context.captured_trace(), flame)))
     }
 
     /// What an event is linked with, the nearest by start first; nothing for a derived one.
@@ -80,7 +80,11 @@ impl Timeline {
                     Derived { trace, by_line, made }
                 });
                 let Derived { trace, by_line, made } = derived;
-                Source::new(trace, by_line, made).painted(|| vec![None; trace.events.kinds().len()])
+                let family = |kind: &trace::EventKind| {
+                    let line = trace.lines.get(kind.line.index()).map(|line| trace.text(line.name));
+                    (line == Some(derived::EXPOSED.0)).then_some(OpFamily::Communication)
+                };
+                Source::new(trace, by_line, made).painted(|| trace.events.kinds().iter().map(family).collect())
             }
         }
     }

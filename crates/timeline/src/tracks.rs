@@ -4,18 +4,18 @@
 use base::sort;
 use trace::{LineId, LineKind, PlaneKind, Trace};
 
+use crate::derived;
 use crate::lines::process_name;
-use crate::scopes::Scopes;
+use crate::scopes::{Flame, Scopes};
 use crate::source::{Origin, Source};
-use crate::{derived, scopes};
 
 /// What a track shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// The events of a line.
     Events(Origin, LineId),
-    /// The name scopes of the ops of a recorded line.
-    Scopes(LineId),
+    /// The name scopes or source lines of the ops of a recorded line.
+    Scopes(Flame, LineId),
     /// A counter, as an index into [`Trace::counters`].
     Counter(usize),
 }
@@ -47,7 +47,7 @@ pub struct Process {
 }
 
 /// The processes that show anything.
-pub(crate) fn processes([captured, derived]: [Source<'_>; 2], of_scopes: &Scopes) -> Vec<Process> {
+pub(crate) fn processes([captured, derived]: [Source<'_>; 2], flames: &[Scopes; 2]) -> Vec<Process> {
     let whole = captured.trace;
     let (captured, derived) = ((Origin::Captured, captured), (Origin::Derived, derived));
     let mut order: Vec<(i64, usize)> =
@@ -66,14 +66,17 @@ pub(crate) fn processes([captured, derived]: [Source<'_>; 2], of_scopes: &Scopes
                 .collect();
             sort::sort_by(&mut lines, |a, b| a.cmp(b));
             if origin == Origin::Captured {
-                let with_scopes = lines.iter().filter_map(|&(_, line)| {
-                    let (id, of) = (source.trace.line_id(line)?, source.trace.lines.get(line)?);
-                    let lanes = of_scopes.depth(id);
-                    let name = format!("{} of {}", scopes::TITLE, source.trace.text(of.name));
-                    let definition = Some(scopes::DEFINITION);
-                    (lanes > 0).then_some(Track { name, shows: Shows::Scopes(id), lanes, definition })
-                });
-                process.tracks.extend(with_scopes);
+                for (flame, scopes) in Flame::ALL.into_iter().zip(flames) {
+                    let with_scopes = lines.iter().filter_map(|&(_, line)| {
+                        let (id, of) = (source.trace.line_id(line)?, source.trace.lines.get(line)?);
+                        let lanes = scopes.depth(id);
+                        let (title, definition) = flame.title();
+                        let name = format!("{title} of {}", source.trace.text(of.name));
+                        let shows = Shows::Scopes(flame, id);
+                        (lanes > 0).then_some(Track { name, shows, lanes, definition: Some(definition) })
+                    });
+                    process.tracks.extend(with_scopes);
+                }
             }
             for (_, line) in lines {
                 let (Some(id), Some(of)) = (source.trace.line_id(line), source.trace.lines.get(line)) else { continue };

@@ -15,11 +15,13 @@
 //! told apart.
 
 mod apart;
+mod exposed;
 mod inside;
 mod kind;
 mod matrix;
 mod members;
 mod message;
+mod runs;
 mod section;
 mod waits;
 
@@ -27,6 +29,7 @@ mod waits;
 mod tests;
 
 pub use apart::Apart;
+pub use exposed::exposed_communication;
 pub use kind::bus_factor;
 pub use matrix::Matrix;
 pub use members::Members;
@@ -38,12 +41,12 @@ use inside::Inside;
 use rustc_hash::FxHashMap;
 
 use self::members::Numbering;
-use super::categories::Categorizer;
+use self::runs::{Runs, SeenRun};
 use super::device_time::DeviceTime;
 use super::devices::Devices;
 use base::{Ps, sort};
 use hlo::{Instruction, Module, Modules};
-use trace::{Args, ArgsId, EventColumn, Interval, IntervalSet, Platform, StrId, Trace, in_blocks};
+use trace::{Args, ArgsId, EventColumn, IntervalSet, Platform, StrId, Trace};
 
 /// One collective instruction (or kernel) of a program.
 #[derive(Clone, Debug)]
@@ -165,18 +168,6 @@ pub struct Collectives {
     pub device_time: Ps,
 }
 
-/// What a distinct (name, arguments) is.
-#[derive(Clone, Copy)]
-enum Role {
-    /// No communication.
-    Other,
-    /// A collective that is one op: its kind.
-    Whole(&'static str),
-    /// The start or the end of an asynchronous one.
-    Start(&'static str),
-    Done,
-}
-
 impl Collectives {
     /// The communication of `trace`. `times` has one entry a used device, and so has `windows`: what of a run lies in it.
     pub fn new(
@@ -188,39 +179,14 @@ impl Collectives {
     ) -> Collectives {
         let mut all =
             Collectives { devices: vec![DeviceSums::default(); devices.used.len()], ..Collectives::default() };
-        let mut roles: FxHashMap<(StrId, ArgsId), Role> = FxHashMap::default();
         let mut index: FxHashMap<(StrId, Option<i64>, StrId), u32> = FxHashMap::default();
-        let mut categories = Categorizer::new(trace, &devices.recognised);
+        let mut runs = Runs::new(trace, devices);
         let mut groups = Groups { numbering: Numbering::new(trace, devices), known: FxHashMap::default() };
         for (number, device) in (0u32..).zip(&devices.used) {
             let window = windows.get(number as usize).unwrap_or(&device.window);
             all.device_time += window.length();
             let inside = Inside::new(device, window, times.get(number as usize));
-            let mut started: FxHashMap<&str, (StrId, ArgsId, Ps, Option<i64>)> = FxHashMap::default();
-            in_blocks(&device.ops, |&id| {
-                let Some(event) = trace.events.get(id) else { return };
-                if !categories.communicates(event.name, event.args) {
-                    return;
-                }
-                let key = (event.name, event.args);
-                let role = *roles.entry(key).or_insert_with(|| role(trace, &mut categories, event.name, event.args));
-                let (name, args, kind, interval) = match role {
-                    Role::Other => return,
-                    Role::Start(_) => {
-                        let number = trace.events.column(EventColumn::AllReduceId).get(id);
-                        started
-                            .insert(pair_name(trace.text(event.name)), (event.name, event.args, event.start, number));
-                        return;
-                    }
-                    Role::Done => {
-                        let Some((name, args, start, _)) = started.remove(pair_name(trace.text(event.name))) else {
-                            return;
-                        };
-                        let Some(Role::Start(kind)) = roles.get(&(name, args)).copied() else { return };
-                        (name, args, kind, Interval::new(start, event.end()))
-                    }
-                    Role::Whole(kind) => (event.name, event.args, kind, Interval::new(event.start, event.end())),
-                };
+            runs.for_each(trace, device, |SeenRun { event: id, name, args, kind, interval }| {
                 let Some(part) = inside.part(interval) else { return };
                 let set = trace.args.get(args);
                 // One kernel of PyTorch's may run for messages of several sizes: each is an op.
@@ -386,35 +352,6 @@ impl CollectiveOp {
     pub fn bus_gb_per_sec(&self) -> Option<f64> {
         Some(self.algorithm_gb_per_sec()? * bus_factor(self.kind, self.message.group_size)?)
     }
-}
-
-fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: ArgsId) -> Role {
-    let category = categories.of(name, args);
-    let text = trace.text(name);
-    let instruction = trace.text(trace.args.get(args).hlo_op);
-    let kind = [text, instruction, categories.name(category)].into_iter().find_map(kind::of_instruction);
-    let stated = trace.text(trace.args.get(args).kernel_details);
-    let stated = stated.split(' ').find_map(|word| kind::of_torch(word.strip_prefix("collective:")?));
-    if let Some(kind) = stated {
-        return Role::Whole(kind);
-    }
-    let Some(kind) = kind::nccl(text).map(|nccl| nccl.kind).or(kind) else { return Role::Other };
-    // On a GPU the kernel of a start is the collective itself.
-    if !instruction.is_empty() && instruction != text {
-        return Role::Whole(kind);
-    }
-    if text.contains("-start") {
-        Role::Start(kind)
-    } else if text.contains("-done") {
-        Role::Done
-    } else {
-        Role::Whole(kind)
-    }
-}
-
-/// What the start and the end of one collective have in common: `all-gather.3` of `all-gather-start.3`.
-fn pair_name(name: &str) -> &str {
-    name.rsplit_once('.').map_or("", |(_, number)| number)
 }
 
 /// The assigned devices, the groups and the pairs of an instruction.

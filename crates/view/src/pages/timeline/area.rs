@@ -62,7 +62,7 @@ fn lines_between(scene: &Scene<'_>, top: u32, bottom: u32) -> Vec<u32> {
     });
     tracks
         .filter_map(|track| match track.shows {
-            Shows::Events(Origin::Captured, line) | Shows::Scopes(line) => Some(line.get()),
+            Shows::Events(Origin::Captured, line) | Shows::Scopes(_, line) => Some(line.get()),
             Shows::Events(Origin::Derived, _) | Shows::Counter(_) => None,
         })
         .collect()
