@@ -78,6 +78,35 @@ fn a_range_is_told_as_it_was_counted_by_hand() {
 }
 
 #[test]
+fn counters_of_a_range_are_told_as_they_were_counted_by_hand() {
+    let folder = scratch("timeline_tables", "counters");
+    let counter = |pid: u32, time: f64, used: f64| json!({"ph":"C","pid":pid,"name":"memory","ts":100.0 + time,"args":{"used":used}});
+    let name = |pid: u32, name: &str| json!({"ph":"M","pid":pid,"name":"process_name","args":{"name":name}});
+    let event = |pid: u32| json!({"ph":"X","pid":pid,"tid":1,"name":"f","ts":100,"dur":40});
+    let events = json!({"traceEvents": [
+        name(1, "/device:GPU:0"), name(2, "/host:CPU"), event(1), event(2),
+        counter(1, 10.0, 4.0), counter(1, 20.0, 8.0), counter(1, 35.0, 2.0), counter(2, 50.0, 7.0), {}
+    ]});
+    std::fs::write(folder.join("hand.trace.json"), events.to_string()).unwrap();
+    let row = |process: &str, samples: u64, [mean, min, max, first, last]: [f64; 5]| {
+        json!({"name":"memory used","process":process,"samples":samples,"mean_value":mean,"min_value":min,"max_value":max,
+            "first_value":first,"last_value":last})
+    };
+    let by_counter = |more: &[&str]| rows(&folder, &[&["range", "--by", "counter"], more].concat());
+    // [15, 40): 4 for 5 µs, 8 for 15, 2 for 5.
+    let gpu = row("/device:GPU:0", 2, [6.0, 2.0, 8.0, 4.0, 2.0]);
+    assert_eq!(by_counter(&["--from", "15", "--to", "40"]), std::slice::from_ref(&gpu));
+    assert_eq!(by_counter(&["--from", "15", "--to", "40", "--line", "GPU:0"]), [gpu]);
+    assert!(by_counter(&["--from", "15", "--to", "40", "--line", "CPU"]).is_empty());
+    // Open: from the first sample to the end of the capture, or to the last sample behind it.
+    let all = [
+        row("/device:GPU:0", 3, [(40.0 + 120.0 + 10.0) / 30.0, 2.0, 8.0, 4.0, 2.0]),
+        row("/host:CPU", 1, [7.0, 7.0, 7.0, 7.0, 7.0]),
+    ];
+    assert_eq!(by_counter(&[]), all);
+}
+
+#[test]
 fn events_are_listed_whole() {
     let folder = scratch("timeline_tables", "events");
     hand_made(&folder);
@@ -105,7 +134,7 @@ fn a_session_says_what_is_wrong_with_an_area() {
     session.finish(file);
     session.runs();
     let mut ask = |from_ps, to_ps, lines: LineQuery| {
-        let area = AreaQuery { from_ps, to_ps, lines };
+        let area = AreaQuery { from_ps, to_ps, lines, counters: None };
         let asked = session.table_of_area(0, &Settings::default(), TableName::Range, "", &area, &Query::default());
         asked.unwrap().map(|table| table.rows.len())
     };
@@ -136,7 +165,7 @@ fn wrong_calls_are_told_in_one_sentence() {
         ),
         (
             &["range", "--by", "thread"],
-            "crossprof: --by: the table range is not told by thread; it has name, op, category, scope, line\n",
+            "crossprof: --by: the table range is not told by thread; it has name, op, category, scope, line, counter\n",
         ),
     ] {
         let output = crossprof(&folder, &[&["table"], arguments, &["hand.trace.json"]].concat());

@@ -21,5 +21,5 @@ pub fn asked(command: &Table) -> Result<AreaQuery, String> {
         return Err("--from must be before --to".to_owned());
     }
     let lines = if line.is_empty() { LineQuery::All } else { LineQuery::Patterns(line.clone()) };
-    Ok(AreaQuery { from_ps: from.map(|from| from.0), to_ps: to.map(|to| to.0), lines })
+    Ok(AreaQuery { from_ps: from.map(|from| from.0), to_ps: to.map(|to| to.0), lines, counters: None })
 }

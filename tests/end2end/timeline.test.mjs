@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test, until } from "./harness.mjs";
 import { load, open, trace, view } from "./page.mjs";
@@ -130,6 +131,31 @@ test("the statistics of a selected range are those of the command line", async (
   const rows = JSON.parse(execFileSync(cli, args, { cwd: dirname(path), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString());
   const shown = await table.locator("tbody tr:not(.pad)").evaluateAll((rows) => rows.slice(0, 5).map((row) => [row.cells[0].innerText.trim(), Number(row.cells[1].innerText.replace(/\D/g, ""))]));
   assert.deepEqual(shown, rows.slice(0, 5).map((row) => [row.name, row.count]));
+});
+
+test("a selected range shows the counters in it", async ({ page, site, cli, artifacts }) => {
+  const path = join(artifacts, "counters.trace.json");
+  const counter = (ts, used) => ({ ph: "C", pid: 1, name: "memory", ts, args: { used } });
+  const events = [{ ph: "M", pid: 1, name: "process_name", args: { name: "/host:CPU" } }, { ph: "X", pid: 1, tid: 1, name: "f", ts: 0, dur: 1000 }, counter(0, 4), counter(500, 8), counter(900, 2)];
+  writeFileSync(path, JSON.stringify({ traceEvents: events }));
+  await open(page, site);
+  await load(page, path);
+  await timeline(page);
+  const box = await page.locator(".timeline-window").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.75, box.y + 10, { steps: 4 });
+  await page.mouse.up();
+  const row = page.locator(".timeline-details .grid-box tbody tr").first();
+  await row.waitFor();
+  const [from, to] = edges(await until("the range is in the address", () => option(page, "selection")));
+  const args = ["table", "range", "--by", "counter", "--from", `${from}ps`, "--to", `${to}ps`, "--format", "json", basename(path)];
+  const [told] = JSON.parse(execFileSync(cli, args, { cwd: dirname(path), stdio: ["ignore", "pipe", "ignore"] }).toString());
+  assert.deepEqual([told.name, told.samples, told.min_value, told.max_value, told.first_value, told.last_value], ["memory used", 1, 4, 8, 4, 8]);
+  const cells = await row.locator("th, td").allInnerTexts();
+  assert.deepEqual([cells[0], cells[2]], ["memory used", "1"]);
+  assert.ok(Math.abs(Number(cells[3]) - told.mean_value) < 0.01, `${cells[3]} is ${told.mean_value}`);
+  await page.screenshot({ path: join(artifacts, "timeline-counters.png") });
 });
 
 test("what is filtered is found one after the other", async ({ page, site }) => {

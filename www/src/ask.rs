@@ -31,7 +31,8 @@ pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
 
 /// Asks for a whole table as a text.
 pub fn table(run: &Run, table: &TableBlock, query: Query, format: TextFormat, heard: Heard<Document>) {
-    let (name, variant, area) = (table.table, table.variant.clone(), table.area.clone().unwrap_or_default());
+    let (name, variant, area) =
+        (table.table, table.variant.clone(), table.area.as_deref().cloned().unwrap_or_default());
     ask(run.load, TableRequest { run: run.index, name, variant, area, query, format }, None, &[], heard);
 }
 

@@ -57,7 +57,12 @@ fn requests_arrive_as_they_were_sent() {
             run: 1,
             name: TableName::Range,
             variant: "".into(),
-            area: AreaQuery { from_ps: Some(i64::MAX), to_ps: None, lines: LineQuery::Indices(vec![7]) },
+            area: AreaQuery {
+                from_ps: Some(i64::MAX),
+                to_ps: None,
+                lines: LineQuery::Indices(vec![7]),
+                counters: None,
+            },
             query: table,
             format: TextFormat::Csv,
         }

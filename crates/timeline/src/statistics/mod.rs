@@ -14,12 +14,14 @@
 //!
 //! Of which group an event is, is asked of its [kind](trace::Events::kinds), once for all events of the kind; then one walk adds them up.
 
+mod counters;
 mod events_in;
 mod grouping;
 mod listed;
 #[cfg(test)]
 mod tests;
 
+pub use counters::{CounterValues, counter_in};
 pub use events_in::EventsIn;
 pub use grouping::{GroupBy, Grouping};
 pub use listed::{ListedEvent, events};

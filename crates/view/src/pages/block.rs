@@ -380,7 +380,7 @@ pub struct TableBlock {
     pub filter: String,
     /// The part of the timeline that it is of, where it is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub area: Option<AreaQuery>,
+    pub area: Option<Box<AreaQuery>>,
     /// Columns that the filter names and this table lacks: those conditions do not narrow it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,

@@ -7,6 +7,7 @@ mod area;
 mod arguments;
 pub mod checklist;
 mod collectives;
+mod counters;
 mod events;
 mod findings;
 mod framework_ops;
@@ -38,6 +39,9 @@ use metrics::Context;
 use timeline::Timeline;
 
 use area::AreaOf;
+
+/// The form of the table of a range that is of counters and not of events.
+pub(crate) const COUNTER: &str = "counter";
 
 /// Declares the tables: the doc comment and name of each, its key, the forms that it has (the first is the usual one), its columns, and what
 /// makes it: a function of the unified profile, or one of the run and the form that is asked for. A table that both can make is
@@ -170,7 +174,7 @@ tables! {
     /// The events of a range of time and some lines, one by one.
     Events "events" [] with columns(&events::COLUMNS), from area TableName::Events;
     /// What a range of time and some lines hold.
-    Range "range" ["name", "op", "category", "scope", "line"] with columns(&range::COLUMNS), from area TableName::Range;
+    Range "range" ["name", "op", "category", "scope", "line", "counter"] with range::all_columns(), from area TableName::Range;
     /// What was lost or odd.
     Warnings "warnings" [] with columns(&report::WARNINGS), from profile report::warnings;
 }
@@ -198,6 +202,7 @@ pub fn rows_of_area<'a>(
     let area = || AreaOf::new(context, timeline, area);
     Ok(match name {
         TableName::Events => Box::new(events::EventRows::new(area()?)),
+        TableName::Range if variant == COUNTER => Box::new(counters::table(&area()?)),
         TableName::Range => Box::new(range::RangeRows::new(area()?, variant)),
         _ => rows(context, name, variant),
     })

@@ -1,16 +1,19 @@
 //! Exact statistics of a selected range: of all events in it, never of those that were drawn.
 
 use super::Outcome;
-use crate::pages::{Block, Choice, Page, PageQuery, table_block_of};
-use crate::table::query;
-use crate::tables::{self, AreaQuery, LineQuery, TableName};
+use crate::pages::{Block, Choice, Grid, GridCell, Page, PageQuery, table_block_of};
+use crate::table::{Cell, Query, query};
+use crate::tables::{self, AreaQuery, COUNTER, LineQuery, TableName};
 use base::Ps;
-use base::format::{count, time_us};
+use base::format::{count, printable, time_us};
 use metrics::Context;
 use timeline::{Origin, RowContent, Scene, Shows, Timeline};
 
 /// By what events are grouped, as the page sends it back.
 const OPTION: &str = "area";
+
+/// Counters that are listed below the table; the form by counter has all.
+const MAX_COUNTERS: u32 = 50;
 
 /// The statistics of a range of the lines that stand between two heights of the rows; of all lines where no heights are given.
 pub fn outcome(
@@ -21,27 +24,36 @@ pub fn outcome(
     rows: Option<(u32, u32)>,
     asked: &PageQuery,
 ) -> Outcome {
-    let lines = rows.map_or(LineQuery::All, |(top, bottom)| LineQuery::Indices(lines_between(scene, top, bottom)));
+    let shown = rows.map(|(top, bottom)| shown_between(scene, top, bottom));
+    let lines = shown.as_ref().map_or(LineQuery::All, |shown| LineQuery::Indices(lines_of(shown)));
+    let counters = shown.as_ref().map(|shown| counters_of(shown));
     let line_count = match &lines {
         LineQuery::Indices(lines) => format!("{} lines", count(lines.len() as u64)),
         _ => "all lines".to_owned(),
     };
-    let area = AreaQuery { from_ps: Some(from), to_ps: Some(to), lines };
+    let area = AreaQuery { from_ps: Some(from), to_ps: Some(to), lines, counters };
     let forms = TableName::Range.forms();
+    let has_counters = !context.captured_trace().counters.is_empty();
     let by = asked.chosen(OPTION, forms);
     let length = time_us(Ps::new(to.saturating_sub(from)).as_us());
     let title = format!("{length} of {line_count}");
     let mut blocks = vec![Block::Choice(Choice {
         option: OPTION.to_owned(),
         label: "Group by".to_owned(),
-        values: forms.iter().map(|&form| (form.to_owned(), form.to_owned())).collect(),
+        values: forms
+            .iter()
+            .filter(|form| **form != COUNTER || has_counters)
+            .map(|&form| (form.to_owned(), form.to_owned()))
+            .collect(),
         chosen: by.to_owned(),
     })];
     match tables::rows_of_area(&context, kept, &area, TableName::Range, by) {
         Ok(rows) => {
             let table =
                 table_block_of(TableName::Range, by, &title, asked, rows.columns(), &mut |asked| query(&*rows, asked));
-            blocks.push(Block::Table(crate::pages::TableBlock { area: Some(area), ..table }));
+            let list = counter_list(&context, kept, &area).filter(|_| by != COUNTER);
+            blocks.push(Block::Table(crate::pages::TableBlock { area: Some(Box::new(area)), ..table }));
+            blocks.extend(list);
         }
         Err(reason) => blocks.push(Block::Note { text: reason }),
     }
@@ -53,17 +65,47 @@ pub fn outcome(
     }
 }
 
-/// The recorded lines of the rows between two heights.
-fn lines_between(scene: &Scene<'_>, top: u32, bottom: u32) -> Vec<u32> {
+/// What the tracks between two heights of the rows show.
+fn shown_between(scene: &Scene<'_>, top: u32, bottom: u32) -> Vec<Shows> {
     let rows = scene.layout.visible(top..bottom.max(top.saturating_add(1)));
     let tracks = rows.iter().filter_map(|row| match row.content {
         RowContent::Track { id, .. } => scene.track(id),
         RowContent::Heading { .. } => None,
     });
-    tracks
-        .filter_map(|track| match track.shows {
-            Shows::Events(Origin::Captured, line) | Shows::Scopes(_, line) => Some(line.get()),
-            Shows::Events(Origin::Derived, _) | Shows::Counter(_) => None,
-        })
-        .collect()
+    tracks.map(|track| track.shows).collect()
+}
+
+/// The recorded lines.
+fn lines_of(shown: &[Shows]) -> Vec<u32> {
+    let line = |shows: &Shows| match shows {
+        Shows::Events(Origin::Captured, line) | Shows::Scopes(_, line) => Some(line.get()),
+        Shows::Events(Origin::Derived, _) | Shows::Counter(_) => None,
+    };
+    shown.iter().filter_map(line).collect()
+}
+
+fn counters_of(shown: &[Shows]) -> Vec<u32> {
+    let counter = |shows: &Shows| match shows {
+        Shows::Counter(counter) => u32::try_from(*counter).ok(),
+        Shows::Events(..) | Shows::Scopes(..) => None,
+    };
+    shown.iter().filter_map(counter).collect()
+}
+
+/// The counters of an area, as many as fit below its table; nothing where none has a value.
+fn counter_list(context: &Context<'_>, kept: &Timeline, area: &AreaQuery) -> Option<Block> {
+    let rows = tables::rows_of_area(context, kept, area, TableName::Range, COUNTER).ok()?;
+    let table = query(&*rows, &Query { top: Some(MAX_COUNTERS), ..Query::default() });
+    let text = |cell: &Cell| match cell {
+        Cell::Text(text) => printable(text),
+        Cell::Int(number) => count(*number),
+        Cell::Float(number) => base::format::number(*number),
+        Cell::Flag(_) | Cell::Absent => String::new(),
+    };
+    let columns = table.columns.iter().map(|column| column.title.to_owned()).collect();
+    let rows: Vec<Vec<GridCell>> =
+        table.rows.iter().map(|row| row.iter().map(|cell| GridCell::text(&text(cell))).collect()).collect();
+    let all = rows.len() < MAX_COUNTERS as usize;
+    let title = if all { "Counters".to_owned() } else { format!("Counters: the first {MAX_COUNTERS}") };
+    (!rows.is_empty()).then_some(Block::Grid(Grid { title, columns, rows }))
 }

@@ -1,0 +1,98 @@
+//! What a counter shows in a range.
+
+use trace::{CounterTrack, Interval};
+
+/// The values of a counter that are in force in a range: a sample holds until the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CounterValues {
+    /// Samples in the range.
+    pub samples: u64,
+    /// Mean over the part of the range in which there is a value, weighted by time.
+    pub mean: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// The one at the start of the range; of a counter that begins in it, its first.
+    pub first: f64,
+    /// The one before the end of the range.
+    pub last: f64,
+}
+
+/// The values of a counter in `[start, end)`; none where its first sample comes later. Linear in the samples of the range.
+pub fn counter_in(track: &CounterTrack, range: Interval) -> Option<CounterValues> {
+    let before = |edge| track.times.partition_point(|time| *time < edge);
+    let (start, end) = (before(range.start), before(range.end));
+    // Of samples of one time the last is in force.
+    let in_force = track.times.partition_point(|time| *time <= range.start).saturating_sub(1);
+    let times = track.times.get(in_force..end)?;
+    let values = track.values.get(in_force..end)?;
+    let (first, last) = (*values.first()?, *values.last()?);
+    let (mut sum, mut length) = (0.0, 0.0);
+    let ends = times.iter().skip(1).chain(std::iter::once(&range.end));
+    for ((from, to), value) in times.iter().zip(ends).zip(values) {
+        let held = Interval::new((*from).max(range.start), *to).length().as_ps() as f64;
+        sum += value * held;
+        length += held;
+    }
+    Some(CounterValues {
+        samples: end.saturating_sub(start) as u64,
+        mean: if length > 0.0 { sum / length } else { last },
+        min: values.iter().copied().fold(first, f64::min),
+        max: values.iter().copied().fold(first, f64::max),
+        first,
+        last,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Ps;
+    use proptest::prelude::*;
+
+    fn track(samples: &[(i64, i32)]) -> CounterTrack {
+        let times = samples.iter().map(|&(time, _)| Ps::new(time)).collect();
+        let values = samples.iter().map(|&(_, value)| f64::from(value)).collect();
+        CounterTrack { times, values, ..CounterTrack::default() }
+    }
+
+    fn at(start: i64, end: i64) -> Interval {
+        Interval::new(Ps::new(start), Ps::new(end))
+    }
+
+    #[test]
+    fn a_sample_holds_until_the_next() {
+        let track = track(&[(10, 4), (20, 8), (40, 2)]);
+        let whole = CounterValues { samples: 3, mean: 5.0, min: 2.0, max: 8.0, first: 4.0, last: 2.0 };
+        assert_eq!(counter_in(&track, at(0, 50)), Some(CounterValues { mean: (40.0 + 160.0 + 20.0) / 40.0, ..whole }));
+        let between = CounterValues { samples: 0, mean: 8.0, min: 8.0, max: 8.0, first: 8.0, last: 8.0 };
+        assert_eq!(counter_in(&track, at(25, 30)), Some(between));
+        assert_eq!(counter_in(&track, at(0, 10)), None);
+        assert_eq!(counter_in(&track, at(15, 25)).map(|it| (it.samples, it.mean, it.first)), Some((1, 6.0, 4.0)));
+        assert_eq!(counter_in(&CounterTrack::default(), at(0, 10)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn picosecond_by_picosecond_it_is_the_same(
+            samples in prop::collection::vec((0i64..40, -9i32..9), 0..12),
+            start in -5i64..45,
+            length in 1i64..30,
+        ) {
+            let mut samples = samples;
+            samples.sort_by_key(|(time, _)| *time);
+            let range = at(start, start + length);
+            let value = |now: i64| samples.iter().rev().find(|(time, _)| *time <= now).map(|(_, value)| f64::from(*value));
+            let held: Vec<f64> = (start..start + length).filter_map(value).collect();
+            let found = counter_in(&track(&samples), range);
+            prop_assert_eq!(found.is_some(), !held.is_empty());
+            if let Some(found) = found {
+                prop_assert!((found.mean - held.iter().sum::<f64>() / held.len() as f64).abs() < 1e-9);
+                prop_assert_eq!((Some(&found.first), Some(&found.last)), (held.first().filter(|_| true), held.last()));
+                let of_range = samples.iter().filter(|(time, _)| (start..start + length).contains(time)).count();
+                prop_assert_eq!(found.samples, of_range as u64);
+            }
+        }
+    }
+}

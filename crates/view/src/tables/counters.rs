@@ -1,0 +1,53 @@
+//! Counters of an area of the timeline: what each shows in a range of time.
+
+use base::Ps;
+use timeline::process_name;
+use timeline::statistics::{Area, counter_in};
+use trace::{CounterTrack, Interval};
+
+use super::area::AreaOf;
+use super::range::name_column;
+use crate::table::{Cell, Column, Table, Unit, column};
+
+/// What only the form by counter has.
+pub(super) const COLUMNS: [Column; 7] = [
+    column("process", "Process", Unit::Text, "The device or host that shows the counter."),
+    column("samples", "Samples", Unit::Count, "Samples of the counter in `[from, to)`."),
+    column(
+        "mean_value",
+        "Mean value",
+        Unit::Number,
+        "Mean of the counter, weighted by time: a sample holds until the next one.",
+    )
+    .caveat("Over the part of the range from its first sample on. In the unit of the file, which does not name it."),
+    column("min_value", "Smallest value", Unit::Number, "The smallest of the values that hold in the range."),
+    column("max_value", "Largest value", Unit::Number, "The largest of the values that hold in the range."),
+    column("first_value", "First value", Unit::Number, "The value at the start of the range, else its first in it."),
+    column("last_value", "Last value", Unit::Number, "The value just before the end of the range."),
+];
+
+/// The counters that have a value in the range, in the order of the file.
+pub(super) fn table(of: &AreaOf<'_>) -> Table {
+    let trace = of.source.trace;
+    let row = |track: &CounterTrack| {
+        let values = counter_in(track, range_of(of, track))?;
+        let process = trace.planes.get(track.plane.index()).map(|plane| process_name(trace, plane).into_owned());
+        let numbers = [values.mean, values.min, values.max, values.first, values.last];
+        let mut row = vec![Cell::Text(trace.text(track.name).to_owned()), process.map_or(Cell::Absent, Cell::Text)];
+        row.push(Cell::Int(values.samples));
+        row.extend(numbers.map(Cell::Float));
+        Some(row)
+    };
+    let tracks = of.counters.iter().filter_map(|&counter| trace.counters.get(counter));
+    Table::new("range", name_column().into_iter().chain(COLUMNS).collect(), tracks.filter_map(row).collect())
+}
+
+/// An open edge is that of the capture, or of the samples where they reach further.
+fn range_of(of: &AreaOf<'_>, track: &CounterTrack) -> Interval {
+    let (asked, open) = (of.area.range, Area::EVERYTHING);
+    let capture = of.source.by_line.extent.unwrap_or(Interval::new(of.origin, of.origin));
+    let begins = track.times.first().map_or(capture.start, |first| capture.start.min(*first));
+    let ends = track.times.last().map_or(capture.end, |last| capture.end.max(*last + Ps::new(1)));
+    let start = if asked.start == open.start { begins } else { asked.start };
+    Interval::new(start, if asked.end == open.end { ends } else { asked.end })
+}
