@@ -4,13 +4,16 @@ use base::Ps;
 use trace::Interval;
 
 use crate::lane::Lane;
-use crate::layout::{RowContent, TrackId};
+use crate::layout::{Row, RowContent, TrackId};
 use crate::scene::{AXIS_HEIGHT, EventRef, Scene};
 use crate::source::Origin;
 use crate::tracks::{Shows, Track};
 
 /// Events this near to the pointer, in CSS pixels, are meant.
 const NEAR: f64 = 2.0;
+
+/// The edge of a dragged range snaps to that of an event this near to the pointer, in CSS pixels.
+pub const SNAP: f64 = 15.0;
 
 /// What is at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,22 +26,30 @@ pub enum Hit {
     Track(TrackId, Option<EventRef>),
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
     /// What is at a point, in CSS pixels from the upper left corner of the events.
     pub fn hit(&self, x: f64, y: f64) -> Option<Hit> {
-        let down = (y - f64::from(AXIS_HEIGHT)) + f64::from(self.scroll);
-        if y < f64::from(AXIS_HEIGHT) || down < 0.0 {
-            return None;
-        }
-        let row = self.layout.visible(down as u32..down as u32 + 1).first()?;
+        let (row, down) = self.row_at(y)?;
         match row.content {
             RowContent::Heading { process, .. } => Some(Hit::Heading(process)),
-            RowContent::Track { id, lane_height, .. } => {
-                let lane = (down as u32).saturating_sub(row.top) / lane_height.max(1);
-                let event = self.track(id).and_then(|track| self.event_near(track, lane, x));
+            RowContent::Track { id, .. } => {
+                let (origin, lanes) = self.lanes_at(row, down);
+                // A scope is of the innermost op there.
+                let event = lanes.iter().rev().find_map(|lane| self.near(origin, lane, x));
                 Some(Hit::Track(id, event))
             }
         }
+    }
+
+    /// The start or end of an event that is nearest to a point, of the lane there: what the edge of a dragged range means. None where nothing
+    /// is near enough.
+    pub fn edge_near(&self, x: f64, y: f64) -> Option<Ps> {
+        let at = |x: f64| self.viewport.time_at(x / f64::from(self.size.0.max(1)));
+        let (row, down) = self.row_at(y)?;
+        let (origin, lanes) = self.lanes_at(row, down);
+        let edges = lanes.iter().filter_map(|lane| lane.nearest_edge(self.source(origin).trace, at(x)));
+        let edge = edges.min_by_key(|edge| (*edge - at(x)).as_ps().unsigned_abs())?;
+        (at(x - SNAP) <= edge && edge <= at(x + SNAP)).then_some(edge)
     }
 
     /// A track by its place.
@@ -46,18 +57,26 @@ impl Scene<'_> {
         self.processes.get(id.process as usize)?.tracks.get(id.track as usize)
     }
 
-    fn event_near(&self, track: &Track, lane: u32, x: f64) -> Option<EventRef> {
-        match track.shows {
-            Shows::Events(origin, line) => {
-                let lane = self.source(origin).lanes(line).get(lane as usize)?;
-                self.near(origin, lane, x)
+    /// The row at a height of the picture, and how far below its upper edge that is.
+    fn row_at(&self, y: f64) -> Option<(&'a Row, u32)> {
+        let down = (y - f64::from(AXIS_HEIGHT)) + f64::from(self.scroll);
+        if y < f64::from(AXIS_HEIGHT) || down < 0.0 {
+            return None;
+        }
+        let row = self.layout.visible(down as u32..down as u32 + 1).first()?;
+        Some((row, (down as u32).saturating_sub(row.top)))
+    }
+
+    /// The lane of a row at a height below its upper edge; all of the line's where it shows scopes, none of a counter.
+    fn lanes_at(&self, row: &Row, down: u32) -> (Origin, &'a [Lane]) {
+        let RowContent::Track { id, lane_height, .. } = row.content else { return Default::default() };
+        match self.track(id).map(|track| track.shows) {
+            Some(Shows::Events(origin, line)) => {
+                let lane = (down / lane_height.max(1)) as usize;
+                (origin, self.source(origin).lanes(line).get(lane..=lane).unwrap_or_default())
             }
-            // A scope is of the innermost op there.
-            Shows::Scopes(_, line) => {
-                let lanes = self.source(Origin::Captured).lanes(line);
-                lanes.iter().rev().find_map(|lane| self.near(Origin::Captured, lane, x))
-            }
-            Shows::Counter(_) => None,
+            Some(Shows::Scopes(_, line)) => (Origin::Captured, self.source(Origin::Captured).lanes(line)),
+            Some(Shows::Counter(_)) | None => Default::default(),
         }
     }
 

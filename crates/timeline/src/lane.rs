@@ -114,6 +114,17 @@ impl Lane {
         (first..self.len()).take_while(same_start).find(|&place| self.event(place) == Some(event))
     }
 
+    /// The start or end of an event that is nearest to `time`.
+    pub fn nearest_edge(&self, trace: &Trace, time: Ps) -> Option<Ps> {
+        let next = self.first_starting_at(trace, 0, time);
+        // What lies before the event that starts last ends no later than it starts.
+        let before = next.checked_sub(1).and_then(|place| self.time(trace, place));
+        let edges = before.map_or([None; 2], |at| [Some(at.start), Some(at.end)]);
+        let next = self.time(trace, next).map(|at| at.start);
+        let edges = edges.into_iter().chain([next]).flatten();
+        edges.min_by_key(|edge| (*edge - time).as_ps().unsigned_abs())
+    }
+
     /// Doubles its stride until `before` fails, then halves: what is searched for is mostly near.
     fn partition_point(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut stride) = (from, 1);
@@ -229,6 +240,9 @@ mod tests {
                     let ending = times.iter().position(|time| time.end > range.start).unwrap_or(times.len());
                     prop_assert_eq!(lane.first_starting_at(&trace, 0, range.start), starting);
                     prop_assert_eq!(lane.first_ending_after(&trace, 0, range.start), ending);
+                    let edges = times.iter().flat_map(|time| [time.start, time.end]);
+                    let away = |edge: Ps| (edge - range.start).as_ps().abs();
+                    prop_assert_eq!(lane.nearest_edge(&trace, range.start).map(away), edges.map(away).min());
                     let (first, end) = (starting, lane.first_starting_at(&trace, starting, range.end));
                     let longest = (first..end).max_by_key(|&place| (times[place].length(), std::cmp::Reverse(place)));
                     prop_assert_eq!(lane.longest_of(&trace, first, end), longest);

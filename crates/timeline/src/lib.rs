@@ -41,7 +41,7 @@ pub use coverage::{Columns, Mark, for_each_mark};
 pub use document::Document;
 pub use find::Found;
 pub use flows::MOST_ARROWS;
-pub use hit::Hit;
+pub use hit::{Hit, SNAP};
 pub use lane::Lane;
 pub use lanes::Lanes;
 pub use layout::{Arrangement, Layout, Row, RowContent, TrackId};

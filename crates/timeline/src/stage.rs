@@ -34,6 +34,8 @@ pub struct Sight {
     pub dark: bool,
     /// Where the pointer is, from the upper left corner of the events.
     pub pointer: Option<(f64, f64)>,
+    /// A range is being dragged: nothing is marked or said of what is below the pointer.
+    pub is_dragging: bool,
     /// The selected event.
     pub selected: Option<EventRef>,
     /// What does not pass this filter is pale.
@@ -123,11 +125,17 @@ impl Scene<'_> {
 
     /// The event below the pointer.
     pub fn pointed(&self, sight: &Sight) -> Option<EventRef> {
-        let (x, y) = sight.pointer.filter(|(x, _)| *x >= 0.0)?;
+        let (x, y) = sight.pointer.filter(|(x, _)| *x >= 0.0 && !sight.is_dragging)?;
         match self.hit(x, y)? {
             Hit::Track(_, event) => event,
             Hit::Heading(_) | Hit::Name(_) => None,
         }
+    }
+
+    /// What the edge of a range that is dragged to the pointer snaps to, in picoseconds from the start of the capture.
+    pub fn snapped_ps(&self, sight: &Sight) -> Option<i64> {
+        let (x, y) = sight.pointer.filter(|(x, _)| *x >= 0.0)?;
+        Some((self.edge_near(x, y)? - self.zero).as_ps())
     }
 
     /// The name of an event.

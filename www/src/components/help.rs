@@ -23,7 +23,7 @@ const KEYS: [(&str, &str); 12] = [
 const TIMELINE_KEYS: [(&str, &str); 12] = [
     ("W S  Ctrl wheel", "zoom about the pointer"),
     ("A D  Shift wheel", "move earlier and later; so does a drag with Shift"),
-    ("drag", "select a range"),
+    ("drag", "select a range, from edge to edge of events; with Alt at any time"),
     ("← →  , .", "previous and next event of the lane"),
     ("↑ ↓", "event above and below"),
     ("[  ]", "event that the selected one follows from, and the one that follows"),

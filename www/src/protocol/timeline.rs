@@ -59,6 +59,8 @@ pub struct Seen {
     pub height: u32,
     /// How far the rows are scrolled up.
     pub scroll: u32,
+    /// What the edge of a range that is dragged to the pointer snaps to, in picoseconds from the start of the capture.
+    pub edge_ps: Option<i64>,
     /// What is said of the event below the pointer, a line each.
     pub tip: Vec<String>,
 }

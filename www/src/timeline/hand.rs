@@ -64,7 +64,7 @@ impl Hand {
                 let here = at(event);
                 match name.as_str() {
                     "pointerdown" => {
-                        pointers.down(event, here);
+                        pointers.down(&surface, event, here);
                         // Fails for a pointer that is gone.
                         let _ = shown.set_pointer_capture(event.pointer_id());
                     }
@@ -73,7 +73,7 @@ impl Hand {
                         pointers.moved(&surface, &motion, event, here);
                     }
                     "pointerup" => pointers.up(&surface, event, here),
-                    "pointercancel" => pointers.cancel(),
+                    "pointercancel" => pointers.cancel(&surface),
                     _ => {
                         surface.update(|sight| sight.pointer = None);
                         tips.hide();

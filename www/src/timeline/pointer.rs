@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use web_sys::{PointerEvent, WheelEvent};
 
 use super::motion::Motion;
-use super::surface::{Area, Surface};
+use super::surface::{Dragged, Surface};
 
 /// A pointer that moved less than this, in pixels, was clicked.
 const CLICK: f64 = 4.0;
@@ -47,7 +47,9 @@ pub struct Pointers {
 
 impl Pointers {
     /// A pointer goes down.
-    pub fn down(&self, event: &PointerEvent, at: (f64, f64)) {
+    pub fn down(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
+        // Its lane is known by the time that a range is dragged from here.
+        surface.update(|sight| sight.pointer = Some(at));
         self.down.borrow_mut().push(Down { id: event.pointer_id(), x: at.0, y: at.1 });
         let moves = event.pointer_type() == "touch" || event.shift_key() || event.button() == 1;
         self.drag.set(match self.down.borrow().len() {
@@ -67,8 +69,8 @@ impl Pointers {
         if let Drag::Pressed { x, y, moves } = self.drag.get()
             && (at.0 - x).abs().max((at.1 - y).abs()) > CLICK
         {
-            let from = surface.viewport().map_or(0, |viewport| viewport.time_at(x / surface.width()).as_ps());
-            self.drag.set(if moves { Drag::Pan } else { Drag::Area { from_ps: from, from_y: y } });
+            let from_ps = surface.edge_at(x, event.alt_key());
+            self.drag.set(if moves { Drag::Pan } else { Drag::Area { from_ps, from_y: y } });
         }
         let by = (at.0 - before.x, at.1 - before.y);
         match self.drag.get() {
@@ -78,9 +80,7 @@ impl Pointers {
             }
             Drag::Pinch => self.pinch(surface, before, at),
             Drag::Area { from_ps, from_y } => {
-                let to = surface.viewport().map_or(0, |viewport| viewport.time_at(at.0 / surface.width()).as_ps());
-                let rows = surface.row_at(from_y).zip(surface.row_at(at.1)).map(|(a, b)| (a.min(b), a.max(b)));
-                surface.said.area.set(Some(Area { range_ps: (from_ps.min(to), from_ps.max(to)), rows }));
+                surface.drag(Dragged { from_ps, from_y, at, is_free: event.alt_key() });
             }
             Drag::Pressed { .. } | Drag::Nothing => return,
         }
@@ -109,13 +109,14 @@ impl Pointers {
                 surface.update(|sight| sight.pointer = Some(at));
                 surface.act(Action::Pick);
             }
-            Drag::Area { .. } => surface.measure_area(),
+            Drag::Area { .. } => surface.let_go(),
             Drag::Pan | Drag::Pinch | Drag::Nothing => {}
         }
     }
 
     /// The browser took the pointers for itself.
-    pub fn cancel(&self) {
+    pub fn cancel(&self, surface: &Rc<Surface>) {
+        surface.let_go();
         self.down.borrow_mut().clear();
         self.drag.set(Drag::Nothing);
     }

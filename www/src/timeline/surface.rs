@@ -49,6 +49,19 @@ pub struct Area {
     pub rows: Option<(u32, u32)>,
 }
 
+/// A range that is being dragged.
+#[derive(Clone, Copy)]
+pub struct Dragged {
+    /// Where it was begun.
+    pub from_ps: i64,
+    /// At which height.
+    pub from_y: f64,
+    /// Where the pointer is.
+    pub at: (f64, f64),
+    /// It does not snap to the edges of events.
+    pub is_free: bool,
+}
+
 /// The timeline of a run. Cheap to copy by reference.
 pub struct Surface {
     state: State,
@@ -58,6 +71,8 @@ pub struct Surface {
     sight: RefCell<Sight>,
     viewport: Cell<Option<Viewport>>,
     is_waiting: Cell<bool>,
+    dragged: Cell<Option<Dragged>>,
+    is_dropped: Cell<bool>,
     /// The click that was made last pins a track.
     pub pins: Cell<bool>,
     is_stale: Cell<bool>,
@@ -89,6 +104,8 @@ impl Surface {
             sight: RefCell::new(sight),
             viewport: Cell::new(None),
             is_waiting: Cell::new(false),
+            dragged: Cell::new(None),
+            is_dropped: Cell::new(false),
             pins: Cell::new(false),
             is_stale: Cell::new(false),
             elements: RefCell::new(None),
@@ -209,6 +226,9 @@ impl Surface {
             if surface.is_stale.get() {
                 surface.refresh();
             }
+            if surface.dragged.get().is_some() {
+                surface.snap();
+            }
         };
         ask::frame(&self.run, self.sight.borrow().clone(), Box::new(heard));
     }
@@ -228,6 +248,44 @@ impl Surface {
             self.said.seen.set(seen);
         }
         self.move_picture();
+    }
+
+    /// The time that an edge of a range at a place of the picture means: where an event of the lane there begins or ends, unless it is free.
+    pub fn edge_at(&self, x: f64, is_free: bool) -> i64 {
+        let Some(viewport) = self.viewport.get() else { return 0 };
+        let width = self.width();
+        let near = |edge: &i64| {
+            !is_free && (viewport.share_of(crossprof::Ps::new(*edge)) * width - x).abs() <= crossprof::timeline::SNAP
+        };
+        let edge = self.said.seen.with_untracked(|seen| seen.edge_ps).filter(near);
+        edge.unwrap_or_else(|| viewport.time_at(x / width).as_ps())
+    }
+
+    /// A range is dragged.
+    pub fn drag(self: &Rc<Surface>, dragged: Dragged) {
+        self.dragged.set(Some(dragged));
+        self.snap();
+        self.update(|sight| (sight.pointer, sight.is_dragging) = (Some(dragged.at), true));
+    }
+
+    /// It is let go: it is measured as soon as what it snaps to is known.
+    pub fn let_go(self: &Rc<Surface>) {
+        self.is_dropped.set(self.dragged.get().is_some());
+        self.snap();
+    }
+
+    /// Selects what is dragged.
+    fn snap(self: &Rc<Surface>) {
+        if let Some(Dragged { from_ps, from_y, at: (x, y), is_free }) = self.dragged.get() {
+            let to = self.edge_at(x, is_free);
+            let rows = self.row_at(from_y).zip(self.row_at(y)).map(|(a, b)| (a.min(b), a.max(b)));
+            self.said.area.set(Some(Area { range_ps: (from_ps.min(to), from_ps.max(to)), rows }));
+        }
+        if !self.is_waiting.get() && self.is_dropped.replace(false) {
+            self.dragged.set(None);
+            self.update(|sight| sight.is_dragging = false);
+            self.measure_area();
+        }
     }
 
     /// Moves and scales the picture to where its range would be.

@@ -227,6 +227,7 @@ impl Analyst {
                     range_ps: scene.from_zero(scene.viewport.range),
                     height: scene.layout.height,
                     scroll: sight.scroll,
+                    edge_ps: scene.snapped_ps(&sight),
                     tip: pages::timeline::tip(&scene, &sight),
                 },
             })

@@ -146,7 +146,8 @@ pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage,
 
 /// What the tip says of what is below the pointer, a line each: the event, or where a name is, the track and what it means.
 pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
-    let hit = sight.pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit));
+    let pointer = sight.pointer.filter(|_| !sight.is_dragging);
+    let hit = pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit));
     match hit {
         Some(Hit::Track(_, Some(event))) => said(scene, event),
         Some(Hit::Name(id)) => {
