@@ -137,7 +137,7 @@ fn an_end_out_of_sight_is_at_the_edge_and_a_folded_one_at_its_heading() {
     let open_host = look(&mut session, "kernel", None, |_| {})[0];
     for host in [0, 1] {
         let folded = look(&mut session, "kernel", None, |sight| {
-            sight.arrangement = Arrangement { turned: vec![host], ..Arrangement::default() };
+            sight.arrangement = Arrangement { turned: vec![host], ..Arrangement::default() }.to_string();
         });
         assert_eq!(folded.len(), 1);
         assert_ne!(folded[0].points, open_host.points);

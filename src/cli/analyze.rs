@@ -37,7 +37,7 @@ pub fn run(command: &Analyze) -> u8 {
     let json = command.output_json.as_ref().map(|path| (path.clone(), OutputFormat::Json));
     for (path, format) in files.into_iter().chain(json) {
         let text = format.of_runs(&reports.profiles).map_err(|message| format!("{}: {message}", path.display()));
-        if let Err(message) = text.and_then(|text| output::write(&path, &text)) {
+        if let Err(message) = text.and_then(|text| output::write(&path, text)) {
             complain(&message);
             status = FAILED;
         }

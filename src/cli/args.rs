@@ -228,8 +228,9 @@ pub struct Timeline {
     /// Draw the threads of the hosts, too, where devices ran
     #[arg(long)]
     pub hosts: bool,
-    /// The file to write; without it the SVG is printed
-    #[arg(long, value_name = "SVG")]
+    /// The file to write: an SVG, or the range as a Chrome trace where its name ends with .json or .json.gz; without it the SVG is
+    /// printed
+    #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 

@@ -196,7 +196,7 @@ fn deliver(command: &Check, report: &CheckReport) -> u8 {
     let mut status = if report.holds { HELD } else { NOT_HELD };
     for path in &command.output {
         let format = command.format.unwrap_or_else(|| CheckFormat::of_name(path));
-        if let Err(message) = output::write(path, &shaped(report, format)) {
+        if let Err(message) = output::write(path, shaped(report, format)) {
             complain(&message);
             status = FAILED;
         }

@@ -222,7 +222,7 @@ fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> 
     let page = command.html.iter().map(|path| (path, OutputFormat::Html));
     let others = command.output.iter().filter_map(|path| Some((path, OutputFormat::of_name(path).ok()?))).chain(page);
     for (path, format) in others.chain(json) {
-        if let Err(message) = output::write(path, &format.of_comparison(comparison, subjects)) {
+        if let Err(message) = output::write(path, format.of_comparison(comparison, subjects)) {
             complain(&message);
             status = FAILED;
         }

@@ -56,8 +56,8 @@ fn identity(path: &Path) -> Option<PathBuf> {
 /// # Errors
 ///
 /// What is wrong, as a sentence with the file's name.
-pub fn write(path: &Path, text: &str) -> Result<(), String> {
-    put(path, text.as_bytes()).map_err(|error| format!("{}: cannot be written: {error}", path.display()))
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
+    put(path, content.as_ref()).map_err(|error| format!("{}: cannot be written: {error}", path.display()))
 }
 
 fn put(path: &Path, text: &[u8]) -> io::Result<()> {

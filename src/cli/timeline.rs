@@ -1,12 +1,18 @@
-//! `crossprof timeline`: the picture of a step, or of any range.
+//! `crossprof timeline`: the picture of a step, or of any range; or the range as a trace.
 
+use std::io::Write as _;
+use std::path::Path;
+
+use crossprof::export::chrome_trace;
 use crossprof::format::time_us;
 use crossprof::metrics::Context;
 use crossprof::timeline::{
     Arrangement, Document, Origin, Process, Scene, Shows, Sight, Stage, Timeline as Kept, TrackId, Viewport,
     chosen_lines, step_range,
 };
-use crossprof::trace::Interval;
+use crossprof::trace::{Interval, LineId};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use super::args::Timeline;
 use super::output::{self, Outputs};
@@ -38,6 +44,16 @@ fn draw(command: &Timeline) -> Result<u8, String> {
         let range = reports.session.timeline(run, &settings, |context, _| range(command, context));
         ranges.push(range.ok_or_else(|| format!("{title} is an earlier result, which has no events to draw"))??);
     }
+    if let Some(path) = command.output.as_ref().filter(|path| is_trace(path)) {
+        let [range] = ranges.as_slice() else {
+            return Err("a trace holds one run; several are drawn as an SVG".to_owned());
+        };
+        let write = |context: Context<'_>, kept: &Kept| write_trace(command, context, kept, *range, path);
+        reports.session.timeline(0, &settings, write).unwrap_or(Ok(()))?;
+        let printed = format!("{}: {} of {}\n", path.display(), time_us(range.length().as_us()), titles.join(" and "));
+        reports.print_warnings();
+        return Ok(print_result(&printed, reports.status()));
+    }
     // Of several runs, steps begin below each other and have one scale.
     let longest = ranges.iter().map(|range| range.length()).max().unwrap_or_default();
     let mut document = Document::default();
@@ -58,6 +74,35 @@ fn draw(command: &Timeline) -> Result<u8, String> {
     Ok(print_result(&printed, reports.status()))
 }
 
+/// The name of the file says what it is to be.
+fn is_trace(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    name.ends_with(".json") || name.ends_with(".json.gz")
+}
+
+/// Writes a range as a Chrome trace, compressed where the name of the file says so.
+fn write_trace(
+    command: &Timeline,
+    context: Context<'_>,
+    kept: &Kept,
+    range: Interval,
+    path: &Path,
+) -> Result<(), String> {
+    let lines = match command.line.is_empty() {
+        true => None,
+        false => Some(lines(context, &command.line)?),
+    };
+    let (source, zero) = (kept.source(context, Origin::Captured), crossprof::timeline::extent(context).start);
+    let is_compressed = path.extension().is_some_and(|end| end == "gz");
+    let (mut plain, mut packed) = (Vec::new(), GzEncoder::new(Vec::new(), Compression::default()));
+    chrome_trace::write(source, zero, range, lines.as_deref(), &mut |text| {
+        // Fails only for lack of memory.
+        let _ = if is_compressed { packed.write_all(text.as_bytes()) } else { plain.write_all(text.as_bytes()) };
+    });
+    let bytes = if is_compressed { packed.finish().map_err(|error| error.to_string())? } else { plain };
+    output::write(path, &bytes)
+}
+
 fn add(
     document: &mut Document,
     command: &Timeline,
@@ -75,6 +120,7 @@ fn add(
         false => Arrangement { hidden, ..Arrangement::folding(processes, &|_| false) },
     };
     let width = command.width.saturating_sub(NAMES_WIDTH);
+    let arrangement = arrangement.to_string();
     let sight = Sight { width, scale: 1.0, dark: command.dark, arrangement, ..Sight::default() };
     let mut stage = Stage::default();
     let scene = stage.scene(kept, context, &sight, &|_, _| true);
@@ -88,15 +134,21 @@ fn add(
 
 /// The tracks that no pattern means.
 fn hidden(context: Context<'_>, processes: &[Process], patterns: &[String]) -> Result<Vec<TrackId>, String> {
-    let mut chosen = Vec::new();
-    for pattern in patterns {
-        chosen.extend(chosen_lines(context.captured_trace(), pattern).map_err(|message| format!("--line: {message}"))?);
-    }
+    let chosen = lines(context, patterns)?;
     let is_chosen = |shows: Shows| matches!(shows, Shows::Events(Origin::Captured, line) if chosen.contains(&line));
     let tracks = (0..)
         .zip(processes)
         .flat_map(|(process, of)| (0..).zip(&of.tracks).map(move |(track, of)| (TrackId { process, track }, of.shows)));
     Ok(tracks.filter(|(_, shows)| !is_chosen(*shows)).map(|(id, _)| id).collect())
+}
+
+/// The lines that the patterns mean.
+fn lines(context: Context<'_>, patterns: &[String]) -> Result<Vec<LineId>, String> {
+    let mut chosen = Vec::new();
+    for pattern in patterns {
+        chosen.extend(chosen_lines(context.captured_trace(), pattern).map_err(|message| format!("--line: {message}"))?);
+    }
+    Ok(chosen)
 }
 
 /// What is drawn of a run.

@@ -12,7 +12,7 @@ use crate::protocol::analyst::{
     SummaryRequest, TableRequest, TextFormat,
 };
 use crate::protocol::timeline::{
-    Frame, FrameRequest, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
+    Frame, FrameRequest, PictureForm, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
@@ -68,9 +68,9 @@ pub fn frame(run: &Run, sight: Sight, heard: Heard<Frame>) {
     ask(run.load, FrameRequest { run: run.index, sight }, None, &[], heard);
 }
 
-/// Asks for a picture of a run's timeline as an SVG.
-pub fn picture(run: &Run, sight: Sight, title: String, heard: Heard<Document>) {
-    ask(run.load, PictureRequest { run: run.index, sight, title }, None, &[], heard);
+/// Asks for a document of a part of a run's timeline.
+pub fn picture(run: &Run, sight: Sight, title: String, form: PictureForm, heard: Heard<Document>) {
+    ask(run.load, PictureRequest { run: run.index, sight, title, form }, None, &[], heard);
 }
 
 /// Does something on a run's timeline.

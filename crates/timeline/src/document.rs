@@ -8,6 +8,9 @@ use crate::svg::Svg;
 /// Height of a run's title.
 const TITLE_HEIGHT: u32 = 26;
 
+/// Width of a letter in CSS pixels.
+const LETTER: i32 = 6;
+
 /// An SVG of one scene after the other, from top to bottom.
 #[derive(Debug, Default)]
 pub struct Document {
@@ -28,13 +31,7 @@ impl Document {
         let shown = base::format::shorten(title, 160);
         self.svg.write(8, middle, title_box.width, &shown, scene.ink(), TextStyle::Heading);
         let top = self.height.saturating_add(TITLE_HEIGHT);
-        let mut part = |x: u32, width: u32, draw: &dyn Fn(&mut dyn Canvas)| {
-            let frame = Rect { x: x as i32, y: top as i32, width: width as i32, height: height as i32 };
-            self.svg.fill(frame, scene.background(), 256);
-            draw(&mut Framed { canvas: &mut self.svg, frame });
-        };
-        part(0, names_width, &|canvas| scene.draw_names(canvas, names_width));
-        part(names_width, events_width, &|canvas| scene.draw(canvas));
+        scene.draw_beside_names(&mut self.svg, top, names_width);
         self.titles.push(title.to_owned());
         self.width = self.width.max(width);
         self.height = top.saturating_add(height);
@@ -47,6 +44,19 @@ impl Document {
 }
 
 impl Scene<'_> {
+    /// Draws the names and right of them the events, this far below the upper edge; sizes are in CSS pixels.
+    pub fn draw_beside_names(&self, canvas: &mut dyn Canvas, top: u32, names_width: u32) {
+        let (width, height) = self.size;
+        let mut part = |x: u32, width: u32, draw: &dyn Fn(&mut dyn Canvas)| {
+            let px = |css: u32| self.px(css as i32);
+            let frame = Rect { x: px(x), y: px(top), width: px(width), height: px(height) };
+            canvas.fill(frame, self.background(), 256);
+            draw(&mut Framed { canvas, frame, letter: self.px(LETTER).max(1) });
+        };
+        part(0, names_width, &|canvas| self.draw_names(canvas, names_width));
+        part(names_width, width, &|canvas| self.draw(canvas));
+    }
+
     /// The height that shows all rows.
     pub fn full_height(&self) -> u32 {
         self.layout.height.saturating_add(AXIS_HEIGHT)
@@ -57,6 +67,7 @@ impl Scene<'_> {
 struct Framed<'c> {
     canvas: &'c mut dyn Canvas,
     frame: Rect,
+    letter: i32,
 }
 
 impl Canvas for Framed<'_> {
@@ -82,7 +93,7 @@ impl Canvas for Framed<'_> {
         let room = width.min(self.frame.width - x);
         if y >= 0 && y <= self.frame.height && room > 0 {
             // Letters of a plain text are about as wide as those of an event.
-            let text = base::format::shorten(text, (room / 6).max(1) as usize);
+            let text = base::format::shorten(text, (room / self.letter).max(1) as usize);
             self.canvas.write(self.frame.x + x, self.frame.y + y, room, &text, ink, style);
         }
     }

@@ -22,6 +22,8 @@ pub enum Hit {
     Heading(u32),
     /// The name of a track.
     Name(TrackId),
+    /// A flag or a range that the user keeps, by its number.
+    Bookmark(u32),
     /// A track, and the event there, where one is near.
     Track(TrackId, Option<EventRef>),
 }
@@ -29,6 +31,9 @@ pub enum Hit {
 impl<'a> Scene<'a> {
     /// What is at a point, in CSS pixels from the upper left corner of the events.
     pub fn hit(&self, x: f64, y: f64) -> Option<Hit> {
+        if let Some(bookmark) = self.bookmark_at(x, y) {
+            return Some(Hit::Bookmark(bookmark));
+        }
         let (row, down) = self.row_at(y)?;
         match row.content {
             RowContent::Heading { process, .. } => Some(Hit::Heading(process)),

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
+use crate::arrangement::Arrangement;
 use crate::tracks::{Process, Shows};
 
 /// Heights in the picture's own unit, a CSS pixel.
@@ -21,25 +20,12 @@ pub const TRACK_GAP: u32 = 5;
 const MANY_TRACKS: usize = 60;
 
 /// A track, by its process and its place there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrackId {
     /// Index of the process.
     pub process: u32,
     /// Index of the track in it.
     pub track: u32,
-}
-
-/// What the user has changed of how the tracks are shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arrangement {
-    /// Processes that are folded where they would be open, or the reverse.
-    pub turned: Vec<u32>,
-    /// Tracks with low lanes.
-    pub narrow: Vec<TrackId>,
-    /// Tracks that are not shown.
-    pub hidden: Vec<TrackId>,
-    /// Tracks that are shown again above all others.
-    pub pinned: Vec<TrackId>,
 }
 
 /// One row.
@@ -74,16 +60,8 @@ pub enum RowContent {
     },
 }
 
-impl Arrangement {
-    /// That in which exactly those processes are folded that `folds` says.
-    pub fn folding(processes: &[Process], folds: &dyn Fn(&Process) -> bool) -> Arrangement {
-        let turned = (0..).zip(processes).filter(|(_, of)| folds(of) != folds_by_default(processes, of));
-        Arrangement { turned: turned.map(|(process, _)| process).collect(), ..Arrangement::default() }
-    }
-}
-
 /// Threads of hosts are folded where they are many and stand beside devices.
-fn folds_by_default(processes: &[Process], process: &Process) -> bool {
+pub(crate) fn folds_by_default(processes: &[Process], process: &Process) -> bool {
     let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
     many && process.is_host && processes.iter().any(|process| !process.is_host)
 }
@@ -112,7 +90,7 @@ impl Layout {
             layout.track(processes, arrangement, id, true);
         }
         for (process, of) in (0..).zip(processes) {
-            let ids = (0..u32::try_from(of.tracks.len()).unwrap_or(u32::MAX)).map(|track| TrackId { process, track });
+            let ids = arrangement.order(process, of.tracks.len()).into_iter().map(|track| TrackId { process, track });
             let shown: Vec<TrackId> = ids.filter(|id| !arrangement.hidden.contains(id)).collect();
             if shown.is_empty() {
                 continue;

@@ -3,6 +3,8 @@
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod arrangement;
+mod bookmarks;
 mod canvas;
 mod coverage;
 mod derived;
@@ -36,6 +38,8 @@ mod tracks;
 mod viewport;
 mod walk;
 
+pub use arrangement::{Arrangement, turn};
+pub use bookmarks::{Bookmark, Bookmarks};
 pub use canvas::{Arrow, Canvas, Rect, TextStyle};
 pub use coverage::{Columns, Mark, for_each_mark};
 pub use document::Document;
@@ -44,7 +48,7 @@ pub use flows::MOST_ARROWS;
 pub use hit::{Hit, SNAP};
 pub use lane::Lane;
 pub use lanes::Lanes;
-pub use layout::{Arrangement, Layout, Row, RowContent, TrackId};
+pub use layout::{Layout, Row, RowContent, TrackId};
 pub use lines::{chosen_lines, line_labels, process_name};
 pub use links::{LinkKind, Linked, Links};
 pub use nesting::{Nesting, Place};

@@ -65,6 +65,7 @@ impl Scene<'_> {
         self.outline(canvas, &x_of);
         self.draw_arrows(canvas);
         self.axis(canvas, width, &marks, &x_of);
+        self.draw_bookmarks(canvas, &x_of);
     }
 
     fn axis(&self, canvas: &mut dyn Canvas, width: i32, marks: &[crate::Tick], x_of: &dyn Fn(Ps) -> i32) {

@@ -4,10 +4,12 @@ use base::Ps;
 use serde::{Deserialize, Serialize};
 use trace::{EventId, Interval, StrId};
 
+use crate::arrangement::Arrangement;
+use crate::bookmarks::Bookmarks;
 use crate::coverage::Columns;
 use crate::find::Found;
 use crate::lane::Lane;
-use crate::layout::{Layout, Row, RowContent};
+use crate::layout::{Layout, Row, RowContent, TrackId};
 use crate::links::Linked;
 use crate::paint::{Paint, Rgb};
 use crate::scopes::Scopes;
@@ -62,6 +64,12 @@ pub struct Scene<'a> {
     pub processes: &'a [Process],
     /// Their rows.
     pub layout: &'a Layout,
+    /// What the rows were made of.
+    pub arrangement: &'a Arrangement,
+    /// What the user keeps.
+    pub bookmarks: &'a Bookmarks,
+    /// The selected one of these.
+    pub bookmark: Option<u32>,
     /// The time in sight.
     pub viewport: Viewport,
     /// The time that the axis calls 0.
@@ -164,19 +172,25 @@ impl<'a> Scene<'a> {
         let source = self.source(event.origin);
         let (kind, _, time) = source.event(event.id())?;
         let line = source.trace.events.kinds().get(kind)?.line;
-        let shows = Shows::Events(event.origin, line);
-        let shown = |row: &&Row| match row.content {
-            RowContent::Track { id, .. } => {
-                let process = self.processes.get(id.process as usize);
-                process.and_then(|process| process.tracks.get(id.track as usize)).is_some_and(|it| it.shows == shows)
-            }
-            RowContent::Heading { .. } => false,
-        };
+        let track = self.track_of(event)?;
+        let shown = |row: &&Row| matches!(row.content, RowContent::Track { id, .. } if id == track);
         let row = self.layout.rows.iter().find(shown)?;
         let RowContent::Track { lane_height, .. } = row.content else { return None };
         let holds = |lane: &Lane| lane.place_of(source.trace, event.id(), time.start).is_some();
         let lane = source.lanes(line).iter().position(holds)?;
         Some((*row, u32::try_from(lane).ok()?, lane_height, time))
+    }
+
+    /// The track that shows an event, in sight or not.
+    pub fn track_of(&self, event: EventRef) -> Option<TrackId> {
+        let source = self.source(event.origin);
+        let (kind, _, _) = source.event(event.id())?;
+        let shows = Shows::Events(event.origin, source.trace.events.kinds().get(kind)?.line);
+        let of = |(process, of): (u32, &Process)| {
+            let track = of.tracks.iter().position(|track| track.shows == shows)?;
+            Some(TrackId { process, track: u32::try_from(track).ok()? })
+        };
+        (0..).zip(self.processes).find_map(of)
     }
 
     /// Where columns begin and end on the canvas: there are fewer than pixels where a pixel is less than a picosecond.

@@ -5,9 +5,11 @@ use metrics::Context;
 use serde::{Deserialize, Serialize};
 use trace::{EventKind, Interval, StrId, Trace};
 
+use crate::arrangement::Arrangement;
+use crate::bookmarks::Bookmarks;
 use crate::find::Found;
 use crate::hit::Hit;
-use crate::layout::{Arrangement, Layout};
+use crate::layout::Layout;
 use crate::links::Linked;
 use crate::paint::Paint;
 use crate::scene::{EventRef, Scene};
@@ -40,8 +42,12 @@ pub struct Sight {
     pub selected: Option<EventRef>,
     /// What does not pass this filter is pale.
     pub filter: String,
-    /// How the tracks are shown.
-    pub arrangement: Arrangement,
+    /// How the tracks are shown: the text of an [`Arrangement`].
+    pub arrangement: String,
+    /// Flags and ranges that the user keeps: the text of [`Bookmarks`].
+    pub bookmarks: String,
+    /// The selected one of them, by its number.
+    pub bookmark: Option<u32>,
     /// Start and end of what can be seen, where that is more than the capture: another run is shown beside it.
     pub extent_ps: Option<(i64, i64)>,
     /// Ops have the colours of [`Stage::changes`].
@@ -51,7 +57,10 @@ pub struct Sight {
 /// What is kept from picture to picture.
 #[derive(Debug, Default)]
 pub struct Stage {
-    layout: Option<(Arrangement, Layout)>,
+    /// By the text of an arrangement.
+    layout: Option<(String, Arrangement, Layout)>,
+    /// By their text.
+    bookmarks: Option<(String, Bookmarks)>,
     /// The filter, the recorded events that pass it, and whether each kind of derived event does.
     passing: Option<(String, Found, Vec<bool>)>,
     /// The colour of each kind of recorded event that tells what became of it in another run.
@@ -71,9 +80,15 @@ impl Stage {
     ) -> Scene<'a> {
         let sources = [Origin::Captured, Origin::Derived].map(|origin| timeline.source(context, origin));
         let processes = timeline.processes(context);
-        self.layout.take_if(|(known, _)| *known != sight.arrangement);
-        let (_, layout) =
-            self.layout.get_or_insert_with(|| (sight.arrangement.clone(), Layout::new(processes, &sight.arrangement)));
+        self.layout.take_if(|(known, ..)| *known != sight.arrangement);
+        let (_, arrangement, layout) = self.layout.get_or_insert_with(|| {
+            let arrangement = Arrangement::parse(&sight.arrangement);
+            let layout = Layout::new(processes, &arrangement);
+            (sight.arrangement.clone(), arrangement, layout)
+        });
+        self.bookmarks.take_if(|(known, _)| *known != sight.bookmarks);
+        let known = || (sight.bookmarks.clone(), Bookmarks::parse(&sight.bookmarks));
+        let (_, bookmarks) = self.bookmarks.get_or_insert_with(known);
         self.passing.take_if(|(known, ..)| *known != sight.filter);
         let passing = (!sight.filter.is_empty()).then(|| {
             let (_, found, derived) = self.passing.get_or_insert_with(|| {
@@ -100,6 +115,9 @@ impl Stage {
             flames: timeline.flames(context),
             processes,
             layout,
+            arrangement,
+            bookmarks,
+            bookmark: sight.bookmark,
             viewport: sight.range_ps.map_or(all, |it| all.show(range(it))),
             zero,
             size: (sight.width, sight.height),
@@ -128,7 +146,7 @@ impl Scene<'_> {
         let (x, y) = sight.pointer.filter(|(x, _)| *x >= 0.0 && !sight.is_dragging)?;
         match self.hit(x, y)? {
             Hit::Track(_, event) => event,
-            Hit::Heading(_) | Hit::Name(_) => None,
+            Hit::Heading(_) | Hit::Name(_) | Hit::Bookmark(_) => None,
         }
     }
 

@@ -20,18 +20,24 @@ const KEYS: [(&str, &str); 12] = [
     ("?", "this help"),
 ];
 
-const TIMELINE_KEYS: [(&str, &str); 12] = [
+const TIMELINE_KEYS: [(&str, &str); 18] = [
     ("W S  Ctrl wheel", "zoom about the pointer"),
     ("A D  Shift wheel", "move earlier and later; so does a drag with Shift"),
     ("drag", "select a range, from edge to edge of events; with Alt at any time"),
     ("← →  , .", "previous and next event of the lane"),
     ("↑ ↓", "event above and below"),
     ("[  ]", "event that the selected one follows from, and the one that follows"),
-    ("click on a name", "low lanes, and back; with Shift pin the track on top"),
+    ("click on a name  L", "low lanes, and back"),
+    ("Shift click on a name  T", "pin the track on top, and back"),
+    ("H  Shift H", "hide the track; show all that are hidden"),
+    ("Alt ↑ ↓  drag a name", "move the track up or down"),
+    ("Ctrl click  ⌘ click  G", "set a flag"),
+    ("B", "keep the selected range"),
+    ("J K  Delete", "next and previous flag or kept range; remove it"),
     ("F  double click", "zoom to the selection"),
     ("Z 0", "show all"),
     ("/  Enter  Shift Enter", "find; next and previous event found"),
-    ("M", "select the time of the event as a range"),
+    ("M  Shift M", "select the time of the event as a range; keep it"),
     ("Esc", "select nothing"),
 ];
 

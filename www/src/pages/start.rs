@@ -48,7 +48,7 @@ pub fn Start() -> impl IntoView {
             <div class="two">
                 <section>
                     <h2>"Nothing leaves this tab"</h2>
-                    <p>"The analysis is a WebAssembly program in this page. Its Content-Security-Policy forbids every connection but to the page's own files, and all of those are loaded already."</p>
+                    <p>"The analysis is a WebAssembly program in this page. Its Content-Security-Policy forbids every connection but to the page's own files, and all of those are loaded already. A profile goes to another page only where you press Open in Perfetto: from tab to tab in this browser."</p>
                     <p>"Check it: the footer counts requests since load. Open the browser's network panel while a profile loads, or disconnect from the network first: everything works."</p>
                 </section>
                 <section>

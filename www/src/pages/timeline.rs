@@ -20,7 +20,7 @@ use crate::components::live::{follow, live, says, shown};
 use crate::components::tip::Tips;
 use crate::route::View;
 use crate::state::{Run, State};
-use crate::timeline::{AXIS_HEIGHT, Area, Hand, Said, Surface};
+use crate::timeline::{AXIS_HEIGHT, Area, Hand, Said, Surface, bar};
 
 /// The address follows what is seen this long after it came to rest.
 const REST: Duration = Duration::from_millis(400);
@@ -31,6 +31,10 @@ const SELECTION: &str = "selection";
 
 /// The event that the address named last, as far as this page heeded or wrote it: another one was chosen by a link.
 type NotedEvent = StoredValue<Option<String>>;
+
+/// What is kept, and how the tracks are shown: texts that the library reads.
+const BOOKMARKS: &str = "flags";
+const ARRANGEMENT: &str = "tracks";
 
 /// The page.
 #[component]
@@ -44,6 +48,8 @@ pub fn Timeline(
         range_ps: option(RANGE).as_deref().and_then(range_of),
         selected: option(EVENT).as_deref().and_then(EventRef::from_key),
         filter: state.route.with_untracked(|route| route.query.filter.clone()),
+        arrangement: option(ARRANGEMENT).unwrap_or_default(),
+        bookmarks: option(BOOKMARKS).unwrap_or_default(),
         ..Sight::default()
     };
     let surface = Surface::new(state, run.clone(), sight);
@@ -72,7 +78,7 @@ pub fn Timeline(
         report.track();
         measured.refresh();
     });
-    keep_address(state, said, noted);
+    keep_address(state, &surface, noted);
     // Beside the pointer, once the worker knows what is below it.
     let last = RefCell::new(Vec::new());
     follow(move || {
@@ -90,20 +96,13 @@ pub fn Timeline(
     });
     let kept = StoredValue::new_local(surface.clone());
     on_cleanup(move || kept.with_value(|surface| surface.detach()));
-    let (whole, saved) = (surface.clone(), surface.clone());
-    let id = run.id;
-    let save = move |_| {
-        let name = untrack(|| state.name_of(id));
-        let file = format!("{}.timeline.svg", browser::file_stem(&name));
-        saved.save(name, file);
-    };
     view! {
         <div class="timeline">
             <div class="timeline-bar">
                 <Find surface=surface.clone() />
                 <span class="timeline-range">{says(move || range_text(said))}</span>
-                <button class="plain" title="Save the picture as SVG" on:click=save>"SVG"</button>
-                <button class="plain" on:click=move |_| whole.change(|viewport| crossprof::timeline::Viewport::new(viewport.all))>"Show all"</button>
+                {bar::buttons(&surface, run.id)}
+                {bar::naming(&surface)}
             </div>
             {live(move || said.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))}
             <div class="timeline-scroll" node_ref=scroll tabindex="0" role="application" aria-label="Timeline. Arrows go from event to event; W, A, S and D zoom and move; question mark lists all keys.">
@@ -259,13 +258,15 @@ fn watch_size(surface: &Rc<Surface>, element: &HtmlElement) {
 }
 
 /// The address says what is seen, once it is at rest.
-fn keep_address(state: State, said: Said, noted: NotedEvent) {
+fn keep_address(state: State, surface: &Rc<Surface>, noted: NotedEvent) {
+    let (surface, said) = (surface.clone(), surface.said);
     let latest = StoredValue::new(0u32);
     follow(move || {
         let (start, end) = said.range_ps.get();
         let all = said.seen.with_untracked(|seen| seen.all_ps);
         let event = said.outcome.with(|outcome| outcome.as_ref().and_then(|outcome| outcome.event));
         let area = said.area.get();
+        let surface = surface.clone();
         let this = latest.get_value().wrapping_add(1);
         latest.set_value(this);
         let note = move || {
@@ -278,7 +279,14 @@ fn keep_address(state: State, said: Said, noted: NotedEvent) {
             let range = ((start, end) != all).then(|| format!("{start}-{end}"));
             let event = event.map(EventRef::key);
             noted.set_value(event.clone());
-            let parts = [(RANGE, range), (EVENT, event), (SELECTION, area.map(area_text))];
+            let [bookmarks, arrangement] = surface.kept();
+            let parts = [
+                (RANGE, range),
+                (EVENT, event),
+                (SELECTION, area.map(area_text)),
+                (BOOKMARKS, bookmarks),
+                (ARRANGEMENT, arrangement),
+            ];
             for (key, value) in parts {
                 match value {
                     Some(value) => drop(options.insert(key.to_owned(), value)),

@@ -26,7 +26,18 @@ pub struct FrameRequest {
     pub sight: Sight,
 }
 
-/// Draw a picture as an SVG, names included.
+/// As what a part of the timeline is saved.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum PictureForm {
+    /// The picture, names included, as a vector graphic.
+    Svg,
+    /// The same in the pixels of the screen.
+    Png,
+    /// Not the picture but its range, as a compressed Chrome trace.
+    Trace,
+}
+
+/// Make a document of a part of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PictureRequest {
     /// Number of the run within this load.
@@ -35,6 +46,8 @@ pub struct PictureRequest {
     pub sight: Sight,
     /// What stands above it.
     pub title: String,
+    /// As what.
+    pub form: PictureForm,
 }
 
 /// A picture: its parts are transferred, and shown without a copy.

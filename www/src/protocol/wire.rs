@@ -94,6 +94,11 @@ impl Document {
         Document(Uint8Array::from(text.as_bytes()).buffer())
     }
 
+    /// Of bytes.
+    pub fn of(buffer: ArrayBuffer) -> Document {
+        Document(buffer)
+    }
+
     /// The bytes, for the browser.
     pub fn buffer(&self) -> &ArrayBuffer {
         &self.0

@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use crossprof::pages::timeline::Action;
+use crossprof::pages::timeline::{Action, Keep, TrackChange};
 use crossprof::timeline::{Step, Viewport};
-use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
 use super::motion::Motion;
@@ -13,31 +12,55 @@ use crate::browser;
 
 /// Does what a key says; true where it says anything. Letters mean what they say without regard to their case.
 pub fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent) -> bool {
-    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+    let key = event.key();
+    let is_alt = event.alt_key() && !event.ctrl_key() && !event.meta_key();
+    if !is_alt && (event.ctrl_key() || event.meta_key() || event.alt_key()) {
         return false;
     }
-    let key = event.key();
     let mut letters = key.chars();
-    if let (Some(letter), None) = (letters.next(), letters.next())
+    if let (Some(letter), None, false) = (letters.next(), letters.next(), is_alt)
         && motion.press(surface, letter.to_ascii_lowercase())
     {
         return true;
     }
-    match key.as_str() {
-        "ArrowRight" | "." => surface.act(Action::Step(Step::Next)),
-        "ArrowLeft" | "," => surface.act(Action::Step(Step::Previous)),
-        "ArrowUp" => surface.act(Action::Step(Step::Up)),
-        "ArrowDown" => surface.act(Action::Step(Step::Down)),
-        "[" if surface.selected().is_some() => surface.act(Action::Step(Step::Cause)),
-        "]" if surface.selected().is_some() => surface.act(Action::Step(Step::Effect)),
+    let action = match key.as_str() {
+        "ArrowUp" if is_alt => Action::Arrange(TrackChange::Up),
+        "ArrowDown" if is_alt => Action::Arrange(TrackChange::Down),
+        _ if is_alt => return false,
+        "ArrowRight" | "." => Action::Step(Step::Next),
+        "ArrowLeft" | "," => Action::Step(Step::Previous),
+        "ArrowUp" => Action::Step(Step::Up),
+        "ArrowDown" => Action::Step(Step::Down),
+        "[" if surface.selected().is_some() => Action::Step(Step::Cause),
+        "]" if surface.selected().is_some() => Action::Step(Step::Effect),
+        "g" | "G" => Action::Keep(Keep::Flag),
+        "j" | "J" => Action::Keep(Keep::Next { forward: true }),
+        "k" | "K" => Action::Keep(Keep::Next { forward: false }),
+        "Delete" => Action::Keep(Keep::Remove),
+        "h" => Action::Arrange(TrackChange::Hide),
+        "H" => Action::Arrange(TrackChange::ShowHidden),
+        "t" | "T" => Action::Arrange(TrackChange::Pin),
+        "l" | "L" => Action::Arrange(TrackChange::Narrow),
+        "Enter" | "n" | "N" => Action::Find { forward: !event.shift_key() },
+        key => return shows(surface, key),
+    };
+    surface.act(action);
+    true
+}
+
+/// What needs nothing of the worker.
+fn shows(surface: &Rc<Surface>, key: &str) -> bool {
+    match key {
         "f" | "F" => surface.focus(),
         "z" | "Z" | "0" => surface.change(|viewport| Viewport::new(viewport.all)),
-        "m" | "M" => mark(surface),
-        "Enter" | "n" | "N" => surface.act(Action::Find { forward: !event.shift_key() }),
-        "/" => browser::focus(".timeline-filter"),
-        "Escape" if surface.selected().is_some() || surface.said.area.with_untracked(Option::is_some) => {
-            surface.clear()
+        "m" => mark(surface),
+        "M" => {
+            mark(surface);
+            surface.keep_area();
         }
+        "b" | "B" => surface.keep_area(),
+        "/" => browser::focus(".timeline-filter"),
+        "Escape" if surface.has_selection() => surface.clear(),
         _ => return false,
     }
     true

@@ -9,9 +9,11 @@
 //! One request is under way at most; whatever changes meanwhile is drawn when it is answered. Until then the page moves and scales the
 //! picture that it has.
 
+pub mod bar;
 mod hand;
 mod keyboard;
 mod motion;
+mod perfetto;
 mod pointer;
 mod surface;
 

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crossprof::pages::timeline::Action;
+use crossprof::pages::timeline::{Action, Keep, TrackChange};
 use crossprof::timeline::Viewport;
 use leptos::prelude::*;
 use web_sys::{PointerEvent, WheelEvent};
@@ -30,6 +30,8 @@ enum Drag {
     Nothing,
     /// Down, and not moved far yet; whether it will move what is seen.
     Pressed { x: f64, y: f64, moves: bool },
+    /// Takes a track by its name to another place.
+    Name { x: f64, y: f64 },
     /// Selects from this time on.
     Area { from_ps: i64, from_y: f64 },
     /// Moves what is seen.
@@ -70,7 +72,11 @@ impl Pointers {
             && (at.0 - x).abs().max((at.1 - y).abs()) > CLICK
         {
             let from_ps = surface.edge_at(x, event.alt_key());
-            self.drag.set(if moves { Drag::Pan } else { Drag::Area { from_ps, from_y: y } });
+            self.drag.set(match moves {
+                true => Drag::Pan,
+                false if x < 0.0 => Drag::Name { x, y },
+                false => Drag::Area { from_ps, from_y: y },
+            });
         }
         let by = (at.0 - before.x, at.1 - before.y);
         match self.drag.get() {
@@ -82,7 +88,7 @@ impl Pointers {
             Drag::Area { from_ps, from_y } => {
                 surface.drag(Dragged { from_ps, from_y, at, is_free: event.alt_key() });
             }
-            Drag::Pressed { .. } | Drag::Nothing => return,
+            Drag::Pressed { .. } | Drag::Name { .. } | Drag::Nothing => return,
         }
         for down in self.down.borrow_mut().iter_mut().filter(|down| down.id == event.pointer_id()) {
             (down.x, down.y) = at;
@@ -104,10 +110,17 @@ impl Pointers {
         self.down.borrow_mut().retain(|down| down.id != event.pointer_id());
         match self.drag.replace(Drag::Nothing) {
             Drag::Pressed { .. } => {
-                surface.said.area.set(None);
-                surface.pins.set(event.shift_key());
                 surface.update(|sight| sight.pointer = Some(at));
-                surface.act(Action::Pick);
+                if at.0 >= 0.0 && (event.ctrl_key() || event.meta_key()) {
+                    surface.act(Action::Keep(Keep::Flag));
+                } else {
+                    surface.said.area.set(None);
+                    surface.act(Action::Pick { pins: event.shift_key() });
+                }
+            }
+            Drag::Name { x, y } => {
+                surface.update(|sight| sight.pointer = Some((x, at.1)));
+                surface.act(Action::Arrange(TrackChange::Move { from: (x, y) }));
             }
             Drag::Area { .. } => surface.let_go(),
             Drag::Pan | Drag::Pinch | Drag::Nothing => {}

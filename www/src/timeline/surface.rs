@@ -3,14 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crossprof::pages::timeline::{Action, Outcome};
+use crossprof::pages::timeline::{Action, Keep, Outcome};
 use crossprof::timeline::{EventRef, Sight, Viewport};
 use crossprof::trace::Interval;
 use leptos::prelude::{GetUntracked, RwSignal, Set, WithUntracked, window};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlCanvasElement, HtmlElement, ImageBitmap, ImageBitmapRenderingContext};
 
-use crate::protocol::timeline::{Frame, Seen};
+use crate::protocol::timeline::{Frame, PictureForm, Seen};
 use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, browser, theme};
@@ -73,8 +73,6 @@ pub struct Surface {
     is_waiting: Cell<bool>,
     dragged: Cell<Option<Dragged>>,
     is_dropped: Cell<bool>,
-    /// The click that was made last pins a track.
-    pub pins: Cell<bool>,
     is_stale: Cell<bool>,
     elements: RefCell<Option<Elements>>,
 }
@@ -106,7 +104,6 @@ impl Surface {
             is_waiting: Cell::new(false),
             dragged: Cell::new(None),
             is_dropped: Cell::new(false),
-            pins: Cell::new(false),
             is_stale: Cell::new(false),
             elements: RefCell::new(None),
         })
@@ -190,6 +187,12 @@ impl Surface {
     /// The selected event.
     pub fn selected(&self) -> Option<EventRef> {
         self.sight.borrow().selected
+    }
+
+    /// An event, a range or a flag is selected.
+    pub fn has_selection(&self) -> bool {
+        let sight = self.sight.borrow();
+        sight.selected.is_some() || sight.bookmark.is_some() || self.said.area.with_untracked(Option::is_some)
     }
 
     /// The rows were scrolled.
@@ -306,13 +309,13 @@ impl Surface {
 
     /// Does something and hears what came of it.
     pub fn act(self: &Rc<Surface>, action: Action) {
-        let surface = self.clone();
+        let (surface, done) = (self.clone(), action.clone());
         let heard = move |outcome: Result<Outcome, String>| {
             if surface.elements.borrow().is_none() {
                 return;
             }
             match outcome {
-                Ok(outcome) => surface.done(action, outcome),
+                Ok(outcome) => surface.done(done, outcome),
                 Err(reason) => surface.said.failed.set(Some(reason)),
             }
         };
@@ -320,50 +323,66 @@ impl Surface {
         ask::timeline(&self.run, self.sight.borrow().clone(), action, query, Box::new(heard));
     }
 
-    fn done(self: &Rc<Surface>, action: Action, outcome: Outcome) {
-        if let Some(process) = outcome.heading {
-            self.update(|sight| turn(&mut sight.arrangement.turned, process));
+    fn done(self: &Rc<Surface>, action: Action, mut outcome: Outcome) {
+        if let Some(arrangement) = outcome.arrangement.take() {
+            self.update(|sight| sight.arrangement = arrangement);
+            // What is selected stays.
+            let mut known = self.said.outcome.get_untracked().unwrap_or_default();
+            known.kept = outcome.kept;
+            self.said.outcome.set(Some(known));
             return;
         }
-        if let Some(track) = outcome.track {
-            let pins = self.pins.get();
-            self.update(|sight| {
-                let arrangement = &mut sight.arrangement;
-                turn(if pins { &mut arrangement.pinned } else { &mut arrangement.narrow }, track);
-            });
+        let (is_area, is_kept) = (matches!(action, Action::Area { .. }), matches!(action, Action::Keep(_)));
+        if let Some(bookmarks) = outcome.bookmarks.take() {
+            self.update(|sight| sight.bookmarks = bookmarks);
+        }
+        let bookmark = outcome.bookmark.as_ref().map(|(bookmark, _)| *bookmark);
+        if is_kept && bookmark.is_none() && self.sight.borrow().bookmark.is_none() {
+            // There is none, and what is selected stays.
             return;
         }
-        let is_area = matches!(action, Action::Area { .. });
-        if outcome.event.is_some() || action == Action::Pick || is_area {
-            self.update(|sight| sight.selected = outcome.event);
-        }
-        if action != Action::Pick
-            && !is_area
-            && let (Some((start, end)), Some((top, height))) = (outcome.range_ps, outcome.place)
+        if outcome.event.is_some() || bookmark.is_some() || is_area || is_kept || matches!(action, Action::Pick { .. })
         {
-            let is_found = matches!(action, Action::Find { .. });
-            self.bring_into_sight(start, end, top, height, is_found);
+            self.update(|sight| (sight.selected, sight.bookmark) = (outcome.event, bookmark));
+        }
+        if bookmark.is_some() || is_kept {
+            let range = outcome.range_ps.filter(|(start, end)| start < end);
+            self.said.area.set(range.map(|range_ps| Area { range_ps, rows: outcome.rows }));
+        }
+        if let Some((start, end)) = outcome.range_ps {
+            if action.leads_to_range() {
+                self.bring_into_sight(start, end, Some(false).filter(|_| start == end));
+            } else if let Some((top, height)) = outcome.place.filter(|_| !matches!(action, Action::Pick { .. })) {
+                self.bring_into_sight(start, end, Some(matches!(action, Action::Find { .. })));
+                self.scroll_to(top, height);
+            }
         }
         self.said.outcome.set(Some(outcome));
     }
 
-    /// Shows an event that a key or a search has selected; one that was searched for is made large enough to be seen.
-    fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, top: u32, height: u32, is_found: bool) {
+    /// Shows what a key or a search has selected; one that was searched for is made large enough to be seen. Without knowing of that, at its
+    /// best size.
+    fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, is_found: Option<bool>) {
         let width = self.width();
         let time = Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end));
         self.change(|viewport| {
             let is_seen = time.start >= viewport.range.start && time.end <= viewport.range.end;
             let (seen, length) = (viewport.range.length().as_ps(), time.length().as_ps());
-            let is_small = is_found && length as f64 * width < MIN_FOUND_PX * seen as f64;
+            let is_small = is_found == Some(true) && length as f64 * width < MIN_FOUND_PX * seen as f64;
             let half =
                 crossprof::Ps::new(if is_small { length.saturating_mul(AROUND_FOUND).max(1_000) } else { seen } / 2);
             let middle = crossprof::Ps::new(time.start.as_ps() / 2 + time.end.as_ps() / 2);
             match is_seen {
+                _ if is_found.is_none() => viewport.fit(time),
                 true if !is_small => viewport,
                 false if length > seen => viewport.fit(time),
                 _ => viewport.show(Interval::new(middle - half, middle + half)),
             }
         });
+    }
+
+    /// Scrolls the rows to a lane that is not in sight.
+    fn scroll_to(&self, top: u32, height: u32) {
         if let Some(elements) = &*self.elements.borrow() {
             let (top, height) = (f64::from(top), f64::from(height));
             let seen =
@@ -381,19 +400,35 @@ impl Surface {
         }
     }
 
+    /// Keeps the selected range.
+    pub fn keep_area(self: &Rc<Surface>) {
+        if let Some(Area { range_ps, rows }) = self.said.area.get_untracked() {
+            self.act(Action::Keep(Keep::Range { range_ps, rows }));
+        }
+    }
+
     /// The height among the rows of a point of the picture; none on the axis.
     pub fn row_at(&self, y: f64) -> Option<u32> {
         (y >= AXIS_HEIGHT).then(|| (y - AXIS_HEIGHT) as u32 + self.sight.borrow().scroll)
     }
 
-    /// Saves what is seen as an SVG with this title.
-    pub fn save(&self, title: String, file: String) {
-        let state = self.state;
+    /// Asks for a document of what is seen, with this title; a trace is of the selected range, where there is one.
+    pub fn picture(&self, title: String, form: PictureForm, take: Box<dyn FnOnce(Document)>) {
+        let (state, mut sight) = (self.state, self.sight.borrow().clone());
+        if let Some(area) = self.said.area.get_untracked().filter(|_| form == PictureForm::Trace) {
+            sight.range_ps = Some(area.range_ps);
+        }
         let heard = move |picture: Result<Document, String>| match picture {
-            Ok(picture) => browser::download(&file, "image/svg+xml", picture.buffer()),
+            Ok(picture) => take(picture),
             Err(reason) => state.say(reason),
         };
-        ask::picture(&self.run, self.sight.borrow().clone(), title, Box::new(heard));
+        ask::picture(&self.run, sight, title, form, Box::new(heard));
+    }
+
+    /// What is kept and how the tracks are shown, for the address; nothing where it would be empty.
+    pub fn kept(&self) -> [Option<String>; 2] {
+        let sight = self.sight.borrow();
+        [&sight.bookmarks, &sight.arrangement].map(|text| Some(text.clone()).filter(|text| !text.is_empty()))
     }
 
     /// Zooms to the selected range, else to the selected event; again, to everything.
@@ -406,18 +441,11 @@ impl Surface {
 
     /// Nothing is selected any more.
     pub fn clear(self: &Rc<Surface>) {
-        self.said.outcome.set(None);
+        let kept = self.said.outcome.get_untracked().unwrap_or_default().kept;
+        self.said.outcome.set(Some(Outcome { kept, ..Outcome::default() }));
         self.said.area.set(None);
-        self.update(|sight| sight.selected = None);
+        self.update(|sight| (sight.selected, sight.bookmark) = (None, None));
         browser::focus(".timeline-scroll");
-    }
-}
-
-/// Adds what a list lacks, and takes away what it has.
-fn turn<T: PartialEq>(list: &mut Vec<T>, item: T) {
-    match list.iter().position(|known| *known == item) {
-        Some(at) => drop(list.remove(at)),
-        None => list.push(item),
     }
 }
 

@@ -17,6 +17,7 @@ use js_sys::{Array, Uint8Array, Uint32Array};
 use wasm_bindgen::JsValue;
 
 use super::asker::Asker;
+use super::export::Made;
 use super::pipe;
 use super::timeline::Easel;
 use crate::protocol::analyst::{
@@ -25,7 +26,7 @@ use crate::protocol::analyst::{
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
-    Frame, FrameRequest, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest, TimelineRequest,
+    Frame, FrameRequest, PictureForm, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest, TimelineRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::table::cell;
@@ -34,6 +35,8 @@ const DAMAGED: &str = "A run was damaged on its way between two workers. Load th
 const NO_RUN: &str = "This run is not loaded. Open its files again.";
 const NO_PICTURE: &str =
     "This browser cannot draw the timeline outside of the page (it needs OffscreenCanvas). Use a newer one.";
+const NO_DOCUMENT: &str =
+    "This browser cannot save this (it needs OffscreenCanvas and CompressionStream). Use a newer one.";
 const NO_TABLE: &str = "This run has no such table.";
 const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
 
@@ -64,7 +67,14 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
             asker.answer::<StripRequest>(analyst.borrow_mut().strip(request));
         }
         AnalystRequest::Picture(request) => {
-            asker.answer::<PictureRequest>(analyst.borrow_mut().picture(request).ok_or(NO_RUN));
+            let made = analyst.borrow_mut().picture(request);
+            wasm_bindgen_futures::spawn_local(async move {
+                let made = match made {
+                    Some(made) => made.document().await.map_err(|_| NO_DOCUMENT),
+                    None => Err(NO_RUN),
+                };
+                asker.answer::<PictureRequest>(made);
+            });
         }
         AnalystRequest::Frame(request) => {
             asker.answer::<FrameRequest>(analyst.borrow_mut().frame(request));
@@ -198,15 +208,15 @@ impl Analyst {
         drawn.ok_or(NO_RUN)?.map_err(|_| NO_PICTURE)
     }
 
-    fn picture(&mut self, PictureRequest { run, sight, title }: PictureRequest) -> Option<Document> {
+    fn picture(&mut self, PictureRequest { run, sight, title, form }: PictureRequest) -> Option<Made> {
         let settings = self.settings_of(run)?;
         let stage = self.stages.get_mut(run as usize)?;
-        // In its own pixels, without what the pointer marks.
-        let sight = Sight { scale: 1.0, pointer: None, ..sight };
+        // Without what the pointer marks; a vector graphic has pixels of its own.
+        let scale = if form == PictureForm::Svg { 1.0 } else { sight.scale };
+        let sight = Sight { scale, pointer: None, ..sight };
         self.session.timeline(run, &settings, |context, kept| {
-            let mut document = crossprof::timeline::Document::default();
-            document.add(&title, &pages::timeline::scene(context, kept, stage, &sight), sight.names_width);
-            Document::new(&document.finish())
+            let scene = pages::timeline::scene(context, kept, stage, &sight);
+            Made::new(form, &scene, &title, sight.names_width)
         })
     }
 

@@ -4,6 +4,7 @@
 pub mod analyst;
 pub mod asker;
 pub mod decode;
+pub mod export;
 pub mod groups;
 pub mod look;
 pub mod pipe;

@@ -2,7 +2,7 @@
 //! bitmap.
 
 use crossprof::timeline::{Lettering, Raster, Scene, TextStyle};
-use js_sys::{Uint8ClampedArray, Uint32Array};
+use js_sys::{Promise, Uint8ClampedArray, Uint32Array};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ImageBitmap, ImageData, OffscreenCanvas, OffscreenCanvasRenderingContext2d};
 
@@ -33,13 +33,22 @@ impl Easel {
 
     /// Pixels with what is written on them, as a bitmap. Fails where the browser cannot draw outside of the page.
     pub fn show(&mut self, raster: &Raster, scale: f64) -> Result<ImageBitmap, JsValue> {
+        self.put(raster, scale)?.transfer_to_image_bitmap()
+    }
+
+    /// The same as a PNG: a promise of a blob.
+    pub fn encode(&mut self, raster: &Raster, scale: f64) -> Result<Promise, JsValue> {
+        self.put(raster, scale)?.convert_to_blob()
+    }
+
+    fn put(&mut self, raster: &Raster, scale: f64) -> Result<OffscreenCanvas, JsValue> {
         let (width, height) = (raster.width(), raster.height());
         let (canvas, context) = self.canvas(width, height)?;
         let bytes = Uint8ClampedArray::new(&Uint32Array::from(raster.pixels()).buffer());
         let image = ImageData::new_with_js_u8_clamped_array_and_sh(&bytes, width, height)?;
         context.put_image_data(&image, 0.0, 0.0)?;
         write(&context, &raster.letterings, scale)?;
-        canvas.transfer_to_image_bitmap()
+        Ok(canvas)
     }
 
     fn canvas(

@@ -7,7 +7,7 @@ use crate::tables::{self, AreaQuery, COUNTER, LineQuery, TableName};
 use base::Ps;
 use base::format::{count, printable, time_us};
 use metrics::Context;
-use timeline::{Origin, RowContent, Scene, Shows, Timeline};
+use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 
 /// By what events are grouped, as the page sends it back.
 const OPTION: &str = "area";
@@ -57,8 +57,13 @@ pub fn outcome(
         }
         Err(reason) => blocks.push(Block::Note { text: reason }),
     }
+    // A range that is kept has a name.
+    let is_kept = |it: &(u32, &Bookmark)| (it.1.range_ps, it.1.rows) == ((from, to), rows);
+    let kept = (0..).zip(scene.bookmarks.all()).find(is_kept);
     Outcome {
         range_ps: Some((from, to)),
+        rows,
+        bookmark: kept.map(|(index, bookmark)| (index, bookmark.name.clone())),
         said: format!("Selected {title}"),
         page: Page { blocks },
         ..Outcome::default()

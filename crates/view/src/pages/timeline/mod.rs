@@ -2,12 +2,16 @@
 //! event.
 
 mod area;
+mod arrange;
 mod changes;
 mod details;
+mod keep;
 mod linked;
 mod place;
 
+pub use arrange::TrackChange;
 pub use changes::colours;
+pub use keep::Keep;
 pub use place::{EVENT, RANGE, SELECTION};
 
 use serde::{Deserialize, Serialize};
@@ -17,14 +21,19 @@ use crate::table::Filter;
 use base::Ps;
 use base::format::{printable, si_of_digits};
 use metrics::Context;
-use timeline::{EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, TrackId, median_step, step_range};
+use timeline::{
+    Arrangement, Bookmarks, EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, median_step, step_range,
+};
 
 /// What is done on the timeline.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A click at the pointer.
-    Pick,
+    Pick {
+        /// Where it is on the name of a track, it pins that track.
+        pins: bool,
+    },
     /// The selected event is shown, as when an address names it.
     Show,
     /// A step from the selected event.
@@ -46,19 +55,36 @@ pub enum Action {
         /// The next one.
         forward: bool,
     },
+    /// The tracks are shown in another way.
+    Arrange(TrackChange),
+    /// Flags and ranges that are kept.
+    Keep(Keep),
+}
+
+impl Action {
+    /// What it leads to is brought into sight as a whole.
+    pub fn leads_to_range(&self) -> bool {
+        matches!(self, Action::Keep(Keep::Show(_) | Keep::Next { .. }))
+    }
 }
 
 /// What comes of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The process whose heading was clicked.
-    pub heading: Option<u32>,
-    /// The track whose name was clicked.
-    pub track: Option<TrackId>,
+    /// How the tracks are shown from now on, where that changed; nothing else did.
+    pub arrangement: Option<String>,
+    /// The flags and ranges that are kept from now on, where they changed.
+    pub bookmarks: Option<String>,
+    /// All of these in a few words each, in their order, and how many tracks are hidden.
+    pub kept: (Vec<String>, u32),
+    /// The flag or range of these that is selected, and its name.
+    pub bookmark: Option<(u32, String)>,
     /// The event that is selected now.
     pub event: Option<EventRef>,
     /// When it is: start and end in picoseconds from the start of the capture.
     pub range_ps: Option<(i64, i64)>,
+    /// From which height among the rows to which the selected range goes.
+    pub rows: Option<(u32, u32)>,
     /// Upper edge of its lane and its height, among the rows.
     pub place: Option<(u32, u32)>,
     /// What is said of it.
@@ -87,32 +113,49 @@ pub fn act(
     query: &PageQuery,
 ) -> Outcome {
     let scene = scene(context, kept, stage, sight);
-    let hit = match action {
-        Action::Pick => sight.pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit)),
-        Action::Show | Action::Step(_) | Action::Find { .. } | Action::Area { .. } | Action::WhenIs { .. } => None,
-    };
-    let event = match (action, hit) {
-        (Action::Pick, Some(Hit::Track(_, event))) => event,
-        (Action::Pick, _) => None,
-        (Action::Show, _) => scene.selected,
-        (Action::Area { .. } | Action::WhenIs { .. }, _) => None,
-        (Action::Step(step), _) => scene.step(step),
-        (Action::Find { forward }, _) => scene.next_passing(forward),
+    let outcome = done(context, kept, &scene, sight, action, query);
+    let bookmarks = Bookmarks::parse(outcome.bookmarks.as_ref().unwrap_or(&sight.bookmarks));
+    let arrangement = Arrangement::parse(outcome.arrangement.as_ref().unwrap_or(&sight.arrangement));
+    Outcome { kept: (keep::listed(&bookmarks), arrange::hidden(&scene, &arrangement)), ..outcome }
+}
+
+fn done(
+    context: Context<'_>,
+    kept: &Timeline,
+    scene: &Scene<'_>,
+    sight: &Sight,
+    action: Action,
+    query: &PageQuery,
+) -> Outcome {
+    let event = match action {
+        Action::Pick { pins } => {
+            let hit = sight.pointer.and_then(|(x, y)| scene.hit(x, y)).map(|hit| on_name(sight, hit));
+            match hit {
+                Some(Hit::Heading(process)) => return arrange::fold(scene, process),
+                Some(Hit::Name(track)) => {
+                    let change = if pins { TrackChange::Pin } else { TrackChange::Narrow };
+                    return arrange::outcome(scene, change, Some(track));
+                }
+                Some(Hit::Bookmark(bookmark)) => {
+                    return keep::outcome(context, kept, scene, sight, Keep::Show(bookmark), query);
+                }
+                Some(Hit::Track(_, event)) => event,
+                None => None,
+            }
+        }
+        Action::Show => scene.selected,
+        Action::Step(step) => scene.step(step),
+        Action::Find { forward } => scene.next_passing(forward),
+        Action::Area { range_ps, rows } => return area::outcome(context, kept, scene, range_ps, rows, query),
+        Action::Arrange(change) => return arrange::outcome(scene, change, arrange::meant(scene, sight)),
+        Action::WhenIs { step } => {
+            let step = step.map_or_else(|| median_step(context), |step| Some(step as usize));
+            let range = step.and_then(|step| step_range(context, step));
+            return Outcome { range_ps: range.map(|range| scene.from_zero(range)), ..Outcome::default() };
+        }
+        Action::Keep(what) => return keep::outcome(context, kept, scene, sight, what, query),
     };
     let mut outcome = Outcome::default();
-    match hit {
-        Some(Hit::Heading(process)) => outcome.heading = Some(process),
-        Some(Hit::Name(track)) => outcome.track = Some(track),
-        Some(Hit::Track(..)) | None => {}
-    }
-    if let Action::Area { range_ps, rows } = action {
-        return area::outcome(context, kept, &scene, range_ps, rows, query);
-    }
-    if let Action::WhenIs { step } = action {
-        let step = step.map_or_else(|| median_step(context), |step| Some(step as usize));
-        outcome.range_ps = step.and_then(|step| step_range(context, step)).map(|range| scene.from_zero(range));
-        return outcome;
-    }
     if matches!(action, Action::Find { .. } | Action::Show) {
         outcome.passing = scene.found.map(|found| found.events);
     }
@@ -124,8 +167,8 @@ pub fn act(
         let placed = scene.place_of(event);
         outcome.place =
             placed.map(|(row, lane, height, _)| (row.top.saturating_add(lane.saturating_mul(height)), height));
-        outcome.page = details::page(context, kept, &scene, event);
-        outcome.said = said(&scene, event).join(", ");
+        outcome.page = details::page(context, kept, scene, event);
+        outcome.said = said(scene, event).join(", ");
     }
     outcome
 }
@@ -155,6 +198,7 @@ pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
             let lines = track.map(|track| [Some(printable(&track.name)), track.definition.map(str::to_owned)]);
             lines.into_iter().flatten().flatten().collect()
         }
+        Some(Hit::Bookmark(bookmark)) => keep::said(scene, bookmark).into_iter().collect(),
         Some(Hit::Heading(_) | Hit::Track(_, None)) | None => Vec::new(),
     }
 }

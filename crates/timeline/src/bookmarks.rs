@@ -1,0 +1,227 @@
+//! Flags and ranges that the user keeps, as a text that fits into an address, and how they are drawn.
+
+use std::fmt;
+
+use base::Ps;
+
+use crate::canvas::{Canvas, Rect, TextStyle};
+use crate::scene::{AXIS_HEIGHT, Scene};
+
+/// Bookmarks that a text may list: nobody makes more by hand.
+const MOST: usize = 1_000;
+
+/// Height of a flag's head, on the axis, and the width of a letter on it, in CSS pixels.
+const HEAD: i32 = 13;
+const LETTER: i32 = 7;
+
+/// A range that the user keeps; a flag where it starts and ends at one instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bookmark {
+    /// Its start and end in picoseconds from the start of the capture.
+    pub range_ps: (i64, i64),
+    /// From which height among the rows to which; all rows where absent.
+    pub rows: Option<(u32, u32)>,
+    /// What the user calls it.
+    pub name: String,
+}
+
+impl Bookmark {
+    /// It marks an instant.
+    pub fn is_flag(&self) -> bool {
+        self.range_ps.0 == self.range_ps.1
+    }
+}
+
+/// What the user keeps, by ascending start.
+///
+/// As a text: `start!name` for a flag, `start-end@top-bottom!name` for a range, with `;` between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bookmarks(Vec<Bookmark>);
+
+impl Bookmarks {
+    /// What a text says; parts that say nothing are left out.
+    pub fn parse(text: &str) -> Bookmarks {
+        let mut bookmarks = Bookmarks::default();
+        for part in text.split(';').take(MOST) {
+            let (place, name) = part.split_once('!').unwrap_or((part, ""));
+            let (range, rows) = place.split_once('@').map_or((place, None), |(range, rows)| (range, Some(rows)));
+            let (start, end) = range.split_once('-').unwrap_or((range, range));
+            let (Ok(start), Ok(end)) = (start.parse::<i64>(), end.parse::<i64>()) else { continue };
+            let rows = rows.and_then(|rows| rows.split_once('-'));
+            let rows = rows.and_then(|(top, bottom)| Some((top.parse().ok()?, bottom.parse().ok()?)));
+            if start >= 0 && start <= end {
+                bookmarks.add(Bookmark { range_ps: (start, end), rows, name: name.to_owned() });
+            }
+        }
+        bookmarks
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Bookmark] {
+        &self.0
+    }
+
+    /// The one with this number.
+    pub fn get(&self, index: u32) -> Option<&Bookmark> {
+        self.0.get(index as usize)
+    }
+
+    /// Adds one, unless it is there; its number. Without a name it gets the first number that no other has.
+    pub fn add(&mut self, mut new: Bookmark) -> u32 {
+        let same = self.0.iter().position(|it| (it.range_ps, it.rows) == (new.range_ps, new.rows));
+        let at = same.unwrap_or_else(|| {
+            if new.name.is_empty() {
+                let free = (1..).map(|number: u32| number.to_string());
+                new.name = free.into_iter().find(|name| self.0.iter().all(|it| it.name != *name)).unwrap_or_default();
+            }
+            let at = self.0.partition_point(|it| it.range_ps <= new.range_ps);
+            self.0.insert(at, new);
+            at
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    /// Takes one away.
+    pub fn remove(&mut self, index: u32) {
+        if (index as usize) < self.0.len() {
+            self.0.remove(index as usize);
+        }
+    }
+
+    /// Calls one by another name.
+    pub fn rename(&mut self, index: u32, name: &str) {
+        if let Some(bookmark) = self.0.get_mut(index as usize) {
+            bookmark.name = name.replace(';', ",");
+        }
+    }
+
+    /// The number of the one after the selected one, else of the first that starts after this time, or of the one before; from the other end
+    /// where there is none.
+    pub fn beside(&self, selected: Option<u32>, time_ps: i64, forward: bool) -> Option<u32> {
+        let count = self.0.len();
+        let next = match selected.map(|selected| selected as usize) {
+            Some(selected) => selected + 1,
+            None => self.0.partition_point(|it| it.range_ps.0 <= time_ps),
+        };
+        let behind = if selected.is_some() { 2 } else { 1 };
+        let at = if forward { next } else { (next + count).checked_sub(behind)? };
+        u32::try_from(at.checked_rem(count)?).ok()
+    }
+}
+
+impl fmt::Display for Bookmarks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Bookmark { range_ps: (start, end), rows, name }) in self.0.iter().enumerate() {
+            let between = if index > 0 { ";" } else { "" };
+            write!(f, "{between}{start}")?;
+            if start != end {
+                write!(f, "-{end}")?;
+            }
+            if let Some((top, bottom)) = rows {
+                write!(f, "@{top}-{bottom}")?;
+            }
+            write!(f, "!{name}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Scene<'_> {
+    /// The bookmark whose head is at a point of the axis.
+    pub(crate) fn bookmark_at(&self, x: f64, y: f64) -> Option<u32> {
+        let is_axis = x >= 0.0 && (0.0..f64::from(AXIS_HEIGHT)).contains(&y);
+        let is_there = |bookmark: &Bookmark| {
+            let left = self.viewport.share_of(self.start_of(bookmark)) * f64::from(self.size.0);
+            left - 2.0 <= x && x <= left + f64::from(head(bookmark).1)
+        };
+        let at = self.bookmarks.all().iter().rposition(|it| is_axis && is_there(it))?;
+        u32::try_from(at).ok()
+    }
+
+    fn start_of(&self, bookmark: &Bookmark) -> Ps {
+        self.zero + Ps::new(bookmark.range_ps.0)
+    }
+
+    /// A line for each flag and a bar on the axis for each range, both with their names at their start.
+    pub(crate) fn draw_bookmarks(&self, canvas: &mut dyn Canvas, x_of: &dyn Fn(Ps) -> i32) {
+        let (theme, axis) = (self.theme(), self.px(AXIS_HEIGHT as i32));
+        let (right, height) = (self.px(self.size.0 as i32), self.px(self.size.1 as i32));
+        for (index, bookmark) in (0..).zip(self.bookmarks.all()) {
+            let (name, width) = head(bookmark);
+            let (x, end) = (x_of(self.start_of(bookmark)), x_of(self.zero + Ps::new(bookmark.range_ps.1)));
+            let width = self.px(width);
+            if x > right || end.max(x.saturating_add(width)) < 0 {
+                continue;
+            }
+            let colour = if self.bookmark == Some(index) { theme.ink } else { theme.accent };
+            let (from, to) = (x.max(-width), end.min(right));
+            let line = if bookmark.is_flag() {
+                Rect { x, y: 0, width: self.px(1).max(1), height }
+            } else {
+                Rect { x: from, y: axis - self.px(4), width: (to - from).max(1), height: self.px(4) }
+            };
+            canvas.fill(line, colour, 256);
+            canvas.fill(Rect { x, y: 0, width, height: self.px(HEAD) }, colour, 256);
+            let middle = self.px(HEAD / 2 + 1);
+            canvas.write(x + self.px(4), middle, width - self.px(4), &name, theme.surface, TextStyle::Event);
+        }
+    }
+}
+
+/// What stands on the head of a bookmark, and its width in CSS pixels.
+fn head(bookmark: &Bookmark) -> (String, i32) {
+    let name = base::format::shorten(&base::format::printable(&bookmark.name), 16);
+    let width = LETTER * name.chars().count() as i32 + 8;
+    (name, width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn flag(at: i64, name: &str) -> Bookmark {
+        Bookmark { range_ps: (at, at), rows: None, name: name.to_owned() }
+    }
+
+    #[test]
+    fn a_text_holds_flags_and_ranges_by_time() {
+        let mut bookmarks = Bookmarks::default();
+        assert_eq!(bookmarks.add(flag(70, "")), 0);
+        assert_eq!(bookmarks.add(flag(5, "here; there")), 0);
+        bookmarks.rename(0, "here; there");
+        let range = Bookmark { range_ps: (5, 9), rows: Some((1, 20)), name: String::new() };
+        assert_eq!((bookmarks.add(range.clone()), bookmarks.add(range)), (1, 1));
+        assert_eq!(bookmarks.to_string(), "5!here, there;5-9@1-20!2;70!1");
+        assert_eq!(Bookmarks::parse(&bookmarks.to_string()), bookmarks);
+        bookmarks.remove(1);
+        bookmarks.remove(9);
+        assert_eq!(bookmarks.to_string(), "5!here, there;70!1");
+    }
+
+    #[test]
+    fn damaged_parts_are_left_out() {
+        let text = "x;9-5;;-3;1-2@3;4@a-b!n!m;99999999999999999999;é";
+        assert_eq!(Bookmarks::parse(text).to_string(), "1-2!1;4!n!m");
+    }
+
+    #[test]
+    fn from_one_to_the_next_and_around() {
+        let bookmarks = Bookmarks::parse("10;20;30");
+        let beside = |selected, time, forward| bookmarks.beside(selected, time, forward);
+        assert_eq!([beside(None, 15, true), beside(None, 15, false)], [Some(1), Some(0)]);
+        assert_eq!([beside(None, 35, true), beside(None, 5, false)], [Some(0), Some(2)]);
+        assert_eq!([beside(Some(2), 0, true), beside(Some(0), 0, false)], [Some(0), Some(2)]);
+        assert_eq!([beside(Some(1), 0, true), beside(Some(1), 0, false)], [Some(2), Some(0)]);
+        assert_eq!(Bookmarks::default().beside(None, 0, false), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_list(text in "([0-9]{0,20}-?[0-9]{0,5}(@[0-9]{0,3}-[0-9]{0,3})?(!.{0,4})?;?|.{0,3}){0,9}") {
+            let bookmarks = Bookmarks::parse(&text);
+            prop_assert_eq!(&Bookmarks::parse(&bookmarks.to_string()), &bookmarks);
+            prop_assert!(bookmarks.all().is_sorted_by_key(|it| it.range_ps));
+        }
+    }
+}
