@@ -94,7 +94,7 @@ pub fn naming(surface: &Rc<Surface>) -> AnyView {
         let mut parts: Vec<AnyView> = Vec::new();
         if let Some(name) = name {
             let rename = move |event| acts(surface, Action::Keep(Keep::Rename(event_target_value(&event))))();
-            let field = view! { <input class="table-filter timeline-name" aria-label="Name of the flag or range" prop:value=name on:change=rename /> };
+            let field = view! { <input type="text" class="table-filter timeline-name" aria-label="Name of the flag or range" prop:value=name on:change=rename /> };
             parts.push(field.into_any());
             parts.push(button("Remove", "Do not keep it any more", acts(surface, Action::Keep(Keep::Remove))));
         } else if said.area.with(Option::is_some) {
