@@ -1,6 +1,6 @@
 //! The tracks that no profiler records and that have events of their own: steps, what each device does and why it is idle, moments.
 
-use metrics::{Context, exposed_communication};
+use metrics::{Context, DeviceTime, exposed_communication};
 use trace::{ArgsId, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, StrId, Trace};
 
 /// Names of the tracks, each with its definition.
@@ -35,8 +35,9 @@ pub(crate) fn trace(context: Context<'_>) -> Trace {
         derived.planes.extend(derived.trace.add_plane(plane));
     }
     derived.steps(context);
-    derived.parts(context);
-    derived.exposed(context);
+    let times = DeviceTime::of_all(whole, &context.analysis.captured);
+    derived.parts(context, &times);
+    derived.exposed(context, &times);
     derived.instants(whole);
     derived.trace
 }
@@ -78,11 +79,12 @@ impl Derived {
         }
     }
 
-    fn parts(&mut self, context: Context<'_>) {
+    fn parts(&mut self, context: Context<'_>, times: &[DeviceTime]) {
         let analysis = context.analysis;
         let bands = analysis.step_breakdown.bands(
             context.captured_trace(),
             &analysis.captured,
+            times,
             &analysis.hosts,
             &analysis.calls,
         );
@@ -95,9 +97,9 @@ impl Derived {
         }
     }
 
-    fn exposed(&mut self, context: Context<'_>) {
+    fn exposed(&mut self, context: Context<'_>, times: &[DeviceTime]) {
         let (whole, devices) = (context.captured_trace(), &context.analysis.captured);
-        for (device, runs) in devices.used.iter().zip(exposed_communication(whole, devices)) {
+        for (device, runs) in devices.used.iter().zip(exposed_communication(whole, devices, times)) {
             if runs.is_empty() {
                 continue;
             }

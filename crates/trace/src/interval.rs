@@ -176,7 +176,7 @@ impl IntervalSet {
 
     /// The uncovered parts of `window`, its edges included.
     pub fn gaps(&self, window: Interval) -> Vec<Interval> {
-        IntervalSet::union_of([window]).difference(self).parts().to_vec()
+        IntervalSet::union_of([window]).difference(&self.clip(window)).parts().to_vec()
     }
 
     fn overlapping(&self, window: Interval) -> &[Interval] {

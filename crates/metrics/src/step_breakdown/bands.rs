@@ -22,15 +22,15 @@ use crate::step_part::{Parts, StepPart};
 use trace::{Interval, Trace};
 
 impl Breakdown {
-    /// The bands of every used device of the whole capture, by ascending start.
+    /// The bands of every used device of the whole capture, by ascending start. `times` has one entry a used device.
     pub fn bands(
         &self,
         trace: &Trace,
         devices: &Devices,
+        times: &[DeviceTime],
         hosts: &BTreeMap<u16, HostTime>,
         calls: &CallIndex,
     ) -> Vec<Vec<(Interval, StepPart)>> {
-        let times = DeviceTime::of_all(trace, devices);
         let work = |time: &DeviceTime| {
             let bands = time.parts().flat_map(|(part, set)| set.parts().iter().map(move |&interval| (interval, part)));
             bands.collect::<Vec<_>>()

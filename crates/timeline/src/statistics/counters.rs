@@ -24,22 +24,26 @@ pub fn counter_in(track: &CounterTrack, range: Interval) -> Option<CounterValues
     let before = |edge| track.times.partition_point(|time| *time < edge);
     let (start, end) = (before(range.start), before(range.end));
     // Of samples of one time the last is in force.
-    let in_force = track.times.partition_point(|time| *time <= range.start).saturating_sub(1);
+    let from = range.start.max(*track.times.first()?);
+    let in_force = track.times.partition_point(|time| *time <= from).saturating_sub(1);
     let times = track.times.get(in_force..end)?;
     let values = track.values.get(in_force..end)?;
     let (first, last) = (*values.first()?, *values.last()?);
-    let (mut sum, mut length) = (0.0, 0.0);
+    let (mut sum, mut length, mut min, mut max) = (0.0, 0.0, first, first);
     let ends = times.iter().skip(1).chain(std::iter::once(&range.end));
     for ((from, to), value) in times.iter().zip(ends).zip(values) {
         let held = Interval::new((*from).max(range.start), *to).length().as_ps() as f64;
-        sum += value * held;
-        length += held;
+        if held > 0.0 {
+            sum += value * held;
+            length += held;
+            (min, max) = (value.min(min), value.max(max));
+        }
     }
     Some(CounterValues {
         samples: end.saturating_sub(start) as u64,
         mean: if length > 0.0 { sum / length } else { last },
-        min: values.iter().copied().fold(first, f64::min),
-        max: values.iter().copied().fold(first, f64::max),
+        min,
+        max,
         first,
         last,
     })
@@ -89,7 +93,9 @@ mod tests {
             prop_assert_eq!(found.is_some(), !held.is_empty());
             if let Some(found) = found {
                 prop_assert!((found.mean - held.iter().sum::<f64>() / held.len() as f64).abs() < 1e-9);
-                prop_assert_eq!((Some(&found.first), Some(&found.last)), (held.first().filter(|_| true), held.last()));
+                prop_assert_eq!((Some(&found.first), Some(&found.last)), (held.first(), held.last()));
+                let [min, max] = [f64::min, f64::max].map(|of| held.iter().copied().reduce(of));
+                prop_assert_eq!((Some(found.min), Some(found.max)), (min, max));
                 let of_range = samples.iter().filter(|(time, _)| (start..start + length).contains(time)).count();
                 prop_assert_eq!(found.samples, of_range as u64);
             }

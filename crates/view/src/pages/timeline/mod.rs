@@ -144,7 +144,8 @@ fn done(
             }
         }
         Action::Show => scene.selected,
-        Action::Step(step) => scene.step(step),
+        // Where a step leads nowhere, what is selected stays.
+        Action::Step(step) => scene.step(step).or(scene.selected),
         Action::Find { forward } => scene.next_passing(forward),
         Action::Area { range_ps, rows } => return area::outcome(context, kept, scene, range_ps, rows, query),
         Action::Arrange(change) => return arrange::outcome(scene, change, arrange::meant(scene, sight)),
