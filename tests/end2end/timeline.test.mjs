@@ -188,3 +188,58 @@ test("a drag over the strip measures that part of the capture, in every view and
   await view(page, "ops");
   await until("in the next view, too", () => option(page, "window") === window);
 });
+
+test("a row of a table leads to its events, and a finding to its evidence", async ({ page, site }) => {
+  const path = trace(TPU);
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await view(page, "ops");
+  const row = page.locator("tr[data-row='0']");
+  await row.hover();
+  await row.locator(".in-timeline").click();
+  await until("its first event is selected", () => option(page, "event"));
+  const filter = await page.locator(".timeline-filter").inputValue();
+  assert.match(filter, /^hlo_op_name="[^"]+"$/);
+  const name = filter.slice('hlo_op_name="'.length, -1);
+  assert.ok((await page.locator(".timeline-details").innerText()).includes(name));
+  assert.match(await page.locator(".timeline-bar [role=status]").first().innerText(), /^[\d\u202f]+ events?$/);
+  assert.ok(option(page, "range"), "the event is large enough to be seen");
+  await view(page, "steps");
+  await page.locator("table [data-row='0'] .in-timeline").first().evaluate((link) => link.click());
+  const [start, end] = edges(await until("the step is selected", () => option(page, "selection")));
+  assert.ok(end > start);
+});
+
+test("two runs stand above each other, start a step together and are moved together", async ({ page, site, artifacts }) => {
+  const [first, second] = ["synth-gpu-7steps/vm.xplane.pb", TPU].map(trace);
+  if (!first || !second) return;
+  await open(page, site);
+  await load(page, first);
+  await load(page, second);
+  await page.evaluate(() => (location.hash = "#/compare"));
+  await page.locator("#compare-timelines").click();
+  await until("both are drawn", () => page.evaluate(() => [...document.querySelectorAll(".timeline-events")].filter((canvas) => canvas.style.width).length === 2));
+  await until("they are aligned", async () => (await page.locator(".timeline-bar [role=status]").last().innerText()).startsWith("aligned at the start of"));
+  const lower = () =>
+    page.evaluate(() => {
+      const shown = document.querySelectorAll(".timeline-events")[1];
+      const copy = new OffscreenCanvas(shown.width, shown.height).getContext("2d");
+      copy.drawImage(shown, 0, 0);
+      return new Uint32Array(copy.getImageData(0, 0, shown.width, shown.height).data.buffer).reduce((sum, it) => (Math.imul(sum, 31) + it) >>> 0, 0);
+    });
+  const before = await until("the lower run is at rest", async () => {
+    const one = await lower();
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return (await lower()) === one && one;
+  });
+  await page.screenshot({ path: join(artifacts, "timeline-beside.png") });
+  const box = await page.locator(".timeline-window").first().boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 100);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -400);
+  await page.keyboard.up("Control");
+  await until("the lower run moves with the upper one", async () => (await lower()) !== before);
+  await page.locator("#beside").selectOption("");
+  await until("one run is left", () => page.evaluate(() => document.querySelectorAll(".timeline-events").length === 1));
+});

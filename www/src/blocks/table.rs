@@ -40,7 +40,8 @@ pub fn TableView(
     /// The block that it draws.
     block: Memo<Option<Arc<Block>>>,
 ) -> impl IntoView {
-    let of = run.id;
+    // An earlier result has no events to show.
+    let traced = run.report.with_untracked(|report| report.profile.is_from_events()).then_some(run.id);
     let state = State::get();
     let tips = Tips::get();
     let scroll = RwSignal::new(0.0);
@@ -104,7 +105,7 @@ pub fn TableView(
             event.prevent_default();
             return follow(active.get_untracked());
         }
-        if let ("t" | "T", Some(row)) = (event.key().as_str(), active.get_untracked()) {
+        if let ("t" | "T", Some(row), Some(_)) = (event.key().as_str(), active.get_untracked(), traced) {
             event.prevent_default();
             tips.hide();
             let place = shown.with_untracked(|shown| shown.table().and_then(|table| table.in_timeline(row)));
@@ -129,7 +130,7 @@ pub fn TableView(
         let (part, shown, look) = (part.get(), shown.get(), look.get());
         let row = |table: &TableBlock, at: usize| {
             let row = table.rows.get(at)?;
-            Some(row_view(row, at, &look, active, href(of, table.in_timeline(at).as_ref())))
+            Some(row_view(row, at, &look, active, traced.and_then(|run| href(run, table.in_timeline(at).as_ref()))))
         };
         shown.table().map(|table| (part.first..part.end).map(|at| row(table, at)).collect_view())
     };

@@ -19,7 +19,9 @@ use super::export::{copied, saved};
 use crate::blocks::blocks_view;
 use crate::components::live::{live, shown};
 use crate::protocol::analyst::{CompareForm, SubjectEntry, Subjects};
+use crate::route::{Route, View};
 use crate::state::{Run, State};
+use crate::timeline::BESIDE;
 use crate::{ask, browser};
 
 thread_local! {
@@ -385,11 +387,23 @@ fn downloads(state: State) -> AnyView {
             ask::compare(&first, subjects, &profiles, form, heard);
         }
     };
+    // Of the baseline and the first other run.
+    let timelines = move || {
+        let choice = Choice::read(state);
+        let (runs, _) = found(state, &choice);
+        let is_traced = |run: &Run| run.report.with_untracked(|report| report.profile.is_from_events());
+        let traced = |at: usize| runs.get(at)?.clone().filter(is_traced);
+        let (baseline, other) = (traced(choice.baseline)?, traced(usize::from(choice.baseline == 0))?);
+        let mut route = Route::of(View::TIMELINE, baseline.id);
+        route.query.options.insert(BESIDE.to_owned(), other.id.to_string());
+        Some(view! { <a class="button" id="compare-timelines" href=route.href()>"Timelines, one above the other"</a> })
+    };
     view! {
         <p class="buttons compare-downloads" on:click=get>
             <button class="button primary" id="download-report" data-do="html" data-save="report">"Download report"</button>
             <button class="button" id="download-comparison" data-do="json" data-save="comparison">"Download JSON"</button>
             <button class="button" id="copy-comparison" data-do="markdown" data-save="markdown">"Copy as Markdown"</button>
+            {live(timelines)}
         </p>
     }
     .into_any()

@@ -33,6 +33,8 @@ pub enum AnalystRequest {
     Compare(CompareRequest),
     /// See [`ComparisonPageRequest`].
     ComparisonPage(ComparisonPageRequest),
+    /// See [`AgainstRequest`].
+    Against(AgainstRequest),
     /// See [`SummaryRequest`].
     Summary(SummaryRequest),
     /// See [`PrepareRequest`].
@@ -136,6 +138,17 @@ pub struct SubjectEntry {
     pub group: Option<String>,
 }
 
+/// Compare runs and remember what the ops of one of them gained or lost, for the colours of its timeline. Attached: as [`Subjects`] says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgainstRequest {
+    /// Number of that run within this load.
+    pub run: u32,
+    /// The runs.
+    pub subjects: Subjects,
+    /// Index of that run among them.
+    pub side: u32,
+}
+
 /// Compare runs and write the comparison. Attached: as [`Subjects`] says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompareRequest {
@@ -224,6 +237,7 @@ requests! {
     Timeline(TimelineRequest) -> Packed<Outcome>;
     Compare(CompareRequest) -> Document;
     ComparisonPage(ComparisonPageRequest) -> Packed<Page>;
+    Against(AgainstRequest) -> ();
     Summary(SummaryRequest) -> Document;
 }
 

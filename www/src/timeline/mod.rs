@@ -10,12 +10,15 @@
 //! picture that it has.
 
 pub mod bar;
+mod beside;
 mod hand;
 mod keyboard;
 mod motion;
+mod pane;
 mod perfetto;
 mod pointer;
 mod surface;
 
-pub use hand::Hand;
-pub use surface::{AXIS_HEIGHT, Area, Said, Surface, put};
+pub use beside::{BESIDE, Beside};
+pub use pane::{Details, Pane};
+pub use surface::{Area, Said, Surface, put};

@@ -1,8 +1,9 @@
 //! What is in sight, and the canvases that show it.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
+use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::{Action, Keep, Outcome};
 use crossprof::timeline::{EventRef, Sight, Viewport};
 use crossprof::trace::Interval;
@@ -74,6 +75,10 @@ pub struct Surface {
     dragged: Cell<Option<Dragged>>,
     is_dropped: Cell<bool>,
     is_stale: Cell<bool>,
+    /// Another run that is moved with it, and how much later there is what is here.
+    tied: RefCell<Option<(Weak<Surface>, i64)>>,
+    /// From the start of the capture to its end, once it is known.
+    extent: Cell<Option<(i64, i64)>>,
     elements: RefCell<Option<Elements>>,
 }
 
@@ -105,6 +110,8 @@ impl Surface {
             dragged: Cell::new(None),
             is_dropped: Cell::new(false),
             is_stale: Cell::new(false),
+            tied: RefCell::new(None),
+            extent: Cell::new(None),
             elements: RefCell::new(None),
         })
     }
@@ -160,8 +167,69 @@ impl Surface {
         self.viewport.get()
     }
 
-    /// Shows another range.
+    /// Shows another range, here and in the run that is moved with this one.
     pub fn show(self: &Rc<Surface>, viewport: Viewport) {
+        self.show_here(viewport);
+        if let Some((other, by_ps)) = &*self.tied.borrow()
+            && let Some(other) = other.upgrade()
+        {
+            let moved = |it: Interval| {
+                Interval::new(it.start + crossprof::Ps::new(*by_ps), it.end + crossprof::Ps::new(*by_ps))
+            };
+            other.show_here(Viewport { all: moved(viewport.all), range: moved(viewport.range) });
+        }
+    }
+
+    /// Moves another run with this one: what is at a time here is `by_ps` later there. Together they are this long.
+    pub fn tie(self: &Rc<Surface>, other: &Rc<Surface>, by_ps: i64, all_ps: (i64, i64)) {
+        *self.tied.borrow_mut() = Some((Rc::downgrade(other), by_ps));
+        self.sight.borrow_mut().extent_ps = Some(all_ps);
+    }
+
+    /// No other run is beside it any more.
+    pub fn alone(self: &Rc<Surface>) {
+        self.tied.borrow_mut().take();
+        self.update(|sight| (sight.extent_ps, sight.by_change) = (None, false));
+        if let Some((extent, viewport)) = self.extent.get().zip(self.viewport.get()) {
+            self.show(Viewport::new(interval(extent)).show(viewport.range));
+        }
+    }
+
+    /// What is in sight, or will be; none for everything.
+    pub fn range(&self) -> Option<Interval> {
+        let seen = self.viewport.get().map(|viewport| viewport.range);
+        seen.or_else(|| self.sight.borrow().range_ps.map(interval))
+    }
+
+    /// From the start of the capture to its end, once it is known.
+    pub fn extent(&self) -> Option<(i64, i64)> {
+        self.extent.get()
+    }
+
+    /// When the selected event starts.
+    pub fn selected_start(&self) -> Option<i64> {
+        self.said.outcome.with_untracked(|outcome| Some(outcome.as_ref()?.range_ps?.0))
+    }
+
+    /// Asks when a step is, of the median duration where none is named; the answer is nothing where there is no such step.
+    pub fn when_is(self: &Rc<Surface>, step: Option<u32>, heard: Box<dyn FnOnce(Option<(i64, i64)>)>) {
+        let surface = self.clone();
+        let heard = move |outcome: Result<Outcome, String>| {
+            if let Ok(outcome) = outcome {
+                surface.extent.set(outcome.extent_ps);
+                heard(outcome.range_ps);
+            }
+        };
+        ask::timeline(
+            &self.run,
+            self.sight.borrow().clone(),
+            Action::WhenIs { step },
+            PageQuery::default(),
+            Box::new(heard),
+        );
+    }
+
+    fn show_here(self: &Rc<Surface>, viewport: Viewport) {
         if self.viewport.get() != Some(viewport) {
             self.viewport.set(Some(viewport));
             let range_ps = (viewport.range.start.as_ps(), viewport.range.end.as_ps());
@@ -240,7 +308,6 @@ impl Surface {
         let Some(elements) = self.elements.borrow().clone() else { return };
         put(&elements.names, &names, self.names_width());
         put(&elements.events, &events, self.width());
-        let interval = |(start, end): (i64, i64)| Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end));
         if self.viewport.get().is_none() {
             self.viewport.set(Some(Viewport::new(interval(seen.all_ps)).show(interval(seen.range_ps))));
             self.said.range_ps.set(seen.range_ps);
@@ -364,7 +431,7 @@ impl Surface {
     /// best size.
     fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, is_found: Option<bool>) {
         let width = self.width();
-        let time = Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end));
+        let time = interval((start, end));
         self.change(|viewport| {
             let is_seen = time.start >= viewport.range.start && time.end <= viewport.range.end;
             let (seen, length) = (viewport.range.length().as_ps(), time.length().as_ps());
@@ -435,8 +502,8 @@ impl Surface {
     pub fn focus(self: &Rc<Surface>) {
         let area = self.said.area.get_untracked().map(|area| area.range_ps);
         let event = self.said.outcome.with_untracked(|outcome| outcome.as_ref().and_then(|outcome| outcome.range_ps));
-        let Some((start, end)) = area.or(event) else { return };
-        self.change(|viewport| viewport.fit(Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end))));
+        let Some(range) = area.or(event) else { return };
+        self.change(|viewport| viewport.fit(interval(range)));
     }
 
     /// Nothing is selected any more.
@@ -447,6 +514,11 @@ impl Surface {
         self.update(|sight| (sight.selected, sight.bookmark) = (None, None));
         browser::focus(".timeline-scroll");
     }
+}
+
+/// A time of the capture.
+pub fn interval((start, end): (i64, i64)) -> Interval {
+    Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end))
 }
 
 /// Shows a bitmap on a canvas, which it covers.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::export::{comparison, csv, html, json, markdown};
-use crossprof::metrics::Settings;
+use crossprof::metrics::{Context, Settings};
 use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
@@ -21,8 +21,9 @@ use super::export::Made;
 use super::pipe;
 use super::timeline::Easel;
 use crate::protocol::analyst::{
-    AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, RehearseRequest,
-    ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
+    AgainstRequest, AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest,
+    RehearseRequest, ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest,
+    TableRequest, TextFormat,
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
@@ -85,6 +86,11 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         AnalystRequest::Compare(CompareRequest { subjects, form }) => {
             let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
             asker.answer::<CompareRequest>(compared.map(|(found, subjects)| written(&found, &subjects, form)));
+        }
+        AnalystRequest::Against(AgainstRequest { run, subjects, side }) => {
+            let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
+            let coloured = compared.and_then(|(found, _)| analyst.borrow_mut().colour(run, &found, side).ok_or(NO_RUN));
+            asker.answer::<AgainstRequest>(coloured);
         }
         AnalystRequest::ComparisonPage(ComparisonPageRequest { subjects, filter }) => {
             let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
@@ -251,6 +257,14 @@ impl Analyst {
         self.session.timeline(run, &settings, |context, kept| {
             pages::timeline::act(context, kept, stage, &sight, action, &query)
         })
+    }
+
+    fn colour(&mut self, run: u32, found: &Comparison, side: u32) -> Option<()> {
+        let settings = self.settings_of(run)?;
+        let colours = |context: Context<'_>, _: &_| pages::timeline::colours(context.captured_trace(), found, side);
+        let changes = self.session.timeline(run, &settings, colours);
+        self.stages.get_mut(run as usize)?.changes = changes;
+        Some(())
     }
 
     fn summary(&mut self, SummaryRequest { run, form }: SummaryRequest) -> Option<Document> {

@@ -16,7 +16,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let filter = Filter::parse(table.as_ref().map_or("", |table| &table.filter));
     let shown = |findings: &[&Finding]| -> Vec<FindingBlock> {
         let passes = |finding: &&&Finding| filter.passes_texts(&[&finding.id, &finding.title, &finding.message]);
-        findings.iter().filter(passes).map(|finding| block(finding)).collect()
+        findings.iter().filter(passes).map(|finding| block(source, finding)).collect()
     };
     let mut blocks = Vec::new();
     if !checked.is_empty() {
@@ -38,14 +38,14 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 
 /// What to do first, for the overview.
 pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
-    source.profile().findings.iter().filter(is_checked).take(FIRST).map(block).collect()
+    source.profile().findings.iter().filter(is_checked).take(FIRST).map(|finding| block(source, finding)).collect()
 }
 
 fn is_checked(finding: &&Finding) -> bool {
     finding.severity != FindingSeverity::NotChecked
 }
 
-fn block(finding: &Finding) -> FindingBlock {
+fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
     let evidence = finding.evidence.iter().map(|it| {
         let limit = it.threshold.map_or(String::new(), |limit| format!(" (limit {})", format::number(limit)));
         (it.name.clone(), format!("{}{limit}", format::number(it.value)))
@@ -60,7 +60,7 @@ fn block(finding: &Finding) -> FindingBlock {
         remedy: finding.remedy.clone(),
         confidence: finding.confidence,
         evidence: evidence.collect(),
-        in_timeline: link.as_ref().and_then(Link::in_timeline),
+        in_timeline: link.as_ref().filter(|_| source.context().is_some()).and_then(Link::in_timeline),
         link,
     }
 }

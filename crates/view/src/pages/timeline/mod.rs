@@ -22,7 +22,7 @@ use base::Ps;
 use base::format::{printable, si_of_digits};
 use metrics::Context;
 use timeline::{
-    Arrangement, Bookmarks, EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, median_step, step_range,
+    Arrangement, Bookmarks, EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, extent, median_step, step_range,
 };
 
 /// What is done on the timeline.
@@ -91,6 +91,8 @@ pub struct Outcome {
     pub page: Page,
     /// The same in one sentence, for who cannot see it.
     pub said: String,
+    /// Start and end of the capture, where it was asked when a step is.
+    pub extent_ps: Option<(i64, i64)>,
     /// Events that pass the filter, where there is one.
     pub passing: Option<u64>,
 }
@@ -152,7 +154,11 @@ fn done(
         Action::WhenIs { step } => {
             let step = step.map_or_else(|| median_step(context), |step| Some(step as usize));
             let range = step.and_then(|step| step_range(context, step));
-            return Outcome { range_ps: range.map(|range| scene.from_zero(range)), ..Outcome::default() };
+            return Outcome {
+                range_ps: range.map(|range| scene.from_zero(range)),
+                extent_ps: Some(scene.from_zero(extent(context))),
+                ..Outcome::default()
+            };
         }
         Action::Keep(what) => return keep::outcome(context, kept, scene, sight, what, query),
     };

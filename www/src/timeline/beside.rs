@@ -1,0 +1,181 @@
+//! Another run below the timeline of a run, moved with it: the start of a step, or the selected events, stand below each other, and ops have
+//! the colours of what they gained or lost.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crossprof::timeline::{Change, Paint, Sight, Viewport};
+use leptos::prelude::*;
+use wasm_bindgen::JsValue;
+
+use super::pane::{Details, Pane};
+use super::surface::{Surface, interval};
+use crate::components::live::{follow, live, says};
+use crate::protocol::analyst::{SubjectEntry, Subjects};
+use crate::state::{Run, State};
+use crate::{ask, browser, theme};
+
+/// Key of the address: the number of the other run.
+pub const BESIDE: &str = "beside";
+
+/// What the colours mean, of the lower run against the upper one.
+const CHANGES: [(Change, &str); 4] = [
+    (Change::Lost, "slower below"),
+    (Change::Gained, "faster below"),
+    (Change::Alone, "in one run only"),
+    (Change::Same, "the same"),
+];
+
+/// The choice of another run, and its timeline.
+#[component]
+pub fn Beside(
+    /// The upper run.
+    run: Run,
+    /// What is seen of it.
+    upper: Rc<Surface>,
+) -> impl IntoView {
+    let state = State::get();
+    let of = run.id;
+    // Earlier results have no events to show.
+    let others = move || {
+        let is_other = |run: &Run| run.id != of && run.report.with_untracked(|report| report.profile.is_from_events());
+        state.runs.with(|runs| runs.iter().filter(|run| is_other(run)).cloned().collect::<Vec<Run>>())
+    };
+    let chosen = move || state.route.with(|route| route.query.options.get(BESIDE).cloned());
+    let choose = move |event| state.choose_all(vec![(BESIDE, event_target_value(&event))]);
+    let choices = move || {
+        let (others, chosen) = (others(), chosen());
+        (!others.is_empty()).then(|| {
+            let option = |run: Run| {
+                let id = run.id.to_string();
+                view! { <option value=id.clone() selected=chosen == Some(id)>{state.name_of(run.id)}</option> }
+            };
+            let options = others.into_iter().map(option).collect_view();
+            view! { <label class="quiet">"Beside "<select id="beside" on:change=choose><option value="">"no other run"</option>{options}</select></label> }
+        })
+    };
+    let upper = StoredValue::new_local(upper);
+    // Nothing changes while the same run is chosen, whatever else does in the address.
+    let shown = RwSignal::new(None::<u32>);
+    follow(move || {
+        let id = chosen().and_then(|id| id.parse().ok()).filter(|id| others().iter().any(|run| run.id == *id));
+        if shown.get_untracked() != id {
+            shown.set(id);
+        }
+    });
+    let lower = move || {
+        let id = shown.get()?;
+        let other = state.runs.with_untracked(|runs| runs.iter().find(|run| run.id == id).cloned())?;
+        Some(pair(state, &run, upper.get_value(), other))
+    };
+    view! {
+        <div class="timeline-bar">{live(choices)}</div>
+        {live(lower)}
+    }
+}
+
+/// The lower run, and what holds it to the upper one.
+fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
+    let filter = state.route.with_untracked(|route| route.query.filter.clone());
+    let lower = Surface::new(state, other.clone(), Sight { filter, ..Sight::default() });
+    let filtered = lower.clone();
+    follow(move || {
+        let filter = state.route.with(|route| route.query.filter.clone());
+        filtered.update(|sight| sight.filter = filter);
+    });
+    colour(state, [(run, &upper), (&other, &lower)]);
+    let said = RwSignal::new(String::new());
+    // An address that names a range means it.
+    align(&upper, &lower, None, upper.range().is_none(), said);
+    let (above, below) = (StoredValue::new_local(upper), StoredValue::new_local(lower.clone()));
+    on_cleanup(move || above.with_value(Surface::alone));
+    let by_step = move |event| {
+        let step = event_target_value(&event).parse().ok();
+        align(&above.get_value(), &below.get_value(), step, true, said);
+    };
+    let by_events = move |_| {
+        let (upper, lower) = (above.get_value(), below.get_value());
+        match upper.selected_start().zip(lower.selected_start()) {
+            Some((above, below)) => {
+                upper.hold(&lower, below - above, [None, None]);
+                said.set("aligned at the selected events".to_owned());
+            }
+            None => said.set("select an event in each run first".to_owned()),
+        }
+    };
+    let dark = theme::is_dark();
+    let legend = CHANGES.map(|(change, label)| {
+        let (crossprof::timeline::Rgb(red, green, blue), _) = Paint::of_change(change).colours(dark);
+        view! { <span class="quiet"><i class="swatch" style:background=format!("rgb({red} {green} {blue})")></i>{label}</span> }
+    });
+    let name = state.name_of(other.id);
+    view! {
+        <div class="timeline-bar">
+            <strong>{name}</strong>
+            <label class="quiet">"Align at step "<input class="timeline-step" type="number" min="0" placeholder="median" on:change=by_step /></label>
+            <button class="plain" on:click=by_events>"Align the selected events"</button>
+            <span class="quiet" role="status">{says(move || said.get())}</span>
+            {legend.into_iter().collect_view()}
+        </div>
+        <Pane surface=lower.clone() has_focus=false />
+        <Details run=other said=lower.said />
+    }
+    .into_any()
+}
+
+/// Lets each analyst compare the two, and colours the ops.
+fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
+    let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
+    let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
+    let profiles: [JsValue; 2] =
+        runs.map(|(run, _)| run.report.with_untracked(|report| browser::buffer(&report.document).into()));
+    for ((run, surface), side) in runs.into_iter().zip(0..) {
+        let surface = surface.clone();
+        // Without it the ops keep their own colours.
+        let heard = move |done: Result<(), String>| surface.update(|sight| sight.by_change = done.is_ok());
+        ask::against(run, subjects.clone(), side, &profiles, Box::new(heard));
+    }
+}
+
+/// Puts the starts of a step below each other, where both runs have it; else the starts of the captures.
+fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step: bool, said: RwSignal<String>) {
+    let found = Rc::new(RefCell::new([None, None]));
+    for (surface, side) in [(upper, 0), (lower, 1)] {
+        let (found, upper, lower) = (found.clone(), upper.clone(), lower.clone());
+        let heard = move |range: Option<(i64, i64)>| {
+            if let Some(slot) = found.borrow_mut().get_mut(side) {
+                *slot = Some(range);
+            }
+            let [Some(above), Some(below)] = *found.borrow() else { return };
+            let by = above.zip(below).map_or(0, |((above, _), (below, _))| below - above);
+            said.set(match (above.zip(below), step) {
+                (Some(_), Some(step)) => format!("aligned at the start of step {step}"),
+                (Some(_), None) => "aligned at the start of each run's median step".to_owned(),
+                (None, _) => "not both runs have this step: aligned at the start of the captures".to_owned(),
+            });
+            upper.hold(&lower, by, if shows_step { [above, below] } else { [None, None] });
+        };
+        surface.when_is(step, Box::new(heard));
+    }
+}
+
+impl Surface {
+    /// Moves a lower run with this one from now on: what is at a time here is `by_ps` later there. Shows the longer of the ranges, where
+    /// there are any.
+    fn hold(self: &Rc<Surface>, lower: &Rc<Surface>, by_ps: i64, ranges: [Option<(i64, i64)>; 2]) {
+        let (Some(above), Some(below)) = (self.extent(), lower.extent()) else { return };
+        let all = (above.0.min(below.0 - by_ps), above.1.max(below.1 - by_ps));
+        self.tie(lower, by_ps, all);
+        lower.tie(self, -by_ps, (all.0 + by_ps, all.1 + by_ps));
+        let [above, below] = ranges;
+        let whole = Viewport::new(interval(all));
+        let range =
+            above.zip(below).map(|((start, end), (other, other_end))| (start, end.max(start + other_end - other)));
+        let viewport = match (range, self.range()) {
+            (Some(range), _) => whole.fit(interval(range)),
+            (None, Some(now)) => whole.show(now),
+            (None, None) => whole,
+        };
+        self.show(viewport);
+    }
+}

@@ -1,0 +1,128 @@
+//! The picture of one run, what the hand does with it, and what is said of its selected event.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crossprof::format;
+use leptos::html::Div;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::Closure;
+use web_sys::{HtmlElement, ResizeObserver};
+
+use super::hand::Hand;
+use super::surface::{AXIS_HEIGHT, Said, Surface};
+use crate::blocks::{Blocks, blocks_view};
+use crate::components::live::{follow, live, says, shown};
+use crate::components::tip::Tips;
+use crate::state::Run;
+
+/// The picture of a run.
+#[component]
+pub fn Pane(
+    /// What is in sight.
+    surface: Rc<Surface>,
+    /// The keys are the picture's from the start.
+    has_focus: bool,
+) -> impl IntoView {
+    let said = surface.said;
+    let scroll = NodeRef::<Div>::new();
+    let hand = StoredValue::new_local(None::<Hand>);
+    let tips = Tips::get();
+    let attached = surface.clone();
+    follow(move || {
+        if let Some(element) = scroll.get() {
+            let element: HtmlElement = element.unchecked_into();
+            hand.set_value(Some(Hand::new(&attached, &element, tips)));
+            attached.attach(element.clone());
+            watch_size(&attached, &element);
+            if has_focus {
+                // Fails only for an element that cannot have it.
+                let _ = element.focus();
+            }
+        }
+    });
+    // Beside the pointer, once the worker knows what is below it.
+    let last = RefCell::new(Vec::new());
+    follow(move || {
+        let tip = said.seen.with(|seen| seen.tip.clone());
+        if *last.borrow() != tip {
+            let (x, y) = hand.with_value(|hand| hand.as_ref().map_or((0.0, 0.0), |hand| hand.pointer.get()));
+            let text = tip.join("\n");
+            if text.is_empty() {
+                tips.hide()
+            } else {
+                tips.show_between(x + 12.0, y - 6.0, y + 14.0, text)
+            }
+            last.replace(tip);
+        }
+    });
+    let kept = StoredValue::new_local(surface);
+    on_cleanup(move || kept.with_value(|surface| surface.detach()));
+    view! {
+        {live(move || said.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))}
+        <div class="timeline-scroll" node_ref=scroll tabindex="0" role="application" aria-label="Timeline. Arrows go from event to event; W, A, S and D zoom and move; question mark lists all keys.">
+            <div class="timeline-space">
+                <div class="timeline-picture">
+                    <canvas class="timeline-names"></canvas>
+                    <div class="timeline-window"><canvas class="timeline-events"></canvas><Selection said=said /></div>
+                </div>
+            </div>
+        </div>
+        <p class="visually-hidden" role="status">{says(move || said.outcome.with(|outcome| outcome.as_ref().map(|it| it.said.clone()).unwrap_or_default()))}</p>
+    }
+}
+
+/// The selected range, on the picture.
+#[component]
+fn Selection(said: Said) -> impl IntoView {
+    let place = move || {
+        let area = said.area.get()?;
+        let (start, end) = area.range_ps;
+        let (from, to) = said.range_ps.get();
+        let length = (to - from) as f64;
+        let share = |ps: i64| (ps.saturating_sub(from)) as f64 / length;
+        let scroll = said.seen.with(|seen| f64::from(seen.scroll));
+        let rows =
+            area.rows.map(|(top, bottom)| (f64::from(top) - scroll + AXIS_HEIGHT, f64::from(bottom - top).max(4.0)));
+        Some((share(start).clamp(-0.1, 1.1), share(end).clamp(-0.1, 1.1), end - start, rows))
+    };
+    live(move || {
+        place().map(|(left, right, length, rows)| {
+            let (top, height) = rows.map_or(("0".to_owned(), "100%".to_owned()), |(top, height)| (format!("{top}px"), format!("{height}px")));
+            let (left, width) = (format!("{:.4}%", 100.0 * left), format!("{:.4}%", 100.0 * (right - left)));
+            view! { <div class="timeline-area" style:left=left style:width=width style:top=top style:height=height><span>{format::time_us(length as f64 / 1e6)}</span></div> }
+        })
+    })
+}
+
+/// What is said of the selected event.
+#[component]
+pub fn Details(
+    /// The run.
+    run: Run,
+    /// What its picture says.
+    said: Said,
+) -> impl IntoView {
+    let blocks: Blocks = RwSignal::new(Vec::new());
+    follow(move || {
+        let found = said.outcome.with(|outcome| outcome.as_ref().map(|outcome| outcome.page.blocks.clone()));
+        blocks.set(found.unwrap_or_default().into_iter().map(Arc::new).collect());
+    });
+    let is_there = move || blocks.with(|blocks| !blocks.is_empty());
+    shown(is_there, move || {
+        view! { <section class="timeline-details blocks" aria-label="The selected event">{blocks_view(run.clone(), blocks)}</section> }
+    })
+}
+
+/// The size of the picture follows that of its frame.
+fn watch_size(surface: &Rc<Surface>, element: &HtmlElement) {
+    let surface = surface.clone();
+    let resized = Closure::<dyn FnMut()>::new(move || surface.measure());
+    if let Ok(observer) = ResizeObserver::new(resized.as_ref().unchecked_ref()) {
+        observer.observe(element);
+        let kept = StoredValue::new_local((observer, resized));
+        on_cleanup(move || kept.with_value(|(observer, _)| observer.disconnect()));
+    }
+}
