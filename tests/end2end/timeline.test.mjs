@@ -204,7 +204,7 @@ test("a row of a table leads to its events, and a finding to its evidence", asyn
   const name = filter.slice('hlo_op_name="'.length, -1);
   assert.ok((await page.locator(".timeline-details").innerText()).includes(name));
   assert.match(await page.locator(".timeline-bar [role=status]").first().innerText(), /^[\d\u202f]+ events?$/);
-  assert.ok(option(page, "range"), "the event is large enough to be seen");
+  await until("the event is large enough to be seen", () => option(page, "range"));
   await view(page, "steps");
   await page.locator("table [data-row='0'] .in-timeline").first().evaluate((link) => link.click());
   const [start, end] = edges(await until("the step is selected", () => option(page, "selection")));

@@ -283,18 +283,27 @@ impl<'de, const EXPLAINS: bool> SeqAccess<'de> for &mut Fields<EXPLAINS> {
     /// An absent field is nothing where it may be (an option); else the struct's own default or complaint takes its place.
     #[inline(never)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        let Some((value, name)) = self.take() else { return Ok(None) };
+        match (seed.deserialize(Tree::<EXPLAINS>(value)), name) {
+            (Ok(value), _) => Ok(Some(value)),
+            (Err(error), None) => Err(error),
+            (Err(_), absent) => {
+                self.missing = absent;
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl<const EXPLAINS: bool> Fields<EXPLAINS> {
+    /// The value of the next field; of one that the document lacks null, and its name.
+    #[inline(never)]
+    fn take(&mut self) -> Option<(Value, Option<&'static str>)> {
         self.missing = None;
-        let Some(&name) = self.names.next() else { return Ok(None) };
+        let &name = self.names.next()?;
         let found = self.entries.binary_search_by(|(key, _)| key.as_str().cmp(name)).ok();
-        if let Some((_, value)) = found.and_then(|at| self.entries.get_mut(at)) {
-            let value = value.take();
-            return seed.deserialize(Tree::<EXPLAINS>(value)).map(Some);
-        }
-        let absent = seed.deserialize(Tree::<EXPLAINS>(Value::Null)).ok();
-        if EXPLAINS && absent.is_none() {
-            self.missing = Some(name);
-        }
-        Ok(absent)
+        let value = found.and_then(|at| self.entries.get_mut(at)).map(|(_, value)| value.take());
+        Some(value.map_or((Value::Null, Some(name)), |value| (value, None)))
     }
 }
 
