@@ -218,7 +218,7 @@ test("two runs stand above each other, start a step together and are moved toget
   await load(page, first);
   await load(page, second);
   await page.evaluate(() => (location.hash = "#/compare"));
-  await page.locator("#compare-timelines").click();
+  await page.locator(".compare-downloads a").click();
   await until("both are drawn", () => page.evaluate(() => [...document.querySelectorAll(".timeline-events")].filter((canvas) => canvas.style.width).length === 2));
   await until("they are aligned", async () => (await page.locator(".timeline-bar [role=status]").last().innerText()).startsWith("aligned at the start of"));
   const lower = () =>

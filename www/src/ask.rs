@@ -8,8 +8,8 @@ use crossprof::timeline::Sight;
 use wasm_bindgen::JsValue;
 
 use crate::protocol::analyst::{
-    AgainstRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RunReport,
-    Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
+    CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RunReport, Subjects, SummaryForm,
+    SummaryRequest, TableRequest, TextFormat,
 };
 use crate::protocol::timeline::{
     Frame, FrameRequest, PictureForm, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
@@ -46,12 +46,6 @@ pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filt
 /// Asks for a comparison as a text; the analyst of any run can make it. The profiles are those of the subjects.
 pub fn compare(run: &Run, subjects: Subjects, profiles: &[JsValue], form: CompareForm, heard: Heard<Document>) {
     ask(run.load, CompareRequest { subjects, form }, None, profiles, heard);
-}
-
-/// Lets a run's analyst colour its ops by what they gained or lost against the other; it is the one with the index `side`. The profiles are
-/// those of the subjects.
-pub fn against(run: &Run, subjects: Subjects, side: u32, profiles: &[JsValue], heard: Heard<()>) {
-    ask(run.load, AgainstRequest { run: run.index, subjects, side }, None, profiles, heard);
 }
 
 /// Lets the timeline of the run with this number within a load be made, part by part: whatever else is asked comes between.

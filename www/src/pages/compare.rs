@@ -396,7 +396,7 @@ fn downloads(state: State) -> AnyView {
         let (baseline, other) = (traced(choice.baseline)?, traced(usize::from(choice.baseline == 0))?);
         let mut route = Route::of(View::TIMELINE, baseline.id);
         route.query.options.insert(BESIDE.to_owned(), other.id.to_string());
-        Some(view! { <a class="button" id="compare-timelines" href=route.href()>"Timelines, one above the other"</a> })
+        Some(view! { <a class="button" href=route.href()>"Timelines, one above the other"</a> })
     };
     view! {
         <p class="buttons compare-downloads" on:click=get>

@@ -87,7 +87,7 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
     let next = surface.clone();
     let step = move |forward: bool| {
         let surface = surface.clone();
-        move |_| surface.act(Action::Find { forward })
+        Box::new(move || surface.act(Action::Find { forward }))
     };
     let on_key = move |event: KeyboardEvent| match event.key().as_str() {
         "Enter" => {
@@ -100,8 +100,8 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
     view! {
         <input class="table-filter timeline-filter" type="search" autocomplete="off" placeholder="Find events: words, -words" aria-label="Find events"
             prop:value=filter on:input=move |event| state.filter(event_target_value(&event)) on:keydown=on_key />
-        <button class="plain" title="Previous event found (Shift Enter)" aria-label="Previous event found" on:click=step(false)>"‹"</button>
-        <button class="plain" title="Next event found (Enter)" aria-label="Next event found" on:click=step(true)>"›"</button>
+        {bar::button("Previous", "The previous event found (Shift Enter)", step(false))}
+        {bar::button("Next", "The next event found (Enter)", step(true))}
         <span class="quiet" role="status">{says(move || count().unwrap_or_default())}</span>
     }
 }

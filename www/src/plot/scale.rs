@@ -25,7 +25,7 @@ impl Scale {
             return Scale { min: if is_empty { 0.0 } else { low.min(0.0) }, max, logarithmic };
         }
         let (low, high) = if is_empty { (1.0, 10.0) } else { (low, high) };
-        let margin = 10f64.powf(0.25);
+        let margin = 1.778_279_410_038_922_8;
         Scale { min: low / margin, max: high * margin, logarithmic }
     }
 

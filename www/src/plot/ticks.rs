@@ -16,7 +16,7 @@ pub struct Axis {
 pub fn axis(largest: f64, wanted: u32) -> Axis {
     let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
     let rough = largest / f64::from(wanted.max(1));
-    let power = 10f64.powf(rough.log10().floor());
+    let power = 10f64.powi(rough.log10().floor() as i32);
     let width = [1.0, 2.0, 2.5, 5.0].into_iter().map(|step| step * power).find(|step| *step >= rough * 0.999_999);
     let width = width.unwrap_or(10.0 * power);
     let count = (largest / width - 1e-6).ceil().max(1.0) as u32;

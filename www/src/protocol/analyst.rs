@@ -33,8 +33,6 @@ pub enum AnalystRequest {
     Compare(CompareRequest),
     /// See [`ComparisonPageRequest`].
     ComparisonPage(ComparisonPageRequest),
-    /// See [`AgainstRequest`].
-    Against(AgainstRequest),
     /// See [`SummaryRequest`].
     Summary(SummaryRequest),
     /// See [`PrepareRequest`].
@@ -138,17 +136,6 @@ pub struct SubjectEntry {
     pub group: Option<String>,
 }
 
-/// Compare runs and remember what the ops of one of them gained or lost, for the colours of its timeline. Attached: as [`Subjects`] says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgainstRequest {
-    /// Number of that run within this load.
-    pub run: u32,
-    /// The runs.
-    pub subjects: Subjects,
-    /// Index of that run among them.
-    pub side: u32,
-}
-
 /// Compare runs and write the comparison. Attached: as [`Subjects`] says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompareRequest {
@@ -185,7 +172,7 @@ pub enum SummaryForm {
     Markdown,
 }
 
-/// What a comparison is written as.
+/// What is made of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompareForm {
     /// The report: one web page.
@@ -194,6 +181,13 @@ pub enum CompareForm {
     Json,
     /// For a pull request.
     Markdown,
+    /// No text: from now on the timeline of a run of this load can show what its ops gained or lost.
+    Colours {
+        /// Number of the run within this load.
+        run: u32,
+        /// Its index among the subjects.
+        side: u32,
+    },
 }
 
 /// What a table is written as.
@@ -237,7 +231,6 @@ requests! {
     Timeline(TimelineRequest) -> Packed<Outcome>;
     Compare(CompareRequest) -> Document;
     ComparisonPage(ComparisonPageRequest) -> Packed<Page>;
-    Against(AgainstRequest) -> ();
     Summary(SummaryRequest) -> Document;
 }
 

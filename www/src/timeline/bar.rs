@@ -36,8 +36,9 @@ const FORMS: [(PictureForm, &str, &str, &str, &str); 4] = [
 /// The surface, where a view may hold it.
 type Held = StoredValue<Rc<Surface>, LocalStorage>;
 
+/// A button: its label, what it does in words, and does.
 #[inline(never)]
-fn button(label: &str, what: &'static str, does: Box<dyn Fn()>) -> AnyView {
+pub fn button(label: &str, what: &'static str, does: Box<dyn Fn()>) -> AnyView {
     view! { <button class="plain" title=what on:click=move |_| does()>{label.to_owned()}</button> }.into_any()
 }
 

@@ -8,10 +8,12 @@ use crossprof::timeline::{Change, Paint, Sight, Viewport};
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
+use super::bar::button;
 use super::pane::{Details, Pane};
 use super::surface::{Surface, interval};
 use crate::components::live::{follow, live, says};
-use crate::protocol::analyst::{SubjectEntry, Subjects};
+use crate::protocol::analyst::{CompareForm, SubjectEntry, Subjects};
+use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, browser, theme};
 
@@ -56,16 +58,17 @@ pub fn Beside(
     };
     let upper = StoredValue::new_local(upper);
     // Nothing changes while the same run is chosen, whatever else does in the address.
-    let shown = RwSignal::new(None::<u32>);
+    let shown = RwSignal::new(String::new());
     follow(move || {
-        let id = chosen().and_then(|id| id.parse().ok()).filter(|id| others().iter().any(|run| run.id == *id));
-        if shown.get_untracked() != id {
+        let is_there = |id: &String| others().iter().any(|run| run.id.to_string() == *id);
+        let id = chosen().filter(is_there).unwrap_or_default();
+        if shown.with_untracked(|shown| *shown != id) {
             shown.set(id);
         }
     });
     let lower = move || {
-        let id = shown.get()?;
-        let other = state.runs.with_untracked(|runs| runs.iter().find(|run| run.id == id).cloned())?;
+        let id = shown.get();
+        let other = untrack(others).into_iter().find(|run| run.id.to_string() == id)?;
         Some(pair(state, &run, upper.get_value(), other))
     };
     view! {
@@ -93,7 +96,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
         let step = event_target_value(&event).parse().ok();
         align(&above.get_value(), &below.get_value(), step, true, said);
     };
-    let by_events = move |_| {
+    let by_events = move || {
         let (upper, lower) = (above.get_value(), below.get_value());
         match upper.selected_start().zip(lower.selected_start()) {
             Some((above, below)) => {
@@ -111,9 +114,9 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     let name = state.name_of(other.id);
     view! {
         <div class="timeline-bar">
-            <strong>{name}</strong>
-            <label class="quiet">"Align at step "<input class="timeline-step" type="number" min="0" placeholder="median" on:change=by_step /></label>
-            <button class="plain" on:click=by_events>"Align the selected events"</button>
+            <span>{name}</span>
+            <label class="quiet">"Align at step "<input class="timeline-step" type="number" placeholder="median" on:change=by_step /></label>
+            {button("Align the selected events", "Put the selected events of the two runs below each other", Box::new(by_events))}
             <span class="quiet" role="status">{says(move || said.get())}</span>
             {legend.into_iter().collect_view()}
         </div>
@@ -129,11 +132,12 @@ fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
     let profiles: [JsValue; 2] =
         runs.map(|(run, _)| run.report.with_untracked(|report| browser::buffer(&report.document).into()));
-    for ((run, surface), side) in runs.into_iter().zip(0..) {
+    for ((of, surface), side) in runs.into_iter().zip(0..) {
         let surface = surface.clone();
         // Without it the ops keep their own colours.
-        let heard = move |done: Result<(), String>| surface.update(|sight| sight.by_change = done.is_ok());
-        ask::against(run, subjects.clone(), side, &profiles, Box::new(heard));
+        let heard = move |done: Result<Document, String>| surface.update(|sight| sight.by_change = done.is_ok());
+        let form = CompareForm::Colours { run: of.index, side };
+        ask::compare(of, subjects.clone(), &profiles, form, Box::new(heard));
     }
 }
 

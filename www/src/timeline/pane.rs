@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crossprof::format;
 use leptos::html::Div;
@@ -13,7 +12,7 @@ use web_sys::{HtmlElement, ResizeObserver};
 
 use super::hand::Hand;
 use super::surface::{AXIS_HEIGHT, Said, Surface};
-use crate::blocks::{Blocks, blocks_view};
+use crate::blocks::blocks_view;
 use crate::components::live::{follow, live, says, shown};
 use crate::components::tip::Tips;
 use crate::state::Run;
@@ -105,11 +104,7 @@ pub fn Details(
     /// What its picture says.
     said: Said,
 ) -> impl IntoView {
-    let blocks: Blocks = RwSignal::new(Vec::new());
-    follow(move || {
-        let found = said.outcome.with(|outcome| outcome.as_ref().map(|outcome| outcome.page.blocks.clone()));
-        blocks.set(found.unwrap_or_default().into_iter().map(Arc::new).collect());
-    });
+    let blocks = said.blocks;
     let is_there = move || blocks.with(|blocks| !blocks.is_empty());
     shown(is_there, move || {
         view! { <section class="timeline-details blocks" aria-label="The selected event">{blocks_view(run.clone(), blocks)}</section> }

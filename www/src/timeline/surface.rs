@@ -2,15 +2,17 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::{Action, Keep, Outcome};
 use crossprof::timeline::{EventRef, Sight, Viewport};
 use crossprof::trace::Interval;
-use leptos::prelude::{GetUntracked, RwSignal, Set, WithUntracked, window};
+use leptos::prelude::{GetUntracked, RwSignal, Set, Update, WithUntracked, window};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlCanvasElement, HtmlElement, ImageBitmap, ImageBitmapRenderingContext};
 
+use crate::blocks::Blocks;
 use crate::protocol::timeline::{Frame, PictureForm, Seen};
 use crate::protocol::wire::Document;
 use crate::state::{Run, State};
@@ -31,6 +33,8 @@ const NAMES_WIDTH: [u32; 2] = [200, 96];
 pub struct Said {
     /// The latest answer to something that was done.
     pub outcome: RwSignal<Option<Outcome>>,
+    /// What it says in blocks.
+    pub blocks: Blocks,
     /// What the latest picture shows.
     pub seen: RwSignal<Seen>,
     /// The range in sight: ahead of the picture while one is drawn.
@@ -95,6 +99,7 @@ impl Surface {
     pub fn new(state: State, run: Run, sight: Sight) -> Rc<Surface> {
         let said = Said {
             outcome: RwSignal::new(None),
+            blocks: RwSignal::new(Vec::new()),
             seen: RwSignal::new(Seen::default()),
             range_ps: RwSignal::new(sight.range_ps.unwrap_or_default()),
             area: RwSignal::new(None),
@@ -394,9 +399,7 @@ impl Surface {
         if let Some(arrangement) = outcome.arrangement.take() {
             self.update(|sight| sight.arrangement = arrangement);
             // What is selected stays.
-            let mut known = self.said.outcome.get_untracked().unwrap_or_default();
-            known.kept = outcome.kept;
-            self.said.outcome.set(Some(known));
+            self.said.outcome.update(|known| known.get_or_insert_default().kept = outcome.kept);
             return;
         }
         let (is_area, is_kept) = (matches!(action, Action::Area { .. }), matches!(action, Action::Keep(_)));
@@ -424,6 +427,8 @@ impl Surface {
                 self.scroll_to(top, height);
             }
         }
+        let blocks = std::mem::take(&mut outcome.page.blocks);
+        self.said.blocks.set(blocks.into_iter().map(Arc::new).collect());
         self.said.outcome.set(Some(outcome));
     }
 
@@ -508,8 +513,11 @@ impl Surface {
 
     /// Nothing is selected any more.
     pub fn clear(self: &Rc<Surface>) {
-        let kept = self.said.outcome.get_untracked().unwrap_or_default().kept;
-        self.said.outcome.set(Some(Outcome { kept, ..Outcome::default() }));
+        self.said.outcome.update(|known| {
+            let kept = known.take().unwrap_or_default().kept;
+            *known = Some(Outcome { kept, ..Outcome::default() });
+        });
+        self.said.blocks.set(Vec::new());
         self.said.area.set(None);
         self.update(|sight| (sight.selected, sight.bookmark) = (None, None));
         browser::focus(".timeline-scroll");

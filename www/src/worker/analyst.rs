@@ -21,9 +21,8 @@ use super::export::Made;
 use super::pipe;
 use super::timeline::Easel;
 use crate::protocol::analyst::{
-    AgainstRequest, AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest,
-    RehearseRequest, ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest,
-    TableRequest, TextFormat,
+    AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, RehearseRequest,
+    ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
@@ -85,12 +84,15 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Compare(CompareRequest { subjects, form }) => {
             let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
-            asker.answer::<CompareRequest>(compared.map(|(found, subjects)| written(&found, &subjects, form)));
-        }
-        AnalystRequest::Against(AgainstRequest { run, subjects, side }) => {
-            let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
-            let coloured = compared.and_then(|(found, _)| analyst.borrow_mut().colour(run, &found, side).ok_or(NO_RUN));
-            asker.answer::<AgainstRequest>(coloured);
+            let made = compared.and_then(|(found, subjects)| match form {
+                CompareForm::Html => Ok(comparison::html(&found, &subjects)),
+                CompareForm::Json => Ok(comparison::json(&found)),
+                CompareForm::Markdown => Ok(comparison::markdown(&found)),
+                CompareForm::Colours { run, side } => {
+                    analyst.borrow_mut().colour(run, &found, side).map(|()| String::new()).ok_or(NO_RUN)
+                }
+            });
+            asker.answer::<CompareRequest>(made.map(|text| Document::new(&text)));
         }
         AnalystRequest::ComparisonPage(ComparisonPageRequest { subjects, filter }) => {
             let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
@@ -301,12 +303,4 @@ fn compared(asked: Subjects, profiles: &Array) -> Option<(Comparison, Vec<Subjec
     let baseline = run_of.get(asked.baseline as usize).copied().unwrap_or(0);
     let options = Options { baseline, weak_scaling: asked.weak_scaling, ..Options::of(&subjects) };
     Some((compare(&subjects, &options), subjects))
-}
-
-fn written(found: &Comparison, subjects: &[Subject], form: CompareForm) -> Document {
-    Document::new(&match form {
-        CompareForm::Html => comparison::html(found, subjects),
-        CompareForm::Json => comparison::json(found),
-        CompareForm::Markdown => comparison::markdown(found),
-    })
 }
