@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::layout::{TrackId, folds_by_default};
-use crate::tracks::Process;
+use crate::tracks::{Process, TrackId, folds_by_default};
 
 /// Moves of tracks that a text may list: nobody makes more by hand.
 const MOST_MOVES: usize = 1_000;

@@ -4,10 +4,10 @@ use base::Ps;
 use trace::Interval;
 
 use crate::lane::Lane;
-use crate::layout::{Row, RowContent, TrackId};
+use crate::layout::{Row, RowContent};
 use crate::scene::{AXIS_HEIGHT, EventRef, Scene};
 use crate::source::Origin;
-use crate::tracks::{Shows, Track};
+use crate::tracks::{Shows, Track, TrackId};
 
 /// Events this near to the pointer, in CSS pixels, are meant.
 const NEAR: f64 = 2.0;

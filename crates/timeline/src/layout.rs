@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::arrangement::Arrangement;
-use crate::tracks::{Process, Shows};
+use crate::tracks::{Process, Shows, TrackId, folds_by_default};
 
 /// Heights in the picture's own unit, a CSS pixel.
 pub const HEADING_HEIGHT: u32 = 24;
@@ -15,18 +15,6 @@ pub const NARROW_HEIGHT: u32 = 6;
 pub const COUNTER_HEIGHT: u32 = 36;
 /// Space below a track.
 pub const TRACK_GAP: u32 = 5;
-
-/// Tracks that a timeline shows at once before it folds the hosts, whose threads are many.
-const MANY_TRACKS: usize = 60;
-
-/// A track, by its process and its place there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TrackId {
-    /// Index of the process.
-    pub process: u32,
-    /// Index of the track in it.
-    pub track: u32,
-}
 
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +46,6 @@ pub enum RowContent {
         /// It stands above all others.
         pinned: bool,
     },
-}
-
-/// Threads of hosts are folded where they are many and stand beside devices.
-pub(crate) fn folds_by_default(processes: &[Process], process: &Process) -> bool {
-    let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
-    many && process.is_host && processes.iter().any(|process| !process.is_host)
 }
 
 impl Row {

@@ -4,6 +4,7 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod arrangement;
+mod bookmark_marks;
 mod bookmarks;
 mod canvas;
 mod coverage;
@@ -48,7 +49,7 @@ pub use flows::MOST_ARROWS;
 pub use hit::{Hit, SNAP};
 pub use lane::Lane;
 pub use lanes::Lanes;
-pub use layout::{Layout, Row, RowContent, TrackId};
+pub use layout::{Layout, Row, RowContent};
 pub use lines::{chosen_lines, line_labels, process_name};
 pub use links::{LinkKind, Linked, Links};
 pub use nesting::{Nesting, Place};
@@ -63,6 +64,6 @@ pub use strip::Strip;
 pub use svg::Svg;
 pub use ticks::{Tick, ticks};
 pub use timeline::{Timeline, extent};
-pub use tracks::{Process, Shows, Track};
+pub use tracks::{Process, Shows, Track, TrackId};
 pub use viewport::Viewport;
 pub use walk::Step;

@@ -9,12 +9,12 @@ use crate::bookmarks::Bookmarks;
 use crate::coverage::Columns;
 use crate::find::Found;
 use crate::lane::Lane;
-use crate::layout::{Layout, Row, RowContent, TrackId};
+use crate::layout::{Layout, Row, RowContent};
 use crate::links::Linked;
 use crate::paint::{Paint, Rgb};
 use crate::scopes::Scopes;
 use crate::source::{Origin, Source};
-use crate::tracks::{Process, Shows};
+use crate::tracks::{Process, Shows, TrackId};
 use crate::viewport::Viewport;
 
 /// Height of the axis of time above the rows, in CSS pixels.

@@ -9,6 +9,24 @@ use crate::lines::process_name;
 use crate::scopes::{Flame, Scopes};
 use crate::source::{Origin, Source};
 
+/// Tracks that a timeline shows at once before it folds the hosts, whose threads are many.
+const MANY_TRACKS: usize = 60;
+
+/// A track, by its process and its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TrackId {
+    /// Index of the process.
+    pub process: u32,
+    /// Index of the track in it.
+    pub track: u32,
+}
+
+/// Threads of hosts are folded where they are many and stand beside devices.
+pub(crate) fn folds_by_default(processes: &[Process], process: &Process) -> bool {
+    let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
+    many && process.is_host && processes.iter().any(|process| !process.is_host)
+}
+
 /// What a track shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {

@@ -7,6 +7,8 @@ use timeline::statistics::Area;
 use timeline::{Origin, Source, Timeline, chosen_lines};
 use trace::{Interval, LineId};
 
+use crate::table::{Column, Unit, column};
+
 /// A part of the timeline of the whole capture, whatever window the numbers of other tables are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AreaQuery {
@@ -35,6 +37,19 @@ pub enum LineQuery {
     /// Those with these indices in [`Trace::lines`](trace::Trace::lines).
     Indices(Vec<u32>),
 }
+
+/// The column of names, which all forms of the table of a range have.
+pub(super) const NAME: Column = column(
+    "name",
+    "Name",
+    Unit::Text,
+    "What the events have in common: by default their name, else as `--by` says (`op`, `category`, `scope`, `line`); \
+     or the name of the counter.",
+)
+.caveat(
+    "Op, category and name scope are those of the table [ops](#table-ops); other events have the HLO op, category and \
+     framework path that they state themselves, if any.",
+);
 
 /// What a table of an area is made of.
 #[derive(Clone)]

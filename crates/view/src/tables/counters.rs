@@ -5,8 +5,7 @@ use timeline::process_name;
 use timeline::statistics::{Area, counter_in};
 use trace::{CounterTrack, Interval};
 
-use super::area::AreaOf;
-use super::range::name_column;
+use super::area::{AreaOf, NAME};
 use crate::table::{Cell, Column, Table, Unit, column};
 
 /// What only the form by counter has.
@@ -39,7 +38,7 @@ pub(super) fn table(of: &AreaOf<'_>) -> Table {
         Some(row)
     };
     let tracks = of.counters.iter().filter_map(|&counter| trace.counters.get(counter));
-    Table::new("range", name_column().into_iter().chain(COLUMNS).collect(), tracks.filter_map(row).collect())
+    Table::new("range", std::iter::once(NAME).chain(COLUMNS).collect(), tracks.filter_map(row).collect())
 }
 
 /// An open edge is that of the capture, or of the samples where they reach further.

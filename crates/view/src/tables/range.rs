@@ -7,7 +7,7 @@ use base::sort;
 use metrics::Percentiles;
 use timeline::statistics::{Group, GroupBy, Grouping, groups, percentiles_of};
 
-use super::area::AreaOf;
+use super::area::{AreaOf, NAME};
 use super::counters;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 
@@ -25,17 +25,7 @@ pub(super) enum GroupValue {
 
 static COLUMNS: [(Column, GroupValue); 10] = [
     (
-        column(
-            "name",
-            "Name",
-            Unit::Text,
-            "What the events have in common: by default their name, else as `--by` says (`op`, `category`, `scope`, `line`); \
-             or the name of the counter.",
-        )
-        .caveat(
-            "Op, category and name scope are those of the table [ops](#table-ops); other events have the HLO op, category and \
-             framework path that they state themselves, if any.",
-        ),
+        NAME,
         GroupValue::Name,
     ),
     (
@@ -95,11 +85,6 @@ static COLUMNS: [(Column, GroupValue); 10] = [
 /// The columns of all forms.
 pub(super) fn all_columns() -> Vec<Column> {
     columns(&COLUMNS).into_iter().chain(counters::COLUMNS).collect()
-}
-
-/// The column of names, which all forms have.
-pub(super) fn name_column() -> Option<Column> {
-    columns(&COLUMNS).into_iter().next()
 }
 
 /// The groups of an area, most time first, then in the order in which they are met.
