@@ -79,6 +79,9 @@ pub struct Surface {
     dragged: Cell<Option<Dragged>>,
     is_dropped: Cell<bool>,
     is_stale: Cell<bool>,
+    /// Upper edge and height of the lane that is wanted in sight, until somebody scrolls, and how far the rows were scrolled for it.
+    wanted: Cell<Option<(u32, u32)>>,
+    scrolled_to: Cell<i32>,
     /// Another run that is moved with it, and how much later there is what is here.
     tied: RefCell<Option<(Weak<Surface>, i64)>>,
     /// From the start of the capture to its end, once it is known.
@@ -115,6 +118,8 @@ impl Surface {
             dragged: Cell::new(None),
             is_dropped: Cell::new(false),
             is_stale: Cell::new(false),
+            wanted: Cell::new(None),
+            scrolled_to: Cell::new(0),
             tied: RefCell::new(None),
             extent: Cell::new(None),
             elements: RefCell::new(None),
@@ -154,6 +159,7 @@ impl Surface {
             sight.scale = window().device_pixel_ratio();
             sight.dark = theme::is_dark();
         }
+        self.reveal();
         self.refresh();
     }
 
@@ -271,6 +277,9 @@ impl Surface {
     /// The rows were scrolled.
     pub fn scrolled(self: &Rc<Surface>) {
         let Some(elements) = self.elements.borrow().clone() else { return };
+        if elements.scroll.scroll_top() != self.scrolled_to.get() {
+            self.wanted.set(None);
+        }
         self.update(|sight| sight.scroll = u32::try_from(elements.scroll.scroll_top()).unwrap_or(0));
     }
 
@@ -319,6 +328,7 @@ impl Surface {
         }
         // Fails only for a malformed value.
         let _ = elements.space.style().set_property("height", &format!("{}px", f64::from(seen.height) + AXIS_HEIGHT));
+        self.reveal();
         if self.said.seen.with_untracked(|known| *known != seen) {
             self.said.seen.set(seen);
         }
@@ -397,6 +407,7 @@ impl Surface {
 
     fn done(self: &Rc<Surface>, action: Action, mut outcome: Outcome) {
         if let Some(arrangement) = outcome.arrangement.take() {
+            self.wanted.set(None);
             self.update(|sight| sight.arrangement = arrangement);
             // What is selected stays.
             self.said.outcome.update(|known| known.get_or_insert_default().kept = outcome.kept);
@@ -424,7 +435,8 @@ impl Surface {
                 self.bring_into_sight(start, end, Some(false).filter(|_| start == end));
             } else if let Some((top, height)) = outcome.place.filter(|_| !matches!(action, Action::Pick { .. })) {
                 self.bring_into_sight(start, end, Some(matches!(action, Action::Find { .. })));
-                self.scroll_to(top, height);
+                self.wanted.set(Some((top, height)));
+                self.reveal();
             }
         }
         let blocks = std::mem::take(&mut outcome.page.blocks);
@@ -453,14 +465,16 @@ impl Surface {
         });
     }
 
-    /// Scrolls the rows to a lane that is not in sight.
-    fn scroll_to(&self, top: u32, height: u32) {
-        if let Some(elements) = &*self.elements.borrow() {
+    /// Scrolls the rows to the lane that is wanted in sight, where it is not: also once there are rows, and when what is said of an event
+    /// has taken room from them.
+    fn reveal(&self) {
+        if let (Some((top, height)), Some(elements)) = (self.wanted.get(), &*self.elements.borrow()) {
             let (top, height) = (f64::from(top), f64::from(height));
             let seen =
                 (f64::from(elements.scroll.scroll_top()), f64::from(elements.scroll.client_height()) - AXIS_HEIGHT);
             if top < seen.0 || top + height > seen.0 + seen.1 {
                 elements.scroll.set_scroll_top((top - seen.1 / 2.0).max(0.0) as i32);
+                self.scrolled_to.set(elements.scroll.scroll_top());
             }
         }
     }
