@@ -45,6 +45,9 @@ pub struct Said {
     pub failed: RwSignal<Option<String>>,
 }
 
+/// Hears a range in picoseconds from the start of the capture, if there is one.
+type HeardRange = Box<dyn FnOnce(Option<(i64, i64)>)>;
+
 /// A selected range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
@@ -223,7 +226,7 @@ impl Surface {
     }
 
     /// Asks when a step is, of the median duration where none is named; the answer is nothing where there is no such step.
-    pub fn when_is(self: &Rc<Surface>, step: Option<u32>, heard: Box<dyn FnOnce(Option<(i64, i64)>)>) {
+    pub fn when_is(self: &Rc<Surface>, step: Option<u32>, heard: HeardRange) {
         let surface = self.clone();
         let heard = move |outcome: Result<Outcome, String>| {
             if let Ok(outcome) = outcome {
