@@ -36,7 +36,7 @@ use report::UnifiedProfile;
 use timeline::Timeline;
 use view::pages::{Page, PageQuery, View};
 use view::table::{Query, Table};
-use view::tables::{AreaQuery, TableName};
+use view::tables::{self, AreaQuery, TableName};
 
 use intake::{Content, Intake, Member};
 use runs::LoadedRun;
@@ -44,6 +44,20 @@ use runs::LoadedRun;
 /// A file of one [`Session`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(u32);
+
+/// Where an event stands, for an [`ArgumentsReader`](input::ArgumentsReader).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventInFile {
+    /// Path of its file; in an archive that of the member.
+    pub path: String,
+    /// Its index among the events there.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// A table of events, and where each of them stands: nothing for an event of which that is not known.
+pub type ListedEvents = (Table, Vec<Option<EventInFile>>);
 
 /// Loads files and keeps their runs. See the module's documentation for the order of calls.
 #[derive(Default)]
@@ -183,6 +197,26 @@ impl Session {
         query: &Query,
     ) -> Option<Result<Table, String>> {
         self.runs.get_mut(run as usize).map(|run| run.table(settings, name, variant, area, query))
+    }
+
+    /// The events of an area of a run's timeline; a sentence as above.
+    pub fn listed_events(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        area: &AreaQuery,
+        query: &Query,
+    ) -> Option<Result<ListedEvents, String>> {
+        self.timeline(run, settings, |context, timeline| {
+            let (table, events) = tables::listed_events(&context, timeline, area, query)?;
+            let in_file = |event| {
+                let (path, index) = context.run.in_file(event)?;
+                let trace = context.captured_trace();
+                let name = trace.text(trace.events.get(event)?.name).to_owned();
+                Some(EventInFile { path: path.to_owned(), index, name })
+            };
+            Ok((table, events.into_iter().map(in_file).collect()))
+        })
     }
 
     /// What `look` makes of the events of a run and its timeline; `None` where there is no such run, or it is an imported result, which

@@ -1,5 +1,6 @@
 //! `--from`, `--to` and `--line`: which part of the timeline.
 
+use crossprof::TableName;
 use crossprof::tables::{AreaQuery, LineQuery};
 
 use super::args::Table;
@@ -14,6 +15,9 @@ pub fn asked(command: &Table) -> Result<AreaQuery, String> {
             "{flag}: the table {} has no range of its own; --window says what is measured",
             table.key()
         ));
+    }
+    if command.arguments && *table != TableName::Events {
+        return Err("--arguments: only the table events has one event a row".to_owned());
     }
     if let (Some(Time(from_ps)), Some(Time(to_ps))) = (from, to)
         && from_ps >= to_ps

@@ -26,6 +26,7 @@ Examples:
   crossprof table op-tree host.xplane.pb --by scope
   crossprof table range host.xplane.pb --from 1.20s --to 1.25s --line 'GPU:0' --by category
   crossprof table events host.xplane.pb --from 1.20s --to 1.25s --line 'GPU:0/Stream*'
+  crossprof table events host.xplane.pb --line 'TPU:0/XLA Ops' --top 5 --arguments --format json
   crossprof analyze logdir --fail-on warning
   crossprof check logdir --limit 'step_timing.avg_step_time_us < 150 ms'
   crossprof compare main new --output report.html
@@ -184,6 +185,9 @@ pub struct Table {
     /// given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
+    /// Of events: also everything that the file says of each event listed, which the file is read once more for
+    #[arg(long)]
+    pub arguments: bool,
     /// The form of a table that has several, as [`forms`] lists them
     #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true, help = forms())]
     pub by: String,

@@ -346,7 +346,7 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
 }
 
 /// What the large planes of an xplane say besides their lines; nothing for another file. The file is at its start again.
-fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
+pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     let mut outliner = Outliner::new(size);
     if outliner.wanted().is_none() {
         // A small file.

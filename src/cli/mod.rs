@@ -5,6 +5,7 @@
 mod analyze;
 mod area;
 mod args;
+mod arguments;
 mod check;
 mod compare;
 mod input;

@@ -6,7 +6,7 @@ use crossprof::{Query, Sort, TableName};
 
 use super::args::{Table, TableFormat};
 use super::output::Outputs;
-use super::{FAILED, READ, area, complain, print_result};
+use super::{DAMAGED, FAILED, READ, area, arguments, complain, print_result};
 
 /// Reads, prints the table, and returns the exit status.
 pub fn run(command: &Table) -> u8 {
@@ -34,12 +34,18 @@ pub fn run(command: &Table) -> u8 {
     let several = reports.profiles.len() > 1;
     let query =
         Query { filter: command.filter.clone(), sort: command.sort.as_deref().map(Sort::parse), top: command.top };
+    let mut is_lost = false;
     let titles = text::titles(&reports.profiles);
     for (index, title) in titles.iter().enumerate() {
         let run = u32::try_from(index).unwrap_or(u32::MAX);
         let settings = &reports.settings;
-        let table = match reports.session.table_of_area(run, settings, command.table, &command.by, &area, &query) {
-            Some(Ok(table)) => table,
+        let listed = if command.arguments { reports.session.listed_events(run, settings, &area, &query) } else { None };
+        let asked = listed.or_else(|| {
+            let table = reports.session.table_of_area(run, settings, command.table, &command.by, &area, &query)?;
+            Some(table.map(|table| (table, Vec::new())))
+        });
+        let (table, events) = match asked {
+            Some(Ok(asked)) => asked,
             Some(Err(message)) => {
                 complain(&format!("--line: {message}"));
                 return FAILED;
@@ -50,13 +56,27 @@ pub fn run(command: &Table) -> u8 {
             complain(&message);
             return FAILED;
         }
+        let found = command.arguments.then(|| arguments::read(&events));
+        for problem in found.iter().flat_map(|(_, problems)| problems) {
+            complain(problem);
+            is_lost = true;
+        }
+        let as_json = match (command.format, &found) {
+            (TableFormat::Json, Some((arguments, _))) => arguments::json(&table, arguments),
+            (TableFormat::Json, None) => json::table(&table),
+            _ => String::new(),
+        };
+        let table = match &found {
+            Some((arguments, _)) => arguments::with_column(table, arguments),
+            None => table,
+        };
         // Several runs follow each other: named and apart for people, apart for CSV, a line each for JSON.
         let before = if index > 0 { "\n" } else { "" };
         let text = match command.format {
             TableFormat::Text if several => format!("{before}{title}\n{}", text::table_text(&table)),
             TableFormat::Text => text::table_text(&table),
             TableFormat::Csv => format!("{}{}", if index > 0 { "\r\n" } else { "" }, csv::to_csv(&table)),
-            TableFormat::Json => json::table(&table),
+            TableFormat::Json => as_json,
         };
         if print_result(&text, READ) == FAILED {
             return FAILED;
@@ -65,7 +85,10 @@ pub fn run(command: &Table) -> u8 {
     if command.table != TableName::Warnings {
         reports.print_warnings();
     }
-    reports.status()
+    match reports.status() {
+        READ if is_lost => DAMAGED,
+        status => status,
+    }
 }
 
 /// A form that the table lacks is a wrong call: another one would answer another question.

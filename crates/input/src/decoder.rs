@@ -6,6 +6,7 @@
 //!
 //! The head is looked at when it has certain lengths only, so the verdict does not depend on the chunks.
 
+use super::arguments::{EventArguments, Watch};
 use super::chrome_json::ChromeJsonDecoder;
 use super::model_config::{Sidecar, read_hugging_face, read_sidecar};
 use super::profile_json::{self, Profiles, read_profiles};
@@ -58,6 +59,8 @@ pub struct Decoder {
     expected: u64,
     /// Of its large planes, should it be an xplane.
     outlines: Vec<Outline>,
+    /// The events to watch for, until it is known who decodes.
+    watch: Option<Watch>,
     state: DecoderState,
 }
 
@@ -97,6 +100,7 @@ impl Decoder {
             path: path.to_owned(),
             expected: 0,
             outlines: Vec::new(),
+            watch: None,
             state: DecoderState::Head { bytes: Vec::new(), look_at: sniff::HEAD_BYTES },
         }
     }
@@ -111,6 +115,35 @@ impl Decoder {
     pub fn foreseeing(mut self, outlines: Vec<Outline>) -> Decoder {
         self.outlines = outlines;
         self
+    }
+
+    /// Watches for events, should there be any: what the file says of them is all that is wanted of it.
+    pub(crate) fn watching(mut self, watch: Watch) -> Decoder {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Gives back the memory of the events so far, and returns how many are still watched for.
+    pub(crate) fn forget(&mut self) -> usize {
+        match &mut self.state {
+            DecoderState::Json(decoder) => decoder.forget(),
+            DecoderState::XPlane(decoder) => decoder.forget(),
+            _ => self.watch.as_ref().map_or(0, Watch::left),
+        }
+    }
+
+    /// Ends the member: what was found of the events that were watched for.
+    pub(crate) fn finish_watch(mut self) -> Vec<EventArguments> {
+        if let DecoderState::Head { bytes, .. } = &self.state {
+            // What is no profile has no events.
+            let _ = self.open(sniff::sniff(bytes, true).unwrap_or(Format::TraceJson));
+        }
+        let watch = match self.state {
+            DecoderState::Json(decoder) => decoder.finish_watch(),
+            DecoderState::XPlane(decoder) => decoder.finish_watch(),
+            _ => None,
+        };
+        watch.map(Watch::into_found).unwrap_or_default()
     }
 
     /// Takes the member's next bytes.
@@ -187,9 +220,11 @@ impl Decoder {
     fn open(&mut self, format: Format) -> Result<(), Error> {
         let whole = |kind| DecoderState::Whole { kind, bytes: Vec::new() };
         let next = match format {
-            Format::TraceJson => DecoderState::Json(Box::new(ChromeJsonDecoder::new(&self.path))),
+            Format::TraceJson => {
+                DecoderState::Json(Box::new(ChromeJsonDecoder::new(&self.path).watching(self.watch.take())))
+            }
             Format::XSpace => {
-                let decoder = XPlaneDecoder::new(&self.path).expecting(self.expected);
+                let decoder = XPlaneDecoder::new(&self.path).expecting(self.expected).watching(self.watch.take());
                 DecoderState::XPlane(Box::new(decoder.foreseeing(std::mem::take(&mut self.outlines))))
             }
             Format::UnifiedProfile => whole(Whole::Profile),

@@ -9,6 +9,7 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod archive;
+mod arguments;
 mod chrome_json;
 mod decoder;
 mod gzip;
@@ -21,6 +22,7 @@ mod sniff;
 mod unpack;
 mod xplane;
 
+pub use arguments::{ArgumentsReader, EventArguments, NOT_FOUND};
 pub use chrome_json::ChromeJsonDecoder;
 pub use decoder::{Decoded, Decoder};
 pub use model_config::{SIDECAR_FIELDS, Sidecar};

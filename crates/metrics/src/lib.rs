@@ -97,7 +97,7 @@ use std::sync::{Arc, OnceLock};
 
 use base::Warning;
 use report::{ModelConfig, SourceFile};
-use trace::{ByLine, Trace};
+use trace::{ByLine, EventId, Trace};
 
 /// What the trace cannot know and the user gives: flags on the command line, a form in the page.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -141,5 +141,20 @@ impl Run {
     /// The events of every line in order: sorted when first asked for, for all who look at the trace, however often it is analysed.
     pub fn by_line(&self) -> &Arc<ByLine> {
         self.sorted.get_or_init(|| Arc::new(ByLine::new(&self.trace)))
+    }
+
+    /// The file that holds an event, by its path, and the event's index among those that it holds. The files of the hosts come first, in
+    /// the order in which their events follow each other.
+    pub fn in_file(&self, event: EventId) -> Option<(&str, u32)> {
+        let mut first = 0u64;
+        for file in &self.files {
+            let end = first.saturating_add(file.num_events?);
+            if u64::from(event.get()) < end {
+                let first = EventId::new(u32::try_from(first).ok()?);
+                return Some((&file.path, self.trace.file_index(first, event)?));
+            }
+            first = end;
+        }
+        None
     }
 }

@@ -332,6 +332,13 @@ impl Events {
         self.rows.take_full().map(RowBlock)
     }
 
+    /// Gives back the memory of all that can be given back while more events come, which still count: for whoever decodes to look at
+    /// a few of them.
+    pub fn forget(&mut self) {
+        self.rows.take_full().for_each(drop);
+        self.columns = SparseColumns::default();
+    }
+
     /// Appends rows that another trace of the same names and lines had.
     pub(crate) fn append(&mut self, block: RowBlock) {
         self.rows.append(block.0);

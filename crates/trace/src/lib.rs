@@ -200,6 +200,9 @@ pub struct Trace {
     pub hosts: Vec<String>,
     /// What the ops of XLA's CPU backend are to each other; `None` until that was looked for.
     pub cpu_ops: Option<CpuOps>,
+    /// For each event that the file holds and that was left out, because it lies far from all others: the event that has its place,
+    /// in ascending order. [`Trace::file_index`] counts them.
+    pub far_off: Vec<EventId>,
     /// What was lost or odd while reading.
     pub warnings: Vec<Warning>,
     /// The clocks of devices while the trace is being read.
@@ -239,6 +242,14 @@ impl Trace {
     /// The plane of a line.
     pub fn plane_of(&self, line: &Line) -> Option<&Plane> {
         self.planes.get(line.plane.index())
+    }
+
+    /// The index of an event among those of its own file, the first of which is `first`: its decoder counts also those that were left
+    /// out.
+    pub fn file_index(&self, first: EventId, event: EventId) -> Option<u32> {
+        let before = |event: EventId| self.far_off.partition_point(|place| *place < event);
+        let left_out = before(EventId(event.0.checked_add(1)?)).checked_sub(before(first))?;
+        event.0.checked_sub(first.0)?.checked_add(u32::try_from(left_out).ok()?)
     }
 
     /// Arguments of an event.

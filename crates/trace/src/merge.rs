@@ -147,6 +147,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
         ));
     }
     let moved = |event: EventId| u32::try_from(event_base + u64::from(event.0)).map(EventId).ok();
+    merged.far_off.extend(other.far_off.iter().filter_map(|&place| moved(place)));
     let stride = ID_STRIDE.wrapping_mul(i64::from(host));
     for &column in EventColumn::ALL {
         let add = if column.holds() == Holds::CaptureId { stride } else { 0 };
@@ -204,6 +205,7 @@ mod tests {
         trace.counters.push(CounterTrack { plane, name, times: vec![time], values: vec![2.0] });
         trace.instants.push(Instant { scope: InstantScope::Line(ops), name, time });
         trace.flows.extend([3, 1].map(|flow| FlowPoint { flow, line: ops, name, time, ..FlowPoint::default() }));
+        trace.far_off = vec![EventId(1)];
         b.build()
     }
 
@@ -244,6 +246,8 @@ mod tests {
         let zero = Ps::ZERO;
         assert!(points.eq([(3, 0, "a1", zero), (1, 0, "a1", zero), (7, 1, "b1", moved), (5, 1, "b1", moved)]));
         assert!(merged.warnings.is_empty());
+        assert_eq!([0, 1].map(|event| merged.file_index(first, EventId(event))), [0, 2].map(Some));
+        assert_eq!([2, 3].map(|event| merged.file_index(third, EventId(event))), [0, 2].map(Some));
 
         let swapped = merge(vec![late, early]);
         assert_eq!(

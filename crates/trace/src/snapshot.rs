@@ -35,6 +35,7 @@ const UNPLACED: u8 = 12;
 const COUNTER: u8 = 13;
 const INSTANTS: u8 = 14;
 const FLOWS: u8 = 15;
+const FAR_OFF: u8 = 16;
 
 /// Points of flows in one frame.
 const FLOWS_A_FRAME: usize = 1 << 14;
@@ -92,6 +93,7 @@ impl Writer {
             hlo,
             hosts,
             cpu_ops: _,
+            far_off,
             warnings: _,
             clocks,
         } = trace;
@@ -124,6 +126,10 @@ impl Writer {
             let mut bytes = Vec::new();
             instants.iter().for_each(|instant| fields::put_instant(&mut bytes, instant));
             parts.push(SnapshotPart::Ready(INSTANTS, bytes));
+        }
+        if !far_off.is_empty() {
+            let bytes = far_off.iter().flat_map(|place| place.0.to_le_bytes()).collect();
+            parts.push(SnapshotPart::Ready(FAR_OFF, bytes));
         }
         for points in flows.chunks(FLOWS_A_FRAME) {
             let mut bytes = Vec::new();
@@ -300,6 +306,10 @@ impl Reader {
             COUNTER => trace.counters.push(fields.counter()?),
             INSTANTS => trace.instants = fields.all(Fields::instant)?,
             FLOWS => trace.flows.extend(fields.all(Fields::flow_point)?),
+            FAR_OFF => {
+                let places = payload.as_chunks::<4>().0.iter().map(|place| EventId(u32::from_le_bytes(*place)));
+                trace.far_off = places.collect();
+            }
             ARGS => trace.args = ArgsTable::from_sets(fields.all(Fields::args)?)?,
             KINDS => {
                 let words = payload.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));

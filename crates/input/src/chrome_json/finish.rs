@@ -47,9 +47,10 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     top_level_stats(&mut store, &top_level);
 
     let mut warnings: Vec<Warning> = Vec::new();
-    if let Some((kept, removed)) = outliers::without_outliers(&store.trace.events) {
-        store.trace.events = kept;
-        warnings.push(far_off(removed));
+    if let Some((kept, mut removed)) = outliers::without_outliers(&store.trace.events) {
+        warnings.push(far_off(removed.len() as u64));
+        removed.retain(|place| place.index() < kept.len());
+        (store.trace.events, store.trace.far_off) = (kept, removed);
     }
     warnings.extend(cut_off(state, [is_array, has_list], store.trace.events.len(), done, length));
     warnings.extend(store.losses.warnings());

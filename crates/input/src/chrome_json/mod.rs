@@ -12,6 +12,7 @@
 //! objects and samples, all other arguments and keys. The JSON of an xplane is a lossy export: the xplane is the better input.
 
 mod args;
+mod arguments;
 mod byte_set;
 mod bytes;
 mod clock;
@@ -35,6 +36,7 @@ mod store;
 mod tests;
 mod text;
 
+use crate::arguments::Watch;
 use base::Error;
 use scanner::Scanner;
 use trace::Trace;
@@ -71,6 +73,24 @@ impl ChromeJsonDecoder {
     /// A decoder of the file `path`, which is named in the warnings.
     pub fn new(path: &str) -> ChromeJsonDecoder {
         ChromeJsonDecoder { path: path.to_owned(), scanner: Scanner::default(), tail: Vec::new(), look_at: 0, done: 0 }
+    }
+
+    /// Watches for events: what the file says of them is all that is wanted of it.
+    pub(crate) fn watching(mut self, watch: Option<Watch>) -> ChromeJsonDecoder {
+        self.scanner.store.watch(watch);
+        self
+    }
+
+    /// Gives back the memory of the events so far, and returns how many are still watched for.
+    pub(crate) fn forget(&mut self) -> usize {
+        self.scanner.store.forget()
+    }
+
+    /// Ends the file for whoever watches for events.
+    pub(crate) fn finish_watch(mut self) -> Option<Watch> {
+        // What is no trace at all has no events.
+        let _ = self.scan_tail();
+        self.scanner.store.finish_watch()
     }
 
     /// Takes the next bytes of the unpacked text.

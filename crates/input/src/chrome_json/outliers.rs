@@ -12,14 +12,15 @@
 //! At most one event in a thousand (or a single one) is taken for absurd, so a file with two halves keeps both.
 
 use base::Ps;
-use trace::{Event, Events};
+use trace::{Event, EventId, Events};
 
 const HOUR: i64 = 3_600_000_000_000_000;
 /// Cuts after which the rest is kept as it is.
 const MAX_CUTS: usize = 8;
 
-/// The events without the absurd ones, and how many those were; `None` where all are plausible.
-pub(super) fn without_outliers(events: &Events) -> Option<(Events, u64)> {
+/// The events that are left, and for each of the absurd ones the event that has its place, also behind the last; `None` where all are
+/// plausible.
+pub(super) fn without_outliers(events: &Events) -> Option<(Events, Vec<EventId>)> {
     let all = || events.iter();
     let first = all().map(|event| event.start.as_ps()).min()?;
     let last = all().map(|event| event.end().as_ps()).max()?;
@@ -34,8 +35,7 @@ pub(super) fn without_outliers(events: &Events) -> Option<(Events, u64)> {
     // Many long events are what the file is about; a few are a broken clock.
     let longest = if lasting <= allowed && lasting < events.len() { longest } else { i64::MAX };
     let keep = |event: &Event| in_time(event) && event.duration <= Ps::new(longest);
-    let removed = all().filter(|event| !keep(event)).count() as u64;
-    (removed > 0).then(|| (filtered(events, keep), removed))
+    all().any(|event| !keep(&event)).then(|| filtered(events, keep))
 }
 
 /// First and last start after cutting off what lies behind the largest gap, as long as it is little and far.
@@ -62,13 +62,15 @@ fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
     (kept.first().copied().unwrap_or(i64::MIN), kept.last().copied().unwrap_or(i64::MAX))
 }
 
-fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> Events {
-    let mut kept = Events::default();
+fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> (Events, Vec<EventId>) {
+    let (mut kept, mut left_out) = (Events::default(), Vec::new());
     for id in events.ids() {
-        let Some(new) = events.get(id).filter(&keep).and_then(|event| kept.push(event)) else { continue };
-        kept.push_values(new, &events.values(id));
+        match events.get(id).filter(&keep).and_then(|event| kept.push(event)) {
+            Some(new) => kept.push_values(new, &events.values(id)),
+            None => left_out.extend(u32::try_from(kept.len()).map(EventId::new)),
+        }
     }
-    kept
+    (kept, left_out)
 }
 
 #[cfg(test)]
@@ -92,7 +94,7 @@ mod tests {
         }
         let (events, removed) = without_outliers(&events)?;
         assert_eq!(events.column(EventColumn::RunId).len(), events.len());
-        Some((events.len(), removed))
+        Some((events.len(), removed.len() as u64))
     }
 
     #[test]

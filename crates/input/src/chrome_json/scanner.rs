@@ -184,6 +184,9 @@ impl Scanner {
                     match event::parse(window, pos, &self.store.memo, &mut self.store.fields) {
                         Ok((event, next)) => {
                             self.store.event(&event, window, offset);
+                            if self.store.watched.is_some() {
+                                self.store.note(&event, window.get(pos..next).unwrap_or_default(), offset);
+                            }
                             pos = next;
                         }
                         Err(Stop::Bad(at)) => return self.lose(pos, at, base),

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::args::{self, ArgField, Own};
+use super::arguments::Watched;
 use super::clock::{self, VOTERS};
 use super::event::RawEvent;
 use super::id::Id;
@@ -50,9 +51,11 @@ pub(super) struct Store {
     planes: HashMap<Id, PlaneId, FxBuildHasher>,
     lines: HashMap<(Id, Id), LineId, FxBuildHasher>,
     /// Microseconds of the anchor; `None` while events still wait for it.
-    anchor_us: Option<i64>,
+    pub anchor_us: Option<i64>,
     waiting: Vec<Timed>,
     scratch: String,
+    /// The events of which everything is wanted.
+    pub watched: Option<Box<Watched>>,
 }
 
 impl Store {
@@ -108,6 +111,9 @@ impl Store {
         let (track, _) = self.track(event, buf);
         let Some(open) = self.pairs.pop(track) else { return self.losses.add(JsonLoss::UnmatchedEnd, offset) };
         let Open { line, name, args, own, start, offset } = open;
+        if let Some(watched) = &mut self.watched {
+            watched.ends(offset);
+        }
         match end.since(start) {
             None => self.losses.add(JsonLoss::OutOfRange, offset),
             Some(duration) if duration < Ps::ZERO => self.losses.add(JsonLoss::NegativeDuration, offset),
@@ -212,6 +218,9 @@ impl Store {
             return self.losses.add(JsonLoss::TooMany, offset);
         };
         self.trace.events.push_values(id, &own.values);
+        if let Some(watched) = &mut self.watched {
+            watched.placed(id, offset);
+        }
     }
 
     /// The line of an event's thread.

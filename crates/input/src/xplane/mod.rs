@@ -18,6 +18,7 @@
 //! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is recognised by their
 //! names in `trace::classify`.
 
+mod arguments;
 mod arriving;
 mod check;
 mod environment;
@@ -44,6 +45,7 @@ pub(crate) mod writer;
 pub use check::{looks_like_xspace, what_else};
 pub use outline::{Outline, Outliner};
 
+use crate::arguments::Watch;
 use arriving::{ArrivingPlane, Target};
 use base::{Error, Warning, WarningCode};
 use environment::XSpaceTexts;
@@ -117,6 +119,28 @@ impl XPlaneDecoder {
     pub fn foreseeing(mut self, outlines: Vec<Outline>) -> XPlaneDecoder {
         self.fields.foresee(outlines);
         self
+    }
+
+    /// Watches for events: what the file says of them is all that is wanted of it.
+    pub(crate) fn watching(mut self, watch: Option<Watch>) -> XPlaneDecoder {
+        self.sink.planes.watch = watch;
+        self
+    }
+
+    /// Gives back the memory of the events so far, and returns how many are still watched for.
+    pub(crate) fn forget(&mut self) -> usize {
+        self.sink.trace.events.forget();
+        self.sink.planes.watch.as_ref().map_or(0, Watch::left)
+    }
+
+    /// Ends the file for whoever watches for events.
+    pub(crate) fn finish_watch(mut self) -> Option<Watch> {
+        self.begin();
+        let Sink { mut trace, mut planes, mut losses, .. } = self.sink;
+        if let Tail::Truncated { number: TopLevel::PLANE, offset, body, .. } = self.fields.finish() {
+            planes.decode(&body, offset, true, &mut trace, &mut losses);
+        }
+        planes.watch
     }
 
     /// Takes the next bytes of the file.

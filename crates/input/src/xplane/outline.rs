@@ -239,7 +239,7 @@ impl Outliner {
 #[cfg(test)]
 impl Outliner {
     /// One for small files.
-    pub(super) fn for_test(file_bytes: u64, plane_bytes: u64, window_bytes: u64) -> Outliner {
+    pub(crate) fn for_test(file_bytes: u64, plane_bytes: u64, window_bytes: u64) -> Outliner {
         Outliner::with(Limits { plane_bytes, window_bytes, outline_bytes: 1 << 20, reads: u32::MAX }, file_bytes)
     }
 }

@@ -240,7 +240,7 @@ fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
 }
 
 /// Inflates a gzip stream, or says that it is damaged or too large.
-fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut inflated = Vec::new();
     let mut limited = flate2::read::GzDecoder::new(bytes).take(MAX_INFLATED_BYTES + 1);
     limited.read_to_end(&mut inflated).ok()?;

@@ -5,8 +5,10 @@ use rustc_hash::FxHashMap;
 use super::known::Known;
 use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::metadata::{EventMetadata, IdMap, StatMetadata};
+use super::plane::PlaneDecoder;
 use super::stats::Stat;
 use super::text::text;
+use crate::arguments::Watch;
 use base::Ps;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 use trace::{EventStat, Line, LineId, PlaneId, StrId, Trace};
@@ -48,8 +50,8 @@ pub(super) struct Walk<'p, 'a> {
     pub(super) trace: &'p mut Trace,
     /// Where losses are counted.
     pub(super) losses: &'p mut XPlaneLosses,
-    /// The file's clock.
-    clock: &'p mut Clock,
+    /// What belongs to the whole file: its clock, and the events that are watched for.
+    pub(super) file: &'p mut PlaneDecoder,
     /// Interesting stats of the current event, kept to reuse its memory.
     pub(super) own: Vec<(EventStat, Stat<'a>)>,
 }
@@ -76,9 +78,9 @@ impl<'p, 'a> Walk<'p, 'a> {
         tables: &'p mut Tables,
         trace: &'p mut Trace,
         losses: &'p mut XPlaneLosses,
-        clock: &'p mut Clock,
+        file: &'p mut PlaneDecoder,
     ) -> Walk<'p, 'a> {
-        Walk { source, tables, trace, losses, clock, own: Vec::new() }
+        Walk { source, tables, trace, losses, file, own: Vec::new() }
     }
 
     /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was told already.
@@ -96,7 +98,7 @@ impl<'p, 'a> Walk<'p, 'a> {
     pub fn open(&mut self, message: &'a [u8], offset: u64) -> Option<OpenLine> {
         let id = self.trace.add_line(Line { plane: self.tables.plane, ..Line::default() })?;
         let (timestamp_ns, read_to) = self.header(message, id, offset)?;
-        let start_ps = self.clock.line_start_ps(timestamp_ns, offset, self.losses);
+        let start_ps = self.file.clock.line_start_ps(timestamp_ns, offset, self.losses);
         Some(OpenLine { id, start_ps, read_to: offset + read_to as u64 })
     }
 
@@ -107,7 +109,7 @@ impl<'p, 'a> Walk<'p, 'a> {
     pub fn fields(&mut self, line: &OpenLine, message: &'a [u8], offset: u64) -> Result<(), WireError<'a>> {
         let mut reader = Reader::new(message);
         loop {
-            while self.block(&mut reader, offset, line.id, line.start_ps) {}
+            while self.blocks(&mut reader, offset, line.id, line.start_ps) {}
             let Some(field) = reader.field()? else { return Ok(()) };
             let end = offset + reader.position() as u64;
             match (field.number, field.value) {
@@ -118,10 +120,36 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Decodes the next events of a reader that starts at `offset` of the file; false where something else comes next.
+    /// Decodes the next events; false where something else comes next. One that is watched for is a block by itself, so that walking
+    /// over the others costs the same.
+    fn blocks(&mut self, reader: &mut Reader<'a>, offset: u64, line: LineId, start_ps: Option<i64>) -> bool {
+        let events = self.trace.events.len();
+        let next = self.file.watch.as_ref().and_then(Watch::next).map(|next| (next as usize).saturating_sub(events));
+        let Some(ahead) = next.filter(|ahead| *ahead < BLOCK) else {
+            return self.block(BLOCK, reader, offset, line, start_ps);
+        };
+        if ahead > 0 {
+            return self.block(ahead, reader, offset, line, start_ps);
+        }
+        let event = Reader::clone(reader).bytes_with_tag(EVENT_OR_STAT);
+        let is_more = self.block(1, reader, offset, line, start_ps);
+        if let Some(event) = event.filter(|_| self.trace.events.len() > events) {
+            self.note(event, events);
+        }
+        is_more
+    }
+
+    /// Decodes the next events of a reader that starts at `offset` of the file, as many as `most`; false where something else comes next.
     #[inline(never)]
-    fn block(&mut self, reader: &mut Reader<'a>, offset: u64, line: LineId, start_ps: Option<i64>) -> bool {
-        for _ in 0..BLOCK {
+    fn block(
+        &mut self,
+        most: usize,
+        reader: &mut Reader<'a>,
+        offset: u64,
+        line: LineId,
+        start_ps: Option<i64>,
+    ) -> bool {
+        for _ in 0..most {
             let Some(event) = reader.bytes_with_tag(EVENT_OR_STAT) else { return false };
             let at = offset + (reader.position() - event.len()) as u64;
             if let Err(bad) = self.event(event, at, line, start_ps) {

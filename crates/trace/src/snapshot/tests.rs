@@ -42,6 +42,7 @@ fn trace() -> Trace {
     trace.lines[1].id = Some(i64::MIN);
     (trace.lines[1].display_id, trace.lines[0].order, trace.planes[1].order) = (Some(4), Some(-1), Some(0));
     trace.hosts = vec!["a".into(), String::new()];
+    trace.far_off = vec![first, EventId(39_000)];
     trace.capture = Capture { anchor_ns: -7, start_unix_ns: Some(1), stop_unix_ns: None };
     let name = trace.strings.intern("jit_f(1)");
     trace.hlo.push(HloProto { program_id: i64::MAX, name, host: 1, bytes: vec![1, 2, 3].into() });
@@ -87,7 +88,7 @@ fn a_trace_comes_back_whatever_the_chunks() {
         assert!((0..=before.args.len()).all(|index| after.args.set(index) == before.args.set(index)));
         // Debug text tells NaN from NaN, which compares unequal.
         let small = |trace: &Trace| {
-            let marks = (&trace.counters, &trace.instants, &trace.flows);
+            let marks = (&trace.counters, &trace.instants, &trace.flows, &trace.far_off);
             format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo, marks))
         };
         assert_eq!(small(&after), small(&before));

@@ -48,13 +48,22 @@ impl Sort {
 
 /// The rows of `rows` that `query` asks for. Absent values come last either way, equal ones keep the table's order.
 pub fn query(rows: &dyn Rows, query: &Query) -> Table {
+    query_indexed(rows, query).0
+}
+
+/// The same with the index of each row in `rows`.
+pub fn query_indexed(rows: &dyn Rows, query: &Query) -> (Table, Vec<u32>) {
     let filter = Filter::parse(&query.filter);
     let passing = (!filter.is_empty()).then(|| filter.passing(rows));
-    query_passing(rows, query, passing.as_deref())
+    answer(rows, query, passing.as_deref())
 }
 
 /// The same where the caller knows which rows pass (all, where it gives none): the filter of `query` is not looked at.
 pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Table {
+    answer(rows, query, passing).0
+}
+
+fn answer(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> (Table, Vec<u32>) {
     let columns = rows.columns();
     let sort = query.sort.as_ref().and_then(|sort| {
         let column = columns.iter().position(|column| column.key == sort.column)?;
@@ -75,13 +84,14 @@ pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -
     rows.prepare(&found);
     let row = |row: &u32| (0..columns.len()).map(|column| rows.cell(*row as usize, column).to_cell()).collect();
     let matched = passing.map_or(rows.len(), |passing| passing.iter().filter(|&&passes| passes).count());
-    Table {
+    let table = Table {
         name: rows.name(),
         columns: columns.to_vec(),
         rows: found.iter().map(row).collect(),
         matched_rows: matched as u64,
         total_rows: rows.len() as u64,
-    }
+    };
+    (table, found)
 }
 
 /// Texts a row from which on the rows are asked, not the texts.

@@ -5,7 +5,7 @@ use timeline::statistics::{self, ListedEvent};
 
 use super::area::AreaOf;
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
-use trace::{Event, Interval, Trace};
+use trace::{Event, EventId, Interval, Trace};
 
 /// An event with what its cells are made of.
 pub(super) struct EventRow<'a> {
@@ -76,6 +76,11 @@ impl<'a> EventRows<'a> {
             |line| trace.plane_of(line).map_or(String::new(), |plane| process_name(trace, plane).into_owned());
         let processes = trace.lines.iter().map(process).collect();
         EventRows { events: statistics::events(of.source, &of.area), of, processes, columns: columns(&COLUMNS) }
+    }
+
+    /// The event of a row.
+    pub fn event(&self, row: u32) -> Option<EventId> {
+        self.events.get(row as usize).map(|listed| listed.id)
     }
 }
 

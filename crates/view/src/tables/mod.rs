@@ -33,10 +33,11 @@ pub(crate) use step_breakdown::part_metric;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::table::{Column, Rows, Table, columns};
+use crate::table::{Column, Query, Rows, Table, columns, query_indexed};
 use ::report::UnifiedProfile;
 use metrics::Context;
 use timeline::Timeline;
+use trace::EventId;
 
 use area::AreaOf;
 
@@ -206,6 +207,18 @@ pub fn rows_of_area<'a>(
         TableName::Range => Box::new(range::RangeRows::new(area()?, variant)),
         _ => rows(context, name, variant),
     })
+}
+
+/// The table of the [events](TableName::Events) of an area, with which event each row is of. A sentence where no line is meant.
+pub fn listed_events(
+    context: &Context<'_>,
+    timeline: &Timeline,
+    area: &AreaQuery,
+    query: &Query,
+) -> Result<(Table, Vec<EventId>), String> {
+    let rows = events::EventRows::new(AreaOf::new(context, timeline, area)?);
+    let (table, chosen) = query_indexed(&rows, query);
+    Ok((table, chosen.into_iter().filter_map(|row| rows.event(row)).collect()))
 }
 
 /// As its word.

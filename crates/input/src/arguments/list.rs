@@ -1,0 +1,87 @@
+//! Names and values of the arguments of one event, as they are collected.
+
+/// Longest value that is given whole: longer than the text of any instruction that was seen.
+const MAX_VALUE_BYTES: usize = 64 << 10;
+
+/// Arguments that are given: no profiler writes as many.
+const MAX_ARGUMENTS: usize = 250;
+
+/// The arguments of an event in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct ArgumentList {
+    arguments: Vec<(String, String)>,
+    more: u64,
+}
+
+impl ArgumentList {
+    /// Adds an argument. Of a name that is there already another value gets a number: `shape (2)`.
+    pub fn add(&mut self, name: &str, value: &str) {
+        if self.arguments.len() >= MAX_ARGUMENTS {
+            self.more += 1;
+            return;
+        }
+        let value = cut(value);
+        let (mut free, mut number) = (name.to_owned(), 1);
+        while let Some((_, known)) = self.arguments.iter().find(|(other, _)| *other == free) {
+            if *known == value {
+                return;
+            }
+            number += 1;
+            free = format!("{name} ({number})");
+        }
+        self.arguments.push((free, value));
+    }
+
+    /// Whether there is an argument of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.arguments.iter().any(|(known, _)| known == name)
+    }
+
+    /// All of them.
+    pub fn finish(mut self) -> Vec<(String, String)> {
+        if self.more > 0 {
+            self.arguments.push(("...".to_owned(), format!("{} more arguments are not shown", self.more)));
+        }
+        self.arguments
+    }
+}
+
+/// The value, or its beginning with how long it is.
+fn cut(value: &str) -> String {
+    if value.len() <= MAX_VALUE_BYTES {
+        return value.to_owned();
+    }
+    let shown = value.get(..value.floor_char_boundary(MAX_VALUE_BYTES)).unwrap_or_default();
+    format!("{shown}... (the first {} of {} bytes)", shown.len(), value.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn every_value_has_a_name_of_its_own() {
+        let mut list = ArgumentList::default();
+        [("a", "1"), ("b", "2"), ("a", "1"), ("a", "3"), ("a", "3"), ("a", "4")]
+            .iter()
+            .for_each(|(name, value)| list.add(name, value));
+        assert!(list.has("b") && !list.has("c"));
+        assert_eq!(list.finish(), [text("a", "1"), text("b", "2"), text("a (2)", "3"), text("a (3)", "4")]);
+    }
+
+    #[test]
+    fn what_is_too_long_or_too_much_is_cut_and_said() {
+        let mut list = ArgumentList::default();
+        list.add("long", &"é".repeat(MAX_VALUE_BYTES));
+        let value = list.finish().remove(0).1;
+        assert!(value.ends_with("é... (the first 65536 of 131072 bytes)"), "{}", &value[value.len() - 60..]);
+        let mut list = ArgumentList::default();
+        (0..MAX_ARGUMENTS + 5).for_each(|number| list.add(&number.to_string(), ""));
+        let all = list.finish();
+        assert_eq!((all.len(), all.last()), (MAX_ARGUMENTS + 1, Some(&text("...", "5 more arguments are not shown"))));
+    }
+}

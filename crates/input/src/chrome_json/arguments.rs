@@ -1,0 +1,211 @@
+//! Everything that a Chrome trace says of one event: its `args`, and its members that are neither name, time nor thread.
+//!
+//! Which event of the file an object becomes is known when it is placed: at once, after the first of the file have decided its clock, or,
+//! of a pair, at its end. Until then the text of what may be wanted is kept:
+//!
+//! ```text
+//! {"ph":"B",...,"args":{"a":1}}   kept                     {"ph":"E",...,"args":{"b":2}}   placed: a and b
+//! ```
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::event::RawEvent;
+use super::lexer::{Kind, Span, colon, peek, string, value};
+use super::marks::Marks;
+use super::store::Store;
+use super::text::text;
+use crate::arguments::{ArgumentList, EventArguments, Watch};
+use trace::EventId;
+
+/// Text of open events that is kept: of what is open beyond that, nothing can be said.
+const MAX_KEPT_BYTES: usize = 64 << 20;
+
+/// Levels of objects whose members have names of their own: what lies deeper is a value.
+const MAX_DEPTH: u32 = 8;
+
+/// Members of an event that are known of it anyway.
+const KNOWN: [&[u8]; 6] = [b"name", b"ph", b"pid", b"tid", b"ts", b"dur"];
+
+/// The events that are watched for.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    watch: Watch,
+    /// Events that are wanted, since they were placed: index, and where they stand in the text.
+    placed: Vec<(u32, u64)>,
+    /// The begin that the object at hand ends.
+    ended: Option<u64>,
+    /// By where it stands in the text what is not placed yet.
+    kept: HashMap<u64, Kept, FxBuildHasher>,
+    kept_bytes: usize,
+    is_settled: bool,
+}
+
+/// Text of an event that is not placed yet.
+#[derive(Debug, Default)]
+struct Kept {
+    begin: Box<[u8]>,
+    /// Of the object that ends it.
+    end: Box<[u8]>,
+    /// It waits for the clock only.
+    is_whole: bool,
+}
+
+impl Watched {
+    /// An event was placed that stands at `offset`.
+    #[inline]
+    pub fn placed(&mut self, id: EventId, offset: u64) {
+        if self.watch.next() == Some(id.get()) {
+            self.watch.advance();
+            self.placed.push((id.get(), offset));
+        }
+    }
+
+    /// The begin at `offset` ends.
+    pub fn ends(&mut self, offset: u64) {
+        self.ended = Some(offset);
+    }
+
+    fn keep(&mut self, offset: u64, text: &[u8], is_whole: bool) {
+        if self.kept_bytes + text.len() <= MAX_KEPT_BYTES {
+            self.kept_bytes += text.len();
+            self.kept.insert(offset, Kept { begin: text.into(), end: Box::default(), is_whole });
+        }
+    }
+
+    fn drop_kept(&mut self, offset: u64) {
+        if let Some(kept) = self.kept.remove(&offset) {
+            self.kept_bytes -= kept.begin.len();
+        }
+    }
+}
+
+impl Store {
+    /// Watches for events.
+    pub fn watch(&mut self, watch: Option<Watch>) {
+        self.watched = watch.map(|watch| Box::new(Watched { watch, ..Watched::default() }));
+    }
+
+    /// Gives back the memory of what was read, and returns how many events are still watched for.
+    pub fn forget(&mut self) -> usize {
+        self.trace.events.forget();
+        self.marks = Marks::default();
+        self.watched.as_ref().map_or(0, |watched| watched.watch.left())
+    }
+
+    /// Takes the text of an event after it was stored.
+    #[inline(never)]
+    pub fn note(&mut self, event: &RawEvent, text: &[u8], offset: u64) {
+        let is_settled = self.anchor_us.is_some();
+        let Some(watched) = &mut self.watched else { return };
+        let ended = watched.ended.take();
+        if let Some(kept) = ended.and_then(|begin| watched.kept.get_mut(&begin)) {
+            (kept.end, kept.is_whole) = (text.into(), true);
+        } else if matches!(event.phase, b'B' | b'b') || !is_settled && event.phase == b'X' {
+            watched.keep(offset, text, event.phase == b'X');
+        }
+        let is_settling = is_settled && !watched.is_settled;
+        watched.is_settled = is_settled;
+        if !watched.placed.is_empty() {
+            self.found(Some((offset, text)));
+        }
+        let Some(watched) = &mut self.watched else { return };
+        if is_settling {
+            watched.kept.retain(|_, kept| !kept.is_whole);
+            watched.kept_bytes = watched.kept.values().map(|kept| kept.begin.len()).sum();
+        } else if let Some(begin) = ended.filter(|_| is_settled) {
+            watched.drop_kept(begin);
+        }
+    }
+
+    /// The file ends: what was found.
+    pub fn finish_watch(&mut self) -> Option<Watch> {
+        self.finish();
+        self.found(None);
+        self.watched.take().map(|watched| watched.watch)
+    }
+
+    /// Says what stands in the text of the events that were placed; `at_hand` is the one that was read last.
+    fn found(&mut self, at_hand: Option<(u64, &[u8])>) {
+        let Some(watched) = &mut self.watched else { return };
+        for (event, offset) in std::mem::take(&mut watched.placed) {
+            let (begin, end) = match (watched.kept.get(&offset), at_hand) {
+                (Some(kept), _) => (&*kept.begin, &*kept.end),
+                (None, Some((here, text))) if here == offset => (text, &[][..]),
+                (None, _) => continue,
+            };
+            let name = self.trace.events.get(EventId::new(event)).map(|event| self.trace.text(event.name).to_owned());
+            let arguments = arguments(begin, end);
+            watched.watch.found(EventArguments { event, name: name.unwrap_or_default(), arguments });
+        }
+    }
+}
+
+/// The arguments of an event in its text, and in that of the object that ends it.
+fn arguments(begin: &[u8], end: &[u8]) -> Vec<(String, String)> {
+    let mut list = ArgumentList::default();
+    let mut others = Vec::new();
+    for object in [begin, end] {
+        for_each_member(object, 0, |key, value| match key.bytes(object) {
+            known if KNOWN.contains(&known) => {}
+            b"args" if object.get(value.start) == Some(&b'{') => members(object, value, "", 0, &mut list),
+            _ => others.push((object, key, value)),
+        });
+    }
+    for (object, key, value) in others {
+        member(object, key, value, "", 0, &mut list);
+    }
+    list.finish()
+}
+
+/// Adds the members of an object.
+fn members(buf: &[u8], object: Span, prefix: &str, depth: u32, list: &mut ArgumentList) {
+    for_each_member(buf, object.start, |key, value| member(buf, key, value, prefix, depth, list));
+}
+
+/// Adds a member; of an object each of its members, with the object's name in front.
+fn member(buf: &[u8], key: Span, value: Span, prefix: &str, depth: u32, list: &mut ArgumentList) {
+    let name = format!("{prefix}{}", text(key, buf, &mut String::new()));
+    let bytes = value.bytes(buf);
+    let is_object = value.kind == Kind::Nested && bytes.first() == Some(&b'{');
+    if is_object && depth < MAX_DEPTH && bytes.iter().skip(1).find(|byte| !byte.is_ascii_whitespace()) != Some(&b'}') {
+        members(buf, value, &format!("{name}."), depth + 1, list);
+    } else if value.kind == Kind::Nested {
+        list.add(&name, &compact(bytes));
+    } else {
+        list.add(&name, text(value, buf, &mut String::new()));
+    }
+}
+
+/// Calls `visit` with key and value of each member of the object at `start`, up to the first that cannot be read.
+fn for_each_member(buf: &[u8], start: usize, mut visit: impl FnMut(Span, Span)) {
+    let mut pos = start + 1;
+    while let Ok(byte) = peek(buf, &mut pos) {
+        if byte == b',' {
+            pos += 1;
+            continue;
+        }
+        if byte != b'"' {
+            return;
+        }
+        let Ok((end, escaped)) = string(buf, pos + 1) else { return };
+        let key = Span { start: pos + 1, end, kind: if escaped { Kind::Escaped } else { Kind::Text } };
+        let Ok((value, next)) = colon(buf, end + 1).and_then(|at| value(buf, at)) else { return };
+        visit(key, value);
+        pos = next;
+    }
+}
+
+/// JSON without white space between its tokens.
+fn compact(json: &[u8]) -> String {
+    let (mut out, mut in_string, mut is_escaped) = (Vec::with_capacity(json.len()), false, false);
+    for &byte in json {
+        if in_string || !byte.is_ascii_whitespace() {
+            out.push(byte);
+        }
+        let is_quote = byte == b'"' && !is_escaped;
+        is_escaped = in_string && byte == b'\\' && !is_escaped;
+        in_string ^= is_quote;
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}

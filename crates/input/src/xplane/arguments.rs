@@ -1,0 +1,106 @@
+//! Everything that an xplane says of one event: its stats and those of its metadata, which hold for all events that refer to it.
+//!
+//! What a number means is for the file to say: names are those of the stat metadata, texts that stats refer to stand there too.
+
+use super::metadata::{IdMap, StatMetadata};
+use super::stats;
+use super::walk::Walk;
+use crate::arguments::{ArgumentList, EventArguments};
+use base::wire::{Reader, Value};
+use trace::EventId;
+
+impl Walk<'_, '_> {
+    /// Gives whoever watches for the event what `message` says of it; `index` is the event's.
+    #[inline(never)]
+    pub(super) fn note(&mut self, message: &[u8], index: usize) {
+        let Some(watch) = &mut self.file.watch else { return };
+        watch.advance();
+        let Ok(event) = u32::try_from(index) else { return };
+        let name = self.trace.events.get(EventId::new(event)).map(|event| self.trace.text(event.name).to_owned());
+        let name = name.unwrap_or_default();
+        let mut named = Named { source: self.source, metadata: &mut self.tables.stat_metadata };
+        let mut list = ArgumentList::default();
+        let mut metadata_id = 0;
+        for_each_field(message, |number, value| match (number, value) {
+            (1, Value::Varint(id)) => metadata_id = id.cast_signed(),
+            (4, Value::Bytes(stat)) => {
+                let (name, value) = named.argument(stat);
+                list.add(&name, &value);
+            }
+            _ => {}
+        });
+        if let Some(metadata) = self.tables.event_metadata.get_mut(metadata_id) {
+            named.shared(metadata.body.of(self.source), &name, &mut list);
+        }
+        watch.found(EventArguments { event, name, arguments: list.finish() });
+    }
+}
+
+/// The names of a plane's stats.
+struct Named<'p> {
+    source: &'p [u8],
+    metadata: &'p mut IdMap<StatMetadata>,
+}
+
+impl Named<'_> {
+    /// Adds what the metadata of an event of this name says, but for stats that the event has too: those are the event's.
+    fn shared(&mut self, metadata: &[u8], event_name: &str, list: &mut ArgumentList) {
+        let mut shared = Vec::new();
+        for_each_field(metadata, |number, value| {
+            let Value::Bytes(bytes) = value else { return };
+            match number {
+                // The short name is the event's where there is one; the profiler's JSON calls the other one so too.
+                2 if bytes != event_name.as_bytes() => shared.push(("long_name".to_owned(), lossy(bytes))),
+                3 => shared.push(("metadata".to_owned(), size(bytes))),
+                4 if bytes != event_name.as_bytes() => shared.push(("display_name".to_owned(), lossy(bytes))),
+                5 => shared.push(self.argument(bytes)),
+                _ => {}
+            }
+        });
+        shared.retain(|(name, _)| !list.has(name));
+        shared.iter().for_each(|(name, value)| list.add(name, value));
+    }
+
+    /// Name and value of a stat.
+    fn argument(&mut self, stat: &[u8]) -> (String, String) {
+        let (mut id, mut shown) = (0, String::new());
+        for_each_field(stat, |number, value| {
+            shown = match (number, value) {
+                (1, Value::Varint(number)) => {
+                    id = number.cast_signed();
+                    return;
+                }
+                (2, Value::Fixed64(bits)) => format!("{:?}", f64::from_bits(bits)),
+                (3, Value::Varint(number)) => number.to_string(),
+                (4, Value::Varint(number)) => number.cast_signed().to_string(),
+                (5, Value::Bytes(text)) => lossy(text),
+                (6, Value::Bytes(bytes)) => size(bytes),
+                (7, Value::Varint(id)) => self.name(id.cast_signed()).unwrap_or_default(),
+                (8, Value::Bytes(packed)) => stats::inflate(packed).map_or_else(|| size(packed), |text| lossy(&text)),
+                _ => return,
+            };
+        });
+        (self.name(id).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("stat metadata {id}")), shown)
+    }
+
+    /// The text with this number, which may be that of a stat.
+    fn name(&mut self, id: i64) -> Option<String> {
+        self.metadata.get_mut(id).map(|metadata| lossy(metadata.name_bytes(self.source)))
+    }
+}
+
+/// Up to the first that cannot be read.
+fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u32, Value<'a>)) {
+    let mut reader = Reader::new(message);
+    while let Ok(Some(field)) = reader.field() {
+        visit(field.number, field.value);
+    }
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn size(bytes: &[u8]) -> String {
+    format!("{} bytes", bytes.len())
+}

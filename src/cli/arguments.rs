@@ -1,0 +1,119 @@
+//! `--arguments`: everything that the files say of the events listed, for which each file is read once more.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use crossprof::input::{ArgumentsReader, EventArguments, NOT_FOUND};
+use crossprof::session::EventInFile;
+use crossprof::table::{Cell, Column, Unit, column};
+use crossprof::{Table, json_text};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::load::outlines;
+
+/// Names and values; nothing where they could not be read.
+pub type Arguments = Option<Vec<(String, String)>>;
+
+/// Read from disk at once.
+const READ_BYTES: usize = 1 << 20;
+
+const COLUMN: Column =
+    column("arguments", "Arguments", Unit::Text, "Everything else that the file says of the event, as a JSON object.");
+
+/// The arguments of events, and what is wrong with the files that hold them.
+pub fn read(events: &[Option<EventInFile>]) -> (Vec<Arguments>, Vec<String>) {
+    let mut files: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for event in events.iter().flatten() {
+        files.entry(&event.path).or_default().push(event.index);
+    }
+    let (mut found, mut problems) = (BTreeMap::new(), Vec::new());
+    for (path, wanted) in files {
+        match read_file(path, wanted) {
+            Ok(events) => found.extend(events.into_iter().map(|event| ((path, event.event), event))),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
+    let arguments = events.iter().map(|event| {
+        let event = event.as_ref()?;
+        let known = found.get(&(event.path.as_str(), event.index)).filter(|known| known.name == event.name);
+        if known.is_none() {
+            *missing.entry(&event.path).or_default() += 1;
+        }
+        known.map(|known| known.arguments.clone())
+    });
+    let arguments = arguments.collect();
+    if problems.is_empty() {
+        problems.extend(missing.into_keys().map(|path| format!("{path}: {NOT_FOUND}")));
+    }
+    (arguments, problems)
+}
+
+/// What the file at `path`, or the member of an archive, says of the events with these indices.
+fn read_file(path: &str, wanted: Vec<u32>) -> Result<Vec<EventArguments>, String> {
+    let failed = |reason: String| format!("{path}: cannot be read again for the arguments of its events: {reason}");
+    // Behind the archive stands the member.
+    let archives = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(parent, _)| parent));
+    let Some(stored) = archives.into_iter().find(|path| Path::new(path).is_file()) else {
+        return Err(failed("there is no such file any more, or it is a pipe.".to_owned()));
+    };
+    let failed = |error: std::io::Error| failed(error.to_string());
+    let mut file = File::open(stored).map_err(failed)?;
+    let mut reader = ArgumentsReader::new(stored, path, wanted);
+    let size = file.metadata().map_err(failed)?.len();
+    reader.foresee(outlines(&mut file, size).map_err(failed)?);
+    let mut chunk = vec![0; READ_BYTES];
+    while !reader.is_done() {
+        match file.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => reader.push(chunk.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(reader.finish())
+}
+
+/// The table with a column of them.
+pub fn with_column(mut table: Table, arguments: &[Arguments]) -> Table {
+    table.columns.push(COLUMN);
+    for (row, arguments) in table.rows.iter_mut().zip(arguments) {
+        let text = |arguments: &[_]| Cell::Text(json_text::compact(&Object(arguments)));
+        row.push(arguments.as_deref().map_or(Cell::Absent, text));
+    }
+    table
+}
+
+/// The table as JSON, in which they are objects.
+pub fn json(table: &Table, arguments: &[Arguments]) -> String {
+    let rows = table.rows.iter().zip(arguments);
+    let rows: Vec<Row<'_>> = rows.map(|(cells, arguments)| Row { columns: &table.columns, cells, arguments }).collect();
+    json_text::pretty(&rows) + "\n"
+}
+
+struct Object<'a>(&'a [(String, String)]);
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+struct Row<'a> {
+    columns: &'a [Column],
+    cells: &'a [Cell],
+    arguments: &'a Arguments,
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (column, cell) in self.columns.iter().zip(self.cells) {
+            map.serialize_entry(column.key, cell)?;
+        }
+        map.serialize_entry(COLUMN.key, &self.arguments.as_deref().map(Object))?;
+        map.end()
+    }
+}
