@@ -7,18 +7,9 @@ mod support;
 use std::path::Path;
 
 use crossprof::timeline::{Columns, Flame, Origin, Shows, Timeline};
-use crossprof::{Ps, Session, Settings, WindowChoice};
+use crossprof::{Ps, Settings, WindowChoice};
 use serde_json::json;
-use support::samples;
-
-fn open(path: &str, bytes: &[u8]) -> Session {
-    let mut session = Session::new();
-    let file = session.begin(path, Some(bytes.len() as u64));
-    session.push(file, bytes);
-    session.finish(file);
-    session.runs();
-    session
-}
+use support::{open, samples};
 
 /// Devices that communicate, of which the track of exposed communication adds up to the table of collectives.
 fn devices_that_agree(path: &Path) -> usize {

@@ -10,19 +10,10 @@ use std::path::Path;
 use crossprof::export::chrome_trace;
 use crossprof::timeline::{Origin, extent};
 use crossprof::trace::{FlowRole, Interval, Trace};
-use crossprof::{Ps, Session, Settings};
+use crossprof::{Ps, Settings};
 use serde_json::Value;
 use support::cli::{crossprof, scratch, stderr};
-use support::samples;
-
-fn session(name: &str, bytes: &[u8]) -> Session {
-    let mut session = Session::new();
-    let file = session.begin(name, Some(bytes.len() as u64));
-    session.push(file, bytes);
-    session.finish(file);
-    session.runs();
-    session
-}
+use support::{open, samples};
 
 /// What a range holds.
 #[derive(Debug, Default, PartialEq)]
@@ -68,8 +59,8 @@ fn held(trace: &Trace, zero: Ps, range: Interval) -> Held {
 /// Writes a share of the capture and reads it back.
 fn round_trip(path: &Path, from: i64, to: i64, parts: i64) {
     let (settings, mut text) = (Settings::default(), String::new());
-    let mut session_of_file = session(&path.to_string_lossy(), &std::fs::read(path).unwrap());
-    let written = session_of_file.timeline(0, &settings, |context, kept| {
+    let mut session = open(&path.to_string_lossy(), &std::fs::read(path).unwrap());
+    let written = session.timeline(0, &settings, |context, kept| {
         let (source, all) = (kept.source(context, Origin::Captured), extent(context));
         let at = |share: i64| {
             Ps::new(
@@ -86,7 +77,7 @@ fn round_trip(path: &Path, from: i64, to: i64, parts: i64) {
         return;
     }
     assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}: no JSON", path.display());
-    let mut again = session("again.trace.json", text.as_bytes());
+    let mut again = open("again.trace.json", text.as_bytes());
     let found = again.timeline(0, &settings, |context, kept| {
         let trace = kept.source(context, Origin::Captured).trace;
         held(trace, Ps::ZERO, Interval::new(range.start, range.end))

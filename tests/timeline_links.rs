@@ -13,7 +13,7 @@ use crossprof::timeline::{Arrangement, Arrow, EventRef, LinkKind, Sight, Stage, 
 use crossprof::trace::{EventColumn, EventId, Trace};
 use crossprof::{Session, Settings};
 use serde_json::{Value, json};
-use support::samples;
+use support::{open, samples};
 
 /// On thread 1 a launch [0, 4) of the kernel [10, 20) on stream 1, in `outer` [0, 30); a flow from the launch to `next` [6, 8) on thread 2, by way of
 /// `step` [5, 6) there; one that arrives at what starts next.
@@ -37,15 +37,6 @@ fn hand_made() -> Vec<u8> {
         flow("s", 2, 1, 1.0, 4, "e"), flow("f", 1, 1, 10.0, 4, "e"),
     ]});
     events.to_string().into_bytes()
-}
-
-fn open(path: &str, bytes: &[u8]) -> Session {
-    let mut session = Session::new();
-    let file = session.begin(path, Some(bytes.len() as u64));
-    session.push(file, bytes);
-    session.finish(file);
-    session.runs();
-    session
 }
 
 fn open_real(path: &str) -> Session {

@@ -14,7 +14,7 @@ use crossprof::trace::{IntervalSet, LineKind, PlaneKind, Platform};
 use crossprof::{Cell, Ps, Query, Session, Settings, Table, TableName};
 use serde_json::{Value, json};
 use support::cli::{crossprof, scratch, stderr, stdout};
-use support::samples;
+use support::{open, samples};
 
 /// Two streams and a host thread. In microseconds, from the first event:
 ///
@@ -128,11 +128,7 @@ fn events_are_listed_whole() {
 fn a_session_says_what_is_wrong_with_an_area() {
     let folder = scratch("timeline_tables", "session");
     hand_made(&folder);
-    let mut session = Session::new();
-    let file = session.begin("hand.trace.json", None);
-    session.push(file, &std::fs::read(folder.join("hand.trace.json")).unwrap());
-    session.finish(file);
-    session.runs();
+    let mut session = open("hand.trace.json", &std::fs::read(folder.join("hand.trace.json")).unwrap());
     let mut ask = |from_ps, to_ps, lines: LineQuery| {
         let area = AreaQuery { from_ps, to_ps, lines, counters: None };
         let asked = session.table_of_area(0, &Settings::default(), TableName::Range, "", &area, &Query::default());
@@ -199,10 +195,7 @@ fn sums(table: &Table, [name, count, total, own]: [&str; 4]) -> Sums {
 
 /// What was compared: lines, and ops.
 fn agree(path: &Path) -> (usize, usize) {
-    let mut session = Session::new();
-    let file = session.begin(&path.to_string_lossy(), None);
-    session.push(file, &std::fs::read(path).unwrap());
-    session.finish(file);
+    let mut session = open(&path.to_string_lossy(), &std::fs::read(path).unwrap());
     let settings = Settings { window: WindowChoice::All, ..Settings::default() };
     let (mut lines_compared, mut ops_compared) = (0, 0);
     for run in 0..session.runs().len() as u32 {

@@ -6,7 +6,7 @@ mod support;
 
 use crossprof::pages::{Block, PageQuery, View};
 use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile, WindowChoice};
-use support::samples;
+use support::{open, samples};
 
 /// Choices that every run can follow, and some that depend on it.
 fn choices(main: &UnifiedProfile) -> Vec<WindowChoice> {
@@ -170,12 +170,7 @@ fn sections_agree_in_every_window_of_real_profiles() {
     for path in samples::files(&traces, &[".xplane.pb", ".trace.json.gz"]) {
         if std::fs::metadata(&path).unwrap().len() < 20 << 20 {
             // Broken ones too, as far as they are read.
-            let mut session = Session::new();
-            let bytes = std::fs::read(&path).unwrap();
-            let file = session.begin(&path.to_string_lossy(), Some(bytes.len() as u64));
-            session.push(file, &bytes);
-            session.finish(file);
-            session.runs();
+            let mut session = open(&path.to_string_lossy(), &std::fs::read(&path).unwrap());
             let name = path.strip_prefix(&traces).unwrap().to_string_lossy().into_owned();
             total += check(&mut session, &name, false).1;
         }

@@ -64,6 +64,8 @@ test("a dragged range snaps to events, and is kept with a name in the address", 
   const { y, box } = await heightOf(page, 0.2, "a");
   const near = 6 / box.width;
   await pointAt(page, near, y);
+  // A picture with the edge that is near.
+  await page.waitForTimeout(300);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * (0.4 + near), box.y + y, { steps: 5 });
   await page.mouse.up();

@@ -44,6 +44,27 @@ for (const [what, name] of [["a TPU", TPU], ["a GPU and its host", "kineto/rank-
   });
 }
 
+test("picture and strip take the system's theme as it changes, and the page's own", async ({ page, site }) => {
+  const path = trace(TPU);
+  if (!path) return;
+  await page.emulateMedia({ colorScheme: "light" });
+  await open(page, site);
+  await load(page, path);
+  await timeline(page);
+  const corners = () => page.evaluate(() => [".timeline-events", ".strip canvas"].map((selector) => {
+    const shown = document.querySelector(selector);
+    const copy = new OffscreenCanvas(shown.width, shown.height).getContext("2d");
+    copy.drawImage(shown, 0, 0);
+    return copy.getImageData(shown.width - 1, shown.height - 1, 1, 1).data[0] < 128;
+  }));
+  const both = (dark) => until(`picture and strip are ${dark ? "dark" : "light"}`, async () => (await corners()).every((is) => is === dark));
+  await both(false);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await both(true);
+  await page.getByRole("button", { name: "Light or dark" }).click();
+  await both(false);
+});
+
 test("wheel and keys move what is seen, and the address follows", async ({ page, site }) => {
   const path = trace(TPU);
   if (!path) return;

@@ -16,6 +16,16 @@ use crossprof::input::XPlaneDecoder;
 use crossprof::trace::Trace;
 use crossprof::{FileResult, Session, Settings, UnifiedProfile};
 
+/// A session that has read one file.
+pub fn open(path: &str, bytes: &[u8]) -> Session {
+    let mut session = Session::new();
+    let file = session.begin(path, Some(bytes.len() as u64));
+    session.push(file, bytes);
+    session.finish(file);
+    session.runs();
+    session
+}
+
 /// One file pushed in chunks of `chunk` bytes: what it gave, and its runs' reports.
 pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<UnifiedProfile>) {
     let mut session = Session::new();

@@ -11,9 +11,9 @@ use crossprof::table::Sort;
 use crossprof::tables::TableName;
 use leptos::prelude::*;
 
-use crate::browser;
 use crate::profile::Profile;
 use crate::route::{Route, View};
+use crate::{browser, theme};
 
 /// The page's state. Cheap to copy: every field is a handle.
 #[derive(Clone, Copy)]
@@ -34,6 +34,8 @@ pub struct State {
     pub palette: RwSignal<bool>,
     /// Something is dragged over the page.
     pub dragging: RwSignal<bool>,
+    /// The page is dark.
+    pub dark: RwSignal<bool>,
     /// What hinders all work, as a sentence (a stale worker after a deploy).
     pub blocked: RwSignal<Option<String>>,
 }
@@ -151,6 +153,7 @@ impl State {
             help: RwSignal::new(false),
             palette: RwSignal::new(false),
             dragging: RwSignal::new(false),
+            dark: RwSignal::new(theme::is_dark()),
             blocked: RwSignal::new(None),
         }
     }

@@ -1,10 +1,14 @@
 //! Light or dark: the system's choice, unless the user made another.
 
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::Closure;
 
 use crate::browser;
+use crate::state::State;
 
 const KEY: &str = "crossprof-theme";
+const SYSTEM_IS_DARK: &str = "(prefers-color-scheme: dark)";
 
 /// Applies the choice of an earlier visit.
 pub fn restore() {
@@ -13,11 +17,22 @@ pub fn restore() {
     }
 }
 
+/// Keeps the state's theme: the system may change its own at any time.
+pub fn watch(state: State) {
+    let changed = Closure::<dyn FnMut()>::new(move || state.dark.set(is_dark()));
+    if let Ok(Some(query)) = window().match_media(SYSTEM_IS_DARK) {
+        query.set_onchange(Some(changed.as_ref().unchecked_ref()));
+        // Both live as long as the page.
+        std::mem::forget((query, changed));
+    }
+}
+
 /// Changes from light to dark or back, and remembers it.
-pub fn toggle() {
+pub fn toggle(state: State) {
     let next = if is_dark() { "light" } else { "dark" };
     apply(next);
     browser::remember(KEY, next);
+    state.dark.set(is_dark());
 }
 
 fn apply(theme: &str) {
@@ -33,6 +48,6 @@ pub fn is_dark() -> bool {
     match chosen.as_deref() {
         Some("dark") => true,
         Some("light") => false,
-        _ => window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|query| query.matches()),
+        _ => window().match_media(SYSTEM_IS_DARK).ok().flatten().is_some_and(|query| query.matches()),
     }
 }

@@ -53,6 +53,15 @@ fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The files below a path whose names end so, in order.
+pub fn with_extension(path: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    collect(path, &mut files)?;
+    files.retain(|file| file.extension().is_some_and(|it| it == extension));
+    files.sort();
+    Ok(files)
+}
+
 /// Every file below a path; nothing where there is no such path.
 pub fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result {
     if path.is_file() {

@@ -26,6 +26,12 @@ pub fn decimal(text: &str) -> Option<f64> {
     Some(if text.starts_with('-') { -size } else { size })
 }
 
+/// A number of a JSON text, as `serde_json` reads it: exact, and in the code that reads profiles already. Nothing for what is no
+/// number, or none that a float holds.
+pub fn json(text: &[u8]) -> Option<f64> {
+    serde_json::from_slice(text).ok()
+}
+
 /// `digits * 10^power`, rounded once.
 fn scaled(digits: u64, power: i32) -> Option<f64> {
     if let Ok(power) = u32::try_from(power) {
@@ -42,7 +48,7 @@ fn scaled(digits: u64, power: i32) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::decimal;
+    use super::{decimal, json};
 
     #[test]
     fn numbers_are_those_of_the_standard_library() {
@@ -64,6 +70,16 @@ mod tests {
         }
         for us in (0..2_000).map(|at| f64::from(at) * 1.1 / 7.0) {
             assert_eq!(decimal(&us.to_string()), Some(us));
+        }
+    }
+
+    #[test]
+    fn numbers_of_json_are_those_of_the_standard_library() {
+        for text in ["0", "-0.0", "1e39", "1e-20", "123456789012345678901", "0.1", "5e-324", "1.7976931348623157e308"] {
+            assert_eq!(json(text.as_bytes()).map(f64::to_bits), text.parse().ok().map(f64::to_bits), "{text}");
+        }
+        for text in ["", "NaN", "inf", "1e400", "+1", "1,5", "\"1\"", "1 2", "\u{fffd}"] {
+            assert_eq!(json(text.as_bytes()), None, "{text}");
         }
     }
 

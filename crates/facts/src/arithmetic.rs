@@ -1,5 +1,7 @@
 //! Kinds of arithmetic that devices have units for, and a rate for each.
 
+use base::number::decimal;
+
 /// Arithmetic by the type of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arithmetic {
@@ -70,7 +72,7 @@ impl Rates {
     pub(super) fn parse(cells: &[&str]) -> Option<Rates> {
         let mut rates = Rates::default();
         for (rate, cell) in rates.0.iter_mut().zip(cells) {
-            *rate = if cell.is_empty() { None } else { Some(cell.parse().ok()?) };
+            *rate = if cell.is_empty() { None } else { Some(decimal(cell)?) };
         }
         (cells.len() == Arithmetic::ALL.len()).then_some(rates)
     }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use super::arithmetic::Rates;
 use super::table;
+use base::number::decimal;
 
 /// A device as a profile counts devices: a chip, or one core or die of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +54,7 @@ fn parse(cells: &[&'static str]) -> Option<Device> {
 
 /// `Some(None)` for an empty cell, `None` for one that is no number.
 fn number(cell: &str) -> Option<Option<f64>> {
-    if cell.is_empty() { Some(None) } else { cell.parse().ok().map(Some) }
+    if cell.is_empty() { Some(None) } else { decimal(cell).map(Some) }
 }
 
 /// All devices, in the order of the table.

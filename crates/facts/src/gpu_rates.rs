@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use super::arithmetic::{Arithmetic, Rates};
 use super::table;
+use base::number::decimal;
 
 /// A core (NVIDIA: streaming multiprocessor, AMD: compute unit) of an architecture.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,9 +30,9 @@ fn parse(cells: &[&'static str]) -> Option<GpuCore> {
     let &[local_bytes, source] = rest else { return None };
     Some(GpuCore {
         arch,
-        xprof: xprof.parse().ok()?,
+        xprof: decimal(xprof)?,
         rates: Rates::parse(rates)?,
-        local_bytes: local_bytes.parse().ok()?,
+        local_bytes: decimal(local_bytes)?,
         source,
     })
 }

@@ -1,6 +1,7 @@
 //! The types of an instruction's operands, by its expression: traces without HLO have that, too.
 
 use super::DataType;
+use base::number::decimal;
 
 /// Ops whose operands are those of the ops inside them, or that read nothing of them.
 const HANDED_ON: [&str; 8] =
@@ -20,7 +21,7 @@ pub fn operand_types(expression: &str) -> impl Iterator<Item = (DataType, f64)> 
         let shape = word.trim_start_matches('(');
         let (name, rest) = shape.split_once('[')?;
         let dimensions = rest.split_once(']')?.0;
-        let size = |size: &str| size.trim_start_matches("<=").parse::<f64>().ok();
+        let size = |size: &str| decimal(size.trim_start_matches("<="));
         // An array without dimensions has one element.
         let sizes = dimensions.split(',').filter(|size| !size.is_empty());
         let elements = sizes.map(size).try_fold(1.0, |all, size| Some(all * size?))?;

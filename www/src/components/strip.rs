@@ -15,7 +15,7 @@ use crate::protocol::timeline::StripPicture;
 use crate::route::{Route, View};
 use crate::state::{Run, State};
 use crate::timeline::put;
-use crate::{ask, browser, client, theme};
+use crate::{ask, browser, client};
 
 /// Height in CSS pixels.
 const HEIGHT: f64 = 34.0;
@@ -47,6 +47,7 @@ fn Picture(run: Run) -> impl IntoView {
     follow(move || {
         // Steps may change with the settings.
         asked.report.track();
+        let dark = state.dark.get();
         let Some(element) = frame.get() else { return };
         let (width, scale) = (f64::from(element.client_width()), window().device_pixel_ratio());
         let size = ((width * scale) as u32, (HEIGHT * scale) as u32);
@@ -60,7 +61,7 @@ fn Picture(run: Run) -> impl IntoView {
         };
         let asked = asked.clone();
         // The view below comes first: whoever waits, waits for it.
-        set_timeout(move || ask::strip(&asked, size, theme::is_dark(), Box::new(heard)), AFTER_VIEW);
+        set_timeout(move || ask::strip(&asked, size, dark, Box::new(heard)), AFTER_VIEW);
     });
     // Shares of the width.
     let window_of = run.clone();

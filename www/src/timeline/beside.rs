@@ -15,7 +15,7 @@ use crate::components::live::{follow, live, says};
 use crate::protocol::analyst::{CompareForm, SubjectEntry, Subjects};
 use crate::protocol::wire::Document;
 use crate::state::{Run, State};
-use crate::{ask, browser, theme};
+use crate::{ask, browser};
 
 /// Key of the address: the number of the other run.
 pub const BESIDE: &str = "beside";
@@ -106,11 +106,13 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
             None => said.set("select an event in each run first".to_owned()),
         }
     };
-    let dark = theme::is_dark();
-    let legend = CHANGES.map(|(change, label)| {
-        let (crossprof::timeline::Rgb(red, green, blue), _) = Paint::of_change(change).colours(dark);
-        view! { <span class="quiet"><i class="swatch" style:background=format!("rgb({red} {green} {blue})")></i>{label}</span> }
-    });
+    let legend = move || {
+        let entries = CHANGES.map(|(change, label)| {
+            let (crossprof::timeline::Rgb(red, green, blue), _) = Paint::of_change(change).colours(state.dark.get());
+            view! { <span class="quiet"><i class="swatch" style:background=format!("rgb({red} {green} {blue})")></i>{label}</span> }
+        });
+        entries.into_iter().collect_view()
+    };
     let name = state.name_of(other.id);
     view! {
         <div class="timeline-bar">
@@ -118,7 +120,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
             <label class="quiet">"Align at step "<input class="timeline-step" type="number" placeholder="median" on:change=by_step /></label>
             {button("Align the selected events", "Put the selected events of the two runs below each other", Box::new(by_events))}
             <span class="quiet" role="status">{says(move || said.get())}</span>
-            {legend.into_iter().collect_view()}
+            {live(legend)}
         </div>
         <Pane surface=lower.clone() has_focus=false />
         <Details run=other said=lower.said />

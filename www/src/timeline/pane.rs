@@ -15,7 +15,7 @@ use super::surface::{AXIS_HEIGHT, Said, Surface};
 use crate::blocks::blocks_view;
 use crate::components::live::{follow, live, says, shown};
 use crate::components::tip::Tips;
-use crate::state::Run;
+use crate::state::{Run, State};
 
 /// The picture of a run.
 #[component]
@@ -41,6 +41,11 @@ pub fn Pane(
                 let _ = element.focus();
             }
         }
+    });
+    let (coloured, state) = (surface.clone(), State::get());
+    follow(move || {
+        state.dark.track();
+        coloured.measure();
     });
     // Beside the pointer, once the worker knows what is below it.
     let last = RefCell::new(Vec::new());

@@ -16,7 +16,7 @@ use crate::blocks::Blocks;
 use crate::protocol::timeline::{Frame, PictureForm, Seen};
 use crate::protocol::wire::Document;
 use crate::state::{Run, State};
-use crate::{ask, browser, theme};
+use crate::{ask, browser};
 
 /// Height of the axis above the rows.
 pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
@@ -160,7 +160,7 @@ impl Surface {
             sight.width = width.saturating_sub(sight.names_width).max(1);
             sight.height = size(elements.scroll.client_height()).max(1);
             sight.scale = window().device_pixel_ratio();
-            sight.dark = theme::is_dark();
+            sight.dark = self.state.dark.get_untracked();
         }
         self.reveal();
         self.refresh();

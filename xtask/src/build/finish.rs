@@ -1,18 +1,35 @@
 //! What is left to do to dist/ after Trunk.
 
+use super::order;
 use crate::{Result, cache, sources};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha384};
 use std::path::Path;
 
 /// Makes Trunk's output the page that is published.
 pub fn finish(dist: &Path, id: &str) -> Result {
     let index = dist.join("index.html");
-    let page = cache::read(&index)?;
+    let page = pack(dist, cache::read(&index)?)?;
     let (page, scripts) = externalise(&page)?;
     for (name, text) in scripts {
         cache::write(&dist.join(name), text)?;
     }
     cache::write(&index, page)?;
     service_worker(dist, id)
+}
+
+/// Lays the functions of every program in an order that packs well: the page's text with the new digests of those that it names.
+fn pack(dist: &Path, mut page: String) -> Result<String> {
+    let digest = |bytes: &[u8]| format!("sha384-{}", STANDARD.encode(Sha384::digest(bytes)));
+    for file in sources::with_extension(dist, "wasm")? {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        let program = std::fs::read(&file).map_err(|error| failed(&error))?;
+        let ordered = order::order(&program).map_err(|error| failed(&error))?;
+        page = page.replace(&digest(&program), &digest(&ordered));
+        std::fs::write(&file, ordered).map_err(|error| failed(&error))?;
+    }
+    Ok(page)
 }
 
 /// Moves every inline script of a page into a file: the page's new text, and (name, text) of each.

@@ -46,11 +46,7 @@ pub fn check(dist: &Path) -> Result {
 }
 
 fn wasm_sizes(dist: &Path) -> Result<Vec<Size>> {
-    let mut files = Vec::new();
-    sources::collect(dist, &mut files)?;
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
-    files.sort();
-    files
+    sources::with_extension(dist, "wasm")?
         .iter()
         .map(|file| {
             let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;

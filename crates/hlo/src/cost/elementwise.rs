@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use base::number::decimal;
 use rustc_hash::FxHashMap;
 
 use super::conventions::Conventions;
@@ -93,7 +94,7 @@ static CYCLES: LazyLock<FxHashMap<(&'static str, DataType), f64>> = LazyLock::ne
     let row = |line: &'static str| {
         let mut cells = line.split(',');
         let (opcode, data_type, cycles) = (cells.next()?, cells.next()?, cells.next()?);
-        Some(((opcode, DataType::from_name(data_type)?), cycles.parse().ok()?))
+        Some(((opcode, DataType::from_name(data_type)?), decimal(cycles)?))
     };
     rows.filter_map(row).collect()
 });

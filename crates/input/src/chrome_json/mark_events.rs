@@ -33,8 +33,7 @@ impl Store {
         let mut pos = event.args.start + 1;
         while let Some((key, sample, next)) = series(buf, pos) {
             pos = next;
-            let number = std::str::from_utf8(sample.bytes(buf)).ok().and_then(|text| text.parse::<f64>().ok());
-            let Some(number) = number.filter(|number| number.is_finite()) else { continue };
+            let Some(number) = base::number::json(sample.bytes(buf)) else { continue };
             let key = self.intern(key, buf);
             let tracks = self.marks.tracks.len();
             let track = *self.marks.track_of.entry((pid, counter, id, key)).or_insert(tracks);

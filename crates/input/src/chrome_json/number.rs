@@ -203,7 +203,7 @@ pub(super) fn count(text: &[u8]) -> Option<i64> {
     if let Ok(value) = value.parse::<i64>() {
         return (value >= 0).then_some(value);
     }
-    let value: f64 = value.parse().ok()?;
+    let value = base::number::json(text)?;
     (0.0..9.2e18).contains(&value).then(|| value.round() as i64)
 }
 

@@ -10,6 +10,8 @@
 //! other value that no GPU can have (builds of ROCm and of TensorFlow write memory that was never set): it says nothing of the
 //! values beside it, which are kept.
 
+use base::number::decimal;
+
 /// Sizes and resources of a kernel launch. What is not stated is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaunchShape {
@@ -60,8 +62,7 @@ impl LaunchShape {
                 "grid" => shape.grid = triple(value),
                 "block" => shape.block = triple(value).filter(|&sizes| volume(sizes) <= MAX_BLOCK),
                 "occ_pct" => {
-                    let percent = value.parse::<f64>().ok();
-                    shape.occupancy_percent = percent.filter(|&percent| percent > 0.0 && percent <= 100.0);
+                    shape.occupancy_percent = decimal(value).filter(|&percent| percent > 0.0 && percent <= 100.0);
                 }
                 _ => {}
             }

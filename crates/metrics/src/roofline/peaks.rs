@@ -6,6 +6,7 @@
 use crate::categories::OpFamily;
 use crate::devices::Devices;
 use crate::metadata::device_model;
+use base::number::decimal;
 use facts::devices::{self, Chosen, Device};
 use facts::gpu_rates::{self, GpuCore};
 use facts::{Arithmetic, Rates};
@@ -188,7 +189,7 @@ impl Stats<'_> {
         let value = match self.trace.plane_stat(self.plane, name)? {
             StatValue::Int(value) => value as f64,
             StatValue::Double(value) => value,
-            StatValue::Text(text) => self.trace.text(text).parse().ok()?,
+            StatValue::Text(text) => decimal(self.trace.text(text))?,
         };
         (value > 0.0 && value.is_finite()).then_some(value)
     }

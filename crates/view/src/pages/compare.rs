@@ -12,6 +12,7 @@ use crate::export::comparison::words::Judgement;
 use crate::export::comparison::{check_title, scaled as scaled_cells, words};
 use crate::table::{Filter, Unit};
 use base::format;
+use base::number::decimal;
 use compare::{
     CauseKind, Change, ComparedMetric, Comparison, ComparisonKind, Direction, ExcessOp, FairnessStatus, MatchedBy,
     OrderedBy, Scaling, ScalingForecast, StepTimeChange, Trend,
@@ -501,7 +502,7 @@ fn forecast(scaling: &Scaling) -> Grid {
 /// Step times in order, each with the interval of its mean, and the levels between changes.
 fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
     let by_step = trend.ordered_by == OrderedBy::TrainingStep;
-    let place = |at: usize, label: &str| label.parse().ok().filter(|_| by_step).unwrap_or(at as f64 + 1.0);
+    let place = |at: usize, label: &str| decimal(label).filter(|_| by_step).unwrap_or(at as f64 + 1.0);
     let measured = || {
         trend.points.iter().enumerate().filter_map(|(at, it)| Some((place(at, &it.label), it, it.step_time_us? / 1e3)))
     };

@@ -8,6 +8,7 @@
 
 use super::search::Word;
 use super::{CellRef, Column};
+use base::number::decimal;
 
 /// A filter, parsed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,7 +134,7 @@ impl Condition {
             column: column.to_owned(),
             operator,
             text: value.to_owned(),
-            number: value.parse().ok(),
+            number: decimal(value),
         })
     }
 
