@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::{Action, Keep, Outcome, TrackChange, act, scene, tip};
+use crossprof::pages::{Block, PageQuery};
 use crossprof::timeline::{Bookmarks, RowContent, Scene, Sight, Stage};
 use crossprof::{Session, Settings};
 use serde_json::{Value, json};
@@ -92,6 +92,26 @@ impl Hand {
 
 const FIRST: &str = "Stream #1(Compute)";
 const SECOND: &str = "Stream #2(Compute)";
+
+#[test]
+fn a_selected_event_says_where_it_stands_in_the_file() {
+    let mut hand = Hand::new();
+    let (mut captured, mut derived) = (Vec::new(), 0);
+    for (track, y) in hand.tracks() {
+        // In the middle of c and f.
+        hand.point(600.0, y);
+        let outcome = hand.act(Action::Pick { pins: false });
+        let is_derived = |block: &Block| matches!(block, Block::Note { text } if text.contains("derived"));
+        match (outcome.event, outcome.in_file) {
+            (Some(_), Some(place)) => captured.push((track, place)),
+            (Some(_), None) => derived += usize::from(outcome.page.blocks.iter().any(is_derived)),
+            (None, in_file) => assert_eq!(in_file, None),
+        }
+    }
+    let place = |index| ("hand.trace.json".to_owned(), index);
+    assert_eq!(captured, [("Stream #1(Compute)".to_owned(), place(2)), ("python".to_owned(), place(4))]);
+    assert!(derived > 0);
+}
 
 #[test]
 fn a_dragged_edge_snaps_to_the_lane_below_the_pointer() {

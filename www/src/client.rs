@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
+use crossprof::pages::Grid;
 use futures_channel::oneshot;
 use js_sys::Array;
 use leptos::prelude::*;
@@ -17,7 +18,10 @@ use crate::connection::Connection;
 use crate::pool::{self, NoWorker};
 use crate::protocol::analyst::{AnalyseRequest, RunReport};
 use crate::protocol::files::{FileDone, FileEntry, Groups};
-use crate::protocol::reader::{DecodeProgress, DecodeRequest, LookRequest, Looked, UnpackProgress, UnpackRequest};
+use crate::protocol::reader::{
+    ArgumentsRequest, DecodeProgress, DecodeRequest, LookRequest, Looked, UnpackProgress, UnpackRequest,
+};
+use crate::protocol::wire::Packed;
 use crate::route::{Route, View};
 use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::teams::{self, Source, Team};
@@ -116,8 +120,8 @@ async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source
     let analyst = Rc::new(connect(Program::Analyst).await?);
     let is_wanted = state.load(id).is_some_and(|load| load.busy.get_untracked());
     if is_wanted {
-        let team = Team { readers: Some(readers), analyst, left_out };
-        instruct(state, id, &team, sources).map_err(|_| NoWorker::Unreadable)?;
+        let team = Team { readers: Some(readers), analyst, sources, left_out };
+        instruct(state, id, &team).map_err(|_| NoWorker::Unreadable)?;
         teams::add(id, team);
     }
     Ok(())
@@ -128,11 +132,11 @@ async fn connect(program: Program) -> Result<Connection, NoWorker> {
 }
 
 /// Joins the workers of a team and gives them their files.
-fn instruct(state: State, load: u32, team: &Team, sources: Vec<Source>) -> Result<(), JsValue> {
+fn instruct(state: State, load: u32, team: &Team) -> Result<(), JsValue> {
     let Some([unpacker, decoder]) = &team.readers else { return Ok(()) };
     let entries = |sources: &[Source]| sources.iter().map(|source| source.entry.clone()).collect::<Vec<_>>();
-    let (files, left_out) = (entries(&sources), entries(&team.left_out));
-    let blobs: Array = sources.into_iter().map(|source| JsValue::from(source.blob)).collect();
+    let (files, left_out) = (entries(&team.sources), entries(&team.left_out));
+    let blobs: Array = team.sources.iter().map(|source| JsValue::from(source.blob.clone())).collect();
     let channel = MessageChannel::new()?;
     let (to_decoder, from_unpacker) = (JsValue::from(channel.port1()), JsValue::from(channel.port2()));
     let channel = MessageChannel::new()?;
@@ -174,6 +178,17 @@ async fn look(paths: Vec<String>, blobs: Array) -> Option<Looked> {
     let heard = move |outcome| drop(sender.send(outcome));
     reader.work(LookRequest { paths }, &[blobs.into()], &Array::new(), |()| {}, heard);
     looked.await.ok()?.ok()
+}
+
+/// Reads a run's file again for everything that it says of an event; a worker does.
+pub async fn arguments(run: &Run, (member, event): (String, u32)) -> Result<Grid, String> {
+    let source = teams::source(run.load, &member).ok_or(teams::ENDED)?;
+    let reader = connect(Program::Reader).await.map_err(|_| NO_WORKER)?;
+    let (sender, heard) = oneshot::channel();
+    let request = ArgumentsRequest { file: source.entry.path, member, event };
+    let tell = move |outcome| drop(sender.send(outcome));
+    reader.work(request, &[source.blob.into()], &Array::new(), |()| {}, tell);
+    heard.await.map_err(|_| NO_WORKER)?.map(|Packed(grid)| grid)
 }
 
 fn unpacked(state: State, load: u32, progress: UnpackProgress) {

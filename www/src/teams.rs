@@ -25,6 +25,8 @@ pub struct Team {
     pub readers: Option<[Connection; 2]>,
     /// The one that has the runs.
     pub analyst: Rc<Connection>,
+    /// The files that are read.
+    pub sources: Vec<Source>,
     /// Files that are not read, because another of the same host is.
     pub left_out: Vec<Source>,
 }
@@ -49,6 +51,12 @@ pub fn cancel_others(load: u32, place: Place) {
     TEAMS.with_borrow(|teams| {
         teams.iter().filter(|(of, _)| *of != load).for_each(|(_, team)| team.analyst.cancel(place))
     });
+}
+
+/// The file of a load that is at this path, or is the archive that holds what is there.
+pub fn source(load: u32, path: &str) -> Option<Source> {
+    let holds = |of: &str| path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    with(load, |team| team.sources.iter().find(|source| holds(&source.entry.path)).cloned()).flatten()
 }
 
 /// Files that a load does not read.

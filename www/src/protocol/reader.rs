@@ -2,10 +2,12 @@
 
 use crossprof::Warning;
 use crossprof::input::plan::FileKind;
+use crossprof::pages::Grid;
 use serde::{Deserialize, Serialize};
 
 use super::Request;
 use super::files::{FileDone, FileEntry, Groups};
+use super::wire::Packed;
 
 /// Every request to a reader.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +18,8 @@ pub enum ReaderRequest {
     Unpack(UnpackRequest),
     /// See [`DecodeRequest`].
     Decode(DecodeRequest),
+    /// See [`ArgumentsRequest`].
+    Arguments(ArgumentsRequest),
 }
 
 /// Say what files hold, and which of them are one run. Attached: the list of the files.
@@ -84,6 +88,29 @@ pub enum DecodeProgress {
     FilesDone(Vec<FileDone>),
     /// Paths of files that were left out and are needed after all: what was read instead of them was no profile.
     Wanted(Vec<String>),
+}
+
+/// Read a file again for everything that it says of an event. Attached: the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArgumentsRequest {
+    /// The file's path.
+    pub file: String,
+    /// That of the member that holds the event, where the file is an archive; else the file's.
+    pub member: String,
+    /// Index of the event among those there.
+    pub event: u32,
+}
+
+impl Request for ArgumentsRequest {
+    type Worker = ReaderRequest;
+    type Progress = ();
+    type Response = Packed<Grid>;
+}
+
+impl From<ArgumentsRequest> for ReaderRequest {
+    fn from(request: ArgumentsRequest) -> ReaderRequest {
+        ReaderRequest::Arguments(request)
+    }
 }
 
 impl Request for LookRequest {

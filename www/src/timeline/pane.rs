@@ -2,17 +2,21 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crossprof::format;
+use crossprof::pages::Block;
 use leptos::html::Div;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{HtmlElement, ResizeObserver};
 
+use super::bar::button;
 use super::hand::Hand;
 use super::surface::{AXIS_HEIGHT, Said, Surface};
 use crate::blocks::blocks_view;
+use crate::client;
 use crate::components::live::{follow, live, says, shown};
 use crate::components::tip::Tips;
 use crate::state::{Run, State};
@@ -112,8 +116,37 @@ pub fn Details(
     let blocks = said.blocks;
     let is_there = move || blocks.with(|blocks| !blocks.is_empty());
     shown(is_there, move || {
-        view! { <section class="timeline-details blocks" aria-label="The selected event">{blocks_view(run.clone(), blocks)}</section> }
+        let of = run.clone();
+        let more = move || {
+            let in_file = said.outcome.with(|outcome| outcome.as_ref()?.in_file.clone())?;
+            let of = of.clone();
+            let read = move || read_again(of.clone(), said, in_file.clone());
+            Some(button(
+                "All arguments in the file",
+                "Read the file again for everything that it says of this event",
+                Box::new(read),
+            ))
+        };
+        view! { <section class="timeline-details blocks" aria-label="The selected event">{blocks_view(run.clone(), blocks)}{live(more)}</section> }
     })
+}
+
+/// Shows everything that the file says of the selected event, once it was read again.
+fn read_again(run: Run, said: Said, in_file: (String, u32)) {
+    let note = |text: &str| Arc::new(Block::Note { text: text.to_owned() });
+    let reading = note("Reading the file again...");
+    said.outcome.update(|outcome| outcome.iter_mut().for_each(|outcome| outcome.in_file = None));
+    said.blocks.update(|blocks| blocks.push(reading.clone()));
+    wasm_bindgen_futures::spawn_local(async move {
+        let found = match client::arguments(&run, in_file).await {
+            Ok(grid) => Arc::new(Block::Grid(grid)),
+            Err(reason) => note(&reason),
+        };
+        // Another event may be selected by now, or the view was left.
+        said.blocks.try_update(|blocks| {
+            blocks.iter_mut().filter(|block| Arc::ptr_eq(block, &reading)).for_each(|block| *block = found.clone());
+        });
+    });
 }
 
 /// The size of the picture follows that of its frame.

@@ -2,6 +2,7 @@
 //! has two of the first, joined by a channel, and one of the second; the request to a reader says which part it takes.
 
 pub mod analyst;
+pub mod arguments;
 pub mod asker;
 pub mod decode;
 pub mod export;

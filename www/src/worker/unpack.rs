@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use crossprof::input::{Outliner, Unpacked, Unpacker};
-use js_sys::{Array, Promise, Uint8Array};
+use crossprof::input::{Outline, Outliner, Unpacked, Unpacker};
+use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Blob;
@@ -51,18 +51,8 @@ async fn one(
     pace: &mut Pace,
 ) -> Result<(), String> {
     pipe.send(FileChunk::File(index));
-    let gone = |_| {
-        format!(
-            "{} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.",
-            entry.path
-        )
-    };
-    let mut outliner = Outliner::new(entry.size_bytes);
-    while let Some(wanted) = outliner.wanted() {
-        let window = JsFuture::from(read(blob, wanted.start, wanted.end)?).await.map_err(gone)?;
-        outliner.give(&Uint8Array::new(&window).to_vec());
-    }
-    for outline in outliner.outlines() {
+    let gone = |_| gone(&entry.path);
+    for outline in outlines(blob, entry.size_bytes).await.map_err(gone)? {
         let Range { start, end } = outline.plane();
         pipe.send_with(FileChunk::Foreseen { start, end }, outline.records());
     }
@@ -94,11 +84,20 @@ async fn one(
     Ok(())
 }
 
-/// Starts to read the bytes from `start` to `end`.
-fn read(blob: &Blob, start: u64, end: u64) -> Result<Promise, String> {
-    let slice =
-        blob.slice_with_f64_and_f64(start as f64, end as f64).map_err(|_| "The file could not be read.".to_owned())?;
-    Ok(slice.array_buffer())
+/// What is to be said of a file that the browser cannot read.
+pub fn gone(path: &str) -> String {
+    format!("{path} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.")
+}
+
+/// What the large planes of an xplane of this size say besides their lines; nothing for another file.
+pub async fn outlines(blob: &Blob, size_bytes: u64) -> Result<Vec<Outline>, JsValue> {
+    let mut outliner = Outliner::new(size_bytes);
+    while let Some(wanted) = outliner.wanted() {
+        let slice = blob.slice_with_f64_and_f64(wanted.start as f64, wanted.end as f64)?;
+        let window = JsFuture::from(slice.array_buffer()).await?;
+        outliner.give(&Uint8Array::new(&window).to_vec());
+    }
+    Ok(outliner.outlines())
 }
 
 /// Passes on what the unpacker makes.

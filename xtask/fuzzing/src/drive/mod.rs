@@ -3,6 +3,7 @@
 //! What is chosen on the way (sizes of pieces, orders, filters) depends on the input's bytes alone, so that an input that
 //! breaks a promise breaks it again.
 
+mod arguments;
 mod budget;
 mod compare;
 mod hlo;
@@ -70,6 +71,7 @@ fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kep
         let reports = (session.report(run.index, &settings), other.report(run.index, &settings));
         promise::equal("a report, read in other pieces or handed over", &reports.0, &reports.1)?;
         run::examine(&mut session, run.index, measured, random)?;
+        arguments::read_again(&mut session, run.index, path, bytes, &sizes)?;
     }
     Ok(())
 }

@@ -10,6 +10,8 @@ use metrics::Context;
 use timeline::{EventRef, Nesting, Origin, Scene, Timeline};
 use trace::{EventColumn, EventId, Interval, LineId, NumberArg, TextArg, Trace};
 
+const DERIVED: &str = "This track is derived from the events of the file: the file says nothing of it.";
+
 /// The blocks of an event.
 pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: EventRef) -> Page {
     let source = scene.source(event.origin);
@@ -47,6 +49,8 @@ pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: Eve
     if event.origin == Origin::Captured {
         blocks.extend(linked::block(trace, &kept.linked(context, event)));
         blocks.extend(told(trace, event.id()));
+    } else {
+        blocks.push(Block::Note { text: DERIVED.to_owned() });
     }
     Page { blocks }
 }
@@ -135,10 +139,14 @@ fn told(trace: &Trace, id: EventId) -> Option<Block> {
             rows.push((key(column.xplane_stats(), column.json_keys(), &format!("{column:?}")), value.to_string()));
         }
     }
-    let rows: Vec<Vec<GridCell>> =
-        rows.iter().map(|(key, value)| vec![GridCell::text(key), GridCell::text(value)]).collect();
+    (!rows.is_empty()).then(|| Block::Grid(named_values("What the file says", &rows)))
+}
+
+/// Names in a file and their values, as they are drawn.
+pub fn named_values(title: &str, values: &[(String, String)]) -> Grid {
+    let row = |(name, value): &(String, String)| vec![GridCell::text(name), GridCell::text(value)];
     let columns = ["Name in the file", "Value"].map(str::to_owned).to_vec();
-    (!rows.is_empty()).then(|| Block::Grid(Grid { title: "What the file says".to_owned(), columns, rows }))
+    Grid { title: title.to_owned(), columns, rows: values.iter().map(row).collect() }
 }
 
 fn key(xplane: &[&[u8]], json: &[&[u8]], otherwise: &str) -> String {

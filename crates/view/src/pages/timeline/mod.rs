@@ -11,6 +11,7 @@ mod place;
 
 pub use arrange::TrackChange;
 pub use changes::colours;
+pub use details::named_values;
 pub use keep::Keep;
 pub use place::{EVENT, RANGE, SELECTION};
 
@@ -22,7 +23,8 @@ use base::Ps;
 use base::format::{printable, si_of_digits};
 use metrics::Context;
 use timeline::{
-    Arrangement, Bookmarks, EventRef, Hit, Scene, Sight, Source, Stage, Step, Timeline, extent, median_step, step_range,
+    Arrangement, Bookmarks, EventRef, Hit, Origin, Scene, Sight, Source, Stage, Step, Timeline, extent, median_step,
+    step_range,
 };
 
 /// What is done on the timeline.
@@ -89,6 +91,8 @@ pub struct Outcome {
     pub place: Option<(u32, u32)>,
     /// What is said of it.
     pub page: Page,
+    /// The file that holds it, by its path, and its index among the events there: what else the file says of it can be read again.
+    pub in_file: Option<(String, u32)>,
     /// The same in one sentence, for who cannot see it.
     pub said: String,
     /// Start and end of the capture, where it was asked when a step is.
@@ -175,6 +179,9 @@ fn done(
         outcome.place =
             placed.map(|(row, lane, height, _)| (row.top.saturating_add(lane.saturating_mul(height)), height));
         outcome.page = details::page(context, kept, scene, event);
+        let captured = Some(event.id()).filter(|_| event.origin == Origin::Captured);
+        let in_file = captured.and_then(|id| context.run.in_file(id));
+        outcome.in_file = in_file.map(|(path, index)| (path.to_owned(), index));
         outcome.said = said(scene, event).join(", ");
     }
     outcome

@@ -1,0 +1,33 @@
+//! The file once more for the arguments of its events: it holds every event that was read from it.
+
+use crossprof::input::ArgumentsReader;
+use crossprof::tables::AreaQuery;
+use crossprof::{Query, Session, Settings};
+
+use super::{Kept, promise};
+
+/// Events that are looked for.
+const MOST_EVENTS: u32 = 40;
+
+/// Looks for the events of a run in the file that they were read from, in pieces of these sizes.
+pub fn read_again(session: &mut Session, run: u32, path: &str, bytes: &[u8], sizes: &[usize]) -> Kept {
+    let query = Query { top: Some(MOST_EVENTS), ..Query::default() };
+    let listed = session.listed_events(run, &Settings::default(), &AreaQuery::default(), &query);
+    let Some(Ok((_, events))) = listed else { return Ok(()) };
+    // Of an archive, members of one path cannot be told apart.
+    let mut expected: Vec<(u32, String)> =
+        events.into_iter().flatten().filter(|it| it.path == path).map(|it| (it.index, it.name)).collect();
+    expected.sort_unstable();
+    let mut reader = ArgumentsReader::new(path, path, expected.iter().map(|(index, _)| *index).collect());
+    let mut rest = bytes;
+    for size in sizes.iter().cycle() {
+        if rest.is_empty() || reader.is_done() {
+            break;
+        }
+        let (piece, after) = rest.split_at((*size).clamp(1, rest.len()));
+        reader.push(piece);
+        rest = after;
+    }
+    let found: Vec<(u32, String)> = reader.finish().into_iter().map(|it| (it.event, it.name)).collect();
+    promise::equal("events, read again", &expected, &found)
+}
