@@ -230,6 +230,12 @@ impl Session {
         self.runs.get_mut(run as usize)?.timeline(settings, look)
     }
 
+    /// The picture of the median step of a run as a text ([`timeline::StepPicture`]), to be drawn beside those of other runs: from its
+    /// events, or of an imported report as it was kept there. `None` where there is neither, or the run has no steps.
+    pub fn median_step(&mut self, run: u32, settings: &Settings) -> Option<String> {
+        self.runs.get_mut(run as usize)?.median_step(settings)
+    }
+
     /// The page of a view of a run, for imported results as far as they hold its numbers; `None` where there is no such run.
     pub fn page(&mut self, run: u32, settings: &Settings, view: View, query: &PageQuery) -> Option<Page> {
         self.runs.get_mut(run as usize).map(|run| run.page(settings, view, query))

@@ -162,8 +162,8 @@ fn a_report_gives_the_comparison_again() {
 
     assert!(read("summary.md").starts_with("## main and new\n"));
     assert!(!read("summary.md").contains("<script"), "{}", read("summary.md"));
-    // The only script elements are the profiles and the button's.
-    assert_eq!(page.matches("<script").count(), 2);
+    // The only script elements are the profiles, the pictures of their median steps and the button's.
+    assert_eq!(page.matches("<script").count(), 3);
     assert!(page.contains("&lt;script&gt;alert(1)"));
 }
 
@@ -178,6 +178,40 @@ fn the_profiles_of_a_report_are_those_of_analyze() {
     let analysed: Value =
         serde_json::from_str(&stdout(&crossprof(&folder, &["analyze", MAIN, NEW, "--format", "json"]))).unwrap();
     assert_eq!(found, analysed);
+}
+
+/// The median steps stand one above the other at one scale: of a trace from its events, of a report as it keeps them, of a profile not.
+#[test]
+fn a_report_draws_the_median_steps() {
+    let folder = two("steps");
+    let outputs = ["--output", "report.html", "--output-json", "c.json"];
+    assert!(crossprof(&folder, &[&["compare", MAIN, NEW][..], &outputs].concat()).status.success());
+    let picture = |name: &str| {
+        let page = std::fs::read_to_string(folder.join(name)).unwrap();
+        let section = page.split_once("<section id=\"median-steps\">").unwrap().1;
+        section.split_once("</section>").unwrap().0.to_owned()
+    };
+    let drawn = picture("report.html");
+    assert!(
+        drawn.contains("main</tspan>: step 1, 100 ms") && drawn.contains("new</tspan>: step 1, 50.0 ms"),
+        "{drawn}"
+    );
+    // The op runs for 80 of 100 ms, and for 40 of 50.
+    for width in ["505.6", "252.8"] {
+        let shape = format!("h{:.1}v16.0H128.0z", width.parse::<f64>().unwrap() - 0.7);
+        assert!(drawn.contains(&shape), "{shape} {drawn}");
+    }
+    assert!(drawn.contains("faster in new") && drawn.contains("class=\"c-gained\" d="), "{drawn}");
+    assert!(!drawn.contains("<script") && drawn.contains("&lt;script&gt;"), "{drawn}");
+    // A profile has no events; beside it, the report of before has its pictures.
+    let analyzed = crossprof(&folder, &["analyze", MAIN, "--output-json", "main.json"]);
+    assert!(analyzed.status.success());
+    assert!(crossprof(&folder, &["compare", "report.html", "main.json", "--output", "three.html"]).status.success());
+    let three = picture("three.html");
+    assert_eq!(three.matches("</tspan>: step 1").count(), 2, "{three}");
+    assert!(three.contains("No picture of "), "{three}");
+    assert!(crossprof(&folder, &["compare", "main.json", "main.json", "--output", "none.html"]).status.success());
+    assert!(!picture("none.html").contains("<svg"));
 }
 
 /// What the user said is in the report too: names, baseline, power, price, the kind of scaling.

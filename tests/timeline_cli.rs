@@ -45,6 +45,30 @@ fn steps_of_two_runs_stand_below_each_other() {
 }
 
 #[test]
+fn two_runs_that_compare_are_coloured_by_change() {
+    let legend = "slower below";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("timeline_colours");
+    std::fs::create_dir_all(&folder).expect("a folder for the tests");
+    let copies = ["a", "b"].map(|name| folder.join(format!("{name}.trace.json.gz")));
+    for copy in &copies {
+        std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(GPU), copy).expect("the folder is writable");
+    }
+    let [a, b] = copies.each_ref().map(|copy| copy.to_str().expect("a plain path"));
+    let by_change = svg(&[a, b, "--step", "1"]);
+    assert_eq!(by_change.matches(legend).count(), 1);
+    assert_eq!(by_change, svg(&[a, b, "--step", "1", "--colours", "change"]));
+    // Ops of a run against itself are the same, in the colour that says so.
+    let own = svg(&[a, b, "--step", "1", "--colours", "own"]);
+    assert!(!own.contains(legend) && own != by_change);
+    // One run, three runs and runs whose ops have no partners have their own colours.
+    for files in [&[a][..], &[a, b, GPU], &[a, TPU]] {
+        assert!(!svg(&[files, &["--step", "1"]].concat()).contains(legend), "{files:?}");
+    }
+    assert!(refused(&[GPU, "--colours", "change"]).contains("two runs"));
+    assert!(refused(&[GPU, TPU, "--colours", "change"]).contains("no partner"));
+}
+
+#[test]
 fn lines_are_chosen_by_their_names() {
     let svg = svg(&[GPU, "--from", "20ms", "--to", "25ms", "--line", "GPU:0/Stream*"]);
     assert!(svg.contains("Stream") && !svg.contains("Busy and idle by cause") && !svg.contains("GPU:1"));

@@ -77,7 +77,7 @@ pub enum Command {
     /// Compare runs: which is faster, by how much beyond the noise, why, and whether it is fair
     #[command(after_help = compare::HELP)]
     Compare(Compare),
-    /// Draw the timeline of a step, or of any range, as an SVG; of two runs one above the other
+    /// Draw the timeline of a step, or of any range, as an SVG; of two runs one above the other, coloured by what their ops gained or lost
     Timeline(Timeline),
     /// Print the JSON Schema of the documents that --output-json writes
     Schema(Schema),
@@ -226,6 +226,10 @@ pub struct Timeline {
     /// Width of the picture in pixels
     #[arg(long, value_name = "PIXELS", default_value_t = 1600, value_parser = clap::value_parser!(u32).range(400..=20_000))]
     pub width: u32,
+    /// What colours ops: their own class, or what they gained or lost between two runs (slower, faster, in one run only, the same).
+    /// Without it two runs whose ops can be compared are coloured by change, all others by class
+    #[arg(long, alias = "colors", value_enum)]
+    pub colours: Option<Colours>,
     /// On a dark ground
     #[arg(long)]
     pub dark: bool,
@@ -236,6 +240,15 @@ pub struct Timeline {
     /// printed
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What colours the ops of a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colours {
+    /// Their class
+    Own,
+    /// What they gained or lost between two runs
+    Change,
 }
 
 /// `crossprof check`.

@@ -77,7 +77,9 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
 /// for a group is one run.
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
-    let mut reader = Reader { command, outputs, status: READ };
+    let is_page = |path: &PathBuf| OutputFormat::of_name(path) == Ok(OutputFormat::Html);
+    let draws = command.html.is_some() || command.output.iter().any(is_page);
+    let mut reader = Reader { command, outputs, draws, status: READ };
     let mut files = Vec::new();
     for path in &command.files {
         files.push(reader.captures(path, None)?);
@@ -97,9 +99,9 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     for Group { name, files } in &command.group {
         let mut captures = Vec::new();
         for path in files {
-            captures.extend(reader.captures(path, None)?.into_iter().map(|it| it.profile));
+            captures.extend(reader.captures(path, None)?);
         }
-        subjects.extend(Subject::of_captures(name, captures));
+        subjects.extend(together(name, captures));
     }
     Ok((reader.status, subjects))
 }
@@ -107,6 +109,8 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
 /// A capture and the file that it was read from.
 struct Capture {
     profile: UnifiedProfile,
+    /// The picture of its median step, for a page.
+    median_step: Option<String>,
     file: String,
 }
 
@@ -115,7 +119,15 @@ fn named(captures: Vec<Capture>) -> Vec<Subject> {
     let namings = captures.iter().map(|it| Naming { file: Some(&it.file), ..it.profile.metadata.naming() });
     let names = distinct_names(&namings.collect::<Vec<_>>());
     let subjects = captures.into_iter().zip(names);
-    subjects.map(|(capture, name)| Subject { name, ..Subject::new(capture.profile) }).collect()
+    let subject = |(Capture { profile, median_step, .. }, name)| Subject { name, median_step, ..Subject::new(profile) };
+    subjects.map(subject).collect()
+}
+
+/// One run of several captures.
+fn together(name: &str, captures: Vec<Capture>) -> Option<Subject> {
+    let median_step = captures.first()?.median_step.clone();
+    let subject = Subject::of_captures(name, captures.into_iter().map(|it| it.profile).collect())?;
+    Some(Subject { median_step, ..subject })
 }
 
 /// Whether every file is a folder of several captures of one program.
@@ -137,7 +149,7 @@ fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
             folder.display(),
             captures.len()
         ));
-        Subject::of_captures(&name, captures.into_iter().map(|it| it.profile).collect())
+        together(&name, captures)
     });
     named.collect()
 }
@@ -146,6 +158,8 @@ fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
 struct Reader<'a> {
     command: &'a Compare,
     outputs: Outputs,
+    /// Median steps are drawn.
+    draws: bool,
     /// The worst so far.
     status: u8,
 }
@@ -173,9 +187,16 @@ impl Reader<'_> {
             }
         }
         let runs = reports.session.runs();
+        let (settings, draws) = (reports.settings.clone(), self.draws);
+        let mut drawn = Vec::new();
+        for run in runs.iter().filter(|_| draws) {
+            drawn.push(reports.session.median_step(run.index, &settings));
+        }
         let file = |index: usize| runs.get(index).and_then(|run| run.files.first().cloned()).unwrap_or_default();
         let captures = reports.profiles.into_iter().enumerate();
-        Ok(captures.map(|(index, profile)| Capture { file: file(index), profile }).collect())
+        let median_step = |index: usize| drawn.get(index).cloned().flatten();
+        let capture = |(index, profile)| Capture { file: file(index), median_step: median_step(index), profile };
+        Ok(captures.map(capture).collect())
     }
 }
 

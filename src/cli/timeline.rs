@@ -3,9 +3,12 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use crossprof::UnifiedProfile;
+use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::export::chrome_trace;
 use crossprof::format::time_us;
 use crossprof::metrics::Context;
+use crossprof::pages::timeline::{colours, tells_apart};
 use crossprof::timeline::{
     Arrangement, Document, Origin, Process, Scene, Shows, Sight, Stage, Timeline as Kept, TrackId, Viewport,
     chosen_lines, step_range,
@@ -14,7 +17,7 @@ use crossprof::trace::{Interval, LineId};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::args::Timeline;
+use super::args::{Colours, Timeline};
 use super::output::{self, Outputs};
 use super::time::Time;
 use super::{FAILED, complain, print_result};
@@ -57,9 +60,13 @@ fn draw(command: &Timeline) -> Result<u8, String> {
     // Of several runs, steps begin below each other and have one scale.
     let longest = ranges.iter().map(|range| range.length()).max().unwrap_or_default();
     let mut document = Document::default();
+    let comparison = compared(command, &reports.profiles)?;
     for ((run, title), range) in (0..).zip(&titles).zip(ranges) {
         let shown = Interval::new(range.start, range.start + longest);
-        let draw = |context: Context<'_>, kept: &Kept| add(&mut document, command, context, kept, title, shown);
+        let comparison = comparison.as_ref().map(|comparison| (comparison, run));
+        let draw = |context: Context<'_>, kept: &Kept| {
+            add(&mut document, command, context, kept, Drawn { title, range: shown, comparison })
+        };
         reports.session.timeline(run, &settings, draw).unwrap_or(Ok(()))?;
     }
     let svg = document.finish();
@@ -103,13 +110,40 @@ fn write_trace(
     output::write(path, &bytes)
 }
 
+/// A run in the picture.
+struct Drawn<'a> {
+    title: &'a str,
+    range: Interval,
+    /// What its ops are coloured by, and its index there; without it they have their own colours.
+    comparison: Option<(&'a Comparison, u32)>,
+}
+
+/// The comparison that the ops of two runs are coloured by; none where they have their own colours.
+fn compared(command: &Timeline, profiles: &[UnifiedProfile]) -> Result<Option<Comparison>, String> {
+    let is_asked = command.colours == Some(Colours::Change);
+    if command.colours == Some(Colours::Own) || profiles.len() != 2 && !is_asked {
+        return Ok(None);
+    }
+    if profiles.len() != 2 {
+        return Err(format!("--colours change is of two runs, and there are {}", profiles.len()));
+    }
+    let subjects: Vec<Subject> = profiles.iter().cloned().map(Subject::new).collect();
+    let comparison = compare(&subjects, &Options::default());
+    match tells_apart(&comparison) {
+        true => Ok(Some(comparison)),
+        false if is_asked => {
+            Err("--colours change: most ops of these two runs have no partner in the other".to_owned())
+        }
+        false => Ok(None),
+    }
+}
+
 fn add(
     document: &mut Document,
     command: &Timeline,
     context: Context<'_>,
     kept: &Kept,
-    title: &str,
-    range: Interval,
+    Drawn { title, range, comparison }: Drawn<'_>,
 ) -> Result<(), String> {
     let processes = kept.processes(context);
     let has_devices = processes.iter().any(|process| !process.is_host);
@@ -121,13 +155,19 @@ fn add(
     };
     let width = command.width.saturating_sub(NAMES_WIDTH);
     let arrangement = arrangement.to_string();
-    let sight = Sight { width, scale: 1.0, dark: command.dark, arrangement, ..Sight::default() };
+    let by_change = comparison.is_some();
+    let sight = Sight { width, scale: 1.0, dark: command.dark, arrangement, by_change, ..Sight::default() };
     let mut stage = Stage::default();
+    stage.changes =
+        comparison.map(|(comparison, run)| colours(kept.source(context, Origin::Captured), comparison, run));
     let scene = stage.scene(kept, context, &sight, &|_, _| true);
     let size = (sight.width, scene.full_height());
     // Times on the axis count from the start of the step, or of the capture.
     let zero = if command.step.is_some() { range.start } else { scene.zero };
     let viewport = Viewport { all: range, range };
+    if comparison.is_some_and(|(_, run)| run == 0) {
+        document.add_changes_legend(&scene, command.width);
+    }
     document.add(title, &Scene { size, viewport, zero, ..scene }, NAMES_WIDTH);
     Ok(())
 }

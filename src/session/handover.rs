@@ -23,6 +23,8 @@ struct Notes {
     trace_warnings: Vec<Warning>,
     /// An earlier result, with the file it was read from.
     imported: Option<(String, Box<UnifiedProfile>)>,
+    /// The picture of its median step as a text.
+    median_step: Option<String>,
 }
 
 impl Session {
@@ -41,13 +43,16 @@ impl Session {
             LoadedRun::Traced(traced) => {
                 let Run { name, mut trace, model, device, files, warnings, sorted: _ } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
-                (Notes { name, model, device, files, warnings, trace_warnings, imported: None }, trace)
+                (Notes { name, model, device, files, warnings, trace_warnings, ..Notes::default() }, trace)
             }
             LoadedRun::Imported(imported) => {
-                let Imported { name, file, profile, sidecar, sidecar_files: files, warnings } = *imported;
+                let Imported { name, file, profile, sidecar, sidecar_files: files, warnings, median_step } = *imported;
                 let imported = Some((file, Box::new(profile)));
                 let Sidecar { model, device } = sidecar;
-                (Notes { name, model, device, files, warnings, imported, ..Notes::default() }, Trace::default())
+                (
+                    Notes { name, model, device, files, warnings, imported, median_step, ..Notes::default() },
+                    Trace::default(),
+                )
             }
         };
         // Only a map with keys that are not strings could fail here, and there is none.
@@ -63,7 +68,7 @@ impl Session {
         let (mut trace, notes) = image.finish()?;
         let notes = std::str::from_utf8(&notes).map_err(|_| Damaged)?;
         let notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
-        let Notes { name, model, device, files, warnings, trace_warnings, imported } = notes;
+        let Notes { name, model, device, files, warnings, trace_warnings, imported, median_step } = notes;
         trace.warnings = trace_warnings;
         self.runs.push_back(match imported {
             Some((file, profile)) => LoadedRun::Imported(Box::new(Imported {
@@ -73,6 +78,7 @@ impl Session {
                 sidecar: Sidecar { model, device },
                 sidecar_files: files,
                 warnings,
+                median_step,
             })),
             None => LoadedRun::Traced(Box::new(Traced::new(Run {
                 name,

@@ -8,7 +8,7 @@ use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use metrics::{Context, Examined, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
-use timeline::Timeline;
+use timeline::{StepPicture, Timeline};
 use trace::{SourceFormat, Trace, merge};
 use view::pages::{self, Page, PageQuery, Source, View};
 use view::table::{self, Query, Table};
@@ -77,6 +77,8 @@ pub(super) struct Imported {
     /// The files that `sidecar` was read from.
     pub(super) sidecar_files: Vec<SourceFile>,
     pub(super) warnings: Vec<Warning>,
+    /// The picture of its median step as a text, where it was kept.
+    pub(super) median_step: Option<String>,
 }
 
 impl LoadedRun {
@@ -143,6 +145,15 @@ impl LoadedRun {
                 Some(look(context, timeline))
             }
             LoadedRun::Imported(_) => None,
+        }
+    }
+
+    /// Of an imported result what its document holds.
+    pub(super) fn median_step(&mut self, settings: &Settings) -> Option<String> {
+        let of_events = |context: Context<'_>, timeline: &Timeline| StepPicture::of_median_step(context, timeline);
+        match self {
+            LoadedRun::Traced(_) => self.timeline(settings, of_events)?.map(|picture| picture.to_string()),
+            LoadedRun::Imported(run) => run.median_step.clone(),
         }
     }
 
@@ -274,7 +285,7 @@ fn imported_runs(
     warnings: &[Warning],
 ) -> Vec<LoadedRun> {
     let several = profiles.len() > 1;
-    let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile })| {
+    let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile, median_step })| {
         let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
         let name = name.unwrap_or_else(of_file);
         // A document without a name is called by its file, and without a trace that is what was read.
@@ -290,6 +301,7 @@ fn imported_runs(
             sidecar: sidecar.clone(),
             sidecar_files: sidecar_files.clone(),
             warnings: warnings.to_vec(),
+            median_step,
         }))
     });
     named.collect()

@@ -134,12 +134,15 @@ test("the report is the command line's, and is a profile again", async ({ page, 
   const report = await downloaded(page, "#download-report");
   execFileSync(cli, ["compare", ...names, "--output", "report.html"], { cwd: folder, stdio: "ignore" });
   assert.equal(report === readFileSync(join(folder, "report.html"), "utf8"), true, "the same bytes");
+  const steps = report.split('<section id="median-steps">')[1].split("</section>")[0];
+  assert.equal(steps.split("</tspan>: step ").length - 1, 2, "the median step of each run is drawn");
   await page.goto("about:blank");
   await open(page, site);
   await drop(page, "#main", [join(folder, "report.html")]);
   await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
   await page.keyboard.press("c");
   await page.locator(".page.compare .grid-box").first().waitFor();
+  assert.equal((await downloaded(page, "#download-report")) === report, true, "the report of the report, with its pictures");
 });
 
 test("a run is dragged with the mouse, and a report goes on with what was said", async ({ page, site }) => {

@@ -17,6 +17,8 @@ pub struct Subject {
     pub profile: UnifiedProfile,
     /// The captures, where there are several.
     pub group: Vec<UnifiedProfile>,
+    /// The picture of its median step as a text, where its events were at hand: reports show it. Of several captures that of the first.
+    pub median_step: Option<String>,
     /// Power of one device in watts, where the user gives it.
     pub watts_per_device: Option<f64>,
     /// Price of one device in dollars an hour, where the user gives it.
@@ -28,7 +30,7 @@ impl Subject {
     pub fn new(profile: UnifiedProfile) -> Subject {
         let Compared { watts_per_device, dollars_per_device_hour, .. } = profile.metadata.compared;
         let name = profile.metadata.name().to_owned();
-        Subject { name, profile, group: Vec::new(), watts_per_device, dollars_per_device_hour }
+        Subject { name, profile, group: Vec::new(), median_step: None, watts_per_device, dollars_per_device_hour }
     }
 
     /// Several captures of one program; `None` without any.
@@ -61,10 +63,11 @@ impl Subject {
     /// One run of captures, with the power and the price of the first.
     fn together(name: Option<String>, captures: Vec<Subject>) -> Option<Subject> {
         let first = captures.first()?;
+        let median_step = first.median_step.clone();
         let (watts_per_device, dollars_per_device_hour) = (first.watts_per_device, first.dollars_per_device_hour);
         let Some(name) = name else { return captures.into_iter().next() };
         let group = Subject::of_captures(&name, captures.into_iter().map(|it| it.profile).collect())?;
-        Some(Subject { watts_per_device, dollars_per_device_hour, ..group })
+        Some(Subject { median_step, watts_per_device, dollars_per_device_hour, ..group })
     }
 
     /// Its captures: one or more.

@@ -203,7 +203,13 @@ impl Decoder {
                 Ok(Decoded::Profiles(read_profiles(&bytes, &self.path)?))
             }
             DecoderState::Whole { kind: Whole::Report, bytes } => {
-                Ok(Decoded::Profiles(read_profiles(report_html::profiles(&bytes)?, &self.path)?))
+                let mut found = read_profiles(report_html::profiles(&bytes)?, &self.path)?;
+                let steps = report_html::median_steps(&bytes);
+                // Where a profile could not be read, it is unknown of which each is.
+                if steps.len() == found.runs.len() {
+                    found.runs.iter_mut().zip(steps).for_each(|(run, step)| run.median_step = step);
+                }
+                Ok(Decoded::Profiles(found))
             }
             DecoderState::Whole { kind: Whole::HuggingFace, bytes } => {
                 Ok(Decoded::Model(Box::new(read_hugging_face(&bytes)?.into())))

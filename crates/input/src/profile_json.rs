@@ -55,6 +55,8 @@ pub struct NamedProfile {
     pub name: Option<String>,
     /// What was measured of it.
     pub profile: UnifiedProfile,
+    /// The picture of its median step as a text, where a report keeps it.
+    pub median_step: Option<String>,
 }
 
 /// Reads the document in `text`; `path` is named in its warnings.
@@ -70,7 +72,10 @@ pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
         Value::Object(methods) if benchmark::is_results(&methods) => benchmark::read(&methods, path)?,
         document => {
             let profile = read_one(document, notes, path)?;
-            return Ok(Profiles { runs: vec![NamedProfile { name: None, profile }], warnings: vec![] });
+            return Ok(Profiles {
+                runs: vec![NamedProfile { name: None, profile, median_step: None }],
+                warnings: vec![],
+            });
         }
     };
     profiles.warnings.extend(notes.into_iter().map(|note| note.with_file(path)));
@@ -85,7 +90,7 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
         match read_one(document, Vec::new(), path) {
             Ok(profile) => {
                 let name = profile.metadata.run_name.clone();
-                profiles.runs.push(NamedProfile { name, profile });
+                profiles.runs.push(NamedProfile { name, profile, median_step: None });
             }
             Err(error) => {
                 let message = format!("Entry {} of the list is not shown as a run. {error}", index + 1);

@@ -4,14 +4,15 @@
 //! ```html
 //! <meta name="crossprof-report" content="1">                         near the start: tells what the page is
 //! <script type="application/json" id="crossprof-profiles">[ ... ]</script>
+//! <script type="application/json" id="crossprof-median-steps">[ ... ]</script>    a text or null a profile; not in every report
 //! ```
 //!
-//! Only this list is read; what the page shows is made from it again. Texts of a report have no `<` and no `"` (they are
-//! escaped), and the list has no `<`, so the first such element is the one and ends at the first `</script`.
+//! Only these lists are read; what the page shows is made from them again. Texts of a report have no `<` and no `"` (they are
+//! escaped), and the lists have no `<`, so the first such element is the one and ends at the first `</script`.
 
 use memchr::memmem;
 
-use base::Error;
+use base::{Error, json};
 
 /// The page says what it is within so many bytes.
 const HEAD_BYTES: usize = 4096;
@@ -19,6 +20,8 @@ const HEAD_BYTES: usize = 4096;
 const MARK: &[u8] = b"name=\"crossprof-report\"";
 /// The start tag's end, before the list.
 const START: &[u8] = b"id=\"crossprof-profiles\">";
+/// The same before the pictures of the median steps.
+const STEPS_START: &[u8] = b"id=\"crossprof-median-steps\">";
 /// Behind the list.
 const END: &[u8] = b"</script";
 
@@ -36,10 +39,22 @@ pub fn looks_like_report(head: &[u8]) -> bool {
 ///
 /// [`Error::Malformed`] where it has none, or where the file ends inside it.
 pub fn profiles(page: &[u8]) -> Result<&[u8], Error> {
-    let start = memmem::find(page, START).map(|start| start.saturating_add(START.len()));
-    let list = start.and_then(|start| page.get(start..)).ok_or_else(|| malformed("the profiles are not in it"))?;
-    let end = memmem::find(list, END).ok_or_else(|| malformed("it ends inside the profiles"))?;
-    Ok(list.get(..end).unwrap_or_default())
+    let list = behind(page, START).ok_or_else(|| malformed("the profiles are not in it"))?;
+    before_end(list).ok_or_else(|| malformed("it ends inside the profiles"))
+}
+
+/// The picture of each profile's median step as a text; none of a report without, or where they are damaged.
+pub fn median_steps(page: &[u8]) -> Vec<Option<String>> {
+    let list = behind(page, STEPS_START).and_then(before_end).and_then(|list| std::str::from_utf8(list).ok());
+    list.and_then(|list| json::from_str(list).ok()).unwrap_or_default()
+}
+
+fn behind<'a>(page: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
+    page.get(memmem::find(page, start)?.saturating_add(start.len())..)
+}
+
+fn before_end(list: &[u8]) -> Option<&[u8]> {
+    list.get(..memmem::find(list, END)?)
 }
 
 fn malformed(reason: &str) -> Error {
@@ -64,6 +79,17 @@ mod tests {
         assert!(!looks_like_report(b"{\"name=\\\"crossprof-report\\\"\": 1}"));
         let late = [b"<!DOCTYPE html>".as_slice(), &[b' '; HEAD_BYTES], MARK].concat();
         assert!(!looks_like_report(&late));
+    }
+
+    #[test]
+    fn pictures_of_steps_are_read_where_they_are() {
+        let with =
+            |list: &str| [PAGE, b"<script id=\"crossprof-median-steps\">", list.as_bytes(), b"</script>"].concat();
+        assert_eq!(median_steps(&with("[null,\"7\\t1\"]")), [None, Some("7\t1".to_owned())]);
+        for damaged in ["[null,", "{}", "[7]"] {
+            assert_eq!(median_steps(&with(damaged)), [], "{damaged}");
+        }
+        assert_eq!(median_steps(PAGE), []);
     }
 
     #[test]

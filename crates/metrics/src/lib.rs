@@ -65,7 +65,7 @@ pub use context::{Context, Examined, analyse};
 pub use copies::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
 pub use cpu_ops::{complete as complete_cpu_ops, undo as undo_cpu_ops};
 pub use device_time::DeviceTime;
-pub use devices::{Devices, interval};
+pub use devices::{Device, Devices, interval};
 pub use freezing::of_module as layer_freezing_of;
 pub use histogram::Histogram;
 pub use host_ops::{HostOp, HostOps};

@@ -1,7 +1,7 @@
 //! Pictures for documents: the names and the events of one run, or of several above each other, as one SVG.
 
 use crate::canvas::{Arrow, Canvas, Rect, TextStyle};
-use crate::paint::Rgb;
+use crate::paint::{Change, Paint, Rgb};
 use crate::scene::{AXIS_HEIGHT, Scene};
 use crate::svg::Svg;
 
@@ -35,6 +35,21 @@ impl Document {
         self.titles.push(title.to_owned());
         self.width = self.width.max(width);
         self.height = top.saturating_add(height);
+    }
+
+    /// Adds a line below what is there that says what the colours of changes mean, on the ground of `scene`.
+    pub fn add_changes_legend(&mut self, scene: &Scene<'_>, width: u32) {
+        let line = Rect { x: 0, y: self.height as i32, width: width as i32, height: TITLE_HEIGHT as i32 };
+        self.svg.fill(line, scene.background(), 256);
+        let (mut x, middle) = (8, line.y + line.height / 2);
+        for (change, text) in Change::LEGEND {
+            let (fill, _) = Paint::of_change(change).colours(scene.dark);
+            self.svg.fill(Rect { x, y: middle - 5, width: 10, height: 10 }, fill, 256);
+            self.svg.write(x + 15, middle, line.width, text, scene.ink(), TextStyle::Plain);
+            x += 15 + LETTER * (text.len() as i32 + 5);
+        }
+        self.width = self.width.max(width);
+        self.height = self.height.saturating_add(TITLE_HEIGHT);
     }
 
     /// The SVG.

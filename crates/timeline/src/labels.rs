@@ -15,7 +15,7 @@ const LETTER_WIDTH: i32 = 665;
 const SAME_LABEL: i32 = 3;
 
 /// As much of a name as fits: of a short part only the beginning tells anything.
-fn fitting(name: &str, letters: usize) -> String {
+pub fn fitting(name: &str, letters: usize) -> String {
     if letters >= 24 || name.chars().count() <= letters {
         return shorten(name, letters);
     }

@@ -38,6 +38,16 @@ pub enum Change {
     Same,
 }
 
+impl Change {
+    /// What the colours mean where one run stands above the other.
+    pub const LEGEND: [(Change, &str); 4] = [
+        (Change::Lost, "slower below"),
+        (Change::Gained, "faster below"),
+        (Change::Alone, "in one run only"),
+        (Change::Same, "the same"),
+    ];
+}
+
 /// Hues of what has no family.
 const HUES: usize = 10;
 /// Places in the palette.
@@ -96,6 +106,11 @@ impl Paint {
     /// Of a family of ops.
     pub fn of_family(family: OpFamily) -> Paint {
         Paint(family as u8)
+    }
+
+    /// The family that it is the colour of.
+    pub fn family(self) -> Option<OpFamily> {
+        OpFamily::ALL.get(usize::from(self.0)).copied()
     }
 
     /// Of a part of a step.

@@ -1,6 +1,6 @@
 //! When a step is, and which step stands for all.
 
-use metrics::Context;
+use metrics::{Context, Device};
 use trace::Interval;
 
 /// From the first start of the step with this index on any device to its last end; none where no device ran it.
@@ -8,6 +8,17 @@ pub fn step_range(context: Context<'_>, step: usize) -> Option<Interval> {
     let windows = context.analysis.steps.windows.iter();
     let windows = windows.filter_map(|windows| windows.get(step).copied().flatten()).map(|window| window.interval);
     windows.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
+}
+
+/// The first device that is at least half as busy as the busiest in the step with this index, and when the step is on it: the same in runs
+/// of one program. None where no device ran it.
+pub(crate) fn busy_device(context: Context<'_>, step: usize) -> Option<(&Device, Interval)> {
+    let devices = context.analysis.captured.used.iter().zip(&context.analysis.steps.windows);
+    let ran = devices.filter_map(|(device, windows)| Some((device, windows.get(step).copied()??.interval)));
+    let ran: Vec<_> = ran.map(|(device, time)| (device, time, device.busy.length_within(time).as_ps())).collect();
+    let busiest = ran.iter().map(|(_, _, busy)| *busy).max()?;
+    let first = ran.into_iter().find(|(_, time, busy)| *busy >= busiest / 2 && time.length() > base::Ps::ZERO);
+    first.map(|(device, time, _)| (device, time))
 }
 
 /// The index of the step that stands for all: of the counted ones that with the median duration, of two such the shorter one.

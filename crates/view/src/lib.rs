@@ -4,6 +4,7 @@
 
 pub mod export;
 pub mod metric;
+mod op_changes;
 pub mod pages;
 pub mod table;
 pub mod tables;

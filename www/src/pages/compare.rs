@@ -16,9 +16,11 @@ use wasm_bindgen::{JsCast, JsValue};
 
 use super::blocks::{Answer, failure};
 use super::export::{copied, saved};
+use crate::ask::Heard;
 use crate::blocks::blocks_view;
 use crate::components::live::{live, shown};
 use crate::protocol::analyst::{CompareForm, SubjectEntry, Subjects};
+use crate::protocol::wire::Document;
 use crate::route::{Route, View};
 use crate::state::{Run, State};
 use crate::timeline::BESIDE;
@@ -108,11 +110,32 @@ fn keep_up(state: State) {
 
 /// What is compared, as the address says.
 struct Compared {
-    /// The first run: its analyst compares.
-    first: Run,
+    /// The analyst of the first compares.
+    runs: Vec<Run>,
     subjects: Subjects,
-    /// The profile of each run.
+    /// The profile of each run, then the picture of its median step, as far as they were asked for.
     profiles: Vec<JsValue>,
+}
+
+impl Compared {
+    /// Asks each run for the picture of its median step, one after the other, and then for the report.
+    fn report(mut self, heard: Heard<Document>) {
+        let drawn = self.profiles.len() - self.runs.len();
+        let Some(run) = self.runs.get(drawn).cloned() else { return self.ask(CompareForm::Html, heard) };
+        let form = CompareForm::MedianStep { run: run.index };
+        let next = move |step: Result<Document, String>| {
+            let step = step.map_or_else(|_| browser::buffer(&[]), |step| step.buffer().clone());
+            self.profiles.push(step.into());
+            self.report(heard);
+        };
+        ask::compare(&run, Subjects::default(), &[], form, Box::new(next));
+    }
+
+    fn ask(self, form: CompareForm, heard: Heard<Document>) {
+        if let Some(first) = self.runs.first() {
+            ask::compare(first, self.subjects, &self.profiles, form, heard);
+        }
+    }
 }
 
 /// What the address compares; nothing with fewer than two runs, or where one is missing.
@@ -122,7 +145,9 @@ fn compared(state: State, choice: &Choice) -> Option<Compared> {
     }
     let (runs, _) = found(state, choice);
     let runs: Vec<Run> = runs.into_iter().collect::<Option<_>>()?;
-    let first = runs.first().filter(|_| choice.len() >= 2)?.clone();
+    if choice.len() < 2 {
+        return None;
+    }
     let subject = |(run, chosen): (&Run, &Chosen)| SubjectEntry {
         name: chosen.shown(state, Some(run)),
         watts_per_device: decimal(&chosen.watts),
@@ -139,7 +164,7 @@ fn compared(state: State, choice: &Choice) -> Option<Compared> {
         },
     };
     let profiles = runs.iter().map(|run| run.report.with(|report| browser::buffer(&report.document).into())).collect();
-    Some(Compared { first, subjects, profiles })
+    Some(Compared { runs, subjects, profiles })
 }
 
 /// The page.
@@ -204,9 +229,11 @@ fn asked(state: State) -> Answer {
         for run in found(state, &choice).0.iter().flatten() {
             run.report.track();
         }
-        if let Some(Compared { first, subjects, profiles }) = untrack(|| compared(state, &choice)) {
+        if let Some(Compared { runs, subjects, profiles }) = untrack(|| compared(state, &choice)) {
             answer.is_awaited.set(true);
-            ask::comparison_page(&first, subjects, &profiles, filter, answer.heard());
+            if let Some(first) = runs.first() {
+                ask::comparison_page(first, subjects, &profiles, filter, answer.heard());
+            }
         }
     });
     answer
@@ -383,8 +410,10 @@ fn downloads(state: State) -> AnyView {
             "" => copied(state, "Comparison"),
             kind => saved(state, format!("{name}.{word}"), kind),
         };
-        if let Some(Compared { first, subjects, profiles }) = untrack(|| compared(state, &choice)) {
-            ask::compare(&first, subjects, &profiles, form, heard);
+        match untrack(|| compared(state, &choice)) {
+            Some(compared) if form == CompareForm::Html => compared.report(heard),
+            Some(compared) => compared.ask(form, heard),
+            None => {}
         }
     };
     // Of the baseline and the first other run.

@@ -112,7 +112,8 @@ pub struct TableRequest {
     pub format: TextFormat,
 }
 
-/// Runs to be compared, whoever analysed them. Attached: the unified profile of each subject, in their order.
+/// Runs to be compared, whoever analysed them. Attached: the unified profile of each subject, in their order; for a report then the
+/// picture of the median step of each, where it has one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subjects {
     /// The runs.
@@ -181,6 +182,11 @@ pub enum CompareForm {
     Json,
     /// For a pull request.
     Markdown,
+    /// The picture of the median step of a run of this load, as a text; empty where it has none. Nothing is compared.
+    MedianStep {
+        /// Number of the run within this load.
+        run: u32,
+    },
     /// No text: from now on the timeline of a run of this load can show what its ops gained or lost.
     Colours {
         /// Number of the run within this load.

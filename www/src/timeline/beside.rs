@@ -20,14 +20,6 @@ use crate::{ask, browser};
 /// Key of the address: the number of the other run.
 pub const BESIDE: &str = "beside";
 
-/// What the colours mean, of the lower run against the upper one.
-const CHANGES: [(Change, &str); 4] = [
-    (Change::Lost, "slower below"),
-    (Change::Gained, "faster below"),
-    (Change::Alone, "in one run only"),
-    (Change::Same, "the same"),
-];
-
 /// The choice of another run, and its timeline.
 #[component]
 pub fn Beside(
@@ -107,7 +99,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
         }
     };
     let legend = move || {
-        let entries = CHANGES.map(|(change, label)| {
+        let entries = Change::LEGEND.map(|(change, label)| {
             let (crossprof::timeline::Rgb(red, green, blue), _) = Paint::of_change(change).colours(state.dark.get());
             view! { <span class="quiet"><i class="swatch" style:background=format!("rgb({red} {green} {blue})")></i>{label}</span> }
         });
@@ -132,14 +124,15 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
 fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
-    let profiles: [JsValue; 2] =
-        runs.map(|(run, _)| run.report.with_untracked(|report| browser::buffer(&report.document).into()));
+    // What is sent is gone: each analyst gets buffers of its own.
+    let profile =
+        |(run, _): (&Run, _)| JsValue::from(run.report.with_untracked(|report| browser::buffer(&report.document)));
     for ((of, surface), side) in runs.into_iter().zip(0..) {
         let surface = surface.clone();
         // Without it the ops keep their own colours.
         let heard = move |done: Result<Document, String>| surface.update(|sight| sight.by_change = done.is_ok());
         let form = CompareForm::Colours { run: of.index, side };
-        ask::compare(of, subjects.clone(), &profiles, form, Box::new(heard));
+        ask::compare(of, subjects.clone(), &runs.map(profile), form, Box::new(heard));
     }
 }
 

@@ -10,7 +10,7 @@ use crossprof::metrics::{Context, Settings};
 use crossprof::pages::timeline::Outcome;
 use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
-use crossprof::timeline::{Raster, Sight, Stage, Strip};
+use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
 use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
 use js_sys::{Array, Uint8Array, Uint32Array};
@@ -82,12 +82,17 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         AnalystRequest::Timeline(request) => {
             asker.answer::<TimelineRequest>(analyst.borrow_mut().timeline(request).map(Packed).ok_or(NO_RUN));
         }
+        AnalystRequest::Compare(CompareRequest { form: CompareForm::MedianStep { run }, .. }) => {
+            let step = analyst.borrow_mut().median_step(run).ok_or(NO_RUN);
+            asker.answer::<CompareRequest>(step.map(|text| Document::new(&text)));
+        }
         AnalystRequest::Compare(CompareRequest { subjects, form }) => {
             let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
             let made = compared.and_then(|(found, subjects)| match form {
                 CompareForm::Html => Ok(comparison::html(&found, &subjects)),
                 CompareForm::Json => Ok(comparison::json(&found)),
                 CompareForm::Markdown => Ok(comparison::markdown(&found)),
+                CompareForm::MedianStep { .. } => Ok(String::new()),
                 CompareForm::Colours { run, side } => {
                     analyst.borrow_mut().colour(run, &found, side).map(|()| String::new()).ok_or(NO_RUN)
                 }
@@ -263,10 +268,17 @@ impl Analyst {
 
     fn colour(&mut self, run: u32, found: &Comparison, side: u32) -> Option<()> {
         let settings = self.settings_of(run)?;
-        let colours = |context: Context<'_>, _: &_| pages::timeline::colours(context.captured_trace(), found, side);
+        let colours = |context: Context<'_>, kept: &Timeline| {
+            pages::timeline::colours(kept.source(context, Origin::Captured), found, side)
+        };
         let changes = self.session.timeline(run, &settings, colours);
         self.stages.get_mut(run as usize)?.changes = changes;
         Some(())
+    }
+
+    fn median_step(&mut self, run: u32) -> Option<String> {
+        let settings = self.settings_of(run)?;
+        Some(self.session.median_step(run, &settings).unwrap_or_default())
     }
 
     fn summary(&mut self, SummaryRequest { run, form }: SummaryRequest) -> Option<Document> {
@@ -288,14 +300,16 @@ fn rehearse() {
 }
 
 /// The comparison of these runs; nothing where a profile of one cannot be read.
-fn compared(asked: Subjects, profiles: &Array) -> Option<(Comparison, Vec<Subject>)> {
-    let subjects = asked.subjects.into_iter().zip(profiles.iter());
-    let subjects = subjects.map(|(entry, profile)| {
-        let bytes = Document::from_js(profile)?.to_vec();
+fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec<Subject>)> {
+    let count = asked.subjects.len() as u32;
+    let subjects = asked.subjects.into_iter().zip(0..).map(|(entry, at)| {
+        let bytes = Document::from_js(attachments.get(at))?.to_vec();
+        let step = Document::from_js(attachments.get(count + at)).map(|step| step.text());
+        let median_step = step.filter(|step| !step.is_empty());
         let mut profile: UnifiedProfile = crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()?;
         profile.metadata.compared.comparison_group = entry.group;
         let SubjectEntry { name, watts_per_device, dollars_per_device_hour, .. } = entry;
-        Some(Subject { name, watts_per_device, dollars_per_device_hour, ..Subject::new(profile) })
+        Some(Subject { name, median_step, watts_per_device, dollars_per_device_hour, ..Subject::new(profile) })
     });
     let subjects: Vec<Subject> = subjects.collect::<Option<_>>()?;
     // Captures of one group are one run.

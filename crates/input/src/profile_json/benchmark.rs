@@ -195,7 +195,7 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
             trace => format!("Drop the trace of the same run: {}.", shortened(trace)),
         }),
     });
-    NamedProfile { name: Some(name), profile }
+    NamedProfile { name: Some(name), profile, median_step: None }
 }
 
 /// What the path of a trace says.

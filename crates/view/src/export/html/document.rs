@@ -5,6 +5,7 @@
 //! head       what it is (told when it is dropped back), Content-Security-Policy, style
 //! main       what the report says
 //! profiles   the profiles that it is of as JSON, with every "<" escaped: read by a drop, saved by the button
+//! steps      the pictures of their median steps, where there are any: read by a drop
 //! script     of the button only
 //! ```
 //!
@@ -15,6 +16,7 @@ use base::format::printable;
 use base::json_text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::UnifiedProfile;
+use serde::Serialize;
 
 /// The page's style sheet.
 const STYLE: &str = include_str!("report.css");
@@ -22,7 +24,7 @@ const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("download.js");
 /// What may run and what may style, by the hash of its text (a test holds them equal). Nothing is fetched.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-GXBR0XOwC7AAwN0d7wpKzxIjUrShk90xkFPWTZVdIT8='; \
+    style-src 'sha256-yH6i9bxIDorWaCnQD2s6BNIHeFH0RGOw7r9di1W+YuU='; \
     script-src 'sha256-HzuAAQqYtAKGbtVfkm3u67P5h1t1rmtTiCa7/vM0HWk='";
 
 /// What one report differs in from another.
@@ -37,11 +39,13 @@ pub struct Document<'a> {
     pub download: &'a str,
     /// The profiles that it is of.
     pub profiles: Vec<UnifiedProfile>,
+    /// The picture of the median step of each of them as a text, where there are any.
+    pub median_steps: Vec<Option<String>>,
 }
 
 /// The page.
 pub fn whole(document: &Document<'_>) -> String {
-    let Document { title, body, go_on, download, profiles } = document;
+    let Document { title, body, go_on, download, profiles, median_steps } = document;
     let version = env!("CARGO_PKG_VERSION");
     let page = html! {
         (DOCTYPE)
@@ -73,6 +77,9 @@ pub fn whole(document: &Document<'_>) -> String {
                     }
                     "\n]"
                 }
+                @if median_steps.iter().any(Option::is_some) {
+                    script type="application/json" id="crossprof-median-steps" { (json(median_steps)) }
+                }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -85,9 +92,9 @@ fn visible(markup: &Markup) -> Markup {
     PreEscaped(printable(&markup.0))
 }
 
-/// A profile as JSON that cannot end the element that it is in.
-fn json(profile: &UnifiedProfile) -> Markup {
-    PreEscaped(json_text::compact(profile).replace('<', "\\u003c"))
+/// JSON that cannot end the element that it is in.
+fn json(value: &impl Serialize) -> Markup {
+    PreEscaped(json_text::compact(value).replace('<', "\\u003c"))
 }
 
 #[cfg(test)]
@@ -118,6 +125,7 @@ pub(crate) mod tests {
             go_on: html! {},
             download: "Save",
             profiles: Vec::new(),
+            median_steps: Vec::new(),
         });
         assert!(page.contains(r"<title>&lt;a&gt;\u{202e}</title>"), "{page}");
         assert!(page.contains(r#"<p title="\u{1}">&lt;b&gt;\u{7}&amp;</p>"#), "{page}");

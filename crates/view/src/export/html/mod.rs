@@ -54,5 +54,6 @@ pub fn report(profile: &UnifiedProfile) -> String {
         },
         download: "Download the profile (JSON)",
         profiles: vec![profile.clone()],
+        median_steps: Vec::new(),
     })
 }

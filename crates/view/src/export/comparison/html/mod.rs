@@ -1,7 +1,7 @@
 //! A comparison as one web page that stands for itself; see [`crate::export::html::document`].
 //!
 //! ```text
-//! main       summary, fairness, step time and causes, waterfall, scaling, trend: two printed pages for a pair
+//! main       summary, fairness, step time and causes, waterfall, median steps, scaling, trend: two printed pages for a pair
 //! folded     numbers, ops, each run, definitions: closed, also on paper
 //! profiles   the compared profiles
 //! ```
@@ -11,6 +11,7 @@
 
 mod changes;
 mod charts;
+mod median_steps;
 mod parts;
 mod runs;
 mod steps;
@@ -31,6 +32,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         (parts::fairness(comparison))
         (parts::step_time(comparison, &steps::distribution(comparison, subjects)))
         (waterfall::section(comparison))
+        (median_steps::section(comparison, subjects))
         (charts::scaling(comparison))
         (charts::trend(comparison))
         (folded("All numbers", &parts::metrics(comparison)))
@@ -56,6 +58,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         },
         download: "Download the profiles (JSON)",
         profiles: profiles(comparison, subjects),
+        median_steps: pictures(comparison, subjects),
     })
 }
 
@@ -130,6 +133,16 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
         }
     }
     profiles
+}
+
+/// The picture of the median step of each of the profiles, where it is drawn: that of several captures is of the first.
+fn pictures(comparison: &Comparison, subjects: &[Subject]) -> Vec<Option<String>> {
+    let mut pictures = Vec::new();
+    for (run, subject) in (0..).zip(subjects) {
+        pictures.push(subject.median_step.clone().filter(|_| median_steps::is_drawn(comparison, run)));
+        pictures.resize(pictures.len() + subject.captures().len().saturating_sub(1), None);
+    }
+    pictures
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ fn it_has_every_part() {
         "not-scored",
         "step-time",
         "waterfall",
+        "median-steps",
         "scaling",
         "trend",
         "categories",
@@ -51,11 +52,16 @@ fn texts_are_no_markup_and_elements_nest() {
 
 #[test]
 fn the_profiles_in_it_are_read_as_they_were() {
-    let page = report();
+    let mut subjects = example::subjects();
+    let picture = "7\t1000\tTPU:0\n=</script>\tdot.1\tmatmul\n#XLA Ops\n250\t125\t0";
+    subjects.iter_mut().skip(1).for_each(|subject| subject.median_step = Some(picture.to_owned()));
+    let page = html(&example::comparison(), &subjects);
     for chunk in [1000, usize::MAX] {
         let mut decoder = Decoder::new("report.html");
         page.as_bytes().chunks(chunk).for_each(|bytes| decoder.push(bytes).unwrap());
         let Decoded::Profiles(found) = decoder.finish().unwrap() else { panic!("no profiles") };
+        let steps: Vec<_> = found.runs.iter().map(|run| run.median_step.as_deref()).collect();
+        assert_eq!(steps, [None, Some(picture)]);
         let found: Vec<_> = found.runs.into_iter().map(|run| run.profile).collect();
         let given: Vec<_> = example::subjects().into_iter().map(|subject| subject.profile).collect();
         assert_eq!(found, given);

@@ -1,0 +1,154 @@
+//! What the ops of a run gained or lost against another run, as the comparison matched them: what colours them beside that run.
+
+use std::collections::BTreeMap;
+
+use compare::{ChangeKind, Comparison};
+use timeline::Change;
+
+/// The changes of the ops of one run.
+#[derive(Default)]
+pub struct OpChanges<'c> {
+    by_name: BTreeMap<&'c str, Change>,
+    /// Of ops that stand for the equal ones of all layers, by name without number; [`Change::Same`] where several of one name disagree.
+    by_stem: BTreeMap<&'c str, Change>,
+}
+
+impl<'c> OpChanges<'c> {
+    /// Of the run of a comparison with this index. Ops of the baseline have what the first other run made of them.
+    pub fn new(comparison: &'c Comparison, run: u32) -> OpChanges<'c> {
+        let is_baseline = run == comparison.baseline;
+        let of = compared_with(comparison, run);
+        let mut changes = OpChanges::default();
+        for op in comparison.ops.iter().filter(|op| Some(op.run) == of) {
+            let name = if is_baseline { op.baseline_name.as_ref().unwrap_or(&op.name) } else { &op.name };
+            let [time, baseline] = op.time_us;
+            let change = match op.change {
+                ChangeKind::New if is_baseline => continue,
+                ChangeKind::Gone if !is_baseline => continue,
+                ChangeKind::New | ChangeKind::Gone => Change::Alone,
+                ChangeKind::Same => Change::Same,
+                _ if time > baseline => Change::Lost,
+                _ if time < baseline => Change::Gained,
+                _ => Change::Same,
+            };
+            changes.by_name.insert(name, change);
+            let [of_run, of_baseline] = op.ops;
+            if (if is_baseline { of_baseline } else { of_run }) > 1 {
+                let known = changes.by_stem.entry(stem(name)).or_insert(change);
+                *known = if *known == change { change } else { Change::Same };
+            }
+        }
+        changes
+    }
+
+    /// Those that tell the two runs apart: none where ops were not compared, are of different programs, or mostly have no partner.
+    pub fn telling(comparison: &'c Comparison, run: u32) -> Option<OpChanges<'c>> {
+        let of = compared_with(comparison, run)?;
+        let matching = comparison.matching.iter().find(|it| it.run == of)?;
+        let matched: f64 = matching.matched_us.iter().map(|it| it.time_us).sum();
+        let [ours, theirs] = matching.unmatched_us;
+        let has_partners = matched > ours && matched > theirs;
+        (has_partners && !comparison.is_of_other_work(of)).then(|| OpChanges::new(comparison, run))
+    }
+
+    /// What an event gained or lost that runs the HLO instruction `op`, or else is the op `name`. None of what is no op; `is_op` says that
+    /// it is one though the comparison lists no difference of it.
+    pub fn of(&self, op: &str, name: &str, is_op: bool) -> Option<Change> {
+        let of_layers = || self.by_stem.get(stem(if op.is_empty() { name } else { op }));
+        let known = self.by_name.get(op).or_else(|| self.by_name.get(name)).or_else(of_layers);
+        known.copied().or((is_op || !op.is_empty()).then_some(Change::Same))
+    }
+}
+
+/// The run whose changes those of a run are: its own, but for the baseline.
+fn compared_with(comparison: &Comparison, run: u32) -> Option<u32> {
+    let mut runs = (0..).zip(&comparison.runs).map(|(index, _)| index);
+    if run == comparison.baseline { runs.find(|index| *index != run) } else { Some(run) }
+}
+
+/// A name without its number: `fusion` of `fusion.27`.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compare::{ComparedRun, MatchedBy, MatchedTime, Matching};
+
+    #[test]
+    fn an_op_has_its_change_in_both_runs() {
+        let op = |name: &str, change, time_us| compare::Change {
+            run: 1,
+            name: name.to_owned(),
+            change,
+            time_us,
+            ..compare::Change::default()
+        };
+        let renamed =
+            compare::Change { baseline_name: Some("old".to_owned()), ..op("fast", ChangeKind::Faster, [1.0, 2.0]) };
+        let comparison = Comparison {
+            runs: vec![ComparedRun::default(); 2],
+            ops: vec![op("slow", ChangeKind::Slower, [3.0, 2.0]), renamed, op("new", ChangeKind::New, [1.0, 0.0])],
+            ..Comparison::default()
+        };
+        let of = |run| {
+            let changes = OpChanges::new(&comparison, run);
+            ["slow", "fast", "new", "old"].map(|name| changes.of("", name, false))
+        };
+        let (lost, gained, alone) = (Some(Change::Lost), Some(Change::Gained), Some(Change::Alone));
+        assert_eq!(of(1), [lost, gained, alone, None]);
+        assert_eq!(of(0), [lost, None, None, gained]);
+        let changes = OpChanges::new(&comparison, 1);
+        // The instruction decides before the name; an op without a listed difference is the same.
+        assert_eq!(changes.of("slow", "kernel", true), lost);
+        assert_eq!([changes.of("else", "else", false), changes.of("", "else", true)], [Some(Change::Same); 2]);
+        assert_eq!(changes.of("", "else", false), None);
+    }
+
+    #[test]
+    fn an_op_of_all_layers_colours_each() {
+        let op = |name: &str, change, time_us, ops| compare::Change {
+            run: 1,
+            name: name.to_owned(),
+            change,
+            time_us,
+            ops,
+            ..compare::Change::default()
+        };
+        let comparison = Comparison {
+            runs: vec![ComparedRun::default(); 2],
+            ops: vec![
+                op("attention.3", ChangeKind::Slower, [3.0, 2.0], [64, 64]),
+                op("fusion.1", ChangeKind::Slower, [3.0, 2.0], [64, 64]),
+                op("fusion.2", ChangeKind::Faster, [1.0, 2.0], [64, 64]),
+                op("copy.1", ChangeKind::Faster, [1.0, 2.0], [1, 1]),
+            ],
+            ..Comparison::default()
+        };
+        let changes = OpChanges::new(&comparison, 1);
+        let of = |name| changes.of(name, "", true);
+        assert_eq!(of("attention.77"), Some(Change::Lost));
+        // Two kinds of layers' ops have this name, and neither is told from the other by it.
+        assert_eq!([of("fusion.2"), of("fusion.77")], [Some(Change::Gained), Some(Change::Same)]);
+        assert_eq!(of("copy.77"), Some(Change::Same));
+    }
+
+    #[test]
+    fn runs_whose_ops_have_no_partners_are_not_told_apart() {
+        let with = |matched: f64, unmatched_us| Comparison {
+            runs: vec![ComparedRun::default(); 2],
+            matching: vec![Matching {
+                run: 1,
+                matched_us: vec![MatchedTime { matched_by: MatchedBy::Name, time_us: matched }],
+                unmatched_us,
+                ..Matching::default()
+            }],
+            ..Comparison::default()
+        };
+        let is_telling = |comparison: &Comparison| [0, 1].map(|run| OpChanges::telling(comparison, run).is_some());
+        assert_eq!(is_telling(&with(9.0, [1.0, 1.0])), [true; 2]);
+        assert_eq!(is_telling(&with(9.0, [1.0, 20.0])), [false; 2]);
+        assert_eq!(is_telling(&Comparison { matching: Vec::new(), ..with(9.0, [1.0, 1.0]) }), [false; 2]);
+    }
+}
