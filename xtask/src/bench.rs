@@ -28,6 +28,10 @@ const GENERATOR: u32 = 1;
 
 /// Events of the trace that XProf's own time was measured on.
 const ANNOTATIONS: u64 = 6_000_000;
+/// Slices of the JSON that the timeline is timed with, beside the runs.
+const SLICES: u64 = 5_000_000;
+/// Tracks of the timeline that has the most.
+const THREADS: u32 = 2_000;
 /// Rows of the table that is asked.
 const OPS: u64 = 1_000_000;
 
@@ -116,22 +120,27 @@ struct Trace {
 
 /// The runs, written where they are missing.
 fn traces(events: u64) -> Result<Vec<Trace>> {
-    let folder = cache::folder("bench")?;
     let mut traces = Vec::new();
     for (platform, name) in [(Platform::Gpu, "gpu"), (Platform::Tpu, "tpu")] {
         let stem = format!("{name}-{events}-v{GENERATOR}");
-        let json = folder.join(format!("{stem}.trace.json.gz"));
-        if !json.is_file() {
-            create(&json, |out| {
-                let mut sink = json::JsonSink::new(GzEncoder::new(out, Compression::new(6)))?;
-                generate::run(platform, events, &mut sink)?;
-                sink.finish()?.finish()?.flush()
-            })?;
-        }
+        let json = packed_json(platform, &stem, events)?;
         let xplane = xplane(&format!("{name}-{events}"), |sink| generate::run(platform, events, sink))?;
         traces.push(Trace { name: format!("{name}, {events} events"), json, xplane });
     }
     Ok(traces)
+}
+
+/// A run as a packed Chrome trace, written where it is missing.
+fn packed_json(platform: Platform, stem: &str, events: u64) -> Result<PathBuf> {
+    let path = cache::folder("bench")?.join(format!("{stem}.trace.json.gz"));
+    if !path.is_file() {
+        create(&path, |out| {
+            let mut sink = json::JsonSink::new(GzEncoder::new(out, Compression::new(6)))?;
+            generate::run(platform, events, &mut sink)?;
+            sink.finish()?.finish()?.flush()
+        })?;
+    }
+    Ok(path)
 }
 
 /// Writes a file whole or not at all.
@@ -191,7 +200,9 @@ fn in_tab(traces: &[Trace], annotations: &Path, ops: &Path) -> Result {
     process::run(&mut run)?;
     let mut questions = node::playwright()?;
     process::run(questions.arg(cache::repository().join("tests/end2end/bench-tables.mjs")).arg(&dist).arg(ops))?;
-    for file in traces.iter().map(|trace| trace.json.as_path()).chain([annotations]) {
+    let slices = packed_json(Platform::Gpu, &format!("gpu-{SLICES}-v{GENERATOR}"), SLICES)?;
+    let threads = xplane(&format!("threads-{THREADS}"), |sink| shapes::threads(THREADS, sink))?;
+    for file in traces.iter().map(|trace| trace.json.as_path()).chain([annotations, &slices, &threads]) {
         let mut moved = node::playwright()?;
         process::run(moved.arg(cache::repository().join("tests/end2end/bench-timeline.mjs")).arg(&dist).arg(file))?;
     }

@@ -42,13 +42,18 @@ impl Timeline {
     pub fn prepare(&self, context: Context<'_>) -> bool {
         /// Events of a part: some ten milliseconds.
         const PART: usize = 500_000;
-        let source = self.source(context, Origin::Captured);
-        let is_unmade = source.made.lanes.make_some(source.trace, source.by_line, PART);
-        if !is_unmade && self.processes.get().is_none() {
+        let is_unmade = |origin| {
+            let source = self.source(context, origin);
+            source.made.lanes.make_some(source.trace, source.by_line, PART)
+        };
+        if is_unmade(Origin::Captured) {
+            return true;
+        }
+        if self.processes.get().is_none() {
             self.processes(context);
             return true;
         }
-        is_unmade
+        is_unmade(Origin::Derived)
     }
 
     /// The name scopes and the source lines of the recorded ops, in the order of [`Flame::ALL`].

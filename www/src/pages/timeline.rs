@@ -153,10 +153,14 @@ fn follow_address(state: State, surface: &Rc<Surface>, noted: NotedEvent) {
             surface.act(Action::Show);
         }
         if before.as_ref().is_none_or(|(filter, _)| *filter != query.filter) {
-            let is_arrival = before.is_none() && !query.filter.is_empty() && surface.selected().is_none();
+            let (is_first, is_filtered) = (before.is_none(), !query.filter.is_empty());
             surface.update(|sight| sight.filter = query.filter);
             // Whoever comes from a row of a table wants to see its events.
-            surface.act(if is_arrival { Action::Find { forward: true } } else { Action::Show });
+            if is_first && is_filtered && surface.selected().is_none() {
+                surface.act(Action::Find { forward: true });
+            } else if !is_first || is_filtered || surface.selected().is_some() || surface.kept() != [None, None] {
+                surface.act(Action::Show);
+            }
         }
         if before.is_none_or(|(_, before)| before != tables) {
             surface.measure_area();

@@ -1,4 +1,4 @@
-//! Two traces of one extreme each: one name millions of times, and a million names once.
+//! Traces of one extreme each: one name millions of times, a million names once, thousands of threads.
 
 use super::generate::{Arg, Event, Line, Sink, Value};
 use std::io::Result;
@@ -47,6 +47,32 @@ pub fn distinct_ops(ops: u64, sink: &mut impl Sink) -> Result<()> {
         ];
         sink.event(&Event { line, name: &name, start_ps, duration_ps, args: &args })?;
         start_ps += duration_ps + 50_000;
+    }
+    Ok(())
+}
+
+/// `threads` threads of one process that call functions in functions, 500 events each.
+pub fn threads(threads: u32, sink: &mut impl Sink) -> Result<()> {
+    const FUNCTIONS: [&str; 5] = ["run", "next_batch", "decode", "resize", "pad"];
+    sink.process(HOST, "/host:CPU")?;
+    for thread in 0..threads {
+        let line = Line { pid: HOST, tid: PYTHON + thread };
+        sink.line(line, &format!("worker {thread}"))?;
+        let mut start_ps = i64::from(thread) * 1_300_000;
+        for _ in 0..100 {
+            // Each inside of the one before.
+            for (depth, name) in (0..).zip(FUNCTIONS) {
+                let event = Event {
+                    line,
+                    name,
+                    start_ps: start_ps + depth * 9_000_000,
+                    duration_ps: 90_000_000 - depth * 18_000_000,
+                    args: &[],
+                };
+                sink.event(&event)?;
+            }
+            start_ps += 110_000_000 + i64::from(thread) * 70_000;
+        }
     }
     Ok(())
 }
