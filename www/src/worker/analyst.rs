@@ -201,9 +201,19 @@ impl Analyst {
         }))
     }
 
+    /// A part of what the first picture needs; at last the picture itself, for which the browser compiles what draws and finds its letters:
+    /// that takes five times as long as the next one.
     fn prepare(&mut self, run: u32) -> Option<bool> {
         let settings = self.settings_of(run)?;
-        self.session.timeline(run, &settings, |context, kept| kept.prepare(context))
+        let is_unmade = self.session.timeline(run, &settings, |context, kept| kept.prepare(context))?;
+        if !is_unmade {
+            let sight = Sight { width: 1_200, height: 700, names_width: 200, scale: 1.0, ..Sight::default() };
+            if let Ok(Frame { names, events, .. }) = self.frame(FrameRequest { run, sight }) {
+                names.close();
+                events.close();
+            }
+        }
+        Some(is_unmade)
     }
 
     fn strip(&mut self, StripRequest { run, size, dark }: StripRequest) -> Result<StripPicture, &'static str> {
@@ -224,7 +234,7 @@ impl Analyst {
     fn picture(&mut self, PictureRequest { run, sight, title, form }: PictureRequest) -> Option<Made> {
         let settings = self.settings_of(run)?;
         let stage = self.stages.get_mut(run as usize)?;
-        // Without what the pointer marks; a vector graphic has pixels of its own.
+        // What is saved shows no pointer, and a vector graphic is not made for one screen.
         let scale = if form == PictureForm::Svg { 1.0 } else { sight.scale };
         let sight = Sight { scale, pointer: None, ..sight };
         self.session.timeline(run, &settings, |context, kept| {
