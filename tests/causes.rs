@@ -224,5 +224,5 @@ fn stalls_are_named_with_the_range_that_the_host_is_in() {
     let found = against_main(&Change { host: Some(("save_checkpoint", 5000.0)), every: 9, ..Change::default() });
     assert!(found.causes.is_empty(), "{:?}", found.causes);
     assert!(found.summary[0].contains("time over the capture"), "{:?}", found.summary);
-    is_said(&found, &["2 stalls of 4.9", "(in save_checkpoint; idle: launched late)"]);
+    is_said(&found, &["2 stalls of 4.9", "(in save_checkpoint; idle: waiting for launch)"]);
 }

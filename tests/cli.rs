@@ -221,8 +221,8 @@ fn every_table_has_rows_and_the_tree_its_forms() {
     };
     assert_ne!(first("program"), first("category"));
     for (table, by, said) in [
-        ("op-tree", "colour", "--by: the table op-tree is not told by colour; it has program, category, scope, source"),
-        ("ops", "scope", "the table ops is not told by scope; it has one form only"),
+        ("op-tree", "colour", "--by: the table op-tree cannot be grouped by colour; it has program, category, scope, source"),
+        ("ops", "scope", "the table ops cannot be grouped by scope; it has one form only"),
     ] {
         let wrong = crossprof(&["table", table, TPU, "--by", by]);
         assert_eq!((wrong.status.code(), stderr(&wrong).contains(said)), (Some(2), true), "{}", stderr(&wrong));

@@ -152,7 +152,7 @@ fn wrong_calls_are_told_in_one_sentence() {
         (&["events", "--from", "1us", "--to", "1000ns"], "crossprof: --from must be before --to\n"),
         (
             &["ops", "--from", "1us"],
-            "crossprof: --from: the table ops has no range of its own; --window says what is measured\n",
+            "crossprof: --from: the table ops takes no range; --window chooses what is measured\n",
         ),
         (
             &["range", "--line", "TPU:0"],
@@ -161,7 +161,7 @@ fn wrong_calls_are_told_in_one_sentence() {
         ),
         (
             &["range", "--by", "thread"],
-            "crossprof: --by: the table range is not told by thread; it has name, op, category, scope, line, counter\n",
+            "crossprof: --by: the table range cannot be grouped by thread; it has name, op, category, scope, line, counter\n",
         ),
     ] {
         let output = crossprof(&folder, &[&["table"], arguments, &["hand.trace.json"]].concat());

@@ -13,7 +13,7 @@ use serde_json::Value;
 use support::xprof::{ABSENT, Comparison, Row, close, folders, number, number_of, ours, output, read, rows, text};
 
 const NO_COUNTER: &str = "XProf prints 0.0 % of what the profile has no counter for: absent here";
-const NO_LIMIT: &str = "XProf's open version never fills it in: here it is told by the roofline";
+const NO_LIMIT: &str = "XProf's open version never fills it in: here it comes from the roofline";
 const NO_STEPS: &str =
     "XProf finds no steps: here runs of the module that takes most time are steps, or they are unknown, never 0";
 const EXTENT: &str =
@@ -21,7 +21,7 @@ const EXTENT: &str =
 const COPIES: &str = "XProf takes JAX's `Memcpy*` for compute: here they are copies by direction";
 const BF16: &str = "XProf takes bf16 for 32 bits, and counts copies";
 const FRAMEWORK: &str = "the same difference as in framework_op_stats, which is compared and explained there";
-const PRODUCT: &str = "XProf names the generation: here it is the product, where the profile tells it";
+const PRODUCT: &str = "XProf names the generation: here it is the product, where the profile names it";
 const VISIBLE: &str =
     "XProf counts the devices that the profile lists: here those that ran something, others as visible";
 

@@ -12,7 +12,7 @@ pub fn asked(command: &Table) -> Result<AreaQuery, String> {
     let given = [("--from", from.is_some()), ("--to", to.is_some()), ("--line", !line.is_empty())];
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !table.is_of_area()) {
         return Err(format!(
-            "{flag}: the table {} has no range of its own; --window says what is measured",
+            "{flag}: the table {} takes no range; --window chooses what is measured",
             table.key()
         ));
     }

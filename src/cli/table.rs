@@ -98,7 +98,7 @@ fn known_form(name: TableName, by: &str) -> Result<(), String> {
         return Ok(());
     }
     let has = if forms.is_empty() { "one form only".to_owned() } else { forms.join(", ") };
-    Err(format!("--by: the table {} is not told by {by}; it has {has}", name.key()))
+    Err(format!("--by: the table {} cannot be grouped by {by}; it has {has}", name.key()))
 }
 
 /// A column that the order names and the table lacks is a wrong call: its rows would come in another order than asked.

@@ -32,12 +32,12 @@ pub const EXAMPLES: [Example; 3] = [
     Example {
         file: "examples/tpu-training.trace.json.gz",
         title: "TPU training",
-        about: "made up: 4 chips, all-reduces, two input stalls",
+        about: "synthetic: 4 chips, all-reduces, two input stalls",
     },
     Example {
         file: "examples/gpu-training.trace.json.gz",
         title: "GPU training",
-        about: "made up: 2 GPUs, copies and NCCL beside the backward pass",
+        about: "synthetic: 2 GPUs, copies and NCCL beside the backward pass",
     },
     Example {
         file: "examples/jax-cpu-train.xplane.pb",

@@ -244,7 +244,7 @@ pub struct TimeLoss {
     /// The part of the step that is longest beyond its mean (`input_bound`, `host_bound`, ...); absent where the step is not split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// The range or function of the user that the host is in for most of the idle time of these steps, where the profile tells.
+    /// The range or function of the user that the host is in for most of the idle time of these steps, where the profile holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
     /// Steps.
@@ -373,7 +373,7 @@ pub struct Change {
     /// The run's self time less the baseline's.
     pub delta_us_per_step: f64,
     /// How far that has to be from 0 to be more than noise (99.9 %, since many ops are tested): than what captures of one side differ by, or
-    /// where each side is one capture, its steps. Absent where nothing tells.
+    /// where each side is one capture, its steps. Absent where neither is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_us: Option<f64>,
     /// Mean time of one of them: of the run over the baseline's. Absent where it is in one run only.

@@ -98,7 +98,7 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
             }
             let note = match status {
                 FairnessStatus::Differs => (*note).to_owned(),
-                FairnessStatus::Unknown => format!("Not told by {}.", missing(subjects, &values)),
+                FairnessStatus::Unknown => format!("Not in the profile of {}.", missing(subjects, &values)),
                 FairnessStatus::Same => String::new(),
             };
             FairnessCheck { check: (*check).to_owned(), title: (*title).to_owned(), status, values, note }

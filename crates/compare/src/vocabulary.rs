@@ -188,7 +188,7 @@ base::words! {
         Mixed = "mixed",
     }
 
-    /// What tells how the work grows.
+    /// Where the kind of scaling comes from.
     pub enum ScalingSource {
         /// The user.
         Given = "given",

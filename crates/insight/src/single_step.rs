@@ -18,7 +18,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "The capture holds {}, of which {} counts: nothing tells how typical it is.",
+        "The capture holds {}, of which {} counts: how typical it is cannot be known.",
         plural(timing.num_steps, "step"),
         counted
     );

@@ -39,9 +39,9 @@ fn metadata(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     if profile.metadata.timestamp.is_none() {
         let reason = "The file does not say when it was captured.";
         let remedy = if json {
-            "Open the *.xplane.pb beside it, or drop the whole profile folder: its name tells the time."
+            "Open the *.xplane.pb beside it, or drop the whole profile folder: its name holds the time."
         } else {
-            "Drop the whole profile folder: its name tells the time."
+            "Drop the whole profile folder: its name holds the time."
         };
         list.add("metadata.timestamp", reason, remedy);
     }

@@ -53,10 +53,10 @@ impl Confidence {
     }
 }
 
-/// One number that a finding rests on.
+/// One number of the evidence of a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Evidence {
-    /// Name of a number that the finding rests on, with its unit at the end (`idle_percent`, `step_time_us`).
+    /// Name of the number, with its unit at the end (`idle_percent`, `step_time_us`).
     pub name: String,
     /// Value of that number.
     pub value: f64,

@@ -185,7 +185,7 @@ pub const STEP_PARTS: [(&str, &str); 14] = [
     ("barrier", "Idle: waiting for devices"),
     ("compile", "Idle: compiling"),
     ("input_bound", "Idle: input pipeline"),
-    ("host_bound", "Idle: launched late"),
+    ("host_bound", "Idle: waiting for launch"),
     ("kernel_wait", "Idle: between ops"),
     ("other_idle", "Idle: other"),
 ];

@@ -80,7 +80,7 @@ pub struct UnifiedProfile {
     /// What runs in a step: what runs are compared by. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_ops: Option<StepOps>,
-    /// The compiled programs that ran in the window: what tells whether runs ran the same program, and whether they did the same work.
+    /// The compiled programs that ran in the window: by them it is known whether runs ran the same program, and whether they did the same work.
     /// Empty where the capture embeds no HLO. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Program>,

@@ -19,7 +19,7 @@ pub fn bars(run: u32, bars: Bars) -> AnyView {
     figure(Chart {
         title: heading(run, &bars.title, bars.about.as_ref()),
         name: bars.title.clone(),
-        class: "",
+        class: "small",
         body: body(run, &bars, largest),
         data: Arc::new(move || data(&bars)),
     })

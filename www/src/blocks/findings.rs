@@ -45,7 +45,7 @@ fn row(run: u32, finding: &FindingBlock) -> AnyView {
         href(run, link.as_ref()).map(|href| view! { <a class="evidence-link" href=href>{text}</a> })
     };
     let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{bounded(remedy)}</p> });
-    let rests = format!("What it rests on (confidence: {})", confidence.label());
+    let rests = format!("Evidence (confidence: {})", confidence.label());
     view! {
         <li class="finding" data-rule=id.clone() data-severity=finding.severity.label()>
             <header>{badge(finding.severity)}<h3>{tied(title)}</h3>{[to(link, "Show the evidence"), to(in_timeline, "In the timeline")]}</header>

@@ -24,6 +24,8 @@ const MAX_FACTS: usize = 60;
 enum BlockPlace {
     /// Above the columns.
     Top,
+    /// The first column, above the steps: what to do first stands beside it.
+    Figures,
     /// The first column: the steps.
     Steps,
     /// The first column, below the steps.
@@ -34,12 +36,12 @@ enum BlockPlace {
     ToDo,
 }
 
-/// The places of the blocks: figures stand on top; bars beside the steps. A page without steps is of hosts and is not parted.
+/// The places of the blocks: figures above the steps, bars beside them. A page without steps is of hosts and is not parted.
 fn place(block: &Block, has_steps: bool) -> BlockPlace {
     match block {
         Block::Findings { .. } => BlockPlace::ToDo,
-        Block::Figures { .. } => BlockPlace::Top,
         _ if !has_steps => BlockPlace::Top,
+        Block::Figures { .. } => BlockPlace::Figures,
         Block::Stack(_) => BlockPlace::Steps,
         Block::Bars(_) => BlockPlace::Side,
         _ => BlockPlace::Main,
@@ -66,9 +68,15 @@ pub fn Overview(
 ) -> impl IntoView {
     let (id, report) = (run.id, run.report);
     let answer = asked(&run, pages::View::Overview);
-    let [top, steps, main, side, to_do] =
-        [BlockPlace::Top, BlockPlace::Steps, BlockPlace::Main, BlockPlace::Side, BlockPlace::ToDo]
-            .map(|it| placed(answer.blocks, it));
+    let [top, figures, steps, main, side, to_do] = [
+        BlockPlace::Top,
+        BlockPlace::Figures,
+        BlockPlace::Steps,
+        BlockPlace::Main,
+        BlockPlace::Side,
+        BlockPlace::ToDo,
+    ]
+    .map(|it| placed(answer.blocks, it));
     let to_do = move || match to_do.with(|found| found.first().cloned()).as_deref() {
         Some(Block::Findings { findings: found }) => Some(view! {
             <section class="panel to-do first">
@@ -88,7 +96,8 @@ pub fn Overview(
         {drawn(top, "blocks")}
         <div class="overview-grid" aria-busy=answer.busy()>
             <div class="column">
-                {drawn(steps, "blocks first")}
+                {drawn(figures, "blocks")}
+                {drawn(steps, "blocks second")}
                 {drawn(main, "blocks third")}
                 <section class="panel fourth" id="warnings">
                     <h2>"Warnings"</h2>
@@ -101,7 +110,7 @@ pub fn Overview(
             </div>
             <div class="column">
                 {live(to_do)}
-                {drawn(side, "blocks second")}
+                {drawn(side, "blocks third")}
                 <section class="panel last">
                     <h2>"Run environment"</h2>
                     {live(move || environment(&report.get().profile))}

@@ -25,7 +25,7 @@ const MOST_ROWS: usize = 60;
 /// The page; `filter` chooses among ops and kernels.
 pub fn page(comparison: &Comparison, filter: &str) -> Page {
     let filter = Filter::parse(filter);
-    let mut blocks = vec![heading("In short", None)];
+    let mut blocks = vec![heading("Summary", None)];
     blocks.extend(comparison.summary.iter().map(|text| Block::Note { text: text.clone() }));
     if !comparison.step_time.is_empty() {
         blocks.push(Block::Figures { figures: figures(comparison) });
@@ -156,7 +156,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
 fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> Grid {
     let mut columns = vec!["Metric".to_owned()];
     columns.extend(run_columns(comparison));
-    columns.push("Holds if".to_owned());
+    columns.push("Conditions".to_owned());
     let row = |metric: &ComparedMetric| {
         let direction = match metric.direction {
             Direction::Higher => "higher is better",

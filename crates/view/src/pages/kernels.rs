@@ -32,13 +32,15 @@ fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
             short: section.short_count,
         };
         blocks.push(Block::Figures { figures: sums.figures() });
+    }
+    blocks.extend(source.table_block(TableName::TopKernels, "Top kernels", query));
+    blocks.extend(source.table_block(TableName::Categories, "Categories", query));
+    if let Some(section) = &profile.kernel_statistics {
         let of = section.families.iter().map(|it| (it.family.as_str(), it.time_us));
         blocks.push(Block::Bars(families(of, section.total_time_us)));
     }
     blocks.push(Block::Bars(categories(profile, &rows_of_category)));
     blocks.retain(|block| !matches!(block, Block::Bars(bars) if bars.bars.is_empty()));
-    blocks.extend(source.table_block(TableName::TopKernels, "Top kernels", query));
-    blocks.extend(source.table_block(TableName::Categories, "Categories", query));
     if blocks.is_empty() {
         blocks.push(source.not_measured("kernels"));
     }
@@ -51,17 +53,17 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let launches = &context.analysis.launches;
     let word = word(stats.platform == Some(Platform::Gpu));
     let mut blocks = vec![Block::Figures { figures: figures(context, stats, all) }];
+    blocks.push(Block::Table(table_block(context, TableName::Kernels, "", &capital(word), query)));
+    if stats.graph_with_op.count + stats.graph_without_op.count > 0 {
+        blocks.push(Block::Note { text: graphs(stats) });
+    }
+    let of = stats.families.iter().map(|(family, sum)| (family.label(), sum.time.as_us()));
+    blocks.push(Block::Bars(families(of, all.total.as_us())));
     blocks.push(Block::Bars(durations(
         &stats.histogram,
         format!("{} by duration", capital(word)),
         OpFamily::Matmul.into(),
     )));
-    let of = stats.families.iter().map(|(family, sum)| (family.label(), sum.time.as_us()));
-    blocks.push(Block::Bars(families(of, all.total.as_us())));
-    if stats.graph_with_op.count + stats.graph_without_op.count > 0 {
-        blocks.push(Block::Note { text: graphs(stats) });
-    }
-    blocks.push(Block::Table(table_block(context, TableName::Kernels, "", &capital(word), query)));
     blocks.extend(launch_blocks(context, launches, query));
     blocks
 }
@@ -175,7 +177,7 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
         );
     }
     let note = if matrix > 0.0 {
-        format!("of the {} in products, convolutions and attention, told by kernel names", format::time_us(matrix))
+        format!("of the {} in products, convolutions and attention, judged by kernel names", format::time_us(matrix))
     } else {
         "No kernel is known to compute a product, a convolution or attention.".to_owned()
     };
@@ -191,14 +193,14 @@ fn may_have_tensor_cores(context: &Context<'_>) -> bool {
 }
 
 /// `2 to 4 µs`; the last bucket has no upper end.
-fn bucket_label(lower_us: f64) -> String {
+fn bucket_label(lower_us: f64, upper_us: f64) -> String {
     // Powers of two are distinguished by few digits.
     let short = |us: f64| format::time_us(us).replace(".00 ", " ").replace(".0 ", " ");
     match lower_us {
         lower if lower < 1.0 => format!("below {}", short(1.0)),
         lower if lower >= 1_048_576.0 => format!("over {}", short(lower)),
         lower => {
-            let (from, to) = (short(lower), short(2.0 * lower));
+            let (from, to) = (short(lower), short(upper_us));
             match (from.rsplit_once(' '), to.rsplit_once(' ')) {
                 (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {to}"),
                 _ => format!("{from} to {to}"),
@@ -210,14 +212,19 @@ fn bucket_label(lower_us: f64) -> String {
 fn durations(histogram: &Histogram, title: String, class: ColourClass) -> Bars {
     let filled = histogram.filled();
     let all: u64 = filled.iter().map(|(_, count)| count).sum();
-    let bar = |(lower, count): (f64, u64)| Bar {
-        label: bucket_label(lower),
-        value: count as f64,
-        class,
-        note: format::optional_percent(share(count as f64, all as f64)),
-        link: None,
+    let bar = |buckets: &[(f64, u64)]| {
+        let (first, last) = (buckets.first()?, buckets.last()?);
+        Some(Bar {
+            label: bucket_label(first.0, 2.0 * last.0),
+            value: first.1 as f64,
+            class,
+            note: format::optional_percent(share(first.1 as f64, all as f64)),
+            link: None,
+        })
     };
-    Bars { title, unit: Unit::Count, bars: filled.into_iter().map(bar).collect(), ..Bars::default() }
+    // A gap is one row, however many buckets it has.
+    let bars = filled.chunk_by(|a, b| a.1 == 0 && b.1 == 0).filter_map(bar).collect();
+    Bars { title, unit: Unit::Count, bars, ..Bars::default() }
 }
 
 /// Time of each family of kernels, by its name in the report.
@@ -263,6 +270,7 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
     vec![
         heading("The call on the host that starts device work, and the time from its end until the work begins."),
         Block::Figures { figures: launch_figures(launches, total) },
+        Block::Table(table_block(context, TableName::Launches, "", "Launches by call and kernel", query)),
         Block::Bars(durations(&total.delay_histogram, "Launches by delay".to_owned(), ColourClass::IDLE)),
         Block::Bars(durations(
             &total.host_histogram,
@@ -274,7 +282,6 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
             "Launches by time on the device".to_owned(),
             OpFamily::Matmul.into(),
         )),
-        Block::Table(table_block(context, TableName::Launches, "", "Launches by call and kernel", query)),
     ]
 }
 

@@ -78,7 +78,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
         }
     }
     let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
-    let table = table_block_of(TableName::Roofline, "", "Ops under the roofs", query, rows.columns(), &mut ask);
+    let table = table_block_of(TableName::Roofline, "", "Roofline", query, rows.columns(), &mut ask);
     blocks.push(Block::Table(table));
     blocks
 }
@@ -345,7 +345,7 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     };
     let lines = lines(peaks, &kinds, &points);
     let chart = Scatter {
-        title: "Ops under the roofs, sized by self time".to_owned(),
+        title: "Roofline: ops, sized by self time".to_owned(),
         x_label: "FLOPs per byte of main memory".to_owned(),
         y_label: "GFLOP/s".to_owned(),
         logarithmic: true,

@@ -13,7 +13,7 @@ pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
     (Column::of_field("confidence", "Confidence", Unit::Text, "findings[].confidence"), |it| {
         text(it.confidence.label())
     }),
-    (Column::of_field("time_at_stake_percent", "At stake", Unit::Percent, "findings[].time_at_stake_percent"), |it| {
+    (Column::of_field("time_at_stake_percent", "Impact", Unit::Percent, "findings[].time_at_stake_percent"), |it| {
         float(it.time_at_stake_percent)
     }),
     (
@@ -21,7 +21,7 @@ pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
             "evidence",
             "Evidence",
             Unit::Text,
-            "Names and values of the numbers that it rests on, as `name = value`.",
+            "Names and values of the numbers behind it, as `name = value`.",
         ),
         |it| Cell::Text(it.evidence.iter().map(evidence).collect::<Vec<_>>().join(", ")),
     ),

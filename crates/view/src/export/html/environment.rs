@@ -45,7 +45,7 @@ pub fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
         add("Length of the capture", format::time_us(duration));
     }
     add("Steps", format::count(profile.step_timing.num_steps));
-    add("Steps told by", profile.step_timing.step_count_source.replace('_', " "));
+    add("Steps counted by", profile.step_timing.step_count_source.replace('_', " "));
     if let Some(format) = &metadata.source_format {
         add("Read from", format.replace('_', " "));
     }

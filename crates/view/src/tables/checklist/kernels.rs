@@ -167,8 +167,8 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         .map(|op| format!("{} {}", named(op.0), time_us(per_step(op))))
         .collect();
     let answer = match long.len() {
-        0 => format!("None: the longest is {} with {} a step and device.", named(first.0), time_us(per_step(first))),
-        _ => format!("{}, a step and device.", long.iter().take(5).cloned().collect::<Vec<_>>().join(", ")),
+        0 => format!("None: the longest is {} with {} per step and device.", named(first.0), time_us(per_step(first))),
+        _ => format!("{}, per step and device.", long.iter().take(5).cloned().collect::<Vec<_>>().join(", ")),
     };
     let judgement = if long.is_empty() { "good" } else { "warning" };
     asked.answer(

@@ -253,7 +253,7 @@ mod tests {
         let dominant = of("dominant_op");
         assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("bad")), "{}", dominant.answer);
         assert_eq!(of("top_ops").answer, "By self time matmul 60.0 %, add 40.0 %: 100 % of all op time.");
-        assert_eq!(of("long_ops").answer, "None: the longest is matmul with 50.0 µs a step and device.");
+        assert_eq!(of("long_ops").answer, "None: the longest is matmul with 50.0 µs per step and device.");
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub fn scaling(comparison: &Comparison) -> Markup {
     let Some(scaling) = &comparison.scaling else { return html! {} };
     let source = match scaling.mode_source {
         ScalingSource::Given => "as given",
-        ScalingSource::BatchSize => "told by the batch sizes",
+        ScalingSource::BatchSize => "seen from the batch sizes",
         ScalingSource::Assumed => "assumed",
     };
     let mode = match scaling.mode {
