@@ -11,7 +11,7 @@ use std::path::Path;
 use crossprof::metrics::WindowChoice;
 use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::trace::{IntervalSet, LineKind, PlaneKind, Platform};
-use crossprof::{Cell, Ps, Query, Session, Settings, Table, TableName};
+use crossprof::{Cell, Ps, Query, Settings, Table, TableName};
 use serde_json::{Value, json};
 use support::cli::{crossprof, scratch, stderr, stdout};
 use support::{open, samples};
