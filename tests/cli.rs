@@ -221,7 +221,11 @@ fn every_table_has_rows_and_the_tree_its_forms() {
     };
     assert_ne!(first("program"), first("category"));
     for (table, by, said) in [
-        ("op-tree", "colour", "--by: the table op-tree cannot be grouped by colour; it has program, category, scope, source"),
+        (
+            "op-tree",
+            "colour",
+            "--by: the table op-tree cannot be grouped by colour; it has program, category, scope, source",
+        ),
         ("ops", "scope", "the table ops cannot be grouped by scope; it has one form only"),
     ] {
         let wrong = crossprof(&["table", table, TPU, "--by", by]);

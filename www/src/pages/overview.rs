@@ -68,15 +68,9 @@ pub fn Overview(
 ) -> impl IntoView {
     let (id, report) = (run.id, run.report);
     let answer = asked(&run, pages::View::Overview);
-    let [top, figures, steps, main, side, to_do] = [
-        BlockPlace::Top,
-        BlockPlace::Figures,
-        BlockPlace::Steps,
-        BlockPlace::Main,
-        BlockPlace::Side,
-        BlockPlace::ToDo,
-    ]
-    .map(|it| placed(answer.blocks, it));
+    let [top, figures, steps, main, side, to_do] =
+        [BlockPlace::Top, BlockPlace::Figures, BlockPlace::Steps, BlockPlace::Main, BlockPlace::Side, BlockPlace::ToDo]
+            .map(|it| placed(answer.blocks, it));
     let to_do = move || match to_do.with(|found| found.first().cloned()).as_deref() {
         Some(Block::Findings { findings: found }) => Some(view! {
             <section class="panel to-do first">
