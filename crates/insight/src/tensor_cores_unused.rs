@@ -4,7 +4,7 @@ use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
-use metrics::{KernelRow, OpFamily};
+use metrics::{KernelRow, OpFamily, matrix_units};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -35,14 +35,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let Some(largest) = without().max_by_key(|kernel| kernel.occurrences.total) else { return Verdict::Fine };
+    let units = matrix_units(&numbers.profile.metadata.device_type);
     let message = format!(
-        "{} of the kernel time goes to products and convolutions that do not use tensor cores, by the kernels' names; most of \
+        "{} of the kernel time goes to products and convolutions that do not use {units}, by the kernels' names; most of \
          it to {}{}.",
         format::percent(share),
         format::printable(&format::shorten(stats.text(numbers.trace, largest.short_name), 60)),
         largest.data_type.map_or(String::new(), |data_type| format!(" in {data_type}"))
     );
-    Draft::new(FindingSeverity::Warning, Confidence::Medium, "Products do not use the tensor cores", message)
+    Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("Products do not use the {units}"), message)
         .remedy(
             "Compute in bfloat16 or float16, or allow TF32 (jax.default_matmul_precision(\"tensorfloat32\")), and make the \
              contracted and channel dimensions multiples of 8 (16 for 8-bit types), padding them where needed.",

@@ -69,6 +69,11 @@ fn source_format(format: SourceFormat) -> &'static str {
     }
 }
 
+/// What the units for products of matrices are called on devices of this type: NVIDIA has tensor cores, AMD matrix cores.
+pub fn matrix_units(device_type: &str) -> &'static str {
+    if device_type.contains("AMD") { "matrix cores" } else { "tensor cores" }
+}
+
 /// The model of a device: its own name where the profile has it, else what its compute capability tells. `None` where
 /// the profile says neither (a JSON trace of JAX never does).
 pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {

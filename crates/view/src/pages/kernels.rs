@@ -6,7 +6,9 @@ use super::{Bar, Bars, Block, ColourClass, Figure, Link, PageQuery, Source, View
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
-use metrics::{Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL};
+use metrics::{
+    Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL, matrix_units,
+};
 use trace::{Platform, StatValue};
 
 /// The blocks.
@@ -159,7 +161,10 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
         Unit::Percent,
         match stats.mean_occupancy_percent {
             Some(_) => "theoretical; the mean, weighted by time".to_owned(),
-            None => "The trace does not state it: ROCm's never do, and JAX's JSON may lack kernel_details.".to_owned(),
+            None if matrix_units(&context.profile.metadata.device_type) == "matrix cores" => {
+                "ROCm's traces do not state it.".to_owned()
+            }
+            None => "The trace does not state it: a trace JSON may lack what the xplane beside it has.".to_owned(),
         },
     ));
     figures
@@ -167,10 +172,10 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
 
 fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
     let (matrix, fast) = (stats.matrix.time.as_us(), stats.matrix_on_tensor_cores.time.as_us());
-    let label = "Matrix time on tensor cores";
+    let label = format!("Matrix time on {}", matrix_units(&context.profile.metadata.device_type));
     if !may_have_tensor_cores(context) {
         return figure(
-            label,
+            &label,
             None,
             Unit::Percent,
             "This GPU has no tensor cores (compute capability below 7.0).".to_owned(),
@@ -182,7 +187,7 @@ fn tensor_cores(context: &Context<'_>, stats: &KernelStats) -> Figure {
         "No kernel is known to compute a product, a convolution or attention.".to_owned()
     };
     let filter = "is_kernel_using_tensor_core=no is_op_tensor_core_eligible=yes".to_owned();
-    Figure { link: Some(Link::to(View::Kernels, &filter)), ..figure(label, share(fast, matrix), Unit::Percent, note) }
+    Figure { link: Some(Link::to(View::Kernels, &filter)), ..figure(&label, share(fast, matrix), Unit::Percent, note) }
 }
 
 /// NVIDIA's GPUs have them from compute capability 7.0 on; of others the trace does not say.
