@@ -28,7 +28,7 @@ pub fn App() -> impl IntoView {
     theme::restore();
     let state = State::new(Route::parse(&browser::hash()));
     provide_context(state);
-    theme::watch(state);
+    theme::watch(state.dark);
     let tips = Tips::new();
     provide_context(tips);
     window_event_listener(leptos::ev::hashchange, move |_| {

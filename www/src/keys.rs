@@ -130,7 +130,7 @@ pub fn act(state: State, action: Action) -> bool {
                 state.filter(String::new());
             }
         }
-        Action::Theme => theme::toggle(state),
+        Action::Theme => theme::toggle(state.dark),
         Action::Open => browser::go(&Route::default()),
         Action::Compare => browser::go(&Route { view: View::Compare, ..Route::default() }),
         Action::Help => state.help.set(true),

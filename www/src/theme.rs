@@ -5,7 +5,6 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 
 use crate::browser;
-use crate::state::State;
 
 const KEY: &str = "crossprof-theme";
 const SYSTEM_IS_DARK: &str = "(prefers-color-scheme: dark)";
@@ -17,9 +16,9 @@ pub fn restore() {
     }
 }
 
-/// Keeps the state's theme: the system may change its own at any time.
-pub fn watch(state: State) {
-    let changed = Closure::<dyn FnMut()>::new(move || state.dark.set(is_dark()));
+/// Keeps what says whether the page is dark: the system may change its theme at any time.
+pub fn watch(dark: RwSignal<bool>) {
+    let changed = Closure::<dyn FnMut()>::new(move || dark.set(is_dark()));
     if let Ok(Some(query)) = window().match_media(SYSTEM_IS_DARK) {
         query.set_onchange(Some(changed.as_ref().unchecked_ref()));
         // Both live as long as the page.
@@ -28,11 +27,11 @@ pub fn watch(state: State) {
 }
 
 /// Changes from light to dark or back, and remembers it.
-pub fn toggle(state: State) {
+pub fn toggle(dark: RwSignal<bool>) {
     let next = if is_dark() { "light" } else { "dark" };
     apply(next);
     browser::remember(KEY, next);
-    state.dark.set(is_dark());
+    dark.set(is_dark());
 }
 
 fn apply(theme: &str) {

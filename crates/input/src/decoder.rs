@@ -6,12 +6,12 @@
 //!
 //! The head is looked at when it has certain lengths only, so the verdict does not depend on the chunks.
 
-use super::arguments::{EventArguments, Watch};
 use super::chrome_json::ChromeJsonDecoder;
 use super::model_config::{Sidecar, read_hugging_face, read_sidecar};
 use super::profile_json::{self, Profiles, read_profiles};
 use super::report_html;
 use super::sniff::{self, Format};
+use super::watch::{EventArguments, Watch};
 use super::xplane::{Outline, XPlaneDecoder};
 use base::Error;
 use trace::{RowBlock, Trace};

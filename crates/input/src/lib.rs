@@ -20,15 +20,17 @@ mod profile_json;
 mod report_html;
 mod sniff;
 mod unpack;
+mod watch;
 mod xplane;
 
-pub use arguments::{ArgumentsReader, EventArguments, NOT_FOUND};
+pub use arguments::{ArgumentsReader, NOT_FOUND};
 pub use chrome_json::ChromeJsonDecoder;
 pub use decoder::{Decoded, Decoder};
 pub use model_config::{SIDECAR_FIELDS, Sidecar};
 pub use profile_json::NamedProfile;
 pub use sniff::{Format, sniff};
 pub use unpack::{Unpacked, Unpacker};
+pub use watch::EventArguments;
 pub use xplane::{Outline, Outliner, XPlaneDecoder};
 
 #[cfg(test)]

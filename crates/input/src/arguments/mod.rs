@@ -7,31 +7,14 @@
 //! The decoder is the one that has read the file before, so the n-th event is the same one, whatever became of its time since. Memory is
 //! that of the largest plane that has to be buffered; events are given back as they come.
 
-mod list;
-mod watch;
-
-pub(crate) use list::ArgumentList;
-pub(crate) use watch::Watch;
-
 use super::decoder::Decoder;
 use super::unpack::{Unpacked, Unpacker};
+use super::watch::{EventArguments, Watch};
 use super::xplane::Outline;
 
 /// What is to be said where a file does not hold an event that it held.
 pub const NOT_FOUND: &str =
     "The file no longer holds this event: it was changed since it was read, or its end is lost.";
-
-/// Everything that a file says of one event.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EventArguments {
-    /// Index of the event among those of its file (or member of an archive).
-    pub event: u32,
-    /// Its name.
-    pub name: String,
-    /// Names and values of its arguments, each name once. A value is as it is written: text as it is, a number with all its digits, a
-    /// list as JSON, bytes as their number.
-    pub arguments: Vec<(String, String)>,
-}
 
 /// Reads a file, as stored, for the arguments of some of its events.
 ///

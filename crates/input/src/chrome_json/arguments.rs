@@ -7,78 +7,20 @@
 //! {"ph":"B",...,"args":{"a":1}}   kept                     {"ph":"E",...,"args":{"b":2}}   placed: a and b
 //! ```
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::event::RawEvent;
 use super::lexer::{Kind, Span, colon, peek, string, value};
 use super::marks::Marks;
 use super::store::Store;
 use super::text::text;
-use crate::arguments::{ArgumentList, EventArguments, Watch};
+use super::watched::Watched;
+use crate::watch::{ArgumentList, EventArguments, Watch};
 use trace::EventId;
-
-/// Text of open events that is kept: of what is open beyond that, nothing can be said.
-const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// Levels of objects whose members have names of their own: what lies deeper is a value.
 const MAX_DEPTH: u32 = 8;
 
 /// Members of an event that are known of it anyway.
 const KNOWN: [&[u8]; 6] = [b"name", b"ph", b"pid", b"tid", b"ts", b"dur"];
-
-/// The events that are watched for.
-#[derive(Debug, Default)]
-pub(super) struct Watched {
-    watch: Watch,
-    /// Events that are wanted, since they were placed: index, and where they stand in the text.
-    placed: Vec<(u32, u64)>,
-    /// The begin that the object at hand ends.
-    ended: Option<u64>,
-    /// By where it stands in the text what is not placed yet.
-    kept: HashMap<u64, Kept, FxBuildHasher>,
-    kept_bytes: usize,
-    is_settled: bool,
-}
-
-/// Text of an event that is not placed yet.
-#[derive(Debug, Default)]
-struct Kept {
-    begin: Box<[u8]>,
-    /// Of the object that ends it.
-    end: Box<[u8]>,
-    /// It waits for the clock only.
-    is_whole: bool,
-}
-
-impl Watched {
-    /// An event was placed that stands at `offset`.
-    #[inline]
-    pub fn placed(&mut self, id: EventId, offset: u64) {
-        if self.watch.next() == Some(id.get()) {
-            self.watch.advance();
-            self.placed.push((id.get(), offset));
-        }
-    }
-
-    /// The begin at `offset` ends.
-    pub fn ends(&mut self, offset: u64) {
-        self.ended = Some(offset);
-    }
-
-    fn keep(&mut self, offset: u64, text: &[u8], is_whole: bool) {
-        if self.kept_bytes + text.len() <= MAX_KEPT_BYTES {
-            self.kept_bytes += text.len();
-            self.kept.insert(offset, Kept { begin: text.into(), end: Box::default(), is_whole });
-        }
-    }
-
-    fn drop_kept(&mut self, offset: u64) {
-        if let Some(kept) = self.kept.remove(&offset) {
-            self.kept_bytes -= kept.begin.len();
-        }
-    }
-}
 
 impl Store {
     /// Watches for events.

@@ -35,8 +35,9 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod text;
+mod watched;
 
-use crate::arguments::Watch;
+use crate::watch::Watch;
 use base::Error;
 use scanner::Scanner;
 use trace::Trace;

@@ -7,7 +7,6 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::args::{self, ArgField, Own};
-use super::arguments::Watched;
 use super::clock::{self, VOTERS};
 use super::event::RawEvent;
 use super::id::Id;
@@ -18,6 +17,7 @@ use super::memo::{Memo, Stored};
 use super::number::{self, Fault, Time};
 use super::pairs::{Open, Pairs, Track};
 use super::text::text;
+use super::watched::Watched;
 use base::Ps;
 use trace::{ArgsId, ChipTime, Event, FlowRole, Line, LineId, Plane, PlaneId, StrId, Trace};
 

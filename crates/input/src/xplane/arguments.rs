@@ -5,7 +5,7 @@
 use super::metadata::{IdMap, StatMetadata};
 use super::stats;
 use super::walk::Walk;
-use crate::arguments::{ArgumentList, EventArguments};
+use crate::watch::{ArgumentList, EventArguments};
 use base::wire::{Reader, Value};
 use trace::EventId;
 

@@ -45,7 +45,7 @@ pub(crate) mod writer;
 pub use check::{looks_like_xspace, what_else};
 pub use outline::{Outline, Outliner};
 
-use crate::arguments::Watch;
+use crate::watch::Watch;
 use arriving::{ArrivingPlane, Target};
 use base::{Error, Warning, WarningCode};
 use environment::XSpaceTexts;

@@ -8,7 +8,7 @@ use super::metadata::{EventMetadata, IdMap, Span, StatMetadata, is_jax_name, map
 use super::stats::{RawValue, Stat, Values};
 use super::text::text;
 use super::walk::{Clock, Tables, Walk, is_cut};
-use crate::arguments::Watch;
+use crate::watch::Watch;
 use base::wire::{Fault, Reader, Value};
 use trace::{Args, EventStat, HloProto, Plane, StrId, Trace};
 

@@ -8,7 +8,7 @@ use super::metadata::{EventMetadata, IdMap, StatMetadata};
 use super::plane::PlaneDecoder;
 use super::stats::Stat;
 use super::text::text;
-use crate::arguments::Watch;
+use crate::watch::Watch;
 use base::Ps;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 use trace::{EventStat, Line, LineId, PlaneId, StrId, Trace};

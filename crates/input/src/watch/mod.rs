@@ -1,7 +1,22 @@
 //! The events that a decoder watches for while it reads.
 
-use super::EventArguments;
+mod list;
+
+pub(crate) use list::ArgumentList;
+
 use base::sort;
+
+/// Everything that a file says of one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventArguments {
+    /// Index of the event among those of its file (or member of an archive).
+    pub event: u32,
+    /// Its name.
+    pub name: String,
+    /// Names and values of its arguments, each name once. A value is as it is written: text as it is, a number with all its digits, a
+    /// list as JSON, bytes as their number.
+    pub arguments: Vec<(String, String)>,
+}
 
 /// Events by their index in the order in which the decoder meets them, and what was found of them.
 #[derive(Debug, Default)]
