@@ -152,7 +152,7 @@ impl ArrivingPlane {
         let kept = std::mem::take(&mut self.kept);
         let start = self.position - kept.len() as u64;
         let Target { trace, planes, losses } = into;
-        let mut walk = Walk::new(self.outline.records(), &mut self.tables, trace, losses, planes);
+        let mut walk = Walk::new(self.outline.records(), &mut self.tables, trace, losses, &mut planes.file);
         if left == 0 {
             walk.line(&kept, start, false);
             self.state = ArrivingState::Header;
@@ -193,7 +193,7 @@ impl ArrivingPlane {
     fn walk(&mut self, bytes: &[u8], line: OpenLine, left: u64, into: &mut Target<'_>) {
         let start = self.position - bytes.len() as u64;
         let Target { trace, planes, losses } = into;
-        let mut walk = Walk::new(self.outline.records(), &mut self.tables, trace, losses, planes);
+        let mut walk = Walk::new(self.outline.records(), &mut self.tables, trace, losses, &mut planes.file);
         match walk.fields(&line, bytes, start) {
             Err(error) if left > 0 && is_cut(&error) => {
                 self.kept.extend(bytes.get(error.position..).unwrap_or_default());

@@ -67,7 +67,7 @@ impl XSpaceTexts {
 
 /// Fills in what is known of the capture once all planes are there.
 pub(super) fn describe(trace: &mut Trace, planes: &PlaneDecoder, texts: &XSpaceTexts) {
-    trace.capture.anchor_ns = planes.clock.anchor_ns.unwrap_or(0);
+    trace.capture.anchor_ns = planes.file.clock.anchor_ns.unwrap_or(0);
     if !texts.hostnames.is_empty() {
         // One file is one host here, whatever it calls itself.
         trace.hosts = vec![texts.hostnames.join(", ")];

@@ -123,14 +123,14 @@ impl XPlaneDecoder {
 
     /// Watches for events: what the file says of them is all that is wanted of it.
     pub(crate) fn watching(mut self, watch: Option<Watch>) -> XPlaneDecoder {
-        self.sink.planes.watch = watch;
+        self.sink.planes.file.watch = watch;
         self
     }
 
     /// Gives back the memory of the events so far, and returns how many are still watched for.
     pub(crate) fn forget(&mut self) -> usize {
         self.sink.trace.events.forget();
-        self.sink.planes.watch.as_ref().map_or(0, Watch::left)
+        self.sink.planes.file.watch.as_ref().map_or(0, Watch::left)
     }
 
     /// Ends the file for whoever watches for events.
@@ -140,7 +140,7 @@ impl XPlaneDecoder {
         if let Tail::Truncated { number: TopLevel::PLANE, offset, body, .. } = self.fields.finish() {
             planes.decode(&body, offset, true, &mut trace, &mut losses);
         }
-        planes.watch
+        planes.file.watch
     }
 
     /// Takes the next bytes of the file.

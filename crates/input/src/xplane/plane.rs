@@ -7,20 +7,17 @@ use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::metadata::{EventMetadata, IdMap, Span, StatMetadata, is_jax_name, map_entry};
 use super::stats::{RawValue, Stat, Values};
 use super::text::text;
-use super::walk::{Clock, Tables, Walk, is_cut};
-use crate::watch::Watch;
+use super::walk::{OfFile, Tables, Walk, is_cut};
 use base::wire::{Fault, Reader, Value};
 use trace::{Args, EventStat, HloProto, Plane, StrId, Trace};
 
 /// Decodes planes one after the other; keeps what belongs to the whole file.
 #[derive(Debug, Default)]
 pub(super) struct PlaneDecoder {
-    /// The clock of the file's lines.
-    pub clock: Clock,
+    /// What walking its lines goes on with.
+    pub file: OfFile,
     /// A name that only JAX gives was seen.
     pub jax: bool,
-    /// The events of which everything is wanted.
-    pub watch: Option<Watch>,
 }
 
 /// The parts of a plane, still on the wire; `u64`: where each starts in the file.
@@ -49,7 +46,7 @@ impl PlaneDecoder {
         let mut parts = Parts::of(message, offset, cut, losses);
         let (lines, last_line_cut) = (std::mem::take(&mut parts.lines), parts.last_line_cut);
         let (name, mut tables) = self.begin(parts, message, trace, losses)?;
-        let mut walk = Walk::new(message, &mut tables, trace, losses, self);
+        let mut walk = Walk::new(message, &mut tables, trace, losses, &mut self.file);
         let last = lines.len().wrapping_sub(1);
         for (i, &(line, at)) in lines.iter().enumerate() {
             walk.line(line.of(message), at, last_line_cut && i == last);

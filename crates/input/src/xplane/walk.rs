@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use super::known::Known;
 use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::metadata::{EventMetadata, IdMap, StatMetadata};
-use super::plane::PlaneDecoder;
 use super::stats::Stat;
 use super::text::text;
 use crate::watch::Watch;
@@ -24,6 +23,15 @@ pub(super) struct Clock {
     /// Unix time that is subtracted from absolute lines.
     pub anchor_ns: Option<i64>,
     relative_lines: bool,
+}
+
+/// What belongs to the whole file while its planes are walked.
+#[derive(Debug, Default)]
+pub(super) struct OfFile {
+    /// The clock of the lines.
+    pub clock: Clock,
+    /// The events of which everything is wanted.
+    pub watch: Option<Watch>,
 }
 
 /// What the events of a plane refer to.
@@ -50,8 +58,7 @@ pub(super) struct Walk<'p, 'a> {
     pub(super) trace: &'p mut Trace,
     /// Where losses are counted.
     pub(super) losses: &'p mut XPlaneLosses,
-    /// What belongs to the whole file: its clock, and the events that are watched for.
-    pub(super) file: &'p mut PlaneDecoder,
+    pub(super) file: &'p mut OfFile,
     /// Interesting stats of the current event, kept to reuse its memory.
     pub(super) own: Vec<(EventStat, Stat<'a>)>,
 }
@@ -78,7 +85,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         tables: &'p mut Tables,
         trace: &'p mut Trace,
         losses: &'p mut XPlaneLosses,
-        file: &'p mut PlaneDecoder,
+        file: &'p mut OfFile,
     ) -> Walk<'p, 'a> {
         Walk { source, tables, trace, losses, file, own: Vec::new() }
     }
