@@ -20,6 +20,7 @@
 mod handover;
 mod intake;
 mod peek;
+mod programs;
 mod rehearsal;
 mod runs;
 

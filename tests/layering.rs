@@ -13,6 +13,7 @@ const FLOORS: &[&str] = &[
     "facts",
     "trace",
     "hlo",
+    "memory",
     "input",
     "metrics",
     "insight",

@@ -52,6 +52,8 @@ pub(super) enum Content {
     /// The runs of a document, at least one.
     Profiles(Vec<NamedProfile>),
     Model(Box<Sidecar>),
+    /// The `xla.HloProto` of a compiled program.
+    Program(Vec<u8>),
     /// Left out by the caller: another file of the same host is read.
     NotRead,
     /// Moved into a run.
@@ -183,6 +185,14 @@ impl Intake {
             Ok(Decoded::Model(model)) => {
                 result.kind = FileKind::ModelConfig;
                 Some(Content::Model(model))
+            }
+            Ok(Decoded::Program(bytes)) if cfg!(feature = "memory") => {
+                result.kind = FileKind::Program;
+                Some(Content::Program(bytes))
+            }
+            Ok(Decoded::Program(_)) => {
+                result.ignored = Some(plan::cache_reason(&result.path).unwrap_or(plan::PROGRAM).to_owned());
+                None
             }
             Ok(Decoded::MemoryProfile) => {
                 result.kind = FileKind::MemoryProfile;

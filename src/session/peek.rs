@@ -30,8 +30,11 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
         Some(Format::UnifiedProfile | Format::Report) => FileKind::UnifiedProfile,
         Some(Format::HuggingFaceConfig | Format::Sidecar) => FileKind::ModelConfig,
         Some(Format::MemoryProfile) => FileKind::MemoryProfile,
+        Some(Format::Program) if cfg!(feature = "memory") => FileKind::Program,
         Some(Format::Zip | Format::Tar) => FileKind::Archive,
-        Some(Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => FileKind::Unknown,
+        Some(Format::Program | Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => {
+            FileKind::Unknown
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::intake::{Content, Member};
+use super::programs;
 use base::{Warning, WarningCode};
 use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
@@ -261,7 +262,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
             _ => {}
         }
     }
-    if hosts.is_empty() {
+    let programs = programs::take(members, planned, &mut run);
+    if hosts.is_empty() && programs.hlo.is_empty() {
         return vec![];
     }
     for repeated in &planned.repeated {
@@ -272,7 +274,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     (run.model, run.device) = (sidecar.model, sidecar.device);
     run.files.extend(files);
     run.warnings.extend(cut_between_planes(&hosts, &run.files));
-    run.trace = merge(hosts);
+    run.trace = if hosts.is_empty() { programs } else { merge(hosts) };
     vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
 }
 
@@ -356,12 +358,13 @@ fn sidecars(members: &[Member], planned: &PlannedRun) -> (Sidecar, Vec<SourceFil
     (sidecar, files)
 }
 
-fn source_file(member: &Member, num_events: Option<u64>) -> SourceFile {
+pub(super) fn source_file(member: &Member, num_events: Option<u64>) -> SourceFile {
     let format = match member.kind {
         FileKind::XPlane => "xplane",
         FileKind::TraceJson => "trace_json",
         FileKind::UnifiedProfile => "unified_profile",
         FileKind::ModelConfig => "model_config",
+        FileKind::Program => "hlo",
         FileKind::MemoryProfile | FileKind::Archive | FileKind::Unknown => "unknown",
     };
     SourceFile { path: member.path.clone(), size_bytes: member.size_bytes, format: format.to_owned(), num_events }

@@ -31,6 +31,8 @@ pub enum Outcome {
 /// An argument of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument<'m> {
+    /// Its place among the program's arguments, from 0.
+    pub number: i64,
     /// The framework's name (`params['block']['w']`), empty where unknown.
     pub name: &'m str,
     /// Type and shape; with several partitions, of one partition's part.
@@ -106,7 +108,8 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
         }
     }
     let all = parameters.into_iter().zip(outcomes);
-    all.map(|((parameter, _, shape), outcome)| Argument {
+    all.map(|((parameter, number, shape), outcome)| Argument {
+        number,
         name: &parameter.metadata.op_name,
         shape,
         sharding: &parameter.attributes().sharding,

@@ -37,6 +37,11 @@ const KINDS: &[&str] = &[
 /// How many steps from a `-done` over updates to the start are followed.
 const DEPTH: u32 = 64;
 
+/// What the collective does that an instruction is or belongs to, as [`Collective::kind`]; `None` for all other instructions.
+pub fn collective_kind(module: &Module, instruction: &Instruction) -> Option<&'static str> {
+    resolve(module, instruction, DEPTH).map(|(kind, _)| kind)
+}
+
 /// The collective that an instruction is or belongs to: itself, the operation that an `async-start` wraps or a fusion
 /// contains, or for a `-done` the one that it waits for. `None` for all other instructions.
 pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collective> {

@@ -7,11 +7,12 @@
 //!                                                                        '-> collective   who talks to whom
 //! ```
 //!
-//! A module is read when it is first asked for. Buffer assignments, schedules and the values of large constants are not read:
-//! nothing here needs them.
+//! A module is read when it is first asked for. Schedules and the values of large constants are not read: nothing here needs them.
+//! Buffer assignments are read by the crate `memory`.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod argument_names;
 mod arguments;
 mod attributes;
 mod backend_config;
@@ -30,13 +31,14 @@ mod read;
 mod replica_groups;
 mod shape;
 
+pub use argument_names::{NamedRole, parts as argument_parts};
 pub use arguments::{Argument, Outcome, arguments, has_gradients};
 pub use attributes::{
     Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, MeshAxes, ReplicaGroups, SliceDimension,
     WindowDimension,
 };
 pub use category::category;
-pub use collective::{Collective, collective};
+pub use collective::{Collective, collective, collective_kind};
 pub use cost::{Conventions, Cost, CostSource, cost, cost_by};
 pub use data_type::DataType;
 pub use expression::expression;

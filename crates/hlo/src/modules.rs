@@ -66,6 +66,12 @@ impl<'t> Modules<'t> {
             .filter_map(|(index, &(proto, name))| Some((proto.host, proto.program_id, name, self.get(index)?)))
     }
 
+    /// All of them with the bytes that they are read from, in file order; each is read when it comes up.
+    pub fn with_bytes(&self) -> impl Iterator<Item = (&'t HloProto, &'t str, &Module)> {
+        let all = self.protos.iter().enumerate();
+        all.filter_map(|(index, &(proto, name))| Some((proto, name, self.get(index)?)))
+    }
+
     /// Those that something asked for so far, in file order.
     pub fn read(&self) -> impl Iterator<Item = &Module> {
         self.parsed.iter().filter_map(OnceLock::get)

@@ -19,6 +19,9 @@ use trace::{RowBlock, Trace};
 /// JSON that has not said what it is by here is taken for a trace whose events come late: only traces are large.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
+/// Largest compiled program that is read from a file by itself.
+const MAX_PROGRAM_BYTES: usize = 1 << 30;
+
 /// Largest model configuration that is read.
 const MAX_CONFIG_BYTES: usize = 4 << 20;
 
@@ -33,6 +36,8 @@ pub enum Decoded {
     Model(Box<Sidecar>),
     /// A device memory profile (pprof), which has no view yet.
     MemoryProfile,
+    /// A compiled program: the bytes of its `xla.HloProto`, which are read when somebody asks.
+    Program(Vec<u8>),
     /// Nothing for a report, and rightly in a profile folder.
     Ignored {
         /// What it is, as a sentence.
@@ -91,6 +96,7 @@ enum Whole {
     Report,
     HuggingFace,
     Sidecar,
+    Program,
 }
 
 impl Decoder {
@@ -215,6 +221,7 @@ impl Decoder {
                 Ok(Decoded::Model(Box::new(read_hugging_face(&bytes)?.into())))
             }
             DecoderState::Whole { kind: Whole::Sidecar, bytes } => Ok(Decoded::Model(Box::new(read_sidecar(&bytes)?))),
+            DecoderState::Whole { kind: Whole::Program, bytes } => Ok(Decoded::Program(bytes)),
             DecoderState::MemoryProfile => Ok(Decoded::MemoryProfile),
             DecoderState::Ignored(reason) => Ok(Decoded::Ignored { reason }),
             DecoderState::Refused(error) => Err(error),
@@ -237,6 +244,7 @@ impl Decoder {
             Format::Report => whole(Whole::Report),
             Format::HuggingFaceConfig => whole(Whole::HuggingFace),
             Format::Sidecar => whole(Whole::Sidecar),
+            Format::Program => whole(Whole::Program),
             Format::MemoryProfile => DecoderState::MemoryProfile,
             Format::Derived(reason) => DecoderState::Ignored(reason),
             Format::Empty => DecoderState::Refused(Error::Empty),
@@ -276,6 +284,7 @@ fn too_large(kind: Whole, length: usize) -> Option<Error> {
     let (what, limit, limit_text) = match kind {
         Whole::Profile => ("A unified profile of this size", profile_json::MAX_BYTES, "64 MiB"),
         Whole::Report => ("A report of this size", profile_json::MAX_BYTES, "64 MiB"),
+        Whole::Program => ("A compiled program of this size", MAX_PROGRAM_BYTES, "1 GiB"),
         Whole::HuggingFace | Whole::Sidecar => ("A model configuration of this size", MAX_CONFIG_BYTES, "4 MiB"),
     };
     (length > limit).then(|| Error::LimitExceeded {

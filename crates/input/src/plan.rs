@@ -10,10 +10,11 @@
 //! log/plugins/profile/config.json                                model configuration of every run below its folder
 //! other/x.xplane.pb, other/x.trace.json                          one run: same folder, same stem
 //! other/y.json                                                   a separate run
+//! dump/module_0001.jit_f.hlo.pb, dump/module_0003.jit_g.hlo.pb   one run of compiled programs: same folder
 //! ```
 
 use base::sort;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file holds, told by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -28,6 +29,8 @@ pub enum FileKind {
     ModelConfig,
     /// A device memory profile (pprof).
     MemoryProfile,
+    /// A compiled program (`xla.HloProto`).
+    Program,
     /// A zip or tar: its members are planned when it is opened.
     Archive,
     /// None of these.
@@ -61,6 +64,8 @@ pub struct PlannedRun {
     pub name: String,
     /// The files to read: one a host.
     pub hosts: Vec<HostFile>,
+    /// Files of compiled programs: those of one folder are a run, which has no hosts.
+    pub programs: Vec<usize>,
     /// Files that repeat one of `hosts` and are not read.
     pub repeated: Vec<Repeated>,
     /// Model configurations, the one that wins last.
@@ -113,6 +118,7 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
             }
             FileKind::Archive => plan.archives.push(file),
             FileKind::ModelConfig => {}
+            FileKind::Program => {}
             FileKind::MemoryProfile => plan.ignored.push(Ignored { file, reason: MEMORY_PROFILE.to_owned() }),
             FileKind::Unknown => plan.ignored.push(Ignored { file, reason: unknown_reason(candidate.path) }),
         }
@@ -122,8 +128,33 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
         let Some(group) = groups.remove(&key) else { continue };
         plan.runs.push(group.into_run(files));
     }
+    add_programs(files, &mut plan);
     assign_sidecars(files, &mut plan);
     plan
+}
+
+/// Adds a run for each folder with files of compiled programs. XProf's own copies beside a profile hold what that holds.
+fn add_programs(files: &[Candidate<'_>], plan: &mut Plan) {
+    let is_program = |file: &usize| kind_of(files, *file) == Some(FileKind::Program);
+    let xplanes = files.iter().filter(|file| file.kind == FileKind::XPlane);
+    let profiled: BTreeSet<&str> = xplanes.filter_map(|file| run_folder(file.path)).collect();
+    let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in (0..files.len()).filter(is_program) {
+        let Some(path) = files.get(file).map(|file| file.path) else { continue };
+        if run_folder(path).is_some_and(|folder| profiled.contains(folder)) {
+            let reason = cache_reason(path).unwrap_or(PROGRAM_OF_PROFILE).to_owned();
+            plan.ignored.push(Ignored { file, reason });
+            continue;
+        }
+        let of_folder = *folders.entry(folder(path)).or_insert_with(|| {
+            let name = if folder(path).is_empty() { stem(path) } else { folder(path) };
+            plan.runs.push(PlannedRun { name: file_name(name).to_owned(), ..PlannedRun::default() });
+            plan.runs.len() - 1
+        });
+        if let Some(run) = plan.runs.get_mut(of_folder) {
+            run.programs.push(file);
+        }
+    }
 }
 
 /// Why XProf's own derived files beside a profile are not read, told by their names; `None` for any other file.
@@ -146,6 +177,13 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
 
 /// What is said of a device memory profile.
 pub const MEMORY_PROFILE: &str = "This is a device memory profile (pprof). crossprof recognises it but has no view for it yet; open it with `pprof`.";
+
+/// What is said of a compiled program where nothing looks at programs alone.
+pub const PROGRAM: &str =
+    "This is a compiled program (HLO). The command line shows its memory: `crossprof table program-memory`.";
+
+/// What is said of a compiled program beside the profile of its run.
+const PROGRAM_OF_PROFILE: &str = "The profile beside this file holds its compiled programs.";
 
 fn unknown_reason(path: &str) -> String {
     cache_reason(path).unwrap_or("This file is not a profile that crossprof knows.").to_owned()
@@ -289,7 +327,8 @@ fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
         let together = together.get(together.len().saturating_sub(MAX_SIDECARS)..).unwrap_or_default();
         let Some(folder) = together.first().map(|&sidecar| folder_of(sidecar)) else { continue };
         let of_run = |run: &PlannedRun| {
-            run.hosts.iter().filter_map(|host| files.get(host.file)).any(|file| is_below(file.path, folder))
+            let read = run.hosts.iter().map(|host| host.file).chain(run.programs.iter().copied());
+            read.filter_map(|file| files.get(file)).any(|file| is_below(file.path, folder))
         };
         let chosen: Vec<bool> = plan.runs.iter().map(of_run).collect();
         let all = !chosen.contains(&true);

@@ -12,6 +12,7 @@
 //! | `{` with fields of `model_config` | sidecar `crossprof.json` |
 //! | fields of an XSpace with a printable plane name | xplane |
 //! | fields of a pprof `Profile` | device memory profile |
+//! | a module with a name and an entry computation | compiled program (HLO) |
 //!
 //! A byte order mark, space and comments in front of JSON are skipped. Everything else is named, so that the message can say what
 //! to do.
@@ -56,6 +57,8 @@ pub enum Format {
     Sidecar,
     /// A device memory profile (pprof).
     MemoryProfile,
+    /// A compiled program (`xla.HloProto`).
+    Program,
     /// What profilers and XProf leave beside profiles: to be passed over, with the reason.
     Derived(String),
     /// No profile.
@@ -96,8 +99,7 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
         return Some(Format::MemoryProfile);
     }
     if protobuf::is_hlo_proto(head) {
-        let reason = "XProf's copy of a compiled module: the xplane beside it holds the same.";
-        return Some(Format::Derived(reason.to_owned()));
+        return Some(Format::Program);
     }
     Some(Format::Other(xplane::what_else(head).unwrap_or_else(|| known::by_appearance(head))))
 }

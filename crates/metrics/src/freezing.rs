@@ -14,39 +14,8 @@
 use std::collections::BTreeSet;
 
 use base::sort;
-use hlo::{Argument, Module, Modules, Outcome, arguments, has_gradients};
+use hlo::{Argument, Module, Modules, NamedRole, Outcome, argument_parts, arguments, has_gradients};
 use report::LayerFreezing;
-
-/// Names of arguments, or of what is inside them, that hold parameters.
-const PARAMETERS: [&str; 9] =
-    ["params", "parameters", "param", "weights", "model", "variables", "trainable", "trainable_params", "frozen"];
-/// The same by their beginning: `frozen_params`, `params_frozen`, `model_params`.
-const PART_OF_NAME: [&str; 3] = ["params", "frozen", "trainable"];
-/// Names of what changes in a step and is no parameter.
-const OTHERS: [&str; 22] = [
-    "opt_state",
-    "opt",
-    "optimizer",
-    "optimizer_state",
-    "opt_states",
-    "mu",
-    "nu",
-    "momentum",
-    "velocity",
-    "trace",
-    "ema",
-    "ema_params",
-    "batch_stats",
-    "cache",
-    "batch",
-    "inputs",
-    "inner_state",
-    "inner_states",
-    "loss_scale",
-    "metrics",
-    "rng",
-    "grad_accum",
-];
 
 /// Names that are listed.
 const MOST_NAMES: usize = 100;
@@ -65,25 +34,29 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
         return None;
     }
     let arguments = arguments(module);
-    let floats: Vec<(&Argument<'_>, Vec<&str>)> = arguments
+    // With the part of the name that says that it is a parameter.
+    let floats: Vec<(&Argument<'_>, Option<&str>)> = arguments
         .iter()
         .filter(|it| it.shape.data_type.is_floating() && !it.name.is_empty())
-        .map(|it| (it, parts(it.name)))
-        .filter(|(_, parts)| !parts.iter().any(|part| OTHERS.contains(part)))
+        .map(|it| (it, NamedRole::of(it.name)))
+        .filter_map(|(it, role)| match role {
+            None => Some((it, None)),
+            Some(NamedRole::Parameters(group)) => Some((it, Some(group))),
+            Some(_) => None,
+        })
         .collect();
     let updated = |argument: &Argument<'_>| argument.outcome == Outcome::Updated;
     // Where any argument is called parameters, only such ones are.
-    let named = floats.iter().any(|(argument, parts)| updated(argument) && group(parts).is_some());
+    let named = floats.iter().any(|(argument, group)| updated(argument) && group.is_some());
     let groups: BTreeSet<&str> = floats
         .iter()
         .filter(|(argument, _)| updated(argument))
-        .filter_map(|(_, parts)| if named { group(parts) } else { parts.first().copied() })
+        .filter_map(|(argument, group)| if named { *group } else { first_part(argument) })
         .collect();
-    let is_parameter = |parts: &Vec<&str>| match group(parts) {
-        Some(_) => named || parts.first().is_some_and(|first| groups.contains(first)),
-        None => !named && parts.first().is_some_and(|first| groups.contains(first)),
+    let is_parameter = |(argument, group): &(&Argument<'_>, Option<&str>)| {
+        (named && group.is_some()) || (!named && first_part(argument).is_some_and(|first| groups.contains(first)))
     };
-    let parameters: Vec<&(&Argument<'_>, Vec<&str>)> = floats.iter().filter(|it| is_parameter(&it.1)).collect();
+    let parameters: Vec<&(&Argument<'_>, Option<&str>)> = floats.iter().filter(|it| is_parameter(it)).collect();
     let trained: Vec<&Argument<'_>> = parameters.iter().map(|it| it.0).filter(|it| updated(it)).collect();
     let is_whole = module.devices().is_none_or(|(_, partitions)| partitions == 1)
         || parameters.iter().all(|it| it.0.sharding == "{replicated}");
@@ -113,17 +86,9 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
     })
 }
 
-/// The part of a name that says that parameters are below it.
-fn group<'n>(parts: &[&'n str]) -> Option<&'n str> {
-    let is_group = |part: &&&str| {
-        PARAMETERS.contains(*part) || PART_OF_NAME.iter().any(|of| part.starts_with(of) || part.ends_with(of))
-    };
-    parts.iter().find(is_group).copied()
-}
-
-/// `state`, `params`, `Dense_0`, `kernel` of `state.params['Dense_0']['kernel']`.
-fn parts(name: &str) -> Vec<&str> {
-    name.split(['.', '[', ']', '\'', '"']).filter(|part| !part.is_empty()).collect()
+/// `state` of `state.params['w']`.
+fn first_part<'n>(argument: &Argument<'n>) -> Option<&'n str> {
+    argument_parts(argument.name).into_iter().next()
 }
 
 /// Names of the frozen arrays; the longest scopes that hold frozen arrays only stand for their arrays.
@@ -159,10 +124,6 @@ mod tests {
 
     #[test]
     fn names_are_taken_apart() {
-        assert_eq!(parts("state.params['Dense_0']['kernel']"), ["state", "params", "Dense_0", "kernel"]);
-        assert_eq!(parts("args[0]['w'].value"), ["args", "0", "w", "value"]);
         assert_eq!(beginnings("s.p['a'][0]"), ["s", "s.p", "s.p['a']", "s.p['a'][0]"]);
-        assert_eq!(group(&["state", "params", "w"]), Some("params"));
-        assert_eq!((group(&["frozen_params", "w"]), group(&["x"])), (Some("frozen_params"), None));
     }
 }

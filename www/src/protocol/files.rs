@@ -50,6 +50,7 @@ pub fn kind_name(kind: FileKind) -> &'static str {
         FileKind::UnifiedProfile => "unified profile",
         FileKind::ModelConfig => "model configuration",
         FileKind::MemoryProfile => "memory profile",
+        FileKind::Program => "compiled program",
         FileKind::Archive => "archive",
         FileKind::Unknown => "not known",
     }

@@ -24,7 +24,7 @@ fn planned(files: &[(&str, FileKind)]) -> Vec<String> {
     lines
 }
 
-use FileKind::{Archive, MemoryProfile, ModelConfig, TraceJson, UnifiedProfile, Unknown, XPlane};
+use FileKind::{Archive, MemoryProfile, ModelConfig, Program, TraceJson, UnifiedProfile, Unknown, XPlane};
 
 #[test]
 fn a_run_folder_is_one_run_of_all_its_hosts() {
@@ -121,6 +121,25 @@ fn caches_and_memory_profiles_are_named_and_left_out() {
     );
     assert!(cache_reason("r/x.SSTABLE").is_some());
     assert!(cache_reason("r/h.xplane.pb").is_none());
+}
+
+#[test]
+fn programs_of_a_folder_are_a_run_unless_their_profile_is_there() {
+    let files = [
+        ("dump/module_1.jit_f.hlo.pb", Program),
+        ("plugins/profile/r/h.hlo_proto.pb", Program),
+        ("dump/module_2.jit_g.hlo.pb", Program),
+        ("plugins/profile/r/h.xplane.pb", XPlane),
+        ("alone.hlo_proto.pb", Program),
+        ("plugins/profile/s/h.hlo_proto.pb", Program),
+        ("dump/config.json", ModelConfig),
+    ];
+    let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
+    let plan = plan(&candidates);
+    let runs: Vec<_> = plan.runs.iter().map(|run| (run.name.as_str(), run.hosts.len(), run.programs.clone())).collect();
+    assert_eq!(runs, [("r", 1, vec![]), ("dump", 0, vec![0, 2]), ("alone.hlo_proto", 0, vec![4]), ("s", 0, vec![5])]);
+    assert_eq!(plan.ignored.iter().map(|ignored| ignored.file).collect::<Vec<_>>(), [1]);
+    assert_eq!(plan.runs[1].sidecars, [6]);
 }
 
 #[test]

@@ -82,10 +82,14 @@ fn what_lies_beside_profiles_is_passed_over() {
         b"[{\"cols\":[{\"id\":\"rank\"}]}]",
         b"{\"byProgram\":{}}",
         b"\0\x05\x16\x07\0\x02\0\0Mac OS X",
-        b"\x0a\x12\x0a\x05jit_f\x12\x06main.1\x1a\x01\x00",
     ] {
         assert!(matches!(whole(bytes), Format::Derived(_)), "{:?}", whole(bytes));
     }
+}
+
+#[test]
+fn compiled_programs() {
+    assert_eq!(whole(b"\x0a\x12\x0a\x05jit_f\x12\x06main.1\x1a\x01\x00"), Format::Program);
 }
 
 #[test]

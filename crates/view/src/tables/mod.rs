@@ -15,6 +15,8 @@ mod host_activity;
 mod host_ops;
 mod kernels;
 mod launches;
+#[cfg(feature = "memory")]
+mod memory;
 mod op_columns;
 mod op_placement;
 mod op_tree;
@@ -46,30 +48,31 @@ pub(crate) const COUNTER: &str = "counter";
 
 /// Declares the tables: the doc comment and name of each, its key, the forms that it has (the first is the usual one), its columns, and what
 /// makes it: a function of the unified profile, or one of the run and the form that is asked for. A table that both can make is
-/// made of the run where it is there, with all its columns. A table of an area of the timeline is made by [`rows_of_area`].
+/// made of the run where it is there, with all its columns. A table of an area of the timeline is made by [`rows_of_area`]. A table `where`
+/// a feature of this crate is wanted is not in programs without it.
 macro_rules! tables {
-    ($($(#[$doc:meta])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
+    ($($(#[$doc:meta])+ $name:ident $key:literal $(where $feature:literal)? [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
         /// Which table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum TableName {
-            $($(#[$doc])+ $name,)+
+            $($(#[cfg(feature = $feature)])? $(#[$doc])+ $name,)+
         }
 
         impl TableName {
             /// All of them, in the order of the pages.
-            pub const ALL: [TableName; [$($key),+].len()] = [$(TableName::$name),+];
+            pub const ALL: [TableName; [$($(#[cfg(feature = $feature)])? $key),+].len()] = [$($(#[cfg(feature = $feature)])? TableName::$name),+];
 
             /// The word of the command line and of file names.
             pub fn key(self) -> &'static str {
                 match self {
-                    $(TableName::$name => $key,)+
+                    $($(#[cfg(feature = $feature)])? TableName::$name => $key,)+
                 }
             }
 
             /// The forms that it has, the usual one first; empty where there is one only.
             pub fn forms(self) -> &'static [&'static str] {
                 match self {
-                    $(TableName::$name => &[$($form),*],)+
+                    $($(#[cfg(feature = $feature)])? TableName::$name => &[$($form),*],)+
                 }
             }
         }
@@ -77,7 +80,7 @@ macro_rules! tables {
         /// The columns of a table: those of all forms, each once.
         pub fn columns_of(name: TableName) -> Vec<Column> {
             match name {
-                $(TableName::$name => $columns,)+
+                $($(#[cfg(feature = $feature)])? TableName::$name => $columns,)+
             }
         }
 
@@ -85,14 +88,14 @@ macro_rules! tables {
         /// [forms](TableName::forms) that some tables have; empty for the first.
         pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
             match name {
-                $(TableName::$name => made!(rows $source $make, context, variant),)+
+                $($(#[cfg(feature = $feature)])? TableName::$name => made!(rows $source $make, context, variant),)+
             }
         }
 
         /// A table that a unified profile holds, so that an imported result has it too; `None` for one that needs the run itself.
         pub fn of_report(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
             match name {
-                $(TableName::$name => made!(report $source $make, profile $(, $of_report)?),)+
+                $($(#[cfg(feature = $feature)])? TableName::$name => made!(report $source $make, profile $(, $of_report)?),)+
             }
         }
     };
@@ -146,6 +149,10 @@ tables! {
     FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context);
     /// The arguments of the programs and how they are spread over the devices.
     Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context);
+    /// The memory of the compiled programs.
+    ProgramMemory "program-memory" where "memory" ["program", "space"] with memory::programs::columns(), from run memory::programs::table;
+    /// What is alive when the memory of a program is fullest.
+    Buffers "buffers" where "memory" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from run memory::buffers::table;
     /// Types of op by where they run.
     OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
     /// The ops as a tree: by program, category, name scope or source.

@@ -1,0 +1,40 @@
+//! What fills the memory of a device: the buffers that a compiled program was given, when each is alive, and what it is for.
+//!
+//! ```text
+//! xla.HloProto (bytes) + hlo::Module -> Assignment        buffers, allocations, heap traces as the file has them
+//!                                          |-> ProgramMemory       peak and totals of each memory space
+//!                                          |     '-> Heap          bytes over program order, lifetimes of buffers
+//!                                          |-> xla_peak            the peak that XLA itself reports
+//!                                          '-> Classifier          parameter, activation, output, ...
+//! ```
+//!
+//! Messages are decoded one by one with `prost` when somebody asks, so that damage costs one buffer, allocation or event and
+//! is counted in [`Problems`].
+
+#![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod assignment;
+mod blocks;
+mod class;
+mod heap;
+mod problems;
+mod program;
+mod proto;
+mod references;
+mod space;
+mod unpadded;
+mod xla_peak;
+
+pub use assignment::{Allocation, Assignment, Buffer, BufferIndex, Category, HeapEvent, HeapEventKind, HeapTrace};
+pub use blocks::{Block, blocks};
+pub use class::{Class, Classification, Classifier, Confidence};
+pub use heap::{Heap, HeapPoint, Lifetime};
+pub use problems::{Problem, Problems};
+pub use program::{LiveBuffer, ProgramMemory, SpaceMemory};
+pub use space::{MAIN, space_name};
+pub use xla_peak::xla_peak;
+
+#[cfg(test)]
+mod test_program;
+#[cfg(test)]
+mod tests;

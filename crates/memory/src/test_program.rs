@@ -1,0 +1,114 @@
+//! Programs written by hand, for the tests of this crate.
+
+use hlo::Module;
+use wire_writer::{Message, message};
+
+use crate::ProgramMemory;
+
+/// A program: its instructions and buffers get the ids that they are written with.
+#[derive(Clone, Debug, Default)]
+pub struct TestProgram {
+    instructions: Vec<Message>,
+    buffers: Vec<Message>,
+    allocations: Vec<Message>,
+    traces: Vec<Message>,
+}
+
+pub const ALLOCATE: i64 = 0;
+pub const FREE: i64 = 1;
+pub const SHARE: i64 = 2;
+
+/// `f32[size]`.
+fn shape(size: i64) -> Message {
+    message().int(2, 11).int(3, size)
+}
+
+impl TestProgram {
+    /// An instruction `opcode.id` with a result of so many numbers of four bytes.
+    pub fn instruction(self, id: i64, opcode: &str, path: &str, elements: i64) -> Self {
+        let metadata = message().bytes(2, path);
+        let instruction = message().bytes(1, format!("{opcode}.{id}")).bytes(2, opcode).message(3, shape(elements));
+        self.raw_instruction(instruction.message(7, metadata).int(35, id))
+    }
+
+    pub fn raw_instruction(mut self, instruction: Message) -> Self {
+        self.instructions.push(instruction);
+        self
+    }
+
+    /// A buffer of the instruction with its id.
+    pub fn buffer(self, id: i64, size: i64) -> Self {
+        self.raw_buffer(message().int(1, id).int(2, size).message(3, message().int(4, id)))
+    }
+
+    pub fn raw_buffer(mut self, buffer: Message) -> Self {
+        self.buffers.push(buffer);
+        self
+    }
+
+    /// An allocation with these buffers, one after the other; `flag` is the field that says what it is, 0 for temporary values.
+    pub fn allocation(mut self, size: i64, flag: u32, buffers: &[i64]) -> Self {
+        let mut allocation = message().int(1, self.allocations.len() as i64).int(2, size);
+        if flag > 0 {
+            allocation = allocation.int(flag, 1);
+        }
+        for (place, &buffer) in buffers.iter().enumerate() {
+            allocation = allocation.message(9, message().int(1, buffer).int(2, 64 * place as i64).int(3, 64));
+        }
+        self.allocations.push(allocation);
+        self
+    }
+
+    pub fn raw_allocation(mut self, allocation: Message) -> Self {
+        self.allocations.push(allocation);
+        self
+    }
+
+    /// Adds an event to the last trace: `buffer` is freed at the instruction of another.
+    pub fn ending(mut self, buffer: i64, at: i64) -> Self {
+        if let Some(trace) = self.traces.pop() {
+            let event = message().int(1, FREE).int(2, buffer).bytes(4, format!("add.{at}"));
+            self.traces.push(trace.message(1, event));
+        }
+        self
+    }
+
+    /// A heap trace of `(kind, buffer, shared with)`; each event is at the instruction of its buffer.
+    pub fn trace(mut self, events: &[(i64, i64, i64)]) -> Self {
+        let mut trace = message();
+        for &(kind, buffer, with) in events {
+            let name = format!("add.{buffer}");
+            trace = trace.message(1, message().int(1, kind).int(2, buffer).bytes(4, name).int(5, with));
+        }
+        self.traces.push(trace);
+        self
+    }
+
+    /// The `xla.HloProto`.
+    pub fn proto(&self) -> Vec<u8> {
+        let mut computation = message().bytes(1, "main").int(5, 1);
+        for instruction in &self.instructions {
+            computation = computation.message(2, instruction.clone());
+        }
+        let root = self.instructions.len() as i64;
+        let module = message().bytes(1, "jit_f").bytes(2, "main").message(3, computation.int(6, root)).int(6, 1);
+        let mut assignment = message();
+        for (number, parts) in [(1, &self.buffers), (3, &self.allocations), (4, &self.traces)] {
+            for part in parts {
+                assignment = assignment.message(number, part.clone());
+            }
+        }
+        message().message(1, module).message(3, assignment).0
+    }
+
+    /// Looks at the memory of the program.
+    pub fn look<T>(&self, look: impl FnOnce(&ProgramMemory<'_>) -> T) -> T {
+        look_at(&self.proto(), look).expect("a buffer assignment")
+    }
+}
+
+/// Looks at the memory of any bytes.
+pub fn look_at<T>(proto: &[u8], look: impl FnOnce(&ProgramMemory<'_>) -> T) -> Option<T> {
+    let module: Module = hlo::read_proto(proto);
+    ProgramMemory::read(proto, &module).map(|program| look(&program))
+}

@@ -1,0 +1,282 @@
+//! What is alive when the memory of a program is fullest: buffer by buffer, or by class, scope or source line.
+
+use std::collections::BTreeMap;
+
+use super::{Program, platform, programs};
+use crate::table::{Cell, Column, Table, Unit, column};
+use crate::tables::profile_table::{float, int, text};
+use base::{framework_path, sort};
+use hlo::{Instruction, Modules};
+use memory::{Classification, Classifier, LiveBuffer, ProgramMemory, SpaceMemory, space_name};
+use metrics::Context;
+
+/// What rows of all forms are of.
+const OF_PROGRAM: [Column; 2] = [
+    column("module", "Program", Unit::Text, "The program with its number."),
+    column(
+        "memory_space",
+        "Memory space",
+        Unit::Text,
+        "`HBM`, `VMEM`, `CMEM`, `SMEM`, `host`, ...; `main memory` of a CPU.",
+    ),
+];
+
+const CLASS: Column = column(
+    "class",
+    "Class",
+    Unit::Text,
+    "`parameter`, `optimizer state`, `gradient`, `activation` (kept for the backward pass), `input`, `output`, `constant`, `collective \
+     scratch`, `temporary` or `unknown`.",
+);
+const SCOPE: Column =
+    column("scope", "Scope", Unit::Text, "Scopes of the framework's path; of an argument the path to it in its tree.");
+const SOURCE: Column =
+    column("source", "Source", Unit::Text, "Line of the program's source that makes the value: `file:line`.")
+        .caveat("Absent where the file does not say it, as of arguments.");
+
+/// Sizes, which rows of all forms have.
+const SIZES: [Column; 4] = [
+    column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer: those of a memory space add up to `peak_heap_bytes`.")
+        .caveat("Buffers that share memory are counted once. XProf merges those under 16 KiB into one row."),
+    column("peak_percent", "Share of peak", Unit::Percent, "Its bytes, of the peak of its memory space."),
+    column(
+        "unpadded_bytes",
+        "Without padding",
+        Unit::Bytes,
+        "Bytes of the value in the default layout: elements without tiles.",
+    ),
+    column(
+        "padding_bytes",
+        "Padding",
+        Unit::Bytes,
+        "Bytes that the layout adds: `bytes - unpadded_bytes`, at least 0.",
+    ),
+];
+
+/// What only the table by buffer has.
+const OF_BUFFER: [Column; 11] = [
+    column("class_rule", "Why", Unit::Text, "The rule that says the class."),
+    column(
+        "class_confidence",
+        "Confidence",
+        Unit::Text,
+        "How sure the class is: `high` (the compiler or a name says it), `medium` or `low`.",
+    ),
+    column(
+        "category",
+        "Category",
+        Unit::Text,
+        "What its allocation holds, as XProf's memory viewer says: `Parameter`, `Output`, `Temporary`, ...",
+    )
+    .xprof("groupName"),
+    column("shape", "Shape", Unit::Text, "Type and shape of the value with its layout.").xprof("shapeString"),
+    column("opcode", "Opcode", Unit::Text, "What the instruction does.").xprof("opCode"),
+    column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op; of an argument its name.")
+        .xprof("tfOpName"),
+    column("allocation", "Allocation", Unit::Count, "Number of the allocation that it lies in."),
+    column("offset_bytes", "Offset", Unit::Bytes, "Where it lies in its allocation."),
+    column("allocated_at", "Allocated at", Unit::Text, "The instruction at which it gets memory.")
+        .caveat("Absent where it is there as long as the program runs."),
+    column("freed_at", "Freed at", Unit::Text, "The instruction after which its memory is free.")
+        .caveat("Absent where it is there as long as the program runs, or nothing frees it."),
+    column("logical_buffer_id", "Buffer number", Unit::Count, "XLA's number of the buffer.").xprof("logicalBufferId"),
+];
+
+const BUFFER: Column = column(
+    "buffer",
+    "Buffer",
+    Unit::Text,
+    "The instruction that makes the value, with which element of its result: `copy-start{0}`.",
+)
+.xprof("instructionName");
+const COUNT: Column = column("buffers", "Buffers", Unit::Count, "Buffers of the group.");
+const LARGEST: Column = column("largest", "Largest", Unit::Text, "The largest buffer of the group.");
+
+/// The columns of all forms.
+pub fn columns() -> Vec<Column> {
+    let own = [BUFFER, CLASS].into_iter().chain(SIZES).chain([SCOPE, SOURCE]).chain(OF_BUFFER);
+    OF_PROGRAM.into_iter().chain(own).chain([COUNT, LARGEST]).collect()
+}
+
+/// A buffer that is alive at the peak of a memory space.
+struct Row<'p> {
+    space: &'p Space<'p>,
+    live: LiveBuffer,
+    class: Classification,
+}
+
+/// A memory space of a program.
+struct Space<'p> {
+    program: &'p Program<'p>,
+    memory: &'p ProgramMemory<'p>,
+    space: &'p SpaceMemory,
+    name: String,
+}
+
+/// The table of a run, programs with the largest peak first, of each the largest buffers first. `variant` is `class`, `scope` or `source`
+/// for a row for each of these.
+pub fn table(context: &Context<'_>, variant: &str) -> Table {
+    let modules = Modules::new(context.captured_trace());
+    let found = programs(&modules);
+    let mut spaces = Vec::new();
+    for program in &found {
+        if let Some(memory) = &program.memory {
+            spaces.extend(memory.spaces.iter().map(|space| Space {
+                program,
+                memory,
+                space,
+                name: space_name(space.space, platform(context)),
+            }));
+        }
+    }
+    let largest = |space: &Space<'_>| (space.space.space != memory::MAIN, std::cmp::Reverse(space.space.peak_bytes()));
+    sort::sort_by(&mut spaces, |a, b| largest(a).cmp(&largest(b)).then_with(|| a.program.name.cmp(b.program.name)));
+    let mut cells = Vec::new();
+    for space in &spaces {
+        let classifier = Classifier::new(space.memory);
+        let row = |live: LiveBuffer| Row { space, class: classifier.classify(space.space, &live), live };
+        let mut rows: Vec<Row<'_>> = space.memory.live_at_peak(space.space).map(row).collect();
+        sort::by_number(
+            &mut rows,
+            |row| i64::try_from(row.live.bytes).unwrap_or(i64::MAX),
+            |_, _| std::cmp::Ordering::Equal,
+        );
+        match variant {
+            "class" => groups(&rows, |row| row.class.class.label().to_owned(), &mut cells),
+            "scope" => groups(&rows, Row::scope, &mut cells),
+            "source" => groups(&rows, |row| row.source().unwrap_or_default(), &mut cells),
+            _ => cells.extend(rows.iter().map(Row::cells)),
+        }
+    }
+    let key = match variant {
+        "class" => CLASS,
+        "scope" => SCOPE,
+        "source" => SOURCE,
+        _ => {
+            let all = columns().into_iter().filter(|column| column.key != COUNT.key && column.key != LARGEST.key);
+            return Table::new("buffers", all.collect(), cells);
+        }
+    };
+    let columns = OF_PROGRAM.into_iter().chain([key]).chain(SIZES).chain([COUNT, LARGEST]).collect();
+    Table::new("buffers", columns, cells)
+}
+
+/// Sums of buffers.
+#[derive(Default)]
+struct Group<'r> {
+    bytes: u64,
+    unpadded_bytes: u64,
+    padding_bytes: u64,
+    buffers: u64,
+    largest: Option<&'r Row<'r>>,
+}
+
+/// Appends a row for each group of rows of one memory space, the largest first. `rows` are in that order, too.
+fn groups<'r>(rows: &'r [Row<'r>], key: impl Fn(&Row<'r>) -> String, cells: &mut Vec<Vec<Cell>>) {
+    let Some(space) = rows.first().map(|row| row.space) else { return };
+    let mut found: BTreeMap<String, Group<'r>> = BTreeMap::new();
+    for row in rows {
+        let group = found.entry(key(row)).or_default();
+        group.bytes = group.bytes.saturating_add(row.live.bytes);
+        group.unpadded_bytes = group.unpadded_bytes.saturating_add(row.live.unpadded_bytes);
+        group.padding_bytes = group.padding_bytes.saturating_add(row.padding());
+        group.buffers += 1;
+        group.largest.get_or_insert(row);
+    }
+    let mut found: Vec<(String, Group<'r>)> = found.into_iter().collect();
+    sort::sort_by(&mut found, |a, b| b.1.bytes.cmp(&a.1.bytes));
+    cells.extend(found.into_iter().map(|(key, group)| {
+        let largest = group.largest.map(|row| row.space.memory.name(row.live.buffer));
+        vec![
+            text(space.program.name),
+            text(&space.name),
+            said(key),
+            Cell::Int(group.bytes),
+            float(space.share(group.bytes)),
+            Cell::Int(group.unpadded_bytes),
+            Cell::Int(group.padding_bytes),
+            Cell::Int(group.buffers),
+            said(largest.unwrap_or_default()),
+        ]
+    }));
+}
+
+/// A text; absent where it is empty.
+fn said(value: String) -> Cell {
+    if value.is_empty() { Cell::Absent } else { Cell::Text(value) }
+}
+
+impl Space<'_> {
+    fn share(&self, bytes: u64) -> Option<f64> {
+        let peak = self.space.peak_bytes();
+        (peak > 0).then(|| 100.0 * bytes as f64 / peak as f64)
+    }
+}
+
+impl<'p> Row<'p> {
+    fn instruction(&self) -> Option<&'p Instruction> {
+        self.space.memory.instruction(self.live.buffer)
+    }
+
+    fn padding(&self) -> u64 {
+        self.live.bytes.saturating_sub(self.live.unpadded_bytes)
+    }
+
+    /// Of an argument all but the last part of its name, which is the array's.
+    fn scope(&self) -> String {
+        let Some(instruction) = self.instruction() else { return String::new() };
+        let path = &instruction.metadata.op_name;
+        let parts = if instruction.is("parameter") {
+            let mut parts = hlo::argument_parts(path);
+            parts.pop();
+            parts
+        } else {
+            framework_path::scopes(path)
+        };
+        parts.join("/")
+    }
+
+    fn source(&self) -> Option<String> {
+        self.space.memory.module.source_of(self.instruction()?)
+    }
+
+    /// The name of the instruction of an event of the heap.
+    fn at(&self, event: Option<usize>) -> Cell {
+        let instruction =
+            self.space.space.heap.as_ref().zip(event).and_then(|(heap, event)| *heap.instructions.get(event)?);
+        let instruction = instruction.and_then(|index| self.space.memory.module.at(index));
+        instruction.map_or(Cell::Absent, |instruction| text(&instruction.name))
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let Row { space, live, class } = self;
+        let memory = space.memory;
+        let instruction = self.instruction();
+        let buffer = memory.assignment.buffers.get(live.buffer);
+        let allocation = memory.assignment.allocation_of(live.buffer);
+        let number = |value: Option<i64>| int(value.and_then(|value| u64::try_from(value).ok()));
+        vec![
+            text(space.program.name),
+            text(&space.name),
+            said(memory.name(live.buffer)),
+            text(class.class.label()),
+            Cell::Int(live.bytes),
+            float(space.share(live.bytes)),
+            Cell::Int(live.unpadded_bytes),
+            Cell::Int(self.padding()),
+            said(self.scope()),
+            said(self.source().unwrap_or_default()),
+            text(class.rule),
+            text(class.confidence.label()),
+            allocation.map_or(Cell::Absent, |allocation| text(allocation.category().name())),
+            said(memory.shape(live.buffer)),
+            instruction.map_or(Cell::Absent, |it| text(&it.opcode)),
+            said(instruction.map(|it| it.metadata.op_name.clone()).unwrap_or_default()),
+            number(allocation.map(|allocation| allocation.index)),
+            int(buffer.map(|buffer| buffer.offset)),
+            self.at(live.lifetime.map(|lifetime| lifetime.start)),
+            self.at(live.lifetime.and_then(|lifetime| lifetime.end)),
+            number(buffer.map(|buffer| buffer.id)),
+        ]
+    }
+}

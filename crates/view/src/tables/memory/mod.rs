@@ -1,0 +1,31 @@
+//! Tables of memory: what compiled programs keep in it.
+
+pub(super) mod buffers;
+pub(super) mod programs;
+
+use hlo::{Module, Modules};
+use memory::ProgramMemory;
+use metrics::Context;
+
+/// A program that a file embeds, with its memory where the file says it.
+struct Program<'m> {
+    /// Its name with its number: `jit_f(17)`.
+    name: &'m str,
+    program_id: i64,
+    memory: Option<ProgramMemory<'m>>,
+}
+
+/// The programs of a run. Only here are buffer assignments decoded.
+fn programs<'m>(modules: &'m Modules<'_>) -> Vec<Program<'m>> {
+    let program = |(proto, name, module): (&'m trace::HloProto, &'m str, &'m Module)| Program {
+        name,
+        program_id: proto.program_id,
+        memory: ProgramMemory::read(&proto.bytes, module),
+    };
+    modules.with_bytes().map(program).collect()
+}
+
+/// `TPU`, `GPU` or `CPU`, for the names of memory spaces.
+fn platform<'a>(context: &Context<'a>) -> &'a str {
+    &context.profile.metadata.platform
+}

@@ -1,0 +1,191 @@
+//! The memory of the compiled programs: a row a program, or a row for each memory space of one.
+
+use super::{Program, platform, programs};
+use crate::table::{Cell, Column, Table, Unit, column};
+use crate::tables::profile_table::{float, int, text};
+use base::sort;
+use hlo::Modules;
+use memory::{MAIN, ProgramMemory, SpaceMemory, space_name, xla_peak};
+use metrics::Context;
+
+/// One memory space of a program.
+struct Row<'p> {
+    program: &'p Program<'p>,
+    space: Option<(&'p ProgramMemory<'p>, &'p SpaceMemory)>,
+    space_name: String,
+}
+
+impl<'p> Row<'p> {
+    fn bytes(&self, of: impl Fn(&'p SpaceMemory) -> u64) -> Cell {
+        int(self.space.map(|(_, space)| of(space)))
+    }
+
+    fn peak(&self) -> Option<u64> {
+        self.space.map(|(_, space)| space.peak_bytes())
+    }
+}
+
+type CellOf = fn(&Row<'_>) -> Cell;
+
+static COLUMNS: [(Column, CellOf); 22] = [
+    (column("module", "Program", Unit::Text, "The program with its number."), |row| text(row.program.name)),
+    (
+        column("memory_space", "Memory space", Unit::Text, "`HBM`, `VMEM`, `CMEM`, `SMEM`, `host`, ...; `main memory` of a CPU.")
+            .source("The allocation's colour."),
+        |row| if row.space_name.is_empty() { Cell::Absent } else { text(&row.space_name) },
+    ),
+    (
+        column(
+            "peak_heap_bytes",
+            "Peak",
+            Unit::Bytes,
+            "The most bytes that are alive at once: allocations that are there as long as the program runs, and the peak of the heap.",
+        )
+        .source("The heap trace that XProf chooses, played as XProf does.")
+        .caveat("The order is the program's, not time. Other programs and the runtime's pool are not in it.")
+        .xprof("peakHeapMib"),
+        |row| int(row.peak()),
+    ),
+    (
+        column("peak_unpadded_heap_bytes", "Peak without padding", Unit::Bytes, "The same peak with temporary values without the padding of their layouts.")
+            .caveat("What is there as long as the program runs counts with its padding, as in XProf.")
+            .xprof("peakUnpaddedHeapMib"),
+        |row| row.bytes(SpaceMemory::peak_unpadded_bytes),
+    ),
+    (
+        column("xla_peak_bytes", "Peak, XLA", Unit::Bytes, "The peak that XLA itself reports, as `compiled.memory_analysis().peak_memory_in_bytes`.")
+            .caveat(
+                "Of all memory spaces together and all heap traces after one another (`memory_analysis()` of a CPU program leaves the \
+                 heap traces out); so it may differ from `peak_heap_bytes`. In the \
+                 row of the main memory.",
+            ),
+        |row| int(row.space.filter(|(_, space)| space.space == MAIN).map(|(memory, _)| xla_peak(&memory.assignment))),
+    ),
+    (
+        column("total_allocation_bytes", "Allocated", Unit::Bytes, "Bytes of all allocations but memory of calls.")
+            .xprof("totalBufferAllocationMib"),
+        |row| row.bytes(|space| space.total_bytes),
+    ),
+    (
+        column(
+            "indefinite_bytes",
+            "Resident",
+            Unit::Bytes,
+            "Bytes of allocations that are there as long as the program runs: arguments, results, constants.",
+        )
+        .xprof("indefiniteBufferAllocationMib"),
+        |row| row.bytes(|space| space.resident_bytes),
+    ),
+    (
+        column("parameter_bytes", "Arguments", Unit::Bytes, "Bytes of allocations that hold arguments.")
+            .xprof("entryComputationParametersMib"),
+        |row| row.bytes(|space| space.parameter_bytes),
+    ),
+    (
+        column("output_bytes", "Results", Unit::Bytes, "Bytes of allocations that hold results.")
+            .caveat("Results that have the memory of an argument are in both.")
+            .xprof("maybeLiveOutMib"),
+        |row| row.bytes(|space| space.output_bytes),
+    ),
+    (
+        column("aliased_bytes", "Aliased", Unit::Bytes, "Bytes of allocations that hold an argument and a result: donated arguments."),
+        |row| row.bytes(|space| space.aliased_bytes),
+    ),
+    (column("constant_bytes", "Constants", Unit::Bytes, "Bytes of allocations that hold constants of the program."), |row| {
+        row.bytes(|space| space.constant_bytes)
+    }),
+    (column("temporary_bytes", "Temporaries", Unit::Bytes, "Bytes of allocations in which temporary values come and go."), |row| {
+        row.bytes(|space| space.temporary_bytes)
+    }),
+    (
+        column(
+            "untraced_bytes",
+            "Without order",
+            Unit::Bytes,
+            "Bytes of allocations for temporary values of which the file does not say when the values come and go.",
+        )
+        .caveat("They are in no peak: with them it is at most `total_allocation_bytes`."),
+        |row| row.bytes(|space| space.untraced_bytes),
+    ),
+    (column("thread_local_bytes", "Memory of calls", Unit::Bytes, "Bytes of allocations that each call of a computation has a copy of."), |row| {
+        row.bytes(|space| space.thread_local_bytes)
+    }),
+    (
+        column("non_reusable_bytes", "Not reusable", Unit::Bytes, "Bytes of tables of tuples and of memory of calls.")
+            .xprof("nonReusableMib"),
+        |row| row.bytes(|space| space.fixed_bytes),
+    ),
+    (
+        column(
+            "fragmentation_percent",
+            "Fragmentation",
+            Unit::Percent,
+            "Memory for temporary values that is free at the peak: `100 * (total - peak) / (total - indefinite)`.",
+        )
+        .caveat("Absent where a program has no temporary values, and with `untraced_bytes`."),
+        |row| float(row.space.and_then(|(_, space)| space.fragmentation_percent())),
+    ),
+    (column("peak_instruction", "Fullest at", Unit::Text, "The instruction at which the heap is fullest."), |row| {
+        let at_peak = |space: &SpaceMemory| space.heap.as_ref().and_then(|heap| *heap.instructions.get(heap.peak_event)?);
+        let name = row.space.and_then(|(memory, space)| Some(memory.module.at(at_peak(space)?)?.name.as_str()));
+        name.map_or(Cell::Absent, text)
+    }),
+    (column("buffers", "Buffers", Unit::Count, "Buffers in these allocations."), |row| {
+        let of_space = |(memory, space): (&ProgramMemory<'_>, &SpaceMemory)| {
+            let allocations = memory.assignment.allocations.iter().filter(|it| it.space == space.space);
+            allocations.map(|it| it.buffers.len() as u64).sum()
+        };
+        int(row.space.map(of_space))
+    }),
+    (column("buffers_at_peak", "Alive at the peak", Unit::Count, "Buffers that are alive at the peak: the rows of the table buffers."), |row| {
+        int(row.space.map(|(memory, space)| memory.live_at_peak(space).count() as u64))
+    }),
+    (
+        column("heap_traces", "Heap traces", Unit::Count, "Orders in which XLA let the temporary values of this space come and go.")
+            .caveat("Where there are several, the peak is that of the last one, as in XProf."),
+        |row| row.bytes(|space| space.traces as u64),
+    ),
+    (
+        column("problems", "Problems", Unit::Text, "What is damaged or odd in the program's buffer assignment, and how often; else empty.")
+            .caveat("Figures are of what could be read."),
+        |row| {
+            let problems = match &row.program.memory {
+                Some(memory) => memory.problems().to_string(),
+                None => "The file holds no buffer assignment of this program.".to_owned(),
+            };
+            if problems.is_empty() { Cell::Absent } else { Cell::Text(problems) }
+        },
+    ),
+    (column("program_id", "Program number", Unit::Text, "Number of the program, without a sign."), |row| {
+        Cell::Text(row.program.program_id.cast_unsigned().to_string())
+    }),
+];
+
+/// The columns of the table.
+pub fn columns() -> Vec<Column> {
+    crate::table::columns(&COLUMNS)
+}
+
+/// The table of a run: the main memory of each program, or with `space` as variant each of its memory spaces; the largest peak
+/// first.
+pub fn table(context: &Context<'_>, variant: &str) -> Table {
+    let modules = Modules::new(context.captured_trace());
+    let found = programs(&modules);
+    let mut rows = Vec::new();
+    for program in &found {
+        let memory = program.memory.iter();
+        let spaces = memory.flat_map(|memory| memory.spaces.iter().map(move |space| (memory, space)));
+        let before = rows.len();
+        rows.extend(spaces.filter(|(_, space)| space.space == MAIN || variant == "space").map(|of| Row {
+            program,
+            space: Some(of),
+            space_name: space_name(of.1.space, platform(context)),
+        }));
+        if rows.len() == before {
+            rows.push(Row { program, space: None, space_name: String::new() });
+        }
+    }
+    sort::sort_by(&mut rows, |a, b| b.peak().cmp(&a.peak()).then_with(|| a.program.name.cmp(b.program.name)));
+    let cells = rows.iter().map(|row| COLUMNS.iter().map(|(_, cell)| cell(row)).collect()).collect();
+    Table::new("program-memory", columns(), cells)
+}
