@@ -8,11 +8,14 @@
 //!                                          '-> Classifier          parameter, activation, output, ...
 //! ```
 //!
+//! What allocators report while a program runs is in [`allocator`].
+//!
 //! Messages are decoded one by one with `prost` when somebody asks, so that damage costs one buffer, allocation or event and
 //! is counted in [`Problems`].
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+pub mod allocator;
 mod assignment;
 mod blocks;
 mod class;

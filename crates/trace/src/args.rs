@@ -154,6 +154,12 @@ args! {
         /// Name of the call on the host that launched a copy whose direction is not known otherwise; see
         /// [`super::copies::complete`].
         copy_call CopyCall, xplane [], json [];
+        /// The allocator of an allocation or a release (`GPU_0_bfc`).
+        allocator_name AllocatorName, xplane [b"allocator_name"], json [];
+        /// What the memory of an allocation is for.
+        region_type RegionType, xplane [b"region_type"], json [];
+        /// Shape of what lies in the memory of an allocation.
+        shape Shape, xplane [b"shape"], json [];
         /// The category of a Chrome trace event, which stands beside its arguments (`cat`); JAX writes none, Kineto does.
         cat Cat, xplane [], json [];
     }
@@ -171,6 +177,8 @@ args! {
         program_id ProgramId Id, xplane [b"program_id"], json [b"program_id"];
         /// Device of an op that runs on a host thread (CPU backend), or of a call.
         device_ordinal DeviceOrdinal Id, xplane [b"device_ordinal"], json [b"device_ordinal", b"device"];
+        /// Number of the device of an allocation or a release on its host (TPU).
+        index_on_host IndexOnHost Id, xplane [b"index_on_host"], json [];
         /// Bytes that a transfer between hosts or devices moved.
         bytes_transferred BytesTransferred Count,
             xplane [b"bytes_transferred", b"payload_size_bytes"], json [b"bytes_transferred"];

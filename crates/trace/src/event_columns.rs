@@ -18,6 +18,8 @@ pub enum Holds {
     Picoseconds,
     /// A duration that is in microseconds in the file and in picoseconds here; only one above 0 is kept.
     Microseconds,
+    /// A real number, kept as its bits: [`f64::from_bits`] gives it back.
+    Real,
 }
 
 impl Holds {
@@ -28,6 +30,7 @@ impl Holds {
             Holds::Count | Holds::Id | Holds::CaptureId => Some(number),
             Holds::NonZeroId => (number != 0).then_some(number),
             Holds::Picoseconds => (number >= 0).then_some(number),
+            Holds::Real => Some((number as f64).to_bits().cast_signed()),
             Holds::Microseconds => number.checked_mul(1_000_000).filter(|&ps| ps > 0),
         }
     }
@@ -100,6 +103,22 @@ event_columns! {
     ProducerType NonZeroId, xplane [b"_pt"], json [];
     /// The type of a [consumer](EventColumn::Consumer).
     ConsumerType NonZeroId, xplane [b"_ct"], json [];
+    /// Bytes that an allocator has given out, after an allocation or a release. So are the next four.
+    InUseBytes Count, xplane [b"bytes_allocated"], json [];
+    /// Bytes reserved for the stack of programs.
+    ReservedBytes Count, xplane [b"bytes_reserved"], json [];
+    /// Bytes that an allocator can still give out.
+    AvailableBytes Count, xplane [b"bytes_available"], json [];
+    /// The most bytes that were ever given out.
+    PeakInUseBytes Count, xplane [b"peak_bytes_in_use"], json [];
+    /// Share of an allocator's free memory that does not lie in its largest free piece.
+    Fragmentation Real, xplane [b"fragmentation"], json [];
+    /// Bytes that an allocation asked for.
+    RequestedBytes Count, xplane [b"requested_bytes"], json [];
+    /// Bytes that an allocation was given.
+    AllocationBytes Count, xplane [b"allocation_bytes"], json [];
+    /// Where memory lies that was given out or back.
+    Address Id, xplane [b"addr"], json [];
 }
 
 /// The values of one event.

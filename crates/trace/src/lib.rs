@@ -46,7 +46,7 @@ pub use strings::{StrId, Strings};
 
 use std::sync::Arc;
 
-use base::Warning;
+use base::{Ps, Warning};
 
 /// Index into [`Trace::planes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,6 +141,8 @@ pub struct Line {
     pub display_id: Option<i64>,
     /// Its place among the plane's lines on display, ascending, where the file gives one (`thread_sort_index`).
     pub order: Option<i64>,
+    /// The time from which the file counts the times of its events; [`Ps::ZERO`] where they are counted as here.
+    pub start: Ps,
 }
 
 /// A compiled module as the file embeds it.

@@ -107,6 +107,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     merged.lines.extend(other.lines.iter().map(|line| Line {
         plane: PlaneId(line.plane.0.saturating_add(plane_base)),
         name: string(line.name),
+        start: line.start + shift,
         ..line.clone()
     }));
     let plane_of = |plane: PlaneId| PlaneId(plane.0.saturating_add(plane_base));

@@ -6,7 +6,7 @@ use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::metadata::{IdMap, StatMetadata};
 use super::text::text;
 use base::wire::{Reader, Value};
-use trace::{Args, ColumnValues, EventStat, MemoryBytes, StatValue, StrId, Strings};
+use trace::{Args, ColumnValues, EventStat, Holds, MemoryBytes, StatValue, StrId, Strings};
 
 /// A gzipped stat that inflates to more is not read: the texts that profilers compress are HLO expressions.
 const MAX_INFLATED_BYTES: u64 = 16 << 20;
@@ -167,7 +167,10 @@ impl Values<'_> {
                 EventStat::Text(text) => *args.text_mut(text) = self.text(stat),
                 EventStat::Number(number) => *args.number_mut(number) = self.number(stat),
                 EventStat::Column(column) => {
-                    let kept = self.number(stat).and_then(|number| column.holds().kept(number));
+                    let kept = match (column.holds(), stat.value) {
+                        (Holds::Real, RawValue::Double(number)) => Some(number.to_bits().cast_signed()),
+                        (holds, _) => self.number(stat).and_then(|number| holds.kept(number)),
+                    };
                     own.values.set(column, kept);
                 }
                 EventStat::Name => name = self.text(stat),

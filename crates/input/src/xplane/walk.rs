@@ -106,6 +106,9 @@ impl<'p, 'a> Walk<'p, 'a> {
         let id = self.trace.add_line(Line { plane: self.tables.plane, ..Line::default() })?;
         let (timestamp_ns, read_to) = self.header(message, id, offset)?;
         let start_ps = self.file.clock.line_start_ps(timestamp_ns, offset, self.losses);
+        if let (Some(line), Some(start)) = (self.trace.lines.get_mut(id.index()), start_ps) {
+            line.start = Ps::new(start);
+        }
         Some(OpenLine { id, start_ps, read_to: offset + read_to as u64 })
     }
 

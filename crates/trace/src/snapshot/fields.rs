@@ -120,11 +120,12 @@ pub(super) fn put_unplaced(out: &mut Vec<u8>, unplaced: &Unplaced) {
 }
 
 pub(super) fn put_line(out: &mut Vec<u8>, line: &Line) {
-    let Line { plane, name, kind, id, display_id, order } = line;
+    let Line { plane, name, kind, id, display_id, order, start } = line;
     put_u32(out, plane.0);
     put_u32(out, name.0);
     out.push(code(&LINE_KINDS, kind));
     [id, display_id, order].iter().for_each(|number| put_optional_i64(out, **number));
+    out.extend(start.as_ps().to_le_bytes());
 }
 
 pub(super) fn put_counter(out: &mut Vec<u8>, track: &CounterTrack) {
@@ -307,7 +308,8 @@ impl Fields<'_> {
     pub(super) fn line(&mut self) -> Option<Line> {
         let (plane, name, kind) = (PlaneId(self.u32()?), self.id()?, self.code(&LINE_KINDS)?);
         let [id, display_id, order] = [self.optional_i64()?, self.optional_i64()?, self.optional_i64()?];
-        Some(Line { plane, name, kind, id, display_id, order })
+        let start = Ps::new(self.i64()?);
+        Some(Line { plane, name, kind, id, display_id, order, start })
     }
 
     pub(super) fn counter(&mut self) -> Option<CounterTrack> {

@@ -39,7 +39,7 @@ fn trace() -> Trace {
         time: Ps::new(i64::from(flow)),
     };
     trace.flows = (0..20_000).map(point).collect();
-    trace.lines[1].id = Some(i64::MIN);
+    (trace.lines[1].id, trace.lines[1].start) = (Some(i64::MIN), Ps::new(-3));
     (trace.lines[1].display_id, trace.lines[0].order, trace.planes[1].order) = (Some(4), Some(-1), Some(0));
     trace.hosts = vec!["a".into(), String::new()];
     trace.far_off = vec![first, EventId(39_000)];

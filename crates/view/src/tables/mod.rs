@@ -153,6 +153,12 @@ tables! {
     ProgramMemory "program-memory" where "memory" ["program", "space"] with memory::programs::columns(), from run memory::programs::table;
     /// What is alive when the memory of a program is fullest.
     Buffers "buffers" where "memory" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from run memory::buffers::table;
+    /// The allocators of the devices.
+    Allocators "allocators" where "memory" [] with memory::allocations::allocator_columns(), from run |context, _| memory::allocations::allocator_table(context);
+    /// What fills each allocator when most of it is used.
+    Allocations "allocations" where "memory" ["peak", "xprof"] with memory::allocations::columns(), from run memory::allocations::table;
+    /// Every allocation and release.
+    MemoryTimeline "memory-timeline" where "memory" [] with memory::timeline::columns(), from run |context, _| memory::timeline::TimelineRows::new(context);
     /// Types of op by where they run.
     OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
     /// The ops as a tree: by program, category, name scope or source.

@@ -1,8 +1,12 @@
-//! Tables of memory: what compiled programs keep in it.
+//! Tables of memory: what compiled programs keep in it, and what allocators report of it.
 
+pub(super) mod allocations;
 pub(super) mod buffers;
 pub(super) mod programs;
+pub(super) mod timeline;
 
+use crate::table::{Column, Unit, column};
+use base::Ps;
 use hlo::{Module, Modules};
 use memory::ProgramMemory;
 use metrics::Context;
@@ -23,6 +27,15 @@ fn programs<'m>(modules: &'m Modules<'_>) -> Vec<Program<'m>> {
         memory: ProgramMemory::read(&proto.bytes, module),
     };
     modules.with_bytes().map(program).collect()
+}
+
+/// When something happened.
+const TIME: Column = column("time_us", "Time", Unit::TimeUs, "When, from the start of the capture.")
+    .caveat("XProf's memory profile counts from the start of the event's line.");
+
+/// The start of the capture.
+fn origin(context: &Context<'_>) -> Ps {
+    context.analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start)
 }
 
 /// `TPU`, `GPU` or `CPU`, for the names of memory spaces.

@@ -1,0 +1,178 @@
+//! Memory over time, as the allocators of a capture report it: an event for each allocation and each release
+//! (`MemoryAllocation`, `MemoryDeallocation`), which also says how full the allocator is after it.
+//!
+//! Where XProf does otherwise, [`xprof`] does as it does:
+//!
+//! | | here | XProf |
+//! |---|---|---|
+//! | time | from the start of the capture | since the start of the event's line, which differs from thread to thread |
+//! | peak of several equal ones | the first | the last in the order of the file |
+//! | alive at the peak | all that the capture saw allocated | those of the peak's step |
+//! | the rest | allocated before the capture | "unused preallocated device memory" |
+
+mod read;
+pub mod xprof;
+
+use std::collections::BTreeMap;
+
+use base::{Ps, sort};
+use rustc_hash::FxHashMap;
+use trace::{ArgsId, EventId, Trace};
+
+pub use read::allocators;
+
+/// What an event says has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Memory was given out.
+    Allocation,
+    /// It was given back.
+    Release,
+}
+
+impl Activity {
+    /// Its name for people and files.
+    pub fn label(self) -> &'static str {
+        match self {
+            Activity::Allocation => "allocation",
+            Activity::Release => "release",
+        }
+    }
+}
+
+/// An allocation or a release. Numbers that the file does not give are 0, or `None` where 0 would say something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AllocatorEvent {
+    /// The event.
+    pub id: EventId,
+    /// When, on the clock of the trace; of [`xprof::allocators`] since the start of its line.
+    pub time: Ps,
+    /// What happened.
+    pub activity: Activity,
+    /// Bytes that are reserved for the stack of programs (TPU), after it.
+    pub reserved_bytes: u64,
+    /// Bytes that are given out, after it.
+    pub in_use_bytes: u64,
+    /// Bytes that can still be given out, after it.
+    pub available_bytes: u64,
+    /// How much of the free memory of the pool does not lie in its largest piece, 0 to 1; `None` where the pool is full.
+    pub fragmentation: Option<f64>,
+    /// The most bytes that were ever given out, since the process began.
+    pub lifetime_peak_bytes: u64,
+    /// Bytes that were asked for.
+    pub requested_bytes: Option<u64>,
+    /// Bytes that were given, rounded up by the allocator.
+    pub allocation_bytes: Option<u64>,
+    /// Where they lie.
+    pub address: u64,
+    /// What else the event says: op, region, shape. Of a release what its allocation says, where the capture saw that.
+    pub args: ArgsId,
+}
+
+impl AllocatorEvent {
+    /// Bytes that are not available: given out, or reserved.
+    pub fn used_bytes(&self) -> u64 {
+        self.in_use_bytes.saturating_add(self.reserved_bytes)
+    }
+}
+
+/// One allocator: usually one a device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Allocator {
+    /// As the file calls it: `GPU_0_bfc`, or the number of its device.
+    pub name: String,
+    /// Index of its host.
+    pub host: u16,
+    /// Its events by time; those of one time in the order of the file.
+    pub events: Vec<AllocatorEvent>,
+}
+
+/// Equal allocations that are alive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alive {
+    /// One of them: index of its event.
+    pub event: usize,
+    /// How many.
+    pub count: u64,
+}
+
+/// What fills an allocator at a moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contents {
+    /// Allocations that the capture saw, the largest first.
+    pub alive: Vec<Alive>,
+    /// Bytes that are given out and of which the capture saw no allocation: they are older.
+    pub before_capture_bytes: u64,
+    /// Bytes that are reserved.
+    pub reserved_bytes: u64,
+}
+
+impl Allocator {
+    /// Index of the event after which most bytes are used, the first of equals; `None` without events.
+    pub fn peak(&self) -> Option<usize> {
+        let used = self.events.iter().map(AllocatorEvent::used_bytes).enumerate();
+        used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)
+    }
+
+    /// Bytes that there are: used and available, after the event.
+    pub fn capacity_bytes(&self, event: usize) -> Option<u64> {
+        self.events.get(event).map(|event| event.used_bytes().saturating_add(event.available_bytes))
+    }
+
+    /// The most bytes that were ever given out, since the process began.
+    pub fn lifetime_peak_bytes(&self) -> Option<u64> {
+        self.events.iter().map(|event| event.lifetime_peak_bytes).max()
+    }
+
+    /// Releases of what the capture did not see allocated: it is older.
+    pub fn releases_of_older(&self) -> u64 {
+        let mut alive = FxHashMap::default();
+        let is_unmatched = |event: &&AllocatorEvent| match event.activity {
+            Activity::Allocation => {
+                alive.insert(event.address, ());
+                false
+            }
+            Activity::Release => alive.remove(&event.address).is_none(),
+        };
+        self.events.iter().filter(is_unmatched).count() as u64
+    }
+
+    /// What fills the allocator after an event. An address that is given out again without a release in between is held by the later
+    /// allocation.
+    pub fn contents(&self, trace: &Trace, after: usize) -> Contents {
+        let Some(moment) = self.events.get(after) else { return Contents::default() };
+        let mut alive: BTreeMap<u64, usize> = BTreeMap::new();
+        for (index, event) in self.events.iter().enumerate().take(after.saturating_add(1)) {
+            match event.activity {
+                Activity::Allocation => drop(alive.insert(event.address, index)),
+                Activity::Release => drop(alive.remove(&event.address)),
+            }
+        }
+        let alive: Vec<usize> = alive.into_values().collect();
+        let size = |&index: &usize| self.events.get(index).and_then(|event| event.allocation_bytes).unwrap_or(0);
+        let known = alive.iter().map(size).fold(0, u64::saturating_add);
+        Contents {
+            alive: self.merged(trace, alive),
+            before_capture_bytes: moment.in_use_bytes.saturating_sub(known),
+            reserved_bytes: moment.reserved_bytes,
+        }
+    }
+
+    /// Allocations by size, the largest first, equal ones as one.
+    fn merged(&self, trace: &Trace, mut alive: Vec<usize>) -> Vec<Alive> {
+        let key = |index: usize| {
+            let event = self.events.get(index)?;
+            let args = trace.args.get(event.args);
+            let texts = [args.tf_op, args.region_type, args.shape].map(|id| trace.text(id));
+            let sizes =
+                [event.allocation_bytes, event.requested_bytes].map(|bytes| std::cmp::Reverse(bytes.unwrap_or(0)));
+            Some((sizes, texts))
+        };
+        sort::sort_by(&mut alive, |&a, &b| key(a).cmp(&key(b)).then(a.cmp(&b)));
+        let same = alive.chunk_by(|&a, &b| key(a) == key(b));
+        same.filter_map(|same| Some(Alive { event: *same.first()?, count: same.len() as u64 })).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

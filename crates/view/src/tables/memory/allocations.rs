@@ -1,0 +1,197 @@
+//! What fills each allocator when most of it is used, and the allocators beside each other.
+
+use base::Ps;
+use memory::allocator::{Allocator, AllocatorEvent, Contents, allocators, xprof};
+use metrics::Context;
+use trace::Trace;
+
+use super::{TIME, timeline};
+use crate::table::{Cell, Column, Table, Unit, column};
+use crate::tables::profile_table::{float, int, text};
+
+const KIND: Column = column(
+    "kind",
+    "What",
+    Unit::Text,
+    "`allocation`, `before the capture` (in use, and no allocation of it was seen: weights, optimizer state, ...) or `reserved` (the stack of \
+     programs).",
+)
+.caveat("By `xprof` the last two are called as XProf does: `unused preallocated device memory` and `stack`.");
+
+const COUNT: Column = column("count", "Count", Unit::Count, "How many allocations are equal but for address and time.");
+const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Bytes of all of them.")
+    .caveat("The rows of an allocator add up to `peak_bytes` of the table allocators, unless the capture lost events.");
+const PERCENT: Column =
+    column("peak_percent", "Share of peak", Unit::Percent, "Their bytes, of what is used at the peak.");
+
+/// Columns of an event that rows of one allocation or several equal ones have, too.
+fn of_event() -> impl Iterator<Item = Column> {
+    const KEYS: [&str; 6] = ["requested_bytes", "allocation_bytes", "address", "tf_op_name", "region_type", "shape"];
+    timeline::COLUMNS.iter().map(|(column, _)| *column).filter(|column| KEYS.contains(&column.key))
+}
+
+/// Columns of the table of allocations.
+pub fn columns() -> Vec<Column> {
+    let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
+    [allocator, host, KIND, COUNT, BYTES, PERCENT, TIME].into_iter().chain(of_event()).collect()
+}
+
+/// What is alive when most of an allocator is used, the largest first. By `xprof` what XProf lists.
+pub fn table(context: &Context<'_>, variant: &str) -> Table {
+    let trace = context.captured_trace();
+    let origin = super::origin(context);
+    let mut cells = Vec::new();
+    let is_xprof = variant == "xprof";
+    let (found, origin) = if is_xprof { (xprof::allocators(trace), Ps::ZERO) } else { (allocators(trace), origin) };
+    for allocator in found {
+        let Some(peak) = (if is_xprof { xprof::peak(&allocator) } else { allocator.peak() }) else { continue };
+        let (contents, [before, reserved]) = if is_xprof {
+            let listed = xprof::listed(&allocator, trace);
+            let contents = Contents {
+                alive: listed.alive,
+                before_capture_bytes: listed.unused_preallocated_bytes.unwrap_or(0),
+                reserved_bytes: listed.stack_bytes.unwrap_or(0),
+            };
+            (contents, ["unused preallocated device memory", "stack"])
+        } else {
+            (allocator.contents(trace, peak), ["before the capture", "reserved"])
+        };
+        let used = allocator.events.get(peak).map_or(0, AllocatorEvent::used_bytes);
+        let share = |bytes: u64| float((used > 0).then(|| 100.0 * bytes as f64 / used as f64));
+        let start = |kind: &str, count: u64, bytes: u64| {
+            vec![
+                text(&allocator.name),
+                host(trace, &allocator),
+                text(kind),
+                Cell::Int(count),
+                Cell::Int(bytes),
+                share(bytes),
+            ]
+        };
+        let mut rows: Vec<(u64, Vec<Cell>)> = Vec::new();
+        for alive in &contents.alive {
+            let Some(event) = allocator.events.get(alive.event) else { continue };
+            let args = trace.args.get(event.args);
+            let bytes = event.allocation_bytes.unwrap_or(0).saturating_mul(alive.count);
+            let mut row = start("allocation", alive.count, bytes);
+            row.extend([
+                Cell::Float((event.time - origin).as_us()),
+                int(event.requested_bytes),
+                int(event.allocation_bytes),
+            ]);
+            row.push(Cell::Int(event.address));
+            row.extend([args.tf_op, args.region_type, args.shape].map(|id| said(trace.text(id))));
+            rows.push((bytes, row));
+        }
+        for (kind, bytes) in [(before, contents.before_capture_bytes), (reserved, contents.reserved_bytes)] {
+            if bytes > 0 {
+                let mut row = start(kind, 1, bytes);
+                row.resize(columns().len(), Cell::Absent);
+                rows.push((bytes, row));
+            }
+        }
+        base::sort::sort_by(&mut rows, |a, b| b.0.cmp(&a.0));
+        cells.extend(rows.into_iter().map(|(_, row)| row));
+    }
+    Table::new("allocations", columns(), cells)
+}
+
+fn host(trace: &Trace, allocator: &Allocator) -> Cell {
+    said(trace.hosts.get(usize::from(allocator.host)).map_or("", String::as_str))
+}
+
+fn said(value: &str) -> Cell {
+    if value.is_empty() { Cell::Absent } else { text(value) }
+}
+
+/// Columns of the table of allocators.
+pub fn allocator_columns() -> Vec<Column> {
+    let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
+    let own = [
+        column(
+            "peak_bytes",
+            "Peak",
+            Unit::Bytes,
+            "The most bytes that are used at once in the capture: given out, or reserved.",
+        )
+        .xprof("peakStats.peakBytesInUse"),
+        column(
+            "peak_time_us",
+            "Peak at",
+            Unit::TimeUs,
+            "When, from the start of the capture; the first time of several.",
+        )
+        .caveat("XProf says the last, since the start of the line."),
+        column("capacity_bytes", "Capacity", Unit::Bytes, "Bytes that there are then: used and available.")
+            .xprof("memoryCapacity"),
+        column("peak_percent", "Peak of capacity", Unit::Percent, "The peak, of the capacity."),
+        column(
+            "lifetime_peak_bytes",
+            "Peak of process",
+            Unit::Bytes,
+            "The most bytes that were ever in use since the process began.",
+        )
+        .xprof("peakBytesUsageLifetime"),
+        column(
+            "fragmentation_percent",
+            "Fragmentation",
+            Unit::Percent,
+            "Free memory of the pool that does not lie in its largest free piece, at the peak.",
+        ),
+        column(
+            "before_capture_bytes",
+            "Before the capture",
+            Unit::Bytes,
+            "Bytes in use at the peak whose allocation the capture did not see.",
+        ),
+        column(
+            "reserved_bytes",
+            "Reserved",
+            Unit::Bytes,
+            "Bytes reserved for the stack of programs, at the peak (TPU).",
+        ),
+        column("allocations", "Allocations", Unit::Count, "Allocations in the capture."),
+        column("releases", "Releases", Unit::Count, "Releases in the capture."),
+        column(
+            "releases_of_older",
+            "Of older ones",
+            Unit::Count,
+            "Releases of what the capture did not see allocated.",
+        ),
+    ];
+    [allocator, host].into_iter().chain(own).collect()
+}
+
+/// A row an allocator, those with the highest peak first.
+pub fn allocator_table(context: &Context<'_>) -> Table {
+    let trace = context.captured_trace();
+    let origin = super::origin(context);
+    let mut rows: Vec<(u64, Vec<Cell>)> = Vec::new();
+    for allocator in allocators(trace) {
+        let Some((index, peak)) = allocator.peak().and_then(|at| Some((at, allocator.events.get(at)?))) else {
+            continue;
+        };
+        let (used, capacity) = (peak.used_bytes(), allocator.capacity_bytes(index).unwrap_or(0));
+        let contents = allocator.contents(trace, index);
+        let allocations =
+            allocator.events.iter().filter(|it| it.activity == memory::allocator::Activity::Allocation).count() as u64;
+        let row = vec![
+            text(&allocator.name),
+            host(trace, &allocator),
+            Cell::Int(used),
+            Cell::Float((peak.time - origin).as_us()),
+            Cell::Int(capacity),
+            float((capacity > 0).then(|| 100.0 * used as f64 / capacity as f64)),
+            int(allocator.lifetime_peak_bytes()),
+            float(peak.fragmentation.map(|share| 100.0 * share)),
+            Cell::Int(contents.before_capture_bytes),
+            Cell::Int(contents.reserved_bytes),
+            Cell::Int(allocations),
+            Cell::Int((allocator.events.len() as u64).saturating_sub(allocations)),
+            Cell::Int(allocator.releases_of_older()),
+        ];
+        rows.push((used, row));
+    }
+    base::sort::sort_by(&mut rows, |a, b| b.0.cmp(&a.0));
+    Table::new("allocators", allocator_columns(), rows.into_iter().map(|(_, row)| row).collect())
+}

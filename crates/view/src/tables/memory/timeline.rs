@@ -1,0 +1,150 @@
+//! Memory over time: every allocation and release that the capture saw.
+
+use base::Ps;
+use memory::allocator::{Allocator, AllocatorEvent, allocators};
+use metrics::Context;
+use trace::Trace;
+
+use super::TIME;
+use crate::table::{self, CellRef, Column, Rows, Unit, column};
+
+type CellOf = for<'t> fn(&'t TimelineRows<'t>, &'t Allocator, &'t AllocatorEvent) -> CellRef<'t>;
+
+pub(super) static COLUMNS: [(Column, CellOf); 16] = [
+    (
+        column("allocator", "Allocator", Unit::Text, "The allocator, else the number of its device."),
+        |_, allocator, _| CellRef::text(&allocator.name),
+    ),
+    (column("host", "Host", Unit::Text, "The host."), |rows, allocator, _| {
+        CellRef::text(rows.trace.hosts.get(usize::from(allocator.host)).map_or("", String::as_str))
+    }),
+    (TIME, |rows, _, event| CellRef::Float((event.time - rows.origin).as_us())),
+    (column("activity", "What", Unit::Text, "`allocation` or `release`."), |_, _, event| {
+        CellRef::Text(event.activity.label())
+    }),
+    (
+        column("used_bytes", "Used", Unit::Bytes, "Bytes that are not available after it: given out, or reserved."),
+        |_, _, event| CellRef::Int(event.used_bytes()),
+    ),
+    (
+        column("in_use_bytes", "In use", Unit::Bytes, "Bytes that the allocator has given out, after it.")
+            .xprof("heapAllocatedBytes"),
+        |_, _, event| CellRef::Int(event.in_use_bytes),
+    ),
+    (
+        column("reserved_bytes", "Reserved", Unit::Bytes, "Bytes reserved for the stack of programs, after it (TPU).")
+            .xprof("stackReservedBytes"),
+        |_, _, event| CellRef::Int(event.reserved_bytes),
+    ),
+    (
+        column("available_bytes", "Available", Unit::Bytes, "Bytes that can still be given out, after it.")
+            .caveat("What the allocator may take from the device; JAX takes three quarters of a GPU at its start.")
+            .xprof("freeMemoryBytes"),
+        |_, _, event| CellRef::Int(event.available_bytes),
+    ),
+    (
+        column(
+            "fragmentation_percent",
+            "Fragmentation",
+            Unit::Percent,
+            "Free memory of the pool that does not lie in its largest free piece, after it.",
+        )
+        .caveat("Absent where the pool is full.")
+        .xprof("fragmentation"),
+        |_, _, event| CellRef::float(event.fragmentation.map(|share| 100.0 * share)),
+    ),
+    (
+        column(
+            "lifetime_peak_bytes",
+            "Peak of process",
+            Unit::Bytes,
+            "The most bytes that were ever in use since the process began.",
+        )
+        .xprof("peakBytesInUse"),
+        |_, _, event| CellRef::Int(event.lifetime_peak_bytes),
+    ),
+    (
+        column("requested_bytes", "Asked for", Unit::Bytes, "Bytes that were asked for.").xprof("requestedBytes"),
+        |_, _, event| CellRef::int(event.requested_bytes),
+    ),
+    (
+        column("allocation_bytes", "Given", Unit::Bytes, "Bytes that were given, rounded up by the allocator.")
+            .xprof("allocationBytes"),
+        |_, _, event| CellRef::int(event.allocation_bytes),
+    ),
+    (column("address", "Address", Unit::Count, "Where the memory lies.").xprof("address"), |_, _, event| {
+        CellRef::Int(event.address)
+    }),
+    (
+        column("tf_op_name", "Framework op", Unit::Text, "The op that asked; of a release that of its allocation.")
+            .caveat("JAX mostly leaves it empty.")
+            .xprof("tfOpName"),
+        |rows, _, event| CellRef::text(rows.trace.text(rows.trace.args.get(event.args).tf_op)),
+    ),
+    (
+        column("region_type", "Region", Unit::Text, "What the memory is for; of a release that of its allocation.")
+            .xprof("regionType"),
+        |rows, _, event| CellRef::text(rows.trace.text(rows.trace.args.get(event.args).region_type)),
+    ),
+    (
+        column("shape", "Shape", Unit::Text, "Shape of what lies there; of a release that of its allocation.")
+            .xprof("tensorShape"),
+        |rows, _, event| CellRef::text(rows.trace.text(rows.trace.args.get(event.args).shape)),
+    ),
+];
+
+/// The columns of the table.
+pub fn columns() -> Vec<Column> {
+    table::columns(&COLUMNS)
+}
+
+/// The events of all allocators by time.
+pub struct TimelineRows<'a> {
+    trace: &'a Trace,
+    origin: Ps,
+    allocators: Vec<Allocator>,
+    /// `(allocator, event)` of each row.
+    rows: Vec<(u32, u32)>,
+    columns: Vec<Column>,
+}
+
+impl<'a> TimelineRows<'a> {
+    /// The table of `context`.
+    pub fn new(context: &Context<'a>) -> TimelineRows<'a> {
+        let trace = context.captured_trace();
+        let allocators = allocators(trace);
+        let of = |(allocator, index): (&Allocator, u32)| {
+            let events = (0..).zip(&allocator.events);
+            events.map(move |(event, it)| (it.time, index, event)).collect::<Vec<_>>()
+        };
+        let mut rows: Vec<(Ps, u32, u32)> = allocators.iter().zip(0..).flat_map(of).collect();
+        rows.sort_unstable();
+        let rows = rows.into_iter().map(|(_, allocator, event)| (allocator, event)).collect();
+        TimelineRows { trace, origin: super::origin(context), allocators, rows, columns: columns() }
+    }
+}
+
+impl Rows for TimelineRows<'_> {
+    fn name(&self) -> &'static str {
+        "memory-timeline"
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
+        let found = self.rows.get(row).and_then(|&(allocator, event)| {
+            let allocator = self.allocators.get(allocator as usize)?;
+            Some((allocator, allocator.events.get(event as usize)?))
+        });
+        match (found, COLUMNS.get(column)) {
+            (Some((allocator, event)), Some((_, cell))) => cell(self, allocator, event),
+            _ => CellRef::Absent,
+        }
+    }
+}

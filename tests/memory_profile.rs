@@ -1,0 +1,171 @@
+//! Memory over time against XProf's memory profile, for every real profile that its output is there of.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use crossprof::Settings;
+use crossprof::memory::allocator::{Activity, Allocator, AllocatorEvent, allocators, xprof as xprof_mode};
+use crossprof::trace::Trace;
+use serde_json::Value;
+use support::{samples, xprof};
+
+/// Looks at the allocators of a folder's xplane, with times as XProf has them.
+fn with_allocators(folder: &str, look: impl FnOnce(&Trace, &[Allocator])) {
+    let mut session = xprof::open(&xprof::xplane(folder));
+    let looked = session.timeline(0, &Settings::default(), |context, _| {
+        let trace = context.captured_trace();
+        look(trace, &xprof_mode::allocators(trace));
+    });
+    looked.unwrap();
+}
+
+/// A number, which XProf writes as text where it has 64 bits.
+fn int(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
+}
+
+/// What an event says of its allocator.
+fn stats(event: &AllocatorEvent) -> [i64; 4] {
+    let all = [event.reserved_bytes, event.in_use_bytes, event.available_bytes, event.lifetime_peak_bytes];
+    all.map(u64::cast_signed)
+}
+
+fn their_stats(of: &Value) -> [i64; 4] {
+    ["stackReservedBytes", "heapAllocatedBytes", "freeMemoryBytes", "peakBytesInUse"].map(|key| int(&of[key]))
+}
+
+#[test]
+#[ignore = "reads real profiles"]
+fn every_event_and_summary_is_that_of_xprof() {
+    let (mut events, mut compared) = (0, 0);
+    for folder in xprof::folders("memory_profile") {
+        let output = xprof::output(&folder, "memory_profile");
+        let theirs = output["memoryProfilePerAllocator"].as_object().unwrap();
+        with_allocators(&folder, |trace, as_xprof| {
+            let names: BTreeSet<&str> = as_xprof.iter().map(|it| it.name.as_str()).collect();
+            assert_eq!(names, theirs.keys().map(String::as_str).collect::<BTreeSet<_>>(), "{folder}");
+            for allocator in as_xprof {
+                let (name, profile) = (&allocator.name, &theirs[&allocator.name]);
+                let sampled = profile["sampledTimelineSnapshots"].as_array().unwrap();
+                assert_eq!(sampled.len(), allocator.events.len(), "{folder} {name}: fewer than XProf samples");
+                for (event, snapshot) in allocator.events.iter().zip(sampled) {
+                    let metadata = &snapshot["activityMetadata"];
+                    let is_allocation = metadata["memoryActivity"] == "ALLOCATION";
+                    assert_eq!(event.activity == Activity::Allocation, is_allocation, "{folder} {name}");
+                    assert_eq!(stats(event), their_stats(&snapshot["aggregationStats"]), "{folder} {name}");
+                    let fragmentation = snapshot["aggregationStats"]["fragmentation"].as_f64().unwrap();
+                    assert_eq!(event.fragmentation, Some(fragmentation), "{folder} {name}");
+                    let bytes = |bytes: Option<u64>| bytes.unwrap_or(0).cast_signed();
+                    assert_eq!(bytes(event.requested_bytes), int(&metadata["requestedBytes"]), "{folder} {name}");
+                    assert_eq!(bytes(event.allocation_bytes), int(&metadata["allocationBytes"]), "{folder} {name}");
+                    assert_eq!(event.address.cast_signed(), int(&metadata["address"]), "{folder} {name}");
+                    let args = trace.args.get(event.args);
+                    let texts = [args.tf_op, args.region_type, args.shape].map(|id| trace.text(id));
+                    let expected = ["tfOpName", "regionType", "tensorShape"].map(|key| metadata[key].as_str().unwrap());
+                    assert_eq!(texts, expected, "{folder} {name}");
+                    assert_eq!(event.time.as_ps(), int(&snapshot["timeOffsetPs"]), "{folder} {name}");
+                    events += 1;
+                }
+                let summary = &profile["profileSummary"];
+                let peak = xprof_mode::peak(allocator).unwrap();
+                let at_peak = stats(&allocator.events[peak]);
+                assert_eq!(at_peak[..3], their_stats(&summary["peakStats"])[..3], "{folder} {name}");
+                let used = allocator.events[peak].used_bytes().cast_signed();
+                assert_eq!(used, int(&summary["peakStats"]["peakBytesInUse"]), "{folder} {name}");
+                assert_eq!(allocator.capacity_bytes(peak).unwrap().cast_signed(), int(&summary["memoryCapacity"]));
+                let lifetime = allocator.lifetime_peak_bytes().unwrap().cast_signed();
+                assert_eq!(lifetime, int(&summary["peakBytesUsageLifetime"]), "{folder} {name}");
+                assert_eq!(allocator.events[peak].time.as_ps(), int(&summary["peakStatsTimePs"]), "{folder} {name}");
+                compared += 1;
+            }
+            // Ours have the same events and peaks, at times of the capture.
+            let ours = allocators(trace);
+            assert_eq!(ours.len(), as_xprof.len(), "{folder}");
+            for (own, theirs) in ours.iter().zip(as_xprof) {
+                let (a, b) = (&own.events[own.peak().unwrap()], &theirs.events[xprof_mode::peak(theirs).unwrap()]);
+                assert!(
+                    a.used_bytes() == b.used_bytes() && own.events.len() == theirs.events.len(),
+                    "{folder} {}",
+                    own.name
+                );
+                assert!(own.events.iter().is_sorted_by_key(|event| event.time), "{folder} {}", own.name);
+            }
+        });
+    }
+    assert!(events > 1000 && compared >= 16, "{events} {compared}");
+}
+
+#[test]
+#[ignore = "reads real profiles"]
+fn what_is_listed_at_the_peak_is_what_xprof_lists() {
+    let mut rows = 0;
+    for folder in xprof::folders("memory_profile") {
+        let output = xprof::output(&folder, "memory_profile");
+        with_allocators(&folder, |trace, ours| {
+            for allocator in ours {
+                let profile = &output["memoryProfilePerAllocator"][&allocator.name];
+                let row = |of: &Value, count: i64| {
+                    (
+                        int(&of["allocationBytes"]),
+                        int(&of["requestedBytes"]),
+                        of["tfOpName"].as_str().unwrap().to_owned(),
+                        count,
+                    )
+                };
+                let theirs: Vec<_> = profile["activeAllocations"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|active| {
+                        let count = int(&active["numOccurrences"]);
+                        match usize::try_from(int(&active["snapshotIndex"])) {
+                            Ok(index) => row(&profile["memoryProfileSnapshots"][index]["activityMetadata"], count),
+                            Err(_) => {
+                                let special = usize::try_from(int(&active["specialIndex"])).unwrap();
+                                row(&profile["specialAllocations"][special], count)
+                            }
+                        }
+                    })
+                    .collect();
+                let listed = xprof_mode::listed(allocator, trace);
+                let of_event = |alive: &crossprof::memory::allocator::Alive| {
+                    let event = &allocator.events[alive.event];
+                    let bytes = |bytes: Option<u64>| bytes.unwrap_or(0).cast_signed();
+                    let op = trace.text(trace.args.get(event.args).tf_op).to_owned();
+                    (bytes(event.allocation_bytes), bytes(event.requested_bytes), op, alive.count.cast_signed())
+                };
+                let special = |bytes: Option<u64>, name: &str| {
+                    bytes.map(|bytes| (bytes.cast_signed(), bytes.cast_signed(), name.to_owned(), 1))
+                };
+                let unused = special(listed.unused_preallocated_bytes, "unused preallocated device memory");
+                let mut found: Vec<_> = listed.alive.iter().map(of_event).chain(unused).collect();
+                found.extend(special(listed.stack_bytes, "stack"));
+                found.sort_by_key(|row| (-row.0, -row.1, row.2.clone()));
+                assert_eq!(found, theirs, "{folder} {}", allocator.name);
+                // Ours accounts for all that is in use.
+                let own = allocators(trace);
+                let allocator = own.iter().find(|it| (&it.name, it.host) == (&allocator.name, allocator.host)).unwrap();
+                let peak = allocator.peak().unwrap();
+                let contents = allocator.contents(trace, peak);
+                let size = |alive: &crossprof::memory::allocator::Alive| {
+                    allocator.events[alive.event].allocation_bytes.unwrap_or(0) * alive.count
+                };
+                let sum = contents.alive.iter().map(size).sum::<u64>() + contents.before_capture_bytes;
+                assert_eq!(sum, allocator.events[peak].in_use_bytes, "{folder} {}", allocator.name);
+                rows += theirs.len();
+            }
+        });
+    }
+    assert!(rows > 40, "{rows}");
+}
+
+#[test]
+fn captures_of_cpus_have_no_allocators() {
+    let paths = samples::own();
+    let mut session = xprof::open(paths.iter().find(|path| path.to_string_lossy().contains("jax-cpu-train")).unwrap());
+    let found = session.timeline(0, &Settings::default(), |context, _| allocators(context.captured_trace()).len());
+    assert_eq!(found, Some(0));
+}
