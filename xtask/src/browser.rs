@@ -1,4 +1,4 @@
-//! Chromium (or Chrome) and its driver.
+//! Browsers and their drivers: Chromium (or Chrome), Firefox, WebKitGTK.
 
 use crate::{Result, apt, process};
 use std::path::PathBuf;
@@ -13,6 +13,21 @@ pub fn chromium() -> Result<PathBuf> {
 /// The browser's driver: $CHROMEDRIVER, else the one on PATH, else Debian's, which is then installed.
 pub fn driver() -> Result<PathBuf> {
     find("CHROMEDRIVER", &["chromedriver"], "ChromeDriver", "chromium-driver")
+}
+
+/// Firefox: $FIREFOX, else the one on PATH, else Debian's, which is then installed.
+pub fn firefox() -> Result<PathBuf> {
+    find("FIREFOX", &["firefox-esr", "firefox"], "Firefox", "firefox-esr")
+}
+
+/// The driver of WebKitGTK, which comes with its browser: $WEBKIT_DRIVER, else the one on PATH, else Debian's, which is then installed.
+pub fn webkit_driver() -> Result<PathBuf> {
+    find("WEBKIT_DRIVER", &["WebKitWebDriver"], "WebKit's driver", "webkit2gtk-driver")
+}
+
+/// The screen that nobody sees, which WebKitGTK needs: $XVFB, else the one on PATH, else Debian's, which is then installed.
+pub fn xvfb() -> Result<PathBuf> {
+    find("XVFB", &["Xvfb"], "Xvfb", "xvfb")
 }
 
 fn find(variable: &str, names: &[&str], need: &str, package: &str) -> Result<PathBuf> {

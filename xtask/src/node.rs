@@ -46,18 +46,28 @@ pub fn package(name: &str, version: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The version of playwright-core that tests/end2end/package.json names.
-pub fn playwright_version() -> Result<String> {
+/// The version of a package that tests/end2end/package.json names.
+fn version(package: &str) -> Result<String> {
     let file = cache::read(&cache::repository().join("tests/end2end/package.json"))?;
-    let version = file.split_once("\"playwright-core\"").and_then(|(_, rest)| rest.split('"').nth(1));
-    version.map(str::to_owned).ok_or("tests/end2end/package.json names no playwright-core.".into())
+    let version = file.split_once(&format!("\"{package}\"")).and_then(|(_, rest)| rest.split('"').nth(1));
+    version.map(str::to_owned).ok_or_else(|| format!("tests/end2end/package.json names no {package}."))
+}
+
+/// Node.js that finds these packages of tests/end2end/package.json, for the scripts beside it.
+pub fn with_packages(names: &[&str]) -> Result<Command> {
+    let mut folders = Vec::new();
+    for name in names {
+        folders.extend(package(name, &version(name)?)?.parent().map(PathBuf::from));
+    }
+    let path = std::env::join_paths(folders).map_err(|error| format!("NODE_PATH cannot be made: {error}"))?;
+    let mut command = Command::new(node()?);
+    command.env("NODE_PATH", path).current_dir(cache::repository());
+    Ok(command)
 }
 
 /// Node.js with playwright-core and the browser in its environment, for the scripts of tests/end2end.
 pub fn playwright() -> Result<Command> {
-    let package = package("playwright-core", &playwright_version()?)?;
-    let modules = package.parent().map(PathBuf::from).unwrap_or_default();
-    let mut command = Command::new(node()?);
-    command.env("NODE_PATH", modules).env("CHROME", crate::browser::chromium()?).current_dir(cache::repository());
+    let mut command = with_packages(&["playwright-core"])?;
+    command.env("CHROME", crate::browser::chromium()?);
     Ok(command)
 }

@@ -31,7 +31,8 @@ impl Request {
 /// `cargo xtask test [--require-traces] [CHECK...]`
 pub fn command(words: &[String]) -> Result {
     let request = Request::read(words)?;
-    let mut run = checks::Run { real: real::Profiles::find(request.require_traces), skipped: Vec::new() };
+    let mut run =
+        checks::Run { real: real::Profiles::find(request.require_traces), skipped: Vec::new(), absent: Vec::new() };
     let mut lines = Vec::new();
     let (mut passed, mut failed) = (0, 0);
     for check in checks::ALL {
@@ -60,6 +61,9 @@ pub fn command(words: &[String]) -> Result {
         println!("{line}");
     }
     print!("{}", run.real.notice(&run.skipped));
+    for browser in &run.absent {
+        println!("SKIPPED: the page was not tried in {browser}");
+    }
     println!("{passed} checks passed, {failed} failed, {} tests skipped", run.skipped.len());
     if failed == 0 { Ok(()) } else { Err("A check failed.".into()) }
 }

@@ -41,7 +41,7 @@ impl Tools {
 /// `cargo xtask setup`: everything that the other commands would install.
 pub fn setup() -> Result {
     let tools = Tools::find()?;
-    node::package("playwright-core", &node::playwright_version()?)?;
+    node::with_packages(&["playwright-core", "puppeteer-core"])?;
     let browser = browser::chromium()?;
     let driver = browser::driver()?;
     println!("Tools: {}", cache::root()?.display());
@@ -50,6 +50,13 @@ pub fn setup() -> Result {
         Toolchain::Debian(root) => println!("Compiler for {}: {}", toolchain::TARGET, root.display()),
     }
     println!("Browser: {}, driver: {}", browser.display(), driver.display());
+    let webkit = browser::webkit_driver().and_then(|driver| browser::xvfb().map(|_| driver));
+    for (name, found) in [("Firefox", browser::firefox()), ("WebKit's driver", webkit)] {
+        match found {
+            Ok(path) => println!("{name}: {}", path.display()),
+            Err(reason) => println!("{name} is absent: {reason}"),
+        }
+    }
     Ok(())
 }
 

@@ -18,6 +18,8 @@ pub struct Run {
     pub real: real::Profiles,
     /// Tests that did not run for want of real profiles.
     pub skipped: Vec<String>,
+    /// Browsers that are not here and cannot be installed, each with the reason.
+    pub absent: Vec<String>,
 }
 
 /// Every check, in the order in which they run.
@@ -33,6 +35,7 @@ pub const ALL: &[Check] = &[
     Check { name: "size", what: "wasm sizes", run: sizes },
     Check { name: "browser", what: "tests of the page's parts in headless Chromium", run: in_browser },
     Check { name: "end2end", what: "the built page in Chromium", run: end_to_end },
+    Check { name: "browsers", what: "the main ways through the built page in Firefox and WebKit", run: other_browsers },
 ];
 
 /// Cargo of the toolchain that runs this program, in this checkout.
@@ -147,4 +150,25 @@ fn end_to_end(_: &mut Run) -> Result {
     let mut run = node::playwright()?;
     run.arg("tests/end2end/run.mjs").arg(build::dist()).env("CROSSPROF_CLI", cache::target().join("release/crossprof"));
     process::run(&mut run)
+}
+
+/// A browser that cannot be installed here (by whoever may not, without a network, on another system) is skipped, and named at the end.
+fn other_browsers(run: &mut Run) -> Result {
+    process::run(&mut cargo(&["build", "--locked", "--release", "--bin", "crossprof"]))?;
+    let firefox = browser::firefox().map(|firefox| vec![("FIREFOX", firefox)]);
+    let webkit =
+        browser::webkit_driver().and_then(|driver| Ok(vec![("WEBKIT_DRIVER", driver), ("XVFB", browser::xvfb()?)]));
+    let mut outcome = Ok(());
+    for (name, programs) in [("firefox", firefox), ("webkit", webkit)] {
+        match programs {
+            Ok(programs) => {
+                let mut script = node::with_packages(&["playwright-core", "puppeteer-core"])?;
+                script.arg("tests/end2end/main-ways.mjs").arg(build::dist()).arg(name).envs(programs);
+                script.env("CROSSPROF_CLI", cache::target().join("release/crossprof"));
+                outcome = outcome.and(process::run(&mut script));
+            }
+            Err(reason) => run.absent.push(format!("{name}: {reason}")),
+        }
+    }
+    outcome
 }

@@ -1,0 +1,34 @@
+// Firefox without a window, by WebDriver BiDi.
+
+import { createRequire } from "node:module";
+
+// `cargo xtask` keeps puppeteer-core outside the checkout, as browser.mjs has it of playwright-core.
+const puppeteer = createRequire(import.meta.url)("puppeteer-core");
+
+/**
+ * A tab of a browser that was just started:
+ *   goto    goes to an address
+ *   run     runs a function in the page, with values for its parameters, and returns what it, or its promise, returns
+ *   choose  gives files (absolute paths) to a file input
+ *   close   ends the browser
+ */
+export async function launch() {
+  const browser = await puppeteer.launch({
+    browser: "firefox",
+    executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
+    headless: true,
+    protocolTimeout: 120_000,
+  });
+  const [page = await browser.newPage()] = await browser.pages();
+  await page.setViewport({ width: 1280, height: 800 });
+  return {
+    name: "Firefox",
+    goto: (url) => page.goto(url),
+    run: (what, ...args) => page.evaluate(what, ...args),
+    async choose(selector, paths) {
+      const input = await page.$(selector);
+      await input.uploadFile(...paths);
+    },
+    close: () => browser.close(),
+  };
+}
