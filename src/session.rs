@@ -237,6 +237,21 @@ impl Session {
         self.runs.get_mut(run as usize)?.median_step(settings)
     }
 
+    /// The table of a device memory profile beside that of an earlier one: what came and what went. `None` where a run is none.
+    #[cfg(feature = "memory")]
+    pub fn heap_difference(
+        &mut self,
+        before: u32,
+        after: u32,
+        settings: &Settings,
+        variant: &str,
+        query: &Query,
+    ) -> Option<Table> {
+        let mut read = |run: u32| self.timeline(run, settings, |context, _| tables::heap_profile(&context)).flatten();
+        let (before, after) = (read(before)?, read(after)?);
+        Some(view::table::query(&tables::heap_table(Some(&after), Some(&before), variant), query))
+    }
+
     /// The page of a view of a run, for imported results as far as they hold its numbers; `None` where there is no such run.
     pub fn page(&mut self, run: u32, settings: &Settings, view: View, query: &PageQuery) -> Option<Page> {
         self.runs.get_mut(run as usize).map(|run| run.page(settings, view, query))

@@ -243,7 +243,7 @@ fn told(path: &str) -> String {
     let mut decoder = Decoder::new("a");
     let _ = decoder.push(&plain); // What is wrong stands at the end, too.
     match decoder.finish() {
-        Ok(Decoded::MemoryProfile) => "a memory profile".to_owned(),
+        Ok(Decoded::MemoryProfile(_)) => "a memory profile".to_owned(),
         Ok(Decoded::Ignored { reason }) => reason,
         Ok(_) => panic!("{path} was read"),
         Err(error) => error.to_string(),

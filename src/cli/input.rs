@@ -69,7 +69,7 @@ impl Input {
                 rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
                 let kind = session::peek(&name, &head, (head.len() as u64) < HEAD_BYTES);
                 // Its start says why it is no profile; a device such as /dev/zero has no end.
-                let is_read = !matches!(kind, FileKind::Unknown | FileKind::MemoryProfile);
+                let is_read = kind != FileKind::Unknown;
                 let head = Cursor::new(head);
                 let stream: Box<dyn Read + Send> = if is_read { Box::new(head.chain(rest)) } else { Box::new(head) };
                 (None, kind, Some(stream))
@@ -110,7 +110,7 @@ fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
 }
 
 fn is_profile(kind: FileKind) -> bool {
-    !matches!(kind, FileKind::Unknown | FileKind::MemoryProfile)
+    kind != FileKind::Unknown
 }
 
 /// Adds the files under `path` in the order of their names; `path` itself where it is a file. What cannot be read is named in

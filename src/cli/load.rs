@@ -125,6 +125,9 @@ pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool, outputs:
         }
         loaded.failed |= !problems.is_empty();
         problems.iter().for_each(|problem| complain(problem));
+        if path.is_dir() {
+            leave_memory_beside_profiles(inputs.get_mut(found..).unwrap_or_default());
+        }
         let is_expected = |input: &Input| input.expected;
         if path.is_dir() && !inputs.iter().skip(found).any(is_expected) {
             complain(&format!(
@@ -141,6 +144,18 @@ pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool, outputs:
     inputs.iter().filter(|input| input.expected).try_for_each(|input| outputs.spare(input.place()))?;
     read_planned(&mut loaded, &inputs);
     Ok(loaded)
+}
+
+/// In a folder with profiles of time, device memory profiles and dumped programs are no runs beside them: who wants their tables names
+/// them.
+fn leave_memory_beside_profiles(inputs: &mut [Input]) {
+    let is_of_time = |input: &Input| {
+        matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
+    };
+    if inputs.iter().any(is_of_time) {
+        let of_memory = |input: &&mut Input| matches!(input.kind, FileKind::Program | FileKind::MemoryProfile);
+        inputs.iter_mut().filter(of_memory).for_each(|input| input.expected = false);
+    }
 }
 
 /// Adds the model configurations that lie above the profiles. What does not describe a model is not one of them.

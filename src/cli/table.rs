@@ -36,6 +36,13 @@ pub fn run(command: &Table) -> u8 {
         Query { filter: command.filter.clone(), sort: command.sort.as_deref().map(Sort::parse), top: command.top };
     let mut is_lost = false;
     let titles = text::titles(&reports.profiles);
+    // Of two device memory profiles the difference is asked for.
+    if command.table == TableName::Heap
+        && reports.profiles.len() == 2
+        && let Some(table) = reports.session.heap_difference(0, 1, &reports.settings, &command.by, &query)
+    {
+        return print_one(command, &table, &query, &reports);
+    }
     for (index, title) in titles.iter().enumerate() {
         let run = u32::try_from(index).unwrap_or(u32::MAX);
         let settings = &reports.settings;
@@ -89,6 +96,24 @@ pub fn run(command: &Table) -> u8 {
         READ if is_lost => DAMAGED,
         status => status,
     }
+}
+
+/// Prints a table that is of several runs, and returns the exit status.
+fn print_one(command: &Table, table: &crossprof::Table, query: &Query, reports: &super::analyze::Reports) -> u8 {
+    if let Err(message) = known_column(table, query) {
+        complain(&message);
+        return FAILED;
+    }
+    let text = match command.format {
+        TableFormat::Text => text::table_text(table),
+        TableFormat::Csv => csv::to_csv(table),
+        TableFormat::Json => json::table(table),
+    };
+    if print_result(&text, READ) == FAILED {
+        return FAILED;
+    }
+    reports.print_warnings();
+    reports.status()
 }
 
 /// A form that the table lacks is a wrong call: another one would answer another question.

@@ -54,6 +54,8 @@ pub(super) enum Content {
     Model(Box<Sidecar>),
     /// The `xla.HloProto` of a compiled program.
     Program(Vec<u8>),
+    /// A device memory profile (pprof).
+    MemoryProfile(Vec<u8>),
     /// Left out by the caller: another file of the same host is read.
     NotRead,
     /// Moved into a run.
@@ -194,7 +196,11 @@ impl Intake {
                 result.ignored = Some(plan::cache_reason(&result.path).unwrap_or(plan::PROGRAM).to_owned());
                 None
             }
-            Ok(Decoded::MemoryProfile) => {
+            Ok(Decoded::MemoryProfile(bytes)) if cfg!(feature = "memory") => {
+                result.kind = FileKind::MemoryProfile;
+                Some(Content::MemoryProfile(bytes))
+            }
+            Ok(Decoded::MemoryProfile(_)) => {
                 result.kind = FileKind::MemoryProfile;
                 result.ignored = Some(plan::MEMORY_PROFILE.to_owned());
                 None

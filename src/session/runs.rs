@@ -263,7 +263,14 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
         }
     }
     let programs = programs::take(members, planned, &mut run);
-    if hosts.is_empty() && programs.hlo.is_empty() {
+    let profile = planned.memory_profile.and_then(|file| members.get_mut(file));
+    if let Some(member) = profile
+        && let Content::MemoryProfile(bytes) = std::mem::replace(&mut member.content, Content::Taken)
+    {
+        run.files.push(source_file(member, None));
+        run.heap_profile = Some(bytes.into());
+    }
+    if hosts.is_empty() && programs.hlo.is_empty() && run.heap_profile.is_none() {
         return vec![];
     }
     for repeated in &planned.repeated {
@@ -365,7 +372,8 @@ pub(super) fn source_file(member: &Member, num_events: Option<u64>) -> SourceFil
         FileKind::UnifiedProfile => "unified_profile",
         FileKind::ModelConfig => "model_config",
         FileKind::Program => "hlo",
-        FileKind::MemoryProfile | FileKind::Archive | FileKind::Unknown => "unknown",
+        FileKind::MemoryProfile => "memory_profile",
+        FileKind::Archive | FileKind::Unknown => "unknown",
     };
     SourceFile { path: member.path.clone(), size_bytes: member.size_bytes, format: format.to_owned(), num_events }
 }

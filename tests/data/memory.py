@@ -2,7 +2,6 @@
 
 OUT/*.hlo.pb.gz     the HLO of each program with its buffer assignment, as --xla_dump_to writes it
 OUT/expected.json   compiled.memory_analysis() of each
-OUT/device.prof     the device memory profile after they ran
 
 plain, remat and donate are a training step of a network of three layers: as it is, with its forward pass computed again
 (jax.checkpoint), and with donated parameters. constant has an array baked in, sort calls a comparison.
@@ -71,4 +70,3 @@ for name, (function, arguments, donated) in PROGRAMS.items():
 with open(f"{OUT}/expected.json", "w") as file:
     json.dump(expected, file, indent=1, sort_keys=True)
     file.write("\n")
-jax.profiler.save_device_memory_profile(f"{OUT}/device.prof")

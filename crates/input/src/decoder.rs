@@ -19,7 +19,7 @@ use trace::{RowBlock, Trace};
 /// JSON that has not said what it is by here is taken for a trace whose events come late: only traces are large.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
-/// Largest compiled program that is read from a file by itself.
+/// Largest compiled program, or device memory profile, that is read from a file by itself.
 const MAX_PROGRAM_BYTES: usize = 1 << 30;
 
 /// Largest model configuration that is read.
@@ -34,8 +34,8 @@ pub enum Decoded {
     Profiles(Profiles),
     /// Dimensions of a model.
     Model(Box<Sidecar>),
-    /// A device memory profile (pprof), which has no view yet.
-    MemoryProfile,
+    /// A device memory profile (pprof): its bytes, which are read when somebody asks; none where nothing would.
+    MemoryProfile(Vec<u8>),
     /// A compiled program: the bytes of its `xla.HloProto`, which are read when somebody asks.
     Program(Vec<u8>),
     /// Nothing for a report, and rightly in a profile folder.
@@ -97,6 +97,7 @@ enum Whole {
     HuggingFace,
     Sidecar,
     Program,
+    MemoryProfile,
 }
 
 impl Decoder {
@@ -222,7 +223,8 @@ impl Decoder {
             }
             DecoderState::Whole { kind: Whole::Sidecar, bytes } => Ok(Decoded::Model(Box::new(read_sidecar(&bytes)?))),
             DecoderState::Whole { kind: Whole::Program, bytes } => Ok(Decoded::Program(bytes)),
-            DecoderState::MemoryProfile => Ok(Decoded::MemoryProfile),
+            DecoderState::Whole { kind: Whole::MemoryProfile, bytes } => Ok(Decoded::MemoryProfile(bytes)),
+            DecoderState::MemoryProfile => Ok(Decoded::MemoryProfile(Vec::new())),
             DecoderState::Ignored(reason) => Ok(Decoded::Ignored { reason }),
             DecoderState::Refused(error) => Err(error),
             DecoderState::Head { .. } => Err(Error::Empty),
@@ -245,6 +247,7 @@ impl Decoder {
             Format::HuggingFaceConfig => whole(Whole::HuggingFace),
             Format::Sidecar => whole(Whole::Sidecar),
             Format::Program => whole(Whole::Program),
+            Format::MemoryProfile if cfg!(feature = "memory") => whole(Whole::MemoryProfile),
             Format::MemoryProfile => DecoderState::MemoryProfile,
             Format::Derived(reason) => DecoderState::Ignored(reason),
             Format::Empty => DecoderState::Refused(Error::Empty),
@@ -285,6 +288,7 @@ fn too_large(kind: Whole, length: usize) -> Option<Error> {
         Whole::Profile => ("A unified profile of this size", profile_json::MAX_BYTES, "64 MiB"),
         Whole::Report => ("A report of this size", profile_json::MAX_BYTES, "64 MiB"),
         Whole::Program => ("A compiled program of this size", MAX_PROGRAM_BYTES, "1 GiB"),
+        Whole::MemoryProfile => ("A device memory profile of this size", MAX_PROGRAM_BYTES, "1 GiB"),
         Whole::HuggingFace | Whole::Sidecar => ("A model configuration of this size", MAX_CONFIG_BYTES, "4 MiB"),
     };
     (length > limit).then(|| Error::LimitExceeded {

@@ -66,6 +66,8 @@ pub struct PlannedRun {
     pub hosts: Vec<HostFile>,
     /// Files of compiled programs: those of one folder are a run, which has no hosts.
     pub programs: Vec<usize>,
+    /// The device memory profile that the run is, which then has no hosts and no programs.
+    pub memory_profile: Option<usize>,
     /// Files that repeat one of `hosts` and are not read.
     pub repeated: Vec<Repeated>,
     /// Model configurations, the one that wins last.
@@ -119,6 +121,7 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
             FileKind::Archive => plan.archives.push(file),
             FileKind::ModelConfig => {}
             FileKind::Program => {}
+            FileKind::MemoryProfile if cfg!(feature = "memory") => {}
             FileKind::MemoryProfile => plan.ignored.push(Ignored { file, reason: MEMORY_PROFILE.to_owned() }),
             FileKind::Unknown => plan.ignored.push(Ignored { file, reason: unknown_reason(candidate.path) }),
         }
@@ -129,8 +132,20 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
         plan.runs.push(group.into_run(files));
     }
     add_programs(files, &mut plan);
+    add_memory_profiles(files, &mut plan);
     assign_sidecars(files, &mut plan);
     plan
+}
+
+/// Adds a run for each device memory profile, where something reads them.
+fn add_memory_profiles(files: &[Candidate<'_>], plan: &mut Plan) {
+    let profiles = files.iter().enumerate().filter(|(_, file)| file.kind == FileKind::MemoryProfile);
+    let run = |(file, candidate): (usize, &Candidate<'_>)| PlannedRun {
+        name: file_name(candidate.path).to_owned(),
+        memory_profile: Some(file),
+        ..PlannedRun::default()
+    };
+    plan.runs.extend(profiles.filter(|_| cfg!(feature = "memory")).map(run));
 }
 
 /// Adds a run for each folder with files of compiled programs. XProf's own copies beside a profile hold what that holds.
@@ -176,7 +191,8 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
 }
 
 /// What is said of a device memory profile.
-pub const MEMORY_PROFILE: &str = "This is a device memory profile (pprof). crossprof recognises it but has no view for it yet; open it with `pprof`.";
+pub const MEMORY_PROFILE: &str =
+    "This is a device memory profile (pprof). The command line shows it: `crossprof table heap`.";
 
 /// What is said of a compiled program where nothing looks at programs alone.
 pub const PROGRAM: &str =

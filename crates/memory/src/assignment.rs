@@ -9,11 +9,11 @@
 //! The lists are walked with our own reader, so that what follows a damaged message is found; each message in them is decoded
 //! by itself.
 
-use base::wire::{Fault, Reader, Value};
 use hlo::{InstructionIndex, Module};
 use prost::Message;
 use rustc_hash::FxHashMap;
 
+use crate::messages::messages;
 use crate::problems::{Problem, Problems};
 use crate::proto;
 
@@ -172,15 +172,15 @@ impl Assignment {
     pub fn read(hlo_proto: &[u8], module: &Module) -> Option<Assignment> {
         let mut problems = Problems::default();
         // A message that is written in several pieces is one.
-        let messages: Vec<&[u8]> = list(hlo_proto, &mut problems)
+        let pieces: Vec<&[u8]> = messages(hlo_proto, &mut problems)
             .into_iter()
             .filter_map(|(number, message)| (number == 3).then_some(message))
             .collect();
-        if messages.is_empty() {
+        if pieces.is_empty() {
             return None;
         }
         let mut parts = Vec::new();
-        messages.iter().for_each(|message| parts.extend(list(message, &mut problems)));
+        pieces.iter().for_each(|message| parts.extend(messages(message, &mut problems)));
         let mut reader = AssignmentReader {
             module,
             instructions: module.instructions().iter().zip(0..).map(|(it, index)| (it.id, index)).collect(),
@@ -266,7 +266,7 @@ impl AssignmentReader<'_> {
     }
 
     fn trace(&mut self, message: &[u8]) {
-        let parts = list(message, &mut self.assignment.problems);
+        let parts = messages(message, &mut self.assignment.problems);
         let mut trace = HeapTrace::default();
         for (_, message) in parts.into_iter().filter(|part| part.0 == 1) {
             let Some(read) = self.decode::<proto::Event>(message) else { continue };
@@ -317,28 +317,5 @@ impl AssignmentReader<'_> {
             self.assignment.problems.add(Problem::ImpossibleSize);
             0
         })
-    }
-}
-
-/// The messages in a message, by field number, as far as they can be found; of one that is cut, what is there.
-fn list<'a>(message: &'a [u8], problems: &mut Problems) -> Vec<(u32, &'a [u8])> {
-    let mut reader = Reader::new(message);
-    let mut found = Vec::new();
-    loop {
-        match reader.field() {
-            Ok(None) => return found,
-            Ok(Some(field)) => {
-                if let Value::Bytes(bytes) = field.value {
-                    found.push((field.number, bytes));
-                }
-            }
-            Err(error) => {
-                problems.add(if matches!(error.fault, Fault::Malformed) { Problem::Unreadable } else { Problem::Cut });
-                if let Fault::Short { number, rest, .. } = error.fault {
-                    found.push((number, rest));
-                }
-                return found;
-            }
-        }
     }
 }

@@ -8,7 +8,7 @@
 //!                                          '-> Classifier          parameter, activation, output, ...
 //! ```
 //!
-//! What allocators report while a program runs is in [`allocator`].
+//! A device memory profile (pprof) is a [`HeapProfile`]. What allocators report while a program runs is in [`allocator`].
 //!
 //! Messages are decoded one by one with `prost` when somebody asks, so that damage costs one buffer, allocation or event and
 //! is counted in [`Problems`].
@@ -20,6 +20,8 @@ mod assignment;
 mod blocks;
 mod class;
 mod heap;
+mod heap_profile;
+mod messages;
 mod problems;
 mod program;
 mod proto;
@@ -32,6 +34,7 @@ pub use assignment::{Allocation, Assignment, Buffer, BufferIndex, Category, Heap
 pub use blocks::{Block, blocks};
 pub use class::{Class, Classification, Classifier, Confidence};
 pub use heap::{Heap, HeapPoint, Lifetime};
+pub use heap_profile::{Frame, FrameIndex, HeapProfile, HeapSample, short_file};
 pub use problems::{Problem, Problems};
 pub use program::{LiveBuffer, ProgramMemory, SpaceMemory};
 pub use space::{MAIN, space_name};

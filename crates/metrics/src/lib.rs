@@ -133,6 +133,8 @@ pub struct Run {
     pub files: Vec<SourceFile>,
     /// Warnings about the files (those about events are in the trace).
     pub warnings: Vec<Warning>,
+    /// The device memory profile (pprof) that it is, unpacked; `None` for a run with events or programs.
+    pub heap_profile: Option<Arc<[u8]>>,
     /// What [`Run::by_line`] has made. Whoever changes the trace empties it.
     pub sorted: OnceLock<Arc<ByLine>>,
 }

@@ -21,7 +21,7 @@ fn described(bytes: &[u8]) -> String {
             runs => format!("{runs} profiles"),
         },
         Ok(Decoded::Model(_)) => "model".to_owned(),
-        Ok(Decoded::MemoryProfile) => "memory profile".to_owned(),
+        Ok(Decoded::MemoryProfile(_)) => "memory profile".to_owned(),
         Ok(Decoded::Program(bytes)) => format!("program of {} bytes", bytes.len()),
         Ok(Decoded::Ignored { reason }) => format!("ignored: {reason}"),
         Err(error) => error.to_string(),

@@ -108,19 +108,21 @@ fn model_configurations_belong_to_what_is_below_them() {
 }
 
 #[test]
-fn caches_and_memory_profiles_are_named_and_left_out() {
-    let files = [
-        ("r/h.hlo_proto.pb", Unknown),
-        ("r/ALL_HOSTS.op_stats_v2.pb", Unknown),
-        ("r/mem.prof", MemoryProfile),
-        ("all.zip", Archive),
-    ];
-    assert_eq!(
-        planned(&files),
-        ["open all.zip", "ignore r/h.hlo_proto.pb", "ignore r/ALL_HOSTS.op_stats_v2.pb", "ignore r/mem.prof"]
-    );
+fn caches_are_named_and_left_out() {
+    let files = [("r/h.hlo_proto.pb", Unknown), ("r/ALL_HOSTS.op_stats_v2.pb", Unknown), ("all.zip", Archive)];
+    assert_eq!(planned(&files), ["open all.zip", "ignore r/h.hlo_proto.pb", "ignore r/ALL_HOSTS.op_stats_v2.pb"]);
     assert!(cache_reason("r/x.SSTABLE").is_some());
     assert!(cache_reason("r/h.xplane.pb").is_none());
+}
+
+#[test]
+fn memory_profiles_are_runs_where_something_reads_them() {
+    let files = [("r/a.prof", MemoryProfile), ("r/b.prof", MemoryProfile)];
+    let candidates = files.map(|(path, kind)| Candidate { path, kind });
+    let plan = plan(&candidates);
+    let names: Vec<_> = plan.runs.iter().map(|run| (run.name.as_str(), run.memory_profile)).collect();
+    let (runs, ignored) = if cfg!(feature = "memory") { (2, 0) } else { (0, 2) };
+    assert_eq!((names.as_slice(), plan.ignored.len()), (&[("a.prof", Some(0)), ("b.prof", Some(1))][..runs], ignored));
 }
 
 #[test]

@@ -16,6 +16,9 @@ enum Advice {
     Say(&'static str),
 }
 
+/// What writes a profile of the device's memory.
+const SAVE_MEMORY: &str = "It holds times of the host. For the memory of devices call jax.profiler.save_device_memory_profile(\"memory.prof\"); for times of devices use jax.profiler.trace.";
+
 /// First bytes, what it is, what to do.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"BZh", "a bzip2 file", Advice::Unpack),
@@ -55,6 +58,8 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
         "a Riegeli file",
         Advice::Say("Capture again without continuous mode, which writes *.xplane.pb."),
     ),
+    (b"\xfb)\x03", "a profile of Python functions (cProfile)", Advice::Say(SAVE_MEMORY)),
+    (b"\xfb\xa9\x03", "a profile of Python functions (cProfile)", Advice::Say(SAVE_MEMORY)),
     (b"\0\x05\x16\x07", "macOS's companion of a file", Advice::Derived),
     (b"\0\0\0\x01Bud1", "macOS's folder settings", Advice::Derived),
     (b"\x89PNG", "a PNG image", Advice::DropAProfile),

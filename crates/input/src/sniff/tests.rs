@@ -99,6 +99,7 @@ fn everything_else_is_named() {
         (b"\xef\xbb\xbf\n<html>not found</html>", "an HTML page"),
         (b"<?xml version=\"1.0\"?>", "an XML file"),
         (b"SQLite format 3\0\x10", "an SQLite database"),
+        (b"\xfb)\x03\xfa\x03a.py", "a profile of Python functions (cProfile)"),
         (b"\x89PNG\r\n\x1a\n", "a PNG image"),
         (b"\x28\xb5\x2f\xfd\x04", "A Zstandard file cannot be read. Unpack it"),
         (b"\x1f\xef\xbf\xbd\x08\x08", "a gzip file that was decoded as text"),

@@ -30,6 +30,8 @@ mod step_events;
 mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
+#[cfg(feature = "memory")]
+pub use memory::heap::{of_profiles as heap_table, read as heap_profile};
 pub(crate) use step_breakdown::part_metric;
 
 use serde::de::Error as _;
@@ -159,6 +161,8 @@ tables! {
     Allocations "allocations" where "memory" ["peak", "xprof"] with memory::allocations::columns(), from run memory::allocations::table;
     /// Every allocation and release.
     MemoryTimeline "memory-timeline" where "memory" [] with memory::timeline::columns(), from run |context, _| memory::timeline::TimelineRows::new(context);
+    /// What a device memory profile (pprof) holds.
+    Heap "heap" where "memory" ["line", "stack", "kind", "device"] with memory::heap::columns(), from run memory::heap::table;
     /// Types of op by where they run.
     OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
     /// The ops as a tree: by program, category, name scope or source.

@@ -2,6 +2,7 @@
 
 pub(super) mod allocations;
 pub(super) mod buffers;
+pub(super) mod heap;
 pub(super) mod programs;
 pub(super) mod timeline;
 

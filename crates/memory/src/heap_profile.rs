@@ -1,0 +1,177 @@
+//! Device memory profiles (`jax.profiler.save_device_memory_profile`): which line of Python holds how much memory of which device, as
+//! a pprof `Profile`. It says what lives at one moment, arrays and programs; temporary values of a running program are not in it.
+//!
+//! ```text
+//! Profile   1 sample_type*  2 sample*  4 location*  5 function*  6 string_table*
+//! Sample    1 location_id*  2 value*  3 label*      values in the order of the sample types: count, bytes
+//! Label     1 key  2 str                            kind: buffer, executable; device: cuda:0
+//! ```
+
+use prost::Message;
+use rustc_hash::FxHashMap;
+
+use crate::messages::messages;
+use crate::problems::{Problem, Problems};
+
+/// A line of a function on a call stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frame {
+    /// The function; empty where the file does not name it.
+    pub function: String,
+    /// Its file.
+    pub file: String,
+    /// Line in it; 0 where unknown.
+    pub line: i64,
+}
+
+/// Index of a frame in [`HeapProfile::frames`].
+pub type FrameIndex = usize;
+
+/// Memory that was allocated by one call stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeapSample {
+    /// The stack, innermost frame first.
+    pub stack: Vec<FrameIndex>,
+    /// Arrays or programs.
+    pub count: i64,
+    /// Their bytes on the device.
+    pub bytes: i64,
+    /// `buffer` or `executable`.
+    pub kind: String,
+    /// `cuda:0`; empty for programs.
+    pub device: String,
+}
+
+/// A device memory profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeapProfile {
+    /// Its frames, each once.
+    pub frames: Vec<Frame>,
+    /// Its samples, in the order of the file.
+    pub samples: Vec<HeapSample>,
+    /// What could not be read.
+    pub problems: Problems,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct ValueType {
+    #[prost(int64, tag = "1")]
+    r#type: i64,
+    #[prost(int64, tag = "2")]
+    unit: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Sample {
+    #[prost(uint64, repeated, tag = "1")]
+    location_id: Vec<u64>,
+    #[prost(int64, repeated, tag = "2")]
+    value: Vec<i64>,
+    #[prost(message, repeated, tag = "3")]
+    label: Vec<Label>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Label {
+    #[prost(int64, tag = "1")]
+    key: i64,
+    #[prost(int64, tag = "2")]
+    str: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Location {
+    #[prost(uint64, tag = "1")]
+    id: u64,
+    #[prost(message, repeated, tag = "4")]
+    line: Vec<Line>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Line {
+    #[prost(uint64, tag = "1")]
+    function_id: u64,
+    #[prost(int64, tag = "2")]
+    line: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Function {
+    #[prost(uint64, tag = "1")]
+    id: u64,
+    #[prost(int64, tag = "2")]
+    name: i64,
+    #[prost(int64, tag = "4")]
+    filename: i64,
+}
+
+impl HeapProfile {
+    /// Reads a pprof `Profile`, unpacked. What cannot be read is left out and counted.
+    pub fn read(profile: &[u8]) -> HeapProfile {
+        let mut found = HeapProfile::default();
+        let parts = messages(profile, &mut found.problems);
+        let of = |number: u32| parts.iter().filter(move |part| part.0 == number).map(|part| part.1);
+        let texts: Vec<String> = of(6).map(|text| String::from_utf8_lossy(text).into_owned()).collect();
+        let text =
+            |index: i64| usize::try_from(index).ok().and_then(|index| texts.get(index)).map_or("", String::as_str);
+        let types: Vec<ValueType> = of(1).filter_map(|message| found.decode(message)).collect();
+        let place = |unit: &str| types.iter().position(|it| text(it.unit) == unit);
+        // JAX writes allocations/count and space/bytes; Go's tool takes any order.
+        let (count, bytes) = (place("count").unwrap_or(0), place("bytes").unwrap_or(1));
+        let functions: FxHashMap<u64, Function> =
+            of(5).filter_map(|message| found.decode::<Function>(message)).map(|it| (it.id, it)).collect();
+        let mut locations: FxHashMap<u64, Vec<FrameIndex>> = FxHashMap::default();
+        let mut known: FxHashMap<(u64, i64), FrameIndex> = FxHashMap::default();
+        for location in of(4) {
+            let Some(location) = found.decode::<Location>(location) else { continue };
+            let frames = location.line.iter().map(|line| {
+                *known.entry((line.function_id, line.line)).or_insert_with(|| {
+                    let function = functions.get(&line.function_id);
+                    let name = |of: fn(&Function) -> i64| function.map_or("", |function| text(of(function))).to_owned();
+                    found.frames.push(Frame {
+                        function: name(|it| it.name),
+                        file: name(|it| it.filename),
+                        line: line.line,
+                    });
+                    found.frames.len() - 1
+                })
+            });
+            locations.insert(location.id, frames.collect());
+        }
+        for message in of(2) {
+            let Some(sample) = found.decode::<Sample>(message) else { continue };
+            let stack = sample.location_id.iter().filter_map(|id| locations.get(id)).flatten().copied().collect();
+            let label =
+                |key: &str| sample.label.iter().find(|label| text(label.key) == key).map_or("", |it| text(it.str));
+            let value = |at: usize| sample.value.get(at).copied().unwrap_or(0);
+            let (kind, device) = (label("kind").to_owned(), label("device").to_owned());
+            found.samples.push(HeapSample { stack, count: value(count), bytes: value(bytes), kind, device });
+        }
+        found
+    }
+
+    fn decode<M: Message + Default>(&mut self, message: &[u8]) -> Option<M> {
+        let read = M::decode(message);
+        if read.is_err() {
+            self.problems.add(Problem::Unreadable);
+        }
+        read.ok()
+    }
+
+    /// The line of the user's program that a stack is on: the innermost that is in no installed package, else the innermost.
+    pub fn own_frame(&self, sample: &HeapSample) -> Option<&Frame> {
+        let frames = || sample.stack.iter().filter_map(|&index| self.frames.get(index));
+        frames().find(|frame| !is_installed(&frame.file)).or_else(|| frames().next())
+    }
+}
+
+/// Does a file belong to an installed package, or to Python itself?
+fn is_installed(file: &str) -> bool {
+    let is_library = |part: &str| matches!(part, "site-packages" | "dist-packages");
+    file.starts_with('<') || file.split(['/', '\\']).any(is_library) || file.contains("/lib/python3")
+}
+
+/// A path without what stands before an installed package.
+pub fn short_file(file: &str) -> &str {
+    ["/site-packages/", "/dist-packages/"].iter().find_map(|of| Some(file.rsplit_once(of)?.1)).unwrap_or(file)
+}

@@ -1,0 +1,28 @@
+//! Finds the messages in a message, so that each can be decoded by itself.
+
+use base::wire::{Fault, Reader, Value};
+
+use crate::problems::{Problem, Problems};
+
+/// The messages and texts in a message, by field number, as far as they can be found; of one that is cut, what is there.
+pub(crate) fn messages<'a>(message: &'a [u8], problems: &mut Problems) -> Vec<(u32, &'a [u8])> {
+    let mut reader = Reader::new(message);
+    let mut found = Vec::new();
+    loop {
+        match reader.field() {
+            Ok(None) => return found,
+            Ok(Some(field)) => {
+                if let Value::Bytes(bytes) = field.value {
+                    found.push((field.number, bytes));
+                }
+            }
+            Err(error) => {
+                problems.add(if matches!(error.fault, Fault::Malformed) { Problem::Unreadable } else { Problem::Cut });
+                if let Fault::Short { number, rest, .. } = error.fault {
+                    found.push((number, rest));
+                }
+                return found;
+            }
+        }
+    }
+}

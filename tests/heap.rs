@@ -1,0 +1,134 @@
+//! Device memory profiles: what is in them against counts made by hand, with prost and with Python's own gzip, and against each other.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use crossprof::memory::{HeapProfile, Problem};
+use crossprof::table::Cell;
+use crossprof::{Query, Session, Settings, Table, TableName};
+use support::samples;
+use wire_writer::{Message, message};
+
+/// A profile of two lines of a program, called through a package: `(bytes, line)` of arrays on `cuda:0`, and one executable.
+fn profile(arrays: &[(i64, i64)]) -> Message {
+    let texts = [
+        "",
+        "allocations",
+        "count",
+        "space",
+        "bytes",
+        "kind",
+        "buffer",
+        "executable",
+        "device",
+        "cuda:0",
+        "train",
+        "/home/me/train.py",
+    ];
+    let texts = texts.into_iter().chain(["asarray", "/venv/lib/python3.12/site-packages/jax/numpy.py"]);
+    let mut profile = message().message(1, message().int(1, 1).int(2, 2)).message(1, message().int(1, 3).int(2, 4));
+    let label = |key: i64, text: i64| message().int(1, key).int(2, text);
+    for (at, &(bytes, _)) in arrays.iter().enumerate() {
+        let sample = message().int(1, 100).int(1, at as i64 + 1).int(2, 1).int(2, bytes);
+        profile = profile.message(2, sample.message(3, label(5, 6)).message(3, label(8, 9)));
+    }
+    profile = profile.message(2, message().int(1, 100).int(1, 1).int(2, 1).int(2, 7).message(3, label(5, 7)));
+    for (at, &(_, line)) in arrays.iter().enumerate() {
+        profile = profile.message(4, message().int(1, at as i64 + 1).message(4, message().int(1, 1).int(2, line)));
+    }
+    profile = profile.message(4, message().int(1, 100).message(4, message().int(1, 2).int(2, 50)));
+    profile = profile
+        .message(5, message().int(1, 1).int(2, 10).int(4, 11))
+        .message(5, message().int(1, 2).int(2, 12).int(4, 13));
+    texts.fold(profile, |profile, text| profile.bytes(6, text))
+}
+
+fn open(files: &[Vec<u8>]) -> Session {
+    let mut session = Session::new();
+    for (at, bytes) in files.iter().enumerate() {
+        let file = session.begin(&format!("memory{at}.prof"), None);
+        session.push(file, bytes);
+        assert_eq!(session.finish(file).error, None);
+    }
+    assert_eq!(session.runs().len(), files.len());
+    session
+}
+
+fn table(session: &mut Session, by: &str) -> Table {
+    session.table(0, &Settings::default(), TableName::Heap, by, &Query::default()).unwrap()
+}
+
+/// The sums of a column.
+fn sum(table: &Table, key: &str) -> f64 {
+    let column = table.columns.iter().position(|column| column.key == key).unwrap();
+    let number = |cell: &Cell| match cell {
+        Cell::Int(value) => *value as f64,
+        Cell::Float(value) => *value,
+        _ => 0.0,
+    };
+    table.rows.iter().map(|row| number(&row[column])).sum()
+}
+
+#[test]
+fn lines_are_those_of_the_program() {
+    let mut session = open(&[profile(&[(1000, 12), (24, 30), (76, 12)]).0]);
+    let lines = table(&mut session, "");
+    let row = |line: &str, bytes: u64, count: u64| (Cell::Text(line.to_owned()), Cell::Int(bytes), Cell::Int(count));
+    let found: Vec<_> = lines.rows.iter().map(|row| (row[0].clone(), row[2].clone(), row[4].clone())).collect();
+    assert_eq!(found, [row("/home/me/train.py:12", 1083, 3), row("/home/me/train.py:30", 24, 1)]);
+    let stacks = table(&mut session, "stack");
+    let Cell::Text(stack) = &stacks.rows[0][0] else { panic!("a stack is a text") };
+    assert_eq!(stack, "train (/home/me/train.py:12) > asarray (jax/numpy.py:50)");
+    let kinds = table(&mut session, "kind");
+    assert_eq!((kinds.rows.len(), sum(&kinds, "bytes")), (2, 1107.0));
+    assert_eq!(table(&mut session, "device").rows.len(), 2);
+}
+
+#[test]
+fn two_profiles_are_a_difference() {
+    let mut session = open(&[profile(&[(1000, 12), (24, 30)]).0, profile(&[(500, 12), (90, 41)]).0]);
+    let found = session.heap_difference(0, 1, &Settings::default(), "line", &Query::default()).unwrap();
+    assert_eq!(
+        (sum(&found, "bytes_change"), sum(&found, "bytes_before"), sum(&found, "bytes")),
+        (-434.0, 1031.0, 597.0)
+    );
+    let changes: Vec<_> = found.rows.iter().map(|row| row[5].clone()).collect();
+    assert_eq!(changes, [Cell::Float(-500.0), Cell::Int(90), Cell::Float(-24.0)]);
+    let mut session = open(&[profile(&[(1, 1)]).0]);
+    assert_eq!(session.heap_difference(0, 1, &Settings::default(), "", &Query::default()), None, "one run only");
+}
+
+#[test]
+fn damage_costs_one_message() {
+    let whole = profile(&[(1000, 12), (24, 30)]);
+    let cut = HeapProfile::read(&whole.0[..whole.0.len() - 3]);
+    assert_eq!((cut.samples.len(), cut.problems.count(Problem::Cut)), (3, 1));
+    let bad = HeapProfile::read(&whole.clone().bytes(2, [0x0f]).0);
+    assert_eq!((bad.samples.len(), bad.problems.count(Problem::Unreadable)), (3, 1));
+    for end in 0..whole.0.len() {
+        HeapProfile::read(&whole.0[..end]);
+    }
+}
+
+/// Numbers read off the files by a program of a few lines of Python.
+#[test]
+#[ignore = "reads real profiles"]
+fn real_profiles_add_up() {
+    for (name, samples, buffers, executables, count) in [
+        ("cuda-led-getter", 481, 17_870_202.0, 3_454_404.0, 626.0),
+        ("cuda-poscidyn", 262, 17_223_775.0, 584_432.0, 272.0),
+    ] {
+        let mut session = open(&[samples::real_bytes(&format!("memory-prof/{name}.prof"))]);
+        let read = session.timeline(0, &Settings::default(), |context, _| crossprof::tables::heap_profile(&context));
+        assert_eq!(read.unwrap().unwrap().samples.len(), samples, "{name}");
+        for by in ["line", "stack", "kind", "device"] {
+            let table = table(&mut session, by);
+            assert_eq!((sum(&table, "bytes"), sum(&table, "count")), (buffers + executables, count), "{name} by {by}");
+        }
+        let kinds = table(&mut session, "kind");
+        let of = |kind: &str| kinds.rows.iter().find(|row| row[0] == Cell::Text(kind.to_owned())).unwrap()[1].clone();
+        assert_eq!(of("buffer"), Cell::Int(buffers as u64), "{name}");
+        assert_eq!(of("executable"), Cell::Int(executables as u64), "{name}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The command line on files of memory: by themselves, and beside profiles.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::path::Path;
+
+use serde_json::Value;
+use support::{cli, samples};
+
+/// The programs that `crossprof table program-memory` prints of a folder.
+fn programs(folder: &Path) -> Vec<Value> {
+    let output = cli::crossprof(folder, &["table", "program-memory", "--format", "json", "."]);
+    assert!(output.status.success(), "{}", cli::stderr(&output));
+    // Several runs would be a line each.
+    let table: Value = serde_json::from_str(&cli::stdout(&output)).unwrap();
+    table.as_array().unwrap().clone()
+}
+
+#[test]
+fn programs_of_a_folder_are_read_unless_profiles_are_there() {
+    let dump = samples::root().join("tests/data/jax-cpu-memory");
+    assert_eq!(programs(&dump).len(), 5);
+    let folder = cli::scratch("memory_cli", "beside");
+    let profile = samples::root().join("tests/data/jax-cpu-train");
+    let xplane = samples::files(&profile, &[".xplane.pb", ".xplane.pb.gz"]).remove(0);
+    for file in samples::files(&dump, &[".hlo.pb.gz"]).iter().chain([&xplane]) {
+        std::fs::copy(file, folder.join(file.file_name().unwrap())).unwrap();
+    }
+    let named = |row: &Value| row["module"].as_str().unwrap().starts_with("jit_train_step");
+    assert!(programs(&folder).iter().any(named), "the profile's own programs");
+}
