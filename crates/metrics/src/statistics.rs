@@ -45,8 +45,9 @@ pub struct Percentiles {
     pub p95: Ps,
 }
 
-/// Of these durations, which are put in another order; `None` where there is none. Takes time linear in their number.
-pub fn percentiles(durations: &mut [Ps]) -> Option<Percentiles> {
+/// Of these durations, which are put in another order; `ps` says how long one is. `None` where there is none. Takes time linear in their
+/// number.
+pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> Option<Percentiles> {
     let (count, rank) = (durations.len(), p95_rank(durations.len()));
     if count == 0 {
         return None;
@@ -58,7 +59,7 @@ pub fn percentiles(durations: &mut [Ps]) -> Option<Percentiles> {
         Some(rank) if !above.is_empty() => *above.select_nth_unstable(rank.min(above.len() - 1)).1,
         _ => upper,
     };
-    Some(Percentiles { median_us: (lower.as_us() + upper.as_us()) / 2.0, p95 })
+    Some(Percentiles { median_us: (ps(lower).as_us() + ps(upper).as_us()) / 2.0, p95: ps(p95) })
 }
 
 /// Place of the 95th percentile among so many sorted values.
@@ -126,10 +127,10 @@ mod tests {
             let values: Vec<i64> = (0..count).map(|at| at * 7919 % 131 * 1_000_000).collect();
             let us: Vec<f64> = values.iter().map(|&ps| Ps::new(ps).as_us()).collect();
             let mut durations: Vec<Ps> = values.into_iter().map(Ps::new).collect();
-            let (expected, found) = (summarize(&us).unwrap(), percentiles(&mut durations).unwrap());
+            let (expected, found) = (summarize(&us).unwrap(), percentiles(&mut durations, |length| length).unwrap());
             assert_eq!((found.median_us, found.p95.as_us()), (expected.median, expected.p95), "{count}");
         }
-        assert_eq!(percentiles(&mut []), None);
+        assert_eq!(percentiles(&mut [], Ps::new), None);
     }
 
     #[test]

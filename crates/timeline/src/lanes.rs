@@ -26,6 +26,11 @@ impl Lanes {
         known.map_or(&[], |(lanes, events)| lanes.get_or_init(|| lanes_of(trace, events)).as_slice())
     }
 
+    /// The lanes of a line, where they are made.
+    pub fn known(&self, line: LineId) -> Option<&[Lane]> {
+        self.of_lines.get(line.index())?.get().map(Vec::as_slice)
+    }
+
     /// Makes the lanes of some lines that have none yet, of about so many events; false where none was left.
     pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;

@@ -10,6 +10,7 @@ use trace::{ByLine, EventId, LineId, StrId, Trace};
 use crate::lane::Lane;
 use crate::lanes::Lanes;
 use crate::paint::{Paint, hue};
+use crate::statistics::{Limits, Stretches};
 
 /// Which trace an event or a line is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,13 +36,20 @@ pub struct Source<'a> {
 #[derive(Debug)]
 pub(crate) struct Made {
     pub lanes: Lanes,
+    pub stretches: Stretches,
     paints: OnceLock<Vec<Paint>>,
     counts: OnceLock<Vec<u32>>,
 }
 
 impl Made {
     pub fn new(trace: &Trace) -> Made {
-        Made { lanes: Lanes::new(trace.lines.len()), paints: OnceLock::new(), counts: OnceLock::new() }
+        let (lanes, stretches) = (Lanes::new(trace.lines.len()), Stretches::new(trace.lines.len(), Limits::USUAL));
+        Made { lanes, stretches, paints: OnceLock::new(), counts: OnceLock::new() }
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.lanes.memory_bytes() + self.stretches.memory_bytes()
     }
 }
 

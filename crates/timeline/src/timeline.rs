@@ -38,7 +38,7 @@ impl Timeline {
         self.processes.get_or_init(|| processes(sources, self.flames(context)))
     }
 
-    /// Makes a part of what the first picture needs, so that whoever shows it need not wait; false where nothing is left to do.
+    /// Makes a part of what the first picture and statistics need, so that whoever asks for them need not wait; false where nothing is left to do.
     pub fn prepare(&self, context: Context<'_>) -> bool {
         /// Events of a part: some ten milliseconds.
         const PART: usize = 500_000;
@@ -53,7 +53,8 @@ impl Timeline {
             self.processes(context);
             return true;
         }
-        is_unmade(Origin::Derived)
+        let captured = self.source(context, Origin::Captured);
+        is_unmade(Origin::Derived) || captured.made.stretches.make_some(captured.trace, captured.by_line, PART)
     }
 
     /// The name scopes and the source lines of the recorded ops, in the order of [`Flame::ALL`].
@@ -96,8 +97,8 @@ impl Timeline {
 
     /// Bytes of memory held beyond the events of the run.
     pub fn memory_bytes(&self) -> usize {
-        let captured = self.captured.get().map_or(0, |made| made.lanes.memory_bytes());
-        let derived = |derived: &Derived| derived.made.lanes.memory_bytes() + derived.trace.events.len() * 20;
+        let captured = self.captured.get().map_or(0, Made::memory_bytes);
+        let derived = |derived: &Derived| derived.made.memory_bytes() + derived.trace.events.memory_bytes();
         captured + self.links.get().map_or(0, Links::memory_bytes) + self.derived.get().map_or(0, derived)
     }
 }

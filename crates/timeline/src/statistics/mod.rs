@@ -12,12 +12,15 @@
 //! An event counts where a part of it lies in the range; one of length zero where it lies in `[start, end)`. So ranges that touch add up
 //! to the range that they make together: their times do, and the counts but for the events that the edges cut.
 //!
-//! Of which group an event is, is asked of its [kind](trace::Events::kinds), once for all events of the kind; then one walk adds them up.
+//! Of which group an event is, is asked of its [kind](trace::Events::kinds), once for all events of the kind; then one walk adds them up, past the
+//! [stretches] whose sums are known.
 
 mod counters;
 mod events_in;
 mod grouping;
 mod listed;
+mod quantiles;
+mod stretches;
 #[cfg(test)]
 mod tests;
 
@@ -25,12 +28,15 @@ pub use counters::{CounterValues, counter_in};
 pub use events_in::EventsIn;
 pub use grouping::{GroupBy, Grouping};
 pub use listed::{ListedEvent, events};
+pub use quantiles::percentiles_of;
+pub(crate) use stretches::{Limits, Stretches};
 
 use base::Ps;
-use metrics::{Percentiles, SelfTime, percentiles};
+use metrics::SelfTime;
 use trace::{Interval, LineId, Trace};
 
 use crate::Source;
+use stretches::StretchSums;
 
 /// A part of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +76,24 @@ impl Sums {
     /// Of no event.
     pub const NONE: Sums = Sums { count: 0, total: Ps::ZERO, self_time: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
 
+    /// One more event, of which so much lies in the range; its self time comes extra.
+    #[inline]
+    fn add(&mut self, length: Ps) {
+        self.count += 1;
+        self.total += length;
+        self.min = self.min.min(length);
+        self.max = self.max.max(length);
+    }
+
+    /// More events.
+    fn add_all(&mut self, other: &Sums) {
+        self.count += other.count;
+        self.total += other.total;
+        self.self_time += other.self_time;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
     /// Mean duration in microseconds; absent for no event.
     pub fn mean_us(&self) -> Option<f64> {
         (self.count > 0).then(|| self.total.as_us() / self.count as f64)
@@ -85,67 +109,79 @@ pub struct Group {
     pub sums: Sums,
 }
 
-/// The groups that have events in an area, in the order in which they are met. Linear in the events of the area.
+/// The groups that have events in an area, in the order in which they are met. Linear in the events of the area, but for those of
+/// [stretches] whose sums are made.
 pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut places: Vec<u32> = vec![u32::MAX; grouping.len()];
+    let mut found = Gathered { grouping, groups: Vec::new(), places: vec![u32::MAX; grouping.len()] };
     for &line in &area.lines {
-        let mut running = SelfTime::default();
-        EventsIn::new(source, line, area.range).for_each(|kind, inside| {
-            let Some(&number) = grouping.of_kinds().get(kind) else { return };
-            let Some(place) = places.get_mut(number as usize) else { return };
-            if *place == u32::MAX {
-                *place = groups.len() as u32;
-                groups.push(Group { number, sums: Sums::NONE });
+        for_each_part(source, line, area.range, |part| match part {
+            Part::Sums(stretch) => stretch.sums.iter().for_each(|(kind, sums)| found.add_all(*kind as usize, sums)),
+            Part::Events(events) => {
+                let mut running = SelfTime::default();
+                events.for_each(|kind, inside| {
+                    let Some(place) = found.place(kind) else { return };
+                    found.groups.get_mut(place).into_iter().for_each(|group| group.sums.add(inside.length()));
+                    running.start(place, inside, &mut |place, own| found.give(place, own));
+                });
+                running.finish(&mut |place, own| found.give(place, own));
             }
-            let (place, length) = (*place as usize, inside.length());
-            if let Some(Group { sums, .. }) = groups.get_mut(place) {
-                sums.count += 1;
-                sums.total += length;
-                sums.min = sums.min.min(length);
-                sums.max = sums.max.max(length);
-            }
-            running.start(place, inside, &mut |place, own| give(&mut groups, place, own));
-        });
-        running.finish(&mut |place, own| give(&mut groups, place, own));
-    }
-    groups
-}
-
-#[inline]
-fn give(groups: &mut [Group], place: usize, own: Interval) {
-    groups.get_mut(place).into_iter().for_each(|group| group.sums.self_time += own.length());
-}
-
-/// Median and 95th percentile of each of these groups, which [`groups`] found in the area. Linear in the events of the area; takes 8 bytes
-/// for each event of the groups.
-pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, groups: &[Group]) -> Vec<Percentiles> {
-    // The durations of a group stand beside one another: `next` is the place of its next one.
-    let mut next: Vec<usize> = Vec::with_capacity(groups.len());
-    let mut places: Vec<u32> = vec![u32::MAX; grouping.len()];
-    let mut count = 0;
-    for (place, group) in (0..).zip(groups) {
-        next.push(count);
-        count += usize::try_from(group.sums.count).unwrap_or_default();
-        places.get_mut(group.number as usize).into_iter().for_each(|slot| *slot = place);
-    }
-    let place = |number: &u32| places.get(*number as usize).copied().unwrap_or(u32::MAX);
-    let of_kinds: Vec<u32> = grouping.of_kinds().iter().map(place).collect();
-    let mut durations = vec![Ps::ZERO; count];
-    for &line in &area.lines {
-        EventsIn::new(source, line, area.range).for_each(|kind, inside| {
-            let group = of_kinds.get(kind).map_or(usize::MAX, |&group| group as usize);
-            let Some(next) = next.get_mut(group) else { return };
-            durations.get_mut(*next).into_iter().for_each(|slot| *slot = inside.length());
-            *next += 1;
         });
     }
-    let mut rest = durations.as_mut_slice();
-    let of_group = |group: &Group| {
-        let count = usize::try_from(group.sums.count).unwrap_or_default().min(rest.len());
-        let (own, others) = std::mem::take(&mut rest).split_at_mut(count);
-        rest = others;
-        percentiles(own).unwrap_or(Percentiles { median_us: 0.0, p95: Ps::ZERO })
-    };
-    groups.iter().map(of_group).collect()
+    found.groups
+}
+
+/// The groups that were met so far.
+struct Gathered<'a> {
+    grouping: &'a Grouping<'a>,
+    groups: Vec<Group>,
+    /// By number the place in `groups`.
+    places: Vec<u32>,
+}
+
+impl Gathered<'_> {
+    /// The place of a kind's group.
+    #[inline]
+    fn place(&mut self, kind: usize) -> Option<usize> {
+        let number = *self.grouping.of_kinds().get(kind)?;
+        let place = self.places.get_mut(number as usize)?;
+        if *place == u32::MAX {
+            *place = self.groups.len() as u32;
+            self.groups.push(Group { number, sums: Sums::NONE });
+        }
+        Some(*place as usize)
+    }
+
+    fn add_all(&mut self, kind: usize, sums: &Sums) {
+        let place = self.place(kind);
+        place.and_then(|place| self.groups.get_mut(place)).into_iter().for_each(|group| group.sums.add_all(sums));
+    }
+
+    #[inline]
+    fn give(&mut self, place: usize, own: Interval) {
+        self.groups.get_mut(place).into_iter().for_each(|group| group.sums.self_time += own.length());
+    }
+}
+
+/// A part of the area on one line.
+enum Part<'a> {
+    /// Its sums are known.
+    Sums(StretchSums<'a>),
+    /// They are not.
+    Events(EventsIn<'a>),
+}
+
+/// Calls `visit` with the parts of a range of a line, by time: no event is in two of them.
+fn for_each_part(source: Source<'_>, line: LineId, range: Interval, mut visit: impl FnMut(Part<'_>)) {
+    let mut from = range.start;
+    let events = |from, to| Part::Events(EventsIn::new(source, line, Interval::new(from, to)));
+    source.made.stretches.for_each_in(line, range, |time, stretch| {
+        if from < time.start {
+            visit(events(from, time.start));
+        }
+        visit(Part::Sums(stretch));
+        from = time.end;
+    });
+    if from == range.start || from < range.end {
+        visit(events(from, range.end));
+    }
 }

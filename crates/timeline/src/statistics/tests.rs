@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::source::Made;
+use metrics::Percentiles;
 use proptest::prelude::*;
 use trace::{ByLine, TraceBuilder};
 
@@ -25,6 +26,16 @@ fn trace(events: &[Given]) -> Trace {
 fn with_source<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
     let by_line = ByLine::new(trace);
     let made = Made::new(trace);
+    ask(Source::new(trace, &by_line, &made))
+}
+
+/// The answer beside stretches of a few events.
+fn with_stretches<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
+    let by_line = ByLine::new(trace);
+    let stretches = Stretches::new(trace.lines.len(), Limits { of_a_kind: 2, fewest: 3, most: 12 });
+    let mut made = Made::new(trace);
+    made.stretches = stretches;
+    while made.stretches.make_some(trace, &by_line, 1) {}
     ask(Source::new(trace, &by_line, &made))
 }
 
@@ -62,13 +73,16 @@ fn brute(events: &[Given], lines: &[usize], range: Option<(i64, i64)>) -> BTreeM
 }
 
 fn found(trace: &Trace, area: &Area) -> BTreeMap<String, (Sums, Percentiles)> {
-    with_source(trace, |source| {
+    let ask = |source: Source<'_>| {
         let grouping = Grouping::by_name(trace);
         let groups = groups(source, area, &grouping);
         let percentiles = percentiles_of(source, area, &grouping, &groups);
         let name = |group: &Group| grouping.name(trace, group.number).to_owned();
         groups.iter().map(|group| (name(group), group.sums)).zip(percentiles).map(|((a, b), c)| (a, (b, c))).collect()
-    })
+    };
+    let found: BTreeMap<_, _> = with_source(trace, ask);
+    assert_eq!(with_stretches(trace, ask), found);
+    found
 }
 
 fn check(events: &[Given], lines: &[usize], asked: Option<(i64, i64)>) {
@@ -100,6 +114,23 @@ proptest! {
         lines in prop::sample::subsequence(vec![0usize, 1, 2], 1..=3),
     ) {
         check(&events, &lines, asked.map(|(from, length)| (from, from + length)));
+    }
+
+    /// One after the other with pauses, so that many stretches end.
+    #[test]
+    fn stretches_change_no_sum(
+        steps in prop::collection::vec((0usize..2, 0i64..6, prop_oneof![Just(0i64), 0i64..3, 0i64..25]), 1..80),
+        asked in prop::option::of((-5i64..300, 1i64..300)),
+    ) {
+        let mut now = 0;
+        let event = |(name, pause, length)| {
+            now += pause;
+            let start = now;
+            now += length / 2;
+            (0, name, start, length)
+        };
+        let events: Vec<Given> = steps.into_iter().map(event).collect();
+        check(&events, &[0], asked.map(|(from, length)| (from, from + length)));
     }
 
     /// A part of the list is the list of the whole without the rest.
@@ -161,6 +192,42 @@ fn what_ends_with_the_capture_counts_where_there_is_no_range() {
     check(&events, &[0], Some((0, 10)));
     check(&events, &[0], Some((10, 11)));
     assert_eq!(found(&trace(&events), &Area::everything(&trace(&events))).len(), 2);
+}
+
+/// In the middle of this line most of the events are in stretches, at its edges and under the long one they are not.
+#[test]
+fn stretches_are_where_nothing_is_cut() {
+    let short = (0..100).map(|at| (0, at as usize % 2, 10 * at, 5));
+    let events: Vec<Given> = short.chain([(0, 2, 301, 200)]).collect();
+    let trace = trace(&events);
+    let lines: Vec<LineId> = trace.line_ids().collect();
+    let of_stretches = |from, to| {
+        with_stretches(&trace, |source| {
+            let mut counts = [0, 0];
+            for_each_part(source, lines[0], range(from, to), |part| match part {
+                Part::Sums(stretch) => counts[0] += stretch.sums.iter().map(|(_, sums)| sums.count).sum::<u64>(),
+                Part::Events(events) => counts[1] += events.len() as u64,
+            });
+            counts
+        })
+    };
+    // Four make a stretch. The three before the long one and the twenty beside it are in none, nor is the last of all.
+    assert_eq!(of_stretches(-5, 2_000), [28 + 48, 3 + 1 + 20 + 1]);
+    assert_eq!(of_stretches(12, 98), [4, 5]);
+    check(&events, &[0], Some((12, 98)));
+}
+
+/// Durations beyond 32 bits of picoseconds, among short ones and alone.
+#[test]
+fn percentiles_of_long_events_are_exact() {
+    let ms = |at: i64| (0, 0, 20_000 * at, 1_000 * (at + 1));
+    let mixed = (0..200).map(|at| (1, 1, 10_000 * at, if at % 50 == 0 { 6_000 } else { at }));
+    let events: Vec<Given> = (0..16).map(ms).chain(mixed).collect();
+    let trace = trace(&events);
+    let found = found(&trace, &Area::everything(&trace));
+    assert_eq!(found["a"].1, Percentiles { median_us: 8_500.0, p95: Ps::new(16_000 * US) });
+    // 196 short ones without the multiples of 50, then the four long ones.
+    assert_eq!(found["b"].1, Percentiles { median_us: 102.5, p95: Ps::new(193 * US) });
 }
 
 /// XProf's viewer lost events whose times overlap: here each counts, and each instant is self time of one.
