@@ -50,6 +50,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{made:7.1} ms  lanes, tracks and stretches, {:.1} bytes an event",
         timeline.memory_bytes() as f64 / count as f64
     );
+    let derived = &timeline.source(context, Origin::Derived).trace.events;
+    let bytes = derived.memory_bytes() as f64 / derived.len() as f64;
+    println!("            {} derived events, {bytes:.1} bytes each without their lanes", derived.len());
     let extent = by_line.extent.ok_or("no events")?;
     let at = |share: i64| extent.start + Ps::new(extent.length().as_ps() / 1000 * share);
     let everything = Area::everything(trace);

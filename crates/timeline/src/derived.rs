@@ -1,6 +1,6 @@
 //! The tracks that no profiler records and that have events of their own: steps, what each device does and why it is idle, moments.
 
-use metrics::{Context, DeviceTime, exposed_communication};
+use metrics::{Context, DeviceTime, StepPart, exposed_communication};
 use trace::{ArgsId, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, StrId, Trace};
 
 /// Names of the tracks, each with its definition.
@@ -36,9 +36,10 @@ pub(crate) fn trace(context: Context<'_>) -> Trace {
     }
     derived.steps(context);
     let times = DeviceTime::of_all(whole, &context.analysis.captured);
-    derived.parts(context, &times);
+    let parts = derived.parts(context, &times);
     derived.exposed(context, &times);
     derived.instants(whole);
+    derived.pack(parts);
     derived.trace
 }
 
@@ -79,7 +80,8 @@ impl Derived {
         }
     }
 
-    fn parts(&mut self, context: Context<'_>, times: &[DeviceTime]) {
+    /// The lines of the parts, with what will be on each.
+    fn parts(&mut self, context: Context<'_>, times: &[DeviceTime]) -> Vec<(LineId, Vec<(Interval, StepPart)>)> {
         let analysis = context.analysis;
         let bands = analysis.step_breakdown.bands(
             context.captured_trace(),
@@ -88,13 +90,20 @@ impl Derived {
             &analysis.hosts,
             &analysis.calls,
         );
-        for (device, bands) in analysis.captured.used.iter().zip(bands) {
-            let Some(line) = self.line(device.plane, PARTS.0) else { return };
-            for (interval, part) in bands {
+        let devices = analysis.captured.used.iter().zip(bands);
+        devices.map_while(|(device, bands)| Some((self.line(device.plane, PARTS.0)?, bands))).collect()
+    }
+
+    /// Parts follow each other and are as many as the ops of their device: packed, behind all others, they take a third of the memory.
+    fn pack(&mut self, parts: Vec<(LineId, Vec<(Interval, StepPart)>)>) {
+        for (line, bands) in parts {
+            for (time, part) in bands {
                 let name = self.trace.strings.intern(part.title());
-                self.event(line, name, interval);
+                let (start, duration) = (time.start, time.length());
+                self.trace.events.push_packed(Event { line, name, start, duration, args: ArgsId::NONE });
             }
         }
+        self.trace.events.shrink_packed();
     }
 
     fn exposed(&mut self, context: Context<'_>, times: &[DeviceTime]) {

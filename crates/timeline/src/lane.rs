@@ -3,7 +3,7 @@
 use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace};
 
-use crate::order::partition_point;
+use crate::order::{partition_point, quick};
 
 /// Events between two sums.
 const BLOCK: usize = 16;
@@ -128,8 +128,12 @@ impl Lane {
     /// Doubles its stride until `before` fails, then halves: what is searched for is mostly near.
     fn partition_point(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut stride) = (from, 1);
-        while low + stride <= self.len() && before(low + stride - 1) {
-            low += stride;
+        while low + stride <= self.len() {
+            let place = quick(low, low + stride - 1);
+            if !before(place) {
+                break;
+            }
+            low = place + 1;
             stride *= 2;
         }
         partition_point(low..(low + stride - 1).min(self.len()), before)

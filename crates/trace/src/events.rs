@@ -1,7 +1,8 @@
-//! The events of a trace: rows of 20 bytes, plus 12 for each of the few ids an event may carry.
+//! The events of a trace: rows of 20 bytes, plus 12 for each of the few ids an event may carry. Behind them, those that were packed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::args::ArgsId;
 use super::blocks::{by_block, in_blocks};
@@ -10,6 +11,7 @@ use super::event_columns::{ColumnValues, EventColumn};
 use super::event_id::{EventId, EventIds};
 use super::interval::Interval;
 use super::kinds::{EventKind, Kinds};
+use super::packed::{Packed, PackedEvent};
 use super::strings::StrId;
 use crate::LineId;
 use base::Ps;
@@ -113,6 +115,8 @@ pub(crate) type SparseColumns = [SparseColumn; EventColumn::ALL.len()];
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     rows: Column<RowWords>,
+    /// Those behind the rows.
+    packed: Packed,
     kinds: Kinds,
     /// What only some events say, by [`EventColumn`].
     columns: SparseColumns,
@@ -123,12 +127,12 @@ pub struct Events {
 impl Events {
     /// Number of events.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.rows.len() + self.packed.len()
     }
 
     /// True where there is none.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
     /// Which events there are, in order.
@@ -136,10 +140,10 @@ impl Events {
         EventIds::new(0..u32::try_from(self.len()).unwrap_or(u32::MAX))
     }
 
-    /// Appends an event and returns which it is; `None` past 2^32 - 1 events.
+    /// Appends an event and returns which it is; `None` past 2^32 - 1 events, and behind packed ones.
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
-        u32::try_from(self.rows.len()).ok()?;
+        u32::try_from(self.len()).ok()?;
         let kind = self.kinds.intern(EventKind { line: event.line, name: event.name, args: event.args });
         self.push_of_kind(kind, event.start, event.duration)
     }
@@ -147,26 +151,77 @@ impl Events {
     /// The same for an event of a [kind](Events::kind) that is there already.
     #[inline(always)]
     pub fn push_of_kind(&mut self, kind: u32, start: Ps, duration: Ps) -> Option<EventId> {
-        let id = u32::try_from(self.rows.len()).ok()?;
+        let id = u32::try_from(self.rows.len()).ok().filter(|_| self.packed.is_empty())?;
         self.rows.push(Row::new(kind, start, duration).0);
         Some(EventId(id))
     }
 
+    /// Appends an event that takes 4 to 9 bytes instead of 20 where it follows the one before it with hardly a gap. It takes longer to look
+    /// at, cannot be changed, and only packed ones can follow. `None` past 2^32 - 1 events.
+    pub fn push_packed(&mut self, event: Event) -> Option<EventId> {
+        let id = u32::try_from(self.len()).ok()?;
+        let kind = self.kinds.intern(EventKind { line: event.line, name: event.name, args: event.args });
+        let begins = self.packed.last_kind().is_none_or(|last| self.kinds.get(last).line != event.line);
+        self.packed.push((kind, event.start, event.duration), begins);
+        Some(EventId(id))
+    }
+
+    /// Gives back what was reserved for more packed events.
+    pub fn shrink_packed(&mut self) {
+        self.packed.shrink_to_fit();
+    }
+
+    #[inline(always)]
+    fn row(&self, id: EventId) -> Option<Row> {
+        self.rows.get(id.index()).or_else(|| self.packed_row(id)).map(Row)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn packed_row(&self, id: EventId) -> Option<RowWords> {
+        self.packed.get(id.index().checked_sub(self.rows.len())?).map(unpacked)
+    }
+
+    /// All packed events as rows.
+    fn packed_rows(&self) -> impl Iterator<Item = RowWords> + '_ {
+        self.packed.iter_from(0).map(unpacked)
+    }
+
+    /// Calls `visit` with these events as rows, some at a time, in order. It is there once, not in each of the loops that call it.
+    fn for_each_slice(&self, indices: Range<usize>, visit: &mut dyn FnMut(&[RowWords])) {
+        const AT_ONCE: usize = 2048;
+        self.rows.slices(indices.clone()).for_each(&mut *visit);
+        let packed = |index: usize| index.saturating_sub(self.rows.len()).min(self.packed.len());
+        let (first, end) = (packed(indices.start), packed(indices.end));
+        if first >= end {
+            return;
+        }
+        let mut rows = Vec::with_capacity(AT_ONCE.min(end - first));
+        for event in self.packed.iter_from(first).take(end - first) {
+            rows.push(unpacked(event));
+            if rows.len() == AT_ONCE {
+                visit(&rows);
+                rows.clear();
+            }
+        }
+        visit(&rows);
+    }
+
     /// What the event at `id` is, as an index into [`kinds`](Events::kinds).
     pub fn kind(&self, id: EventId) -> Option<u32> {
-        self.rows.get(id.index()).map(|row| Row(row).kind())
+        self.row(id).map(|row| row.kind())
     }
 
     /// The event at `id`, or `None` past the end.
     #[inline(always)]
     pub fn get(&self, id: EventId) -> Option<Event> {
-        self.rows.get(id.index()).map(|row| self.event(Row(row)))
+        self.row(id).map(|row| self.event(row))
     }
 
     /// Start and duration of the event at `id`.
     #[inline(always)]
     pub fn time(&self, id: EventId) -> Option<(Ps, Ps)> {
-        self.rows.get(id.index()).map(|row| Row(row).time())
+        self.row(id).map(|row| row.time())
     }
 
     /// What an event is sorted by in the order of time: of those that start together the longest is first, so that what holds
@@ -184,7 +239,7 @@ impl Events {
 
     /// All events in order.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
-        self.rows.iter().map(|row| self.event(Row(row)))
+        self.rows.iter().chain(self.packed_rows()).map(|row| self.event(Row(row)))
     }
 
     /// Calls `visit` with all events in order; for the long loops, see [`blocks`](super::blocks).
@@ -206,29 +261,29 @@ impl Events {
     /// The same, but calls `visit` with the events of a block at a time.
     pub fn for_each_block(&self, ids: EventIds, mut visit: impl FnMut(Block<'_>)) {
         let (EventId(mut first), indices) = ids.indices();
-        for rows in self.rows.slices(indices) {
+        self.for_each_slice(indices, &mut |rows| {
             by_block(rows, |rows| {
                 visit(Block { first, rows });
                 first += rows.len() as u32;
             });
-        }
+        });
     }
 
     #[inline(always)]
     fn for_each_row(&self, ids: EventIds, mut visit: impl FnMut(EventId, Row)) {
         let (EventId(mut id), indices) = ids.indices();
-        for rows in self.rows.slices(indices) {
+        self.for_each_slice(indices, &mut |rows| {
             in_blocks(rows, |row| {
                 visit(EventId(id), Row(*row));
                 id += 1;
             });
-        }
+        });
     }
 
     /// The same of one event.
     #[inline(always)]
     pub(crate) fn kind_and_time(&self, id: EventId) -> Option<(usize, Interval)> {
-        self.rows.get(id.index()).map(|row| (Row(row).kind() as usize, Row(row).interval()))
+        self.row(id).map(|row| (row.kind() as usize, row.interval()))
     }
 
     /// What the events are, each once, in the order in which they first occur.
@@ -349,7 +404,7 @@ impl Events {
     pub(crate) fn append_all(&mut self, other: &Events, shift: Ps, kind_here: impl Fn(EventKind) -> EventKind) -> bool {
         // By the other's number of a kind, once it was met: as many are looked up as there are kinds, not events.
         let mut numbers: Vec<Option<u32>> = vec![None; other.kinds.list().len()];
-        other.rows.iter().map(Row).all(|row| {
+        other.rows.iter().chain(other.packed_rows()).map(Row).all(|row| {
             let known = numbers.get(row.kind() as usize).copied().flatten();
             let number = known.unwrap_or_else(|| {
                 let number = self.kinds.intern(kind_here(other.kinds.get(row.kind())));
@@ -392,23 +447,30 @@ impl Events {
 
     /// The rows that were not taken; what they are of; the sparse columns.
     pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<EventKind>, SparseColumns) {
-        let Events { rows, kinds, columns, cut: _ } = self;
-        (rows.into_blocks().map(RowBlock), kinds.into_list(), columns)
+        let packed: Vec<RowWords> = self.packed_rows().collect();
+        let Events { rows, kinds, columns, .. } = self;
+        let packed = Some(packed).filter(|packed| !packed.is_empty());
+        (rows.into_blocks().chain(packed).map(RowBlock), kinds.into_list(), columns)
     }
 
     /// Puts in what the rows are of, and the sparse columns; `None` where these are none.
     pub(crate) fn with_columns(self, kinds: Vec<EventKind>, columns: SparseColumns) -> Option<Events> {
         let is_sorted = columns.iter().all(SparseColumn::is_sorted);
         let kinds = Kinds::from_list(kinds);
-        is_sorted.then(|| Events { rows: self.rows, kinds, columns, cut: BTreeMap::new() })
+        is_sorted.then(|| Events { kinds, columns, cut: BTreeMap::new(), ..self })
     }
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.rows.memory_bytes()
+            + self.packed.memory_bytes()
             + self.kinds.memory_bytes()
             + self.columns.iter().map(SparseColumn::memory_bytes).sum::<usize>()
     }
+}
+
+fn unpacked((kind, start, duration): PackedEvent) -> RowWords {
+    Row::new(kind, start, duration).0
 }
 
 /// A separate call: see [`blocks`](super::blocks).
@@ -454,5 +516,44 @@ mod tests {
         events.set_duration(first, Ps::new(1 << 33));
         assert_eq!(events.get(first), Some(event(-1, 1 << 33)));
         assert_eq!((events.get(past_all), events.len()), (None, 3));
+    }
+
+    #[test]
+    fn packed_events_are_looked_at_like_others() {
+        let event = |at: i64| Event {
+            line: LineId(at as u32 / 3000),
+            name: StrId(at as u32 % 5),
+            start: Ps::new(at * 1000),
+            duration: Ps::new(990 + at % 11),
+            args: ArgsId(0),
+        };
+        let (mut plain, mut packed) = (Events::default(), Events::default());
+        for at in 0..5_000 {
+            plain.push(event(at));
+            let id = if at < 100 { packed.push(event(at)) } else { packed.push_packed(event(at)) };
+            assert_eq!(id, Some(EventId(at as u32)));
+        }
+        assert_eq!((packed.push(event(0)), packed.len()), (None, 5_000));
+        assert!(packed.iter().eq(plain.iter()));
+        assert!((0..5_001).map(EventId).all(|id| {
+            (packed.get(id), packed.time(id), packed.kind(id)) == (plain.get(id), plain.time(id), plain.kind(id))
+        }));
+        for range in [0..5_000, 50..150, 99..100, 100..101, 3_000..4_999, 4_999..9_000, 6_000..7_000] {
+            let seen = |events: &Events| {
+                let mut seen = Vec::new();
+                events.for_each_time(EventIds::new(range.clone()), |id, kind, at| seen.push((id, kind, at)));
+                let before = seen.len();
+                events.for_each_block(EventIds::new(range.clone()), |block| seen.extend(block.times()));
+                assert_eq!(seen.len(), 2 * before);
+                seen
+            };
+            assert_eq!(seen(&packed), seen(&plain), "{range:?}");
+        }
+        packed.shrink_packed();
+        assert!(packed.memory_bytes() < plain.memory_bytes() / 2);
+        let mut again = Events::default();
+        let (blocks, kinds, columns) = packed.into_columns();
+        blocks.for_each(|block| again.append(block));
+        assert!(again.with_columns(kinds, columns).unwrap().iter().eq(plain.iter()));
     }
 }

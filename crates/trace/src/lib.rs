@@ -23,6 +23,7 @@ mod interval;
 mod kinds;
 mod marks;
 mod merge;
+mod packed;
 pub mod snapshot;
 mod strings;
 
